@@ -167,7 +167,7 @@ def test_log_overwritten():
         assert status == STATUS and "st.data.saved-" in said, (status, said)
         assert len(recording.saved()) == 1
         has_periods = query(recording.saved()[0], "SELECT count(*) > 0 FROM period") == [(1,)]
-        assert ("goes on in" in said) == has_periods, said
+        assert ("goes on in" in said.splitlines()[-1]) == has_periods, said
         expect(folder.call("check", "-i", recording.saved()[0]), 0)
         assert query(recording.store, "PRAGMA integrity_check") == [("ok",)]
         assert query(recording.store, "SELECT label FROM run")[0] == ("good",)
@@ -227,8 +227,10 @@ def test_memory_emptied():
 def test_all_emptied():
     """all three files are emptied: nothing is said to be kept"""
     with Folder() as folder, Recording(folder) as recording:
-        for end in "", "-wal", "-shm":
-            empty(end)(recording)
+        files = [os.open(file_of(recording, end), os.O_RDWR) for end in ("", "-wal", "-shm")]
+        for file in files:
+            os.ftruncate(file, 0)
+            os.close(file)
         wait_until("the saved file", recording.saved)
         status, said = recording.end()
         assert status == STATUS and "goes on in st.data.saved-" in said, (status, said)

@@ -421,7 +421,8 @@ static void test_many_cpus(void **state)
     builder->writer = writer;
     if (rps_import_read(builder, &rps_import_csv, &mapped, &err) < 0)
         fail_msg("%s", err.message);
-    assert_int_equal(rps_writer_end(writer, &builder->run, &err), 0);
+    if (rps_writer_end(writer, &builder->run, &err) < 0)
+        fail_msg("%s", err.message);
     rps_writer_status(writer, &status);
     assert_int_equal(status.dropped, 0);
     assert_int_equal(status.committed, CPUS * TIMES);

@@ -77,6 +77,16 @@ void recorder_release_lock(sqlite3 *db)
     sqlite3_close(db);
 }
 
+void recorder_lose_directory(struct rps_writer *writer)
+{
+    char *path = strdup("/nonexistent/s");
+
+    pthread_mutex_lock(&writer->lock);
+    free(writer->path);
+    writer->path = path;
+    pthread_mutex_unlock(&writer->lock);
+}
+
 void recorder_expect(const char *path, int64_t run_id, uint64_t first, uint64_t end)
 {
     struct rps_reader *reader = NULL;

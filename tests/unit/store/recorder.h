@@ -26,6 +26,9 @@ void recorder_commit_each(struct rps_writer *writer, int64_t ns);
 sqlite3 *recorder_hold_lock(const char *path);
 void recorder_release_lock(sqlite3 *db);
 
+/* From now on the writer can make no file beside its store. */
+void recorder_lose_directory(struct rps_writer *writer);
+
 /* The run holds exactly the periods of these numbers, as written; its rollups are sums of them. */
 void recorder_expect(const char *path, int64_t run_id, uint64_t first, uint64_t end);
 

@@ -263,11 +263,14 @@ static void the_saved_file_replaces_nothing(void **state)
     write_all(recording.writer, 0, 5);
     wait_no_more(recording.writer);
     finish(&recording, RPS_BUSY, &err);
-    fixture_says(&err, recording.path, "5 periods are lost", NULL);
-    assert_int_equal(recording.writer->run_id, 0);
+    fixture_says(&err, recording.path, recording.saved, "rpistat merge", NULL);
+    assert_string_not_equal(rps_writer_file(recording.writer), recording.saved);
+    recorder_expect(rps_writer_file(recording.writer), 1, 0, 5);
     close_recording(&recording);
     recorder_release_lock(recording.lock);
     assert_int_equal(fixture_number(recording.path, "SELECT count(*) FROM run"), 1);
+    assert_int_equal(lstat(recording.saved, &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
     assert_int_equal(stat(victim, &status), 0);
     assert_int_equal(status.st_size, strlen("precious"));
 }

@@ -347,7 +347,7 @@ static void end_while_locked(void **state, bool can_be_saved)
     writer->patience_ns = writer->lock_wait_ns = 1;
     snprintf(saved, sizeof(saved), "%s.saved-%.8s", path, run.uuid);
     if (!can_be_saved)
-        fixture_write_text(saved, "");
+        recorder_lose_directory(writer);
     recorder_write(writer, 0, 4);
     fixture_wait_committed(writer, 4);
     other = recorder_hold_lock(path);
@@ -358,7 +358,7 @@ static void end_while_locked(void **state, bool can_be_saved)
     if (can_be_saved)
         fixture_says(&err, path, saved, "rpistat merge", NULL);
     else
-        fixture_says(&err, path, "holds 4 periods", "but 3 more periods",
+        fixture_says(&err, "holds 4 periods", "but 3 more periods",
                      "another program holds its lock", NULL);
     rps_writer_close(writer);
     rps_run_free(&run);
