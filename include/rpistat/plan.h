@@ -125,6 +125,7 @@ struct rps_plan {
     char match[RPS_MATCH_SIZE];  /* processors it is for; "" any */
     struct rps_event clock;      /* the clock event; set by the PMU backend */
     char sampled[RPS_SPEC_SIZE]; /* event that samples are taken by: sets leave it a counter; "" */
+    int is_incomplete;           /* of a run in which Linux stopped counting some processes */
     int set_count;
     struct rps_event_set *set; /* owned */
     int metric_count;

@@ -83,6 +83,9 @@ struct rps_run {
 /* All text empty, numbers "not known", state RPS_RUN_RECORDING. Cannot fail. */
 void rps_run_init(struct rps_run *run);
 
+/* Return the reason why counts of some processes are missing, one of the texts above, or NULL. */
+const char *rps_run_lacks_counts(const struct rps_run *run);
+
 /* Whether a run of that target is of CPUs or a cgroup, counted by CPU: of no workload of its own. */
 int rps_run_is_of_machine(const char *target);
 

@@ -98,6 +98,7 @@ struct rps_sampling {
                            less than an interval are hardly seen */
     int is_fixed;       /* by time, and each thread keeps the interval that it began with, so that
                            what repeats itself in this time is seen at one place. 0: it varies */
+    int is_incomplete;  /* of readers: Linux stopped counting and sampling some processes */
     int64_t user_ns,
         kernel_ns;      /* of readers: a command's CPU time in its code and in the kernel, as
                                    Linux told when it had ended; -1: not known */

@@ -41,7 +41,7 @@ struct rps_tally {
     uint64_t enabled_ns;
     int64_t idle_ns; /* of whole CPUs, part of enabled_ns; 0 for a workload; -1: not known */
     int64_t length_ns;
-    int64_t cpus_length_ns; /* of whole CPUs: their lengths added up; 0: of a workload */
+    int64_t cpus_length_ns;   /* of whole CPUs: their lengths added up; 0: of a workload */
     int64_t start_ns, end_ns; /* of the first and the last period added */
     uint64_t missed;
     int64_t switch_ns;
@@ -88,6 +88,10 @@ int rps_tally_clock_u64(const struct rps_tally *tally, uint64_t *ret);
 /* 1 when the clock event lacked a counter for some of the time, so that its ticks are scaled. */
 int rps_tally_clock_is_scaled(const struct rps_tally *tally);
 
+/* Return 1 if Linux stopped counting a process in the stretch. Its estimates are not scaled for the
+ * time without a clock event, because nothing is known about that time. */
+int rps_tally_is_incomplete(const struct rps_tally *tally);
+
 /* Share of the stretch's enabled time during which the set was counted, 0 ... 1; NaN for an idle
  * stretch. */
 double rps_tally_duty(const struct rps_tally *tally, int set);
@@ -98,7 +102,8 @@ double rps_tally_coverage(const struct rps_tally *tally, int set);
 
 /*
  * Can the stretch carry a value of the formula? 0 when the workload hardly ran in it, or ran beside
- * the periods of a set that the formula needs: estimates would be noise.
+ * the periods of a set that the formula needs: estimates would be noise. 0, too, when the formula
+ * uses counts and the stretch is incomplete.
  */
 int rps_tally_carries(const struct rps_tally *tally, const struct rps_formula *formula);
 

@@ -197,6 +197,12 @@ static const struct rps_set_tally *estimable(const struct rps_tally *tally, int 
     return s;
 }
 
+/* The time that estimates stand for. */
+static uint64_t estimated_ns(const struct rps_tally *tally)
+{
+    return rps_tally_is_incomplete(tally) ? tally->clock_running_ns : tally->enabled_ns;
+}
+
 double rps_tally_estimate(const struct rps_tally *tally, int set, int slot)
 {
     const struct rps_set_tally *s = estimable(tally, set, slot);
@@ -205,7 +211,7 @@ double rps_tally_estimate(const struct rps_tally *tally, int set, int slot)
         return NAN;
     if (s->counted_ns[slot] == 0)
         return 0;
-    return (double)s->count[slot] * ((double)tally->enabled_ns / (double)s->counted_ns[slot]);
+    return (double)s->count[slot] * ((double)estimated_ns(tally) / (double)s->counted_ns[slot]);
 }
 
 /* a * b as high and low half. */
@@ -250,7 +256,7 @@ int rps_tally_estimate_u64(const struct rps_tally *tally, int set, int slot, uin
         return 0;
     *ret = s->counted_ns[slot] == 0
                ? 0
-               : multiply_divide(s->count[slot], tally->enabled_ns, s->counted_ns[slot]);
+               : multiply_divide(s->count[slot], estimated_ns(tally), s->counted_ns[slot]);
     return 1;
 }
 
@@ -262,13 +268,18 @@ int rps_tally_clock_is_scaled(const struct rps_tally *tally)
            (1 - RPS_PERIOD_CLOCK_LACK) * (double)tally->enabled_ns;
 }
 
+int rps_tally_is_incomplete(const struct rps_tally *tally)
+{
+    return tally->plan->is_incomplete && rps_tally_clock_is_scaled(tally);
+}
+
 double rps_tally_clock(const struct rps_tally *tally)
 {
     if (!rps_tally_clock_is_scaled(tally))
         return (double)tally->clock;
     if (tally->clock_running_ns == 0)
         return NAN;
-    return (double)tally->clock * ((double)tally->enabled_ns / (double)tally->clock_running_ns);
+    return (double)tally->clock * ((double)estimated_ns(tally) / (double)tally->clock_running_ns);
 }
 
 int rps_tally_clock_u64(const struct rps_tally *tally, uint64_t *ret)
@@ -277,7 +288,7 @@ int rps_tally_clock_u64(const struct rps_tally *tally, uint64_t *ret)
 
     if (scaled && tally->clock_running_ns == 0)
         return 0;
-    *ret = scaled ? multiply_divide(tally->clock, tally->enabled_ns, tally->clock_running_ns)
+    *ret = scaled ? multiply_divide(tally->clock, estimated_ns(tally), tally->clock_running_ns)
                   : tally->clock;
     return 1;
 }
@@ -315,7 +326,7 @@ int rps_tally_hardly(const struct rps_tally *tally, int set)
 
 int rps_tally_carries(const struct rps_tally *tally, const struct rps_formula *formula)
 {
-    int over_time = 0;
+    int over_time = 0, is_incomplete = rps_tally_is_incomplete(tally);
 
     for (int i = 0; i < formula->step_count; i++) {
         int operand = formula->step[i].operand, set;
@@ -325,6 +336,8 @@ int rps_tally_carries(const struct rps_tally *tally, const struct rps_formula *f
         over_time = over_time || operand == RPS_OPERAND_SECONDS;
         set = rps_operand_set(operand);
         if (set >= 0 && set < tally->set_count && rps_tally_hardly(tally, set))
+            return 0;
+        if (is_incomplete && (set >= 0 || operand == RPS_OPERAND_CLOCK))
             return 0;
     }
     return over_time || (double)tally->enabled_ns >= TALLY_LEAST_USE * (double)tally->length_ns;

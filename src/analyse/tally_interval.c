@@ -181,6 +181,8 @@ static enum rps_certainty certainty_of(const struct rps_tally *tally, int set, i
 
     if (tally->enabled_ns == 0 || share > COUNTED_SHARE)
         return RPS_CERTAINTY_COUNTED;
+    if (rps_tally_is_incomplete(tally))
+        return RPS_CERTAINTY_INCOMPLETE;
     if (rps_tally_hardly(tally, set))
         return RPS_CERTAINTY_HARDLY;
     if (s->count[slot] == 0)
@@ -472,7 +474,9 @@ struct rps_interval rps_tally_clock_interval(const struct rps_tally *tally)
     struct rps_interval ret = {RPS_CERTAINTY_COUNTED, rps_tally_clock(tally), NAN, NAN, 1};
 
     if (rps_tally_clock_is_scaled(tally)) {
-        ret.certainty = tally->clock_running_ns > 0 ? RPS_CERTAINTY_SCALED : RPS_CERTAINTY_HARDLY;
+        ret.certainty = tally->clock_running_ns == 0     ? RPS_CERTAINTY_HARDLY
+                        : rps_tally_is_incomplete(tally) ? RPS_CERTAINTY_INCOMPLETE
+                                                         : RPS_CERTAINTY_SCALED;
         ret.share = (double)tally->clock_running_ns / (double)tally->enabled_ns;
     }
     return ret;

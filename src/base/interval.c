@@ -11,6 +11,7 @@ const char *const rps_certainty_names[] = {
     [RPS_CERTAINTY_BURSTS] = "rare bursts",
     [RPS_CERTAINTY_UNSEEN] = "none seen",
     [RPS_CERTAINTY_ONCE] = "too few periods",
+    [RPS_CERTAINTY_INCOMPLETE] = "incomplete",
     [RPS_CERTAINTY_HARDLY] = "hardly counted",
     NULL,
 };

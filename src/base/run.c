@@ -18,6 +18,13 @@ const char *const rps_run_states[] = {
     NULL,
 };
 
+const char *rps_run_lacks_counts(const struct rps_run *run)
+{
+    return strstr(run->fitting, RPS_RUN_NO_COUNTS)     ? RPS_RUN_NO_COUNTS
+           : strstr(run->fitting, RPS_RUN_SOME_COUNTS) ? RPS_RUN_SOME_COUNTS
+                                                       : NULL;
+}
+
 void rps_run_init(struct rps_run *run)
 {
     memset(run, 0, sizeof(*run));

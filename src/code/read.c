@@ -255,6 +255,7 @@ static int read_sampling(void *context, sqlite3_stmt *stmt, struct rps_error *er
     struct rps_sampling *s = &r->sampling;
     uint64_t *const number[] = {&s->frequency, &s->threshold, &s->samples, &s->complete,
                                 &s->lost,      &s->throttled, &s->unmapped};
+    const char *fitting = (const char *)sqlite3_column_text(stmt, 18);
 
     (void)err;
     r->is_sampled = 1;
@@ -272,6 +273,7 @@ static int read_sampling(void *context, sqlite3_stmt *stmt, struct rps_error *er
     s->blocked_of = count_of(stmt, 15);
     s->blocked_off_us = count_of(stmt, 16);
     s->switches_lost = count_of(stmt, 17);
+    s->is_incomplete = strstr(fitting ? fitting : "", RPS_RUN_SOME_COUNTS) != NULL;
     return 0;
 }
 
@@ -308,7 +310,7 @@ static int read_all(struct reading *r, struct rps_reader *reader, int64_t run_id
                                  " lost, throttled, unmapped, is_wide, is_fixed, lookups,"
                                  " iif(target = 'command', user_ns, NULL),"
                                  " iif(target = 'command', system_ns, NULL), blocked_us,"
-                                 " blocked_of, blocked_off_us, switches_lost"
+                                 " blocked_of, blocked_off_us, switches_lost, fitting"
                                  " FROM sampling JOIN run USING (run_id) WHERE run_id = ?1",
                                  run_id, 0, read_sampling, r, err);
 

@@ -175,6 +175,8 @@ static const char *find_shared(const struct rps_comparison_work *work, size_t ru
 {
     if (work->run[run].coverage >= COVERAGE_LEAST)
         return NULL;
+    if (rps_run_lacks_counts(run_of(work, run)))
+        return rps_run_lacks_counts(run_of(work, run));
     return rps_arena_print(arena_of(work),
                            "a set was on counters for only %.1f %% of its time: another program "
                            "used them too, or switching took the rest",

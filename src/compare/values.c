@@ -108,7 +108,7 @@ static int is_estimated(const struct rps_tally *tally, enum rps_comparison_kind 
 {
     int set = (formula->step[0].operand - RPS_OPERAND_EVENTS) / RPS_SLOT_MAX;
 
-    if (kind == RPS_FIGURE_METRIC)
+    if (kind == RPS_FIGURE_METRIC || rps_tally_is_incomplete(tally))
         return rps_tally_carries(tally, formula);
     return kind != RPS_FIGURE_TOTAL || formula->step[0].operand < RPS_OPERAND_EVENTS ||
            !rps_tally_hardly(tally, set);

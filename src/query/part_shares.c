@@ -261,6 +261,7 @@ int rps_samples_are_short(uint64_t samples, double expected)
 char *rps_samples_short_text(char *ret, size_t size, const struct rps_sampling *sampling,
                              uint64_t samples, double cpu_s, int is_whole)
 {
+    static const char stopped[] = "Linux stopped counting some processes, and sampling them, too.";
     double expected = rps_samples_expected(sampling, cpu_s, is_whole);
     char time[RPS_TEXT_NUMBER_SIZE], got[RPS_TEXT_NUMBER_SIZE], most[RPS_TEXT_NUMBER_SIZE];
     size_t used;
@@ -272,16 +273,17 @@ char *rps_samples_short_text(char *ret, size_t size, const struct rps_sampling *
     rps_text_figure(most, sizeof(most), 0, expected);
     rps_text_duration(time, sizeof(time), (int64_t)(fmin(cpu_s, 1e9) * RPS_NS_PER_S));
     if (rps_samples_at_most(sampling, cpu_s, is_whole)) {
-        snprintf(ret, size,
-                 "%s samples of at most %s in %s of CPU time: the kernel's part of it "
-                 "may not be sampled here.",
-                 got, most, time);
+        snprintf(ret, size, "%s samples of at most %s in %s of CPU time: %s", got, most, time,
+                 sampling->is_incomplete ? stopped
+                                         : "the kernel's part of it may not be sampled here.");
         return ret;
     }
     used = (size_t)snprintf(ret, size, "%s samples of %s expected in %s of CPU time%s", got, most,
                             time,
                             kernel_part(sampling, cpu_s) > 0 ? ", without the kernel's part" : "");
-    if (used < size && (sampling->lost > 0 || sampling->throttled > 0))
+    if (used < size && sampling->is_incomplete)
+        snprintf(ret + used, size - used, ": %s", stopped);
+    else if (used < size && (sampling->lost > 0 || sampling->throttled > 0))
         snprintf(ret + used, size - used,
                  ": some were lost, or the kernel stopped sampling for a moment.");
     else if (used < size && !sampling->is_wide)

@@ -244,7 +244,7 @@ static void put_family(struct rps_report *report, struct rps_block *block, size_
 static int is_scaled(const struct rps_report *report)
 {
     return (report->plan->set_count > 1 && !rps_run_is_import(&report->run)) ||
-           rps_tally_clock_is_scaled(&report->tally);
+           (rps_tally_clock_is_scaled(&report->tally) && !rps_run_lacks_counts(&report->run));
 }
 
 /* What is scaled, and units that are none. */

@@ -35,18 +35,12 @@ static int has_no_counts(const struct rps_report *report)
     return strstr(report->run.fitting, RPS_RUN_NO_COUNTS) != NULL;
 }
 
-/* One reason for what Linux has not counted, which is among the remarks too. */
-static int lacks_counts(const struct rps_report *report)
-{
-    return has_no_counts(report) || strstr(report->run.fitting, RPS_RUN_SOME_COUNTS);
-}
-
 double rps_report_cpu_s(const struct rps_report *report)
 {
     const struct rps_run *run = &report->run;
     const double counted_s = report->operand[RPS_OPERAND_CPU_SECONDS];
 
-    if (rps_report_is_part(report) || run->user_ns < 0 || !lacks_counts(report))
+    if (rps_report_is_part(report) || run->user_ns < 0 || !rps_run_lacks_counts(run))
         return counted_s;
     return fmax(counted_s, (double)(run->user_ns + run->system_ns) / RPS_NS_PER_S);
 }
@@ -380,12 +374,12 @@ void rps_report_remarks(struct rps_report *report, rps_report_tell *tell)
     for (size_t i = 1; i < report->item_count; i++)
         remark_not_counted(report, i);
     remark_user_only(report);
-    if (!lacks_counts(report)) {
+    if (!rps_run_lacks_counts(&report->run)) { /* remark_fitting prints the reason */
         remark_clock(report);
         remark_coverage(report);
+        remark_hardly(report);
     }
     remark_not_read(report);
-    remark_hardly(report);
     remark_start(report);
     for (size_t i = 1; i < report->item_count; i++)
         if (report->item[i].event)

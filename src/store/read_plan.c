@@ -3,8 +3,10 @@
 #include "reader.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "columns.h"
+#include "rpistat/run.h"
 
 /* A plan of a damaged store is not believed to have more. */
 #define METRICS_MAX 4096
@@ -47,6 +49,16 @@ static int read_head(void *context, sqlite3_stmt *stmt, struct rps_error *err)
     struct reading *r = context;
 
     return read_columns(stmt, 1, rps_plan_fields, r->plan, err);
+}
+
+static int read_incomplete(void *context, sqlite3_stmt *stmt, struct rps_error *err)
+{
+    struct reading *r = context;
+    const char *fitting = (const char *)sqlite3_column_text(stmt, 0);
+
+    (void)err;
+    r->plan->is_incomplete = fitting && strstr(fitting, RPS_RUN_SOME_COUNTS);
+    return 0;
 }
 
 static int read_set(void *context, sqlite3_stmt *stmt, struct rps_error *err)
@@ -114,6 +126,9 @@ int rps_reader_plan(struct rps_reader *reader, int64_t run_id, struct rps_plan *
         return rps_error_memory(err);
     result = read_plan_rows(&r, "SELECT run_id", rps_plan_fields, " FROM run WHERE run_id = ?1",
                             read_head, err);
+    if (result == 0)
+        result = rps_reader_each(reader, "SELECT fitting FROM run WHERE run_id = ?1", run_id, 0,
+                                 read_incomplete, &r, err);
     if (result == 0)
         result = read_plan_rows(&r, "SELECT set_no", rps_set_fields,
                                 " FROM event_set WHERE run_id = ?1 ORDER BY set_no", read_set, err);

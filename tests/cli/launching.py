@@ -239,12 +239,27 @@ def check_dropped():
             assert text.count("Linux stops counting") == 1, text
 
 
+def check_incomplete(folder, store):
+    """The values of run 1 are its counts, without an interval, and no short process is blamed."""
+    report = json.loads(expect(folder.call("report", "-i", store, "--format", "json"), 0).stdout)
+    figures = {figure["name"]: figure for figure in report["figures"]}
+    for event in "task_clock", "minor_faults":
+        figure = figures[event]
+        assert figure["certainty"] == "incomplete", figure
+        # counters of one set do not begin at the same nanosecond
+        assert abs(figure["value"] - figure["count"]) <= .01 * figure["count"], figure
+        assert figure["low"] is None, figure
+    for command in "report", "phases", "code":
+        text = " ".join(folder.call(command, "-i", store).stdout.split())
+        assert "are not sampled" not in text and "scaled to" not in text, text
+
+
 def check_dropped_in_the_middle():
     """the same in the middle of a run: one remark, and the periods of that program have no counts"""
     with Folder() as folder:
         command = "./spin .3; ./%s .6; ./spin .3"
         for name in dropped_programs(folder):
-            for option in "tree", "off":
+            for option in "off", "tree":
                 store = "%s-%s.data" % (name, option)
                 answer = folder.call_as_user(*counting(), "-q", "--signals", option, "-o", store, "--",
                                              "sh", "-c", command % name)
@@ -261,6 +276,14 @@ def check_dropped_in_the_middle():
                 assert text.count("Linux stops counting") == 1, text
                 told = float(re.search(r", (\S+) s of CPU time", text).group(1))
                 assert abs(told - used) < .05 * used, (told, used)
+                if option == "tree":
+                    check_incomplete(folder, store)
+            expect(folder.call_as_user(*counting(), "-q", "-o", store, "--", "./spin", ".3"), 0)
+            expect(folder.call_as_user(*counting(), "-q", "-o", store, "--", "./" + name, ".3"), 0)
+            for runs_compared in ("2", "3"), ("2", "1"):
+                told = expect(folder.call("compare", "-i", store, *runs_compared, "--format", "json"), 0).stdout
+                assert "another program used" not in told and "Linux stops counting" in told, told
+            assert "Record longer" not in report_of(folder, store)
 
 
 # --- processes that outlive the command ---------------------------------------------------------------

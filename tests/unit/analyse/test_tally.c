@@ -94,6 +94,40 @@ static void test_sums(void **state)
     rps_plan_free(plan);
 }
 
+/* Sets 0 and 1 are counted once each; then Linux stops counting for two periods. */
+static void test_incomplete(void **state)
+{
+    struct rps_plan *plan = make_plan();
+    double operand[RPS_OPERAND_EVENTS + 2 * RPS_SLOT_MAX];
+    struct rps_tally tally;
+
+    (void)state;
+    plan->is_incomplete = 1;
+    tally = rps_tally_new(arena, plan);
+    for (uint64_t i = 0; i < 4; i++) {
+        struct rps_period period = make_period(i, 100, 100, 5, 6);
+
+        if (i >= 2) {
+            period.cycles = period.clock_running_ns = period.running_ns = 0;
+            period.counted = 0;
+        }
+        rps_tally_add(&tally, &period);
+        assert_int_equal(rps_tally_is_incomplete(&tally), i >= 2);
+    }
+    assert_int_equal(rps_tally_carries(&tally, &plan->metric[0].formula), 0);
+    assert_true(rps_tally_estimate(&tally, 0, 0) == 10); /* for the other set's time, not for all */
+    assert_true(rps_tally_clock(&tally) == 2000);
+    assert_int_equal(rps_tally_interval(&tally, 1, 1).certainty, RPS_CERTAINTY_INCOMPLETE);
+    assert_int_equal(rps_tally_clock_interval(&tally).certainty, RPS_CERTAINTY_INCOMPLETE);
+    rps_tally_operands(&tally, plan, operand);
+    assert_int_equal(
+        rps_tally_formula_interval(&tally, &plan->metric[0].formula, operand).certainty,
+        RPS_CERTAINTY_INCOMPLETE);
+    plan->is_incomplete = 0;
+    assert_true(rps_tally_estimate(&tally, 0, 0) == 20);
+    rps_plan_free(plan);
+}
+
 static void test_unknown_set(void **state)
 {
     struct rps_plan *plan = make_plan();
@@ -1035,6 +1069,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_estimate_rules, open_arena, close_arena),
         cmocka_unit_test_setup_teardown(test_exact, open_arena, close_arena),
         cmocka_unit_test_setup_teardown(test_duty_and_coverage, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_incomplete, open_arena, close_arena),
         cmocka_unit_test_setup_teardown(test_operands, open_arena, close_arena),
         cmocka_unit_test_setup_teardown(test_idle, open_arena, close_arena),
         cmocka_unit_test_setup_teardown(test_failed_reading, open_arena, close_arena),
