@@ -242,6 +242,8 @@ static int open_store(struct rps_recording *r, struct rps_error *err)
             r->simulated ? 0 : rps_writer_ring_periods(r->settings->period_ns, cpu_count),
         .notice = notice,
         .notice_context = r,
+        .ends_now = rps_record_ends_now,
+        .ends_now_context = r,
         .beat = rps_registry_beat,
         .beat_context = &r->registry,
     };
@@ -439,6 +441,8 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
         rc = wait_for_workload(r, err);
         tell_left(r);
     }
+    if (!r->argv || (end == RPS_LOOP_WORKLOAD && !failed))
+        rps_record_set_over(r);
     compare_cpu_time(r);
     r->before_end_ns = rps_clock_process_cpu_ns();
     run->recorder_cpu_ns = r->before_end_ns + r->children_cpu_ns;
