@@ -361,7 +361,7 @@ def check_memory_limits():
         raise tap.Skip("a sanitizer takes more address space than these limits allow")
     with Folder() as folder:
         for option, limit in ("v", resource.RLIMIT_AS), ("d", resource.RLIMIT_DATA):
-            for mib in 64, 40, 24:
+            for mib in 64, 40, 24, 20:
                 store = "%s%d.data" % (option, mib)
                 answer = folder.call(
                     *counting(), "-q", "-o", store, "--", "sh", "-c",
