@@ -60,6 +60,9 @@ struct rps_writer_options {
                                thread with each heartbeat: every second at most, and, also while
                                nothing is counted, every 5 s or commit_ns at least; may be NULL */
     void *beat_context;
+    int (*ends_now)(void *context); /* 1: rps_writer_end stops waiting for another program's lock;
+                               called from any thread while rps_writer_end runs; may be NULL */
+    void *ends_now_context;
 };
 
 struct rps_writer_status {

@@ -3,9 +3,11 @@
  * message may be an argument of the new one.
  */
 #include "rpistat/error.h"
+#include "rpistat/memory_limit.h"
 #include "rpistat/text.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,17 +72,26 @@ void rps_error_write_before(struct rps_error *err, const char *format, ...)
     store(err, text);
 }
 
-static const char no_memory[] = "out of memory: close other programs and try again";
+/* Without and with a limit of the process' memory: under a limit, other programs are not the cause. */
+static const char *const no_memory[] = {
+    "out of memory: close other programs and try again",
+    "out of memory: raise the limit of this shell (ulimit -v, ulimit -d) and try again",
+};
 
 void rps_error_write_memory(struct rps_error *err)
 {
-    rps_error_write(err, "%s", no_memory);
+    rps_error_write(err, "%s", no_memory[rps_memory_limit() != SIZE_MAX]);
 }
 
 int rps_error_is_memory(const struct rps_error *err)
 {
     size_t length = strlen(err->message);
 
-    return length >= strlen(no_memory) &&
-           strcmp(err->message + length - strlen(no_memory), no_memory) == 0;
+    for (int i = 0; i < 2; i++) {
+        size_t end = strlen(no_memory[i]);
+
+        if (length >= end && strcmp(err->message + length - end, no_memory[i]) == 0)
+            return 1;
+    }
+    return 0;
 }

@@ -242,6 +242,8 @@ static int open_store(struct rps_recording *r, struct rps_error *err)
             r->simulated ? 0 : rps_writer_ring_periods(r->settings->period_ns, cpu_count),
         .notice = notice,
         .notice_context = r,
+        .ends_now = rps_record_ends_now,
+        .ends_now_context = r,
         .beat = rps_registry_beat,
         .beat_context = &r->registry,
     };
@@ -329,6 +331,39 @@ static int wait_for_workload(struct rps_recording *r, struct rps_error *err)
     return 0;
 }
 
+struct late_events {
+    const struct rps_system_reader *system;
+    size_t count;
+};
+
+static void add_late_event(void *context, const struct rps_sample *sample)
+{
+    struct late_events *late = context;
+
+    late->count += sample->kind == RPS_SAMPLE_FORK;
+    late->system->hear(late->system->self, sample);
+}
+
+/* Find the processes that the command left, as `left` in struct rps_system_reader. If all known
+ * processes have ended, their forks are in the sampler by now: a daemon's first process forks the
+ * second one and exits. Each iteration finds a process that is one generation younger. */
+static size_t find_left(struct rps_recording *r, pid_t *ret_pid, size_t size)
+{
+    struct late_events late = {.system = &r->system};
+    const struct rps_sample_sink sink = {&late, add_late_event};
+    const struct rps_sampler *sampler = r->samples.self ? &r->samples.sampler : &r->hearing;
+    struct rps_error unused;
+    size_t count = r->system.left(r->system.self, ret_pid, size), seen;
+
+    do {
+        seen = late.count;
+        if (count == 0 && sampler->self &&
+            sampler->drain(sampler->self, INT64_MAX, &sink, &unused) == 0)
+            count = r->system.left(r->system.self, ret_pid, size);
+    } while (count == 0 && late.count > seen);
+    return count;
+}
+
 /* Say it when processes of the command go on without it. */
 static void tell_left(struct rps_recording *r)
 {
@@ -337,7 +372,7 @@ static void tell_left(struct rps_recording *r)
     size_t count = 0, used;
 
     if (r->system.self && r->system.left && r->target.target.kind == RPS_TARGET_LAUNCH)
-        count = r->system.left(r->system.self, pid, LEFT_TOLD);
+        count = find_left(r, pid, LEFT_TOLD);
     if (count == 0)
         return;
     used = (size_t)snprintf(text, sizeof(text),
@@ -406,6 +441,8 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
         rc = wait_for_workload(r, err);
         tell_left(r);
     }
+    if (!r->argv || (end == RPS_LOOP_WORKLOAD && !failed))
+        rps_record_set_over(r);
     compare_cpu_time(r);
     r->before_end_ns = rps_clock_process_cpu_ns();
     run->recorder_cpu_ns = r->before_end_ns + r->children_cpu_ns;

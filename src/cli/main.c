@@ -4,6 +4,7 @@
  * `rpistat ./program` is the form of 2013 and stays: whatever is not the name of a command is a
  * recording.
  */
+#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,13 +163,17 @@ static int run_to_end(struct rps_cli *cli, int argc, char **argv)
     return result;
 }
 
-/* Threads take 8 MiB of address space each by default: too much where that is limited. */
-static void limit_stacks(void)
+/* By default each thread takes 8 MiB of address space for its stack, and an arena of malloc besides:
+ * too much where address space is limited. */
+static void limit_threads(void)
 {
     pthread_attr_t attributes;
 
     if (rps_memory_limit() == SIZE_MAX || pthread_attr_init(&attributes) != 0)
         return;
+#ifdef M_ARENA_MAX
+    mallopt(M_ARENA_MAX, 1);
+#endif
     if (pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0)
         pthread_setattr_default_np(&attributes);
     pthread_attr_destroy(&attributes);
@@ -187,7 +192,7 @@ int main(int argc, char **argv)
     rps_commands = commands;
     rps_output_guard_streams();
     rps_signals_begin(&cli.before);
-    limit_stacks();
+    limit_threads();
     if (rps_rights_begin(&cli.err) < 0) {
         rps_output_message(cli.err.message);
         return 1;

@@ -58,6 +58,7 @@ struct rps_recording {
     int signal_fd;
     int sent;               /* signals that were sent to rpistat */
     int stop_signal;        /* that ended the recording while the workload went on */
+    int is_over;            /* 1: no workload of ours runs, and nothing is counted any more */
     int is_stop_command;    /* 1: `rpistat stop` sent that signal */
     struct rps_period held; /* handed over when the system reading after it has come */
     int has_held;
@@ -74,6 +75,12 @@ struct rps_recording {
 
 /* Record one run, of a series or (NULL) alone. Returns the exit status, or negative. */
 int rps_record_once(struct rps_cli *cli, int argc, char **argv, const struct rps_record_turn *turn);
+
+/* Note that the recording and the workload have ended: later signals end the wait for the store. */
+void rps_record_set_over(struct rps_recording *r);
+
+/* Return 1 if the user has sent a signal that ends the recorder at once. The context is r. */
+int rps_record_ends_now(void *context);
 
 /* Take the signals from a descriptor from now on; those that were ignored stay ignored. *ret_before
  * (or NULL): the mask as it was. */

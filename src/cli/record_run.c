@@ -8,6 +8,9 @@
  * the workload left alone, when the workload ignores the signal, and at the second one that was
  * sent. Without a workload of our own (-p, -a) a signal is how the user ends the recording, and the
  * exit status is 0.
+ *
+ * After the recording the writer may wait for a store that another program has locked. A signal that
+ * arrives then ends the wait, and the run goes into STORE.saved-ID.
  */
 #include "record.h"
 
@@ -65,6 +68,10 @@ static int on_signal(void *context, enum rps_wake *ret)
     while (read(r->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
         int number = (int)info.ssi_signo;
 
+        if (r->is_over) {
+            r->sent += 2; /* there is no workload to end first */
+            continue;
+        }
         if (info.ssi_code == SI_KERNEL && r->argv && getpgid(r->workload.pid) == getpgrp())
             continue; /* the terminal sent it to the workload as well */
         r->sent++;
@@ -77,6 +84,25 @@ static int on_signal(void *context, enum rps_wake *ret)
         syscall(SYS_pidfd_send_signal, r->workload.pidfd, number, NULL, 0);
     }
     return 0;
+}
+
+void rps_record_set_over(struct rps_recording *r)
+{
+    const int stop_signal = r->stop_signal;
+    enum rps_wake unused;
+
+    on_signal(r, &unused); /* sent before the end, as the one that ended the workload */
+    r->stop_signal = stop_signal;
+    r->is_over = 1;
+}
+
+int rps_record_ends_now(void *context)
+{
+    struct rps_recording *r = context;
+    enum rps_wake unused;
+
+    on_signal(r, &unused);
+    return r->sent > 1;
 }
 
 /* --- the run ---------------------------------------------------------------------------------- */

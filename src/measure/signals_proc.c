@@ -213,8 +213,9 @@ static size_t reader_left(void *self, pid_t *ret_pid, size_t size)
 {
     struct reader *reader = self;
 
-    if (!reader->row[RPS_SYSTEM_TREE].is_read || reader->is_busy)
+    if (!reader->row[RPS_SYSTEM_TREE].is_read)
         return 0;
+    has_read(reader, 1); /* the thread may still read the tree */
     apply_heard(reader);
     return rps_signal_tree_left(&reader->tree, ret_pid, size);
 }

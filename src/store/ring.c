@@ -17,9 +17,15 @@
 /* So little is moved to the front when all before it is dropped. */
 #define MOVE_BYTES 65536
 
+/* Where memory is limited the program itself needs this much; the ring gets a quarter of the rest. */
+#define PROGRAM_BYTES  ((size_t)16 << 20)
+#define RING_BYTES_MIN ((size_t)256 << 10)
+
 int rps_ring_init(struct rps_ring *ring, size_t bytes, struct rps_error *err)
 {
-    size_t most = rps_memory_limit() / 4;
+    size_t limit = rps_memory_limit();
+    size_t most =
+        limit > PROGRAM_BYTES + 4 * RING_BYTES_MIN ? (limit - PROGRAM_BYTES) / 4 : RING_BYTES_MIN;
     size_t size = ((bytes < most ? bytes : most) + 4095) & ~(size_t)4095;
     void *data = mmap(NULL, size, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -65,6 +65,9 @@ bool rps_writer_gives_up(const struct rps_writer *writer)
     size_t room = writer->ring.size / 2;
     int64_t now_ns = rps_clock_monotonic_ns(), more_ns = 0;
 
+    if (is_busy && writer->stop && writer->options.ends_now &&
+        writer->options.ends_now(writer->options.ends_now_context))
+        return true;
     if (writer->waits_ns > 0)
         return writer->abandoned || !is_busy || now_ns - writer->waits_ns >= writer->lock_wait_ns ||
                writer->ring.used >= (room < WAIT_BYTES ? room : WAIT_BYTES);

@@ -1,10 +1,13 @@
 /* The writer, beginning a run. */
 #include "writer.h"
 
+#include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/memory_limit.h"
 #include "rpistat/random.h"
 
 /* A random UUID (RFC 9562, version 4). */
@@ -46,6 +49,8 @@ static int start_thread(struct rps_writer *writer, struct rps_error *err)
 {
     int number = pthread_create(&writer->thread, NULL, rps_writer_thread, writer);
 
+    if (number == EAGAIN && rps_memory_limit() != SIZE_MAX) /* no room for its stack */
+        return rps_error_memory(err);
     if (number != 0)
         return rps_error_set(err, RPS_FAILED, "cannot start the thread that writes %s: %s",
                              writer->path, strerror(number));

@@ -309,6 +309,38 @@ def check_left():
         assert "record -p" not in answer.stderr + report_of(folder, "c.data"), answer.stderr
 
 
+CHAIN = """\
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    int generations = argc > 1 ? atoi(argv[1]) : 0;
+
+    for (int i = 0; i <= generations; i++)
+        if (fork() != 0)
+            _exit(0);
+    printf("%ld\\n", (long)getpid());
+    fflush(stdout);
+    close(STDOUT_FILENO);
+    close(STDERR_FILENO);
+    pause();
+    return 0;
+}
+"""
+
+
+def check_left_by_a_chain():
+    """a daemon is found although each process forks the next one, and ends, after the command ended"""
+    with Folder() as folder:
+        command = compiled(folder, "chain", CHAIN)
+        for name, options in ("a", []), ("b", ["--no-samples"]):
+            answer = expect(folder.call(*counting(), *options, "-o", name + ".data", "--", command,
+                                        "3000"), 0)
+            os.kill(int(answer.stdout), signal.SIGKILL)
+            assert "record -p " in answer.stderr, answer.stderr
+
+
 # --- peak memory --------------------------------------------------------------------------------------
 
 TOUCH = """\
@@ -352,7 +384,7 @@ def check_memory_limits():
         raise tap.Skip("a sanitizer takes more address space than these limits allow")
     with Folder() as folder:
         for option, limit in ("v", resource.RLIMIT_AS), ("d", resource.RLIMIT_DATA):
-            for mib in 64, 40, 24:
+            for mib in 64, 40, 24, 20:
                 store = "%s%d.data" % (option, mib)
                 answer = folder.call(
                     *counting(), "-q", "-o", store, "--", "sh", "-c",
@@ -400,5 +432,5 @@ def check_foreign_proc():
 tap.main([check_interpreter, check_loader, check_busy_file, check_long_arguments,
           check_shell_semantics, check_existing_store, check_all_cpus, check_ignored_children,
           check_dropped,
-          check_dropped_in_the_middle, check_left, check_peak_memory,
+          check_dropped_in_the_middle, check_left, check_left_by_a_chain, check_peak_memory,
           check_memory_limits, check_foreign_proc])

@@ -271,6 +271,36 @@ def check_stays_locked():
         expect(folder.call("check"), 0)
 
 
+def signalled(folder, process, status):
+    """Send signals until the recorder has ended; its run, which is in a file of its own."""
+    def has_ended():
+        process.send_signal(signal.SIGTERM)
+        return process.poll() is not None
+
+    until(has_ended)
+    run, = runs(folder, folder / saved_in(ended(process, status)))
+    return run
+
+
+def check_signals_while_locked():
+    """a signal after the recording ends the wait for the lock; a recorder without one waits on"""
+    with Folder() as folder:
+        expect(folder.call(*counting(), "-q", "true"), 0)
+        with locked(folder):
+            process = start(folder, "sh", "-c", "echo $$ >pid; exit 6")
+            until(lambda: lines(folder, "pid") == 1)
+            until(lambda: not os.path.exists("/proc/" + folder.read("pid").decode().strip()))
+            other = start(folder, "sh", "-c", "exit 5")
+            assert signalled(folder, process, 6)["exit_status"] == 6
+            with subprocess.Popen(["sleep", "1000"]) as sleeper:
+                process = start(folder, "-p", str(sleeper.pid))
+                until(lambda: recorder(folder))
+                signalled(folder, process, 0)
+                sleeper.kill()
+        assert ended(other, 5) == ""  # its wait, of a minute, was longer
+        assert [run["exit_status"] for run in runs(folder)] == [0, 5], runs(folder)
+
+
 # --- refusals -------------------------------------------------------------------------------------
 
 def everything(folder):
@@ -325,4 +355,5 @@ def check_refused_to_a_user():
 
 tap.main([check_many_in_a_store, check_many_in_a_new_store, check_many_of_a_user,
           check_all_that_is_recorded, check_stop, check_stop_waits, check_series, check_stopped_holder,
-          check_stays_locked, check_refusals, check_refused_to_a_user])
+          check_stays_locked, check_signals_while_locked, check_refusals,
+          check_refused_to_a_user])

@@ -9,6 +9,9 @@
 #include <cmocka.h>
 
 #include <string.h>
+#include <sys/resource.h>
+
+#include "rpistat/memory_limit.h"
 
 static void test_set(void **state)
 {
@@ -79,12 +82,33 @@ static void test_memory(void **state)
     assert_int_equal(rps_error_memory(NULL), RPS_FAILED);
 }
 
+/* The remedy is the limit where there is one; the answer to is_memory does not depend on it. */
+static void test_memory_limit(void **state)
+{
+    struct rlimit limit;
+    struct rps_error before = {""}, after = {""};
+
+    (void)state;
+    if (getrlimit(RLIMIT_DATA, &limit) != 0 || rps_memory_limit() != SIZE_MAX)
+        skip(); /* there is a limit already */
+    rps_error_memory(&before);
+    limit.rlim_cur = (rlim_t)1 << 30;
+    assert_int_equal(setrlimit(RLIMIT_DATA, &limit), 0);
+    rps_error_memory(&after);
+    assert_null(strstr(before.message, "ulimit"));
+    assert_non_null(strstr(after.message, "ulimit"));
+    assert_true(rps_error_is_memory(&before) && rps_error_is_memory(&after));
+    limit.rlim_cur = RLIM_INFINITY;
+    assert_int_equal(setrlimit(RLIMIT_DATA, &limit), 0);
+    assert_true(rps_error_is_memory(&before) && rps_error_is_memory(&after));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_set),    cmocka_unit_test(test_old_message_as_argument),
         cmocka_unit_test(test_prefix), cmocka_unit_test(test_cut_between_characters),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_memory), cmocka_unit_test(test_memory_limit),
     };
 
     return cmocka_run_group_tests_name("error", tests, NULL, NULL);
