@@ -79,8 +79,9 @@ void recorder_release_lock(sqlite3 *db)
 
 void recorder_lose_directory(struct rps_writer *writer)
 {
-    char *path = strdup("/nonexistent/s");
+    char *path = NULL;
 
+    assert_true(asprintf(&path, "%s.none/s", writer->path) > 0);
     pthread_mutex_lock(&writer->lock);
     free(writer->path);
     writer->path = path;
