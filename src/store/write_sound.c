@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "database.h"
 #include "path_check.h"
@@ -24,9 +25,6 @@
 #define FRAME_HEAD 6
 #define PAGE_MAX   1024 /* of larger pages, which no recorder makes, the log is not checked */
 #define LOG_MAGIC  (UINT32_C(0x377f0682) + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
-
-/* Each start of a log adds 1 to its first salt: other programs do not do so more often meanwhile. */
-#define STARTS_MAX 1000
 
 /* The log is read so often: 4 MB at most, in some milliseconds. */
 #define CHECK_NS (10 * RPS_NS_PER_S)
@@ -88,17 +86,16 @@ static int read_log(const struct rps_writer *writer)
         return SQLITE_OK; /* begun on a machine with the other byte order */
     if (be32toh(head[0]) != LOG_MAGIC || !add_checksum(sum, head, 6, head + 6))
         return SQLITE_CORRUPT;
+    if (memcmp(head + 4, writer->log_salt, sizeof(writer->log_salt)) != 0)
+        return RPS_WRITER_SHRUNK; /* started over since: this transaction may be writing there */
     if (page > PAGE_MAX)
         return SQLITE_OK;
     for (int n = 0, size = (int)((FRAME_HEAD + page) * sizeof(*frame)); n < writer->frames; n++) {
         if (log->pMethods->xRead(log, frame, size, at + (sqlite3_int64)n * size) != SQLITE_OK)
             return RPS_WRITER_SHRUNK;
-        if (frame[2] != head[4] || frame[3] != head[5])
-            return be32toh(head[4]) - be32toh(frame[2]) + STARTS_MAX < 2 * STARTS_MAX
-                       ? RPS_WRITER_SHRUNK
-                       : SQLITE_CORRUPT;
         add_checksum(sum, frame, 2, frame);
-        if (!add_checksum(sum, frame + FRAME_HEAD, page, frame + 4))
+        if (frame[2] != head[4] || frame[3] != head[5] ||
+            !add_checksum(sum, frame + FRAME_HEAD, page, frame + 4))
             return SQLITE_CORRUPT;
     }
     return SQLITE_OK;
@@ -117,7 +114,11 @@ static int check_log(const struct rps_writer *writer)
 static int on_commit(void *context, sqlite3 *db, const char *name, int frames)
 {
     struct rps_writer *writer = context;
+    uint32_t head[LOG_HEAD];
 
+    if (writer->log && writer->log->pMethods &&
+        writer->log->pMethods->xRead(writer->log, head, sizeof(head), 0) == SQLITE_OK)
+        memcpy(writer->log_salt, head + 4, sizeof(writer->log_salt));
     if (frames < writer->frames)
         writer->frames_moved = 0; /* it was started over */
     writer->frames = frames;

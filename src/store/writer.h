@@ -93,6 +93,7 @@ struct rps_writer {
     struct stat file[3];         /* the store, -wal, -shm: as they were at the last commit */
     unsigned int shrunk;         /* bit i: file[i] became smaller, and nobody knows yet why */
     sqlite3_file *log;           /* SQLite's */
+    uint32_t log_salt[2];        /* of the log at the last commit, as they are in its head */
     int frame_bytes, frames;     /* of the log after the last commit; 0: unknown */
     int frames_moved;            /* of these, when the log was last moved into the file */
     int frames_max;              /* how many more move it again */
