@@ -404,8 +404,10 @@ static void compare_cpu_time(struct rps_recording *r)
              "%.3f s of CPU time were counted, and Linux reports %.3f s for the command: ",
              (double)r->task_ns / RPS_NS_PER_S, (double)used_ns / RPS_NS_PER_S);
     rps_record_add_fitting(r, line,
-                           r->task_ns < used_ns
-                               ? RPS_RUN_SOME_COUNTS
+                           r->hidden_us > 0 || !r->system.self ? RPS_RUN_SOME_COUNTS
+                           : r->task_ns < used_ns
+                               ? "Linux stops counting set-user-ID programs, and counts no process "
+                                 "while it starts and ends"
                                : "it leaves out processes that nobody waited for, and time that "
                                  "a hypervisor took");
 }

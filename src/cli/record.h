@@ -62,6 +62,7 @@ struct rps_recording {
     int is_stop_command;    /* 1: `rpistat stop` sent that signal */
     struct rps_period held; /* handed over when the system reading after it has come */
     int has_held;
+    int64_t hidden_us;       /* CPU time of processes that Linux stopped counting, so far */
     int64_t task_ns, row_ns; /* CPU time counted: so far; since the last system reading */
     uint64_t period_count;   /* however many CPUs have their own */
     uint64_t last_period;    /* number of the one before */

@@ -172,6 +172,7 @@ static void sink_reading(void *context, const struct rps_system_reading *reading
     struct rps_recording *r = context;
 
     if (reading->source == RPS_SYSTEM_TREE) {
+        r->hidden_us += reading->hidden_us;
         add_hidden_time(r, reading);
         r->row_ns = 0;
     }
