@@ -247,7 +247,8 @@ def check_incomplete(folder, store):
         figure = figures[event]
         assert figure["certainty"] == "incomplete", figure
         # counters of one set do not begin at the same nanosecond
-        assert abs(figure["value"] - figure["count"]) <= .01 * figure["count"], figure
+        # one period may have been shared by both programs, and lack its counts too
+        assert figure["count"] <= figure["value"] * 1.001 and figure["value"] <= 1.3 * figure["count"], figure
         assert figure["low"] is None, figure
     for command in "report", "phases", "code":
         text = " ".join(folder.call(command, "-i", store).stdout.split())
