@@ -6,7 +6,7 @@
  * while it maps or locks the file, and it extends the file by write(2). rpistat opens connections
  * with SQLITE_OPEN_NOMUTEX, so none has a mutex of its own. What remains is memory that nobody frees
  * and file locks, which a connection to another file does not share. A new connection to the same
- * file would share the broken mapping. Guarded by unit/store/faults and cli/faults.
+ * file would share the broken mapping. Guarded by cli/lost.
  */
 #include "rpistat/fault.h"
 

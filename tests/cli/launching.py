@@ -247,8 +247,10 @@ def check_incomplete(folder, store):
         figure = figures[event]
         assert figure["certainty"] == "incomplete", figure
         # counters of one set do not begin at the same nanosecond
-        # one period may have been shared by both programs, and lack its counts too
+        # a period that both programs share may lack its counts, too
         assert figure["count"] <= figure["value"] * 1.001 and figure["value"] <= 1.3 * figure["count"], figure
+        # spin used 0.6 s: what the other program used is not added
+        assert event != "task_clock" or figure["value"] < .65e9, figure
         assert figure["low"] is None, figure
     for command in "report", "phases", "code":
         text = " ".join(folder.call(command, "-i", store).stdout.split())
