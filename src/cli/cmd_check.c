@@ -5,6 +5,7 @@
 #include "cli.h"
 #include "format.h"
 #include "rpistat/check.h"
+#include "rpistat/text.h"
 
 struct settings {
     int repair;
@@ -64,10 +65,17 @@ static void put_count(struct check *check, const char *name, uint64_t count)
 }
 
 /* "3 runs, 1 period" */
-static char *format_counts(char ret[COUNTS_SIZE], uint64_t runs, uint64_t periods)
+static char *format_counts(const struct rps_cli *cli, char ret[COUNTS_SIZE], uint64_t runs,
+                           uint64_t periods)
 {
-    snprintf(ret, COUNTS_SIZE, "%" PRIu64 " run%s, %" PRIu64 " period%s", runs,
-             runs == 1 ? "" : "s", periods, periods == 1 ? "" : "s");
+    const struct settings *settings = cli->settings;
+    locale_t before = uselocale(rps_format_locale(cli, settings->format));
+    char number[2][RPS_TEXT_NUMBER_SIZE];
+
+    snprintf(ret, COUNTS_SIZE, "%s run%s, %s period%s",
+             rps_text_count(number[0], sizeof(number[0]), runs), runs == 1 ? "" : "s",
+             rps_text_count(number[1], sizeof(number[1]), periods), periods == 1 ? "" : "s");
+    uselocale(before);
     return ret;
 }
 
@@ -76,7 +84,7 @@ static void put_check(struct check *check, const struct rps_check_result *result
     const char *input = check->cli->input;
     char counts[COUNTS_SIZE];
 
-    format_counts(counts, result->runs, result->periods);
+    format_counts(check->cli, counts, result->runs, result->periods);
     if (check->cli->quiet) {
         return;
     } else if (result->wrong == 0) {
@@ -122,7 +130,7 @@ static int repair_store(struct check *check)
         return RPS_FAILED;
     if (!cli->quiet)
         rps_block_line(check->findings, "%s holds what could be read: %s", cli->output,
-                       format_counts(counts, result.runs, result.periods));
+                       format_counts(cli, counts, result.runs, result.periods));
     rps_put_text(rps_document_field(&check->document, "new_store", RPS_VALUE_TEXT), cli->output);
     put_count(check, "run_count", result.runs);
     put_count(check, "periods", result.periods);

@@ -275,12 +275,10 @@ static void put_document(struct rps_cli *cli, const struct job *job, struct rps_
         .limit = settings->limit,
         .limit_count = (size_t)settings->fail_if.count,
     };
-    locale_t locale = rps_format_locale(cli, settings->format);
-    locale_t before = locale != (locale_t)0 ? uselocale(locale) : (locale_t)0;
+    locale_t before = uselocale(rps_format_locale(cli, settings->format));
 
     rps_comparison_put(document, &output);
-    if (before != (locale_t)0)
-        uselocale(before);
+    uselocale(before);
 }
 
 static int write_text(struct rps_cli *cli, const struct job *job)

@@ -122,9 +122,11 @@ static int run(struct rps_cli *cli)
         rps_document_block(&document, "recorders", columns, sizeof(columns) / sizeof(columns[0]));
     struct rps_recorders recorders = {0};
     int result = rps_recorders_find(cli->arena, &recorders, &cli->err);
+    locale_t before = uselocale(rps_format_locale(cli, settings->format));
 
     for (size_t i = 0; i < recorders.count && result == 0; i++)
         put_recorder(block, &recorders.recorder[i]);
+    uselocale(before);
     put_reason(block, &recorders, why_unknown);
     put_reason(block, &recorders, why_no_number);
     if (recorders.count == 0)

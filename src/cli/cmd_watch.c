@@ -157,6 +157,7 @@ static int look_again(struct watch *watch)
 static int write_heading(struct watch *watch, int columns, FILE *frame)
 {
     struct rps_status_text state, system, rates;
+    locale_t before = uselocale(watch->cli->locale);
 
     rps_status_text_begin(&state, (size_t)columns);
     rps_status_text_begin(&system, (size_t)columns);
@@ -164,6 +165,7 @@ static int write_heading(struct watch *watch, int columns, FILE *frame)
     rps_watch_view_state(&watch->view, &state);
     rps_watch_view_system(&watch->view, &system);
     rps_watch_view_rates(&watch->view, &rates);
+    uselocale(before);
     fprintf(frame, "%s\n%s%s%s\n", state.text, system.text, system.text[0] ? "\n" : "", rates.text);
     return system.text[0] ? 3 : 2;
 }
@@ -221,15 +223,18 @@ static int draw_apart(void *context, FILE *out, struct rps_error *err)
 static void show_line(struct watch *watch)
 {
     struct rps_status_text line;
+    locale_t before;
     int columns;
 
     if (watch->cli->quiet || !rps_output_screen() || tcgetpgrp(STDOUT_FILENO) != getpgrp())
         return;
     rps_output_terminal(&columns, NULL);
     rps_status_text_begin(&line, (size_t)columns - 1);
+    before = uselocale(watch->cli->locale);
     rps_watch_view_state(&watch->view, &line);
     rps_watch_view_system(&watch->view, &line);
     rps_watch_view_rates(&watch->view, &line);
+    uselocale(before);
     printf("\r%s\033[K", line.text);
     fflush(stdout);
     watch->line_shown = 1;
@@ -299,10 +304,13 @@ static void tell_end(const struct watch *watch, int followed)
     const struct rps_run *run = &watch->view.run;
     char length[RPS_TEXT_NUMBER_SIZE];
     const char *state = run->state == RPS_RUN_COMPLETE ? "complete" : "interrupted";
+    locale_t before;
 
     if (run->state == RPS_RUN_RECORDING)
         return;
+    before = uselocale(watch->cli->locale);
     rps_text_duration(length, sizeof(length), run->elapsed_ns > 0 ? run->elapsed_ns : 0);
+    uselocale(before);
     if (followed)
         rps_output_say("the recording of run %lld has ended after %s%s%s", (long long)run->run_id,
                        length, run->end_reason[0] != '\0' ? ": " : "", run->end_reason);

@@ -191,7 +191,8 @@ void rps_watch_view_state(const struct rps_watch_view *view, struct rps_status_t
         return;
     }
     rps_status_text_add(line, "%s", rps_text_duration(number, sizeof(number), view->to_ns));
-    rps_status_text_add(line, "%llu period%s", (unsigned long long)view->periods,
+    rps_status_text_add(line, "%s period%s",
+                        rps_text_count(number, sizeof(number), view->periods),
                         view->periods == 1 ? "" : "s");
     for (int n = 0; n < view->plan->set_count; n++)
         duty = fmin(duty, rps_tally_duty(&view->recent, n));

@@ -272,14 +272,13 @@ void rps_block_sort(struct rps_block *block, const char *column_name, int is_des
 static void write_for_people(const struct rps_document *document, FILE *out, enum rps_format format,
                              int columns)
 {
-    locale_t before = document->locale != (locale_t)0 ? uselocale(document->locale) : (locale_t)0;
+    locale_t before = uselocale(document->locale); /* (locale_t)0 changes nothing */
 
     if (format == RPS_FORMAT_TEXT)
         rps_document_to_text(document, out, columns);
     else
         rps_document_to_markup(document, out, format - RPS_FORMAT_MARKDOWN);
-    if (before != (locale_t)0)
-        uselocale(before);
+    uselocale(before);
 }
 
 void rps_document_write(const struct rps_document *document, FILE *out, enum rps_format format,

@@ -784,7 +784,7 @@ static void add_settings(struct rps_document *document, const struct rps_phase_o
 
 void rps_phase_document(struct rps_document *document, const struct rps_phase_output *output)
 {
-    locale_t before = document->locale != (locale_t)0 ? uselocale(document->locale) : (locale_t)0;
+    locale_t before = uselocale(document->locale);
     const struct rps_phases *phases = output->phases;
     struct rps_block *block;
     int is_doubtful = 0, is_folded;
@@ -816,6 +816,5 @@ void rps_phase_document(struct rps_document *document, const struct rps_phase_ou
     rps_phase_outliers(document, output);
     if (output->components)
         add_components(document, output);
-    if (before != (locale_t)0)
-        uselocale(before);
+    uselocale(before);
 }

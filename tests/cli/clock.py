@@ -268,8 +268,9 @@ def test_locale():
             other.write("long.sim", "task main 100\nfunction f 0x1000 0x100 main.c:10\n"
                         "phase a 2000s code=f instructions=2000M\nphase b 90s code=f instructions=100M\n")
             expect(other.call("record", "-q", "--pmu", "sim:long.sim", "-e", "instructions"), 0)
-            for command, count in ("report", "206.910"), ("phases", "20.900"), ("code", "206.910"), ("runs", "20.900"):
-                text = expect(other.call(command, env=german), 0).stdout
+            for command, count in (("report", "206.910"), ("phases", "20.900"), ("code", "206.910"), ("runs", "20.900"),
+                                   ("check", "20.900"), ("watch --once", "20.900")):
+                text = expect(other.call(*command.split(), env=german), 0).stdout
                 assert count in text and count.replace(".", "") not in text, (command, text)
     finally:
         shutil.rmtree(folder)
