@@ -18,7 +18,6 @@
 #include "machine.h"
 #include "names.h"
 #include "record.h"
-#include "record_plan.h"
 #include "rpistat/clock.h"
 #include "rpistat/host.h"
 #include "rpistat/parse.h"

@@ -25,7 +25,6 @@
 
 #include "rpistat/clock.h"
 #include "rpistat/loop.h"
-#include "rpistat/memory_limit.h"
 #include "rpistat/proc.h"
 #include "rpistat/rights.h"
 #include "rpistat/signals.h"

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "record_series.h"
+#include "record.h"
 #include "rpistat/change.h"
 #include "rpistat/clock.h"
 #include "rpistat/run_system.h"
