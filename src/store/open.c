@@ -22,9 +22,7 @@
 #include "make.h"
 #include "path_check.h"
 #include "schema.h"
-#include "schema_check.h"
 #include "tables.h"
-#include "unchanging.h"
 
 #include <stdbool.h>
 #include <stdio.h>

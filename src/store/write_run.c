@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "columns.h"
+#include "fields.h"
 #include "database.h"
 #include "heartbeat.h"
 #include "rpistat/clock.h"
