@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "import_cells.h"
+#include "import_build.h"
 #include "import_parts.h"
 #include "rpistat/check.h"
 #include "rpistat/clock.h"

@@ -1,5 +1,4 @@
 /* Times in other tools' tables: moments in the forms that programs and countries have, numbers of any unit. */
-#include "import_times.h"
 
 #include <ctype.h>
 #include <math.h>
