@@ -196,8 +196,6 @@ static void compose(void *context, struct rps_status_text *line)
 
 void rps_progress_begin(struct rps_cli *cli, const char *what)
 {
-    struct rps_error unheard;
-
     if (cli->quiet || cli->progress || !isatty(STDERR_FILENO))
         return;
     cli->progress = calloc(1, sizeof(*cli->progress));
@@ -205,8 +203,8 @@ void rps_progress_begin(struct rps_cli *cli, const char *what)
         return;
     cli->progress->what = what;
     cli->progress->start_ns = rps_clock_monotonic_ns();
-    if (rps_terminal_line_start(&cli->progress->line, STDERR_FILENO, compose, cli->progress,
-                                &unheard) < 0)
+    if (rps_terminal_line_start(&cli->progress->line, STDERR_FILENO, compose, cli->progress, NULL) <
+        0)
         rps_progress_end(cli);
 }
 

@@ -425,12 +425,11 @@ static int write_firefox(struct rps_export_job *job, const struct rps_export_cod
 static int firefox_part(struct rps_export_job *job, const struct rps_part_choice *choice,
                         const struct rps_cpus *cpus, struct rps_error *err)
 {
-    struct rps_error unheard;
     int result = rps_reader_each(job->reader, "SAVEPOINT firefox", 0, 0, NULL, NULL, err);
 
     if (result == 0)
         result = rps_export_code(job, choice, cpus, write_firefox, err);
-    rps_reader_each(job->reader, "RELEASE firefox", 0, 0, NULL, NULL, &unheard);
+    rps_reader_each(job->reader, "RELEASE firefox", 0, 0, NULL, NULL, NULL);
     return result;
 }
 
