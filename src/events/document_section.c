@@ -71,15 +71,6 @@ static struct rps_event_set *find_set(const struct rps_document_reader *reader, 
     return NULL;
 }
 
-static struct rps_metric *find_metric(const struct rps_document_reader *reader, const char *id)
-{
-    for (int i = 0; i < reader->plan->metric_count; i++) {
-        if (strcmp(reader->plan->metric[i].name, id) == 0)
-            return &reader->plan->metric[i];
-    }
-    return NULL;
-}
-
 /* The base's event of that ID: in its set, or on its way to one; NULL when there is none. */
 static struct rps_event *find_event(struct rps_document_reader *reader, const char *id)
 {
@@ -364,12 +355,12 @@ static struct rps_metric *add_metric(struct rps_document_reader *reader, const c
 
 static void end_metric(struct rps_document_reader *reader)
 {
-    struct rps_metric *metric = find_metric(reader, reader->draft.id);
+    const int known = rps_plan_metric(reader->plan, reader->draft.id);
+    struct rps_metric *metric =
+        known >= 0 ? &reader->plan->metric[known] : add_metric(reader, reader->draft.id);
     struct lookup lookup = {.reader = reader};
     struct rps_error why = {""};
 
-    if (!metric)
-        metric = add_metric(reader, reader->draft.id);
     if (!metric)
         return;
     copy_given(reader, RPS_KEY_LABEL, metric->label, sizeof(metric->label));
