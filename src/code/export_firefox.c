@@ -359,10 +359,7 @@ static int put_thread(struct firefox *firefox, const struct rps_export_code *of,
         put_tables(&thread);
         put_markers(&thread, is_first ? &firefox->stretches : &none);
         result = put_samples(&thread, err);
-        rps_json_array(thread.json, "stringArray");
-        for (size_t i = 0; i < thread.text_count; i++)
-            rps_json_text(thread.json, NULL, thread.text[i]);
-        rps_json_end(thread.json);
+        rps_json_texts(thread.json, "stringArray", thread.text, thread.text_count);
         rps_json_end(thread.json);
     }
     rps_arena_free(thread.arena);
