@@ -1,8 +1,6 @@
-/* What this process is shown of others, and how much memory it may use. */
+/* Which processes /proc shows. */
 #ifndef RPISTAT_PROC_H
 #define RPISTAT_PROC_H
-
-#include <stddef.h>
 
 /* Why nothing is read from /proc by the number of a process. */
 #define RPS_PROC_FOREIGN                                                                           \
@@ -14,9 +12,5 @@
  * was made without mounting /proc again (unshare --fork --pid): /proc/PID is a stranger there.
  */
 int rps_proc_is_own(void);
-
-/* Return the bytes that the process may map (ulimit -v, ulimit -d); SIZE_MAX without a limit.
- * Rings and queues take a quarter of it at most, so that there is room for the rest. */
-size_t rps_memory_limit(void);
 
 #endif

@@ -3,7 +3,7 @@
  * message may be an argument of the new one.
  */
 #include "rpistat/error.h"
-#include "rpistat/proc.h"
+#include "rpistat/memory_limit.h"
 #include "rpistat/text.h"
 
 #include <stdarg.h>

@@ -1,10 +1,8 @@
 /* See rpistat/proc.h. */
 #include "rpistat/proc.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 int rps_proc_is_own(void)
@@ -20,18 +18,4 @@ int rps_proc_is_own(void)
             is_own = !strchr(line + 7, '\t');
     fclose(file);
     return is_own;
-}
-
-size_t rps_memory_limit(void)
-{
-    const int resources[] = {RLIMIT_AS, RLIMIT_DATA};
-    size_t least = SIZE_MAX;
-
-    for (int i = 0; i < 2; i++) {
-        struct rlimit limit;
-
-        if (getrlimit(resources[i], &limit) == 0 && limit.rlim_cur < least)
-            least = (size_t)limit.rlim_cur;
-    }
-    return least;
 }

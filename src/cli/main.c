@@ -18,7 +18,7 @@
 #include "rpistat/code_store.h"
 #include "rpistat/code_wing.h"
 #include "rpistat/fault.h"
-#include "rpistat/proc.h"
+#include "rpistat/memory_limit.h"
 #include "rpistat/rights.h"
 #include "rpistat/workload.h"
 

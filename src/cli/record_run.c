@@ -25,6 +25,7 @@
 
 #include "rpistat/clock.h"
 #include "rpistat/loop.h"
+#include "rpistat/memory_limit.h"
 #include "rpistat/proc.h"
 #include "rpistat/rights.h"
 #include "rpistat/signals.h"

@@ -31,7 +31,7 @@
 #include "pmu_perf.h"
 #include "rpistat/array.h"
 #include "rpistat/clock.h"
-#include "rpistat/proc.h"
+#include "rpistat/memory_limit.h"
 #include "rpistat/random.h"
 
 /* A ring's size, and to what all are halved where a user may not lock as much memory: 516 KiB a CPU

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "rpistat/proc.h"
+#include "rpistat/memory_limit.h"
 
 #define HEAD_BYTES sizeof(struct rps_ring_record)
 

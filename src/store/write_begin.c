@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "rpistat/clock.h"
-#include "rpistat/proc.h"
+#include "rpistat/memory_limit.h"
 #include "rpistat/random.h"
 
 /* A random UUID (RFC 9562, version 4). */

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "rpistat/proc.h"
+#include "rpistat/memory_limit.h"
 
 static void test_set(void **state)
 {
