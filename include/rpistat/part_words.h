@@ -9,7 +9,6 @@
 #include "rpistat/error.h"
 #include "rpistat/part_shares.h"
 #include "rpistat/phase.h"
-#include "rpistat/run.h"
 #include "rpistat/run_part.h"
 #include "rpistat/store.h"
 

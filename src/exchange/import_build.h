@@ -14,7 +14,6 @@
 
 #include "rpistat/error.h"
 #include "rpistat/import.h"
-#include "rpistat/period.h"
 #include "rpistat/run.h"
 
 struct rps_import_builder;
