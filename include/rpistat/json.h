@@ -38,6 +38,7 @@ void rps_json_end(struct rps_json *json);
 
 /* Bytes that are not UTF-8 become U+FFFD; what a terminal obeys is escaped; NULL is null. */
 void rps_json_text(struct rps_json *json, const char *name, const char *text);
+void rps_json_texts(struct rps_json *json, const char *name, const char *const *text, size_t count);
 void rps_json_int64(struct rps_json *json, const char *name, int64_t value);
 void rps_json_uint64(struct rps_json *json, const char *name, uint64_t value);
 /* Nine significant digits; null when not finite. */

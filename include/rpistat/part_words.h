@@ -9,14 +9,14 @@
 #include "rpistat/error.h"
 #include "rpistat/part_shares.h"
 #include "rpistat/phase.h"
-#include "rpistat/run.h"
 #include "rpistat/run_part.h"
 #include "rpistat/store.h"
 
-/* Return the part (one group) as phases of the label 0, and the rest of the run up to its last period
- * as phases of the label 1, in the arena. Times follow from the length of periods. */
+/* Return the stretches of a part as phases, labelled by their groups, and what lies between them from
+ * period `first` to `last` as phases of the label `rest`. Stretches are in order; what overlaps an
+ * earlier one is left out. The phases are the arena's; the caller sets label_count and times. */
 struct rps_phases rps_part_words_phases(struct rps_arena *arena, const struct rps_run_part *part,
-                                        uint64_t last, int64_t period_ns);
+                                        uint64_t first, uint64_t last, int rest);
 
 /* Describe what sets each label of these phases apart from the whole run, as rps_profile_words does; the
  * array, a text per label, is the arena's. `shares` has a group per label, or none. It walks the run

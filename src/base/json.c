@@ -105,6 +105,15 @@ void rps_json_text(struct rps_json *json, const char *name, const char *text)
     print_quoted(json->out, text);
 }
 
+/* An array of them. */
+void rps_json_texts(struct rps_json *json, const char *name, const char *const *text, size_t count)
+{
+    rps_json_array(json, name);
+    for (size_t i = 0; i < count; i++)
+        rps_json_text(json, NULL, text[i]);
+    rps_json_end(json);
+}
+
 void rps_json_int64(struct rps_json *json, const char *name, int64_t value)
 {
     begin(json, name, 0);

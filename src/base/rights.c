@@ -144,13 +144,11 @@ static int has_only_nobody(void)
 
 int rps_rights_give_up(void)
 {
-    struct rps_error unheard;
-
     if ((getuid() == 0 || geteuid() == 0) &&
         (set_groups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
          setresuid(NOBODY, NOBODY, NOBODY) < 0 || !has_only_nobody()))
         return RPS_FAILED;
-    if (keep_only(0, &unheard) < 0 || has_capabilities() ||
+    if (keep_only(0, NULL) < 0 || has_capabilities() ||
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1 ||
         prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0)
         return RPS_FAILED;
@@ -359,10 +357,9 @@ int rps_rights_take_for(const char *path, enum rps_rights_for what, struct rps_r
 int rps_rights_is_others(const char *path)
 {
     struct way way = {.what = RPS_RIGHTS_FILE, .found.st_uid = geteuid()};
-    struct rps_error unheard;
 
     if (geteuid() == 0)
         return 0;
-    return find_owner(&way, path, &unheard) < 0 || !way.is_whole || way.is_open ||
+    return find_owner(&way, path, NULL) < 0 || !way.is_whole || way.is_open ||
            way.found.st_uid != geteuid();
 }

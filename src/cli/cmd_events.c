@@ -100,10 +100,9 @@ static void find_packages(struct rps_events_found *found, const struct rps_machi
     for (int i = 0; i < machine->count && !found->has_packages; i++) {
         const struct rps_backend *backend = &machine->backend[i];
         struct rps_system_reader reader;
-        struct rps_error unheard;
 
         if (!backend->self || !backend->pmu->open_signals ||
-            backend->pmu->open_signals(backend->self, &asked, &target, &reader, &unheard) < 0)
+            backend->pmu->open_signals(backend->self, &asked, &target, &reader, NULL) < 0)
             continue;
         reader.state(reader.self, RPS_SYSTEM_PACKAGE, &found->packages);
         reader.close(reader.self);

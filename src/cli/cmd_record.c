@@ -18,7 +18,6 @@
 #include "machine.h"
 #include "names.h"
 #include "record.h"
-#include "record_plan.h"
 #include "rpistat/clock.h"
 #include "rpistat/host.h"
 #include "rpistat/parse.h"
@@ -282,10 +281,9 @@ static int conclude(void *context, struct rps_reader *reader, struct rps_error *
 static void keep_estimates(struct rps_recording *r)
 {
     struct conclusion conclusion = {.run_id = r->run.run_id};
-    struct rps_error unheard;
 
-    if (rps_writer_read(r->writer, conclude, &conclusion, &unheard) == 0)
-        rps_writer_set_estimates(r->writer, conclusion.plan, &unheard);
+    if (rps_writer_read(r->writer, conclude, &conclusion, NULL) == 0)
+        rps_writer_set_estimates(r->writer, conclusion.plan, NULL);
     rps_plan_free(conclusion.plan);
 }
 
@@ -352,13 +350,12 @@ static size_t find_left(struct rps_recording *r, pid_t *ret_pid, size_t size)
     struct late_events late = {.system = &r->system};
     const struct rps_sample_sink sink = {&late, add_late_event};
     const struct rps_sampler *sampler = r->samples.self ? &r->samples.sampler : &r->hearing;
-    struct rps_error unused;
     size_t count = r->system.left(r->system.self, ret_pid, size), seen;
 
     do {
         seen = late.count;
         if (count == 0 && sampler->self &&
-            sampler->drain(sampler->self, INT64_MAX, &sink, &unused) == 0)
+            sampler->drain(sampler->self, INT64_MAX, &sink, NULL) == 0)
             count = r->system.left(r->system.self, ret_pid, size);
     } while (count == 0 && late.count > seen);
     return count;
@@ -481,8 +478,6 @@ static void close_readers(struct rps_recording *r)
 /* The recording is over and the workload is not: wait for it, to give its exit status. */
 static void outlive(struct rps_recording *r)
 {
-    struct rps_error unheard;
-
     r->outlived = 1;
     rps_writer_close(r->writer); /* that may be long: the store is to be whole meanwhile */
     r->writer = NULL;
@@ -493,7 +488,7 @@ static void outlive(struct rps_recording *r)
     r->pmu_self = NULL;
     rps_record_wait(r);
     if (!r->stop_signal)
-        wait_for_workload(r, &unheard);
+        wait_for_workload(r, NULL);
 }
 
 /* Everything from the launch to the report. */

@@ -6,19 +6,23 @@
  * terminal cannot be a screen (a pipe, a file, a dumb terminal), it draws once and ends: drawings
  * one below the other are of no use to anybody.
  */
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
 #include "rpistat/clock.h"
+#include "rpistat/live_page.h"
 #include "rpistat/plot.h"
+#include "rpistat/signals.h"
 #include "rpistat/subprocess.h"
 #include "rpistat/text.h"
 #include "screen.h"
 #include "watch_conditions.h"
-#include "watch_http.h"
 #include "watch_view.h"
 
 #define IDLE_SHARE  4 /* a pause is at least this many times the CPU time of the drawing before */
@@ -376,18 +380,60 @@ static int watch_run(struct watch *watch)
 
 /* --- in a browser ----------------------------------------------------------------------------- */
 
-static int serve(struct watch *watch)
+static void print_url(void *context, const char *url)
 {
-    const struct settings *settings = watch->cli->settings;
+    (void)context;
+    printf("%s\n", url);
+    fflush(stdout);
+}
 
-    if (settings->once || settings->chars || watch->cli->output)
-        return rps_error_set(&watch->cli->err, RPS_USAGE,
+/* A signal that ends the server has done so, and does not end the program. */
+static int wait_for_end_signal(void *context, int fd, int64_t ns)
+{
+    const int *signal_fd = context;
+    struct signalfd_siginfo info;
+    struct pollfd wait[2] = {{.fd = *signal_fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
+    const struct timespec left = {(time_t)(ns / RPS_NS_PER_S), (long)(ns % RPS_NS_PER_S)};
+
+    return ppoll(wait, 2, &left, NULL) > 0 && wait[0].revents != 0 &&
+           read(*signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info);
+}
+
+/* Serve until a signal ends it; the reader is closed. Errors: those of rps_live_page_serve. */
+static int serve(const struct watch *watch)
+{
+    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+    struct rps_cli *cli = watch->cli;
+    const struct settings *settings = cli->settings;
+    int signal_fd = -1, result;
+    const struct rps_live_page_options page = {
+        .store_path = cli->input,
+        .run_id = watch->run_id,
+        .script_folder = rps_output_scripts(),
+        .port = settings->port,
+        .ready = print_url,
+        .wait = wait_for_end_signal,
+        .context = &signal_fd,
+    };
+    sigset_t before;
+
+    if (settings->once || settings->chars || cli->output)
+        return rps_error_set(&cli->err, RPS_USAGE,
                              "%s is for a drawing: --http serves a page, until it is ended",
                              settings->once    ? "--once"
                              : settings->chars ? "--chars"
                                                : "--plot");
-    return rps_watch_http(watch->cli, watch->run_id, settings->port);
+    result = rps_signals_take(ending, sizeof(ending) / sizeof(ending[0]), &signal_fd, &before,
+                              &cli->err);
+    if (result < 0)
+        return result;
+    result = rps_live_page_serve(&page, &cli->err);
+    close(signal_fd);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return result;
 }
+
+/* --- the command ------------------------------------------------------------------------------ */
 
 /* The options' texts were parsed before. */
 static void take_conditions(struct watch *watch)

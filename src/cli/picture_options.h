@@ -2,8 +2,6 @@
 #ifndef RPISTAT_CLI_PICTURE_OPTIONS_H
 #define RPISTAT_CLI_PICTURE_OPTIONS_H
 
-#include <stddef.h>
-
 #include "rpistat/error.h"
 #include "rpistat/plot.h"
 

@@ -7,14 +7,42 @@
 
 #include "cli.h"
 #include "control.h"
-#include "record_target.h"
 #include "region_marks.h"
 #include "registry.h"
 #include "rpistat/code_recorder.h"
 #include "rpistat/loop.h"
+#include "rpistat/plan.h"
 #include "rpistat/pmu.h"
 #include "rpistat/workload.h"
 #include "status.h"
+
+/* --- what a recording counts, from the words of -p, -a, -C and -G to a target of measure ------ */
+
+struct rps_record_target {
+    struct rps_target target; /* its arrays are those below */
+    pid_t *pid;               /* owned */
+    int *cpu;                 /* owned */
+    int *pidfd;               /* owned, of the processes of -p */
+    int pidfd_count;
+    char text[RPS_RUN_TEXT_SIZE]; /* for run.target */
+};
+
+/*
+ * Find what the settings ask for. Everything is opened and checked: processes are there, CPUs are
+ * online, the control group exists. For a command (no -p, -a, -C, -G) the kind is
+ * RPS_TARGET_LAUNCH, and the caller fills in the process. Free with rps_record_target_close.
+ */
+int rps_record_target_open(const struct rps_record_settings *settings,
+                           struct rps_record_target *ret, struct rps_error *err);
+
+/* Give the run the command line of the process of -p; of several, a word each. A process that has
+ * none gives nothing. */
+int rps_record_target_command(const struct rps_record_target *target, struct rps_run *run,
+                              struct rps_error *err);
+
+void rps_record_target_close(struct rps_record_target *target);
+
+/* --- a recording ------------------------------------------------------------------------------ */
 
 /* A run of a series: --repeat. */
 struct rps_record_turn {
@@ -125,5 +153,40 @@ void rps_record_tell_number(const struct rps_recording *r);
 
 /* Wait for a workload that outlives its recording; a signal that asks to stop ends the waiting. */
 void rps_record_wait(struct rps_recording *r);
+
+/*
+ * The plan that the settings ask for, or, when they do not, the one for this machine and backend;
+ * for rps_plan_free. `note` says why it is not the processor's counters that count, "" when they
+ * do or were not wanted. RPS_USAGE for what cannot be understood, RPS_FAILED when the sets are for
+ * another processor than the one whose counters are used.
+ */
+int rps_record_plan_load(const struct rps_record_settings *settings, const struct rps_pmu *pmu,
+                         struct rps_plan **ret, const char *note, struct rps_error *err);
+
+/* --- `record --repeat`: several runs in a row, also of two commands in turn ------------------- */
+
+/* A command, and its runs. */
+struct rps_series_side {
+    int argc; /* 0: a simulation */
+    char **argv;
+    char label[RPS_RUN_TEXT_SIZE]; /* of its runs; "" */
+    size_t count;
+    int64_t *run_id; /* owned by the series; of those that were recorded */
+};
+
+/*
+ * Record as often as the settings say, one run after the other, until one fails or a signal comes.
+ * Returns the exit status, that of the last run, or of the signal where that is 0; negative with
+ * cli->err. Returns in each run's own process too, as rps_record_once does.
+ */
+int rps_record_series(struct rps_cli *cli);
+
+/*
+ * Say at the end on standard error which runs these are, of each side how long they took and how
+ * much they vary, which are odd, what others took of the CPUs meanwhile, and, of a whole series,
+ * how they are compared. A store that cannot be read has nothing to say.
+ */
+void rps_series_summary(struct rps_cli *cli, const struct rps_series_side *side, size_t count,
+                        int is_whole);
 
 #endif

@@ -6,7 +6,6 @@
 
 #include "cli.h"
 #include "record.h"
-#include "record_series.h"
 #include "rpistat/clock.h"
 #include "rpistat/parse.h"
 #include "rpistat/plan.h"

@@ -1,5 +1,5 @@
 /* Choosing the plan of a recording. */
-#include "record_plan.h"
+#include "record.h"
 
 #include <string.h>
 

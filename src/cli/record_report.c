@@ -41,10 +41,9 @@ static int report_run(void *context, struct rps_reader *reader, struct rps_error
                                          .answer = answer,
                                          .after_ns = r->outlived ? NULL : &report->after_ns};
     struct rps_output output = {0};
-    struct rps_error unheard;
     int rc;
 
-    rps_reader_find(reader, NULL, &last, &unheard);
+    rps_reader_find(reader, NULL, &last, NULL);
     if ((rc = rps_output_open(&output, r->report_path, err)) == 0 &&
         (rc = rps_report_write_2013(output.file, reader, r->run.run_id, &options, err)) == 0)
         rc = rps_output_close(&output, err);
@@ -148,13 +147,12 @@ void rps_record_begin_reading(struct rps_recording *r)
 int rps_record_report(struct rps_recording *r, struct rps_error *err)
 {
     struct report report = {r, r->before_end_ns, NULL};
-    struct rps_error unheard;
     int rc;
 
     prctl(PR_SET_NAME, "rpistat report"); /* `status` takes none of that name for a recorder */
     rc = rps_writer_read(r->writer, report_run, &report, err);
     if (rc == 0 && !r->outlived) /* the run is good without it */
-        rps_writer_set_after(r->writer, report.after_ns, &unheard);
+        rps_writer_set_after(r->writer, report.after_ns, NULL);
     if (rc == 0)
         show_summary(r, report.told);
     free(report.told);

@@ -287,11 +287,10 @@ static void open_hearing(struct rps_recording *r)
 {
     const struct rps_sampling_options options = {.hears_only = 1};
     const enum rps_target_kind kind = r->target.target.kind;
-    struct rps_error unheard;
 
     if (!r->samples.self && !r->not_counted && !r->simulated && r->pmu->open_sampler &&
         (kind == RPS_TARGET_LAUNCH || kind == RPS_TARGET_ATTACH) &&
-        r->pmu->open_sampler(r->pmu_self, &options, &r->target.target, &r->hearing, &unheard) < 0)
+        r->pmu->open_sampler(r->pmu_self, &options, &r->target.target, &r->hearing, NULL) < 0)
         r->hearing.self = NULL;
 }
 

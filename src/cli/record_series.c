@@ -8,7 +8,6 @@
  * that it meets, and so does a run that fails: what runs after it would not be the same. A run to
  * warm up is the command alone: nothing is counted or kept.
  */
-#include "record_series.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "record_series.h"
+#include "record.h"
 #include "rpistat/change.h"
 #include "rpistat/clock.h"
 #include "rpistat/run_system.h"
@@ -47,14 +47,13 @@ static struct look look_at(struct rps_cli *cli, struct rps_reader *reader,
     for (size_t i = 0; i < side->count; i++) {
         struct rps_run_system *system = NULL;
         struct rps_system_time time;
-        struct rps_error unheard;
         struct rps_run run;
 
         rps_run_init(&run);
         look.elapsed[i] = look.cpu[i] = NAN;
-        if (rps_reader_run(reader, side->run_id[i], &run, &unheard) == 0 &&
+        if (rps_reader_run(reader, side->run_id[i], &run, NULL) == 0 &&
             rps_run_system_read(cli->arena, reader, side->run_id[i], INT64_MIN, INT64_MAX, NULL,
-                                &system, &unheard) == 0) {
+                                &system, NULL) == 0) {
             if (run.elapsed_ns >= 0)
                 look.elapsed[i] = (double)run.elapsed_ns / RPS_NS_PER_S;
             if (run.user_ns >= 0 && run.system_ns >= 0)
@@ -196,9 +195,8 @@ void rps_series_summary(struct rps_cli *cli, const struct rps_series_side *side,
 {
     struct look look[2];
     struct rps_reader *reader = NULL;
-    struct rps_error unheard;
 
-    if (rps_reader_open(&reader, cli->output, &unheard) < 0)
+    if (rps_reader_open(&reader, cli->output, NULL) < 0)
         return;
     for (size_t i = 0; i < count; i++) {
         look[i] = look_at(cli, reader, &side[i]);

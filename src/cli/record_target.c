@@ -1,5 +1,5 @@
 /* Targets of a recording. */
-#include "record_target.h"
+#include "record.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,9 @@
 #include <unistd.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/text.h"
+
+#include "cli.h"
 
 #define REDRAW_NS (500 * RPS_NS_PER_MS)
 
@@ -133,4 +137,82 @@ void rps_terminal_line_stop(struct rps_terminal_line *line)
     if (line->shown && may_draw(line->fd))
         dprintf(line->fd, "\r\033[K");
     line_free(line);
+}
+
+/* Lines of figures. A byte counts as a column: what is not ASCII makes a line shorter, never
+ * longer. */
+
+void rps_status_text_begin(struct rps_status_text *line, size_t columns)
+{
+    line->columns = columns < RPS_STATUS_TEXT_SIZE - 1 ? columns : RPS_STATUS_TEXT_SIZE - 1;
+    line->text[0] = '\0';
+}
+
+int rps_status_text_add(struct rps_status_text *line, const char *format, ...)
+{
+    char field[RPS_STATUS_TEXT_SIZE], printable[RPS_STATUS_TEXT_SIZE];
+    size_t used = strlen(line->text), gap = used > 0 ? 2 : 0;
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(field, sizeof(field), format, args);
+    va_end(args);
+    rps_text_printable(printable, sizeof(printable), field);
+    if (used + gap + strlen(printable) > line->columns)
+        return 0;
+    snprintf(line->text + used, sizeof(line->text) - used, "%*s%s", (int)gap, "", printable);
+    return 1;
+}
+
+int rps_status_text_add_figure(struct rps_status_text *line, const char *label, double value,
+                               const char *unit)
+{
+    char number[RPS_TEXT_NUMBER_SIZE];
+
+    if (strcmp(unit, "%") == 0 && value >= 100)
+        rps_text_figure(number, sizeof(number), 0, value);
+    else
+        rps_text_number_of(number, sizeof(number), value, unit);
+    return rps_status_text_add(line, "%s %s%s%s", label, number,
+                               unit[0] == '/' || unit[0] == '\0' ? "" : " ", unit);
+}
+
+/* --- what takes long tells so: the progress of commands --------------------------------------- */
+
+struct rps_progress {
+    struct rps_terminal_line *line;
+    const char *what;
+    int64_t start_ns;
+};
+
+static void compose(void *context, struct rps_status_text *line)
+{
+    const struct rps_progress *progress = context;
+    int64_t taken_ns = rps_clock_monotonic_ns() - progress->start_ns;
+
+    rps_status_text_add(line, "rpistat: %s, %.1f s", progress->what,
+                        (double)taken_ns / RPS_NS_PER_S);
+}
+
+void rps_progress_begin(struct rps_cli *cli, const char *what)
+{
+    if (cli->quiet || cli->progress || !isatty(STDERR_FILENO))
+        return;
+    cli->progress = calloc(1, sizeof(*cli->progress));
+    if (!cli->progress)
+        return;
+    cli->progress->what = what;
+    cli->progress->start_ns = rps_clock_monotonic_ns();
+    if (rps_terminal_line_start(&cli->progress->line, STDERR_FILENO, compose, cli->progress, NULL) <
+        0)
+        rps_progress_end(cli);
+}
+
+void rps_progress_end(struct rps_cli *cli)
+{
+    if (!cli->progress)
+        return;
+    rps_terminal_line_stop(cli->progress->line);
+    free(cli->progress);
+    cli->progress = NULL;
 }

@@ -5,7 +5,7 @@
 #ifndef RPISTAT_CLI_WATCH_VIEW_H
 #define RPISTAT_CLI_WATCH_VIEW_H
 
-#include "status_text.h"
+#include "terminal_line.h"
 #include "rpistat/phase.h"
 #include "rpistat/plan.h"
 #include "rpistat/run.h"

@@ -1,5 +1,5 @@
 /* What is right of the tables of the code in a store: questions of `check`, and what repair does. */
-#include "check.h"
+#include "wing.h"
 
 #include <sqlite3.h>
 

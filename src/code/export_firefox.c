@@ -359,10 +359,7 @@ static int put_thread(struct firefox *firefox, const struct rps_export_code *of,
         put_tables(&thread);
         put_markers(&thread, is_first ? &firefox->stretches : &none);
         result = put_samples(&thread, err);
-        rps_json_array(thread.json, "stringArray");
-        for (size_t i = 0; i < thread.text_count; i++)
-            rps_json_text(thread.json, NULL, thread.text[i]);
-        rps_json_end(thread.json);
+        rps_json_texts(thread.json, "stringArray", thread.text, thread.text_count);
         rps_json_end(thread.json);
     }
     rps_arena_free(thread.arena);
@@ -425,12 +422,11 @@ static int write_firefox(struct rps_export_job *job, const struct rps_export_cod
 static int firefox_part(struct rps_export_job *job, const struct rps_part_choice *choice,
                         const struct rps_cpus *cpus, struct rps_error *err)
 {
-    struct rps_error unheard;
     int result = rps_reader_each(job->reader, "SAVEPOINT firefox", 0, 0, NULL, NULL, err);
 
     if (result == 0)
         result = rps_export_code(job, choice, cpus, write_firefox, err);
-    rps_reader_each(job->reader, "RELEASE firefox", 0, 0, NULL, NULL, &unheard);
+    rps_reader_each(job->reader, "RELEASE firefox", 0, 0, NULL, NULL, NULL);
     return result;
 }
 

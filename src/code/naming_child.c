@@ -17,7 +17,7 @@
 #ifdef RPS_HAS_ELFUTILS
 #include "naming_child.h"
 #else
-#include "naming_files.h"
+#include "naming_parts.h"
 #endif
 #include "rpistat/clock.h"
 

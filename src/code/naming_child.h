@@ -4,7 +4,7 @@
 
 #include <elfutils/libdwfl.h>
 
-#include "naming_files.h"
+#include "naming_parts.h"
 
 /* Name the group's frames, by the symbols of the file first, then by debug information. Files are
  * requested from the parent. */

@@ -1,5 +1,5 @@
 /* The candidates for the files of a module, in order. */
-#include "naming_files.h"
+#include "naming_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -40,7 +40,6 @@ static _Noreturn void name_in_child(const struct rps_tracker *tracker, const cpu
                                     int fd)
 {
     struct rps_code code;
-    struct rps_error unheard;
     FILE *out;
 
     rps_child_begin("rpistat names");
@@ -51,7 +50,7 @@ static _Noreturn void name_in_child(const struct rps_tracker *tracker, const cpu
     if (CPU_COUNT(home) > 0)
         sched_setaffinity(0, sizeof(*home), home);
     out = fdopen(fd, "w");
-    if (!out || rps_naming_job_name(rps_arena_new(), tracker, 0, &code, &unheard) < 0)
+    if (!out || rps_naming_job_name(rps_arena_new(), tracker, 0, &code, NULL) < 0)
         _exit(1);
     for (size_t first = 0, next; first < code.location_count; first = next) {
         for (next = first + 1; next < code.location_count; next++) {

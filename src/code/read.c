@@ -328,14 +328,13 @@ int rps_reader_code(struct rps_arena *arena, struct rps_reader *reader, int64_t 
 {
     struct reading r = {.arena = arena};
     const struct list *list = r.list;
-    struct rps_error unheard;
     int result = rps_reader_each(reader, "SAVEPOINT code", 0, 0, NULL, NULL, err);
 
     *ret = (struct rps_code){0};
     if (result < 0)
         return result;
     result = read_all(&r, reader, run_id, err); /* of one state of the store */
-    rps_reader_each(reader, "RELEASE code", 0, 0, NULL, NULL, &unheard);
+    rps_reader_each(reader, "RELEASE code", 0, 0, NULL, NULL, NULL);
     if (!r.is_sampled || result < 0)
         return result;
     *ret = (struct rps_code){

@@ -44,25 +44,32 @@ static int walk_count(void *context, const struct rps_code_count *count, struct 
     return stretch ? walk->each(walk->context, stretch->group, count->id, count->samples, err) : 0;
 }
 
+/* Read the counts of the chosen CPUs, or of all; returns what the query's `count` returned last. */
+static int read_counts(struct rps_reader *reader, int64_t run_id, const struct rps_cpus *cpus,
+                       struct rps_code_count_query *query, struct rps_error *err)
+{
+    int result = 0, i = 0;
+
+    do {
+        query->cpu = cpus->count > 0 ? cpus->cpu[i] : RPS_CPU_ALL;
+        result = rps_reader_code_counts(reader, run_id, query, err);
+    } while (result == 0 && ++i < cpus->count);
+    return result;
+}
+
 int rps_run_code_walk(struct rps_reader *reader, int64_t run_id, const struct rps_run_part *part,
                       const struct rps_cpus *cpus, enum rps_code_counted what,
                       rps_run_code_each *each, void *context, struct rps_error *err)
 {
     struct walk walk = {.part = part, .each = each, .context = context};
-    struct rps_code_count_query query = {
-        .what = what, .cpu = RPS_CPU_ALL, .count = walk_count, .context = &walk};
-    int result = 0;
+    struct rps_code_count_query query = {.what = what, .count = walk_count, .context = &walk};
+    int result;
 
     if (part->count == 0)
         return 0;
     query.first = part->stretch[0].first;
     query.last = part->stretch[part->count - 1].last;
-    if (cpus->count == 0)
-        result = rps_reader_code_counts(reader, run_id, &query, err);
-    for (int i = 0; i < cpus->count && result == 0; i++) {
-        query.cpu = cpus->cpu[i];
-        result = rps_reader_code_counts(reader, run_id, &query, err);
-    }
+    result = read_counts(reader, run_id, cpus, &query, err);
     return result < 0 ? result : 0;
 }
 
@@ -162,17 +169,12 @@ static int keep_counts(struct rps_sample_source *source, enum rps_code_counted w
 {
     struct keeping keeping = {source->arena, kept};
     struct rps_code_count_query query = {.what = what,
-                                         .cpu = RPS_CPU_ALL,
                                          .first = source->first,
                                          .last = source->last,
                                          .count = keep_count,
                                          .context = &keeping};
-    int result = 0, count = source->cpus->count > 0 ? source->cpus->count : 1;
+    int result = read_counts(source->reader, source->run_id, source->cpus, &query, err);
 
-    for (int i = 0; i < count && result == 0; i++) {
-        query.cpu = source->cpus->count > 0 ? source->cpus->cpu[i] : RPS_CPU_ALL;
-        result = rps_reader_code_counts(source->reader, source->run_id, &query, err);
-    }
     kept->is_read = 1;
     kept->is_kept = result == 0;
     return result < 0 ? result : 0;

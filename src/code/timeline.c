@@ -137,11 +137,10 @@ static void end_row(struct walking *walking)
 
 static void end_walk(struct walking *walking)
 {
-    struct rps_error unheard;
     int leaves = 1;
 
     if (walking->walk.state)
-        rps_walk_next(&walking->walk, &leaves, &unheard);
+        rps_walk_next(&walking->walk, &leaves, NULL);
     walking->walk = (struct rps_walk){.series = &walking->series, .way = RPS_CPUS_EACH};
     walking->is_over = 0;
 }

@@ -3,6 +3,7 @@
 #define RPISTAT_CODE_WING_PARTS_H
 
 #include "rpistat/signal.h"
+#include "rpistat/store_wing.h"
 #include "rpistat/wing.h"
 
 extern const struct rps_signal_provider rps_code_signals;
@@ -13,5 +14,17 @@ int rps_code_panel(struct rps_picture *picture, const struct rps_plot_options *o
 int rps_code_page(struct rps_json *json, const struct rps_picture *picture, struct rps_error *err);
 int rps_code_page_joint(struct rps_json *json, const struct rps_page_joint *joint,
                         struct rps_error *err);
+
+/* --- what is right of the tables of the code in a store --------------------------------------- */
+
+#define RPS_CODE_QUESTIONS 14
+extern const struct rps_store_question rps_code_questions[RPS_CODE_QUESTIONS];
+
+/*
+ * Drop what cannot be right of the code that was seen, and keep the rest: what refers to rows that
+ * were lost refers to -1, and the totals are what there is. See struct rps_store_wing.
+ */
+int rps_code_repair(struct sqlite3 *db, int64_t run_id, uint64_t last_period,
+                    uint64_t *ret_dropped);
 
 #endif

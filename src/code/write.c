@@ -7,7 +7,7 @@
 
 #include <sqlite3.h>
 
-#include "check.h"
+#include "wing.h"
 #include "counts.h"
 #include "paths.h"
 #include "rpistat/code_store.h"

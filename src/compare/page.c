@@ -121,10 +121,8 @@ static void put_labels(struct rps_json *json, const struct rps_comparison *compa
 
 static void put_remarks(struct rps_json *json, const struct rps_comparison *comparison)
 {
-    rps_json_array(json, "remarks");
-    for (size_t i = 0; i < comparison->remark_count; i++)
-        rps_json_text(json, NULL, comparison->remark[i]);
-    rps_json_end(json);
+    rps_json_texts(json, "remarks", (const char *const *)comparison->remark,
+                   comparison->remark_count);
 }
 
 /* --- over time -------------------------------------------------------------------------------- */

@@ -148,7 +148,8 @@ static double system_of(const struct measuring *measuring, size_t row,
 static struct rps_change_value value_of(struct measuring *measuring, size_t row, size_t figure)
 {
     enum rps_comparison_kind kind = measuring->comparison->figure[figure].kind;
-    const struct rps_formula *formula = rps_compared_formula(measuring->compared, figure);
+    const struct rps_compared_run *run = measuring->compared;
+    const struct rps_formula *formula = &run->offered[run->figure[figure]].formula;
     const struct rps_tally *tally = &measuring->tally[row];
     struct rps_change_value ret = {.value = NAN};
     double length = length_variance(measuring, row), rate;

@@ -277,7 +277,8 @@ static int is_clock(const struct rps_comparison_figure *figure)
            (strcmp(figure->unit, "ns") == 0 || strcmp(figure->unit, "cycles") == 0);
 }
 
-int rps_comparison_is_said_by_total(const struct rps_comparison *comparison, size_t figure)
+/* 1: a rate whose events are there as a total, which says as much. */
+static int is_said_by_total(const struct rps_comparison *comparison, size_t figure)
 {
     const struct rps_comparison_figure *rate = &comparison->figure[figure];
 
@@ -293,7 +294,7 @@ int rps_comparison_is_listed(const struct rps_comparison *comparison, size_t fig
 {
     const struct rps_change *whole = &comparison->row[0].change[figure];
 
-    return (whole->a != 0 || whole->b != 0) && !rps_comparison_is_said_by_total(comparison, figure);
+    return (whole->a != 0 || whole->b != 0) && !is_said_by_total(comparison, figure);
 }
 
 /* By how much it changed, as a logarithm; what came and went did by as much as a thousand times. */
@@ -327,7 +328,7 @@ size_t rps_comparison_telling(const struct rps_comparison *comparison, size_t ro
         const struct rps_change *change = &comparison->row[row].change[f];
         int again = figure->kind == RPS_FIGURE_TIME || figure->kind == RPS_FIGURE_SYSTEM ||
                     is_clock(figure) || !is_tellable(figure, change) ||
-                    rps_comparison_is_said_by_total(comparison, f);
+                    is_said_by_total(comparison, f);
         double found;
 
         for (size_t s = 0; s < count; s++)

@@ -37,9 +37,6 @@ int rps_comparison_is_sayable(const struct rps_change *change);
 /* An event in one run a side, to be said without a test. */
 #define RPS_COMPARISON_COUNTED_LEAST 1000
 
-/* 1: a rate whose events are there as a total, which says as much. */
-int rps_comparison_is_said_by_total(const struct rps_comparison *comparison, size_t figure);
-
 /* 1: people read the figure of the whole: it is not nothing on both sides, and stands once. */
 int rps_comparison_is_listed(const struct rps_comparison *comparison, size_t figure);
 

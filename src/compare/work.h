@@ -48,12 +48,6 @@ struct rps_comparison_work {
     struct rps_run_phases phases; /* owned; of all runs together */
 };
 
-static inline const struct rps_formula *rps_compared_formula(const struct rps_compared_run *run,
-                                                             size_t figure)
-{
-    return &run->offered[run->figure[figure]].formula;
-}
-
 static inline enum rps_compared_system rps_compared_system(const struct rps_compared_run *run,
                                                            size_t figure)
 {

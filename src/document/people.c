@@ -124,15 +124,14 @@ static void write_figure(char *ret, const struct rps_value *value)
                  off_text(number, value->deviation, value->real, decimals));
 }
 
-/* "a=1 b=2" */
-static char *tags_text(const struct rps_document *document, const struct rps_block *tags)
+char *rps_document_tags_text(const struct rps_block *tags, const char *separator)
 {
     char *text = NULL;
 
-    for (size_t i = 0; i < tags->column_count; i++)
-        text =
-            rps_arena_print(document->arena, "%s%s%s=%s", text ? text : "", text ? " " : "",
-                            tags->column[i].name, tags->value[i].text ? tags->value[i].text : "");
+    for (size_t i = 0; tags && i < tags->column_count; i++)
+        text = rps_arena_print(tags->document->arena, "%s%s%s=%s", text ? text : "",
+                               text ? separator : "", tags->column[i].name,
+                               tags->value[i].text ? tags->value[i].text : "");
     return text;
 }
 
@@ -148,7 +147,7 @@ static const char *words_of(const struct rps_document *document, const struct rp
     case RPS_VALUE_JSON:
         return value->text;
     case RPS_VALUE_TAGS:
-        return tags_text(document, value->block);
+        return rps_document_tags_text(value->block, " ");
     case RPS_VALUE_BOOL:
         return value->number ? "yes" : "no";
     case RPS_VALUE_BLOCK:

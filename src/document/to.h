@@ -32,6 +32,9 @@ static inline int rps_column_is_right(const struct rps_column *column)
 /* Printable text in the document's arena. */
 char *rps_document_printable(const struct rps_document *document, const char *text);
 
+/* "a=1 b=2" with that separator, in the document's arena; NULL: there are no tags. */
+char *rps_document_tags_text(const struct rps_block *tags, const char *separator);
+
 /* The blocks in people's order: the first is the one behind NULL; NULL behind the last. */
 const struct rps_block *rps_document_next(const struct rps_document *document,
                                           const struct rps_block *block);

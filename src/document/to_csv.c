@@ -30,25 +30,10 @@ static void write_name(struct rps_csv_writer *csv, const struct rps_block *block
     rps_csv_text(csv, rps_arena_print(block->document->arena, "%s%s", column->name, suffix));
 }
 
-/* "a=1;b=2" */
-static void write_tags(struct rps_csv_writer *csv, const struct rps_block *tags)
-{
-    char *text = NULL;
-
-    for (size_t i = 0; tags && i < tags->column_count; i++)
-        text =
-            rps_arena_print(tags->document->arena, "%s%s%s=%s", text ? text : "", text ? ";" : "",
-                            tags->column[i].name, tags->value[i].text ? tags->value[i].text : "");
-    if (text)
-        rps_csv_text(csv, text);
-    else
-        rps_csv_empty(csv);
-}
-
 static void write_value(struct rps_csv_writer *csv, const struct rps_column *column,
                         const struct rps_value *value)
 {
-    char text[RPS_TEXT_NUMBER_SIZE];
+    char text[RPS_TEXT_NUMBER_SIZE], *tags;
 
     if (!value->known) {
         rps_csv_empty(csv);
@@ -61,7 +46,11 @@ static void write_value(struct rps_csv_writer *csv, const struct rps_column *col
         rps_csv_text(csv, value->text);
         break;
     case RPS_VALUE_TAGS:
-        write_tags(csv, value->block);
+        tags = rps_document_tags_text(value->block, ";");
+        if (tags)
+            rps_csv_text(csv, tags);
+        else
+            rps_csv_empty(csv);
         break;
     case RPS_VALUE_BOOL:
         rps_csv_text(csv, value->number ? "true" : "false");

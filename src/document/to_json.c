@@ -186,20 +186,12 @@ static void write_block(struct rps_json *json, const char *name, const struct rp
 
 /* --- for a page ------------------------------------------------------------------------------- */
 
-static void write_texts(struct rps_json *json, const char *name, char *const *text, size_t count)
-{
-    rps_json_array(json, name);
-    for (size_t i = 0; i < count; i++)
-        rps_json_text(json, NULL, text[i]);
-    rps_json_end(json);
-}
-
 void rps_block_write_grid(const struct rps_block *block, struct rps_json *json)
 {
     const struct rps_grid grid = rps_grid_make(block);
     int marks = 0, told = 0;
 
-    write_texts(json, "head", grid.heading, grid.column_count);
+    rps_json_texts(json, "head", (const char *const *)grid.heading, grid.column_count);
     rps_json_array(json, "right");
     for (size_t c = 0; c < grid.column_count; c++) {
         rps_json_bool(json, NULL, rps_column_is_right(grid.column[c]));
@@ -208,7 +200,8 @@ void rps_block_write_grid(const struct rps_block *block, struct rps_json *json)
     rps_json_end(json);
     rps_json_array(json, "rows");
     for (size_t i = 0; i < grid.row_count; i++)
-        write_texts(json, NULL, grid.cell + i * grid.column_count, grid.column_count);
+        rps_json_texts(json, NULL, (const char *const *)grid.cell + i * grid.column_count,
+                       grid.column_count);
     rps_json_end(json);
     rps_json_array(json, "notes");
     for (const char *note; (note = rps_document_note(marks, &told));)

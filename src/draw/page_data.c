@@ -464,25 +464,13 @@ void rps_page_put_palette(struct rps_json *json, const char *name, enum rps_them
     rps_json_text(json, "axis", palette->axis);
     rps_json_text(json, "grid", palette->grid);
     rps_json_double(json, "veil", 1 - palette->band_veil / 255.0);
-    rps_json_array(json, "line");
-    for (int i = 0; i < RPS_PALETTE_LINES; i++)
-        rps_json_text(json, NULL, palette->line[i]);
-    rps_json_end(json);
-    rps_json_array(json, "area");
-    for (int i = 0; i < RPS_PALETTE_AREAS; i++)
-        rps_json_text(json, NULL, palette->area[i]);
-    rps_json_end(json);
+    rps_json_texts(json, "line", palette->line, RPS_PALETTE_LINES);
+    rps_json_texts(json, "area", palette->area, RPS_PALETTE_AREAS);
     rps_json_text(json, "low", palette->low);
     rps_json_text(json, "middle", palette->middle);
     rps_json_text(json, "high", palette->high);
-    rps_json_array(json, "band");
-    for (int i = 0; i < RPS_PALETTE_LABELS; i++)
-        rps_json_text(json, NULL, palette->band[i]);
-    rps_json_end(json);
-    rps_json_array(json, "ink");
-    for (int i = 0; i < RPS_PALETTE_LABELS; i++)
-        rps_json_text(json, NULL, palette->ink[i]);
-    rps_json_end(json);
+    rps_json_texts(json, "band", palette->band, RPS_PALETTE_LABELS);
+    rps_json_texts(json, "ink", palette->ink, RPS_PALETTE_LABELS);
     rps_json_array(json, "tint");
     for (int i = 0; i < RPS_PALETTE_TINTS; i++)
         rps_page_put_number(json, 1 - palette->tint_veil[i] / 255.0, 3);

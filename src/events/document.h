@@ -2,8 +2,6 @@
 #ifndef RPISTAT_EVENTS_DOCUMENT_H
 #define RPISTAT_EVENTS_DOCUMENT_H
 
-#include "rpistat/plan.h"
-
 #include "embed.h"
 
 extern const struct rps_embedded rps_embedded_sets[];

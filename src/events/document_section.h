@@ -78,7 +78,7 @@ struct rps_document_reader {
     struct rps_error *err;
 };
 
-/* --- document_draft.c ------------------------------------------------------------------------- */
+/* --- errors, and what sections may have ------------------------------------------------------- */
 
 #define RPS_SECTION_BIT(kind) (1u << (kind))
 

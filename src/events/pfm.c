@@ -10,7 +10,7 @@
  * start of the program 1.1 MiB of memory and 2 ms, for names that few recordings use. Initialising
  * it twice costs nothing, so there is no state here.
  */
-#include "pfm.h"
+#include "resolve.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -12,7 +12,6 @@
 #include "resolve.h"
 
 #include "names.h"
-#include "pfm.h"
 
 #include "rpistat/parse.h"
 #include "rpistat/text.h"

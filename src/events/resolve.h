@@ -2,6 +2,7 @@
 #ifndef RPISTAT_EVENTS_RESOLVE_H
 #define RPISTAT_EVENTS_RESOLVE_H
 
+#include "rpistat/error.h"
 #include "rpistat/plan.h"
 
 #include <stdbool.h>
@@ -22,7 +23,7 @@ int rps_resolve_pmu(struct rps_event *event, char *text, const char *sys, bool t
  * `last`, or an errno; ENOENT when there is no more. */
 int rps_resolve_next_pmu(const char *sys, const char *pattern, char last[RPS_SPEC_SIZE]);
 
-/* --- resolve_files.c: small files, and what is not there -------------------------------------- */
+/* --- resolve.c: small files, and what is not there -------------------------------------------- */
 
 #define RPS_RESOLVE_PATH_SIZE  1024
 #define RPS_RESOLVE_VALUE_SIZE 512 /* the longest content of a sysfs file that is read */
@@ -40,5 +41,18 @@ int rps_resolve_read_line(const char *path, char ret[RPS_RESOLVE_VALUE_SIZE]);
 /* The event cannot be counted here, which is no error: returns 0. */
 int rps_resolve_not_here(struct rps_event *event, enum rps_event_state state, const char *format,
                          ...) __attribute__((format(printf, 3, 4)));
+
+/* libpfm4's names of events, for the processor of this machine. Without libpfm4 at build time there
+ * are none. */
+
+/*
+ * Look the name up ("RETIRED_INSTRUCTIONS", "skl::INST_RETIRED:ANY_P"). Returns 1 with type,
+ * config* and modifiers (where the name has some) of *event filled; 0 when there is no such event;
+ * RPS_USAGE when there is one, but what stands behind its name is wrong or missing.
+ */
+int rps_pfm_find(struct rps_event *event, const char *name, struct rps_error *err);
+
+/* Call `each` with the name of every event that this processor has, by libpfm4. */
+void rps_pfm_each(void (*each)(void *context, const char *name), void *context);
 
 #endif

@@ -10,7 +10,6 @@
 #include "http_server.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <stdio.h>

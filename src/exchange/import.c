@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "import_cells.h"
+#include "import_build.h"
 #include "import_parts.h"
 #include "rpistat/check.h"
 #include "rpistat/clock.h"
@@ -229,13 +229,12 @@ static void store_estimates(const struct rps_import_builder *builder, const char
     int64_t run_id = builder->run.run_id;
     struct rps_reader *reader = NULL;
     struct rps_plan *plan = NULL;
-    struct rps_error unheard;
 
     rps_import_note_shares(builder);
-    rps_writer_set_estimates(writer, builder->plan, &unheard);
-    if (rps_reader_open(&reader, store_path, &unheard) == 0 &&
-        rps_report_conclude(reader, run_id, &plan, &unheard) == 0)
-        rps_writer_set_estimates(writer, plan, &unheard);
+    rps_writer_set_estimates(writer, builder->plan, NULL);
+    if (rps_reader_open(&reader, store_path, NULL) == 0 &&
+        rps_report_conclude(reader, run_id, &plan, NULL) == 0)
+        rps_writer_set_estimates(writer, plan, NULL);
     rps_plan_free(plan);
     rps_reader_close(reader);
 }
@@ -290,7 +289,6 @@ static int write_imported_run(struct rps_import_builder *builder,
 {
     const struct rps_writer_options writer_options = {.commit_ns = RPS_NS_PER_S};
     struct rps_writer *writer = NULL;
-    struct rps_error unheard;
     int result = rps_writer_open(&writer, store_path, &writer_options, err);
 
     if (result == 0)
@@ -305,7 +303,7 @@ static int write_imported_run(struct rps_import_builder *builder,
         result = check_written(writer, store_path, err);
     if (result < 0) /* should it not go away */
         builder->run.state = RPS_RUN_INTERRUPTED;
-    if (rps_writer_end(writer, &builder->run, result < 0 ? &unheard : err) < 0)
+    if (rps_writer_end(writer, &builder->run, result < 0 ? NULL : err) < 0)
         result = RPS_FAILED;
     if (result == 0)
         result = check_sound(builder, store_path, err);
@@ -313,7 +311,7 @@ static int write_imported_run(struct rps_import_builder *builder,
         store_estimates(builder, store_path);
     rps_writer_close(writer);
     if (result < 0)
-        rps_store_delete_run(store_path, builder->run.run_id, &unheard);
+        rps_store_delete_run(store_path, builder->run.run_id, NULL);
     return result;
 }
 

@@ -14,7 +14,6 @@
 
 #include "rpistat/error.h"
 #include "rpistat/import.h"
-#include "rpistat/period.h"
 #include "rpistat/run.h"
 
 struct rps_import_builder;
@@ -109,5 +108,63 @@ struct rps_import_format {
 };
 
 extern const struct rps_import_format rps_import_perf_csv, rps_import_csv;
+
+/* What readers of other tools' tables share: cells as numbers, strictly. 1, or 0 when the cell is
+ * none. */
+
+/* A finite number, also with a decimal comma. */
+int rps_cell_number(const char *cell, double *ret);
+/* A whole number, also as "12.000". */
+int rps_cell_count(const char *cell, uint64_t *ret);
+/* Seconds, "0.100229166", exactly. */
+int rps_cell_seconds(const char *cell, int64_t *ret_ns);
+
+/* RPS_FAILED with the line: "WHAT 'CELL' is no number". */
+int rps_cell_refuse(struct rps_import_builder *builder, const char *what, const char *cell,
+                    struct rps_error *err);
+
+/* The first line of the file's beginning that is neither empty nor a comment; "" without one. */
+const char *rps_import_first_row(const char *head);
+/* What follows `mark` in the comments before it, up to the line's end: 1 and ret, or 0. */
+int rps_import_comment(const char *head, const char *mark, char *ret, size_t size);
+/* The separator between the first cell and the second of a row, or 0. */
+char rps_import_separator(const char *row);
+/* The cells of that row, for recognising it: as if nothing in it were quoted. How many there are; 0
+ * when the row is longer than `text`. */
+size_t rps_import_split(const char *row, char *text, size_t size, char **ret, size_t max);
+
+/* --- times in other tools' tables, as text ---------------------------------------------------- */
+
+/* No time can be later, and no row as long, so that their sums and differences fit. */
+#define RPS_IMPORT_TIME_MAX_NS   INT64_C(4000000000000000000)
+#define RPS_IMPORT_LENGTH_MAX_NS INT64_C(1000000000000000000)
+
+/* Numbers from here on are seconds since 1970, then milliseconds, microseconds, nanoseconds. */
+#define RPS_IMPORT_EPOCH_S 1e8
+
+/* How a file writes times. */
+struct rps_import_times {
+    char decimal;
+    int64_t last_ns; /* the one that was read before: times of a day go on past midnight */
+};
+
+/* 1 and a time in ns: of a moment, or a number of `unit_ns`; 0 for other text. */
+int rps_import_time(const struct rps_import_times *times, const char *cell, int64_t unit_ns,
+                    int64_t *ret_ns);
+
+/* The same of a line that has nothing else, as iostat writes it. A date that is 5 November in one
+ * country and 11 May in the next is left out: then it is a time of day. */
+int rps_import_stamp(const struct rps_import_times *times, const char *cell, int64_t *ret_ns);
+
+/* 1 for 05/11/2026, which is one day in one country, and another in the next. */
+int rps_import_is_ambiguous(const char *cell);
+
+/* The unit that stands at the end of a name, "time_ms", "Time (us)", or is the whole of it; in ns,
+ * 0: none does. */
+int64_t rps_import_time_unit(const char *name);
+
+/* The day that sar and pidstat name above a table as 2026-11-23 (S_TIME_FORMAT=ISO), in ns of Unix
+ * time; -1: none. `head` is the beginning of the file. */
+int64_t rps_import_day(const char *head);
 
 #endif

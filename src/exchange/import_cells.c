@@ -1,5 +1,5 @@
 /* Cells of other tools' tables. */
-#include "import_cells.h"
+#include "import_build.h"
 
 #include <string.h>
 

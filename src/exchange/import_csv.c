@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import_cells.h"
+#include "import_build.h"
 #include "import_perf.h"
 #include "import_table.h"
 #include "rpistat/clock.h"

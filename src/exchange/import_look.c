@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "import_cells.h"
+#include "import_build.h"
 #include "rpistat/clock.h"
 #include "rpistat/csv_signals.h"
 #include "rpistat/text.h"

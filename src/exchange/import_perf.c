@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "import_cells.h"
+#include "import_build.h"
 #include "import_parts.h"
 #include "rpistat/array.h"
 #include "rpistat/clock.h"

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "import_cells.h"
+#include "import_build.h"
 #include "import_perf.h"
 
 struct csv_reader {

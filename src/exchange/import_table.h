@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "import_parts.h"
-#include "import_times.h"
+#include "import_build.h"
 
 #define RPS_IMPORT_TEXT_SIZE 200
 

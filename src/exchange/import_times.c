@@ -1,5 +1,4 @@
 /* Times in other tools' tables: moments in the forms that programs and countries have, numbers of any unit. */
-#include "import_times.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -43,7 +42,6 @@ int rps_import_is_ambiguous(const char *cell)
 static int read_moment(const char *cell, struct rps_moment *ret)
 {
     char text[40];
-    struct rps_error unheard;
     size_t length = strlen(cell), end;
     int date[3];
 
@@ -59,7 +57,7 @@ static int read_moment(const char *cell, struct rps_moment *ret)
         text[4] = text[7] = '-';
     if (length > 4 && strcmp(text + length - 4, " UTC") == 0)
         memcpy(text + length - 4, "Z", 2);
-    return rps_moment_is(text) && rps_moment_parse("", text, ret, &unheard) == 0;
+    return rps_moment_is(text) && rps_moment_parse("", text, ret, NULL) == 0;
 }
 
 /* The time of a day as Americans write it. */
@@ -137,12 +135,11 @@ int64_t rps_import_day(const char *head)
     size_t end = strcspn(head, "\n");
     char text[20] = "YYYY-MM-DD 00:00:00";
     struct rps_moment moment;
-    struct rps_error unheard;
     int64_t day_ns;
 
     for (size_t at = 0; at + 10 <= end && strncmp(head, "Linux ", 6) == 0; at++) {
         memcpy(text, head + at, 10);
-        if (rps_moment_is(text) && rps_moment_parse("", text, &moment, &unheard) == 0 &&
+        if (rps_moment_is(text) && rps_moment_parse("", text, &moment, NULL) == 0 &&
             moment.has_date && rps_moment_find(&moment, 0, RPS_IMPORT_TIME_MAX_NS, &day_ns))
             return day_ns;
     }

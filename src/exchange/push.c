@@ -222,7 +222,6 @@ static int put_phases(struct rps_push *push, struct rps_error *err)
 {
     const char *path = push->options->store_path;
     struct rps_phases phases = {0};
-    struct rps_error unheard;
     int result;
 
     rps_reader_close(*push->reader);
@@ -231,7 +230,7 @@ static int put_phases(struct rps_push *push, struct rps_error *err)
     if (result > 0)
         result = rps_time_totals_phases(push->totals, &phases, err);
     rps_phases_free(&phases);
-    if (rps_reader_open(push->reader, path, result < 0 ? &unheard : err) < 0)
+    if (rps_reader_open(push->reader, path, result < 0 ? NULL : err) < 0)
         return RPS_FAILED;
     return result;
 }

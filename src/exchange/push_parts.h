@@ -1,10 +1,11 @@
-/* What push.c, push_batch.c and push_send.c share. */
+/* What push.c, push_send.c and remote_write.c share. */
 #ifndef RPISTAT_EXCHANGE_PUSH_PARTS_H
 #define RPISTAT_EXCHANGE_PUSH_PARTS_H
 
 #include "http_client.h"
-#include "remote_write.h"
+#include "rpistat/protobuf.h"
 #include "rpistat/push.h"
+#include "rpistat/time_series.h"
 
 /* --- batches: samples by series --------------------------------------------------------------- */
 
@@ -38,20 +39,9 @@ void rps_push_batch_free(struct rps_push_batch *batch);
 
 /* --- sending ---------------------------------------------------------------------------------- */
 
-/* How a database takes samples: a row of the table in push_send.c. */
-struct rps_push_protocol {
-    const char *path;           /* at the end of its URLs */
-    const char *hint;           /* where it is not answered */
-    const char *const *headers; /* of a request; NULL ends them */
-    /* A batch as the body of one, for rps_protobuf_free. */
-    int (*body)(const struct rps_push_batch *batch, struct rps_protobuf *ret,
-                struct rps_error *err);
-};
-
 struct rps_push_target {
     const struct rps_push_options *options;
     struct rps_push_outcome *outcome;
-    const struct rps_push_protocol *protocol;
     struct rps_http_client *http;
     struct rps_http_url url;
     struct rps_http_answer *answer; /* owned: it is large */
@@ -71,5 +61,24 @@ int64_t rps_push_pause_ns(int attempts, int64_t retry_after_s);
  * see rps_push_look. */
 int rps_push_send(struct rps_push_target *target, struct rps_push_batch *batch,
                   struct rps_error *err);
+
+/*
+ * Requests of Prometheus' remote-write protocol 1.0 (https://prometheus.io/docs/specs/prw/
+ * remote_write_spec/): a protobuf message, snappy in its block format.
+ */
+
+struct rps_remote_sample {
+    int64_t time_ms; /* Unix time */
+    double value;
+};
+
+/* Add a series with its samples, in order of time, to a request, {0} at first. */
+void rps_remote_write_add(struct rps_protobuf *request, const struct rps_time_series *series,
+                          const struct rps_remote_sample *sample, size_t count);
+
+/* Compress a request into *ret, its body as it is sent (for rps_protobuf_free), and empty it.
+ * RPS_FAILED when there is no libsnappy, or no memory, also when it was missing before. */
+int rps_remote_write_body(struct rps_protobuf *request, struct rps_protobuf *ret,
+                          struct rps_error *err);
 
 #endif

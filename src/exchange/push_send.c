@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/array.h"
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
@@ -12,37 +13,86 @@
 #define PAUSE_LEAST  (10 * RPS_NS_PER_MS) /* at first, where a server asks for none */
 #define REASON_SIZE  200
 
-static const char *const remote_write_headers[] = {
+#define PATH "/api/v1/write" /* of remote write; an URL without a path gets it */
+
+static const char *const headers[] = {
     "Content-Type: application/x-protobuf",
     "Content-Encoding: snappy",
     "X-Prometheus-Remote-Write-Version: 0.1.0",
     NULL,
 };
 
-/* The first is that of an URL that no row's path ends; an URL without a path gets its. */
-static const struct rps_push_protocol protocols[] = {
-    {"/api/v1/write",
-     "remote write is off there, or has another URL: to VictoriaMetrics and Prometheus give "
-     "http://HOST:PORT alone",
-     remote_write_headers, rps_push_batch_body},
-};
+static const char not_here[] = "remote write is off there, or has another URL: to VictoriaMetrics "
+                               "and Prometheus give http://HOST:PORT alone";
 
-/* The length of the URL before the protocol's path; 0: it ends with another. */
-static size_t length_before(const char *url, const struct rps_push_protocol *protocol)
+/* --- samples until they are sent, by series --------------------------------------------------- */
+
+static struct rps_push_series *find_series(struct rps_push_batch *batch, size_t number)
 {
-    size_t length = strlen(url), path = strlen(protocol->path);
+    struct rps_push_series *grown;
+    size_t more = number + 1 - batch->series_count;
 
-    return length > path && strcmp(url + length - path, protocol->path) == 0 ? length - path : 0;
+    if (number < batch->series_count)
+        return &batch->series[number];
+    grown = rps_array_grow_by(batch->series, batch->series_count, more, sizeof(*grown));
+    if (!grown)
+        return NULL;
+    memset(grown + batch->series_count, 0, more * sizeof(*grown));
+    batch->series = grown;
+    batch->series_count = number + 1;
+    return &batch->series[number];
 }
 
-static const struct rps_push_protocol *find_protocol(const char *url)
+int rps_push_batch_put(void *context, const struct rps_time_series *series, int64_t time_ms,
+                       double value, struct rps_error *err)
 {
-    for (size_t i = 0; i < sizeof(protocols) / sizeof(protocols[0]); i++) {
-        if (length_before(url, &protocols[i]) > 0)
-            return &protocols[i];
+    struct rps_push_batch *batch = context;
+    struct rps_push_series *of = find_series(batch, series->number);
+    struct rps_remote_sample *grown =
+        of ? rps_array_grow(of->sample, of->count, sizeof(*grown)) : NULL;
+
+    if (!grown)
+        return rps_error_memory(err);
+    of->sample = grown;
+    of->series = series;
+    of->sample[of->count++] = (struct rps_remote_sample){time_ms, value};
+    batch->count++;
+    return 0;
+}
+
+int rps_push_batch_body(const struct rps_push_batch *batch, struct rps_protobuf *ret,
+                        struct rps_error *err)
+{
+    struct rps_protobuf request = {0};
+    int result;
+
+    for (size_t i = 0; i < batch->series_count; i++) {
+        const struct rps_push_series *of = &batch->series[i];
+
+        if (of->count > 0)
+            rps_remote_write_add(&request, of->series, of->sample, of->count);
     }
-    return &protocols[0];
+    result = rps_remote_write_body(&request, ret, err);
+    rps_protobuf_free(&request);
+    return result;
 }
+
+void rps_push_batch_clear(struct rps_push_batch *batch)
+{
+    for (size_t i = 0; i < batch->series_count; i++)
+        batch->series[i].count = 0;
+    batch->count = 0;
+}
+
+void rps_push_batch_free(struct rps_push_batch *batch)
+{
+    for (size_t i = 0; i < batch->series_count; i++)
+        free(batch->series[i].sample);
+    free(batch->series);
+    *batch = (struct rps_push_batch){0};
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
 
 int rps_push_target_open(struct rps_push_target *ret, const struct rps_push_options *options,
                          struct rps_push_outcome *outcome, struct rps_error *err)
@@ -54,11 +104,11 @@ int rps_push_target_open(struct rps_push_target *ret, const struct rps_push_opti
                                                  .wait = options->wait,
                                                  .context = options->context};
     struct rps_push_target target = {.options = options, .outcome = outcome};
-    size_t length;
+    size_t length, path = strlen(PATH);
     int result = rps_http_open(&target.http, &http, err);
 
     if (result == 0)
-        result = rps_http_url_parse(target.http, options->url, protocols[0].path, &target.url, err);
+        result = rps_http_url_parse(target.http, options->url, PATH, &target.url, err);
     if (result == 0 && !(target.answer = calloc(1, sizeof(*target.answer))))
         result = rps_error_memory(err);
     if (result < 0) {
@@ -66,10 +116,9 @@ int rps_push_target_open(struct rps_push_target *ret, const struct rps_push_opti
         return result;
     }
     rps_text_printable(outcome->target, sizeof(outcome->target), target.url.shown);
-    target.protocol = find_protocol(target.url.shown);
-    length = length_before(outcome->target, target.protocol);
-    if (length > 0)
-        outcome->target[length] = '\0';
+    length = strlen(outcome->target);
+    if (length > path && strcmp(outcome->target + length - path, PATH) == 0)
+        outcome->target[length - path] = '\0';
     *ret = target;
     return 0;
 }
@@ -190,7 +239,7 @@ static const char *way_out(const struct rps_push_target *target)
         return answer->way_out;
     case 400: /* in VictoriaMetrics' words; and in those of Go and nginx for what is no TLS */
         if (strstr(answer->text, "unsupported path requested"))
-            return target->protocol->hint;
+            return not_here;
         return strncmp(target->url.request, "http:", 5) == 0 && strstr(answer->text, " HTTPS ")
                    ? "the URL begins with https:// there"
                    : NULL;
@@ -200,7 +249,7 @@ static const char *way_out(const struct rps_push_target *target)
         return "give name and password with --user-file, or a token with --bearer-file";
     case 404:
     case 405:
-        return target->protocol->hint;
+        return not_here;
     default:
         break;
     }
@@ -243,8 +292,8 @@ static int send_body(struct rps_push_target *target, const struct rps_protobuf *
     do {
         int64_t start_ns = rps_clock_monotonic_ns();
 
-        result = rps_http_post(target->http, &target->url, target->protocol->headers, body->data,
-                               body->size, target->answer, err);
+        result = rps_http_post(target->http, &target->url, headers, body->data, body->size,
+                               target->answer, err);
         if (result != 0)
             return result;
         result = judge(target, samples, body->size, err);
@@ -263,7 +312,7 @@ int rps_push_send(struct rps_push_target *target, struct rps_push_batch *batch,
 
     if (batch->count == 0)
         return 0;
-    result = target->protocol->body(batch, &body, err);
+    result = rps_push_batch_body(batch, &body, err);
     if (result == 0)
         result = send_body(target, &body, batch->count, err);
     rps_protobuf_free(&body);

@@ -1,5 +1,5 @@
 /* Requests of Prometheus' remote-write protocol. */
-#include "remote_write.h"
+#include "push_parts.h"
 
 #include <snappy-c.h>
 #include <stdlib.h>

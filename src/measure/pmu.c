@@ -369,10 +369,9 @@ static void drop_idle_sets(struct rps_plan *plan)
 static void find_sampled(struct fit *fit, const char *spec)
 {
     struct rps_event event = {.name = "sampled"};
-    struct rps_error unheard;
 
     snprintf(event.spec, sizeof(event.spec), "%s", spec);
-    if (spec[0] && fit->pmu->try_event(fit->self, &event, &unheard) == 0)
+    if (spec[0] && fit->pmu->try_event(fit->self, &event, NULL) == 0)
         fit->sampled = event;
 }
 

@@ -32,40 +32,31 @@ static int is_noexec(const char *path)
 /* The error of a command whose file cannot be executed. */
 static int set_error(struct rps_error *err, const char *command, int number)
 {
-    switch (number) {
-    case ENOENT:
-        return rps_error_set(err, RPS_CANNOT_FIND,
-                             strchr(command, '/')
-                                 ? "%s: command not found: there is no such file"
-                                 : "%s: command not found: no directory of PATH has it; write "
-                                   "./NAME for a program in this directory",
-                             command);
-    case ENOTDIR:
-        return rps_error_set(err, RPS_CANNOT_FIND,
-                             "%s: command not found: a part of its path is not a directory",
-                             command);
-    case EACCES:
-        return rps_error_set(err, RPS_CANNOT_EXEC,
-                             is_noexec(command)
-                                 ? "%s: permission denied: its file system is mounted with noexec"
-                                 : "%s: permission denied: it is not an executable file",
-                             command);
-    case EISDIR:
-        return rps_error_set(err, RPS_CANNOT_EXEC, "%s: is a directory, not a command", command);
-    case ETXTBSY:
-        return rps_error_set(err, RPS_CANNOT_EXEC,
-                             "%s: cannot be executed: another program has the file open for "
-                             "writing; try again when it has closed the file",
-                             command);
-    case E2BIG:
-        return rps_error_set(err, RPS_CANNOT_EXEC,
-                             "%s: cannot be executed: its arguments and environment are longer "
-                             "than Linux allows; pass fewer arguments, for example with xargs",
-                             command);
-    default:
-        return rps_error_set(err, RPS_CANNOT_EXEC, "%s: cannot be executed: %s", command,
-                             strerror(number));
-    }
+    static const struct {
+        int number;
+        const char *why;
+    } reasons[] = {
+        {ENOENT, "command not found: no directory of PATH has it; write ./NAME for a program in "
+                 "this directory"},
+        {ENOTDIR, "command not found: a part of its path is not a directory"},
+        {EACCES, "permission denied: it is not an executable file"},
+        {EISDIR, "is a directory, not a command"},
+        {ETXTBSY, "cannot be executed: another program has the file open for writing; try again "
+                  "when it has closed the file"},
+        {E2BIG, "cannot be executed: its arguments and environment are longer than Linux allows; "
+                "pass fewer arguments, for example with xargs"},
+    };
+    const char *why = NULL;
+
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]) && !why; i++)
+        why = reasons[i].number == number ? reasons[i].why : NULL;
+    if (number == ENOENT && strchr(command, '/'))
+        why = "command not found: there is no such file";
+    if (number == EACCES && is_noexec(command))
+        why = "permission denied: its file system is mounted with noexec";
+    return rps_error_set(
+        err, number == ENOENT || number == ENOTDIR ? RPS_CANNOT_FIND : RPS_CANNOT_EXEC, "%s: %s%s",
+        command, why ? "" : "cannot be executed: ", why ? why : strerror(number));
 }
 
 /* 0 when path is a regular file that may be executed, else an errno. */

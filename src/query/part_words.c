@@ -3,35 +3,32 @@
 
 #include "rpistat/profile.h"
 
-static void add_phase(struct rps_phases *to, uint64_t first, uint64_t last, int label,
-                      int64_t period_ns)
+static void add_phase(struct rps_phases *to, uint64_t first, uint64_t last, int label)
 {
     if (first <= last)
-        to->phase[to->count++] = (struct rps_phase){.first = first,
-                                                    .last = last,
-                                                    .start_ns = (int64_t)first * period_ns,
-                                                    .end_ns = (int64_t)(last + 1) * period_ns,
-                                                    .label = label};
+        to->phase[to->count++] = (struct rps_phase){.first = first, .last = last, .label = label};
 }
 
 struct rps_phases rps_part_words_phases(struct rps_arena *arena, const struct rps_run_part *part,
-                                        uint64_t last, int64_t period_ns)
+                                        uint64_t first, uint64_t last, int rest)
 {
-    struct rps_phases ret = {.phase = rps_arena_get(arena, 2 * part->count + 1, sizeof(*ret.phase)),
-                             .label_count = 2};
-    uint64_t next = 0;
+    struct rps_phases ret = {.phase =
+                                 rps_arena_get(arena, 2 * part->count + 1, sizeof(*ret.phase))};
+    uint64_t next = first;
 
-    if (last >= (uint64_t)(INT64_MAX / period_ns)) /* of a store that makes no sense */
-        period_ns = 1;
-    for (size_t i = 0; i < part->count && part->stretch[i].first <= last; i++) {
+    for (size_t i = 0; i < part->count; i++) {
         const struct rps_run_stretch *stretch = &part->stretch[i];
+        const uint64_t from = stretch->first > next ? stretch->first : next;
+        const uint64_t to = stretch->last < last ? stretch->last : last;
 
-        if (stretch->first > next)
-            add_phase(&ret, next, stretch->first - 1, 1, period_ns);
-        next = (stretch->last < last ? stretch->last : last) + 1;
-        add_phase(&ret, stretch->first, next - 1, 0, period_ns);
+        if (from > to)
+            continue;
+        if (from > next)
+            add_phase(&ret, next, from - 1, rest);
+        add_phase(&ret, from, to, (int)stretch->group);
+        next = to + 1;
     }
-    add_phase(&ret, next, last, 1, period_ns);
+    add_phase(&ret, next, last, rest);
     return ret;
 }
 

@@ -9,20 +9,6 @@ enum { REST, BURST, OUTLIER, LABELS };
 
 #define OUTLIERS_MIN 10 /* fewer are listed without words */
 
-static void add_phase(struct rps_phases *to, const struct rps_phases *phases, uint64_t first,
-                      uint64_t last, int label)
-{
-    if (first > last)
-        return;
-    to->phase[to->count++] = (struct rps_phase){
-        .first = first,
-        .last = last,
-        .start_ns = rps_phases_time(phases, first),
-        .end_ns = rps_phases_time(phases, last + 1),
-        .label = label,
-    };
-}
-
 static int compare_firsts(const void *a, const void *b)
 {
     const struct rps_run_stretch *x = a, *y = b;
@@ -61,25 +47,14 @@ static size_t list_stretches(struct rps_arena *arena, const struct rps_phases *p
 static struct rps_phases split(struct rps_arena *arena, const struct rps_phases *phases,
                                const struct rps_run_part *part)
 {
-    struct rps_phases ret = {
-        .phase = rps_arena_get(arena, 2 * part->count + 1, sizeof(*ret.phase)),
-        .label_count = LABELS,
-    };
-    uint64_t next = phases->phase[0].first, end = phases->phase[phases->count - 1].last;
+    struct rps_phases ret = rps_part_words_phases(arena, part, phases->phase[0].first,
+                                                  phases->phase[phases->count - 1].last, REST);
 
-    for (size_t i = 0; i < part->count; i++) {
-        const struct rps_run_stretch *stretch = &part->stretch[i];
-        const uint64_t first = stretch->first > next ? stretch->first : next;
-        const uint64_t last = stretch->last < end ? stretch->last : end;
-
-        if (first > last)
-            continue;
-        if (first > next)
-            add_phase(&ret, phases, next, first - 1, REST);
-        add_phase(&ret, phases, first, last, (int)stretch->group);
-        next = last + 1;
+    ret.label_count = LABELS;
+    for (size_t i = 0; i < ret.count; i++) {
+        ret.phase[i].start_ns = rps_phases_time(phases, ret.phase[i].first);
+        ret.phase[i].end_ns = rps_phases_time(phases, ret.phase[i].last + 1);
     }
-    add_phase(&ret, phases, next, end, REST);
     return ret;
 }
 

@@ -10,7 +10,6 @@
 
 #include "rpistat/subprocess.h"
 #include "run_signals.h"
-#include "system_series.h"
 
 /* --- from observations to periods ------------------------------------------------------------- */
 

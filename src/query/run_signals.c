@@ -4,7 +4,6 @@
 #include <inttypes.h>
 
 #include "rpistat/wing.h"
-#include "system_series.h"
 
 /* Period numbers of a recording by CPU may have holes, but not more than periods. */
 #define HOLES_MAX 1000

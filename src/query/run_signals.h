@@ -39,4 +39,15 @@ int rps_run_signals_collect(struct rps_arena *arena, const struct rps_run_at *ru
                             struct rps_run_signals *ret, struct rps_error *err);
 void rps_run_signals_free(struct rps_run_signals *signals);
 
+/* --- system signals as signals of phases, beside the counters. Private to query --------------- */
+
+#define RPS_SLEEP_TABLE "sleep" /* what the table of reasons is called */
+
+/*
+ * Add what the tree's readings say to what was collected of each run, where all have them: threads,
+ * memory, bytes read and written, each where it moves by more than its resolution; and what threads
+ * sleep for, as a table of counts. Waiting is others' doing: it is left out. Errors: the store's.
+ */
+int rps_system_series_add(struct rps_run_signals *signals, struct rps_error *err);
+
 #endif

@@ -9,7 +9,7 @@
  *   sleep          counts of reasons: of each the share of the threads, one observation a reading.
  *                  Idle threads are in locks here: they turn idle a second late, which is no change
  */
-#include "system_series.h"
+#include "run_signals.h"
 
 #include <math.h>
 

@@ -2,8 +2,6 @@
 #ifndef RPISTAT_REGION_CHOOSE_H
 #define RPISTAT_REGION_CHOOSE_H
 
-#include <stddef.h>
-
 #include "rpistat/plan.h"
 
 struct rps_region_choice {

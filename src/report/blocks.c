@@ -8,7 +8,7 @@
 #include "rpistat/clock.h"
 #include "rpistat/interval_text.h"
 #include "parts.h"
-#include "rpistat/run_block.h"
+#include "rpistat/report.h"
 #include "rpistat/text.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))

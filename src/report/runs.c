@@ -1,5 +1,5 @@
 /* Rows of runs. */
-#include "rpistat/run_block.h"
+#include "rpistat/report.h"
 #include "rpistat/clock.h"
 
 #include <string.h>

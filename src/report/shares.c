@@ -40,7 +40,14 @@ static int choose_parts(struct rps_report *report, struct rps_run_part part[PART
     if (result == 0 && has_words(report, &part[WHOLE]))
         result = rps_reader_periods(reader, run_id, 0, INT64_MAX, &first, &last, err);
     if (result > 0) {
-        *ret_rest = rps_part_words_phases(arena, &part[WHOLE], last, period_ns > 0 ? period_ns : 1);
+        if (period_ns <= 0 || last >= (uint64_t)(INT64_MAX / period_ns)) /* makes no sense */
+            period_ns = 1;
+        *ret_rest = rps_part_words_phases(arena, &part[WHOLE], 0, last, 1);
+        ret_rest->label_count = 2;
+        for (size_t i = 0; i < ret_rest->count; i++) {
+            ret_rest->phase[i].start_ns = (int64_t)ret_rest->phase[i].first * period_ns;
+            ret_rest->phase[i].end_ns = (int64_t)(ret_rest->phase[i].last + 1) * period_ns;
+        }
         part[REST] = rps_run_part_of_phases(arena, ret_rest, 1);
     }
     return result < 0 ? result : 0;

@@ -425,17 +425,6 @@ static int sim_stop(void *self, int set, struct rps_error *err)
     return sim_disable(self, set, err);
 }
 
-static int read_fails(const struct sim *sim)
-{
-    const struct sim_stretches *fail = &sim->script->fail_read;
-
-    for (size_t i = 0; i < fail->count; i++)
-        if (sim->now_ns >= fail->item[i].at_ns &&
-            sim->now_ns < fail->item[i].at_ns + fail->item[i].length_ns)
-            return 1;
-    return 0;
-}
-
 static int sim_read(void *self, int track, int set, struct rps_reading *ret, struct rps_error *err)
 {
     struct sim *sim = self;
@@ -452,7 +441,7 @@ static int sim_read(void *self, int track, int set, struct rps_reading *ret, str
     ret->running_ns = sim->set[set].running_ns;
     for (int s = 0; s < sim->plan->set[set].event_count; s++)
         ret->value[s] = wrapped(sim, sim->set[set].value[s]);
-    ret->valid = read_fails(sim) ? 0 : ~UINT32_C(0);
+    ret->valid = rps_sim_stretches_have(&sim->script->fail_read, sim->now_ns) ? 0 : ~UINT32_C(0);
     return 0;
 }
 

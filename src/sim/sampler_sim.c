@@ -70,14 +70,6 @@ static size_t draw_in_turn(struct sim_sampler *sampler, size_t m)
 
 /* --- taking ----------------------------------------------------------------------------------- */
 
-static int is_in(const struct sim_stretches *list, int64_t time_ns)
-{
-    for (size_t i = 0; i < list->count && list->item[i].at_ns <= time_ns; i++)
-        if (time_ns < list->item[i].at_ns + list->item[i].length_ns)
-            return 1;
-    return 0;
-}
-
 /* Room for one more that waits, or NULL. */
 static struct sim_taken *make_room_for_sample(struct sim_sampler *sampler)
 {
@@ -98,11 +90,12 @@ static void take_sample(struct sim_sampler *sampler, size_t m, int64_t time_ns)
     struct sim_taken *taken;
     size_t i;
 
-    if (is_in(&script->throttle, time_ns))
+    if (rps_sim_stretches_have(&script->throttle, time_ns))
         return;
     i = script->noise_ppm > 0 ? draw_at_random(sampler, &script->code.mix[m], time_ns)
                               : draw_in_turn(sampler, m);
-    if (is_in(&script->lose, time_ns) || !(taken = make_room_for_sample(sampler))) {
+    if (rps_sim_stretches_have(&script->lose, time_ns) ||
+        !(taken = make_room_for_sample(sampler))) {
         sampler->status.lost++;
         return;
     }
@@ -181,8 +174,9 @@ static void take_waits(struct sim_sampler *sampler, const struct sim_phase *slee
     const struct sim_mix *mix = &sampler->script->code.mix[sleep->mix];
 
     for (size_t i = mix->first; i < mix->first + mix->count; i++) {
-        struct sim_taken *taken =
-            is_in(&sampler->script->lose, time_ns) ? NULL : make_room_for_sample(sampler);
+        struct sim_taken *taken = rps_sim_stretches_have(&sampler->script->lose, time_ns)
+                                      ? NULL
+                                      : make_room_for_sample(sampler);
 
         if (taken) {
             *taken = (struct sim_taken){kind, time_ns, i, 0};

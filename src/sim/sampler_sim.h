@@ -5,7 +5,6 @@
 #ifndef RPISTAT_SAMPLER_SIM_H
 #define RPISTAT_SAMPLER_SIM_H
 
-#include "rpistat/clock.h"
 #include "rpistat/sampler.h"
 #include "sim_script.h"
 

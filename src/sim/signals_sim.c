@@ -107,17 +107,6 @@ static void take_reading(struct sim_reader *reader, int source, struct rps_syste
     }
 }
 
-static int fails(const struct sim_reader *reader)
-{
-    const struct sim_stretches *fail = &reader->script->fail_reading;
-
-    for (size_t i = 0; i < fail->count; i++)
-        if (reader->now_ns >= fail->item[i].at_ns &&
-            reader->now_ns < fail->item[i].at_ns + fail->item[i].length_ns)
-            return 1;
-    return 0;
-}
-
 /* As on a real machine, all but the workload and packages each second. */
 static int is_due(const struct sim_reader *reader, int source, int64_t time_ns)
 {
@@ -143,8 +132,9 @@ static void reader_read(void *self, uint64_t period, int64_t time_ns, int64_t st
         if (!reader->reads[source] || !(force || is_due(reader, source, time_ns)))
             continue;
         reading.length_us = time_ns / RPS_NS_PER_US - reader->read_ns[source] / RPS_NS_PER_US;
-        reading.valid =
-            reader->script->named[source] & (fails(reader) ? always[source] : UINT32_MAX);
+        reading.valid = reader->script->named[source];
+        if (rps_sim_stretches_have(&reader->script->fail_reading, reader->now_ns))
+            reading.valid &= always[source];
         take_reading(reader, source, &reading);
         sink->reading(sink->context, &reading);
         is_tree |= source == RPS_SYSTEM_TREE;

@@ -468,6 +468,14 @@ int rps_sim_script_load(const char *path, struct sim_script **ret, struct rps_er
     return 0;
 }
 
+int rps_sim_stretches_have(const struct sim_stretches *list, int64_t time_ns)
+{
+    for (size_t i = 0; i < list->count && list->item[i].at_ns <= time_ns; i++)
+        if (time_ns < list->item[i].at_ns + list->item[i].length_ns)
+            return 1;
+    return 0;
+}
+
 int64_t rps_sim_stretches_at(const struct sim_stretches *list, int64_t time_ns)
 {
     int64_t length_ns = 0;

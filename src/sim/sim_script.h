@@ -101,6 +101,9 @@ static inline int64_t rps_sim_cpu_at(const struct sim_phase *phase, int64_t pass
                      rps_sim_events_at(rps_sim_cpu_per_s(phase), passed_ns));
 }
 
+/* Return 1 if the time is inside a stretch. */
+int rps_sim_stretches_have(const struct sim_stretches *list, int64_t time_ns);
+
 /* The length of the last item whose time has come; 0: none has. */
 int64_t rps_sim_stretches_at(const struct sim_stretches *list, int64_t time_ns);
 

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check_run.h"
 #include "database.h"
 #include "findings.h"
 #include "schema.h"

@@ -2,13 +2,13 @@
  * Checking a run: its row and its plan by reading them as every command does, its periods against
  * each other, its totals against the periods, and what refers to its periods.
  */
-#include "check_run.h"
+#include "findings.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "columns.h"
+#include "fields.h"
 #include "database.h"
 #include "detection.h"
 #include "period.h"

@@ -1,4 +1,4 @@
-#include "columns.h"
+#include "fields.h"
 
 #include "rpistat/plan.h"
 #include "rpistat/run.h"

@@ -12,7 +12,7 @@
 
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
-#include "unchanging.h"
+#include "identity.h"
 
 /* What a query may do for a row, in steps of SQLite's virtual machine: a second or so. */
 #define STEPS_A_CALL 1000000

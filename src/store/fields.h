@@ -1,5 +1,5 @@
 /*
- * Members of structs as columns of rows, by a table of them (columns.h): what is selected, inserted,
+ * Members of structs as columns of rows, by a table of them (columns.c): what is selected, inserted,
  * updated and read follows from it, so that none of these can leave a column out or differ from the
  * others. An unknown number is NULL, and a UINT64 its bits as a signed number. Text is made valid
  * UTF-8 on its way in, and cut at a whole character where it does not fit on its way out.
@@ -67,5 +67,18 @@ int rps_fields_run(sqlite3_stmt *stmt, const struct rps_field *field, enum rps_f
 /* Read the columns first, first + 1, ... into all members of base. SQLITE_OK or SQLITE_NOMEM; a
  * number outside its member's range is read as the nearest one that fits. */
 int rps_fields_read(sqlite3_stmt *stmt, int first, const struct rps_field *field, void *base);
+
+/*
+ * The columns of run, event_set, event and metric that are members of structs. A new one is a row
+ * here, and its column in schema/.
+ */
+
+/* Of struct rps_run, all but run_id, tags and command; of struct rps_plan, which stands in the row
+ * of its run; of struct rps_event_set, rps_event and rps_metric. */
+extern const struct rps_field rps_run_fields[], rps_plan_fields[], rps_set_fields[],
+    rps_event_fields[], rps_metric_fields[];
+
+/* set_no of the clock event's row in table event */
+#define RPS_CLOCK_SET (-1)
 
 #endif

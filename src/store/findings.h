@@ -8,6 +8,7 @@
 
 #include <sqlite3.h>
 
+#include "reader.h"
 #include "rpistat/check.h"
 #include "rpistat/error.h"
 
@@ -43,5 +44,15 @@ void rps_findings_end(struct rps_findings *findings);
 
 /* "run 3", or "run 3, CPU 2" for another cpu than RPS_CPU_ALL; returns ret. */
 char *rps_findings_track(char *ret, size_t size, int64_t run_id, int32_t cpu);
+
+/* --- checking a run of a store ---------------------------------------------------------------- */
+
+/*
+ * Tell of everything about the run that is not as it should be. `expected` is an empty store, whose
+ * tables of metrics are written over; NULL: there is none. Returns the number of its periods, as
+ * far as they could be read.
+ */
+uint64_t rps_check_run(struct rps_reader *reader, int64_t run_id, sqlite3 *expected,
+                       struct rps_findings *findings);
 
 #endif

@@ -11,8 +11,6 @@
 
 #include <sqlite3.h>
 
-#include "rpistat/run.h"
-
 /* A recorder writes one at least so often, and not much more often. */
 #define RPS_HEARTBEAT_INTERVAL_NS (INT64_C(5) * 1000000000)
 

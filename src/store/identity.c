@@ -5,7 +5,6 @@
 #include "identity.h"
 
 #include "database.h"
-#include "schema_check.h"
 
 static int read_identity(sqlite3 *db, struct rps_identity *ret)
 {

@@ -22,9 +22,7 @@
 #include "make.h"
 #include "path_check.h"
 #include "schema.h"
-#include "schema_check.h"
 #include "tables.h"
-#include "unchanging.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -303,13 +301,12 @@ void rps_database_tidy(const char *path)
 {
     struct rps_path_check look;
     struct rps_rights_before before;
-    struct rps_error unheard;
     char *name = NULL;
     sqlite3 *db = NULL;
     int64_t version;
 
-    if (rps_rights_take_for(path, RPS_RIGHTS_FILE, &before, &unheard) == 0 &&
-        !rps_rights_is_others(path) && rps_path_check_read(path, &look, &unheard) == 0)
+    if (rps_rights_take_for(path, RPS_RIGHTS_FILE, &before, NULL) == 0 &&
+        !rps_rights_is_others(path) && rps_path_check_read(path, &look, NULL) == 0)
         name = rps_path_check_sqlite_path(path);
     if (name && !rps_path_check_has_log(name) &&
         open_connection(name, SQLITE_OPEN_READWRITE, RPS_DATABASE_BUSY_MS, &db) == SQLITE_OK)
@@ -597,11 +594,10 @@ static void delete_file(const char *name, const char *end)
 void rps_database_unmake(const char *path)
 {
     struct rps_rights_before before;
-    struct rps_error unheard;
     char *name = NULL;
     sqlite3 *db = NULL;
 
-    if (rps_rights_take_for(path, RPS_RIGHTS_FILE, &before, &unheard) == 0)
+    if (rps_rights_take_for(path, RPS_RIGHTS_FILE, &before, NULL) == 0)
         name = rps_path_check_sqlite_path(path);
     if (name && open_connection(name, SQLITE_OPEN_READWRITE, 0, &db) == SQLITE_OK &&
         sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL) == SQLITE_OK &&
@@ -624,9 +620,8 @@ void rps_database_close(sqlite3 *db)
 {
     const char *name = db ? sqlite3_db_filename(db, "main") : NULL;
     struct rps_rights_before before = {0};
-    struct rps_error unheard;
 
-    if (name && rps_rights_take_for(name, RPS_RIGHTS_FILE, &before, &unheard) < 0)
+    if (name && rps_rights_take_for(name, RPS_RIGHTS_FILE, &before, NULL) < 0)
         sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* deletes nothing */
     rps_fault_guard(close_connection, db); /* with a fault it stays open */
     rps_rights_return(&before);

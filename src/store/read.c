@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "columns.h"
+#include "fields.h"
 #include "database.h"
 #include "heartbeat.h"
 #include "period.h"

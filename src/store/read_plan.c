@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "columns.h"
+#include "fields.h"
 #include "rpistat/run.h"
 
 /* A plan of a damaged store is not believed to have more. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unchanging.h"
+#include "identity.h"
 
 int rps_reader_error(struct rps_reader *reader, int code, struct rps_error *err)
 {

@@ -22,7 +22,6 @@
 #include "make.h"
 #include "path_check.h"
 #include "reconstruct.h"
-#include "salvage.h"
 #include "schema.h"
 #include "tables.h"
 #include "rpistat/rights.h"

@@ -9,8 +9,6 @@
 #ifndef RPISTAT_STORE_ROLLUP_H
 #define RPISTAT_STORE_ROLLUP_H
 
-#include <stdint.h>
-
 #include "rpistat/period.h"
 
 struct rps_rollup;

@@ -11,7 +11,7 @@
  * beginning of another run or CPU, the end of the one before is not known: there the middle is
  * sought by leaps that get longer.
  */
-#include "salvage.h"
+#include "reconstruct.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -8,7 +8,7 @@
  * whose name and type are not those of their SQL. It has that begin with "CREATE TABLE " for
  * tables, "CREATE VIRTUAL TABLE " for the others.
  */
-#include "schema_check.h"
+#include "identity.h"
 
 #include "database.h"
 #include "schema.h"

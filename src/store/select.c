@@ -120,10 +120,9 @@ static void ask_near(struct rps_reader *reader, const char *typed, char *ret, si
         "SELECT label, run_id, 0 FROM run UNION ALL"
         " SELECT j.key || '=' || j.value, run_id, 1 FROM" TAG " ORDER BY 2, 3";
     struct rps_suggestion suggestion = {.typed = typed};
-    struct rps_error ignored;
     sqlite3_stmt *stmt = NULL;
 
-    if (rps_reader_prepare(reader, sql, 0, &stmt, &ignored) == 0) {
+    if (rps_reader_prepare(reader, sql, 0, &stmt, NULL) == 0) {
         while (rps_reader_step(reader, stmt) == SQLITE_ROW) {
             const char *name = (const char *)sqlite3_column_text(stmt, 0);
 

@@ -1,5 +1,5 @@
 /* See unchanging.h. */
-#include "unchanging.h"
+#include "identity.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -297,13 +297,12 @@ static int take_back(void *context, sqlite3 *db)
 void rps_writer_abandon(struct rps_writer *writer)
 {
     char *path = writer && writer->made ? strdup(writer->path) : NULL;
-    struct rps_error unheard;
 
     if (writer)
         stop_thread(writer, 0, true);
     if (writer && writer->run_id > 0) {
         rps_writer_close_run(writer);
-        rps_writer_change(writer, take_back, &writer->run_id, &unheard);
+        rps_writer_change(writer, take_back, &writer->run_id, NULL);
     }
     rps_writer_close(writer);
     if (path)

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "columns.h"
+#include "fields.h"
 #include "database.h"
 #include "heartbeat.h"
 #include "rpistat/clock.h"
@@ -21,10 +21,7 @@ static void put_tags(struct rps_json *json, const struct rps_run *run)
 
 static void put_command(struct rps_json *json, const struct rps_run *run)
 {
-    rps_json_array(json, NULL);
-    for (int i = 0; i < run->argc; i++)
-        rps_json_text(json, NULL, run->argv[i]);
-    rps_json_end(json);
+    rps_json_texts(json, NULL, (const char *const *)run->argv, (size_t)run->argc);
 }
 
 /* The text, to be freed; NULL: no memory. */

@@ -67,11 +67,10 @@ static int go_on_in(struct rps_writer *writer, char *path, bool blank)
         .durability_full = writer->options.durability_full,
     };
     int64_t run_id = writer->run_id, before_id = run_id;
-    struct rps_error unheard;
     sqlite3 *db = NULL, *before = writer->db;
     int code;
 
-    if (rps_database_open_write(path, &options, &db, &unheard) < 0)
+    if (rps_database_open_write(path, &options, &db, NULL) < 0)
         return SQLITE_CANTOPEN;
     code = blank ? rps_write_run_begin(db, &writer->run, writer->plan, &run_id) : SQLITE_OK;
     if (code != SQLITE_OK) {

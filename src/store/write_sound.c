@@ -166,11 +166,10 @@ static int open_again(const char *path, sqlite3 **ret)
 {
     char *name = rps_path_check_sqlite_path(path);
     struct rps_rights_before before;
-    struct rps_error unheard;
     int64_t version;
     int code = name ? SQLITE_CANTOPEN : SQLITE_NOMEM;
 
-    if (rps_rights_take_for(path, RPS_RIGHTS_FILE, &before, &unheard) == 0 && name)
+    if (rps_rights_take_for(path, RPS_RIGHTS_FILE, &before, NULL) == 0 && name)
         code = rps_database_open_guarded(name, 0, RPS_DATABASE_BUSY_MS, ret);
     if (code == SQLITE_OK)
         code = rps_database_ask(*ret, &version, "PRAGMA user_version", "");
@@ -178,7 +177,7 @@ static int open_again(const char *path, sqlite3 **ret)
     if ((code & 0xff) == SQLITE_CANTOPEN) { /* where there is no shared memory */
         sqlite3_close(*ret);
         *ret = NULL;
-        code = rps_database_open_read(path, ret, &unheard) < 0 ? SQLITE_CANTOPEN : SQLITE_OK;
+        code = rps_database_open_read(path, ret, NULL) < 0 ? SQLITE_CANTOPEN : SQLITE_OK;
     }
     free(name);
     return code;

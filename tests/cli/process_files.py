@@ -220,11 +220,15 @@ def without_openat2():
         assert set(found) == {"none"}, found
 
 
+def need_unshare(flags):
+    if subprocess.run(["unshare", flags, "true"], capture_output=True, check=False).returncode:
+        raise tap.Skip("unshare %s is not there, or forbidden" % flags)
+
+
 def namespace():
     """A program in a mount namespace of its own has names"""
     need_root()
-    if subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode:
-        raise tap.Skip("a private mount namespace needs unshare")
+    need_unshare("-m")
     with Folder() as folder:
         spins, _ = compile_in(folder.path)
         empty = os.path.join(folder.path, "empty")
@@ -361,8 +365,7 @@ def helper():
 def without_nobody():
     """In a user namespace without nobody nothing is named, and one sentence says so"""
     need_root()
-    if subprocess.run(["unshare", "-Ur", "true"], capture_output=True, check=False).returncode:
-        raise tap.Skip("user namespaces need unshare, and may be forbidden")
+    need_unshare("-Ur")
     with Folder() as folder:
         spins, _ = compile_in(folder.path)
         store = os.path.join(folder.path, "st.data")

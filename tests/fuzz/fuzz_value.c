@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cli/cpus.h"
-#include "cli/record_target.h"
+#include "cli/record.h"
 #include "rpistat/parse.h"
 #include "rpistat/phase.h"
 #include "rpistat/text.h"

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "draw_name.h"
 #include "rpistat/apart.h"
 #include "rpistat/random.h"
 
@@ -105,20 +106,6 @@ static void lengths_of_blocks(void **state)
 
 #define LENGTH_MAX 600
 
-/* Which of the programs runs next. */
-static size_t draw(uint64_t *dice, const double *weight)
-{
-    double sum = 0, at;
-    size_t k = 0;
-
-    for (size_t i = 0; i < NAMES; i++)
-        sum += weight[i];
-    at = rps_random_unit(dice) * sum;
-    while (k + 1 < NAMES && (at -= weight[k]) >= 0)
-        k++;
-    return k;
-}
-
 /* Eight phases of 20 to 60 s of one steady mixture of 30 programs on two CPUs, each of which runs
  * for `clump` periods on average. `more` is added to the share of the last program in phase 3. */
 static void simulate(uint64_t seed, double clump, double more, struct made *made)
@@ -141,7 +128,7 @@ static void simulate(uint64_t seed, double clump, double more, struct made *made
             size_t name;
 
             weight[NAMES - 1] = steady + (at >= start[3] && at < start[4] ? more * sum : 0);
-            name = draw(&dice, weight);
+            name = draw_name(&dice, weight, NAMES);
             for (; at < end && at < start[GROUPS_MAX]; at++) {
                 size_t block;
 

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "detect_series.h"
+#include "draw_name.h"
 #include "rpistat/levels.h"
 #include "rpistat/phases.h"
 #include "rpistat/random.h"
@@ -309,20 +310,6 @@ static void outliers_alone_are_a_kind(void **state)
 #define NAMES   30
 #define SIGNALS 20
 
-/* The function of the next clump. */
-static uint32_t draw_name(uint64_t *dice, const double *weight)
-{
-    double sum = 0, at;
-    uint32_t k = 0;
-
-    for (size_t i = 0; i < NAMES; i++)
-        sum += weight[i];
-    at = rps_random_unit(dice) * sum;
-    while (k + 1 < NAMES && (at -= weight[k]) >= 0)
-        k++;
-    return k;
-}
-
 /* A fine phase per letter, of 200 observations. Counters tell a, x and y apart, and not a from b; samples
  * tell b from the others if `is_other`: a third of their functions is the same. A few of the functions have most samples, or all have as many if
  * `is_flat`. Two CPUs have a sample per observation each, in functions that
@@ -351,7 +338,7 @@ static struct rps_signals sampled_of(const char *letters, uint64_t seed, double 
     for (size_t cpu = 0; cpu < 2; cpu++) {
         for (size_t i = 0; i < count;) {
             double length = -log(1 - rps_random_unit(&dice)) * clump;
-            uint32_t name = draw_name(&dice, weight[letters[i / each] == 'b']);
+            uint32_t name = (uint32_t)draw_name(&dice, weight[letters[i / each] == 'b'], NAMES);
             size_t end = i + (length < 1 ? 1 : (size_t)length);
 
             for (; i < end && i < count; i++)

@@ -29,34 +29,6 @@ struct rps_cfi {
     char path[64];
 };
 
-/* In place of the library's: the file of each path is there, and has the path in it. The process that
- * opens files calls this. */
-int rps_process_file_open(const struct rps_process_file *file)
-{
-    int fd = memfd_create("file", MFD_CLOEXEC);
-
-    return fd < 0 || write(fd, file->path, strlen(file->path)) < 0 ? -EIO : fd;
-}
-
-int rps_process_file_open_below(int directory, const char *path, int flags)
-{
-    (void)directory;
-    (void)path;
-    (void)flags;
-    return -EIO;
-}
-
-int rps_process_file_reopen(int fd)
-{
-    (void)fd;
-    return -EIO;
-}
-
-int rps_process_file_has_servers(void)
-{
-    return 0;
-}
-
 struct rps_cfi *rps_cfi_open(enum rps_module_kind kind, int fd)
 {
     struct rps_cfi *cfi = calloc(1, sizeof(*cfi));

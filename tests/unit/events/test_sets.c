@@ -5,7 +5,7 @@
 #include "tree.h"
 
 #include "events/names.h"
-#include "events/pfm.h"
+#include "events/resolve.h"
 
 #include "rpistat/plan.h"
 

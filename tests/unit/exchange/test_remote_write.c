@@ -1,5 +1,5 @@
 /* Requests of remote write, byte for byte. */
-#include "exchange/remote_write.h"
+#include "exchange/push_parts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
