@@ -35,6 +35,9 @@ struct rps_figure {
     struct rps_interval rest_interval;
     double spread; /* standard deviation of the observations */
     double inside; /* the same inside labels: root of the mean variance, weighted by observations */
+    double
+        clumps; /* by how much the variance of a label's mean exceeds that of independent observations:
+                      those that follow one another are alike; 0 and 1: not at all */
     double explained; /* share of the variance that the labels explain: that lies between their
                          means, 0 ... 1; NaN of what does not vary */
     double apart;     /* how much it tells labels apart: the deviation between them, by the mean or
@@ -49,7 +52,8 @@ struct rps_profile_label {
     double seconds;    /* of a run: the length of its periods, */
     double cpu_s;      /* and the CPU time in them */
     char code[32];     /* "solve", "gzip": behind its letter; rps_profile_code. "" at first */
-    char place[96];    /* "in solve": behind its words; rps_profile_place. "" at first */
+    char place[96];    /* "in solve": before its words; rps_profile_place. "" at first */
+    int stands_out;    /* 1: a function, program or control group sets it apart, of these two */
 };
 
 struct rps_profile {
@@ -113,6 +117,9 @@ double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, u
 char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
                         int label, int room);
 
+/* Join what rps_share_group_text returns and the words of a label: names that stand out precede them. */
+char *rps_profile_join(char *ret, size_t size, const char *names, const char *words);
+
 /* The figures that the words of a label name, and how many: the first is named first. */
 #define RPS_PROFILE_TOLD 4
 int rps_profile_told(const struct rps_profile *profile, int label, size_t ret[RPS_PROFILE_TOLD]);
@@ -135,7 +142,7 @@ int rps_profile_remark(const struct rps_found_phases *found, int64_t observation
                        rps_profile_find *profile, const void *context,
                        char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err);
 
-/* Say behind the words of each label what its samples were in, of shares with a group a label;
+/* Say before the words of each label what its samples were in, of shares with a group a label;
  * without the line, for which legends have no room. */
 void rps_profile_place(struct rps_profile *profile, const struct rps_part_shares *shares);
 

@@ -48,7 +48,6 @@ struct pair {
     int other;    /* label that it is compared with; -1: the whole */
     double cpu;   /* by how much the CPU use differs; 0: not */
     int compared; /* 1: there were figures to compare */
-    int unsure;   /* 1: some differ, but not surely */
 };
 
 struct range {
@@ -127,7 +126,8 @@ static struct range label_range(const struct pair *pair, size_t l, size_t f)
     const struct rps_profile *profile = pair->profile;
     const struct rps_profile_label *label = &profile->label[l];
     size_t at = l * profile->figure_count + f;
-    double variance = profile->spread[at] * profile->spread[at] / (double)label->periods;
+    double variance = profile->spread[at] * profile->spread[at] / (double)label->periods *
+                      fmax(1, profile->figure[f].clumps);
 
     if (strcmp(profile->figure[f].unit, "/s") == 0 && label->length_ns > 0)
         variance += base_of(pair, f) / ((double)label->length_ns / 1e9);
@@ -145,7 +145,7 @@ static struct range base_range(const struct pair *pair, size_t f)
         return label_range(pair, (size_t)pair->other, f);
     return range_of(is_main ? &figure->rest_interval : &figure->interval,
                     is_main ? figure->rest : figure->whole,
-                    figure->spread * figure->spread / (double)periods);
+                    figure->spread * figure->spread / (double)periods * fmax(1, figure->clumps));
 }
 
 /* The share of time in which the threads of a label wanted a CPU, running or waiting for one; of all
@@ -181,6 +181,26 @@ static int is_load_of_others(const struct pair *pair, size_t f, double found)
     return own > 0 && base > 0 && log(own / base) * found < LEAST * fabs(found);
 }
 
+/* Does the label also differ from most of the rest, by at least half as much? If one label has nearly
+ * all events, every other label has few of them. */
+static int is_unlike_most(const struct pair *pair, size_t f, double found)
+{
+    const struct rps_profile *profile = pair->profile;
+    double rest = 0, unlike = 0;
+
+    for (int l = 0; l < profile->label_count && pair->other < 0; l++) {
+        const struct pair with = {.profile = profile, .label = pair->label, .other = l};
+        const double apart = difference(&with, f), periods = (double)profile->label[l].periods;
+
+        if (l == (int)pair->label || !isfinite(apart))
+            continue;
+        rest += periods;
+        if (fabs(apart) >= fmax(fabs(found) / 2, is_table(pair) ? LEAST_SPREAD : LEAST))
+            unlike += periods;
+    }
+    return unlike > rest / 2 || rest == 0;
+}
+
 /* By how much it surely differs; 0: not. */
 static double sure_difference(struct pair *pair, size_t f)
 {
@@ -192,9 +212,8 @@ static double sure_difference(struct pair *pair, size_t f)
     pair->compared = 1;
     if (fabs(found) < (is_table(pair) ? LEAST_SPREAD : LEAST) || is_load_of_others(pair, f, found))
         return 0;
-    if (own.low > base.high || own.high < base.low)
+    if ((own.low > base.high || own.high < base.low) && is_unlike_most(pair, f, found))
         return found;
-    pair->unsure = 1;
     return 0;
 }
 
@@ -438,15 +457,6 @@ static int write_system(char ret[SYSTEM_CLAUSES][TEXT_SIZE], const struct rps_pr
     return count;
 }
 
-/* What the label is like where no clause can be said. */
-static void write_alike(char ret[RPS_PROFILE_WORDS_SIZE], const struct pair *pair)
-{
-    if (pair->unsure)
-        strcpy(ret, "nothing counted sets it apart for sure");
-    else if (pair->compared)
-        strcpy(ret, is_table(pair) ? "like the whole" : "like the whole run");
-}
-
 /* Compare all figures; 0: there is nothing to compare with. */
 static int compare(struct pair *pair)
 {
@@ -478,9 +488,10 @@ static int told_of_whole(struct pair *pair, size_t ret[TOLD_OF_WHOLE])
     return count;
 }
 
-/* What sets a label apart from the whole; "" where there is nothing to compare with. */
-static void write_own(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
-                      int label, int room)
+/* Write what sets a label apart from the whole; "" if there is nothing to compare with. Returns the
+ * number of clauses. */
+static int write_own(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile, int label,
+                     int room)
 {
     struct pair pair = pair_with(profile, label, -1);
     size_t told[TOLD_OF_WHOLE];
@@ -489,7 +500,7 @@ static void write_own(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile
 
     ret[0] = '\0';
     if (!compare(&pair))
-        return;
+        return 0;
     count = told_of_whole(&pair, told);
     more = write_system(system, profile, label);
     for (int i = 0; i < count + more; i++) {
@@ -505,8 +516,9 @@ static void write_own(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile
         snprintf(ret + used, RPS_PROFILE_WORDS_SIZE - used, "%s%s", i > 0 ? ", " : "", clause);
         is_named |= is_ratio;
     }
-    if (!ret[0])
-        write_alike(ret, &pair);
+    if (count + more == 0 && pair.compared && !profile->label[label].stands_out)
+        sprintf(ret, "no%s sets it apart", is_table(&pair) ? " column" : "thing counted");
+    return count + more;
 }
 
 /* The last label before this one that is called the same and of which `own`, the words of this one,
@@ -529,7 +541,8 @@ static int namesake(const struct rps_profile *profile, int label, int room, cons
 static size_t choose_apart(const struct rps_profile *profile, int label, int room, const char *own,
                            struct pair *ret)
 {
-    *ret = pair_with(profile, label, own[0] ? namesake(profile, label, room, own) : -1);
+    *ret = pair_with(profile, label,
+                     profile->label[label].stands_out ? -1 : namesake(profile, label, room, own));
     return ret->other >= 0 && compare(ret) ? choose(ret, NULL, 0) : NO_FIGURE;
 }
 
@@ -542,8 +555,9 @@ int rps_profile_told(const struct rps_profile *profile, int label, size_t ret[RP
     if (!compare(&pair))
         return 0;
     count = told_of_whole(&pair, ret);
-    write_own(own, profile, label, 0);
-    ret[count] = choose_apart(profile, label, 0, own, &pair);
+    ret[count] = NO_FIGURE;
+    if (write_own(own, profile, label, 0) > 0)
+        ret[count] = choose_apart(profile, label, 0, own, &pair);
     return count + (ret[count] != NO_FIGURE);
 }
 
@@ -551,25 +565,41 @@ char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profi
                         int label, int room)
 {
     const char *place = profile->label[label].place;
-    int behind = place[0] ? rps_text_width(place) + 2 : 0;
-    char clause[TEXT_SIZE];
+    char own[RPS_PROFILE_WORDS_SIZE], clause[TEXT_SIZE] = "";
+    int before = place[0] ? rps_text_width(place) + 2 : 0, clauses;
     struct pair pair;
     size_t apart;
 
     if (room > 0)
-        room = room > behind ? room - behind : 1;
-    write_own(ret, profile, label, room);
-    apart = choose_apart(profile, label, room, ret, &pair);
+        room = room > before ? room - before : 1;
+    clauses = write_own(own, profile, label, room);
+    apart = clauses > 0 ? choose_apart(profile, label, room, own, &pair) : NO_FIGURE;
     if (apart != NO_FIGURE) {
         write_clause(clause, &pair, apart);
-        if (room > 0 && rps_text_width(ret) + 2 + rps_text_width(clause) > room)
-            ret[0] = '\0'; /* it says more than what both have */
-        snprintf(ret + strlen(ret), RPS_PROFILE_WORDS_SIZE - strlen(ret), "%s%s",
-                 ret[0] ? ", " : "", clause);
+        if (clauses == 0 || (room > 0 && rps_text_width(own) + 2 + rps_text_width(clause) > room))
+            own[0] = '\0'; /* it says more than what both have */
     }
-    if (ret[0] && place[0])
-        snprintf(ret + strlen(ret), RPS_PROFILE_WORDS_SIZE - strlen(ret), ", %s", place);
+    if (clause[0])
+        snprintf(own + strlen(own), sizeof(own) - strlen(own), "%s%s", own[0] ? ", " : "", clause);
+    return rps_profile_join(ret, RPS_PROFILE_WORDS_SIZE, place, own);
+}
+
+char *rps_profile_join(char *ret, size_t size, const char *names, const char *words)
+{
+    const int names_last = strncmp(names, "no ", 3) == 0; /* "no function stands out" */
+
+    snprintf(ret, size, "%s%s%s", names_last ? words : names, names[0] && words[0] ? ", " : "",
+             names_last ? names : words);
     return ret;
+}
+
+static int stands_out(const struct rps_share_group *group)
+{
+    int is_found = 0;
+
+    for (int k = 0; k < RPS_APART_KINDS; k++)
+        is_found |= group->apart[k].is_found;
+    return is_found;
 }
 
 void rps_profile_place(struct rps_profile *profile, const struct rps_part_shares *shares)
@@ -580,6 +610,7 @@ void rps_profile_place(struct rps_profile *profile, const struct rps_part_shares
         group.top[0].name.line = group.function[0].name.line = 0;
         for (int k = 0; k < RPS_APART_KINDS; k++)
             group.apart[k].name.line = 0;
+        profile->label[l].stands_out = stands_out(&group);
         rps_share_group_text(profile->label[l].place, sizeof(profile->label[l].place), &group);
     }
 }
@@ -623,6 +654,8 @@ void rps_profile_code(struct rps_profile *profile, const struct rps_part_shares 
         char *code = profile->label[l].code;
 
         name_off_cpu(profile, l, code, sizeof(profile->label[l].code));
+        profile->label[l].stands_out =
+            (size_t)l < shares->group_count && stands_out(&shares->group[l]);
         if (!code[0] && (size_t)l < shares->group_count)
             rps_share_group_name(code, sizeof(profile->label[l].code), &shares->group[l]);
         differ |= strcmp(code, profile->label[0].code) != 0;
