@@ -99,9 +99,10 @@ int rps_shares_are_of_programs(const struct rps_code *code, const struct rps_sha
     return code->is_of_machine || (unnamed > most && rps_shares_has_processes(code));
 }
 
-/* The process of each task, and in `first`, of each process, the task of its first thread that was
- * sampled last, and 1; 0: none was. */
-static size_t *find_processes(struct rps_arena *arena, const struct rps_code *code, size_t *first)
+/* The process of each task. The first threads of a process are linked, since its number may have been
+ * another's before: `last` has the last one of each process, plus 1, and `previous` that of a task. */
+static size_t *find_processes(struct rps_arena *arena, const struct rps_code *code, size_t *last,
+                              size_t *previous)
 {
     size_t *ret = rps_arena_get(arena, code->task_count, sizeof(*ret));
     struct rps_share_items processes = {0};
@@ -111,19 +112,31 @@ static size_t *find_processes(struct rps_arena *arena, const struct rps_code *co
         const struct rps_share_key key = {.name = "", .file = "", .module = (size_t)task->pid};
 
         ret[t] = rps_share_items_number(arena, &processes, &key);
-        if (task->tid == task->pid)
-            first[ret[t]] = t + 1;
+        if (task->tid == task->pid) {
+            previous[t] = last[ret[t]];
+            last[ret[t]] = t + 1;
+        }
     }
     return ret;
 }
 
-static struct rps_share_key key_of_program(const struct rps_code *code, const size_t *process,
-                                           const size_t *first, size_t t)
+static int was_alive_with(const struct rps_task *first, const struct rps_task *task)
+{
+    return (task->end_ns < 0 || first->start_ns <= task->end_ns) &&
+           (first->end_ns < 0 || first->end_ns >= task->start_ns);
+}
+
+/* The program of a task is called by the first thread of its process that was sampled last. */
+static struct rps_share_key key_of_program(const struct rps_code *code, size_t last,
+                                           const size_t *previous, size_t t)
 {
     const struct rps_task *task = &code->task[t];
+    size_t at = task->tid != task->pid ? last : 0;
 
-    if (task->tid != task->pid && first[process[t]] > 0)
-        task = &code->task[first[process[t]] - 1];
+    while (at > 0 && !was_alive_with(&code->task[at - 1], task))
+        at = previous[at - 1];
+    if (at > 0)
+        task = &code->task[at - 1];
     return (struct rps_share_key){
         .name = task->name && task->name[0] ? task->name : RPS_SHARE_UNKNOWN, .file = ""};
 }
@@ -148,8 +161,9 @@ int64_t *rps_shares_owners(struct rps_arena *arena, const struct rps_code *code,
 {
     struct rps_arena *scratch = rps_arena_new();
     int64_t *owner = rps_arena_get(arena, code->task_count, sizeof(*owner));
-    size_t *first = rps_arena_get(scratch, code->task_count, sizeof(*first));
-    size_t *process = find_processes(scratch, code, first);
+    size_t *last = rps_arena_get(scratch, code->task_count, sizeof(*last));
+    size_t *previous = rps_arena_get(scratch, code->task_count, sizeof(*previous));
+    size_t *process = find_processes(scratch, code, last, previous);
     struct rps_share_key *cgroup = rps_arena_get(scratch, code->cgroup_count + 1, sizeof(*cgroup));
     struct rps_share_items owners = {0}, pairs = {0};
 
@@ -160,7 +174,7 @@ int64_t *rps_shares_owners(struct rps_arena *arena, const struct rps_code *code,
     for (size_t t = 0; t < code->task_count; t++) {
         struct rps_share_key key = by == RPS_SHARES_CGROUP
                                        ? cgroup[code->task[t].cgroup + 1]
-                                       : key_of_program(code, process, first, t);
+                                       : key_of_program(code, last[process[t]], previous, t);
 
         owner[t] = (int64_t)rps_share_items_number(scratch, &owners, &key);
         key = (struct rps_share_key){

@@ -442,6 +442,28 @@ static void programs(void **state)
     assert_false(rps_shares_has_processes(&(struct rps_code){.task_count = 0}));
 }
 
+/* Numbers of processes are used again: threads of the first process 5 are not of the second one. */
+static void programs_with_one_number(void **state)
+{
+    const struct rps_task again[] = {
+        {.pid = 5, .tid = 5, .name = "zstd", .start_ns = 10, .end_ns = 100, .cgroup = -1},
+        {.pid = 5, .tid = 6, .name = "worker", .start_ns = 20, .end_ns = 90, .cgroup = -1},
+        {.pid = 5, .tid = 5, .name = "stress", .start_ns = 200, .end_ns = -1, .cgroup = -1},
+        {.pid = 5, .tid = 7, .name = "worker", .start_ns = 190, .end_ns = -1, .cgroup = -1},
+        {.pid = 5, .tid = 8, .name = "between", .start_ns = 110, .end_ns = 120, .cgroup = -1},
+    };
+    struct rps_share_name *name;
+    size_t count;
+    int64_t *program = rps_shares_owners(
+        arena, &(struct rps_code){.task_count = 5, .task = (struct rps_task *)again},
+        RPS_SHARES_PROGRAM, &name, &count, NULL);
+
+    (void)state;
+    assert_string_equal(name[program[1]].name, "zstd");
+    assert_string_equal(name[program[3]].name, "stress");
+    assert_string_equal(name[program[4]].name, "between"); /* its first thread was never seen */
+}
+
 static void expect_name(const char *path, const char *name, size_t end)
 {
     size_t length, found_end;
@@ -586,6 +608,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs),
+        cmocka_unit_test(programs_with_one_number),
         cmocka_unit_test(names_of_cgroups),
         cmocka_unit_test(of_cgroups),
         cmocka_unit_test(of_programs),
