@@ -118,7 +118,7 @@ static void finish_figure(struct rps_profile *profile, const struct rps_spreads 
 {
     struct rps_figure *figure = &profile->figure[f];
     const struct rps_spread *whole = &spreads->whole[f];
-    double inside = 0, between = 0, count = 0, freedom = 0, blocks = 0, block_freedom = 0;
+    double inside = 0, between = 0, count = 0, blocks = 0, freedom = 0;
 
     figure->spread = deviation(whole);
     for (int l = 0; l < profile->label_count; l++) {
@@ -131,15 +131,12 @@ static void finish_figure(struct rps_profile *profile, const struct rps_spreads 
             continue;
         count += n;
         inside += label->squares;
-        freedom += n - 1;
         blocks += label->block_squares;
-        block_freedom += label->blocks > 0 ? (double)label->blocks - 1 : 0;
+        freedom += fmax(0, (double)label->blocks - 1);
         between += n * (label->mean - whole->mean) * (label->mean - whole->mean);
     }
     figure->inside = count > 0 ? sqrt(inside / count) : NAN;
-    figure->clumps = inside > 0 && block_freedom > 0
-                         ? fmax(1, BLOCK * (blocks / block_freedom) / (inside / freedom))
-                         : 1;
+    figure->clumps = inside > 0 && freedom > 0 ? BLOCK * blocks / freedom / (inside / count) : 1;
     figure->explained = between + inside > 0 ? between / (between + inside) : NAN;
     figure->apart = 0;
     if (between > 0 && count > 0)

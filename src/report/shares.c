@@ -130,6 +130,19 @@ static void put_part_words(struct rps_report *report)
             rps_document_block(report->document, "stands_out", columns, count), group);
 }
 
+/* Add "solve 12.3 %, main 4.0 %" to a text; NULL: none yet. */
+static char *add_shares(struct rps_document *document, char *text, const char *before,
+                        const struct rps_share_top *top, int count)
+{
+    char name[NAME_SIZE];
+
+    for (int t = 0; t < count && isfinite(top[t].share); t++)
+        text = rps_arena_print(
+            document->arena, "%s%s%s %.1f %%", text ? text : "", t > 0 ? ", " : before,
+            rps_share_name_text(name, sizeof(name), &top[t].name), 100 * top[t].share);
+    return text;
+}
+
 void rps_report_shares(struct rps_report *report)
 {
     const struct rps_share_group *group = report->shares.group;
@@ -146,20 +159,10 @@ void rps_report_shares(struct rps_report *report)
     rps_put_number(rps_document_field(document, "expected_samples", RPS_VALUE_NUMBER),
                    rps_samples_expected(&report->shares.sampling, report->cpu_s, is_whole));
     top = rps_share_block_top(document, group);
-    for (int t = 0;
-         report->shares.programs.count == 0 && t < group->count && isfinite(group->top[t].share);
-         t++)
-        text =
-            rps_arena_print(document->arena, "%s%s%s %.1f %%", text ? text : "", text ? ", " : "",
-                            rps_share_name_text(name, sizeof(name), &group->top[t].name),
-                            100 * group->top[t].share);
-    for (int t = 0; t < group->function_count && isfinite(group->function[t].share); t++)
-        text = rps_arena_print(document->arena, "%s%s%s %.1f %%", text ? text : "",
-                               t > 0  ? ", "
-                               : text ? "; functions: "
-                                      : "functions: ",
-                               rps_share_name_text(name, sizeof(name), &group->function[t].name),
-                               100 * group->function[t].share);
+    if (report->shares.programs.count == 0)
+        text = add_shares(document, text, "", group->top, group->count);
+    text = add_shares(document, text, text ? "; functions: " : "functions: ", group->function,
+                      group->function_count);
     if (report->shares.sampling.frequency > 0)
         event = NULL; /* those of page faults say nothing of the time */
     if (group->samples > 0 || report->shares.unsampled.cpu_s > 0)

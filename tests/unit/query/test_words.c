@@ -237,27 +237,30 @@ static void test_clumps(void **state)
     assert_string_equal(words_of(&made, 1), "nothing counted sets it apart");
 }
 
-/* Of two labels of which the same would be said, the later one is told from the one before it. */
-static void test_namesakes(void **state)
+/* Of columns that change every 16 rows, and every row. */
+static void test_clumps_of_columns(void **state)
 {
-    static const struct given given[] = {{"cpu_use", "CPU use", "%", 50, 2},
-                                         {"cpi", "CPI", "", 1, 1.1}};
-    struct made made;
+    static const char *const names[] = {"slow", "fast"};
+    const struct rps_phases phases = {
+        .count = 2,
+        .phase =
+            (struct rps_phase[]){{.first = 0, .last = 63}, {.first = 64, .last = 127, .label = 1}},
+        .label_count = 2};
+    double value[2 * 128];
+    const struct rps_signals signals = {.count = 128, .signal_count = 2, .value = value};
+    struct rps_arena *arena = rps_arena_new();
+    struct rps_profile profile;
 
     (void)state;
-    fill(&made, given, 2);
-    made.mean[2 * 2] = 2;
-    made.label[0].periods = 3 * PERIODS; /* most of the time they are unlike */
-    assert_string_equal(words_of(&made, 1), "CPU use 2.0 % (whole run: 50 %)");
-    assert_string_equal(words_of(&made, 2), "CPU use 2.0 % (whole run: 50 %)");
-    made.mean[1 * 2 + 1] = .95; /* neither differs from the run by what is said */
-    made.mean[2 * 2 + 1] = 1.12;
-    assert_string_equal(words_of(&made, 1), "CPU use 2.0 % (whole run: 50 %)");
-    assert_string_equal(words_of(&made, 2), "CPU use 2.0 % (whole run: 50 %), 1.2 x the CPI of B");
-    rps_profile_words(made.words, &made.profile, 2, 30);
-    assert_string_equal(made.words, "1.2 x the CPI of B");
-    strcpy(made.label[1].code, "sort"); /* they have names that tell them apart */
-    assert_string_equal(words_of(&made, 2), "CPU use 2.0 % (whole run: 50 %)");
+    for (int i = 0; i < 128; i++) {
+        value[i] = i / 16 % 2;
+        value[128 + i] = i % 2;
+    }
+    profile = rps_profile_signals(arena, &signals, names, &phases);
+    /* four means of each label, 0 and 1: a variance of 1/3 instead of that of single rows by 16 */
+    assert_float_equal(profile.figure[0].clumps, (1 / 3.) / (.25 / 16), 1e-9);
+    assert_float_equal(profile.figure[1].clumps, 0, 1e-9);
+    rps_arena_free(arena);
 }
 
 /* What runs a quarter of the time has a quarter of everything a second: that is said once. */
@@ -481,11 +484,11 @@ int main(void)
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_alike),
         cmocka_unit_test(test_nothing_to_say),
-        cmocka_unit_test(test_namesakes),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_unlike_most),
         cmocka_unit_test(test_clumps),
         cmocka_unit_test(test_follows_cpu_use),
+        cmocka_unit_test(test_clumps_of_columns),
         cmocka_unit_test(test_intervals),
         cmocka_unit_test(test_counted),
         cmocka_unit_test(test_main_label),
