@@ -461,11 +461,6 @@ static int compare(struct pair *pair)
     return 1;
 }
 
-static struct pair pair_with(const struct rps_profile *profile, int label)
-{
-    return (struct pair){.profile = profile, .label = (size_t)label, .other = -1};
-}
-
 /* The figures by which a label differs from the whole. */
 static int told_of_whole(struct pair *pair, size_t ret[RPS_PROFILE_TOLD])
 {
@@ -478,7 +473,7 @@ static int told_of_whole(struct pair *pair, size_t ret[RPS_PROFILE_TOLD])
 
 int rps_profile_told(const struct rps_profile *profile, int label, size_t ret[RPS_PROFILE_TOLD])
 {
-    struct pair pair = pair_with(profile, label);
+    struct pair pair = {.profile = profile, .label = (size_t)label, .other = -1};
 
     return compare(&pair) ? told_of_whole(&pair, ret) : 0;
 }
@@ -486,7 +481,7 @@ int rps_profile_told(const struct rps_profile *profile, int label, size_t ret[RP
 char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
                         int label, int room)
 {
-    struct pair pair = pair_with(profile, label);
+    struct pair pair = {.profile = profile, .label = (size_t)label, .other = -1};
     const char *place = profile->label[label].place;
     size_t told[RPS_PROFILE_TOLD];
     char own[RPS_PROFILE_WORDS_SIZE] = "", clause[TEXT_SIZE], system[SYSTEM_CLAUSES][TEXT_SIZE];
@@ -554,18 +549,14 @@ static void name_off_cpu(const struct rps_profile *profile, int label, char *ret
     sleep = rps_system_time_sleep(&time);
     if (!(time.elapsed_s > 0) || (sleep < 0 && time.wait_s < time.threads_s / 2))
         return;
-    if (sleep < 0) {
+    length = sleep < 0 ? 0 : (int)strcspn(rps_sleep_words[sleep], "("); /* the explanation */
+    length -= length > 0 && rps_sleep_words[sleep][length - 1] == ' ';
+    if (sleep < 0)
         snprintf(ret, size, "waiting for a CPU");
-        return;
-    }
-    if (sleep == RPS_SLEEP_LOCK) { /* its words are too long for a name */
+    else if (sleep == RPS_SLEEP_LOCK) /* its words are too long for a name */
         snprintf(ret, size, "waiting for locks or threads");
-        return;
-    }
-    length = (int)strcspn(rps_sleep_words[sleep], "("); /* without the explanation */
-    while (length > 0 && rps_sleep_words[sleep][length - 1] == ' ')
-        length--;
-    snprintf(ret, size, "asleep in %.*s", length, rps_sleep_words[sleep]);
+    else
+        snprintf(ret, size, "asleep in %.*s", length, rps_sleep_words[sleep]);
 }
 
 void rps_profile_code(struct rps_profile *profile, const struct rps_part_shares *shares)

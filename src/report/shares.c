@@ -179,45 +179,37 @@ void rps_report_shares(struct rps_report *report)
     put_owners(report, &report->shares.cgroups, "cgroups", "Cgroup", "cgroup");
 }
 
-static void sort_by_difference(const struct rps_share_group *group, int *label, int count)
+static double difference_of(const struct rps_share_group *group)
 {
-    for (int i = 1; i < count; i++) {
-        for (int k = i; k > 0; k--) {
-            const struct rps_share_apart *own = &group[label[k]].apart[RPS_APART_PROGRAM];
-            const struct rps_share_apart *before = &group[label[k - 1]].apart[RPS_APART_PROGRAM];
-            const int moved = label[k];
-
-            if (own->share - own->rest <= before->share - before->rest)
-                break;
-            label[k] = label[k - 1];
-            label[k - 1] = moved;
-        }
-    }
+    return group->apart[RPS_APART_PROGRAM].share - group->apart[RPS_APART_PROGRAM].rest;
 }
 
 char *rps_report_differences(const struct rps_report *report, char *ret, size_t size)
 {
     const struct rps_share_group *group = report->label_shares.group;
-    const size_t labels = report->label_shares.group_count;
-    int *label = rps_arena_get(report->arena, labels, sizeof(*label)), count = 0;
+    const struct rps_phase *phase;
+    int label[TOLD + 1], count = 0; /* the largest differences first */
     char name[NAME_SIZE], letter[RPS_PHASE_LABEL_SIZE], from[RPS_TEXT_NUMBER_SIZE];
-    size_t used = 0;
+    size_t used = 0,
+           labels = report->shares.programs.count > 0 ? report->label_shares.group_count : 0;
 
     ret[0] = '\0';
-    for (size_t l = 0; report->shares.programs.count > 0 && l < labels; l++) {
-        const struct rps_share_apart *apart = &group[l].apart[RPS_APART_PROGRAM];
+    for (size_t l = 0; l < labels; l++) {
+        int at = count < TOLD ? count : TOLD;
 
-        if (apart->is_found && apart->share > apart->rest)
-            label[count++] = (int)l;
+        if (!(difference_of(&group[l]) > 0))
+            continue;
+        for (count++; at > 0 && difference_of(&group[label[at - 1]]) < difference_of(&group[l]);
+             at--)
+            label[at] = label[at - 1];
+        label[at] = (int)l;
     }
-    sort_by_difference(group, label, count);
     for (int i = 0; i < count && i < TOLD && used < size; i++) {
         const struct rps_share_apart *apart = &group[label[i]].apart[RPS_APART_PROGRAM];
-        size_t p = 0;
 
-        while (report->phases->phase[p].label != label[i])
-            p++;
-        rps_text_stretch(from, sizeof(from), report->phases->phase[p].start_ns);
+        for (phase = report->phases->phase; phase->label != label[i];)
+            phase++;
+        rps_text_stretch(from, sizeof(from), phase->start_ns);
         used += (size_t)snprintf(
             ret + used, size - used,
             "%s%s from %s on, %.0f %% of samples in %s (elsewhere %.0f %%)",
