@@ -228,8 +228,7 @@ char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_
     const size_t programs = report->shares.programs.all;
     char name[NAME_SIZE];
     size_t used = 0;
-    double rest = 1;
-    int t = 0;
+    int t = 0, rest = 100; /* percent; the printed parts add up to it */
 
     ret[0] = '\0';
     if (report->shares.group_count == 0 || report->shares.sampling.frequency <= 0)
@@ -237,7 +236,7 @@ char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_
     for (; t < group->count && t < TOLD && isfinite(group->top[t].share) &&
            (t == 0 || group->top[t].share >= TOLD_LEAST);
          t++) {
-        rest -= group->top[t].share;
+        rest -= (int)lround(100 * group->top[t].share);
         used += (size_t)snprintf(ret + used, size - used, "%s%s %.0f %%",
                                  t > 0          ? ", "
                                  : programs > 0 ? "CPU time by program: "
@@ -245,10 +244,9 @@ char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_
                                  rps_text_function(name, sizeof(name), group->top[t].name.name),
                                  100 * group->top[t].share);
     }
-    if (programs > (size_t)t && rest >= .005 && used > 0 && used < size)
-        used +=
-            (size_t)snprintf(ret + used, size - used, ", %zu other%s %.0f %%", programs - (size_t)t,
-                             programs == (size_t)t + 1 ? "" : "s", 100 * rest);
+    if (programs > (size_t)t && rest > 0 && used > 0 && used < size)
+        used += (size_t)snprintf(ret + used, size - used, ", %zu other%s %d %%",
+                                 programs - (size_t)t, programs == (size_t)t + 1 ? "" : "s", rest);
     if (used > 0 && used < size)
         snprintf(ret + used, size - used, " (%s samples)",
                  rps_text_count(name, sizeof(name), group->samples));

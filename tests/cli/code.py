@@ -372,7 +372,7 @@ def test_answer():
     assert answer("-r", "1", "--from", "8s", "--to", "10s") == [
         "2.000 s of sim:script.sim, 2.000 s of CPU time (100 % of one CPU).",
         "This part: in solve;\\x1b[31m, 2.0 x the main miss rate of the whole run, DC miss ratio 20 % (whole run: 11 %).",
-        "One phase: what was counted stays alike throughout.",
+        "All of it lies in phase B.",
         "Its CPU time: solve;\\x1b[31m 90 %, load 10 % (200 samples)."], answer("-r", "1", "--from", "8s", "--to", "10s")
     few = answer("-r", "1", "--from", "0s", "--to", "100ms")
     assert len(few) == 2 and few[0].startswith("0.100 s of sim:script.sim, "), few
@@ -537,6 +537,23 @@ def test_machine():
 UNIT, CONTAINER = "/system.slice/make.service", "/system.slice/docker-%s.scope" % ("0123456789abcdef" * 4)
 
 
+def test_others():
+    """the report's programs of a machine and all others add up to 100 %, as they are printed"""
+    with Folder() as folder:
+        folder.write("script.sim", SCRIPT)
+        folder.record("-q")
+        seen = Code(folder / "rpistat.data", run=1)
+        for period in range(40):
+            for number, (name, samples) in enumerate((("a", 5), ("b", 5), ("c", 5), ("d", 1), ("e", 1))):
+                seen.add(period, [MAIN], samples, task=(name, 10 + number, 10 + number))
+        seen.write()
+        with sqlite3.connect(folder / "rpistat.data") as store:
+            store.execute("UPDATE run SET target = 'all 2 CPUs'")
+        store.close()
+        answer = json.loads(expect(folder.call("report", "--format", "json"), 0).stdout)["answer"]
+        assert ": a 29 %, b 29 %, c 29 %, 2 others 13 % (680 samples)" in answer, answer
+
+
 def test_cgroups():
     """by control group: containers by their number, units by their name, what is below them with them"""
     with Folder() as folder:
@@ -594,6 +611,6 @@ prepare()
 try:
     tap.main([test_functions, test_by, test_phase, test_labels, test_text, test_tree, test_folded,
               test_report, test_answer, test_pprof, test_phases, test_programs,
-              test_turns_of_programs, test_stands_out, test_machine, test_cgroups, test_without])
+              test_turns_of_programs, test_stands_out, test_machine, test_others, test_cgroups, test_without])
 finally:
     FOLDER.__exit__()
