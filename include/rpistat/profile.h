@@ -35,6 +35,9 @@ struct rps_figure {
     struct rps_interval rest_interval;
     double spread; /* standard deviation of the observations */
     double inside; /* the same inside labels: root of the mean variance, weighted by observations */
+    double
+        clumps; /* by how much the variance of a label's mean exceeds that of independent observations:
+                      those that follow one another are alike; 0 and 1: not at all */
     double explained; /* share of the variance that the labels explain: that lies between their
                          means, 0 ... 1; NaN of what does not vary */
     double apart;     /* how much it tells labels apart: the deviation between them, by the mean or
@@ -49,7 +52,7 @@ struct rps_profile_label {
     double seconds;    /* of a run: the length of its periods, */
     double cpu_s;      /* and the CPU time in them */
     char code[32];     /* "solve", "gzip": behind its letter; rps_profile_code. "" at first */
-    char place[96];    /* "in solve": behind its words; rps_profile_place. "" at first */
+    char place[96];    /* "in solve": before its words; rps_profile_place. "" at first */
 };
 
 struct rps_profile {
@@ -99,22 +102,23 @@ struct rps_profile rps_profile_signals(struct rps_arena *arena, const struct rps
 double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, uint64_t periods);
 
 /*
- * What sets a label apart from the whole run (or table), by the figures that surely differ most:
- * "3.1 x the page faults of the whole run, CPI 2.4 (whole run: 1.1)". "like the whole run" where nothing differs by 15 %,
- * "" where there is nothing to compare with. At most three clauses, and of these beyond the first
- * as many as fit into `room` characters; 0: all. Behind them stands what system signals say, as far
- * as there is room, where labels differ: "sleeps in locks", "uses 306 MiB", "reads 866 MiB/s", "waits
- * for a CPU in 82 % of its runnable time". Where the same is said of a label before it that has the same name, a
- * clause says what sets it apart from that one, "3.1 x the CPI of A": behind, or, where there is no
- * room, in place of the others; none where nothing surely does. Behind them stands the label's
- * place. Numbers are in the thread's locale. Returns ret.
+ * Write what sets a label apart from the whole run (or table): its place, then at most three clauses on
+ * the figures that differ most, "3.1 x the page faults of the whole run, CPI 2.4 (whole run: 1.1)". A
+ * figure counts if it differs by 15 % beyond chance, and from most of the other labels too. System
+ * metrics follow: "sleeps in locks", "uses 306 MiB", "waits for a CPU in 82 % of its runnable time".
+ * Clauses after the first are left out if there are not `room` characters for them; 0: all. If
+ * nothing differs: "nothing counted sets it apart"; "" if there is nothing to compare with. Numbers
+ * are in the thread's locale. Returns ret.
  */
 #define RPS_PROFILE_WORDS_SIZE 1024
 char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
                         int label, int room);
 
+/* Join what rps_share_group_text returns and the words of a label: names that stand out precede them. */
+char *rps_profile_join(char *ret, size_t size, const char *names, const char *words);
+
 /* The figures that the words of a label name, and how many: the first is named first. */
-#define RPS_PROFILE_TOLD 4
+#define RPS_PROFILE_TOLD 3
 int rps_profile_told(const struct rps_profile *profile, int label, size_t ret[RPS_PROFILE_TOLD]);
 
 /* Room for any remark. */
@@ -135,7 +139,7 @@ int rps_profile_remark(const struct rps_found_phases *found, int64_t observation
                        rps_profile_find *profile, const void *context,
                        char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err);
 
-/* Say behind the words of each label what its samples were in, of shares with a group a label;
+/* Say before the words of each label what its samples were in, of shares with a group a label;
  * without the line, for which legends have no room. */
 void rps_profile_place(struct rps_profile *profile, const struct rps_part_shares *shares);
 

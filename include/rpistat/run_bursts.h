@@ -16,7 +16,7 @@ struct rps_run_bursts {
     struct rps_bursts bursts; /* in period numbers; count 0: there are none, and no times */
     int64_t *start_ns;        /* of each; the arena's */
     int64_t length_ns, every_ns;
-    /* what sets them apart: "7.5 x the context switches of the whole run, in flush"; "": unknown; the
+    /* what sets them apart: "in flush, 7.5 x the context switches of the whole run"; "": unknown; the
      * arena's */
     const char *words, *outlier_words; /* of bursts, and of the outliers that are in none */
 };

@@ -136,8 +136,8 @@ static int by_process(const void *a, const void *b)
 {
     const struct rps_share *x = a, *y = b;
 
-    if (x->pid != y->pid)
-        return x->pid < y->pid ? -1 : 1;
+    if (x->item != y->item)
+        return x->item < y->item ? -1 : 1;
     /* the first thread's last name is the process's: it comes first */
     if ((x->tid == x->pid) != (y->tid == y->pid))
         return x->tid == x->pid ? -1 : 1;
@@ -152,7 +152,7 @@ static void join_processes(struct rps_shares *shares)
     for (size_t i = 0; i < shares->count; i++) {
         struct rps_share *next = &shares->share[i];
 
-        if (kept > 0 && next->pid >= 0 && shares->share[kept - 1].pid == next->pid) {
+        if (kept > 0 && next->pid >= 0 && shares->share[kept - 1].item == next->item) {
             shares->share[kept - 1].self += next->self;
             shares->share[kept - 1].total += next->total;
             if (next->cpu_ns >= 0)
@@ -173,6 +173,8 @@ static struct rps_shares find_tasks(struct rps_arena *arena, const struct rps_co
         .count = code->task_count,
         .share = rps_arena_get(arena, code->task_count, sizeof(*shares.share)),
     };
+    size_t *first = rps_arena_get(arena, code->task_count, sizeof(*first));
+    const size_t *process = rps_shares_processes(arena, code, first);
 
     for (size_t t = 0; t < shares.count; t++) {
         const struct rps_task *task = &code->task[t];
@@ -182,6 +184,7 @@ static struct rps_shares find_tasks(struct rps_arena *arena, const struct rps_co
                                .module = "",
                                .file = "",
                                .line = (int)t, /* for the order */
+                               .item = process[t],
                                .pid = task->pid,
                                .tid = task->tid,
                                .cpu_ns = by == RPS_SHARES_PROCESS ? task->process_ns : -1,
@@ -193,7 +196,7 @@ static struct rps_shares find_tasks(struct rps_arena *arena, const struct rps_co
     if (by == RPS_SHARES_PROCESS)
         join_processes(&shares);
     for (size_t i = 0; i < shares.count; i++)
-        shares.share[i].line = 0;
+        shares.share[i].line = 0, shares.share[i].item = 0;
     drop_empty_shares(&shares);
     return shares;
 }

@@ -1,6 +1,9 @@
 /* The function that each stack is in, and the program or control group that each task is of. */
 #include "rpistat/shares.h"
+#include "rpistat/clock.h"
 #include "shares_index.h"
+
+#define EXEC_NS RPS_NS_PER_S /* at most, until a process is sampled again after an exec */
 
 static struct rps_share_name *make_names(struct rps_arena *arena,
                                          const struct rps_share_index *index)
@@ -99,33 +102,47 @@ int rps_shares_are_of_programs(const struct rps_code *code, const struct rps_sha
     return code->is_of_machine || (unnamed > most && rps_shares_has_processes(code));
 }
 
-/* The process of each task, and in `first`, of each process, the task of its first thread that was
- * sampled last, and 1; 0: none was. */
-static size_t *find_processes(struct rps_arena *arena, const struct rps_code *code, size_t *first)
+static int were_together(const struct rps_task *first, const struct rps_task *task,
+                         int64_t apart_ns)
 {
-    size_t *ret = rps_arena_get(arena, code->task_count, sizeof(*ret));
-    struct rps_share_items processes = {0};
-
-    for (size_t t = 0; t < code->task_count; t++) {
-        const struct rps_task *task = &code->task[t];
-        const struct rps_share_key key = {.name = "", .file = "", .module = (size_t)task->pid};
-
-        ret[t] = rps_share_items_number(arena, &processes, &key);
-        if (task->tid == task->pid)
-            first[ret[t]] = t + 1;
-    }
-    return ret;
+    return (task->end_ns < 0 || first->start_ns <= task->end_ns) &&
+           (first->end_ns < 0 || task->start_ns <= first->end_ns ||
+            task->start_ns - first->end_ns <= apart_ns);
 }
 
-static struct rps_share_key key_of_program(const struct rps_code *code, const size_t *process,
-                                           const size_t *first, size_t t)
+size_t *rps_shares_processes(struct rps_arena *arena, const struct rps_code *code,
+                             size_t *ret_first)
 {
-    const struct rps_task *task = &code->task[t];
+    const size_t count = code->task_count, size = sizeof(size_t);
+    size_t *pid = rps_arena_get(arena, count, size), *last = rps_arena_get(arena, count, size);
+    size_t *previous = rps_arena_get(arena, count, size); /* first thread, plus 1 */
+    size_t *lone = rps_arena_get(arena, count, size), *ret = rps_arena_get(arena, count, size);
+    struct rps_share_key key = {.name = "", .file = ""};
+    struct rps_share_items pids = {0};
 
-    if (task->tid != task->pid && first[process[t]] > 0)
-        task = &code->task[first[process[t]] - 1];
-    return (struct rps_share_key){
-        .name = task->name && task->name[0] ? task->name : RPS_SHARE_UNKNOWN, .file = ""};
+    for (size_t t = 0; t < count; t++) {
+        key.module = (size_t)code->task[t].pid;
+        pid[t] = rps_share_items_number(arena, &pids, &key);
+        if (code->task[t].tid == code->task[t].pid) {
+            previous[t] = last[pid[t]];
+            last[pid[t]] = t + 1;
+        }
+    }
+    for (size_t t = 0; t < count; t++) {
+        const struct rps_task *task = &code->task[t];
+        size_t at = task->tid == task->pid ? t + 1 : last[pid[t]], before;
+
+        while (at > 0 && !were_together(&code->task[at - 1], task, 0))
+            at = previous[at - 1];
+        ret_first[t] = at;
+        while (at > 0 && (before = previous[at - 1]) > 0 &&
+               were_together(&code->task[before - 1], &code->task[at - 1], EXEC_NS))
+            at = before;
+        if (at == 0)
+            at = lone[pid[t]] = lone[pid[t]] ? lone[pid[t]] : t + 1;
+        ret[t] = at - 1;
+    }
+    return ret;
 }
 
 /* Its path up to where its name stands is in `file`. */
@@ -149,7 +166,7 @@ int64_t *rps_shares_owners(struct rps_arena *arena, const struct rps_code *code,
     struct rps_arena *scratch = rps_arena_new();
     int64_t *owner = rps_arena_get(arena, code->task_count, sizeof(*owner));
     size_t *first = rps_arena_get(scratch, code->task_count, sizeof(*first));
-    size_t *process = find_processes(scratch, code, first);
+    size_t *process = rps_shares_processes(scratch, code, first);
     struct rps_share_key *cgroup = rps_arena_get(scratch, code->cgroup_count + 1, sizeof(*cgroup));
     struct rps_share_items owners = {0}, pairs = {0};
 
@@ -158,10 +175,12 @@ int64_t *rps_shares_owners(struct rps_arena *arena, const struct rps_code *code,
     for (size_t c = 0; c <= code->cgroup_count; c++) /* the first is the one that is not known */
         cgroup[c] = key_of_cgroup(arena, code, (int64_t)c - 1);
     for (size_t t = 0; t < code->task_count; t++) {
-        struct rps_share_key key = by == RPS_SHARES_CGROUP
-                                       ? cgroup[code->task[t].cgroup + 1]
-                                       : key_of_program(code, process, first, t);
+        const struct rps_task *task = &code->task[first[t] > 0 ? first[t] - 1 : t];
+        struct rps_share_key key = {
+            .name = task->name && task->name[0] ? task->name : RPS_SHARE_UNKNOWN, .file = ""};
 
+        if (by == RPS_SHARES_CGROUP)
+            key = cgroup[code->task[t].cgroup + 1];
         owner[t] = (int64_t)rps_share_items_number(scratch, &owners, &key);
         key = (struct rps_share_key){
             .name = "", .file = "", .module = process[t], .line = (int)owner[t]};

@@ -18,18 +18,30 @@
 /* The figure that everybody looks at first. */
 #define FIGURE_FIRST "cpi"
 
+#define BLOCK 16 /* observations */
+
 /* Figures that later ones should not repeat: more are not shown beside one another. */
 #define FIGURES_TOLD 8
 
+static void add_value(uint64_t count, double *mean, double *squares, double value)
+{
+    double difference = value - *mean;
+
+    *mean += difference / (double)count;
+    *squares += difference * (value - *mean);
+}
+
 void rps_spread_add(struct rps_spread *spread, double value)
 {
-    double difference = value - spread->mean;
-
     if (!isfinite(value))
         return;
-    spread->count++;
-    spread->mean += difference / (double)spread->count;
-    spread->squares += difference * (value - spread->mean);
+    add_value(++spread->count, &spread->mean, &spread->squares, value);
+    spread->block_sum += value;
+    if (spread->count % BLOCK > 0)
+        return;
+    add_value(++spread->blocks, &spread->block_mean, &spread->block_squares,
+              spread->block_sum / BLOCK);
+    spread->block_sum = 0;
 }
 
 static double deviation(const struct rps_spread *spread)
@@ -106,7 +118,7 @@ static void finish_figure(struct rps_profile *profile, const struct rps_spreads 
 {
     struct rps_figure *figure = &profile->figure[f];
     const struct rps_spread *whole = &spreads->whole[f];
-    double inside = 0, between = 0, count = 0;
+    double inside = 0, between = 0, count = 0, blocks = 0, freedom = 0;
 
     figure->spread = deviation(whole);
     for (int l = 0; l < profile->label_count; l++) {
@@ -119,9 +131,12 @@ static void finish_figure(struct rps_profile *profile, const struct rps_spreads 
             continue;
         count += n;
         inside += label->squares;
+        blocks += label->block_squares;
+        freedom += fmax(0, (double)label->blocks - 1);
         between += n * (label->mean - whole->mean) * (label->mean - whole->mean);
     }
     figure->inside = count > 0 ? sqrt(inside / count) : NAN;
+    figure->clumps = inside > 0 && freedom > 0 ? BLOCK * blocks / freedom / (inside / count) : 1;
     figure->explained = between + inside > 0 ? between / (between + inside) : NAN;
     figure->apart = 0;
     if (between > 0 && count > 0)

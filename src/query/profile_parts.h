@@ -4,10 +4,11 @@
 
 #include "rpistat/profile.h"
 
-/* Mean and sum of squared differences of a stream of numbers (Welford 1962). */
+/* Mean and sum of squared differences of a stream of numbers (Welford 1962), and the same of the means
+ * of blocks of them. */
 struct rps_spread {
-    uint64_t count;
-    double mean, squares;
+    uint64_t count, blocks;
+    double mean, squares, block_sum, block_mean, block_squares;
 };
 
 struct rps_spreads {

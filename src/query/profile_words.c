@@ -1,14 +1,12 @@
 /*
- * What sets a label apart, in words: "3.1 x the page faults of the whole run, CPI 2.4 (whole run:
- * 1.1)". Each is compared
- * with the whole, whose figures stand below those of the labels. That one surely differs is tested,
- * of a label that has more than half of the whole, against the rest: the whole is mostly itself.
+ * What sets a label apart, in words: "3.1 x the page faults of the whole run, CPI 2.4 (whole run: 1.1)".
+ * A label is compared with the whole. A label with more than half of the whole is tested against the
+ * rest, since the whole is mostly itself.
  *
- * How much a figure differs is the logarithm of the ratio, after both were raised by what a figure
- * of that unit must have to matter: two migrations a minute for one are not as much as a CPI of two
- * for one. Columns of a table, whose nought may be anywhere, differ in standard deviations. The
- * difference counts where the two 95 % intervals do not overlap. What was counted all the time has
- * none: there the spread of its observations says how well it is known.
+ * The difference is the logarithm of the ratio, after both were raised by what a metric of that unit
+ * must have to matter. Columns of a table may have any zero and differ in standard deviations. A
+ * difference counts if the two 95 % intervals do not overlap. Metrics that were counted all the time
+ * have no interval: the spread of their observations says how well they are known.
  */
 #include "rpistat/profile.h"
 
@@ -27,11 +25,11 @@
 #define LEAST_SPREAD  .5  /* of columns, in standard deviations */
 #define LEAST_CPU_USE .22 /* log of 1.25: other processes take a part of the CPU use */
 #define MOST          7.  /* of nought, or for nought */
-#define TOLD_OF_WHOLE (RPS_PROFILE_TOLD - 1)
 #define ERRORS        2.  /* standard errors that an interval reaches to either side */
 #define FOLLOWS       1.5 /* a rate that changes by so much of the CPU use's change follows it */
 #define HARDLY_RUNS   1.4 /* log of 4: with a quarter of the CPU use all lower rates follow it */
 #define TEXT_SIZE     320 /* of a clause */
+#define ALIKE         " sets it apart"
 #define WAITED_TOLD   .1  /* of the time that a label wanted a CPU, and of all time */
 #define OFF_CPU       .02 /* of its time on a CPU: a label that waited */
 #define MIB_TOLD      2.  /* a label differs from another by so many, */
@@ -48,7 +46,6 @@ struct pair {
     int other;    /* label that it is compared with; -1: the whole */
     double cpu;   /* by how much the CPU use differs; 0: not */
     int compared; /* 1: there were figures to compare */
-    int unsure;   /* 1: some differ, but not surely */
 };
 
 struct range {
@@ -122,12 +119,13 @@ static struct range range_of(const struct rps_interval *interval, double value, 
     return (struct range){value - ERRORS * sqrt(variance), value + ERRORS * sqrt(variance)};
 }
 
-static struct range label_range(const struct pair *pair, size_t l, size_t f)
+static struct range label_range(const struct pair *pair, size_t f)
 {
     const struct rps_profile *profile = pair->profile;
-    const struct rps_profile_label *label = &profile->label[l];
-    size_t at = l * profile->figure_count + f;
-    double variance = profile->spread[at] * profile->spread[at] / (double)label->periods;
+    const struct rps_profile_label *label = &profile->label[pair->label];
+    size_t at = pair->label * profile->figure_count + f;
+    double variance = profile->spread[at] * profile->spread[at] / (double)label->periods *
+                      fmax(1, profile->figure[f].clumps);
 
     if (strcmp(profile->figure[f].unit, "/s") == 0 && label->length_ns > 0)
         variance += base_of(pair, f) / ((double)label->length_ns / 1e9);
@@ -141,11 +139,9 @@ static struct range base_range(const struct pair *pair, size_t f)
     int is_main = (int)pair->label == profile->main_label;
     uint64_t periods = profile->periods - (is_main ? profile->label[pair->label].periods : 0);
 
-    if (pair->other >= 0)
-        return label_range(pair, (size_t)pair->other, f);
     return range_of(is_main ? &figure->rest_interval : &figure->interval,
                     is_main ? figure->rest : figure->whole,
-                    figure->spread * figure->spread / (double)periods);
+                    figure->spread * figure->spread / (double)periods * fmax(1, figure->clumps));
 }
 
 /* The share of time in which the threads of a label wanted a CPU, running or waiting for one; of all
@@ -177,24 +173,43 @@ static int is_load_of_others(const struct pair *pair, size_t f, double found)
     if (fabs(found) < LEAST_CPU_USE)
         return 1;
     own = wanted_share(pair->profile, (int)pair->label);
-    base = wanted_share(pair->profile, pair->other);
+    base = wanted_share(pair->profile, -1);
     return own > 0 && base > 0 && log(own / base) * found < LEAST * fabs(found);
+}
+
+/* Does the label also differ from most of the rest, by at least half as much? If one label has nearly
+ * all events, every other label has few of them. */
+static int is_unlike_most(const struct pair *pair, size_t f, double found)
+{
+    const struct rps_profile *profile = pair->profile;
+    double rest = 0, unlike = 0;
+
+    for (int l = 0; l < profile->label_count; l++) {
+        const struct pair with = {.profile = profile, .label = pair->label, .other = l};
+        const double apart = difference(&with, f), periods = (double)profile->label[l].periods;
+
+        if (l == (int)pair->label || !isfinite(apart))
+            continue;
+        rest += periods;
+        if (fabs(apart) >= fmax(fabs(found) / 2, is_table(pair) ? LEAST_SPREAD : LEAST))
+            unlike += periods;
+    }
+    return unlike > rest / 2 || rest == 0;
 }
 
 /* By how much it surely differs; 0: not. */
 static double sure_difference(struct pair *pair, size_t f)
 {
     double found = difference(pair, f);
-    struct range own = label_range(pair, pair->label, f), base = base_range(pair, f);
+    struct range own = label_range(pair, f), base = base_range(pair, f);
 
     if (!isfinite(found))
         return 0;
     pair->compared = 1;
     if (fabs(found) < (is_table(pair) ? LEAST_SPREAD : LEAST) || is_load_of_others(pair, f, found))
         return 0;
-    if (own.low > base.high || own.high < base.low)
+    if ((own.low > base.high || own.high < base.low) && is_unlike_most(pair, f, found))
         return found;
-    pair->unsure = 1;
     return 0;
 }
 
@@ -280,10 +295,8 @@ static void write_values(char *ret, const struct pair *pair, size_t f, const cha
     const struct rps_figure *figure = &pair->profile->figure[f];
     const char *unit =
         subject(figure->label) > 0 && strstr(figure->label, " percent") ? "" : figure->unit;
-    char value[48], base[48], letter[RPS_PHASE_LABEL_SIZE];
-    const char *than = pair->other >= 0 ? rps_phase_label(pair->other, letter)
-                       : is_table(pair) ? "all"
-                                        : "whole run";
+    char value[48], base[48];
+    const char *than = is_table(pair) ? "all" : "whole run";
 
     for (int extra = 0; extra < 4; extra++) {
         write_number(value, sizeof(value), value_of(pair, f), matters_from(unit), extra);
@@ -322,20 +335,14 @@ static int write_clause(char *ret, const struct pair *pair, size_t f)
     int events = strcmp(figure->unit, "/s") == 0 && subject(figure->label) == 0;
     int positive = value_of(pair, f) > 0 && base_of(pair, f) > 0;
     int is_share = strcmp(figure->unit, "%") == 0;
-    char name[RPS_NAME_SIZE], letter[RPS_PHASE_LABEL_SIZE];
+    char name[RPS_NAME_SIZE];
 
     rps_words_name(name, figure->label, figure->name);
-    if (pair->other >= 0 && positive && !is_share && !is_table(pair)) {
-        write_ratio(ret, pair, f, name);
-        snprintf(ret + strlen(ret), TEXT_SIZE - strlen(ret), " of %s",
-                 rps_phase_label(pair->other, letter));
-    } else if (pair->other < 0 &&
-               (events || (matters_from(figure->unit) > 0 && !is_share && positive))) {
+    if (events || (matters_from(figure->unit) > 0 && !is_share && positive)) {
         write_ratio(ret, pair, f, name);
         return value_of(pair, f) > 0;
-    } else {
-        write_values(ret, pair, f, name);
     }
+    write_values(ret, pair, f, name);
     return 0;
 }
 
@@ -438,15 +445,6 @@ static int write_system(char ret[SYSTEM_CLAUSES][TEXT_SIZE], const struct rps_pr
     return count;
 }
 
-/* What the label is like where no clause can be said. */
-static void write_alike(char ret[RPS_PROFILE_WORDS_SIZE], const struct pair *pair)
-{
-    if (pair->unsure)
-        strcpy(ret, "nothing counted sets it apart for sure");
-    else if (pair->compared)
-        strcpy(ret, is_table(pair) ? "like the whole" : "like the whole run");
-}
-
 /* Compare all figures; 0: there is nothing to compare with. */
 static int compare(struct pair *pair)
 {
@@ -463,112 +461,62 @@ static int compare(struct pair *pair)
     return 1;
 }
 
-static struct pair pair_with(const struct rps_profile *profile, int label, int other)
-{
-    return (struct pair){.profile = profile, .label = (size_t)label, .other = other};
-}
-
 /* The figures by which a label differs from the whole. */
-static int told_of_whole(struct pair *pair, size_t ret[TOLD_OF_WHOLE])
+static int told_of_whole(struct pair *pair, size_t ret[RPS_PROFILE_TOLD])
 {
     int count = 0;
 
-    while (count < TOLD_OF_WHOLE && (ret[count] = choose(pair, ret, count)) != NO_FIGURE)
+    while (count < RPS_PROFILE_TOLD && (ret[count] = choose(pair, ret, count)) != NO_FIGURE)
         count++;
     return count;
 }
 
-/* What sets a label apart from the whole; "" where there is nothing to compare with. */
-static void write_own(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
-                      int label, int room)
-{
-    struct pair pair = pair_with(profile, label, -1);
-    size_t told[TOLD_OF_WHOLE];
-    char clause[TEXT_SIZE], system[SYSTEM_CLAUSES][TEXT_SIZE];
-    int count, more, is_ratio, is_named = 0;
-
-    ret[0] = '\0';
-    if (!compare(&pair))
-        return;
-    count = told_of_whole(&pair, told);
-    more = write_system(system, profile, label);
-    for (int i = 0; i < count + more; i++) {
-        size_t used = strlen(ret);
-
-        is_ratio = i < count && write_clause(clause, &pair, told[i]);
-        if (i >= count)
-            memcpy(clause, system[i - count], sizeof(clause));
-        if (is_ratio && !is_named) /* the first ratio says what all of them compare with */
-            snprintf(clause + strlen(clause), sizeof(clause) - strlen(clause), " of the whole run");
-        if (i > 0 && room > 0 && rps_text_width(ret) + 2 + rps_text_width(clause) > room)
-            continue;
-        snprintf(ret + used, RPS_PROFILE_WORDS_SIZE - used, "%s%s", i > 0 ? ", " : "", clause);
-        is_named |= is_ratio;
-    }
-    if (!ret[0])
-        write_alike(ret, &pair);
-}
-
-/* The last label before this one that is called the same and of which `own`, the words of this one,
- * would be said too; -1: none. */
-static int namesake(const struct rps_profile *profile, int label, int room, const char *own)
-{
-    char words[RPS_PROFILE_WORDS_SIZE];
-
-    for (int l = label - 1; l >= 0; l--) {
-        if (strcmp(profile->label[l].code, profile->label[label].code) != 0)
-            continue;
-        write_own(words, profile, l, room);
-        if (strcmp(words, own) == 0)
-            return l;
-    }
-    return -1;
-}
-
-/* The figure that sets a label apart from its namesake, and the pair of them. */
-static size_t choose_apart(const struct rps_profile *profile, int label, int room, const char *own,
-                           struct pair *ret)
-{
-    *ret = pair_with(profile, label, own[0] ? namesake(profile, label, room, own) : -1);
-    return ret->other >= 0 && compare(ret) ? choose(ret, NULL, 0) : NO_FIGURE;
-}
-
 int rps_profile_told(const struct rps_profile *profile, int label, size_t ret[RPS_PROFILE_TOLD])
 {
-    struct pair pair = pair_with(profile, label, -1);
-    char own[RPS_PROFILE_WORDS_SIZE];
-    int count;
+    struct pair pair = {.profile = profile, .label = (size_t)label, .other = -1};
 
-    if (!compare(&pair))
-        return 0;
-    count = told_of_whole(&pair, ret);
-    write_own(own, profile, label, 0);
-    ret[count] = choose_apart(profile, label, 0, own, &pair);
-    return count + (ret[count] != NO_FIGURE);
+    return compare(&pair) ? told_of_whole(&pair, ret) : 0;
 }
 
 char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
                         int label, int room)
 {
+    struct pair pair = {.profile = profile, .label = (size_t)label, .other = -1};
     const char *place = profile->label[label].place;
-    int behind = place[0] ? rps_text_width(place) + 2 : 0;
-    char clause[TEXT_SIZE];
-    struct pair pair;
-    size_t apart;
+    size_t told[RPS_PROFILE_TOLD];
+    char own[RPS_PROFILE_WORDS_SIZE] = "", clause[TEXT_SIZE], system[SYSTEM_CLAUSES][TEXT_SIZE];
+    int count = 0, more = 0, is_ratio, is_named = 0;
 
-    if (room > 0)
-        room = room > behind ? room - behind : 1;
-    write_own(ret, profile, label, room);
-    apart = choose_apart(profile, label, room, ret, &pair);
-    if (apart != NO_FIGURE) {
-        write_clause(clause, &pair, apart);
-        if (room > 0 && rps_text_width(ret) + 2 + rps_text_width(clause) > room)
-            ret[0] = '\0'; /* it says more than what both have */
-        snprintf(ret + strlen(ret), RPS_PROFILE_WORDS_SIZE - strlen(ret), "%s%s",
-                 ret[0] ? ", " : "", clause);
+    if (compare(&pair)) {
+        count = told_of_whole(&pair, told);
+        more = write_system(system, profile, label);
     }
-    if (ret[0] && place[0])
-        snprintf(ret + strlen(ret), RPS_PROFILE_WORDS_SIZE - strlen(ret), ", %s", place);
+    if (room > 0 && place[0])
+        room -= rps_text_width(place) + 2 < room ? rps_text_width(place) + 2 : room - 1;
+    for (int i = 0; i < count + more; i++) {
+        is_ratio = i < count && write_clause(clause, &pair, told[i]);
+        if (i >= count)
+            memcpy(clause, system[i - count], sizeof(clause));
+        if (is_ratio && !is_named) /* the first ratio says what all of them compare with */
+            strcat(clause, " of the whole run");
+        if (i > 0 && room > 0 && rps_text_width(own) + 2 + rps_text_width(clause) > room)
+            continue;
+        snprintf(own + strlen(own), sizeof(own) - strlen(own), "%s%s", i > 0 ? ", " : "", clause);
+        is_named |= is_ratio;
+    }
+    if (count + more == 0 && pair.compared)
+        sprintf(own, is_table(&pair) ? "no column" ALIKE : "nothing counted" ALIKE);
+    return rps_profile_join(ret, RPS_PROFILE_WORDS_SIZE, place, own);
+}
+
+char *rps_profile_join(char *ret, size_t size, const char *names, const char *words)
+{
+    const int is_first = strncmp(names, "no ", 3) != 0; /* "no function stands out" is last */
+
+    if (is_first && names[0] && strstr(words, ALIKE))
+        words = "";
+    snprintf(ret, size, "%s%s%s", is_first ? names : words, names[0] && words[0] ? ", " : "",
+             is_first ? words : names);
     return ret;
 }
 
@@ -601,18 +549,14 @@ static void name_off_cpu(const struct rps_profile *profile, int label, char *ret
     sleep = rps_system_time_sleep(&time);
     if (!(time.elapsed_s > 0) || (sleep < 0 && time.wait_s < time.threads_s / 2))
         return;
-    if (sleep < 0) {
+    length = sleep < 0 ? 0 : (int)strcspn(rps_sleep_words[sleep], "("); /* the explanation */
+    length -= length > 0 && rps_sleep_words[sleep][length - 1] == ' ';
+    if (sleep < 0)
         snprintf(ret, size, "waiting for a CPU");
-        return;
-    }
-    if (sleep == RPS_SLEEP_LOCK) { /* its words are too long for a name */
+    else if (sleep == RPS_SLEEP_LOCK) /* its words are too long for a name */
         snprintf(ret, size, "waiting for locks or threads");
-        return;
-    }
-    length = (int)strcspn(rps_sleep_words[sleep], "("); /* without the explanation */
-    while (length > 0 && rps_sleep_words[sleep][length - 1] == ' ')
-        length--;
-    snprintf(ret, size, "asleep in %.*s", length, rps_sleep_words[sleep]);
+    else
+        snprintf(ret, size, "asleep in %.*s", length, rps_sleep_words[sleep]);
 }
 
 void rps_profile_code(struct rps_profile *profile, const struct rps_part_shares *shares)

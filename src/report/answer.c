@@ -225,7 +225,10 @@ static void say_phases(struct words *words, const struct rps_report *report)
         say(&named, "%s", kinds > 1 ? ", " : "");
         say_kind(&named, report, label, length_ns);
     }
-    if (times == 1 && (report->remark[0] || report->tally.periods >= PERIODS_TOLD * row_periods))
+    if (times == 1 && rps_report_is_part(report) && report->phases->count > 1)
+        say(words, "All of it lies in phase %.*s", (int)strcspn(named.text, " "), named.text);
+    else if (times == 1 &&
+             (report->remark[0] || report->tally.periods >= PERIODS_TOLD * row_periods))
         say(words, "One phase: %s",
             report->remark[0] ? report->remark : "what was counted stays alike throughout");
     if (times <= 1)

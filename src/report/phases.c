@@ -583,7 +583,7 @@ static void add_words(struct rps_document *document, const struct rps_phase_outp
 {
     const struct rps_profile *profile = output->profile;
     struct rps_block *block;
-    char label[RPS_PHASE_LABEL_SIZE], words[RPS_PROFILE_WORDS_SIZE], code[640] = "";
+    char label[RPS_PHASE_LABEL_SIZE], words[RPS_PROFILE_WORDS_SIZE], code[640] = "", text[2048];
 
     if (profile->label_count < 2)
         return;
@@ -593,8 +593,8 @@ static void add_words(struct rps_document *document, const struct rps_phase_outp
         rps_profile_words(words, profile, l, 0);
         if (output->shares)
             code_text(code, sizeof(code), output, l);
-        rps_block_wrap(block, 2, 5, "%s: %s%s%s", rps_phase_label(l, label), words,
-                       words[0] && code[0] ? ", " : "", code);
+        rps_block_wrap(block, 2, 5, "%s: %s", rps_phase_label(l, label),
+                       rps_profile_join(text, sizeof(text), code, words));
     }
 }
 

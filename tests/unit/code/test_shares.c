@@ -442,6 +442,36 @@ static void programs(void **state)
     assert_false(rps_shares_has_processes(&(struct rps_code){.task_count = 0}));
 }
 
+/* Numbers of processes are used again: threads of the first process 5 are not of the second one. */
+static void programs_with_one_number(void **state)
+{
+    const struct rps_task again[] = {
+        {.pid = 5, .tid = 5, .name = "zstd", .start_ns = 10, .end_ns = 100, .cgroup = -1},
+        {.pid = 5, .tid = 6, .name = "worker", .start_ns = 20, .end_ns = 90, .cgroup = -1},
+        {.pid = 5, .tid = 5, .name = "stress", .start_ns = 2000000200, .end_ns = -1, .cgroup = -1},
+        {.pid = 5, .tid = 7, .name = "worker", .start_ns = 2000000190, .end_ns = -1, .cgroup = -1},
+        {.pid = 5, .tid = 8, .name = "between", .start_ns = 110, .end_ns = 120, .cgroup = -1},
+    };
+    const struct rps_code two = {.task_count = 5, .task = (struct rps_task *)again};
+    const uint64_t seen[] = {1, 64, 8, 16, 4};
+    struct rps_share_name *name;
+    size_t count;
+    int64_t *program = rps_shares_owners(arena, &two, RPS_SHARES_PROGRAM, &name, &count, NULL);
+    struct rps_shares shares;
+
+    (void)state;
+    assert_string_equal(name[program[1]].name, "zstd");
+    assert_string_equal(name[program[3]].name, "stress");
+    assert_string_equal(name[program[4]].name, "between"); /* its first thread was never seen */
+    shares = rps_shares_find(arena, &two, seen, RPS_SHARES_PROCESS);
+    assert_int_equal(shares.count, 3);
+    assert_string_equal(shares.share[0].name, "zstd");
+    assert_int_equal(shares.share[0].self, 65);
+    assert_string_equal(shares.share[1].name, "stress");
+    assert_int_equal(shares.share[1].self, 24);
+    assert_int_equal(shares.share[2].self, 4);
+}
+
 static void expect_name(const char *path, const char *name, size_t end)
 {
     size_t length, found_end;
@@ -586,6 +616,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs),
+        cmocka_unit_test(programs_with_one_number),
         cmocka_unit_test(names_of_cgroups),
         cmocka_unit_test(of_cgroups),
         cmocka_unit_test(of_programs),

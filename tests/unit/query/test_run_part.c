@@ -219,6 +219,9 @@ static void time_without_samples(void **state)
     assert_string_equal(rps_unsampled_text(text, sizeof(text), &unsampled, 3.3),
                         "[not sampled: 1 short thread: md5sum 91 %]");
     assert_string_equal(rps_unsampled_text(text, 20, &unsampled, 3.3), "[not sampled: 1 sho");
+    unsampled.threads = 0; /* lost samples of what was sampled */
+    assert_string_equal(rps_unsampled_text(text, sizeof(text), &unsampled, 3.3),
+                        "[not sampled: md5sum 91 %]");
     unsampled.cpu_s = 0;
     assert_string_equal(rps_unsampled_text(text, sizeof(text), &unsampled, 3.3), "");
 }

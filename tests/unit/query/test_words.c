@@ -127,7 +127,7 @@ static void test_values(void **state)
 /* Below what matters to anybody, a ratio is no difference. */
 static void test_alike(void **state)
 {
-    static const char alike[] = "like the whole run";
+    static const char alike[] = "nothing counted sets it apart";
 
     (void)state;
     check_one("f", "Minor faults", "/s", 11000, 10000, alike);
@@ -189,9 +189,9 @@ static void test_order(void **state)
     made.mean[6 + 1] = 1000;
     made.mean[6 + 4] = 6;
     made.mean[6 + 3] = 2;
-    made.figure[5].whole = 50;
+    made.figure[5].whole = made.mean[5] = made.mean[12 + 5] = 50;
     made.mean[6 + 5] = 100.1;
-    made.figure[0].whole = 50.1;
+    made.figure[0].whole = made.mean[0] = made.mean[12] = 50.1;
     made.mean[6 + 0] = 100.3;
     strcpy(made.figure[0].unit, "PTI");
     assert_string_equal(
@@ -204,26 +204,63 @@ static void test_order(void **state)
         "2.0 x the branch rate of the whole run, 2.0 x the CPI, CPU use 95 % (whole run: 50 %)");
 }
 
-/* Of two labels of which the same would be said, the later one is told from the one before it. */
-static void test_namesakes(void **state)
+/* One label with nearly all events does not set the others apart: only itself. */
+static void test_unlike_most(void **state)
 {
-    static const struct given given[] = {{"cpu_use", "CPU use", "%", 50, 2},
-                                         {"cpi", "CPI", "", 1, 1.1}};
+    const struct given given = {"f", "Context switches", "/s", 10200, 30000};
     struct made made;
 
     (void)state;
-    fill(&made, given, 2);
-    made.mean[2 * 2] = 2;
-    assert_string_equal(words_of(&made, 1), "CPU use 2.0 % (whole run: 50 %)");
-    assert_string_equal(words_of(&made, 2), "CPU use 2.0 % (whole run: 50 %)");
-    made.mean[1 * 2 + 1] = .95; /* neither differs from the run by what is said */
-    made.mean[2 * 2 + 1] = 1.12;
-    assert_string_equal(words_of(&made, 1), "CPU use 2.0 % (whole run: 50 %)");
-    assert_string_equal(words_of(&made, 2), "CPU use 2.0 % (whole run: 50 %), 1.2 x the CPI of B");
-    rps_profile_words(made.words, &made.profile, 2, 30);
-    assert_string_equal(made.words, "1.2 x the CPI of B");
-    strcpy(made.label[1].code, "sort"); /* they have names that tell them apart */
-    assert_string_equal(words_of(&made, 2), "CPU use 2.0 % (whole run: 50 %)");
+    fill(&made, &given, 1);
+    made.mean[0] = 300;
+    made.mean[2] = 310;
+    assert_string_equal(words_of(&made, 0), "nothing counted sets it apart");
+    assert_string_equal(words_of(&made, 1), "2.9 x the context switches of the whole run");
+    assert_string_equal(words_of(&made, 2), "nothing counted sets it apart");
+    made.mean[0] = 9000;
+    made.mean[2] = 30; /* differs from both others */
+    assert_string_equal(words_of(&made, 2), "1/340 of the context switches of the whole run");
+}
+
+/* Observations that follow one another are alike: a mean is known less well than from as many
+ * independent ones. */
+static void test_clumps(void **state)
+{
+    const struct given given = {"f", "Minor faults", "/s", 10000, 13000};
+    struct made made;
+
+    (void)state;
+    fill(&made, &given, 1);
+    made.spread[1] = 5000; /* 500 of a mean */
+    assert_string_equal(words_of(&made, 1), "1.3 x the minor faults of the whole run");
+    made.figure[0].clumps = 9;
+    assert_string_equal(words_of(&made, 1), "nothing counted sets it apart");
+}
+
+/* Of columns that change every 16 rows, and every row. */
+static void test_clumps_of_columns(void **state)
+{
+    static const char *const names[] = {"slow", "fast"};
+    const struct rps_phases phases = {
+        .count = 2,
+        .phase =
+            (struct rps_phase[]){{.first = 0, .last = 63}, {.first = 64, .last = 127, .label = 1}},
+        .label_count = 2};
+    double value[2 * 128];
+    const struct rps_signals signals = {.count = 128, .signal_count = 2, .value = value};
+    struct rps_arena *arena = rps_arena_new();
+    struct rps_profile profile;
+
+    (void)state;
+    for (int i = 0; i < 128; i++) {
+        value[i] = i / 16 % 2;
+        value[128 + i] = i % 2;
+    }
+    profile = rps_profile_signals(arena, &signals, names, &phases);
+    /* four means of each label, 0 and 1: a variance of 1/3 instead of that of single rows by 16 */
+    assert_float_equal(profile.figure[0].clumps, (1 / 3.) / (.25 / 16), 1e-9);
+    assert_float_equal(profile.figure[1].clumps, 0, 1e-9);
+    rps_arena_free(arena);
 }
 
 /* What runs a quarter of the time has a quarter of everything a second: that is said once. */
@@ -260,7 +297,7 @@ static void test_follows_cpu_use(void **state)
 static void test_intervals(void **state)
 {
     const struct given given = {"cpi", "CPI", "", 1, 2};
-    static const char unsure[] = "nothing counted sets it apart for sure";
+    static const char unsure[] = "nothing counted sets it apart";
     struct made made;
 
     (void)state;
@@ -277,14 +314,14 @@ static void test_intervals(void **state)
     made.figure[0].interval.certainty = RPS_CERTAINTY_COUNTED;
     made.interval[1].certainty = RPS_CERTAINTY_UNSEEN;
     assert_string_equal(words_of(&made, 1), unsure);
-    assert_string_equal(words_of(&made, 0), "like the whole run");
+    assert_string_equal(words_of(&made, 0), "nothing counted sets it apart");
 }
 
 /* What was counted is as sure as its observations are alike, and as there were many events. */
 static void test_counted(void **state)
 {
     const struct given given = {"f", "Minor faults", "/s", 1000, 3000};
-    static const char unsure[] = "nothing counted sets it apart for sure";
+    static const char unsure[] = "nothing counted sets it apart";
     struct made made;
 
     (void)state;
@@ -301,7 +338,8 @@ static void test_counted(void **state)
     made.figure[0].spread = 18000;
     assert_string_equal(words_of(&made, 1), unsure);
     made.figure[0].spread = 0;
-    made.figure[0].whole = 5; /* in two periods one event was to be expected */
+    made.figure[0].whole = made.mean[0] = made.mean[2] =
+        5; /* in two periods one event is expected */
     made.mean[1] = 0;
     made.label[1].periods = 2;
     made.label[1].length_ns = 200000000;
@@ -322,12 +360,12 @@ static void test_main_label(void **state)
     made.figure[0].rest = 10;
     made.figure[0].rest_interval.certainty = RPS_CERTAINTY_COUNTED;
     assert_string_equal(words_of(&made, 1), "1.5 x the minor faults of the whole run");
-    assert_string_equal(words_of(&made, 0), "like the whole run");
+    assert_string_equal(words_of(&made, 0), "nothing counted sets it apart");
     made.figure[0].rest = 1490;
-    assert_string_equal(words_of(&made, 1), "nothing counted sets it apart for sure");
+    assert_string_equal(words_of(&made, 1), "nothing counted sets it apart");
     made.figure[0].rest = 10;
     made.figure[0].rest_interval.certainty = RPS_CERTAINTY_ONCE;
-    assert_string_equal(words_of(&made, 1), "nothing counted sets it apart for sure");
+    assert_string_equal(words_of(&made, 1), "nothing counted sets it apart");
 }
 
 /* Columns differ by what they vary, wherever their nought is. */
@@ -342,13 +380,13 @@ static void test_table(void **state)
     made.figure[0].spread = .3;
     made.figure[0].interval.certainty = made.interval[1].certainty = RPS_CERTAINTY_NONE;
     assert_string_equal(words_of(&made, 1), "Temperature 20.5 (all: 20.1)");
-    made.figure[0].whole = -.1;
+    made.figure[0].whole = made.mean[0] = made.mean[2] = -.1;
     made.mean[1] = .3;
     assert_string_equal(words_of(&made, 1), "Temperature 0.30 (all: -0.10)");
     made.mean[1] = 0; /* a third of the deviation */
-    assert_string_equal(words_of(&made, 1), "like the whole");
+    assert_string_equal(words_of(&made, 1), "no column sets it apart");
     made.figure[0].spread = 0; /* all the same */
-    assert_string_equal(words_of(&made, 1), "like the whole");
+    assert_string_equal(words_of(&made, 1), "no column sets it apart");
 }
 
 /* Readings of 10 s in which a signal of the tree had a value throughout. */
@@ -397,21 +435,21 @@ static void test_system(void **state)
     assert_string_equal(made.words, "3.1 x the minor faults of the whole run, uses 306 MiB");
     for (int l = 0; l < 3; l++) /* memory that is alike is no difference */
         system[l].slot[RPS_SYSTEM_TREE][RPS_TREE_RSS].sum = 13 << 10;
-    assert_string_equal(words_of(&made, 2), "like the whole run");
+    assert_string_equal(words_of(&made, 2), "nothing counted sets it apart");
     for (int l = 0; l < 3; l++) /* nor waiting */
         system[l] = read_system(
             (int64_t[RPS_TREE_SLOTS]){[RPS_TREE_WAIT] = 6000000, [RPS_TREE_THREADS] = 1});
-    assert_string_equal(words_of(&made, 0), "like the whole run");
+    assert_string_equal(words_of(&made, 0), "nothing counted sets it apart");
     for (int l = 0; l < 3; l++) /* nor idle threads that always are */
         system[l] = read_system(
             (int64_t[RPS_TREE_SLOTS]){[RPS_TREE_THREADS] = 11, [RPS_TREE_IN_LOCK] = 10});
-    assert_string_equal(words_of(&made, 0), "like the whole run");
+    assert_string_equal(words_of(&made, 0), "nothing counted sets it apart");
     system[2] =
         read_system((int64_t[RPS_TREE_SLOTS]){[RPS_TREE_THREADS] = 14, [RPS_TREE_IN_LOCK] = 12});
     assert_string_equal(words_of(&made, 2), "sleeps in locks, or waiting for threads");
     system[2] = read_system((int64_t[RPS_TREE_SLOTS]){
         [RPS_TREE_THREADS] = 14, [RPS_TREE_IN_LOCK] = 2, [RPS_TREE_IDLE] = 12});
-    assert_string_equal(words_of(&made, 2), "like the whole run");
+    assert_string_equal(words_of(&made, 2), "nothing counted sets it apart");
 }
 
 /* CPU use that other processes took says nothing of a label: it wanted as much as the others did. */
@@ -433,7 +471,7 @@ static void test_cpu_use_of_others(void **state)
     system[1] = system[0]; /* it wanted 4 s */
     assert_string_equal(words_of(&made, 1), "CPU use 40 % (whole run: 80 %)");
     made.mean[1] = 66; /* by less than a factor of 1.25, whoever did it */
-    assert_string_equal(words_of(&made, 1), "like the whole run");
+    assert_string_equal(words_of(&made, 1), "nothing counted sets it apart");
     made.profile.system = NULL; /* nothing is known of waiting */
     made.mean[1] = 40;
     assert_string_equal(words_of(&made, 1), "CPU use 40 % (whole run: 80 %)");
@@ -446,9 +484,11 @@ int main(void)
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_alike),
         cmocka_unit_test(test_nothing_to_say),
-        cmocka_unit_test(test_namesakes),
         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_unlike_most),
+        cmocka_unit_test(test_clumps),
         cmocka_unit_test(test_follows_cpu_use),
+        cmocka_unit_test(test_clumps_of_columns),
         cmocka_unit_test(test_intervals),
         cmocka_unit_test(test_counted),
         cmocka_unit_test(test_main_label),
