@@ -36,7 +36,7 @@ WORK reduce(void)
 
 WORK save(void)
 {
-    int file = open("grid", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    int file = open("saved", O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
     if (write(file, cell, sizeof cell) < 0)
         exit(1);
