@@ -1,7 +1,8 @@
 /*
- * Samples of the code as signals of phases: how often each function was the innermost one, and, where
- * there are several programs, how often each of them was on a CPU, in every observation. Programs are
- * told apart by far fewer samples than their functions, of which there may be thousands.
+ * Samples of the code as signals of phases: how many samples each group of calls had in every
+ * observation (call_groups.h), and, where there are several programs, each program. Of several runs,
+ * or for signals that were chosen by name, the innermost functions are counted in place of calls:
+ * names match them between runs.
  *
  * The counts are read twice, once to find the symbols that most samples were in and once to put
  * them into the observations: a day has millions of them.
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "call_groups.h"
 #include "rpistat/array.h"
 #include "rpistat/run_code.h"
 #include "rpistat/signal.h"
@@ -20,7 +22,7 @@
 #define ALL    "samples"
 #define ALL_IN ALL " in "
 
-/* A table each: functions, by stacks; programs, by tasks. The store counts both, and not together. */
+/* A table each: functions or calls, by stacks; programs, by tasks. The store counts both, and not together. */
 enum { FUNCTIONS, PROGRAMS, TABLES };
 
 /* Functions, or programs, of a run. */
@@ -30,6 +32,7 @@ struct symbols {
     uint64_t *seen;                    /* how often each was */
     int64_t *of;                       /* of each stack, or task; -1: it is not the workload's */
     size_t of_count;
+    const uint64_t *of_seen; /* how often each stack, or task, was */
 };
 
 /* What is read of a run. */
@@ -82,6 +85,7 @@ static int count_symbols(struct rps_arena *arena, const struct rps_signal_run *r
                                       table == PROGRAMS, err);
 
     symbols->seen = counts.seen;
+    symbols->of_seen = counts.id;
     return result;
 }
 
@@ -185,6 +189,19 @@ static struct sampled give_columns(struct rps_arena *arena, const struct ranking
     return sampled;
 }
 
+/* Make the table of the only run of groups of calls. */
+static void make_call_columns(struct rps_arena *arena, const struct rps_code *code,
+                              const struct symbols *functions, struct state *state)
+{
+    struct sampled *sampled = rps_arena_get(arena, 1, sizeof(*sampled));
+
+    sampled->count = code->stack_count;
+    sampled->column = rps_arena_get(arena, code->stack_count, sizeof(*sampled->column));
+    state->width[FUNCTIONS] =
+        rps_call_groups_find(code, functions->of, functions->of_seen, sampled->column);
+    state->sampled[FUNCTIONS] = sampled;
+}
+
 /* --- choosing --------------------------------------------------------------------------------- */
 
 struct run_code {
@@ -239,7 +256,7 @@ static void make_columns(struct rps_arena *arena, struct ranking ranking,
         state->sampled[table][r] = give_columns(arena, &ranking, &code[r].symbols[table]);
 }
 
-/* The table of functions; and that of programs, where there are several and no function is asked
+/* The table of calls or functions; and that of programs, where there are several and no function is asked
  * for. */
 static int make_tables(struct rps_arena *arena, struct rps_arena *scratch, struct run_code *code,
                        size_t count, const char *const *asked, size_t asked_count,
@@ -250,7 +267,10 @@ static int make_tables(struct rps_arena *arena, struct rps_arena *scratch, struc
 
     if (check_names(&ranking, &code[0], err) < 0)
         return RPS_USAGE;
-    make_columns(arena, ranking, code, count, FUNCTIONS, state);
+    if (count == 1 && !asked)
+        make_call_columns(arena, &code[0].code, &code[0].symbols[FUNCTIONS], state);
+    else
+        make_columns(arena, ranking, code, count, FUNCTIONS, state);
     for (size_t r = 0; r < count; r++)
         are_several |= code[r].symbols[PROGRAMS].count > 1;
     if (asked || !are_several)

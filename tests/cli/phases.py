@@ -130,6 +130,18 @@ def test_bursts():
     assert not json.loads(phases("--format", "json").stdout)["bursts"]
 
 
+def test_callers():
+    """an inner function that two functions call one after the other tells no phases; its callers do"""
+    FOLDER.write("callers.sim", "clock 700M\nnoise 3%\nfunction main 0x1000 0x100\nfunction solve 0x2000 0x100\n"
+                 "function check 0x3000 0x100\nfunction multiply 0x4000 0x100\ndefault instructions=200M\n"
+                 "phase solve 10s code=main>solve>multiply\nphase check 10s code=main>check>multiply\n"
+                 "phase solve 10s code=main>solve>multiply\n")
+    expect(FOLDER.call("record", "-q", "-o", "callers.data", "-e", "instructions", "--pmu", "sim:callers.sim"), 0)
+    found = json.loads(phases("-i", "callers.data", "--format", "json").stdout)["phases"]
+    assert [one["label"] for one in found] == ["A", "B", "A"], found
+    assert all(abs(one["start_s"] - start) < .3 for one, start in zip(found, (0, 10, 20))), found
+
+
 def test_stripped():
     """functions without names are one with their module, but for those that a kind of phase was in most; of
     a comparison, whose other side may lie elsewhere, all are"""
@@ -896,7 +908,7 @@ def test_nothing_counted():
 with FOLDER:
     FOLDER.write("phases.sim", SCRIPT)
     expect(FOLDER.call("record", "-q", "--pmu", "sim:phases.sim"), 0)
-    tap.main([test_csv, test_text, test_stripped, test_outliers, test_json, test_bursts, test_words,
+    tap.main([test_csv, test_text, test_callers, test_stripped, test_outliers, test_json, test_bursts, test_words,
               test_formats_are_the_c_locales, test_components, test_options, test_levels, test_small_steps, test_thinned, test_exports,
               test_variation, test_drift, test_few_rows, test_kept, test_kept_levels, test_long_turn, test_no_order, test_loops, test_read_only,
               test_by_phase, test_by_phase_found_now, test_by_phase_wrong, test_tables,
