@@ -24,13 +24,17 @@ static inline double now_s(clockid_t clock)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Mark the beginning of a phase, and of its part unless `fine` is NULL. */
+/* Mark the beginning of a phase, and of a part of it; NULL: there is no such level. */
 static inline void mark(const char *coarse, const char *fine)
 {
     FILE *truth = fopen("truth", "a");
 
-    fprintf(truth, "%.6f coarse=%s", now_s(CLOCK_REALTIME), coarse);
-    fprintf(truth, fine ? " fine=%s\n" : "\n", fine);
+    fprintf(truth, "%.6f", now_s(CLOCK_REALTIME));
+    if (coarse)
+        fprintf(truth, " coarse=%s", coarse);
+    if (fine)
+        fprintf(truth, " fine=%s", fine);
+    fputc('\n', truth);
     fclose(truth);
 }
 
