@@ -1,8 +1,7 @@
 /*
  * Samples of the code as signals of phases: how many samples each group of calls had in every
- * observation (call_groups.h), and, where there are several programs, each program. Of several runs,
- * or for signals that were chosen by name, the innermost functions are counted in place of calls:
- * names match them between runs.
+ * observation (call_groups.h), and, where there are several programs, each program. For signals that
+ * were chosen by name, the innermost functions are counted in place of calls.
  *
  * The counts are read twice, once to find the symbols that most samples were in and once to put
  * them into the observations: a day has millions of them.
@@ -15,6 +14,7 @@
 #include <string.h>
 
 #include "call_groups.h"
+#include "intern.h"
 #include "rpistat/array.h"
 #include "rpistat/clock.h"
 #include "rpistat/run_code.h"
@@ -194,19 +194,6 @@ static struct sampled give_columns(struct rps_arena *arena, const struct ranking
     return sampled;
 }
 
-/* Make the table of the only run of groups of calls. */
-static void make_call_columns(struct rps_arena *arena, const struct rps_code *code,
-                              const struct symbols *functions, struct state *state)
-{
-    struct sampled *sampled = rps_arena_get(arena, 1, sizeof(*sampled));
-
-    sampled->count = code->stack_count;
-    sampled->column = rps_arena_get(arena, code->stack_count, sizeof(*sampled->column));
-    state->width[FUNCTIONS] =
-        rps_call_groups_find(code, functions->of, functions->of_seen, sampled->column);
-    state->sampled[FUNCTIONS] = sampled;
-}
-
 /* --- choosing --------------------------------------------------------------------------------- */
 
 struct run_code {
@@ -261,6 +248,52 @@ static void make_columns(struct rps_arena *arena, struct ranking ranking,
         state->sampled[table][r] = give_columns(arena, &ranking, &code[r].symbols[table]);
 }
 
+/* The functions of a run's stacks, by the numbers that they have in the runs before it. */
+static int64_t *match_functions(struct rps_arena *arena, struct rps_intern *names,
+                                const struct symbols *functions)
+{
+    int64_t *number = rps_arena_get(arena, functions->count, sizeof(*number));
+    int64_t *ret = rps_arena_get(arena, functions->of_count, sizeof(*ret));
+    int is_new;
+
+    for (size_t f = 0; f < functions->count; f++) {
+        const struct rps_share_name *name = &functions->name[f];
+
+        number[f] = rps_intern_add(names, rps_intern_hash(0, name->name),
+                                   rps_intern_hash(0, rps_text_file_name(name->module)), &is_new);
+        if (number[f] < 0)
+            rps_arena_exhausted();
+    }
+    for (size_t s = 0; s < functions->of_count; s++)
+        ret[s] = functions->of[s] < 0 ? -1 : number[functions->of[s]];
+    return ret;
+}
+
+/* Give every run its columns of the table of calls. The functions of one run may have no names. */
+static void make_call_columns(struct rps_arena *arena, struct rps_arena *scratch,
+                              const struct run_code *code, size_t count, struct state *state)
+{
+    struct rps_call_run *run = rps_arena_get(scratch, count, sizeof(*run));
+    struct rps_intern names = RPS_INTERN_OF(struct rps_intern_key);
+    struct sampled *sampled = rps_arena_get(arena, count, sizeof(*sampled));
+
+    for (size_t r = 0; r < count; r++) {
+        const struct symbols *functions = &code[r].symbols[FUNCTIONS];
+
+        sampled[r] =
+            (struct sampled){rps_arena_get(arena, functions->of_count, sizeof(*sampled[r].column)),
+                             functions->of_count};
+        run[r] = (struct rps_call_run){
+            .code = &code[r].code,
+            .function = count > 1 ? match_functions(scratch, &names, functions) : functions->of,
+            .samples = functions->of_seen,
+            .group = sampled[r].column};
+    }
+    state->width[FUNCTIONS] = rps_call_groups_find(run, count);
+    state->sampled[FUNCTIONS] = sampled;
+    rps_intern_free(&names);
+}
+
 /* The table of calls or functions; and that of programs, where there are several and no function is asked
  * for. */
 static int make_tables(struct rps_arena *arena, struct rps_arena *scratch, struct run_code *code,
@@ -272,10 +305,10 @@ static int make_tables(struct rps_arena *arena, struct rps_arena *scratch, struc
 
     if (check_names(&ranking, &code[0], err) < 0)
         return RPS_USAGE;
-    if (count == 1 && !asked)
-        make_call_columns(arena, &code[0].code, &code[0].symbols[FUNCTIONS], state);
-    else
+    if (asked)
         make_columns(arena, ranking, code, count, FUNCTIONS, state);
+    else
+        make_call_columns(arena, scratch, code, count, state);
     for (size_t r = 0; r < count; r++)
         are_several |= code[r].symbols[PROGRAMS].count > 1;
     if (asked || !are_several)

@@ -131,15 +131,20 @@ def test_bursts():
 
 
 def test_callers():
-    """an inner function that two functions call one after the other tells no phases; its callers do"""
-    FOLDER.write("callers.sim", "clock 700M\nnoise 3%\nfunction main 0x1000 0x100\nfunction solve 0x2000 0x100\n"
-                 "function check 0x3000 0x100\nfunction multiply 0x4000 0x100\ndefault instructions=200M\n"
-                 "phase solve 10s code=main>solve>multiply\nphase check 10s code=main>check>multiply\n"
-                 "phase solve 10s code=main>solve>multiply\n")
-    expect(FOLDER.call("record", "-q", "-o", "callers.data", "-e", "instructions", "--pmu", "sim:callers.sim"), 0)
-    found = json.loads(phases("-i", "callers.data", "--format", "json").stdout)["phases"]
-    assert [one["label"] for one in found] == ["A", "B", "A"], found
-    assert all(abs(one["start_s"] - start) < .3 for one, start in zip(found, (0, 10, 20))), found
+    """an inner function that two functions call one after the other tells no phases; its callers do, in
+    comparisons too"""
+    for check in (10, 14):
+        FOLDER.write("callers.sim", "clock 700M\nnoise 3%%\nfunction main 0x1000 0x100\nfunction solve 0x2000 0x100\n"
+                     "function check 0x3000 0x100\nfunction multiply 0x4000 0x100\ndefault instructions=200M\n"
+                     "phase solve 10s code=main>solve>multiply\nphase check %ds code=main>check>multiply\n"
+                     "phase solve 10s code=main>solve>multiply\n" % check)
+        expect(FOLDER.call("record", "-q", "-o", "callers.data", "-e", "instructions", "--pmu", "sim:callers.sim"), 0)
+        found = json.loads(phases("-i", "callers.data", "--format", "json").stdout)["phases"]
+        assert [one["label"] for one in found] == ["A", "B", "A"], found
+        assert all(abs(one["start_s"] - start) < .3 for one, start in zip(found, (0, 10, 10 + check))), found
+    compared = json.loads(expect(FOLDER.call("compare", "-i", "callers.data", "--format", "json", "1", "2"), 0).stdout)
+    assert [(row["label"], row["a_times"], row["b_times"]) for row in compared["rows"]] == [
+        (None, 1, 1), ("A", 2, 2), ("B", 1, 1)], compared["rows"]
 
 
 def test_few_samples():

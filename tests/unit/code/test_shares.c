@@ -601,19 +601,23 @@ static void groups_of_calls(void **unused)
     static const uint64_t seen[] = {0, 40, 0, 30, 5, 10, 7, 5};
     static const uint64_t few[] = {1, 1, 1, 1, 1, 1, 1, 1};
     const struct rps_code of = {.stack_count = 8, .stack = tree, .frame_count = 5};
-    int64_t group[8];
+    int64_t group[8], other[8];
+    const struct rps_call_run run[] = {{&of, function, seen, group}, {&of, function, few, other}};
 
     (void)unused;
-    assert_int_equal(rps_call_groups_find(&of, function, seen, group), 3);
+    assert_int_equal(rps_call_groups_find(run, 1), 3);
     assert_true(group[1] > 0 && group[3] > 0 && group[1] != group[3]);
     assert_int_equal(group[4], group[3]);
     assert_int_equal(group[5], group[1]);
     assert_int_equal(group[6], -1);
     assert_int_equal(group[7], 0);
     assert_int_equal(group[0], 0);
-    assert_int_equal(rps_call_groups_find(&of, function, few, group), 1);
+    /* runs together: 5 + 1 samples of 0 > 3 and of 1 > 2 > 3 are enough, and numbers are the same */
+    assert_int_equal(rps_call_groups_find(run, 2), 5);
+    assert_true(group[7] > 0 && group[7] == other[7] && group[1] == other[1]);
+    assert_int_equal(rps_call_groups_find(&run[1], 1), 1);
     for (int s = 0; s < 8; s++)
-        assert_int_equal(group[s], s == 6 ? -1 : 0);
+        assert_int_equal(other[s], s == 6 ? -1 : 0);
 }
 
 int main(void)
