@@ -1,6 +1,7 @@
 /* Tables of counts; see count_table.h. */
 #include "rpistat/count_table.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,11 +77,14 @@ struct rps_count_table rps_count_table_join(const struct rps_count_table *const 
                                             size_t tables)
 {
     size_t count = 0, entries = 0;
+    double divisor = 0;
     struct rps_count_table ret;
     struct rps_count *joined;
 
-    for (size_t t = 0; t < tables; t++)
+    for (size_t t = 0; t < tables; t++) {
         entries += table[t]->begin[table[t]->count];
+        divisor = fmax(divisor, table[t]->divisor);
+    }
     joined = rps_arena_loose(entries + 1, sizeof(*joined));
     entries = 0;
     for (size_t t = 0; t < tables; t++) {
@@ -90,7 +94,7 @@ struct rps_count_table rps_count_table_join(const struct rps_count_table *const 
         }
         count += table[t]->count;
     }
-    ret = rps_count_table_make(count, table[0]->width, table[0]->divisor, joined, entries);
+    ret = rps_count_table_make(count, table[0]->width, divisor, joined, entries);
     ret.is_read = table[0]->is_read;
     return ret;
 }

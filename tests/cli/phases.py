@@ -130,6 +130,35 @@ def test_bursts():
     assert not json.loads(phases("--format", "json").stdout)["bursts"]
 
 
+def test_callers():
+    """an inner function that two functions call one after the other tells no phases; its callers do, in
+    comparisons too"""
+    for check in (10, 14):
+        FOLDER.write("callers.sim", "clock 700M\nnoise 3%%\nfunction main 0x1000 0x100\nfunction solve 0x2000 0x100\n"
+                     "function check 0x3000 0x100\nfunction multiply 0x4000 0x100\ndefault instructions=200M\n"
+                     "phase solve 10s code=main>solve>multiply\nphase check %ds code=main>check>multiply\n"
+                     "phase solve 10s code=main>solve>multiply\n" % check)
+        expect(FOLDER.call("record", "-q", "-o", "callers.data", "-e", "instructions", "--pmu", "sim:callers.sim"), 0)
+        found = json.loads(phases("-i", "callers.data", "--format", "json").stdout)["phases"]
+        assert [one["label"] for one in found] == ["A", "B", "A"], found
+        assert all(abs(one["start_s"] - start) < .3 for one, start in zip(found, (0, 10, 10 + check))), found
+    compared = json.loads(expect(FOLDER.call("compare", "-i", "callers.data", "--format", "json", "1", "2"), 0).stdout)
+    assert [(row["label"], row["a_times"], row["b_times"]) for row in compared["rows"]] == [
+        (None, 1, 1), ("A", 2, 2), ("B", 1, 1)], compared["rows"]
+
+
+def test_few_samples():
+    """10 samples per second are draws of their own: a mix of 70 to 30 that becomes 30 to 70 for 10 s is a phase"""
+    FOLDER.write("few.sim", "clock 700M\nnoise 3%\nfunction main 0x1000 0x100\nfunction solve 0x2000 0x100\n"
+                 "function check 0x3000 0x100\ndefault instructions=2M\n" + "".join(
+                     "repeat 100\nphase %d 10ms code=main>solve:%d%%,main>check\nsleep 90ms code=main\nend\n"
+                     % (share, share) for share in (70, 30, 70)))
+    expect(FOLDER.call("record", "-q", "-o", "few.data", "-e", "instructions", "--pmu", "sim:few.sim"), 0)
+    found = json.loads(phases("-i", "few.data", "--format", "json").stdout)["phases"]
+    assert [one["label"] for one in found] == ["A", "B", "A"], found
+    assert all(abs(one["start_s"] - start) < 1 for one, start in zip(found, (0, 10, 20))), found
+
+
 def test_stripped():
     """functions without names are one with their module, but for those that a kind of phase was in most; of
     a comparison, whose other side may lie elsewhere, all are"""
@@ -896,7 +925,7 @@ def test_nothing_counted():
 with FOLDER:
     FOLDER.write("phases.sim", SCRIPT)
     expect(FOLDER.call("record", "-q", "--pmu", "sim:phases.sim"), 0)
-    tap.main([test_csv, test_text, test_stripped, test_outliers, test_json, test_bursts, test_words,
+    tap.main([test_csv, test_text, test_callers, test_few_samples, test_stripped, test_outliers, test_json, test_bursts, test_words,
               test_formats_are_the_c_locales, test_components, test_options, test_levels, test_small_steps, test_thinned, test_exports,
               test_variation, test_drift, test_few_rows, test_kept, test_kept_levels, test_long_turn, test_no_order, test_loops, test_read_only,
               test_by_phase, test_by_phase_found_now, test_by_phase_wrong, test_tables,

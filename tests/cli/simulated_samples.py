@@ -146,7 +146,7 @@ def check_missing():
         expect(folder.call("record", "-q", "--pmu", "sim:code.sim", "--frequency", "1"), 0)
         assert ", only 18 of 30 samples\n" in expect(folder.call("phases"), 0).stdout
     with Folder() as folder:
-        folder.write("code.sim", script.replace("lose-samples 1s 8s\n", ""))
+        folder.write("code.sim", script.replace("lose-samples 1s 8s\n", "").replace("phase load 10s", "phase load 20s"))
         expect(folder.call("record", "-q", "--pmu", "sim:code.sim", "--frequency", "1", "--duration", "19s"), 0)
         text = expect(folder.call("code"), 0).stdout
         assert text.splitlines()[1].startswith("19 samples of ") and "too few for shares" in text, text

@@ -94,8 +94,8 @@ static void test_a_table(void **state)
 {
     static const struct rps_count counts[] = {{3, 1, 2}, {0, 2, .5F}, {3, 0, 1}, {3, 1, 4}};
     struct rps_count *given = malloc(sizeof(counts));
-    struct rps_count_table table, joined;
-    const struct rps_count_table *both[] = {&table, &table};
+    struct rps_count_table table, dense, joined;
+    const struct rps_count_table *both[] = {&table, &dense};
 
     (void)state;
     assert_non_null(given);
@@ -108,7 +108,10 @@ static void test_a_table(void **state)
     assert_int_equal(table.entry[1].symbol, 0);
     assert_int_equal(table.entry[2].symbol, 1);
     assert_true(fabsf(table.entry[2].count - 6) < 1e-6F);
+    dense = table; /* of the same entries */
+    dense.divisor = 1.5;
     joined = rps_count_table_join(both, 2);
+    assert_true(joined.divisor > 1.49);
     assert_int_equal(joined.count, 10);
     assert_int_equal(joined.begin[10], 6);
     assert_int_equal(joined.entry[5].observation, 8);

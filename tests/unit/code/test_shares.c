@@ -13,6 +13,7 @@
 #include "rpistat/run_code.h"
 #include "support/arena.h"
 #include "rpistat/shares.h"
+#include "code/call_groups.h"
 
 /*
  * A program: main (frame 0) calls work (1) and, where rest (2) is inlined in it, spin (3); work
@@ -334,6 +335,43 @@ static void trees(void **state)
     assert_int_equal(calls.count, 4); /* what has no samples is not in it */
 }
 
+/* Groups of calls: one inner function (2) of two callers (0, 1) is two groups; calls with few samples
+ * are their caller's; recursion, the kernel and stacks of no function make no groups. */
+static void groups_of_calls(void **unused)
+{
+    static struct rps_stack tree[] = {
+        {0, -1, 0}, /* 0 */
+        {1, 0, 1},  /* 0 > 2 */
+        {2, -1, 2}, /* 1 */
+        {3, 2, 1},  /* 1 > 2 */
+        {4, 3, 3},  /* 1 > 2 > 3: few */
+        {5, 1, 1},  /* 0 > 2 > 2 */
+        {6, 3, 4},  /* 1 > 2, and of no function */
+        {7, 0, 3},  /* 0 > 3: few */
+    };
+    static const int64_t function[] = {0, 2, 1, 2, 3, 2, -1, 3};
+    static const uint64_t seen[] = {0, 40, 0, 30, 5, 10, 7, 5};
+    static const uint64_t few[] = {1, 1, 1, 1, 1, 1, 1, 1};
+    const struct rps_code of = {.stack_count = 8, .stack = tree, .frame_count = 5};
+    int64_t group[8], other[8];
+    const struct rps_call_run run[] = {{&of, function, seen, group}, {&of, function, few, other}};
+
+    (void)unused;
+    assert_int_equal(rps_call_groups_find(run, 1), 3);
+    assert_true(group[1] > 0 && group[3] > 0 && group[1] != group[3]);
+    assert_int_equal(group[4], group[3]);
+    assert_int_equal(group[5], group[1]);
+    assert_int_equal(group[6], -1);
+    assert_int_equal(group[7], 0);
+    assert_int_equal(group[0], 0);
+    /* runs together: 5 + 1 samples of 0 > 3 and of 1 > 2 > 3 are enough, and numbers are the same */
+    assert_int_equal(rps_call_groups_find(run, 2), 5);
+    assert_true(group[7] > 0 && group[7] == other[7] && group[1] == other[1]);
+    assert_int_equal(rps_call_groups_find(&run[1], 1), 1);
+    for (int s = 0; s < 8; s++)
+        assert_int_equal(other[s], s == 6 ? -1 : 0);
+}
+
 /* Counts of a store may be anything. */
 static void sums_too_large(void **state)
 {
@@ -632,6 +670,7 @@ int main(void)
         cmocka_unit_test(functions_by_page),
         cmocka_unit_test(functions_by_place),
         cmocka_unit_test(trees),
+        cmocka_unit_test(groups_of_calls),
         cmocka_unit_test(sums_too_large),
         cmocka_unit_test(nothing),
         cmocka_unit_test(deep_recursion),
