@@ -33,7 +33,8 @@ struct rps_slot_moments {
     uint64_t steps;          /* differences that were added up */
     double first_c, first_r; /* of the first of them */
     double second_c, second_r;
-    double last_c, last_r; /* of the last one; counts in events, times in ns */
+    double prior_c, prior_r; /* of the last but one */
+    double last_c, last_r;   /* of the last one; counts in events, times in ns */
     uint64_t first_merged; /* so many readings the first was the mean of: 1, or of a block, */
     uint64_t last_merged;  /* and the last */
     double before_ns;      /* enabled time of the stretch before the first of them, */

@@ -16,8 +16,10 @@ struct rps_order {
 
 /*
  * The set that is counted in the period of that number, of `set_count` sets: each once in the
- * periods of a rotation, which begins where the number is a multiple of set_count. A function of
- * its arguments alone, so that all tracks agree, and a recording can be simulated again.
+ * periods of a rotation, which begins where the number is a multiple of set_count. Of three or more
+ * sets none is counted twice in a row: one that was counted twice at the end of a run would take
+ * that end for the usual. A function of its arguments alone, so that all tracks agree, and a
+ * recording can be simulated again.
  */
 int rps_order_set(const struct rps_order *order, int set_count, uint64_t period);
 

@@ -109,6 +109,8 @@ void rps_moments_add(struct rps_moments *moments, const struct rps_period *perio
             slot->second_c = c;
             slot->second_r = r;
         }
+        slot->prior_c = slot->readings > 0 ? slot->last_c : c;
+        slot->prior_r = slot->readings > 0 ? slot->last_r : r;
         slot->readings += readings;
         slot->until_ns = (double)(before_ns + period->enabled_ns);
         slot->turn_ns = (double)turn_ns;
@@ -146,6 +148,8 @@ static void join_slot(struct rps_slot_moments *slot, const struct rps_slot_momen
         slot->first_merged = next->first_merged;
         slot->before_ns = before_ns + next->before_ns;
     }
+    slot->prior_c = next->readings > 1 ? next->prior_c : slot->last_c;
+    slot->prior_r = next->readings > 1 ? next->prior_r : slot->last_r;
     slot->until_ns = before_ns + next->until_ns;
     slot->turn_ns = before_ns + next->turn_ns;
     slot->readings += next->readings;

@@ -58,9 +58,11 @@ char *rps_interval_words(char *ret, const struct rps_interval *interval)
     else if (interval->certainty == RPS_CERTAINTY_SCALED)
         snprintf(ret, RPS_INTERVAL_TEXT_SIZE, "counted for %s of the time",
                  rps_interval_share(share, interval->share));
-    else if (interval->certainty == RPS_CERTAINTY_START)
-        snprintf(ret, RPS_INTERVAL_TEXT_SIZE, "%sits start was not counted",
-                 interval->value > 0 ? "" : "none seen; ");
+    else if (interval->certainty == RPS_CERTAINTY_START ||
+             interval->certainty == RPS_CERTAINTY_END)
+        snprintf(ret, RPS_INTERVAL_TEXT_SIZE, "%sits %s was not counted",
+                 interval->value > 0 ? "" : "none seen; ",
+                 interval->certainty == RPS_CERTAINTY_START ? "start" : "end");
     else if (interval->certainty != RPS_CERTAINTY_COUNTED &&
              interval->certainty != RPS_CERTAINTY_INTERVAL)
         snprintf(ret, RPS_INTERVAL_TEXT_SIZE, "%s", rps_certainty_name(interval->certainty));

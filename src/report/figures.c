@@ -8,6 +8,8 @@
 
 #include "parts.h"
 
+#define WHOLE_MOST 0x1p53 /* a double has whole numbers up to it */
+
 /* 1 when the family is not that of an event before (set, slot), or of a metric before `metric`. */
 static int is_new(const struct rps_plan *plan, const char *family, int set, int slot, int metric)
 {
@@ -99,7 +101,9 @@ struct rps_report_value rps_report_value(const struct rps_report *report,
         value.count = tally->set[item->set].count[item->slot];
         value.sure =
             is_whole ? item->event->whole : rps_tally_interval(tally, item->set, item->slot);
-        value.sure.low = floor(value.sure.low); /* as the estimate is, and never above it */
+        if (!report->plain && value.sure.value < WHOLE_MOST) /* in 2013 it was cut */
+            value.estimate = (uint64_t)round(value.sure.value);
+        value.sure.low = floor(value.sure.low); /* never above it */
         value.sure.high = ceil(value.sure.high);
     }
     if (!item->metric)

@@ -31,7 +31,7 @@ struct rps_report_value {
     int is_counted; /* 1: an event, and counted */
     uint64_t count;
     int has_estimate;
-    uint64_t estimate; /* scaled, rounded down */
+    uint64_t estimate; /* scaled, and rounded; in the layout of 2013 down */
     double number;     /* the same, or that of the metric; NaN: not known, or hardly counted */
     struct rps_interval sure;
 };

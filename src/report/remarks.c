@@ -195,24 +195,25 @@ static void remark_not_read(struct rps_report *report)
                100 * list.share, list.text);
 }
 
-/* Other sets saw something before these events were counted for the first time, and then no more. */
-static void remark_start(struct rps_report *report)
+/* Other events changed by a large factor before these were counted for the first time, or after they
+ * were counted for the last time. */
+static void remark_edge(struct rps_report *report, enum rps_certainty certainty, const char *side,
+                        const char *when)
 {
     struct name_list list = {"", 0, 0};
 
     for (size_t i = 0; i < report->item_count && !report->plain; i++) {
         const struct rps_report_item *item = &report->item[i];
 
-        if (rps_report_value(report, item, &report->tally).sure.certainty == RPS_CERTAINTY_START)
+        if (rps_report_value(report, item, &report->tally).sure.certainty == certainty)
             add_name(&list, item->label);
     }
     if (list.count > 0)
         remark(
             report,
-            "The start was not counted of: %s. While these waited for their first turn others "
-            "counted far more or less than in the rest of the run; the intervals in JSON and CSV "
-            "allow for that.",
-            list.text);
+            "The %s was not counted of: %s. %s, the rates of other events were far from usual. The "
+            "intervals in JSON and CSV allow for that.",
+            side, list.text, when);
 }
 
 /* The clock event's counter can be taken away too, and what is made of it then is an estimate. */
@@ -380,7 +381,9 @@ void rps_report_remarks(struct rps_report *report, rps_report_tell *tell)
         remark_hardly(report);
     }
     remark_not_read(report);
-    remark_start(report);
+    remark_edge(report, RPS_CERTAINTY_START, "start",
+                "Before they were counted for the first time");
+    remark_edge(report, RPS_CERTAINTY_END, "end", "After they were counted for the last time");
     for (size_t i = 1; i < report->item_count; i++)
         if (report->item[i].event)
             remark_cost(report, &report->item[i]);

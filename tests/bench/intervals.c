@@ -98,7 +98,7 @@ static void judge(struct score *score, int length, const struct rps_interval *in
     score->of[interval->certainty]++;
     if (interval->certainty != RPS_CERTAINTY_NONE)
         add_value(&score->any_error, error);
-    if (!rps_interval_has_ends(interval))
+    if (!rps_interval_has_ends(interval) || isnan(interval->low))
         return;
     score->given[length]++;
     score->held[length] += interval->low - slack <= truth && !(truth > interval->high + slack);
@@ -292,6 +292,55 @@ static const struct rps_tally *simulate(struct bench *bench, const struct bench_
         truth[1] += (double)period[i].count[1];
     }
     return read_in_turns(bench, sets, &order, period, count);
+}
+
+/* The same with an event of its own in each set; their totals in truth[]. */
+static const struct rps_tally *simulate_apart(struct bench *bench, const struct bench_kind *kind,
+                                              int sets, size_t count, int run,
+                                              double truth[SETS_MOST])
+{
+    static struct rps_period one[LENGTH_LONGEST], period[LENGTH_LONGEST];
+    uint64_t random = seed_of(kind, sets, count, run);
+    struct rps_order order = {kind->random_order, random};
+
+    for (int n = 0; n < sets; n++) {
+        bench_make_series(kind, &random, sets, 1, one, count);
+        truth[n] = 0;
+        for (size_t i = 0; i < count; i++) {
+            truth[n] += (double)one[i].count[0];
+            if (rps_order_set(&order, sets, i) == n)
+                period[i] = one[i];
+        }
+    }
+    return read_in_turns(bench, sets, &order, period, count);
+}
+
+static void print_edges(struct bench *bench, int runs)
+{
+    const struct bench_kind *kind = bench_edges;
+
+    print_head("ends and starts, printed intervals", LENGTHS);
+    for (; kind->name; kind++) {
+        struct score score = {0};
+
+        for (size_t s = 0; s < COUNT(sets_of); s++)
+            for (int length = 0; length < LENGTHS; length++)
+                for (int run = 0; run < runs; run++) {
+                    double truth[SETS_MOST];
+                    const struct rps_tally *tally =
+                        simulate_apart(bench, kind, sets_of[s], length_of[length], run, truth);
+
+                    for (int n = 0; n < sets_of[s]; n++) {
+                        struct rps_interval interval = rps_tally_interval(tally, n, 0);
+
+                        if (interval.certainty != RPS_CERTAINTY_INTERVAL)
+                            interval.low = interval.high = NAN; /* words are printed instead */
+                        judge(&score, length, &interval, truth[n]);
+                    }
+                }
+        print_row(kind->name, 0, &score, LENGTHS);
+        free_score(&score);
+    }
 }
 
 static void judge_kind(struct bench *bench, const struct bench_kind *kind, int sets, int length,
@@ -571,6 +620,7 @@ static void print_simulated(int runs)
     print_kinds(&bench, bench_kinds, "totals", runs, &all);
     print_row("all totals", 0, &all, LENGTHS);
     print_kinds(&bench, bench_drifts, "drifts and starts", runs, NULL);
+    print_edges(&bench, runs);
     print_kinds(&bench, bench_beyond, "beyond the rules", runs, NULL);
     print_ratios(&bench, bench_kinds, "ratios of two events", runs);
     print_ratios(&bench, bench_drifts, "ratios where both drift", runs);

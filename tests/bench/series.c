@@ -114,6 +114,44 @@ static void make_start(struct bench_draft *d)
         d->c[i] = 1e6 * ((double)i < length ? high : 1) * lognormal(d->random, d->of_kind);
 }
 
+/* `number` times as much in the last two periods; 0: 2 to 200 times. */
+static void make_end(struct bench_draft *d)
+{
+    double high = d->of_kind > 0 ? d->of_kind : 2 * pow(100, rps_random_unit(d->random));
+
+    for (size_t i = 0; i < d->count; i++)
+        d->c[i] = 1e6 * (i + 2 >= d->count ? high : 1) * lognormal(d->random, .05);
+}
+
+/* 2 to 200 times as much in a part of the first period, or of the last one where `number` is 1. */
+static void make_short_edge(struct bench_draft *d)
+{
+    double high = 2 * pow(100, rps_random_unit(d->random)), part = rps_random_unit(d->random);
+    size_t edge = d->of_kind > 0 ? d->count - 1 : 0;
+
+    for (size_t i = 0; i < d->count; i++)
+        d->c[i] = 1e6 * (i == edge ? 1 + (high - 1) * part : 1) * lognormal(d->random, .05);
+}
+
+/* The same start as make_end's end. */
+static void make_steep_start(struct bench_draft *d)
+{
+    make_end(d);
+    for (size_t i = 0; i < d->count / 2; i++) {
+        double c = d->c[i];
+
+        d->c[i] = d->c[d->count - 1 - i];
+        d->c[d->count - 1 - i] = c;
+    }
+}
+
+/* Thirty times as much in 5 of 100 periods. */
+static void make_spikes(struct bench_draft *d)
+{
+    for (size_t i = 0; i < d->count; i++)
+        d->c[i] = 1e6 * (rps_random_unit(d->random) < .05 ? 30 : 1) * lognormal(d->random, .05);
+}
+
 /* The logarithm is a first-order autoregression. */
 static void make_autoregressive(struct bench_draft *d)
 {
@@ -242,7 +280,21 @@ const struct bench_kind bench_drifts[] = {
     {NULL, NULL, 0, 0},
 };
 
+const struct bench_kind bench_edges[] = {
+    {"end, 3 times", make_end, 3, 1},
+    {"end, 50 times", make_end, 50, 1},
+    {"end, 2 to 200 times", make_end, 0, 1},
+    {"start, 3 times", make_steep_start, 3, 1},
+    {"start, 2 to 200 times", make_steep_start, 0, 1},
+    {"end shorter than a period", make_short_edge, 1, 1},
+    {"start shorter than a period", make_short_edge, 0, 1},
+    {"stationary, 20 % noise", make_lognormal, .2, 1},
+    {NULL, NULL, 0, 0},
+};
+
 const struct bench_kind bench_beyond[] = {
+    {"Pareto, alpha 1.3", make_pareto, 1.3, 1},
+    {"30 times as much in 5 % of them", make_spikes, 0, 1},
     {"Pareto, alpha 1.5: no variance", make_pareto, 1.5, 0},
     {"loop of 2 to 29 periods", make_any_loop, 0, 0},
     {"... --order random", make_any_loop, 0, 1},

