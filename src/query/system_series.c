@@ -31,7 +31,7 @@ static const struct {
     double resolution;
 } series_of[SERIES] = {
     [RSS] = {RPS_TREE_RSS, .15},
-    [THREADS] = {RPS_TREE_THREADS, .15},
+    [THREADS] = {RPS_TREE_THREADS, .1},
     [READ] = {RPS_TREE_READ, .7},
     [WRITTEN] = {RPS_TREE_WRITTEN, .7},
 };
