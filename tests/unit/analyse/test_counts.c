@@ -11,6 +11,7 @@
 
 #include "analyse/counts.h"
 #include "rpistat/array.h"
+#include "rpistat/joint.h"
 #include "rpistat/phases.h"
 #include "rpistat/random.h"
 
@@ -269,6 +270,101 @@ static void test_gaps(void **state)
     rps_signals_free(&signals);
 }
 
+#define PARTS 3
+
+/* Iterations of three short parts, between two other segments. */
+static void add_loop(struct series *series, size_t iterations)
+{
+    static const struct mix *const part[PARTS] = {&a, &b, &c};
+
+    add(series, &c, 100, 3, 1);
+    for (size_t i = 0; i < PARTS * iterations; i++)
+        add(series, part[i % PARTS], 6 + i % 3, 3, 1);
+    add(series, &b, 100, 3, 1);
+}
+
+/* Check that nine of ten boundaries of such a loop are found, in phases of three classes. */
+static void check_loop(const struct rps_phases *phases, size_t iterations)
+{
+    size_t at = 100, k = 0, near = 0, most = PARTS * iterations + 2;
+
+    for (size_t i = 0; i < PARTS * iterations; at += 6 + i++ % 3) {
+        while (k + 1 < phases->count && phases->phase[k].first + 2 < at)
+            k++;
+        near += phases->phase[k].first <= at + 2;
+    }
+    assert_in_range(phases->count, most * 9 / 10, most);
+    assert_in_range(near, most * 9 / 10, most);
+    assert_int_equal(phases->label_count, PARTS);
+}
+
+/* Segments too short to be phases one by one are phases because they recur. */
+static void test_short_iterations(void **state)
+{
+    struct series series = {.state = 3};
+    struct rps_signals signals;
+    struct rps_phases phases;
+
+    (void)state;
+    add_loop(&series, 25);
+    signals = end(&series, 1);
+    phases = find(&signals);
+    check_loop(&phases, 25);
+    rps_phases_free(&phases);
+    rps_signals_free(&signals);
+}
+
+/* They are found in several runs together, and are of the same classes. */
+static void test_short_iterations_of_two_runs(void **state)
+{
+    static const struct rps_phases_options fine = {.level = {.fine = 1}};
+    struct series first = {.state = 3}, second = {.state = 4};
+    struct rps_signals run[2];
+    struct rps_joint joint;
+    struct rps_error err;
+
+    (void)state;
+    add_loop(&first, 25);
+    add_loop(&second, 20);
+    run[0] = end(&first, 1);
+    run[1] = end(&second, 1);
+    assert_int_equal(rps_joint_find((const struct rps_signals *const[]){&run[0], &run[1]}, 2, &fine,
+                                    &joint, &err),
+                     0);
+    check_loop(&joint.run[0], 25);
+    check_loop(&joint.run[1], 20);
+    rps_joint_free(&joint);
+    rps_signals_free(&run[0]);
+    rps_signals_free(&run[1]);
+}
+
+/* A change that is too small to be seen is a boundary if one of the signals ends there. */
+static void test_an_end_of_a_signal(void **state)
+{
+    static const size_t first[] = {0, 200};
+    struct series series = {.state = 6};
+    struct rps_signals signals;
+    struct rps_phases phases;
+
+    (void)state;
+    for (int ends = 0; ends < 2; ends++) {
+        series = (struct series){.state = 6};
+        add(&series, &a, 400, 5, 1);
+        signals = end(&series, 1);
+        signals.signal_count = 2;
+        signals.value = calloc(2 * 400, sizeof(*signals.value));
+        assert_non_null(signals.value);
+        for (size_t i = 0; i < 400; i++) {
+            signals.value[i] = rps_random_unit(&series.state) + (i < 200 ? 0 : .29);
+            signals.value[400 + i] =
+                ends && i >= 200 ? (double)NAN : rps_random_unit(&series.state);
+        }
+        phases = find(&signals);
+        check(&phases, first, ends ? "AB" : "A");
+        rps_signals_free(&signals);
+    }
+}
+
 /* A signal beside a table that is alike throughout: at rest on `from`, a ramp of ten observations
  * to `over`, at rest there, then on `to`; each 50 long. */
 static struct rps_phases found_beside_ramp(double from, double over, double to)
@@ -321,6 +417,9 @@ int main(void)
         cmocka_unit_test(test_chance_makes_no_phase),
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_gaps),
+        cmocka_unit_test(test_short_iterations),
+        cmocka_unit_test(test_short_iterations_of_two_runs),
+        cmocka_unit_test(test_an_end_of_a_signal),
         cmocka_unit_test(test_a_step_beside_a_ramp),
     };
 
