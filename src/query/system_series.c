@@ -196,6 +196,9 @@ static void add_series(struct rps_arena *arena, struct rps_run_signals *signals,
             drop_mixes(value, run[r].count, series_of[s].resolution);
         rps_collected_add_signal(&signals->collected[r], name, value, weight,
                                  series_of[s].resolution);
+        if (s == RSS)
+            signals->collected[r].signals.memory_signal =
+                signals->collected[r].signals.signal_count;
     }
 }
 

@@ -365,6 +365,18 @@ static void test_an_end_of_a_signal(void **state)
     }
 }
 
+/* Add a signal that is read, such as memory, still without values. */
+static void add_read_signal(struct rps_signals *signals)
+{
+    signals->signal_count = 1;
+    signals->value = calloc(signals->count, sizeof(*signals->value));
+    signals->resolution = calloc(1, sizeof(*signals->resolution));
+    signals->noise_floor = calloc(1, sizeof(*signals->noise_floor));
+    assert_true(signals->value && signals->resolution && signals->noise_floor);
+    signals->resolution[0] = .15;
+    signals->noise_floor[0] = .0375;
+}
+
 /* A signal beside a table that is alike throughout: at rest on `from`, a ramp of ten observations
  * to `over`, at rest there, then on `to`; each 50 long. */
 static struct rps_phases found_beside_ramp(double from, double over, double to)
@@ -375,13 +387,7 @@ static struct rps_phases found_beside_ramp(double from, double over, double to)
 
     add(&series, &a, 160, 5, 1);
     signals = end(&series, 1);
-    signals.signal_count = 1;
-    signals.value = calloc(160, sizeof(*signals.value));
-    signals.resolution = calloc(1, sizeof(*signals.resolution));
-    signals.noise_floor = calloc(1, sizeof(*signals.noise_floor));
-    assert_true(signals.value && signals.resolution && signals.noise_floor);
-    signals.resolution[0] = .15;
-    signals.noise_floor[0] = .0375;
+    add_read_signal(&signals);
     for (int i = 0; i < 160; i++)
         signals.value[i] = i < 50    ? from
                            : i < 60  ? from + (over - from) * (i - 49) / 10
@@ -406,6 +412,49 @@ static void test_a_step_beside_a_ramp(void **state)
     rps_phases_free(&phases);
 }
 
+/* The labels of five segments of these mixes, with so much memory each, one run or two. */
+static void check_memory(const struct mix *const *mix, const double *memory, int runs,
+                         const char *labels)
+{
+    static const struct rps_phases_options usual = {0};
+    struct series series = {.state = 11};
+    struct rps_signals signals;
+    struct rps_joint joint;
+    struct rps_error err;
+
+    for (int k = 0; k < 5; k++)
+        add(&series, mix[k], 60, 5, 1);
+    signals = end(&series, 1);
+    add_read_signal(&signals);
+    signals.memory_signal = 1;
+    for (size_t i = 0; i < signals.count; i++)
+        signals.value[i] = memory[i / 60];
+    assert_int_equal(rps_joint_find((const struct rps_signals *const[]){&signals, &signals},
+                                    (size_t)runs, &usual, &joint, &err),
+                     0);
+    for (int r = 0; r < runs; r++) {
+        assert_int_equal(joint.run[r].count, strlen(labels));
+        for (size_t k = 0; k < joint.run[r].count; k++)
+            assert_int_equal(joint.run[r].phase[k].label, labels[k] - 'A');
+    }
+    rps_joint_free(&joint);
+    rps_signals_free(&signals);
+}
+
+/* Work that recurs is one class though memory grew, unless memory alone sets some phases apart. */
+static void test_memory_in_labels(void **state)
+{
+    static const struct mix *const recurs[] = {&a, &b, &a, &c, &a}, *const rests[] = {&a, &a, &a,
+                                                                                      &b, &a};
+
+    (void)state;
+    for (int runs = 1; runs <= 2; runs++) {
+        check_memory(recurs, (double[]){1, 2, 3, 4, 5}, runs, "ABACA");
+        check_memory(recurs, (double[]){1, 1, 3, 1, 1}, runs, "ABACA");
+        check_memory(rests, (double[]){1, 3, 5, 3, 1}, runs, "ABCDA");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -421,6 +470,7 @@ int main(void)
         cmocka_unit_test(test_short_iterations_of_two_runs),
         cmocka_unit_test(test_an_end_of_a_signal),
         cmocka_unit_test(test_a_step_beside_a_ramp),
+        cmocka_unit_test(test_memory_in_labels),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
