@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "analyse/counts.h"
+#include "analyse/levels_tree.h"
 #include "rpistat/array.h"
 #include "rpistat/joint.h"
 #include "rpistat/phases.h"
@@ -455,6 +456,43 @@ static void test_memory_in_labels(void **state)
     }
 }
 
+/* Of three blocks and more the first and the last one are left out: they may be mixtures. */
+static void test_mixed_blocks(void **state)
+{
+    struct rps_phase phase[] = {{.first = 0, .last = 2, .confidence = 1},
+                                {.first = 3, .last = 4, .confidence = 1},
+                                {.first = 5, .last = 9, .confidence = 1}};
+    const struct rps_phases fine = {.count = 3, .phase = phase};
+    static const double inside[] = {1, 2, 3}, all[] = {3, 2, 5};
+    struct rps_arena *arena = rps_arena_new();
+    struct series series = {.state = 2};
+    struct rps_moments3 *moments;
+    struct rps_signals signals;
+
+    (void)state;
+    for (size_t i = 0; i < 10; i++) {
+        series.entry = rps_array_grow(series.entry, series.entries, sizeof(*series.entry));
+        series.entry[series.entries++] = (struct rps_count){series.count++, 0, 1};
+    }
+    signals = end(&series, 1);
+    add_read_signal(&signals);
+    for (signals.in_blocks = 0; signals.in_blocks < 2; signals.in_blocks++) {
+        struct rps_level_tree tree = rps_level_tree_make(arena, &signals, &fine);
+
+        moments = rps_arena_get(arena, tree.width, sizeof(*moments));
+        for (size_t k = 0; k < 3; k++) {
+            const double weight = signals.in_blocks ? inside[k] : all[k];
+
+            rps_level_tree_moments(&tree, k, k + 1, moments);
+            assert_true(fabs(moments[0].weight - weight) < 1e-9);              /* the signal */
+            assert_true(fabs(moments[1].weight - weight) < 1e-9);              /* the table */
+            assert_true(fabs(moments[tree.width - 1].weight - weight) < 1e-9); /* what is seen */
+        }
+    }
+    rps_arena_free(arena);
+    rps_signals_free(&signals);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -471,6 +509,7 @@ int main(void)
         cmocka_unit_test(test_an_end_of_a_signal),
         cmocka_unit_test(test_a_step_beside_a_ramp),
         cmocka_unit_test(test_memory_in_labels),
+        cmocka_unit_test(test_mixed_blocks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
