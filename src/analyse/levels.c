@@ -28,7 +28,7 @@
  * many kinds at most, that come so often each. What wanders has more kinds, or seldom comes back. */
 #define KINDS_ROWS 90
 #define KINDS_MAX  12
-#define KIND_TIMES 20
+#define KIND_TIMES 14
 
 void rps_levels_free(struct rps_levels *levels)
 {
