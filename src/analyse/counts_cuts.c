@@ -14,10 +14,12 @@
 #include "counts.h"
 #include "rpistat/count_table.h"
 
-/* Lengths of the intervals that are cut in two, in rows: each is twice the one before, and intervals
- * begin a quarter of their length apart. */
+/* Lengths of the intervals that are cut in two, in rows. Each is twice the one before, and intervals
+ * begin a quarter of their length apart. In runs of more observations than DENSE_MAX, where short
+ * phases are too many to be shown, these are four times and a half. */
 #define LENGTH_LEAST 8
 #define LENGTH_MOST  64
+#define DENSE_MAX    65536
 
 /* Observations that become one row for longer ones. */
 #define SCALE 8
@@ -133,10 +135,12 @@ static void note_best(struct search *search, const struct best *best)
 /* Cut in intervals of a table whose rows are `scale` observations each. */
 static void cut_intervals(struct search *search, const struct rps_count_table *table, size_t scale)
 {
-    size_t least = scale > 1 ? LENGTH_MOST / SCALE * 2 : LENGTH_LEAST;
+    const size_t least = scale > 1 ? LENGTH_MOST / SCALE * 2 : LENGTH_LEAST;
+    const size_t factor = search->signals->count <= DENSE_MAX ? 2 : 4;
 
-    for (size_t length = least; length <= LENGTH_MOST && length / 2 < table->count; length *= 2) {
-        for (size_t from = 0; from + length / 2 < table->count; from += length / 4) {
+    for (size_t length = least; length <= LENGTH_MOST && length / 2 < table->count;
+         length *= factor) {
+        for (size_t from = 0; from + length / 2 < table->count; from += factor * length / 8) {
             size_t to = from + length < table->count ? from + length : table->count;
             struct best best =
                 cut_in_two(&search->sides, table, from, to, scale > 1 ? 1 : SHORTEST, NULL);
