@@ -14,12 +14,10 @@
 #include "counts_classes.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define ROUNDS_MAX  12
-#define CLASSES_MAX 300 /* the longest leaves make classes */
-#define NONE        SIZE_MAX
+#define CLASSES_MAX 300
 
 struct work {
     struct rps_arena *arena;
@@ -28,13 +26,11 @@ struct work {
     double class_price;
     double boundary_price;            /* of the average boundary */
     size_t count;                     /* classes */
-    size_t *class;                    /* of each leaf, or NONE */
+    size_t *class;                    /* of each leaf; SIZE_MAX: none yet */
     struct rps_moments3 *sums;        /* of each class, width each */
     double *cost;                     /* of each class */
     double *boundary;                 /* boundary[a * count + b]: price of one from class a to b */
     double *follows;                  /* the same places: boundaries */
-    double *rise;                     /* the same places, scratch: of the cost, by a merge */
-    size_t *name;                     /* scratch: the class that each is part of */
     struct rps_moments3 *leaf, *both; /* scratch */
 };
 
@@ -57,42 +53,17 @@ static double cost_of_sum(const struct work *w, const struct rps_moments3 *a, do
     return rps_level_tree_cost(w->tree, w->both);
 }
 
-/* --- merging ---------------------------------------------------------------------------------- */
+/* --- clustering ------------------------------------------------------------------------------- */
 
-/* Count the boundaries between every two classes. Returns the number of all. */
-static double count_boundaries(struct work *w)
-{
-    double all = 0;
-
-    memset(w->follows, 0, w->count * w->count * sizeof(*w->follows));
-    for (size_t i = 1; i < w->tree->count; i++) {
-        const size_t a = w->class[i - 1], b = w->class[i];
-
-        if (w->tree->broken[i] || a == b || a == NONE || b == NONE)
-            continue;
-        w->follows[a * w->count + b]++;
-        all++;
-    }
-    return all;
-}
-
-static void fill_rise(struct work *w, size_t a, size_t b)
-{
-    const size_t ab = a * w->count + b, ba = b * w->count + a;
-    const double rise = cost_of_sum(w, sums_of(w, a), 1, sums_of(w, b)) - w->cost[a] - w->cost[b];
-
-    w->rise[ab] = w->rise[ba] = rise - (w->follows[ab] + w->follows[ba]) * w->boundary_price;
-}
-
-/* Find the two classes with the least rise. Returns 0 if no merge pays. */
-static int find_pair(const struct work *w, size_t *ret_a, size_t *ret_b)
+/* Find the two classes whose merge costs least. Returns 0 if that is more than a class costs. */
+static int find_pair(const struct work *w, const double *rise, size_t *ret_a, size_t *ret_b)
 {
     double least = w->class_price;
 
     for (size_t a = 0; a < w->count; a++) {
-        for (size_t b = 0; b < a && w->name[a] == a; b++) {
-            if (w->name[b] == b && w->rise[a * w->count + b] < least) {
-                least = w->rise[a * w->count + b];
+        for (size_t b = 0; b < a; b++) {
+            if (rise[a * CLASSES_MAX + b] < least) {
+                least = rise[a * CLASSES_MAX + b];
                 *ret_a = b;
                 *ret_b = a;
             }
@@ -101,61 +72,57 @@ static int find_pair(const struct work *w, size_t *ret_a, size_t *ret_b)
     return least < w->class_price;
 }
 
-/* Make class b part of class a. */
-static void merge(struct work *w, size_t a, size_t b)
+/* Note by how much the cost rises if class a and another one merge. */
+static void fill_rise(const struct work *w, double *rise, size_t a)
 {
-    const size_t count = w->count;
-
-    w->cost[a] = cost_of_sum(w, sums_of(w, a), 1, sums_of(w, b));
-    memcpy(sums_of(w, a), w->both, w->tree->width * sizeof(*w->both));
-    for (size_t k = 0; k < count; k++) {
-        w->name[k] = w->name[k] == b ? a : w->name[k];
-        w->follows[a * count + k] += w->follows[b * count + k];
-        w->follows[k * count + a] += w->follows[k * count + b];
-    }
-    for (size_t k = 0; k < count; k++) {
-        if (w->name[k] == k && k != a)
-            fill_rise(w, a, k);
+    for (size_t b = 0; b < w->count; b++) {
+        if (b != a)
+            rise[a * CLASSES_MAX + b] = rise[b * CLASSES_MAX + a] =
+                cost_of_sum(w, sums_of(w, a), 1, sums_of(w, b)) - w->cost[a] - w->cost[b];
     }
 }
 
-/* Number the classes that are left. */
-static void renumber(struct work *w)
+/* Make a class of each leaf, or of some if there are many, and merge those that are alike. */
+static void make_classes(struct work *w)
 {
-    const size_t count = w->count;
+    const size_t every = w->tree->count / CLASSES_MAX + 1, size = w->tree->width;
+    double *rise = rps_arena_get(w->arena, CLASSES_MAX * CLASSES_MAX, sizeof(*rise));
+    size_t a = 0, b = 0;
 
-    w->count = 0;
-    for (size_t a = 0; a < count; a++) {
-        if (w->name[a] != a) {
-            w->name[a] = w->name[w->name[a]]; /* a class before it, numbered already */
-            continue;
-        }
-        memmove(sums_of(w, w->count), sums_of(w, a), w->tree->width * sizeof(*w->sums));
-        w->cost[w->count] = w->cost[a];
-        w->name[a] = w->count++;
+    for (size_t i = 0; i < w->tree->count; i += every) {
+        rps_level_tree_moments(w->tree, i, i + 1, sums_of(w, w->count));
+        w->cost[w->count] = rps_level_tree_cost(w->tree, sums_of(w, w->count));
+        w->count++;
+        fill_rise(w, rise, w->count - 1);
     }
-    for (size_t i = 0; i < w->tree->count; i++)
-        w->class[i] = w->class[i] == NONE ? NONE : w->name[w->class[i]];
-}
-
-/* Merge classes, the most alike first, while that costs less than a class. */
-static void merge_classes(struct work *w)
-{
-    size_t a, b;
-
-    count_boundaries(w);
-    for (a = 0; a < w->count; a++) {
-        w->name[a] = a;
-        w->cost[a] = rps_level_tree_cost(w->tree, sums_of(w, a));
-        for (b = 0; b < a; b++)
-            fill_rise(w, a, b);
+    while (find_pair(w, rise, &a, &b)) {
+        w->cost[a] = cost_of_sum(w, sums_of(w, a), 1, sums_of(w, b));
+        memcpy(sums_of(w, a), w->both, size * sizeof(*w->both));
+        w->count--; /* the last one gets the number b */
+        memmove(sums_of(w, b), sums_of(w, w->count), size * sizeof(*w->both));
+        w->cost[b] = w->cost[w->count];
+        fill_rise(w, rise, a);
+        if (b < w->count)
+            fill_rise(w, rise, b);
     }
-    while (find_pair(w, &a, &b))
-        merge(w, a, b);
-    renumber(w);
 }
 
 /* --- the cheapest path ------------------------------------------------------------------------ */
+
+/* Count the boundaries between every two classes. Returns the number of all. */
+static double count_boundaries(struct work *w)
+{
+    double all = 0;
+
+    memset(w->follows, 0, w->count * w->count * sizeof(*w->follows));
+    for (size_t i = 1; i < w->tree->count; i++) {
+        const int is_one = !w->tree->broken[i] && w->class[i] != w->class[i - 1];
+
+        w->follows[w->class[i - 1] * w -> count + w -> class[i]] += is_one;
+        all += is_one;
+    }
+    return all;
+}
 
 /* Set the prices of boundaries by how often they are there now. */
 static void set_prices(struct work *w)
@@ -209,27 +176,34 @@ static void extend(struct work *w, size_t i, double *path, double *next, size_t 
     }
 }
 
-/* Give each leaf its class on the cheapest path. Returns how many classes changed. */
+/* Give each leaf its class on the cheapest path, and number the classes that are left. Returns how many
+ * leaves changed their class. */
 static size_t decode(struct work *w)
 {
-    const size_t leaves = w->tree->count, width = w->tree->width;
+    const size_t leaves = w->tree->count, count = w->count, width = w->tree->width;
     struct rps_arena *scratch = rps_arena_new();
-    double *path = rps_arena_get(scratch, w->count, sizeof(*path));
-    double *next = rps_arena_get(scratch, w->count, sizeof(*next));
-    size_t *from = rps_arena_get(scratch, leaves * w->count, sizeof(*from)), at = 0, changed = 0;
+    double *path = rps_arena_get(scratch, count, sizeof(*path));
+    double *next = rps_arena_get(scratch, count, sizeof(*next));
+    size_t *from = rps_arena_get(scratch, leaves * count, sizeof(*from)), at = 0, changed = 0;
+    size_t *number = rps_arena_get(scratch, count, sizeof(*number)); /* from 1 */
 
     for (size_t i = 0; i < leaves; i++)
-        extend(w, i, path, next, from + i * w->count);
-    for (size_t c = 1; c < w->count; c++)
+        extend(w, i, path, next, from + i * count);
+    for (size_t c = 1; c < count; c++)
         at = path[c] < path[at] ? c : at;
-    memset(w->sums, 0, w->count * width * sizeof(*w->sums));
-    for (size_t i = leaves; i-- > 0; at = from[i * w->count + at]) {
+    for (size_t i = leaves; i-- > 0; at = from[i * count + at]) {
         changed += w->class[i] != at;
         w->class[i] = at;
     }
+    memset(w->sums, 0, count * width * sizeof(*w->sums));
+    w->count = 0;
     for (size_t i = 0; i < leaves; i++) {
+        size_t *own = &number[w->class[i]];
+
+        *own = *own > 0 ? *own : ++w->count;
+        w->class[i] = *own - 1;
         rps_level_tree_moments(w->tree, i, i + 1, w->leaf);
-        cost_of_sum(w, sums_of(w, w->class[i]), 1, w->leaf);
+        w->cost[w->class[i]] = cost_of_sum(w, sums_of(w, w->class[i]), 1, w->leaf);
         memcpy(sums_of(w, w->class[i]), w->both, width * sizeof(*w->both));
     }
     rps_arena_free(scratch);
@@ -237,37 +211,6 @@ static size_t decode(struct work *w)
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
-
-static size_t length_of(const struct rps_level_tree *tree, size_t leaf)
-{
-    return tree->leaf[leaf].last - tree->leaf[leaf].first + 1;
-}
-
-static int compare_lengths(const void *a, const void *b)
-{
-    const size_t x = *(const size_t *)a, y = *(const size_t *)b;
-
-    return (x < y) - (x > y);
-}
-
-/* Make a class of each of the longest leaves, and merge those that are alike. */
-static void make_classes(struct work *w)
-{
-    const size_t leaves = w->tree->count;
-    size_t *length = rps_arena_get(w->arena, leaves, sizeof(*length)), shortest = 0;
-
-    for (size_t i = 0; i < leaves; i++)
-        length[i] = length_of(w->tree, i);
-    qsort(length, leaves, sizeof(*length), compare_lengths);
-    if (leaves > CLASSES_MAX)
-        shortest = length[CLASSES_MAX - 1];
-    for (size_t i = 0; i < leaves; i++) {
-        w->class[i] = NONE;
-        if (w->count < CLASSES_MAX && length_of(w->tree, i) >= shortest)
-            rps_level_tree_moments(w->tree, i, i + 1, sums_of(w, w->count++));
-    }
-    merge_classes(w);
-}
 
 static struct work work_make(struct rps_arena *arena, const struct rps_level_tree *tree,
                              double price)
@@ -277,12 +220,11 @@ static struct work work_make(struct rps_arena *arena, const struct rps_level_tre
 
     w.observations = (double)(tree->leaf[tree->count - 1].last + 1);
     w.class = rps_arena_get(arena, tree->count, sizeof(*w.class));
+    memset(w.class, 0xff, tree->count * sizeof(*w.class)); /* none */
     w.sums = rps_arena_get(arena, most * tree->width, sizeof(*w.sums));
     w.cost = rps_arena_get(arena, most, sizeof(*w.cost));
     w.boundary = rps_arena_get(arena, most * most, sizeof(*w.boundary));
     w.follows = rps_arena_get(arena, most * most, sizeof(*w.follows));
-    w.rise = rps_arena_get(arena, most * most, sizeof(*w.rise));
-    w.name = rps_arena_get(arena, most, sizeof(*w.name));
     w.leaf = rps_arena_get(arena, tree->width, sizeof(*w.leaf));
     w.both = rps_arena_get(arena, tree->width, sizeof(*w.both));
     return w;
@@ -304,12 +246,10 @@ struct rps_count_classes rps_counts_find_classes(struct rps_arena *arena,
     do {
         changed = decode(&w);
         set_prices(&w);
-        merge_classes(&w);
-        set_prices(&w);
     } while (changed > 0 && round++ < ROUNDS_MAX);
-    for (size_t c = 0; c < w.count; c++)
-        ret.cost += w.cost[c] + price;
-    ret.cost += count_boundaries(&w) * w.boundary_price;
     ret.count = w.count;
+    ret.cost = count_boundaries(&w) * w.boundary_price + (double)w.count * price;
+    for (size_t c = 0; c < w.count; c++)
+        ret.cost += w.cost[c];
     return ret;
 }

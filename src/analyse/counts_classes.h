@@ -6,8 +6,8 @@
 
 /* A class for each leaf of a tree. */
 struct rps_count_classes {
-    size_t count;  /* classes that some leaf has */
-    size_t *class; /* in the arena; of each leaf; classes are numbered, with gaps */
+    size_t count;  /* classes */
+    size_t *class; /* in the arena; of each leaf, from 0 */
     double cost;   /* of the run in these classes, to be compared with the cost of a path */
 };
 

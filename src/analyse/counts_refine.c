@@ -307,31 +307,19 @@ static void drop_ends(struct refining *r)
 
 /* --- classes ---------------------------------------------------------------------------------- */
 
-/* What the stretches cost, each at its price. */
-static double cost_of_all(const struct refining *r)
-{
-    double cost = 0;
-
-    for (size_t k = 0; k < r->count; k++)
-        cost += cost_of(r, r->first[k], r->first[k + 1]) + r->price;
-    return cost;
-}
-
 /* Do most boundaries lie between different samples? */
-static int differ_in_counts(const struct refining *r)
+static int differ_in_counts(struct refining *r)
 {
     size_t differ = 0;
 
     for (size_t k = 1; k < r->count; k++) {
-        const size_t *first = &r->first[k];
+        const size_t from = r->tree.leaf[r->first[k - 1]].first,
+                     at = r->tree.leaf[r->first[k]].first;
         double apart = 0;
 
-        rps_level_tree_moments(&r->tree, first[-1], first[0], r->left);
-        rps_level_tree_moments(&r->tree, first[0], first[1], r->right);
-        for (size_t t = 0, at = r->tree.signals; t < r->tree.mix_count;
-             at += rps_level_table_width(&r->tree.mix[t++]))
+        for (size_t t = 0; t < r->tree.mix_count; t++)
             apart = fmax(apart,
-                         rps_level_tree_share_apart(&r->tree.mix[t], r->left + at, r->right + at));
+                         share_apart(r, t, from, at, r->tree.leaf[r->first[k + 1] - 1].last + 1));
         differ += apart >= SHARE_APART;
     }
     return (double)differ >= DIFFER_MIN * (double)(r->count - 1);
@@ -342,14 +330,16 @@ static int differ_in_counts(const struct refining *r)
 static int choose_by_classes(struct refining *r, const struct refining *usual)
 {
     const struct rps_count_classes classes = rps_counts_find_classes(r->arena, &r->tree, r->price);
+    double cost = 0;
 
     for (size_t k = 0; k < r->tree.count; k++) {
         if (k == 0 || r->tree.broken[k] || classes.class[k] != classes.class[k - 1])
             r->first[r->count++] = k;
     }
     r->first[r->count] = r->tree.count;
-    return classes.cost < cost_of_all(usual) && r->count >= RECUR_MIN * classes.count &&
-           differ_in_counts(r);
+    for (size_t k = 0; k < usual->count; k++)
+        cost += cost_of(usual, usual->first[k], usual->first[k + 1]) + usual->price;
+    return classes.cost < cost && r->count >= RECUR_MIN * classes.count && differ_in_counts(r);
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
