@@ -22,9 +22,9 @@
 /*
  * Find the loops in the phases from ... to - 1, which are of one run, by their labels, and say so in
  * the phases: loop and turn are numbered from 1. A loop has four whole turns at least, and twice as
- * many as odd ones; of two or three parts whole turns of about one length, since two kinds always
+ * many as odd ones; of two parts whole turns of about one length, since two classes always
  * alternate; of more parts, turns that are worth more bits than it takes to say where the loop is and
- * which turns are odd. Returns the rows that a reader sees, a phase each that is in no loop, one for
+ * which turns are odd; of three parts one of both. Returns the rows that a reader sees, a phase each that is in no loop, one for
  * each part of a loop, and those for its odd turns. O(64 n) time, O(n) memory.
  */
 size_t rps_fold(struct rps_phases *phases, size_t from, size_t to);

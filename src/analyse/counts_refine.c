@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "counts.h"
+#include "counts_classes.h"
 #include "levels_tree.h"
 
 /* Boundaries of signals that are less sure are no candidates. */
@@ -22,6 +23,11 @@
 
 /* Of ln n: what a boundary costs. With 1 there were twice as many in programs of one phase. */
 #define PRICE 1.5
+
+/* Segments by classes that recur replace those that pay one by one if each class has so many on
+ * average, and this share of the boundaries lies between different samples. */
+#define RECUR_MIN  4
+#define DIFFER_MIN .8
 
 /* On both sides of a boundary so much of the counts are other symbols, or the values of a signal lie
  * so many deviations of its noise apart; of stretches longer than LONG fewer, but at least
@@ -51,6 +57,7 @@ struct refining {
     size_t count;                      /* stretches */
     size_t *first;                     /* leaves that they begin at; [count]: leaves */
     double price;
+    size_t shortest; /* observations of a stretch */
 };
 
 /* --- candidates ------------------------------------------------------------------------------- */
@@ -88,16 +95,13 @@ static int is_broken(const struct refining *r, size_t at)
 }
 
 /* Phases that begin where a signal's or a table's do. */
-static void gather(struct refining *r, size_t shortest, const struct rps_phases *fine)
+static void gather(struct refining *r, const struct rps_cuts *cuts, const struct rps_phases *fine)
 {
     struct rps_phases *out = &r->candidates;
     size_t tables = r->signals->table_count, room = fine->count;
-    struct rps_cuts *cuts = rps_arena_get(r->arena, tables, sizeof(*cuts));
 
-    for (size_t t = 0; t < tables; t++) {
-        cuts[t] = rps_counts_find_cuts(r->arena, r->signals, &r->signals->table[t], shortest);
+    for (size_t t = 0; t < tables; t++)
         room += cuts[t].count;
-    }
     out->phase = rps_arena_get(r->arena, room, sizeof(*out->phase));
     for (size_t k = 0; k < fine->count; k++) {
         if (fine->phase[k].confidence >= SURE_MIN || is_broken(r, fine->phase[k].first))
@@ -120,6 +124,24 @@ static void gather(struct refining *r, size_t shortest, const struct rps_phases 
     out->outlier_count = fine->outlier_count;
 }
 
+static struct refining refining_make(struct rps_arena *arena, const struct rps_signals *signals,
+                                     const struct rps_cuts *cuts, size_t shortest,
+                                     const struct rps_phases *fine)
+{
+    struct refining r = {.arena = arena,
+                         .signals = signals,
+                         .shortest = shortest,
+                         .price = PRICE * log((double)signals->count + 1)};
+
+    gather(&r, cuts, fine);
+    r.tree = rps_level_tree_make(arena, signals, &r.candidates);
+    r.left = rps_arena_get(arena, r.tree.width, sizeof(*r.left));
+    r.right = rps_arena_get(arena, r.tree.width, sizeof(*r.right));
+    r.beside = rps_arena_get(arena, 2 * r.tree.width, sizeof(*r.beside));
+    r.first = rps_arena_get(arena, r.tree.count + 2, sizeof(*r.first));
+    return r;
+}
+
 /* --- those that pay --------------------------------------------------------------------------- */
 
 static double cost_of(const void *context, size_t from, size_t to)
@@ -136,7 +158,7 @@ static size_t length_of(const struct refining *r, size_t from, size_t to)
     return r->tree.leaf[to - 1].last - r->tree.leaf[from].first + 1;
 }
 
-static void choose(struct refining *r, size_t shortest)
+static void choose(struct refining *r)
 {
     size_t *at = rps_arena_get(r->arena, r->tree.count + 1, sizeof(*at));
     const struct rps_count_path path = {.context = r,
@@ -144,7 +166,7 @@ static void choose(struct refining *r, size_t shortest)
                                         .at = at,
                                         .count = r->tree.count + 1,
                                         .broken = r->signals->broken,
-                                        .shortest = shortest,
+                                        .shortest = r->shortest,
                                         .price = r->price,
                                         .slack = 2 * r->price};
 
@@ -200,7 +222,7 @@ static double deviations_apart(const struct rps_level_tree *tree, size_t s,
 static double plainness(struct refining *r, size_t k)
 {
     const struct rps_level_tree *tree = &r->tree;
-    size_t before = length_of(r, r->first[k - 1], r->first[k]), at = tree->signals;
+    size_t before = length_of(r, r->first[k - 1], r->first[k]), at = tree->width - 1;
     size_t behind = length_of(r, r->first[k], r->first[k + 1]);
     double most = DEVIATIONS_APART * sqrt(LONG / (double)(before < behind ? before : behind));
     size_t begin = tree->leaf[r->first[k]].first;
@@ -208,10 +230,12 @@ static double plainness(struct refining *r, size_t k)
 
     if (is_broken(r, begin))
         return INFINITY;
+    if (before < r->shortest || behind < r->shortest)
+        return 0;
     most = fmin(fmax(most, DEVIATIONS_LEAST), DEVIATIONS_APART);
     rps_level_tree_moments(tree, r->first[k - 1], r->first[k], r->left);
     rps_level_tree_moments(tree, r->first[k], r->first[k + 1], r->right);
-    for (size_t t = 0; t < tree->mix_count; at += tree->mix[t++].width)
+    for (size_t t = 0; t < tree->mix_count; t++)
         plain = fmax(plain, share_apart(r, t, begin - before, begin, begin + behind) / SHARE_APART);
     for (size_t s = 0; s < tree->signals; s++)
         plain = fmax(plain, deviations_apart(tree, s, &r->left[s], &r->right[s]) / most);
@@ -281,6 +305,43 @@ static void drop_ends(struct refining *r)
     r->first[kept] = r->tree.count;
 }
 
+/* --- classes ---------------------------------------------------------------------------------- */
+
+/* Do most boundaries lie between different samples? */
+static int differ_in_counts(struct refining *r)
+{
+    size_t differ = 0;
+
+    for (size_t k = 1; k < r->count; k++) {
+        const size_t from = r->tree.leaf[r->first[k - 1]].first,
+                     at = r->tree.leaf[r->first[k]].first;
+        double apart = 0;
+
+        for (size_t t = 0; t < r->tree.mix_count; t++)
+            apart = fmax(apart,
+                         share_apart(r, t, from, at, r->tree.leaf[r->first[k + 1] - 1].last + 1));
+        differ += apart >= SHARE_APART;
+    }
+    return (double)differ >= DIFFER_MIN * (double)(r->count - 1);
+}
+
+/* Set the stretches by the classes that recur. Returns 0 if the stretches of `usual` describe the run
+ * better. */
+static int choose_by_classes(struct refining *r, const struct refining *usual)
+{
+    const struct rps_count_classes classes = rps_counts_find_classes(r->arena, &r->tree, r->price);
+    double cost = 0;
+
+    for (size_t k = 0; k < r->tree.count; k++) {
+        if (k == 0 || r->tree.broken[k] || classes.class[k] != classes.class[k - 1])
+            r->first[r->count++] = k;
+    }
+    r->first[r->count] = r->tree.count;
+    for (size_t k = 0; k < usual->count; k++)
+        cost += cost_of(usual, usual->first[k], usual->first[k + 1]) + usual->price;
+    return classes.cost < cost && r->count >= RECUR_MIN * classes.count && differ_in_counts(r);
+}
+
 /* --- all of it -------------------------------------------------------------------------------- */
 
 /* How sure the boundary before stretch k is, by what it saves. */
@@ -291,6 +352,13 @@ static double sureness(struct refining *r, size_t k)
                    cost_of(r, r->first[k], r->first[k + 1]) - r->price;
 
     return fmax(floor(1e4 / (1 + exp(-saved)) + .5) / 1e4, SURE_MIN);
+}
+
+/* Drop what is no phase. */
+static void finish(struct refining *r)
+{
+    drop_unseen(r);
+    drop_ends(r);
 }
 
 static void give(struct refining *r, struct rps_phases *fine)
@@ -312,19 +380,28 @@ static void give(struct refining *r, struct rps_phases *fine)
 
 void rps_counts_refine(const struct rps_signals *signals, size_t shortest, struct rps_phases *fine)
 {
-    struct refining r = {.arena = rps_arena_new(),
-                         .signals = signals,
-                         .price = PRICE * log((double)signals->count + 1)};
+    struct rps_arena *arena = rps_arena_new();
+    const size_t tables = signals->table_count;
+    struct rps_cuts *usual = rps_arena_get(arena, tables, sizeof(*usual));
+    struct rps_cuts *rich = rps_arena_get(arena, tables, sizeof(*rich));
+    size_t rich_count = 0;
+    struct refining r;
 
-    gather(&r, shortest, fine);
-    r.tree = rps_level_tree_make(r.arena, signals, &r.candidates);
-    r.left = rps_arena_get(r.arena, r.tree.width, sizeof(*r.left));
-    r.right = rps_arena_get(r.arena, r.tree.width, sizeof(*r.right));
-    r.beside = rps_arena_get(r.arena, 2 * r.tree.width, sizeof(*r.beside));
-    r.first = rps_arena_get(r.arena, r.tree.count + 2, sizeof(*r.first));
-    choose(&r, shortest);
-    drop_unseen(&r);
-    drop_ends(&r);
+    for (size_t t = 0; t < tables; t++) {
+        usual[t] = rps_counts_find_cuts(arena, signals, &signals->table[t], shortest, &rich[t]);
+        rich_count += rich[t].count;
+    }
+    r = refining_make(arena, signals, usual, shortest, fine);
+    choose(&r);
+    finish(&r);
+    if (rich_count > 0 && rich_count + fine->count <= RPS_CUTS_RICH_MAX) {
+        struct refining by_classes = refining_make(arena, signals, rich, shortest, fine);
+
+        if (choose_by_classes(&by_classes, &r)) {
+            finish(&by_classes);
+            r = by_classes;
+        }
+    }
     give(&r, fine);
-    rps_arena_free(r.arena);
+    rps_arena_free(arena);
 }

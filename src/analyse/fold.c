@@ -153,6 +153,19 @@ static int is_periodic(const struct folding *f, size_t at, size_t parts)
     return 0;
 }
 
+/* Find the first iteration like the one at `turn` that belongs to its loop: iterations before an
+ * interruption do. */
+static size_t find_first_turn(const struct folding *f, size_t from, size_t turn, size_t parts)
+{
+    size_t first = turn;
+
+    for (size_t i = turn; i-- > from && first - i <= APART_MAX * parts;) {
+        if (i + parts <= first && is_turn(f, i, turn, parts))
+            first = i;
+    }
+    return first;
+}
+
 /* The turns from found->begin on, of which the first is whole. Lengths of the whole ones are noted. */
 static void read_turns(struct folding *f, size_t to, struct found *found)
 {
@@ -216,7 +229,7 @@ static int is_loop(struct folding *f, const struct found *found)
     if ((found->parts > FEW_PARTS || 2 * (found->end - found->begin) < f->all) &&
         !is_no_chance(f, found))
         return 0;
-    if (found->parts > FEW_PARTS)
+    if (found->parts > FEW_PARTS || (found->parts == FEW_PARTS && is_no_chance(f, found)))
         return 1;
     middle = find_middle(f->length, whole);
     return rps_select_rank(f->length, whole, whole * 3 / 4) <= VARIATION_MAX * middle;
@@ -240,7 +253,7 @@ static struct found find_loop(struct folding *f, size_t from, size_t to)
 
         if (2 * find_stretch(f, from, to, p, &begin, &end) < (TURNS_MIN - 1) * p)
             continue;
-        found.begin = find_turn(f, begin, end, p);
+        found.begin = find_first_turn(f, from, find_turn(f, begin, end, p), p);
         if (is_periodic(f, found.begin, p))
             continue;
         read_turns(f, to, &found);

@@ -22,6 +22,7 @@ static void allocate(const struct rps_signals *const *run, size_t count, struct 
     int weighted = 0;
 
     out->signal_count = signals;
+    out->memory_signal = run[0]->memory_signal;
     for (size_t r = 0; r < count; r++) {
         out->count += run[r]->count;
         weighted |= run[r]->weight != NULL;

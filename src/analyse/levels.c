@@ -19,11 +19,16 @@
 /* What one row must explain, of all that is to be explained. */
 #define PRICE .1
 
+/* A finer level is shown instead if loops fold it: it has at most so many times the rows, and its rows
+ * are at most this share of its stretches. */
+#define FINER_ROWS   3
+#define FOLDED_SHARE .34
+
 /* Of more rows than are read at once the kinds are read instead, at the price of so many rows: so
  * many kinds at most, that come so often each. What wanders has more kinds, or seldom comes back. */
 #define KINDS_ROWS 90
 #define KINDS_MAX  12
-#define KIND_TIMES 20
+#define KIND_TIMES 14
 
 void rps_levels_free(struct rps_levels *levels)
 {
@@ -97,9 +102,23 @@ static size_t rows_of(const struct rps_levels *levels, size_t at)
     return kinds <= KINDS_MAX && kinds * KIND_TIMES <= rows ? KINDS_ROWS : 0;
 }
 
+/* Find the finest level that loops fold to hardly more rows than those of `best`. */
+static size_t find_folded(const struct rps_levels *levels, size_t best)
+{
+    const double most = FINER_ROWS * (double)rows_of(levels, best);
+
+    for (size_t at = levels->count - 1; at > best; at--) {
+        const double rows = (double)rows_of(levels, at);
+
+        if (rows > 0 && rows <= most && rows <= FOLDED_SHARE * (double)levels->level[at].stretches)
+            return at;
+    }
+    return best;
+}
+
 /*
- * The usual level: of those that can be read the one with the least lost + PRICE * sqrt(rows). The
- * root, since each further row costs a reader less.
+ * The usual level: of those that can be read the one with the least lost + PRICE * sqrt(rows), or a
+ * finer one that loops fold. The root, since each further row costs a reader less.
  */
 static size_t find_usual(const struct rps_levels *levels)
 {
@@ -115,7 +134,7 @@ static size_t find_usual(const struct rps_levels *levels)
             best = at;
         }
     }
-    return best;
+    return find_folded(levels, best);
 }
 
 static size_t step(const struct rps_levels *levels, size_t from, int steps)

@@ -89,18 +89,16 @@ static void choose_makers(struct labelling *l)
     }
 }
 
-static void labelling_make(struct labelling *l)
+static void add_makers(struct labelling *l)
 {
     size_t width = l->tree->width;
 
     choose_makers(l);
     l->cluster = rps_arena_get(l->arena, l->count, sizeof(*l->cluster));
     l->sums = rps_arena_get(l->arena, l->count * width, sizeof(*l->sums));
-    l->both = rps_arena_get(l->arena, 3 * width, sizeof(*l->both));
     l->cost = rps_arena_get(l->arena, l->count, sizeof(*l->cost));
     l->splits = rps_arena_get(l->arena, l->count, sizeof(*l->splits));
     l->partner = rps_arena_get(l->arena, l->count, sizeof(*l->partner));
-    l->apart = rps_arena_get(l->arena, l->stretches, sizeof(*l->apart));
     l->between = rps_arena_get(l->arena, l->count * l->count, sizeof(*l->between));
     for (size_t k = 0; k < l->count; k++) {
         const size_t *first = l->first + l->place[k];
@@ -151,17 +149,24 @@ static double limit_of(const struct labelling *l, const struct rps_moments3 *x,
     return 1 - others * (1 - (double)ALIKE_OF_OTHERS / ALIKE_OF_COUNTS);
 }
 
+/* By how much these differ, to be compared with the limit. */
+static double difference_to_limit(struct labelling *l, const struct rps_moments3 *x, double x_cost,
+                                  const struct rps_moments3 *y, double y_cost)
+{
+    const double each = by_observation(l, x, y);
+    const double apart = difference(l, x, x_cost, y, y_cost) / limit_of(l, x, y);
+
+    return l->beside > 0 && each > 0 ? apart * fmin(1, l->limit / l->beside * each) : apart;
+}
+
 static double between(struct labelling *l, size_t a, size_t b)
 {
     size_t width = l->tree->width;
     const struct rps_moments3 *x = l->sums + a * width, *y = l->sums + b * width;
-    double apart, each = by_observation(l, x, y);
 
     if (l->splits[a] && l->splits[b] && rps_level_samples_differ(l->tree, x, y))
         return DBL_MAX; /* they may be alike again when either has merged */
-    apart = difference(l, x, l->cost[a], y, l->cost[b]);
-    apart /= limit_of(l, x, y);
-    return l->beside > 0 && each > 0 ? apart * fmin(1, l->limit / l->beside * each) : apart;
+    return difference_to_limit(l, x, l->cost[a], y, l->cost[b]);
 }
 
 /* Do stretches k and k + 1 lie side by side, without a gap? */
@@ -260,7 +265,7 @@ static uint64_t observations(const struct rps_level_tree *tree)
     return tree->leaf[tree->count - 1].last + 1;
 }
 
-static void merge_alike(struct labelling *l)
+static void find_limit(struct labelling *l)
 {
     double usual = usual_difference(l);
 
@@ -270,6 +275,48 @@ static void merge_alike(struct labelling *l)
     } else {
         l->limit = (l->tree->runs > 1 ? ALIKE_OF_RUNS : l->alike) * usual;
     }
+}
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+/* Do stretches k and k + 1 differ by more than the limit? */
+static int are_apart(struct labelling *l, size_t k)
+{
+    size_t width = l->tree->width;
+    struct rps_moments3 *x = l->both + width, *y = l->both + 2 * width;
+    double x_cost = describe(l, k, x), y_cost = describe(l, k + 1, y);
+
+    return difference_to_limit(l, x, x_cost, y, y_cost) > l->limit;
+}
+
+/*
+ * Leave memory out of the labels if all neighbours differ without it: work that comes twice is one
+ * class though memory grew in between. Some neighbours differ by memory alone if memory is what the
+ * phases are made of; then it stays. `without` is the tree without memory.
+ */
+static void leave_out_memory(struct labelling *l, struct rps_level_tree *without)
+{
+    struct labelling other = *l;
+
+    *without = *l->tree;
+    without->worth = rps_arena_get(l->arena, without->width, sizeof(*without->worth));
+    memcpy(without->worth, l->tree->worth, without->width * sizeof(*without->worth));
+    without->worth[without->memory_signal - 1] = 0;
+    other.tree = without;
+    find_limit(l);
+    find_limit(&other);
+    for (size_t k = 0; k + 1 < l->stretches; k++) {
+        if (are_neighbours(l, k) && are_apart(l, k) && !are_apart(&other, k))
+            return;
+    }
+    l->tree = without;
+}
+
+/* --- merging ---------------------------------------------------------------------------------- */
+
+static void merge_alike(struct labelling *l)
+{
+    find_limit(l);
     fill_between(l);
     for (size_t a = 0; a < l->count; a++)
         find_partner(l, a);
@@ -376,8 +423,13 @@ int rps_level_tree_label(const struct rps_level_tree *tree, const size_t *first,
                           .stretches = count,
                           .is_split = is_split};
     int *number = rps_arena_get(l.arena, count, sizeof(*number)), labels;
+    struct rps_level_tree without;
 
-    labelling_make(&l);
+    l.both = rps_arena_get(l.arena, 3 * tree->width, sizeof(*l.both));
+    l.apart = rps_arena_get(l.arena, count, sizeof(*l.apart));
+    if (tree->memory_signal > 0 && tree->mix_count > 0)
+        leave_out_memory(&l, &without);
+    add_makers(&l);
     merge_alike(&l);
     memset(number, -1, count * sizeof(*number));
     labels = give_labels(&l, number, label, sure);

@@ -118,16 +118,26 @@ static size_t edge_of(const struct rps_signals *signals)
     return signals->in_blocks ? 1 : signals->in_turns > 0 ? signals->in_turns - 1 : 0;
 }
 
-/* A leaf without its edges, which are a quarter of it at most, unless nothing is seen of the signal
- * between them. */
-static struct rps_phase without_edges(const struct column *column, const struct rps_phase *leaf,
-                                      size_t edge)
+/* Return a leaf without its edges: a quarter at each end at most, but one block of three or more. A
+ * block that a change falls into is a mixture of both sides. */
+static struct rps_phase inner_of(const struct rps_level_tree *tree, const struct rps_phase *leaf)
 {
-    const size_t quarter = (leaf->last - leaf->first + 1) / 4;
+    const size_t length = leaf->last - leaf->first + 1;
+    const size_t most = tree->in_blocks ? (length - 1) / 2 : length / 4;
+    const size_t edge = tree->edge < most ? tree->edge : most;
     struct rps_phase inner = *leaf;
 
-    inner.first += edge < quarter ? edge : quarter;
-    inner.last -= edge < quarter ? edge : quarter;
+    inner.first += edge;
+    inner.last -= edge;
+    return inner;
+}
+
+/* Return the inside of a leaf, or all of it if the signal is not seen inside. */
+static struct rps_phase seen_inner_of(const struct rps_level_tree *tree,
+                                      const struct column *column, const struct rps_phase *leaf)
+{
+    const struct rps_phase inner = inner_of(tree, leaf);
+
     for (size_t i = inner.first; i <= inner.last; i++) {
         if (weight_of(column, i) > 0)
             return inner;
@@ -215,7 +225,7 @@ static struct inside inside_all(const struct column *column, struct inside *leaf
 
 /* A signal's moments in every leaf, outliers left out, its floor and its worth. */
 static void add_signal(struct rps_level_tree *tree, const struct column *column,
-                       const struct rps_phases *fine, size_t edge, size_t to)
+                       const struct rps_phases *fine, size_t to)
 {
     double centre = centre_of(column);
     struct rps_arena *scratch = rps_arena_new();
@@ -224,7 +234,7 @@ static void add_signal(struct rps_level_tree *tree, const struct column *column,
 
     for (size_t k = 0; k < tree->count; k++) {
         const struct rps_moments3 *before = &tree->before[k * tree->width + to];
-        const struct rps_phase leaf = without_edges(column, &tree->leaf[k], edge);
+        const struct rps_phase leaf = seen_inner_of(tree, column, &tree->leaf[k]);
         struct rps_moments3 own = add_up(column, centre, &leaf, fine, outlier);
 
         inside[k] = look_inside(column, centre + (own.weight > 0 ? own.sum / own.weight : 0), &leaf,
@@ -254,7 +264,7 @@ static void add_seen(struct rps_level_tree *tree, const struct rps_signals *sign
         for (size_t i = 0; i < signals->count; i++)
             seen[i] += other.is_read || weight_of(&other, i) > 0;
     }
-    add_signal(tree, &column, fine, edge_of(signals), tree->width - 1);
+    add_signal(tree, &column, fine, tree->width - 1);
     tree->worth[tree->width - 1] *= (double)signals->signal_count;
     rps_arena_free(scratch);
 }
@@ -265,10 +275,11 @@ static void add_table(struct rps_level_tree *tree, const struct rps_count_table 
     for (size_t k = 0; k < tree->count; k++) {
         const struct rps_moments3 *before = &tree->before[k * tree->width + to];
         struct rps_moments3 *behind = &tree->before[(k + 1) * tree->width + to];
-        size_t end = table->begin[tree->leaf[k].last + 1];
+        const struct rps_phase leaf =
+            tree->in_blocks ? inner_of(tree, &tree->leaf[k]) : tree->leaf[k];
 
         memcpy(behind, before, table->width * sizeof(*behind));
-        for (size_t e = table->begin[tree->leaf[k].first]; e < end; e++)
+        for (size_t e = table->begin[leaf.first]; e < table->begin[leaf.last + 1]; e++)
             behind[table->entry[e].symbol].weight += (double)table->entry[e].count;
     }
 }
@@ -279,7 +290,10 @@ struct rps_level_tree rps_level_tree_make(struct rps_arena *arena,
 {
     size_t width = signals->signal_count + 1, leaves = fine->count, to = signals->signal_count;
     struct rps_level_tree tree = {.signals = signals->signal_count,
-                                  .mix_count = signals->table_count};
+                                  .memory_signal = signals->memory_signal,
+                                  .mix_count = signals->table_count,
+                                  .edge = edge_of(signals),
+                                  .in_blocks = signals->in_blocks};
 
     for (size_t t = 0; t < signals->table_count; t++)
         width += signals->table[t].width + RPS_LEVEL_CLUMPS;
@@ -296,7 +310,7 @@ struct rps_level_tree rps_level_tree_make(struct rps_arena *arena,
     for (size_t s = 0; s < signals->signal_count; s++) {
         struct column column = column_of(signals, s);
 
-        add_signal(&tree, &column, fine, edge_of(signals), s);
+        add_signal(&tree, &column, fine, s);
     }
     add_seen(&tree, signals, fine);
     for (size_t t = 0; t < tree.mix_count; to += rps_level_table_width(&tree.mix[t++])) {

@@ -83,7 +83,7 @@ int rps_phases_find(const struct rps_signals *signals, const struct rps_phases_o
     if (result == 0 && rps_rise_join(signals, &fine) > 0)
         found.details.linear = 1;
     if (result == 0 && signals->table_count > 0)
-        rps_counts_refine(signals, options->detect.min_length, &fine);
+        rps_counts_refine(signals, options->counts_min_length, &fine);
     if (result == 0)
         result = find_levels(signals, &fine, &options->level, &found, err);
     rps_phases_free(&fine);

@@ -187,6 +187,8 @@ static int find_phases(const struct rps_run_signals *signals,
         of_run[r] = &signals->collected[r].signals;
     found->min_length = shortest(options, signals);
     find.detect.min_length = in_observations(found->min_length, &signals->collected[0]);
+    if (options->find.detect.min_length > 0 || options->min_length_ns > 0)
+        find.counts_min_length = find.detect.min_length; /* a rotation does not bind samples */
     return signals->count == 1 ? rps_phases_find(of_run[0], &find, &found->found, err)
                                : rps_joint_find(of_run, signals->count, &find, &found->joint, err);
 }

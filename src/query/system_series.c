@@ -31,7 +31,7 @@ static const struct {
     double resolution;
 } series_of[SERIES] = {
     [RSS] = {RPS_TREE_RSS, .15},
-    [THREADS] = {RPS_TREE_THREADS, .15},
+    [THREADS] = {RPS_TREE_THREADS, .1},
     [READ] = {RPS_TREE_READ, .7},
     [WRITTEN] = {RPS_TREE_WRITTEN, .7},
 };
@@ -196,6 +196,9 @@ static void add_series(struct rps_arena *arena, struct rps_run_signals *signals,
             drop_mixes(value, run[r].count, series_of[s].resolution);
         rps_collected_add_signal(&signals->collected[r], name, value, weight,
                                  series_of[s].resolution);
+        if (s == RSS)
+            signals->collected[r].signals.memory_signal =
+                signals->collected[r].signals.signal_count;
     }
 }
 

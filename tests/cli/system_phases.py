@@ -24,15 +24,15 @@ def record(name, script, *options, system=SYSTEM):
     expect(FOLDER.call("record", "-q", "--pmu", "sim:script.sim", "-o", name, *options), 0)
 
 
-def phases(name):
+def phases(name, *options):
     """Their labels, and when they begin, in seconds."""
-    answer = json.loads(expect(FOLDER.call("phases", "-i", name, "--format", "json"), 0).stdout)
+    answer = json.loads(expect(FOLDER.call("phases", "-i", name, "--format", "json", *options), 0).stdout)
     return [(phase["label"], phase["start_s"]) for phase in answer["phases"]]
 
 
-def starts(name):
+def starts(name, *options):
     """When the phases begin, but for the first."""
-    return [start for _, start in phases(name)][1:]
+    return [start for _, start in phases(name, *options)][1:]
 
 
 def test_steps():
@@ -41,6 +41,28 @@ def test_steps():
         record("steps.data", "phase one 30s\nphase other 30s %s\n" % words)
         begins = starts("steps.data")
         assert len(begins) == found and all(abs(at - 30) < 1 for at in begins), (words, begins)
+
+
+def test_threads():
+    """a program with one, two and three threads has phases of three classes, which recur"""
+    record("threads.data", "function f 0x1000 64\n" + "".join("phase %d 6s threads=%d code=f\n" % (k, k) for k in (1, 2, 3, 1, 2)), system="")
+    assert [label for label, _ in phases("threads.data")] == list("ABCAB"), phases("threads.data")
+
+
+def test_short_tasks():
+    """samples tell phases apart that are shorter than two rotations of the event sets; --min-length binds them too"""
+    script = "".join("function f%d 0x%d000 64\n" % (k, k + 1) for k in range(4))
+    true = [0]
+    for task in range(120):
+        length_ms = 500 + 100 * (task * 7 % 11)
+        script += "phase task %dms code=f%d\n" % (length_ms, task * 5 % 7 % 4)
+        true.append(true[-1] + length_ms / 1000)
+    record("tasks.data", script, system="")
+    begins = starts("tasks.data", "--level", "fine")
+    near = sum(min(abs(at - one) for one in begins) < .25 for at in true[1:-1])
+    assert near > 95 and len(begins) < 121, (near, len(begins))
+    begins = starts("tasks.data", "--level", "fine", "--min-length", "2s")
+    assert len(begins) > 5 and all(after - at > 1.95 for at, after in zip(begins, begins[1:])), begins
 
 
 def test_stretched():
@@ -129,4 +151,4 @@ def test_machine_alone():
 
 
 with FOLDER:
-    tap.main([test_steps, test_stretched, test_mixed, test_thinned, test_three_words, test_who_had_most, test_one_thread, test_machine_alone])
+    tap.main([test_steps, test_threads, test_short_tasks, test_stretched, test_mixed, test_thinned, test_three_words, test_who_had_most, test_one_thread, test_machine_alone])

@@ -10,7 +10,9 @@
 #include <cmocka.h>
 
 #include "analyse/counts.h"
+#include "analyse/levels_tree.h"
 #include "rpistat/array.h"
+#include "rpistat/joint.h"
 #include "rpistat/phases.h"
 #include "rpistat/random.h"
 
@@ -272,6 +274,113 @@ static void test_gaps(void **state)
     rps_signals_free(&signals);
 }
 
+#define PARTS 3
+
+/* Iterations of three short parts, between two other segments. */
+static void add_loop(struct series *series, size_t iterations)
+{
+    static const struct mix *const part[PARTS] = {&a, &b, &c};
+
+    add(series, &c, 100, 3, 1);
+    for (size_t i = 0; i < PARTS * iterations; i++)
+        add(series, part[i % PARTS], 6 + i % 3, 3, 1);
+    add(series, &b, 100, 3, 1);
+}
+
+/* Check that nine of ten boundaries of such a loop are found, in phases of three classes. */
+static void check_loop(const struct rps_phases *phases, size_t iterations)
+{
+    size_t at = 100, k = 0, near = 0, most = PARTS * iterations + 2;
+
+    for (size_t i = 0; i < PARTS * iterations; at += 6 + i++ % 3) {
+        while (k + 1 < phases->count && phases->phase[k].first + 2 < at)
+            k++;
+        near += phases->phase[k].first <= at + 2;
+    }
+    assert_in_range(phases->count, most * 9 / 10, most);
+    assert_in_range(near, most * 9 / 10, most);
+    assert_int_equal(phases->label_count, PARTS);
+}
+
+/* Segments too short to be phases one by one are phases because they recur. */
+static void test_short_iterations(void **state)
+{
+    struct series series = {.state = 3};
+    struct rps_signals signals;
+    struct rps_phases phases;
+
+    (void)state;
+    add_loop(&series, 25);
+    signals = end(&series, 1);
+    phases = find(&signals);
+    check_loop(&phases, 25);
+    rps_phases_free(&phases);
+    rps_signals_free(&signals);
+}
+
+/* They are found in several runs together, and are of the same classes. */
+static void test_short_iterations_of_two_runs(void **state)
+{
+    static const struct rps_phases_options fine = {.level = {.fine = 1}};
+    struct series first = {.state = 3}, second = {.state = 4};
+    struct rps_signals run[2];
+    struct rps_joint joint;
+    struct rps_error err;
+
+    (void)state;
+    add_loop(&first, 25);
+    add_loop(&second, 20);
+    run[0] = end(&first, 1);
+    run[1] = end(&second, 1);
+    assert_int_equal(rps_joint_find((const struct rps_signals *const[]){&run[0], &run[1]}, 2, &fine,
+                                    &joint, &err),
+                     0);
+    check_loop(&joint.run[0], 25);
+    check_loop(&joint.run[1], 20);
+    rps_joint_free(&joint);
+    rps_signals_free(&run[0]);
+    rps_signals_free(&run[1]);
+}
+
+/* A change that is too small to be seen is a boundary if one of the signals ends there. */
+static void test_an_end_of_a_signal(void **state)
+{
+    static const size_t first[] = {0, 200};
+    struct series series = {.state = 6};
+    struct rps_signals signals;
+    struct rps_phases phases;
+
+    (void)state;
+    for (int ends = 0; ends < 2; ends++) {
+        series = (struct series){.state = 6};
+        add(&series, &a, 400, 5, 1);
+        signals = end(&series, 1);
+        signals.signal_count = 2;
+        signals.value = calloc(2 * 400, sizeof(*signals.value));
+        assert_non_null(signals.value);
+        for (size_t i = 0; i < 400; i++) {
+            signals.value[i] = rps_random_unit(&series.state) + (i < 200 ? 0 : .29);
+            signals.value[400 + i] =
+                ends && i >= 200 ? (double)NAN : rps_random_unit(&series.state);
+        }
+        phases = find(&signals);
+        check(&phases, first, ends ? "AB" : "A");
+        rps_signals_free(&signals);
+    }
+}
+
+/* Add a signal that is read, such as memory, still without values. */
+static void add_read_signal(struct rps_signals *signals)
+{
+    signals->signal_count = 1;
+    signals->value = calloc(signals->count, sizeof(*signals->value));
+    signals->resolution = calloc(1, sizeof(*signals->resolution));
+    signals->noise_floor = calloc(1, sizeof(*signals->noise_floor));
+    assert_true(signals->value && signals->resolution && signals->noise_floor);
+    signals->resolution[0] = .15;
+    signals->noise_floor[0] = .0375;
+}
+
 /* A signal beside a table that is alike throughout: at rest on `from`, a ramp of ten observations
  * to `over`, at rest there, then on `to`; each 50 long. */
 static struct rps_phases found_beside_ramp(double from, double over, double to)
@@ -282,13 +391,7 @@ static struct rps_phases found_beside_ramp(double from, double over, double to)
 
     add(&series, &a, 160, 5, 1);
     signals = end(&series, 1);
-    signals.signal_count = 1;
-    signals.value = calloc(160, sizeof(*signals.value));
-    signals.resolution = calloc(1, sizeof(*signals.resolution));
-    signals.noise_floor = calloc(1, sizeof(*signals.noise_floor));
-    assert_true(signals.value && signals.resolution && signals.noise_floor);
-    signals.resolution[0] = .15;
-    signals.noise_floor[0] = .0375;
+    add_read_signal(&signals);
     for (int i = 0; i < 160; i++)
         signals.value[i] = i < 50    ? from
                            : i < 60  ? from + (over - from) * (i - 49) / 10
@@ -313,6 +416,86 @@ static void test_a_step_beside_a_ramp(void **state)
     rps_phases_free(&phases);
 }
 
+/* The labels of five segments of these mixes, with so much memory each, one run or two. */
+static void check_memory(const struct mix *const *mix, const double *memory, int runs,
+                         const char *labels)
+{
+    static const struct rps_phases_options usual = {0};
+    struct series series = {.state = 11};
+    struct rps_signals signals;
+    struct rps_joint joint;
+    struct rps_error err;
+
+    for (int k = 0; k < 5; k++)
+        add(&series, mix[k], 60, 5, 1);
+    signals = end(&series, 1);
+    add_read_signal(&signals);
+    signals.memory_signal = 1;
+    for (size_t i = 0; i < signals.count; i++)
+        signals.value[i] = memory[i / 60];
+    assert_int_equal(rps_joint_find((const struct rps_signals *const[]){&signals, &signals},
+                                    (size_t)runs, &usual, &joint, &err),
+                     0);
+    for (int r = 0; r < runs; r++) {
+        assert_int_equal(joint.run[r].count, strlen(labels));
+        for (size_t k = 0; k < joint.run[r].count; k++)
+            assert_int_equal(joint.run[r].phase[k].label, labels[k] - 'A');
+    }
+    rps_joint_free(&joint);
+    rps_signals_free(&signals);
+}
+
+/* Work that recurs is one class though memory grew, unless memory alone sets some phases apart. */
+static void test_memory_in_labels(void **state)
+{
+    static const struct mix *const recurs[] = {&a, &b, &a, &c, &a}, *const rests[] = {&a, &a, &a,
+                                                                                      &b, &a};
+
+    (void)state;
+    for (int runs = 1; runs <= 2; runs++) {
+        check_memory(recurs, (double[]){1, 2, 3, 4, 5}, runs, "ABACA");
+        check_memory(recurs, (double[]){1, 1, 3, 1, 1}, runs, "ABACA");
+        check_memory(rests, (double[]){1, 3, 5, 3, 1}, runs, "ABCDA");
+    }
+}
+
+/* Of three blocks and more the first and the last one are left out: they may be mixtures. */
+static void test_mixed_blocks(void **state)
+{
+    struct rps_phase phase[] = {{.first = 0, .last = 2, .confidence = 1},
+                                {.first = 3, .last = 4, .confidence = 1},
+                                {.first = 5, .last = 9, .confidence = 1}};
+    const struct rps_phases fine = {.count = 3, .phase = phase};
+    static const double inside[] = {1, 2, 3}, all[] = {3, 2, 5};
+    struct rps_arena *arena = rps_arena_new();
+    struct series series = {.state = 2};
+    struct rps_moments3 *moments;
+    struct rps_signals signals;
+
+    (void)state;
+    for (size_t i = 0; i < 10; i++) {
+        series.entry = rps_array_grow(series.entry, series.entries, sizeof(*series.entry));
+        series.entry[series.entries++] = (struct rps_count){series.count++, 0, 1};
+    }
+    signals = end(&series, 1);
+    add_read_signal(&signals);
+    for (signals.in_blocks = 0; signals.in_blocks < 2; signals.in_blocks++) {
+        struct rps_level_tree tree = rps_level_tree_make(arena, &signals, &fine);
+
+        moments = rps_arena_get(arena, tree.width, sizeof(*moments));
+        for (size_t k = 0; k < 3; k++) {
+            const double weight = signals.in_blocks ? inside[k] : all[k];
+
+            rps_level_tree_moments(&tree, k, k + 1, moments);
+            assert_true(fabs(moments[0].weight - weight) < 1e-9);              /* the signal */
+            assert_true(fabs(moments[1].weight - weight) < 1e-9);              /* the table */
+            assert_true(fabs(moments[tree.width - 1].weight - weight) < 1e-9); /* what is seen */
+        }
+    }
+    rps_arena_free(arena);
+    rps_signals_free(&signals);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -324,7 +507,12 @@ int main(void)
         cmocka_unit_test(test_chance_makes_no_phase),
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_gaps),
+        cmocka_unit_test(test_short_iterations),
+        cmocka_unit_test(test_short_iterations_of_two_runs),
+        cmocka_unit_test(test_an_end_of_a_signal),
         cmocka_unit_test(test_a_step_beside_a_ramp),
+        cmocka_unit_test(test_memory_in_labels),
+        cmocka_unit_test(test_mixed_blocks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

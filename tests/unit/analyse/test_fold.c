@@ -363,6 +363,36 @@ static void the_last_turn(void **state)
     assert_string_equal(rps_loops_turn_text(&(struct rps_phases){0}, text), "");
 }
 
+/* Iterations before an interruption belong to the loop, though more of them come after it. */
+static void a_loop_begins_before_an_interruption(void **state)
+{
+    struct sequence *of = begin();
+
+    (void)state;
+    for (int k = 0; k < 14; k++)
+        add_all(of, k == 2 ? "EFEFEFEFEFABCD" : "ABCD");
+    fold(of);
+    check(&of->phase[0], 1, 1, 1);
+    check(&of->phase[7], 1, 2, 4);
+    check(&of->phase[8], 1, 2, 0); /* the end of the iteration before */
+    check(&of->phase[18], 1, 3, 1);
+    check(&of->phase[of->phases.count - 1], 1, 14, 4);
+    free(of);
+}
+
+/* Three parts whose lengths vary much are a loop if chance makes no such order. */
+static void a_loop_of_uneven_iterations(void **state)
+{
+    struct sequence *of = begin();
+
+    (void)state;
+    for (int k = 0; k < 12; k++)
+        for (char letter = 'A'; letter < 'D'; letter++)
+            add(of, letter, 10 + (uint64_t)(k * k * 7 % 90));
+    assert_int_equal(fold(of), 3);
+    free(of);
+}
+
 /* Several runs: a part of the phases is folded, and the rest is left as it is. */
 static void a_part_is_folded(void **state)
 {
@@ -390,6 +420,8 @@ int main(void)
         cmocka_unit_test(broken_loops_are_found),
         cmocka_unit_test(chance_is_no_loop),
         cmocka_unit_test(the_last_turn),
+        cmocka_unit_test(a_loop_begins_before_an_interruption),
+        cmocka_unit_test(a_loop_of_uneven_iterations),
         cmocka_unit_test(a_part_is_folded),
     };
 
