@@ -770,6 +770,8 @@ static void add_heading(struct rps_document *document, const struct rps_phase_ou
     if (output->block > 0)
         unit = rps_arena_print(document->arena, "block%s of %d rotation",
                                plural(output->observations), output->block);
+    if (output->rows_per > 1)
+        length = rps_arena_print(document->arena, " (means of %zu rows)", output->rows_per);
     rps_block_title(block, "Phases of %s", output->title);
     rps_block_wrap(block, 0, 0, "%s, found in %s %s%s%s of %zu signal%s", count,
                    rps_text_count(found, sizeof(found), output->observations), unit,
