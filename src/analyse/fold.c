@@ -28,6 +28,8 @@
 
 #define WORD_MAX         16 /* labels */
 #define WORD_REPEATS_MIN 2  /* in a row, on the average */
+#define REST_ROWS_MIN                                                                              \
+    4 /* saved, if words have turns that broke off: often these are parts of their own */
 
 /* Whole turns that lie further apart, in turns, are of two loops. */
 #define APART_MAX 6
@@ -290,20 +292,29 @@ static size_t count_parts(const struct folding *f, size_t i, size_t end, const s
     return count;
 }
 
-/* Are the items i ... end - 1 no more than a turn has, and of labels that are in it? */
-static int is_cut(const struct folding *f, const struct found *found, size_t i, size_t end)
+/* Are the items i ... end - 1 the end of a turn, or its beginning? A run of a word may have been cut. */
+static int is_cut(const struct folding *f, const struct found *found, size_t i, size_t end,
+                  int is_end)
 {
-    int is_known = i < end && end - i <= found->parts;
+    size_t count = end - i, part = found->turn + (is_end ? found->parts - count : 0);
 
-    for (; i < end && is_known; i++)
-        is_known = f->label[f->phase[i].label].is_inner || count_parts(f, i, i + 1, found) > 0;
-    return is_known;
+    if (count == 0 || count > found->parts)
+        return 0;
+    for (; i < end; i++, part++) {
+        int label = f->phase[i].label;
+
+        if (label != f->phase[part].label &&
+            !(f->label[label].is_inner && (is_word(f, part) || is_word(f, is_end ? i + 1 : i - 1))))
+            return 0;
+    }
+    return 1;
 }
 
 /* Add the turns that were not whole when the run began, and when it ended. */
 static void add_cut_turns(const struct folding *f, size_t from, size_t to, struct found *found)
 {
-    int is_first = is_cut(f, found, from, found->begin), is_last = is_cut(f, found, found->end, to);
+    int is_first = is_cut(f, found, from, found->begin, 1);
+    int is_last = is_cut(f, found, found->end, to, 0);
 
     found->begin = is_first ? from : found->begin;
     found->end = is_last ? to : found->end;
@@ -408,8 +419,9 @@ static void add_label(struct folding *items, size_t at)
     items->label = label;
 }
 
-/* The items from ... to - 1, each run of a word as one. NULL: none stands often enough in a row. */
-static struct folding *make_items(struct folding *f, size_t from, size_t to)
+/* The items from ... to - 1, each run of a word as one; has_rest: with the part of the word that follows.
+ * NULL: no word stands often enough in a row. */
+static struct folding *make_items(struct folding *f, size_t from, size_t to, int has_rest)
 {
     size_t at = from, q = f->words < RPS_PHASE_INNER_MAX ? find_word(f, from, to, &at) : 0;
     size_t repeats = 0, runs = 0, *first;
@@ -432,6 +444,11 @@ static struct folding *make_items(struct folding *f, size_t from, size_t to)
         first[items->all++] = i;
         for (; i + q <= to && is_turn(f, i, at, q); i += q, repeats++)
             item->last = f->phase[i + q - 1].last;
+        for (size_t k = at; has_rest && i > begin && i < to; i++, k++) {
+            if (f->phase[i].label != f->phase[k].label)
+                break;
+            item->last = f->phase[i].last;
+        }
         item->label = i > begin ? items->labels + f->words : item->label;
         runs += i > begin;
         i += i == begin;
@@ -444,17 +461,21 @@ static struct folding *make_items(struct folding *f, size_t from, size_t to)
 /* The loop that saves most rows, with loops in it or without. *ret_items is what it is a loop of. */
 static struct found find_best(struct folding *f, size_t from, size_t to, struct folding **ret_items)
 {
-    struct found best = find_loop(f, from, to), nested;
-    struct folding *items = make_items(f, from, to), *of = NULL;
+    struct found best = find_loop(f, from, to);
 
     *ret_items = f;
-    if (!items)
-        return best;
-    nested = find_best(items, 0, items->all, &of);
-    if (nested.saved == 0 || nested.explained < best.explained)
-        return best;
-    *ret_items = of;
-    return nested;
+    for (int has_rest = 0; has_rest < 2; has_rest++) {
+        struct folding *items = make_items(f, from, to, has_rest), *of = NULL;
+        struct found nested = {0};
+
+        if (items)
+            nested = find_best(items, 0, items->all, &of);
+        if (nested.saved == 0 || nested.explained < best.explained + (has_rest ? REST_ROWS_MIN : 0))
+            continue;
+        *ret_items = of;
+        best = nested;
+    }
+    return best;
 }
 
 /* --- marking ---------------------------------------------------------------------------------- */
@@ -480,9 +501,10 @@ static void mark_word(const struct folding *items, struct rps_phase *phase, size
                       size_t parts)
 {
     for (int turn = 1; i < end; i += parts, turn++) {
-        size_t first = origin_of(items, i), next = origin_of(items, i + parts);
+        size_t turn_end = i + parts < end ? i + parts : end;
+        size_t first = origin_of(items, i), next = origin_of(items, turn_end);
 
-        number_runs(items, phase, i, i + parts);
+        number_runs(items, phase, i, turn_end);
         for (size_t p = first; p < next; p++) {
             memmove(&phase[p].inner[1], phase[p].inner,
                     (RPS_PHASE_INNER_MAX - 1) * sizeof(*phase[p].inner));

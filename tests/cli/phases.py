@@ -570,6 +570,12 @@ def test_nested_loops():
             assert abs(got["start_s"] - start) < .3 and abs(got["end_s"] - end) < .3, (turn, got["start_s"], got["end_s"])
         for turn, status in (("turn:7", 1), ("turn:3.6", 1), ("turn:3.2.1", 1), ("turn:3.", 2), ("turn:3.2.1.1", 2), ("turn:.2", 2)):
             expect(folder.call("report", "--from", turn), status)
+        folder.write("thin.sim", "noise 8%\nseed 1\ndefault instructions=300M branches=40M\nphase load 60s instructions=120M\nrepeat 12\n"
+                     "phase setup 20s branches=64M\nrepeat 8\nphase solve 12s\nphase exchange 4s instructions=90M\nend\n"
+                     "phase save 15s instructions=60M\nend\n")
+        expect(folder.call("record", "-q", "--pmu", "sim:thin.sim", "-e", "instructions,branches", "--keep", "2m", "-o", "thin.data"), 0)
+        thinned = expect(folder.call("phases", "-i", "thin.data"), 0).stdout
+    assert "It repeats 12 times: B, 8 x (C A), D; 2 min 43 s each." in thinned and "blocks of 16 rotations" in thinned, thinned
     assert [phase["label"] for phase in found["phases"]] == list(letters), found["phases"]
     assert "\nIt repeats 6 times: B, 4 to 6 x (C D), E; 27." in text.replace("\n  ", " "), text
     assert "it repeats 6 times: B, 4 to 6 x (C D), E; 27." in report.replace("\n  ", " "), report

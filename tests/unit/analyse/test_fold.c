@@ -190,8 +190,12 @@ static void inner_turns_vary(void **state)
                                                                  "BCDCD" FIVE("CD") "E"),
                "B, 7 to 9 x (C D), E", 6, 0, 5);
     check_text("A" FIVE(TURN) "BCDCDCD", "B, 8 x (C D), E", 6, 1, 1 + 5 + 1);
+    check_text("D" FIVE(TURN) "C", "B, 8 x (C D), E", 5, 0, 1 + 5 + 1); /* they begin no turn */
+    check_text("D" FIVE("A" EIGHT("CD") "E"), "A, 8 x (C D), E", 5, 0, 1 + 5);
     check_text("DCDE" FIVE(TURN), "1 to 8 x (C D), E, B", 7, 3, 5 + 2);
     check_text(FIVE(TURN) "A" FIVE(TURN), "B, 8 x (C D), E", 10, 1, 5 + 1);
+    check_text(FIVE("B" EIGHT("CD") "CE"), "B, 8 x (C D), C, E", 5, 0, 6);
+    check_text(FIVE(TURN "B" EIGHT("CD") "CE"), "B, 8 to 9 x (C D), E", 10, 0, 5);
     check_text(FIVE(TURN) "BCDCDCDFCDCDE" FIVE(TURN), "B, 8 x (C D), E", 11, 1, 5 + 2);
 }
 
