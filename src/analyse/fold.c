@@ -424,7 +424,7 @@ static void add_label(struct folding *items, size_t at)
 static struct folding *make_items(struct folding *f, size_t from, size_t to, int has_rest)
 {
     size_t at = from, q = f->words < RPS_PHASE_INNER_MAX ? find_word(f, from, to, &at) : 0;
-    size_t repeats = 0, runs = 0, *first;
+    size_t repeats = 0, runs = 0, *first = NULL;
     struct folding *items;
 
     if (q == 0)
@@ -432,14 +432,16 @@ static struct folding *make_items(struct folding *f, size_t from, size_t to, int
     items = rps_arena_get(f->scratch, 1, sizeof(*items));
     *items = *f;
     items->of = f;
+    items->phase = NULL;
     items->all = 0;
     items->words++;
     items->word_parts = q;
-    items->phase = rps_arena_get(f->scratch, to - from, sizeof(*items->phase));
-    items->first = first = rps_arena_get(f->scratch, to - from + 1, sizeof(*first));
     for (size_t i = from, begin = i; i < to; begin = i) {
-        struct rps_phase *item = &items->phase[items->all];
+        struct rps_phase *item;
 
+        items->phase = rps_arena_grow(f->scratch, items->phase, items->all, sizeof(*items->phase));
+        first = rps_arena_grow(f->scratch, first, items->all, sizeof(*first));
+        item = &items->phase[items->all];
         *item = f->phase[i];
         first[items->all++] = i;
         for (; i + q <= to && is_turn(f, i, at, q); i += q, repeats++)
@@ -453,6 +455,7 @@ static struct folding *make_items(struct folding *f, size_t from, size_t to, int
         runs += i > begin;
         i += i == begin;
     }
+    items->first = first = rps_arena_grow(f->scratch, first, items->all, sizeof(*first));
     first[items->all] = to;
     add_label(items, at);
     return repeats >= WORD_REPEATS_MIN * runs ? items : NULL;
