@@ -27,10 +27,12 @@
  * the phases: loop and turn are numbered from 1. A loop has four whole turns at least, and twice as
  * many as odd ones; of two or three parts whole turns of about one length, since two kinds always
  * alternate; of more parts, turns that are worth more bits than it takes to say where the loop is and
- * which turns are odd. Two turns are enough for a loop of three parts or more, one of which is an inner loop.
- * Its turns may differ in length if two parts have labels that no inner loop has.
- * Loops with inner loops are preferred if they need fewer rows. Returns the rows that a reader sees, a phase each that is in no loop, one for
- * each part of a loop, and those for its odd turns. O(100 n) time, O(n) memory.
+ * which turns are odd.
+ *
+ * Two turns suffice for a loop of at least three parts, one of which is an inner loop. Its turns may
+ * differ in length if two parts have labels that no inner loop has. Inner loops are marked if the
+ * answer then explains at least as many phases. Returns the rows that a reader sees: one for each phase
+ * that is in no loop and for each part of a loop, and those for odd turns. O(200 n) time, O(n) memory.
  */
 size_t rps_fold(struct rps_phases *phases, size_t from, size_t to);
 
@@ -55,9 +57,8 @@ struct rps_loop_part {
 };
 
 struct rps_loop {
-    size_t first,
-        count;    /* phases; of an inner loop only `first` to the end of a run is in one piece */
-    size_t depth; /* 1; 2 of an inner loop, ... */
+    size_t first, count; /* phases; those of an inner loop are not in a row */
+    size_t depth;        /* 1; of an inner loop 2 or 3 */
     size_t turn_count, odd_count;
     struct rps_turn *turn;
     size_t part_count;
