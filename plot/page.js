@@ -347,13 +347,28 @@ function chooseLevel(index) {
 
 /* --- loops ---------------------------------------------------------------------------------- */
 
-/* A loop is one strip until it is clicked, or its turns are wide enough for their letters. */
+/*
+ * A loop is one strip until it is clicked, or its turns are wide enough for their letters. A loop inside it is
+ * folded in the same way when the one around it is not. Loops follow those that they are inside.
+ */
 const TURN_WIDE = 60;
 const unfolded = new Set();
 
 /* The loops that are folded, with their places, where `at` gives those of pixels of this size. */
-const foldedLoops = (at, ratio) => data.loops.map((loop, i) => ({ ...loop, a: at(loop.from), b: at(loop.to), i }))
-    .filter(({ i, from: begin, turn }) => !unfolded.has(i) && (at(begin + turn) - at(begin)) / ratio < TURN_WIDE);
+function foldedLoops(at, ratio) {
+    let end = -Infinity; // of the last one that is folded
+    return data.loops.map((loop, i) => ({ ...loop, a: at(loop.from), b: at(loop.to), i })).filter(({ i, from: begin, to: stop, turn }) => {
+        const isFolded = begin >= end && !unfolded.has(i) && (at(begin + turn) - at(begin)) / ratio < TURN_WIDE;
+        end = isFolded ? stop : end;
+        return isFolded;
+    });
+}
+
+/* The loops inside one: those that follow it, up to one that is as deep. */
+function innerLoops(i) {
+    const next = data.loops.findIndex(({ depth }, k) => k > i && depth <= data.loops[i].depth);
+    return [...data.loops.keys()].slice(i + 1, next < 0 ? undefined : next);
+}
 
 const inLoop = (loops, x) => loops.some(({ a, b }) => x > a && x < b);
 
@@ -361,11 +376,14 @@ function toggleLoop(i, isOpen = !unfolded.has(i)) {
     if (isOpen)
         unfolded.add(i);
     else
-        unfolded.delete(i);
-    for (const row of document.querySelectorAll("tr[data-loop='" + i + "']"))
-        row.hidden = !isOpen;
-    for (const button of document.querySelectorAll("button[data-loop='" + i + "']"))
-        button.setAttribute("aria-expanded", isOpen);
+        for (const loop of [i, ...innerLoops(i)])
+            unfolded.delete(loop);
+    for (const loop of isOpen ? [i] : [i, ...innerLoops(i)]) {
+        for (const row of document.querySelectorAll("tr[data-loop='" + loop + "']"))
+            row.hidden = !isOpen;
+        for (const button of document.querySelectorAll("button[data-loop='" + loop + "']"))
+            button.setAttribute("aria-expanded", isOpen);
+    }
     for (const plot of plots)
         plot.redraw(false, false);
     drawStrip();
@@ -374,9 +392,10 @@ function toggleLoop(i, isOpen = !unfolded.has(i)) {
 /* The loop at a place of the strip that a click unfolds, or folds. */
 function clickLoop(x) {
     const at = place => LEFT + (place - from) / (to - from) * acrossPixels();
-    const found = data.loops.findIndex(loop => x >= at(loop.from) && x <= at(loop.to));
-    const loop = data.loops[found];
-    if (loop && at(loop.from + loop.turn) - at(loop.from) < TURN_WIDE)
+    const narrow = [...data.loops.entries()].filter(([i, { from: begin, to: end, turn }]) =>
+        x >= at(begin) && x <= at(end) && at(begin + turn) - at(begin) < TURN_WIDE).map(([i]) => i);
+    const folded = narrow.find(i => !unfolded.has(i)), found = folded === undefined ? narrow.pop() : folded;
+    if (found !== undefined)
         toggleLoop(found);
 }
 
@@ -1121,7 +1140,7 @@ function addPhaseTable() {
     });
     data.loops.forEach((loop, i) => {
         for (const line of lines.slice(loop.first, loop.first + loop.count)) {
-            line.dataset.loop = i;
+            line.dataset.loop = i; // of several the innermost
             line.hidden = !unfolded.has(i);
         }
     });
@@ -1132,7 +1151,12 @@ function addPhaseTable() {
         button.addEventListener("click", () => toggleLoop(i));
         const words = cell(loop.words, "text");
         words.colSpan = Math.max(1, head.length - 1);
-        lines.splice(loop.first, 0, element("tr", {}, rowHead(button), words));
+        const row = element("tr", {}, rowHead(button), words), outer = data.loops.findLastIndex(({ depth }, k) => k < i && depth < loop.depth);
+        if (loop.depth > 1) {
+            row.dataset.loop = outer;
+            row.hidden = !unfolded.has(outer);
+        }
+        lines.splice(loop.first, 0, row);
     });
     for (const row of rows.slice(last))
         lines.push(element("tr", {}, rowHead(row[0]), ...gridCells(row, right)));

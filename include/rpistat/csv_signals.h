@@ -17,6 +17,7 @@
 #include "rpistat/arena.h"
 #include "rpistat/detect.h"
 #include "rpistat/error.h"
+#include "rpistat/phases.h"
 #include "rpistat/plan.h"
 
 struct rps_csv_options {
@@ -30,7 +31,12 @@ struct rps_csv_options {
 struct rps_csv_signals {
     struct rps_signals signals;  /* the arena's: not for rps_signals_free */
     char (*name)[RPS_NAME_SIZE]; /* header, or the column's number from 1 */
+    uint64_t rows;               /* without the header */
+    size_t rows_per;             /* that an observation is the mean of, in large tables; else 1 */
 };
+
+/* Make rows of the observations that the phases are of. */
+void rps_csv_signals_set_rows(const struct rps_csv_signals *table, struct rps_found_phases *found);
 
 /*
  * Read `in` to its end, into the arena. Errors, one sentence each (RPS_FAILED, for unknown columns

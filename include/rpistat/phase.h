@@ -11,6 +11,16 @@
 
 #include "rpistat/error.h"
 
+/* Loops inside a loop, one inside the other, at most. */
+#define RPS_PHASE_INNER_MAX 2
+
+/* A turn of a loop inside a loop. All values count from 1; 0: the phase is in none. */
+struct rps_inner_turn {
+    int run;  /* of turns in a row: which part it is of the turn around it */
+    int turn; /* of all inner turns in the turn around it */
+    int part; /* which phase of the inner turn */
+};
+
 struct rps_phase {
     uint64_t first, last;      /* observations of the detector, or a run's period numbers; both
                                   inclusive, from 0 */
@@ -22,7 +32,9 @@ struct rps_phase {
                                   and behind a gap */
     double label_confidence; /* that the phase belongs to its label and to no other, 0 ... 1 */
     int loop, turn, part;    /* of loops, rpistat/fold.h: which, which turn of all of the run, and
-                                which part of the turn, from 1; 0: in none, and part of an odd turn */
+                                which phase of the turn, from 1; 0: in none, and part of an odd turn */
+    struct rps_inner_turn
+        inner[RPS_PHASE_INNER_MAX]; /* loops inside that one, from outside in; not stored */
 };
 
 /* Phases in order of time; they cover the whole run without overlap. */

@@ -267,8 +267,9 @@ struct rps_picture_box *rps_picture_boxes(const struct rps_picture *picture, siz
 int rps_picture_place(const struct rps_picture *picture, const struct rps_phase *phase,
                       struct rps_picture_box *ret);
 
-/* "60 x B C D E": turns and parts of a loop; of many parts the first. Returns text. */
-char *rps_picture_loop_name(const struct rps_loop *loop, char text[RPS_PICTURE_TEXT_SIZE]);
+/* "60 x B C D E": turns and parts of a loop; of many parts the first. */
+const char *rps_picture_loop_name(const struct rps_picture *picture,
+                                  const struct rps_loop_run *run);
 
 /* Is a label of some phase nowhere written in the strip, for want of room? */
 int rps_picture_needs_label_legend(const struct rps_picture *picture);
@@ -320,7 +321,7 @@ struct rps_picture_overlay {
     size_t loop_count;           /* loops whose turns are too narrow for letters and lines, and */
     struct rps_picture_loop {
         double from, to; /* where they are, and */
-        char text[RPS_PICTURE_TEXT_SIZE];
+        const char *text;
     } * loop;
 };
 

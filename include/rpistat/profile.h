@@ -90,10 +90,11 @@ int rps_profile_run(struct rps_arena *arena, struct rps_reader *reader, int64_t 
                     const struct rps_phases *phases, struct rps_profile *ret,
                     struct rps_error *err);
 
-/* The profile of phases of signals, named by `name` (signal_count of them): means of what was seen,
- * an observation a row. */
+/* The profile of phases of signals, named by `name` (signal_count of them): means of what was seen.
+ * Phases are of rows, rows_per in an observation. */
 struct rps_profile rps_profile_signals(struct rps_arena *arena, const struct rps_signals *signals,
-                                       const char *const *name, const struct rps_phases *phases);
+                                       const char *const *name, size_t rows_per,
+                                       const struct rps_phases *phases);
 
 /*
  * The share of all phases, 0 ... 1, that a phase or label of this length has: of their time, or of

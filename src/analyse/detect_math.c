@@ -44,6 +44,15 @@ double rps_select_rank(double *value, size_t count, size_t rank)
     return value[low];
 }
 
+double rps_select_middle(double *value, size_t count)
+{
+    double middle = rps_select_rank(value, count, count / 2);
+
+    for (size_t k = 0; k < count; k++)
+        value[k] = fabs(value[k] - middle);
+    return middle;
+}
+
 double rps_robust_deviation(double *value, size_t count)
 {
     double sum = 0, median;

@@ -16,6 +16,9 @@
 /* The value of the given rank (0: smallest); reorders the values. count > rank. */
 double rps_select_rank(double *value, size_t count, size_t rank);
 
+/* The middle value, rank count / 2; the values become their distances from it. */
+double rps_select_middle(double *value, size_t count);
+
 /* A standard deviation that outliers hardly move: 1.4826 times the median of |value|; where more
  * than half are 0, 1.2533 times their mean. Reorders the values; 0 for none. */
 double rps_robust_deviation(double *value, size_t count);

@@ -1,22 +1,35 @@
 /*
- * Finding loops in labels, and what their turns are like; see fold.h.
+ * Finding loops in labels; see fold.h.
  *
  * Where a loop of p parts is, each label is that of p phases later. A part that is left out, or one
  * that is added, breaks that in about p places only, so the stretch in which it holds most often is
  * taken, one for a match and one against it for the others (Kadane). Its turn is the commonest
  * sequence of p labels there, all rotations of it counted together; the run is then read turn by
  * turn.
+ *
+ * Nested loops are found from the inside: the shortest sequence that often follows itself becomes a
+ * word, each run of that word becomes one item with a label of its own, and the items are folded as
+ * labels are. The items may have words again. The result is kept if it saves more rows.
  */
 #include "rpistat/fold.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "detect_math.h"
 
 #define TURNS_MIN 4
 #define DEPTH_MAX 8 /* of loops before and behind a loop */
+
+/* A loop of an inner loop and at least two parts needs fewer turns: the inner loop is evidence, too. */
+#define TURNS_AROUND_MIN 2
+#define LABELS_AROUND                                                                              \
+    2 /* parts with labels that no inner loop has: its turns may be of any length */
+
+#define WORD_MAX         16 /* labels */
+#define WORD_REPEATS_MIN 2  /* in a row, on the average */
+#define REST_ROWS_MIN                                                                              \
+    4 /* saved, if words have turns that broke off: often these are parts of their own */
 
 /* Whole turns that lie further apart, in turns, are of two loops. */
 #define APART_MAX 6
@@ -26,31 +39,43 @@
 #define FEW_PARTS     3
 #define VARIATION_MAX .25
 
-/* A turn is odd that differs from the middle one by so many robust deviations, and this share. */
-#define ODD_DEVIATIONS 5
-#define ODD_SHARE      .2
-
 /* A sequence of labels, and how often it is there. */
 struct sequence {
     uint64_t key; /* 0: none */
     size_t count;
 };
 
+/* A label of phases, or from `labels` on that of a word. */
+struct label {
+    double share; /* of all items */
+    size_t rows;  /* of a word: its own, and those of its parts */
+    int is_inner; /* it is a part of a word */
+};
+
 struct folding {
-    struct rps_phase *phase;
-    size_t all;             /* phases */
-    double *share;          /* scratch: of each label, of all phases */
+    struct rps_arena *scratch;
+    struct rps_phase *phase; /* or items: the runs of words, and the phases between them */
+    size_t all;              /* items */
+    struct label *label;
+    int labels;             /* of phases */
     size_t table_size;      /* a power of two, more than twice the phases */
     struct sequence *table; /* scratch: open addressing */
     double *length;         /* scratch: of whole turns */
     int loops, turns;       /* numbered so far */
     size_t saved;           /* rows */
+
+    const struct folding *of; /* whose items became these; NULL: items are phases */
+    const size_t *first;      /* of each item, and behind the last: the first item of `of` */
+    int words;                /* each of which became a label */
+    size_t word_parts;        /* of the last word */
 };
 
 struct found {
-    size_t parts, begin, end; /* the first whole turn is at begin */
-    size_t whole, odd;        /* turns; what is odd counts as many as its phases would make */
-    size_t saved;             /* rows; 0: nothing was found */
+    size_t parts, begin, end;
+    size_t turn;       /* where the first whole turn is */
+    size_t whole, odd; /* turns; what is odd counts as many as its phases would make */
+    size_t saved;      /* rows; 0: nothing was found */
+    size_t explained;  /* the same, if each odd turn had a row */
 };
 
 static double length_of(const struct rps_phase *phase, size_t count)
@@ -184,16 +209,6 @@ static void read_turns(struct folding *f, size_t to, struct found *found)
     }
 }
 
-/* The middle one of lengths; they become their distances from it. */
-static double find_middle(double *length, size_t count)
-{
-    double middle = rps_select_rank(length, count, count / 2);
-
-    for (size_t k = 0; k < count; k++)
-        length[k] = fabs(length[k] - middle);
-    return middle;
-}
-
 /* Bits that a turn's labels are worth where any label but the one before may come, as often as it
  * does. */
 static double bits_of_turn(const struct folding *f, const struct found *found)
@@ -201,10 +216,10 @@ static double bits_of_turn(const struct folding *f, const struct found *found)
     double bits = 0;
 
     for (size_t k = 0; k < found->parts; k++) {
-        int label = f->phase[found->begin + k].label;
+        int label = f->phase[found->turn + k].label;
         int before = f->phase[found->begin + (k > 0 ? k : found->parts) - 1].label;
 
-        bits -= log2(fmin(f->share[label] / (1 - f->share[before]), 1));
+        bits -= log2(fmin(f->label[label].share / (1 - f->label[before].share), 1));
     }
     return bits;
 }
@@ -219,51 +234,62 @@ static int is_no_chance(const struct folding *f, const struct found *found)
            log2((double)f->all) + log2((double)found->parts) + odd * (log2(whole + odd) + bits);
 }
 
-static int is_loop(struct folding *f, const struct found *found)
+/* What a turn is made of. */
+struct makeup {
+    size_t rows, words;
+    size_t around; /* labels that no word has */
+};
+
+static int is_word(const struct folding *f, size_t i)
+{
+    return f->phase[i].label >= f->labels;
+}
+
+static struct makeup makeup_of(const struct folding *f, const struct found *found)
+{
+    struct makeup ret = {0};
+
+    for (size_t k = found->turn; k < found->turn + found->parts; k++) {
+        const struct label *label = &f->label[f->phase[k].label];
+
+        ret.rows += label->rows;
+        ret.words += is_word(f, k);
+        ret.around += !is_word(f, k) && !label->is_inner;
+    }
+    return ret;
+}
+
+static int is_around(const struct found *found, const struct makeup *of)
+{
+    return of->words > 0 && found->parts > 2;
+}
+
+/* Turns may be of any length if many labels in one order are no chance. Labels around an inner loop are
+ * none either, but a broken turn of the inner loop may be. */
+static int is_loop(struct folding *f, const struct found *found, const struct makeup *of)
 {
     size_t whole = found->whole;
     double middle;
 
-    if (whole < TURNS_MIN || found->odd > whole / 2)
+    if (whole < (is_around(found, of) ? TURNS_AROUND_MIN : TURNS_MIN) || found->odd > whole / 2)
         return 0;
     if ((found->parts > FEW_PARTS || 2 * (found->end - found->begin) < f->all) &&
         !is_no_chance(f, found))
         return 0;
-    if (found->parts > FEW_PARTS || (found->parts == FEW_PARTS && is_no_chance(f, found)))
+    if (of->words > 0
+            ? of->around >= LABELS_AROUND
+            : found->parts > FEW_PARTS || (found->parts == FEW_PARTS && is_no_chance(f, found)))
         return 1;
-    middle = find_middle(f->length, whole);
+    middle = rps_select_middle(f->length, whole);
     return rps_select_rank(f->length, whole, whole * 3 / 4) <= VARIATION_MAX * middle;
 }
 
-static size_t rows_of(const struct found *found)
+/* The phase that an item begins with. */
+static size_t origin_of(const struct folding *f, size_t i)
 {
-    size_t most = RPS_FOLD_ODD_NAMED + 1;
-
-    return found->parts + (found->odd < most ? found->odd : most);
-}
-
-/* The loop that saves most rows. */
-static struct found find_loop(struct folding *f, size_t from, size_t to)
-{
-    struct found best = {0};
-
-    for (size_t p = 2; p <= RPS_FOLD_PARTS_MAX && p * TURNS_MIN <= to - from; p++) {
-        struct found found = {.parts = p};
-        size_t begin = from, end = from;
-
-        if (2 * find_stretch(f, from, to, p, &begin, &end) < (TURNS_MIN - 1) * p)
-            continue;
-        found.begin = find_first_turn(f, from, find_turn(f, begin, end, p), p);
-        if (is_periodic(f, found.begin, p))
-            continue;
-        read_turns(f, to, &found);
-        if (!is_loop(f, &found) || found.end - found.begin <= rows_of(&found))
-            continue;
-        found.saved = found.end - found.begin - rows_of(&found);
-        if (found.saved > best.saved)
-            best = found;
-    }
-    return best;
+    for (; f->of; f = f->of)
+        i = f->first[i];
+    return i;
 }
 
 /* How many of phases i ... end - 1 have the label of a part. */
@@ -274,244 +300,328 @@ static size_t count_parts(const struct folding *f, size_t i, size_t end, const s
     for (; i < end; i++) {
         size_t k = 0;
 
-        while (k < found->parts && f->phase[i].label != f->phase[found->begin + k].label)
+        while (k < found->parts && f->phase[i].label != f->phase[found->turn + k].label)
             k++;
         count += k < found->parts;
     }
     return count;
 }
 
-/* Say in phases i ... end - 1 that they are of the turn that was begun last. */
-static void mark_turn(struct folding *f, size_t i, size_t end, int is_whole)
+/* Are the items i ... end - 1 the end of a turn, or its beginning? A run of a word may have been cut. */
+static int is_cut(const struct folding *f, const struct found *found, size_t i, size_t end,
+                  int is_end)
 {
+    size_t count = end - i, part = found->turn + (is_end ? found->parts - count : 0);
+
+    if (count == 0 || count > found->parts)
+        return 0;
+    for (; i < end; i++, part++) {
+        int label = f->phase[i].label;
+
+        if (label != f->phase[part].label &&
+            !(f->label[label].is_inner && (is_word(f, part) || is_word(f, is_end ? i + 1 : i - 1))))
+            return 0;
+    }
+    return 1;
+}
+
+/* Add the turns that were not whole when the run began, and when it ended. */
+static void add_cut_turns(const struct folding *f, size_t from, size_t to, struct found *found)
+{
+    int is_first = is_cut(f, found, from, found->begin, 1);
+    int is_last = is_cut(f, found, found->end, to, 0);
+
+    found->begin = is_first ? from : found->begin;
+    found->end = is_last ? to : found->end;
+    found->odd += (size_t)(is_first + is_last);
+}
+
+/* The loop that saves most rows. */
+static struct found find_loop(struct folding *f, size_t from, size_t to)
+{
+    const size_t turns = f->words > 0 ? TURNS_AROUND_MIN : TURNS_MIN;
+    const size_t odd_most = RPS_FOLD_ODD_NAMED + 1;
+    struct found best = {0};
+
+    for (size_t p = 2; p <= RPS_FOLD_PARTS_MAX && p * turns <= to - from; p++) {
+        struct found found = {.parts = p};
+        size_t begin = from, end = from, phases;
+        struct makeup makeup;
+
+        if (2 * find_stretch(f, from, to, p, &begin, &end) < (turns - 1) * p)
+            continue;
+        found.turn = find_turn(f, begin, end, p);
+        found.begin = find_first_turn(f, from, found.turn, p);
+        if (is_periodic(f, found.begin, p))
+            continue;
+        read_turns(f, to, &found);
+        makeup = makeup_of(f, &found);
+        if (!is_loop(f, &found, &makeup))
+            continue;
+        if (is_around(&found, &makeup))
+            add_cut_turns(f, from, to, &found);
+        phases = origin_of(f, found.end) - origin_of(f, found.begin);
+        if (phases <= makeup.rows + found.odd)
+            continue;
+        found.explained = phases - makeup.rows - found.odd;
+        found.saved = phases - makeup.rows - (found.odd < odd_most ? found.odd : odd_most);
+        if (found.saved > best.saved)
+            best = found;
+    }
+    return best;
+}
+
+/* --- loops in loops --------------------------------------------------------------------------- */
+
+/* How often the commonest sequence of q labels is followed by itself, and where it is first. */
+static size_t count_repeats(struct folding *f, size_t from, size_t to, size_t q, size_t *ret_at)
+{
+    size_t alike = 0, most = 0;
+
+    memset(f->table, 0, f->table_size * sizeof(*f->table));
+    for (size_t i = to - q; i-- > from;) {
+        uint64_t key = 0;
+        size_t count;
+
+        alike = f->phase[i].label == f->phase[i + q].label ? alike + 1 : 0;
+        if (alike < q || is_periodic(f, i, q))
+            continue;
+        for (size_t k = 0; k + 1 < q; k++)
+            key = key * UINT64_C(0x9e3779b97f4a7c15) + key_of(f, i + k, i + k + 1);
+        count = count_sequence(f, key);
+        if (count >= most) {
+            most = count;
+            *ret_at = i;
+        }
+    }
+    return most;
+}
+
+/* How many labels the word has that most often follows itself, and where it is first: of loops in loops
+ * the innermost. 0: there is none. */
+static size_t find_word(struct folding *f, size_t from, size_t to, size_t *ret_at)
+{
+    size_t most = 0, parts = 0, at = from;
+
+    for (size_t q = 2; q <= WORD_MAX && 2 * q <= to - from; q++) {
+        size_t count = count_repeats(f, from, to, q, &at);
+
+        if (count > most) {
+            most = count;
+            parts = q;
+            *ret_at = at;
+        }
+    }
+    return parts;
+}
+
+/* Add the label of the word, which is first at that item of those before. */
+static void add_label(struct folding *items, size_t at)
+{
+    size_t labels = (size_t)(items->labels + items->words);
+    struct label *label = rps_arena_get(items->scratch, labels, sizeof(*label));
+    struct label *word = &label[labels - 1];
+
+    memcpy(label, items->of->label, (labels - 1) * sizeof(*label));
+    word->rows = 1;
+    for (size_t k = at; k < at + items->word_parts; k++) {
+        label[items->of->phase[k].label].is_inner = 1;
+        word->rows += label[items->of->phase[k].label].rows;
+    }
+    for (size_t l = 0; l < labels; l++)
+        label[l].share = 0;
+    for (size_t i = 0; i < items->all; i++)
+        label[items->phase[i].label].share += 1 / (double)items->all;
+    items->label = label;
+}
+
+/* The items from ... to - 1, each run of a word as one; has_rest: with the part of the word that follows.
+ * NULL: no word stands often enough in a row. */
+static struct folding *make_items(struct folding *f, size_t from, size_t to, int has_rest)
+{
+    size_t at = from, q = f->words < RPS_PHASE_INNER_MAX ? find_word(f, from, to, &at) : 0;
+    size_t repeats = 0, runs = 0, *first = NULL;
+    struct folding *items;
+
+    if (q == 0)
+        return NULL;
+    items = rps_arena_get(f->scratch, 1, sizeof(*items));
+    *items = *f;
+    items->of = f;
+    items->phase = NULL;
+    items->all = 0;
+    items->words++;
+    items->word_parts = q;
+    for (size_t i = from, begin = i; i < to; begin = i) {
+        struct rps_phase *item;
+
+        items->phase = rps_arena_grow(f->scratch, items->phase, items->all, sizeof(*items->phase));
+        first = rps_arena_grow(f->scratch, first, items->all, sizeof(*first));
+        item = &items->phase[items->all];
+        *item = f->phase[i];
+        first[items->all++] = i;
+        for (; i + q <= to && is_turn(f, i, at, q); i += q, repeats++)
+            item->last = f->phase[i + q - 1].last;
+        for (size_t k = at; has_rest && i > begin && i < to; i++, k++) {
+            if (f->phase[i].label != f->phase[k].label)
+                break;
+            item->last = f->phase[i].last;
+        }
+        item->label = i > begin ? items->labels + f->words : item->label;
+        runs += i > begin;
+        i += i == begin;
+    }
+    items->first = first = rps_arena_grow(f->scratch, first, items->all, sizeof(*first));
+    first[items->all] = to;
+    add_label(items, at);
+    return repeats >= WORD_REPEATS_MIN * runs ? items : NULL;
+}
+
+/* The loop that saves most rows, with loops in it or without. *ret_items is what it is a loop of. */
+static struct found find_best(struct folding *f, size_t from, size_t to, struct folding **ret_items)
+{
+    struct found best = find_loop(f, from, to);
+
+    *ret_items = f;
+    for (int has_rest = 0; has_rest < 2; has_rest++) {
+        struct folding *items = make_items(f, from, to, has_rest), *of = NULL;
+        struct found nested = {0};
+
+        if (items)
+            nested = find_best(items, 0, items->all, &of);
+        if (nested.saved == 0 || nested.explained < best.explained + (has_rest ? REST_ROWS_MIN : 0))
+            continue;
+        *ret_items = of;
+        best = nested;
+    }
+    return best;
+}
+
+/* --- marking ---------------------------------------------------------------------------------- */
+
+/* Number the runs of words in a turn, and their turns through all of them. */
+static void number_runs(const struct folding *items, struct rps_phase *phase, size_t i, size_t end)
+{
+    int turns = 0;
+
     for (size_t k = i; k < end; k++) {
-        f->phase[k].loop = f->loops;
-        f->phase[k].turn = f->turns;
-        f->phase[k].part = is_whole ? (int)(k - i) + 1 : 0;
+        size_t next = origin_of(items, k + 1);
+
+        for (size_t p = origin_of(items, k); p < next && is_word(items, k); p++) {
+            phase[p].inner[0].run = (int)(k - i) + 1;
+            phase[p].inner[0].turn += turns;
+        }
+        turns = is_word(items, k) ? phase[next - 1].inner[0].turn : turns;
     }
 }
 
+/* Say in the phases of a word, items i ... end - 1, which of its turns they are, and which part. */
+static void mark_word(const struct folding *items, struct rps_phase *phase, size_t i, size_t end,
+                      size_t parts)
+{
+    for (int turn = 1; i < end; i += parts, turn++) {
+        size_t turn_end = i + parts < end ? i + parts : end;
+        size_t first = origin_of(items, i), next = origin_of(items, turn_end);
+
+        number_runs(items, phase, i, turn_end);
+        for (size_t p = first; p < next; p++) {
+            memmove(&phase[p].inner[1], phase[p].inner,
+                    (RPS_PHASE_INNER_MAX - 1) * sizeof(*phase[p].inner));
+            phase[p].inner[0] = (struct rps_inner_turn){.turn = turn, .part = (int)(p - first) + 1};
+        }
+    }
+}
+
+/* Mark the words in phases begin ... end - 1, the innermost first. */
+static void mark_words(const struct folding *items, struct rps_phase *phase, size_t begin,
+                       size_t end)
+{
+    if (!items->of)
+        return;
+    mark_words(items->of, phase, begin, end);
+    for (size_t k = 0; k < items->all; k++) {
+        if (items->phase[k].label == items->labels + items->words - 1 &&
+            origin_of(items, k) >= begin && origin_of(items, k) < end)
+            mark_word(items->of, phase, items->first[k], items->first[k + 1], items->word_parts);
+    }
+}
+
+/* Say in the phases of items i ... end - 1 that they are of the turn that was begun last. */
+static void mark_turn(struct folding *f, const struct folding *items, size_t i, size_t end,
+                      int is_whole)
+{
+    size_t first = origin_of(items, i), next = origin_of(items, end);
+
+    for (size_t p = first; p < next; p++) {
+        f->phase[p].loop = f->loops;
+        f->phase[p].turn = f->turns;
+        f->phase[p].part = is_whole ? (int)(p - first) + 1 : 0;
+    }
+    number_runs(items, f->phase, i, end);
+}
+
 /* Say in the phases which loop, turn and part they are. What lies between two whole turns is one,
- * or the end of the one before it where it has less than half the parts: a loop inside a loop is left
- * and begun again. */
-static void mark(struct folding *f, const struct found *found)
+ * or the end of the one before it where it has less than half the parts. */
+static void mark(struct folding *f, const struct folding *items, const struct found *found)
 {
     size_t parts = found->parts, begin = found->begin;
 
+    mark_words(items, f->phase, origin_of(items, begin), origin_of(items, found->end));
     f->loops++;
     for (size_t i = begin; i + parts <= found->end;) {
-        if (!is_turn(f, i, found->begin, parts)) {
+        if (!is_turn(items, i, found->turn, parts)) {
             i++;
             continue;
         }
-        f->turns += 2 * count_parts(f, begin, i, found) >= parts && i > begin;
-        mark_turn(f, begin, i, 0);
+        f->turns += i > begin &&
+                    (2 * count_parts(items, begin, i, found) >= parts || begin == found->begin);
+        mark_turn(f, items, begin, i, 0);
         f->turns++;
-        mark_turn(f, i, i + parts, 1);
+        mark_turn(f, items, i, i + parts, 1);
         i += parts;
         begin = i;
     }
+    f->turns += begin < found->end;
+    mark_turn(f, items, begin, found->end, 0);
     f->saved += found->saved;
 }
 
 static void fold(struct folding *f, size_t from, size_t to, int depth)
 {
     struct found loop = {0};
+    struct folding *items;
 
     if (depth <= DEPTH_MAX)
-        loop = find_loop(f, from, to);
+        loop = find_best(f, from, to, &items);
     if (loop.saved == 0)
         return;
-    fold(f, from, loop.begin, depth + 1);
-    mark(f, &loop);
-    fold(f, loop.end, to, depth + 1);
+    fold(f, from, origin_of(items, loop.begin), depth + 1);
+    mark(f, items, &loop);
+    fold(f, origin_of(items, loop.end), to, depth + 1);
 }
 
 size_t rps_fold(struct rps_phases *phases, size_t from, size_t to)
 {
-    struct folding f = {.phase = phases->phase, .all = to - from, .table_size = 2};
-    struct rps_arena *scratch = rps_arena_new();
+    struct folding f = {.scratch = rps_arena_new(),
+                        .phase = phases->phase,
+                        .all = to - from,
+                        .labels = phases->label_count,
+                        .table_size = 2};
 
     while (f.table_size < 2 * (to - from))
         f.table_size *= 2;
-    f.table = rps_arena_get(scratch, f.table_size, sizeof(*f.table));
-    f.length = rps_arena_get(scratch, to - from + 1, sizeof(*f.length));
-    f.share = rps_arena_get(scratch, (size_t)phases->label_count + 1, sizeof(*f.share));
+    f.table = rps_arena_get(f.scratch, f.table_size, sizeof(*f.table));
+    f.length = rps_arena_get(f.scratch, to - from + 1, sizeof(*f.length));
+    f.label = rps_arena_get(f.scratch, (size_t)phases->label_count + 1, sizeof(*f.label));
     for (size_t i = from; i < to; i++) {
-        f.share[phases->phase[i].label] += 1 / (double)f.all;
-        phases->phase[i].loop = phases->phase[i].turn = phases->phase[i].part = 0;
+        struct rps_phase *phase = &phases->phase[i];
+
+        f.label[phase->label].share += 1 / (double)f.all;
+        f.label[phase->label].rows = 1;
+        phase->loop = phase->turn = phase->part = 0;
+        memset(phase->inner, 0, sizeof(phase->inner));
     }
     fold(&f, from, to, 0);
-    rps_arena_free(scratch);
+    rps_arena_free(f.scratch);
     return to - from - f.saved;
-}
-
-/* --- what turns are like ---------------------------------------------------------------------- */
-
-/* Mean and standard deviation of lengths, made one by one. */
-struct lengths {
-    double count, sum, squares;
-};
-
-static void add_length(struct lengths *lengths, double length)
-{
-    lengths->count++;
-    lengths->sum += length;
-    lengths->squares += length * length;
-}
-
-static double mean_of(const struct lengths *lengths, double *ret_deviation)
-{
-    double mean = lengths->count > 0 ? lengths->sum / lengths->count : 0;
-
-    *ret_deviation =
-        lengths->count > 0 ? sqrt(fmax(lengths->squares / lengths->count - mean * mean, 0)) : 0;
-    return mean;
-}
-
-static double time_of(const struct rps_phase *phase, size_t count)
-{
-    double time = (double)(phase[count - 1].end_ns - phase[0].start_ns);
-
-    return time > 0 ? time : length_of(phase, count);
-}
-
-/* Its phases, turns and how many parts it has; all from what the phases say. */
-static void add_phase(struct rps_arena *arena, const struct rps_phases *phases, size_t i,
-                      struct rps_loop *loop)
-{
-    const struct rps_phase *phase = &phases->phase[i];
-    struct rps_turn *turn;
-
-    if (loop->count++ == 0 || phase->turn != phase[-1].turn) {
-        loop->turn = rps_arena_grow(arena, loop->turn, loop->turn_count, sizeof(*loop->turn));
-        loop->turn[loop->turn_count++].first = i;
-    }
-    turn = &loop->turn[loop->turn_count - 1];
-    turn->count++;
-    turn->length = time_of(&phases->phase[turn->first], turn->count);
-    if (phase->part <= 0)
-        turn->kind = RPS_TURN_UNLIKE;
-    else if ((size_t)phase->part > loop->part_count)
-        loop->part_count = (size_t)phase->part;
-}
-
-/* Those of the parts, but much longer or shorter than the middle one. */
-static void find_odd(struct rps_arena *arena, struct rps_loop *loop)
-{
-    double *length = rps_arena_get(arena, loop->turn_count, sizeof(*length)), middle = 0, limit = 0;
-    size_t count = 0;
-
-    for (size_t t = 0; t < loop->turn_count; t++) {
-        if (loop->turn[t].kind == RPS_TURN_USUAL)
-            length[count++] = loop->turn[t].length;
-    }
-    if (count > 0) {
-        middle = find_middle(length, count);
-        limit = ODD_DEVIATIONS * 1.4826 * rps_select_rank(length, count, count / 2);
-        limit = fmax(limit, ODD_SHARE * middle);
-    }
-    for (size_t t = 0; t < loop->turn_count; t++) {
-        struct rps_turn *turn = &loop->turn[t];
-
-        if (turn->kind == RPS_TURN_USUAL && fabs(turn->length - middle) > limit)
-            turn->kind = turn->length > middle ? RPS_TURN_LONG : RPS_TURN_SHORT;
-        loop->odd_count += turn->kind != RPS_TURN_USUAL;
-    }
-}
-
-/* Lengths of turns and parts. */
-static void describe(struct rps_arena *arena, const struct rps_phases *phases,
-                     struct rps_loop *loop)
-{
-    struct lengths *part = rps_arena_get(arena, loop->part_count + 1, sizeof(*part)), turns = {0};
-
-    loop->part = rps_arena_get(arena, loop->part_count + 1, sizeof(*loop->part));
-    find_odd(arena, loop);
-    for (size_t t = 0; t < loop->turn_count; t++) {
-        const struct rps_turn *turn = &loop->turn[t];
-
-        if (turn->kind == RPS_TURN_USUAL)
-            add_length(&turns, turn->length);
-        for (size_t i = turn->first; i < turn->first + turn->count; i++) {
-            const struct rps_phase *phase = &phases->phase[i];
-
-            if (phase->part <= 0)
-                continue;
-            loop->part[phase->part - 1].label = phase->label;
-            loop->part[phase->part - 1].total += time_of(phase, 1);
-            if (turn->kind == RPS_TURN_USUAL)
-                add_length(&part[phase->part - 1], time_of(phase, 1));
-        }
-    }
-    loop->length = mean_of(&turns, &loop->deviation);
-    for (size_t k = 0; k < loop->part_count; k++)
-        loop->part[k].length = mean_of(&part[k], &loop->part[k].deviation);
-}
-
-struct rps_loops rps_loops_of(struct rps_arena *arena, const struct rps_phases *phases)
-{
-    struct rps_loops loops = {0};
-
-    for (size_t i = 0; i < phases->count; i++) {
-        if (phases->phase[i].loop <= 0)
-            continue;
-        if (i == 0 || phases->phase[i].loop != phases->phase[i - 1].loop) {
-            loops.loop = rps_arena_grow(arena, loops.loop, loops.count, sizeof(*loops.loop));
-            loops.loop[loops.count++].first = i;
-        }
-        add_phase(arena, phases, i, &loops.loop[loops.count - 1]);
-    }
-    for (size_t k = 0; k < loops.count; k++)
-        describe(arena, phases, &loops.loop[k]);
-    return loops;
-}
-
-/* The turn that the last phase is in; 0: none. */
-static int last_turn(const struct rps_phases *phases)
-{
-    const struct rps_phase *phase = phases->phase;
-    size_t end = phases->count, begin, rest;
-
-    while (end > 0 && phase[end - 1].loop == 0)
-        end--;
-    rest = phases->count - end;
-    if (end == 0 || rest == 0)
-        return end > 0 ? phase[end - 1].turn : 0;
-    begin = end; /* of the last turn, which is whole */
-    while (begin > 0 && phase[begin - 1].turn == phase[end - 1].turn)
-        begin--;
-    if (rest >= end - begin)
-        return 0;
-    for (size_t k = 0; k < rest; k++) {
-        if (phase[end + k].label != phase[begin + k].label)
-            return 0;
-    }
-    return phase[end - 1].turn + 1;
-}
-
-char *rps_loops_turn_text(const struct rps_phases *phases, char ret[RPS_LOOPS_TURN_SIZE])
-{
-    struct rps_arena *arena = rps_arena_new();
-    const struct rps_loops loops = rps_loops_of(arena, phases);
-    int turn = last_turn(phases);
-    char label[RPS_PHASE_LABEL_SIZE];
-    size_t used;
-
-    ret[0] = '\0';
-    if (turn > 0) {
-        const struct rps_loop *loop = &loops.loop[loops.count - 1];
-
-        used = (size_t)snprintf(ret, RPS_LOOPS_TURN_SIZE, "turn %d of", turn);
-        for (size_t k = 0; k < loop->part_count; k++) {
-            int is_last = used + 2 * sizeof(label) > RPS_LOOPS_TURN_SIZE;
-
-            used += (size_t)snprintf(ret + used, RPS_LOOPS_TURN_SIZE - used, " %s",
-                                     is_last ? "..." : rps_phase_label(loop->part[k].label, label));
-            if (is_last)
-                break;
-        }
-    }
-    rps_arena_free(arena);
-    return ret;
 }

@@ -232,9 +232,15 @@ static int read_table(struct rps_cli *cli, struct table_job *job)
 static int find_in_table(struct rps_cli *cli, struct table_job *job)
 {
     const struct rps_phases_settings *settings = cli->settings;
+    struct rps_phases_options find = settings->find;
     struct rps_signals even = rps_csv_signals_even(&job->table);
-    int result = rps_phases_find(&even, &settings->find, &job->found, &cli->err);
+    int result;
 
+    find.detect.min_length =
+        (find.detect.min_length + job->table.rows_per - 1) / job->table.rows_per;
+    result = rps_phases_find(&even, &find, &job->found, &cli->err);
+    if (result == 0)
+        rps_csv_signals_set_rows(&job->table, &job->found);
     rps_signals_free(&even);
     return result;
 }
@@ -246,7 +252,7 @@ static int profile_table(const void *context, struct rps_arena *arena,
     const struct table_job *job = context;
 
     (void)err;
-    *ret = rps_profile_signals(arena, &job->table.signals, job->name, phases);
+    *ret = rps_profile_signals(arena, &job->table.signals, job->name, job->table.rows_per, phases);
     return 0;
 }
 
@@ -261,8 +267,8 @@ static int detect_table(struct rps_cli *cli, struct table_job *job)
                          job->table.signals.signal_count);
     result = find_in_table(cli, job);
     if (result == 0)
-        job->profile =
-            rps_profile_signals(cli->arena, &job->table.signals, job->name, shown_of(&job->found));
+        job->profile = rps_profile_signals(cli->arena, &job->table.signals, job->name,
+                                           job->table.rows_per, shown_of(&job->found));
     if (result == 0 && settings->components)
         result = rps_components_find(cli->arena, &job->table.signals, COMPONENTS_MAX,
                                      &job->components, &cli->err);
@@ -281,7 +287,8 @@ static int phases_of_table(struct rps_cli *cli)
             .title = settings->table.origin,
             .unit = "row",
             .periods_from_ns = -1,
-            .observations = job.table.signals.count,
+            .observations = job.table.rows,
+            .rows_per = job.table.rows_per,
             .signal_count = job.table.signals.signal_count,
             .signal = job.name,
             .profile = &job.profile,

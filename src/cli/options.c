@@ -60,7 +60,7 @@ static int print_version(const char *option, const char *text, void *member, str
 static const struct rps_option run_options[] = {
     {"run", 'r', "RUN", "a number, a label, last or last-N", "last", RPS_OPTION_TEXT,
      RPS_AT_COMMON(run_text)},
-    {"from", 0, "T", "start at T: 90, 04:03.2, 14:30, phase:B, mark:M", NULL,
+    {"from", 0, "T", "start at T: 90, 04:03.2, 14:30, phase:B, turn:3.2, mark:M", NULL,
      RPS_OPTION_OTHER, RPS_AT_CLI, .set = set_range, .words = "phase: mark:"},
     {"to", 0, "T", "leave out what was from T on", NULL, RPS_OPTION_OTHER, RPS_AT_CLI,
      .set = set_range, .words = "phase: mark:"},

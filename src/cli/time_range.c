@@ -18,6 +18,8 @@
 #define TURN   "turn:"
 #define MARK   "mark:"
 
+#define TURN_DEPTH (1 + RPS_PHASE_INNER_MAX)
+
 #define BACK_MAX_NS (20000 * RPS_NS_PER_DAY)
 #define LATEST_NS   (INT64_MAX - 2 * RPS_NS_PER_DAY) /* moments are looked for up to there */
 #define NAMES_SIZE  256                              /* of the marks that an error names */
@@ -42,12 +44,29 @@ static int parse_phase(const char *option, const char *text, int *ret_label,
                          option, text);
 }
 
-/* "turn:12" */
-static int parse_turn(const char *option, const char *text, uint64_t *ret, struct rps_error *err)
+/* "turn:12", "turn:3.2": a number for each depth, the others are 0. */
+static int parse_turn(const char *option, const char *text, uint64_t ret[TURN_DEPTH],
+                      struct rps_error *err)
 {
-    if (rps_parse_uint64(option, text + strlen(TURN), 1, INT_MAX, ret, NULL) == 0)
+    const char *at = text + strlen(TURN);
+    char number[RPS_TEXT_NUMBER_SIZE];
+    int is_last = 0;
+
+    memset(ret, 0, TURN_DEPTH * sizeof(*ret));
+    for (int d = 0; d < TURN_DEPTH && !is_last; d++) {
+        int length = (int)strcspn(at, ".");
+
+        snprintf(number, sizeof(number), "%.*s", length, at);
+        if (rps_parse_uint64(option, number, 1, INT_MAX, &ret[d], NULL) < 0)
+            break;
+        is_last = !at[length];
+        at += length + 1;
+    }
+    if (is_last)
         return 0;
-    return rps_error_set(err, RPS_USAGE, "%s: '%s' is no turn; write turn:12 for the twelfth",
+    return rps_error_set(err, RPS_USAGE,
+                         "%s: '%s' is no turn; write turn:12 for the twelfth, or turn:12.3 for the "
+                         "third turn of a loop inside it",
                          option, text);
 }
 
@@ -68,7 +87,7 @@ int rps_time_range_parse(const char *option, const char *text, int64_t *ret_ns,
 {
     struct rps_position position;
     struct rps_moment moment;
-    uint64_t occurrence;
+    uint64_t occurrence, turn[TURN_DEPTH];
     int label, is_position = rps_position_parse(text, &position);
 
     if (is_position && position.has_fraction && !position.has_hours) {
@@ -86,7 +105,7 @@ int rps_time_range_parse(const char *option, const char *text, int64_t *ret_ns,
     }
     if (strncmp(text, TURN, strlen(TURN)) == 0) {
         *ret_phase = text;
-        return parse_turn(option, text, &occurrence, err);
+        return parse_turn(option, text, turn, err);
     }
     if (strncmp(text, MARK, strlen(MARK)) == 0) {
         *ret_phase = text;
@@ -175,25 +194,31 @@ static const struct rps_phase *find_turn(struct rps_cli *cli, const char *option
                                          int is_end, const struct rps_phases *phases)
 {
     const struct rps_phase *found = NULL;
-    uint64_t turn;
-    int turns = 0;
+    uint64_t turn[TURN_DEPTH];
+    int depth = 0, turns = 0; /* so many turns are where the run has all numbers before */
 
-    if (parse_turn(option, text, &turn, &cli->err) < 0)
+    if (parse_turn(option, text, turn, &cli->err) < 0)
         return NULL;
     for (size_t i = 0; i < phases->count; i++) {
         const struct rps_phase *phase = &phases->phase[i];
+        int at = phase->turn, d = 0;
 
-        turns = phase->turn > turns ? phase->turn : turns;
-        if ((uint64_t)phase->turn == turn && (!found || is_end))
+        while (turn[d] == (uint64_t)at && d + 1 < TURN_DEPTH && turn[d + 1] > 0)
+            at = phase->inner[d++].turn;
+        turns = d < depth || (d == depth && at < turns) ? turns : at;
+        depth = d > depth ? d : depth;
+        if (turn[d] == (uint64_t)at && (d + 1 == TURN_DEPTH || turn[d + 1] == 0) &&
+            (!found || is_end))
             found = phase;
     }
-    if (!found && turns == 0)
+    if (!found && turns == 0 && depth == 0)
         rps_error_set(&cli->err, RPS_FAILED,
                       "%s: '%s' is not in run %lld, in which no phases repeat", option, text,
                       (long long)cli->run_id);
     else if (!found)
-        rps_error_set(&cli->err, RPS_FAILED, "%s: '%s' is not in run %lld, which has %d turns",
-                      option, text, (long long)cli->run_id, turns);
+        rps_error_set(&cli->err, RPS_FAILED, "%s: '%s' is not in run %lld, %s has %d %sturns",
+                      option, text, (long long)cli->run_id,
+                      depth > 0 ? "whose outer turn" : "which", turns, depth > 0 ? "inner " : "");
     return found;
 }
 

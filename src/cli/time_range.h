@@ -5,7 +5,7 @@
 #include "cli.h"
 
 /* Parse the argument of --from or --to: a time is put into *ret_ns, a phase ("phase:B",
- * "phase:B.2"), a turn ("turn:12"), a mark ("mark:warm", "mark:warm.2") or a moment (rpistat/wall.h) is looked at and
+ * "phase:B.2"), a turn ("turn:12", "turn:3.2"), a mark ("mark:warm", "mark:warm.2") or a moment (rpistat/wall.h) is looked at and
  * put into *ret_phase. RPS_USAGE for anything else. */
 int rps_time_range_parse(const char *option, const char *text, int64_t *ret_ns,
                          const char **ret_phase, struct rps_error *err);

@@ -36,25 +36,41 @@ static const struct rps_loop *choose_loop(const struct rps_picture *picture)
     return best;
 }
 
+/* Add the parts of a turn of that length as phases; an inner loop has as many turns as fit. */
+static void add_parts(struct rps_picture *picture, const struct rps_loop *loop, double length)
+{
+    struct rps_phases *phases = &picture->phases;
+    double all = 0;
+
+    for (size_t k = 0; k < loop->part_count; k++)
+        all += loop->part[k].length;
+    for (size_t k = 0; k < loop->part_count; k++) {
+        const struct rps_loop *inner = loop->part[k].loop;
+        double part = loop->part[k].length / all * length, turns;
+        struct rps_phase *phase;
+
+        if (inner) {
+            turns = fmax(1, floor(part / inner->length + .5));
+            for (double turn = 0; turn < turns; turn++)
+                add_parts(picture, inner, part / turns);
+            continue;
+        }
+        phases->phase =
+            rps_arena_grow(picture->arena, phases->phase, phases->count, sizeof(*phases->phase));
+        phase = &phases->phase[phases->count];
+        *phase = (struct rps_phase){.label = loop->part[k].label};
+        phase->first = phase->last = phase->earliest = phase->latest = phases->count++;
+        phase->start_ns = phase->first > 0 ? phase[-1].end_ns : 0;
+        phase->end_ns = phase->start_ns + (int64_t)part;
+    }
+}
+
 /* From now on the phases are those of one turn, and nothing else lies on the axis. */
 static void take_turn(struct rps_picture *picture)
 {
-    const struct rps_loop *loop = picture->turn;
-    struct rps_phase *part = rps_arena_get(picture->arena, loop->part_count, sizeof(*part));
-    int64_t at_ns = 0;
-
-    for (size_t k = 0; k < loop->part_count; k++) {
-        part[k] = (struct rps_phase){.first = k,
-                                     .last = k,
-                                     .earliest = k,
-                                     .latest = k,
-                                     .start_ns = at_ns,
-                                     .label = loop->part[k].label};
-        at_ns += (int64_t)loop->part[k].length;
-        part[k].end_ns = at_ns;
-    }
-    picture->phases.count = loop->part_count;
-    picture->phases.phase = part;
+    picture->phases.count = 0;
+    picture->phases.phase = NULL;
+    add_parts(picture, picture->turn, picture->turn->length);
     picture->levels.shown = picture->levels.count > 0 ? picture->levels.count - 1 : 0;
     picture->duty.count = 0;
     rps_notes_free(&picture->marks);
@@ -63,14 +79,14 @@ static void take_turn(struct rps_picture *picture)
 }
 
 /* Words are of what is in the turn. */
-static void leave_others_out(const struct rps_loop *loop, struct rps_profile *profile)
+static void leave_others_out(const struct rps_phases *phases, struct rps_profile *profile)
 {
     for (int l = 0; l < profile->label_count; l++) {
         size_t k = 0;
 
-        while (k < loop->part_count && loop->part[k].label != l)
+        while (k < phases->count && phases->phase[k].label != l)
             k++;
-        profile->label[l].periods *= k < loop->part_count;
+        profile->label[l].periods *= k < phases->count;
     }
 }
 
@@ -78,15 +94,12 @@ static void leave_others_out(const struct rps_loop *loop, struct rps_profile *pr
 static const char *remark_of(const struct rps_picture *picture)
 {
     const struct rps_loop *loop = picture->turn;
-    char label[RPS_PHASE_LABEL_SIZE], length[RPS_TEXT_NUMBER_SIZE];
-    const char *parts = "";
+    char length[RPS_TEXT_NUMBER_SIZE];
 
-    for (size_t k = 0; k < loop->part_count; k++)
-        parts = rps_arena_print(picture->arena, "%s%s ", parts,
-                                rps_phase_label(loop->part[k].label, label));
     rps_text_duration(length, sizeof(length), (int64_t)loop->length);
     return rps_arena_print(picture->arena,
-                           "One turn of %s(%s): median and 10 to 90 %% of %zu turns", parts, length,
+                           "One turn of %s (%s): median and 10 to 90 %% of %zu turns",
+                           rps_loop_parts(picture->arena, loop, "x", RPS_FOLD_PARTS_MAX), length,
                            loop->turn_count - loop->odd_count);
 }
 
@@ -111,7 +124,7 @@ int rps_picture_fill_turn(struct rps_picture *picture, struct rps_reader *reader
         rps_picture_bin(picture, TURN_BINS, err) < 0)
         return RPS_FAILED;
     take_turn(picture);
-    leave_others_out(picture->turn, &profile);
+    leave_others_out(&picture->phases, &profile);
     rps_picture_choose_words(picture, &profile, options);
     rps_picture_fit(picture, options);
     *ret = rps_picture_draw_panels(picture, remark_of(picture));

@@ -37,27 +37,31 @@ static struct rps_layer *new_layer(struct rps_chart *chart, enum rps_layer_kind 
                            ink);
 }
 
-/* Loops of narrow turns that have room for their text. */
+/* Loops of narrow turns that have room for their text; inner loops where the turns around them are wide. */
 static void find_loops(const struct rps_picture *picture, struct rps_picture_overlay *overlay)
 {
+    const struct rps_phase *phase = picture->phases.phase;
     struct rps_loops loops = rps_loops_of(picture->arena, &picture->phases);
+    struct rps_loop_runs runs = rps_loop_runs_of(picture->arena, &loops);
+    size_t folded_end = 0; /* of the phases in the last narrow one */
 
-    overlay->loop = rps_arena_get(picture->arena, loops.count + 1, sizeof(*overlay->loop));
-    for (size_t k = 0; k < loops.count; k++) {
-        const struct rps_loop *loop = &loops.loop[k];
-        const struct rps_phase *first = &picture->phases.phase[loop->first];
+    overlay->loop = rps_arena_get(picture->arena, runs.count + 1, sizeof(*overlay->loop));
+    for (size_t k = 0; k < runs.count; k++) {
+        const struct rps_loop_run *run = &runs.run[k];
         struct rps_picture_loop *to = &overlay->loop[overlay->loop_count];
-        double turn;
 
-        to->from = rps_picture_position(picture, first->start_ns);
-        to->to = rps_picture_position(picture, (first + loop->count - 1)->end_ns);
-        turn = px_of(picture, to->to - to->from) / (double)loop->turn_count;
+        if (run->first < folded_end)
+            continue;
+        to->from = rps_picture_position(picture, phase[run->first].start_ns);
+        to->to = rps_picture_position(picture, phase[run->first + run->count - 1].end_ns);
+        if (px_of(picture, to->to - to->from) / (double)run->turns >= OVERLAY_TURN_PX)
+            continue;
+        folded_end = run->first + run->count;
         to->from = fmax(to->from, picture->from);
         to->to = fmin(to->to, picture->to);
-        rps_picture_loop_name(loop, to->text);
-        overlay->loop_count +=
-            turn < OVERLAY_TURN_PX && px_of(picture, to->to - to->from) >
-                                          RPS_PICTURE_CHARACTER * (double)strlen(to->text) + 4;
+        to->text = rps_picture_loop_name(picture, run);
+        overlay->loop_count += px_of(picture, to->to - to->from) >
+                               RPS_PICTURE_CHARACTER * (double)strlen(to->text) + 4;
     }
 }
 

@@ -249,43 +249,53 @@ static void put_levels(struct rps_json *json, const struct rps_picture *picture)
     rps_json_uint64(json, "shown", levels->shown);
 }
 
+/* A run of turns: the phases first ... end - 1 of it are listed, of which `before` are not. */
+static void put_loop(struct rps_json *json, const struct rps_picture *picture,
+                     const struct rps_loop_run *run, size_t first, size_t end, size_t before)
+{
+    const struct rps_phase *phase = picture->phases.phase;
+    const struct rps_phase *last = &phase[run->first + run->count - 1];
+    char text[RPS_PICTURE_TEXT_SIZE];
+
+    rps_json_object(json, NULL);
+    rps_json_uint64(json, "depth", run->loop->depth);
+    rps_json_uint64(json, "first", first - before);
+    rps_json_uint64(json, "count", end - first);
+    rps_json_double(json, "from", phase_value(picture, &phase[first], PHASE_FROM));
+    rps_json_double(json, "to", phase_value(picture, &phase[end - 1], PHASE_TO));
+    rps_json_double(json, "turn",
+                    (double)(last->end_ns - phase[run->first].start_ns) / (double)run->turns / 1e9);
+    rps_json_text(json, "name", rps_picture_loop_name(picture, run));
+    snprintf(text, sizeof(text), "%zu turns, ", run->turns);
+    rps_text_duration(text + strlen(text), RPS_TEXT_NUMBER_SIZE, (int64_t)run->loop->length);
+    snprintf(text + strlen(text), 64, " each (sd %.2f s)", run->loop->deviation / 1e9);
+    rps_json_text(json, "words", text);
+    rps_json_end(json);
+}
+
 /* Loops in the picture: the phases that are listed of each, where it is, and its words. */
 static void put_loops(struct rps_json *json, const struct rps_picture *picture)
 {
     const struct rps_phases *phases = &picture->phases;
     struct rps_loops loops = rps_loops_of(picture->arena, phases);
-    char text[RPS_PICTURE_TEXT_SIZE];
+    struct rps_loop_runs runs = rps_loop_runs_of(picture->arena, &loops);
+    char text[RPS_LOOPS_TURN_SIZE];
     size_t before = 0;
 
     while (before < phases->count &&
            phase_value(picture, &phases->phase[before], PHASE_TO) <= picture->from)
         before++;
     rps_json_array(json, "loops");
-    for (size_t k = 0; k < loops.count; k++) {
-        const struct rps_loop *loop = &loops.loop[k];
-        size_t first = loop->first > before ? loop->first : before;
-        size_t end = loop->first + loop->count;
+    for (size_t k = 0; k < runs.count; k++) {
+        const struct rps_loop_run *run = &runs.run[k];
+        size_t first = run->first > before ? run->first : before;
+        size_t end = run->first + run->count;
 
         while (end > first &&
                phase_value(picture, &phases->phase[end - 1], PHASE_FROM) >= picture->to)
             end--;
-        if (end <= first)
-            continue;
-        rps_json_object(json, NULL);
-        rps_json_uint64(json, "first", first - before);
-        rps_json_uint64(json, "count", end - first);
-        rps_json_double(json, "from", phase_value(picture, &phases->phase[first], PHASE_FROM));
-        rps_json_double(json, "to", phase_value(picture, &phases->phase[end - 1], PHASE_TO));
-        rps_json_double(json, "turn",
-                        (double)(phases->phase[loop->first + loop->count - 1].end_ns -
-                                 phases->phase[loop->first].start_ns) /
-                            (double)loop->turn_count / 1e9);
-        rps_json_text(json, "name", rps_picture_loop_name(loop, text));
-        snprintf(text, sizeof(text), "%zu turns, ", loop->turn_count);
-        rps_text_duration(text + strlen(text), RPS_TEXT_NUMBER_SIZE, (int64_t)loop->length);
-        snprintf(text + strlen(text), 64, " each (sd %.2f s)", loop->deviation / 1e9);
-        rps_json_text(json, "words", text);
-        rps_json_end(json);
+        if (end > first)
+            put_loop(json, picture, run, first, end, before);
     }
     rps_json_end(json);
     rps_json_text(json, "turn", rps_loops_turn_text(phases, text));

@@ -18,6 +18,7 @@
 #define CYCLE_MAP_ROOM 8192
 #define REGIONS_MOST   4 /* that have a row */
 #define PARTS_NAMED    12
+#define TIMES          "\xc3\x97"
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
@@ -179,37 +180,38 @@ size_t rps_picture_phase_at(const struct rps_picture *picture, int64_t time_ns)
     return at > 0 ? at - 1 : 0;
 }
 
-char *rps_picture_loop_name(const struct rps_loop *loop, char text[RPS_PICTURE_TEXT_SIZE])
+const char *rps_picture_loop_name(const struct rps_picture *picture, const struct rps_loop_run *run)
 {
-    char label[RPS_PHASE_LABEL_SIZE];
-    int used = snprintf(text, RPS_PICTURE_TEXT_SIZE, "%zu \xc3\x97", loop->turn_count);
+    const char *parts = rps_loop_parts(picture->arena, run->loop, TIMES, PARTS_NAMED);
 
-    for (size_t k = 0; k < loop->part_count && k < PARTS_NAMED; k++)
-        used += snprintf(text + used, RPS_PICTURE_TEXT_SIZE - (size_t)used, " %s",
-                         rps_phase_label(loop->part[k].label, label));
-    if (loop->part_count > PARTS_NAMED)
-        strcat(text, " ...");
-    return text;
+    return rps_arena_print(
+        picture->arena, rps_loop_has_inner(run->loop) ? "%zu " TIMES " (%s)" : "%zu " TIMES " %s",
+        run->turns, parts);
 }
 
 int rps_picture_place_in_turn(const struct rps_picture *picture, size_t *hint,
                               const struct rps_period *period, struct rps_period *ret)
 {
     const struct rps_loop *loop = picture->turn;
-    const struct rps_phase *phase =
-        &picture->phases.phase[rps_picture_phase_of(picture, period->period, hint)];
-    size_t turn = (size_t)(phase->turn - picture->phases.phase[loop->first].turn);
+    const struct rps_phases *phases = &picture->phases;
+    size_t at = rps_picture_phase_of(picture, period->period, hint), i, end, count, k = 0;
+    const struct rps_phase *phase = &phases->phase[at];
+    size_t turn = (size_t)(phase->turn - phases->phase[loop->first].turn);
     double before = 0, share;
+    int64_t part_ns;
 
-    if (phase->loop != picture->phases.phase[loop->first].loop || phase->part <= 0 ||
-        loop->turn[turn].kind != RPS_TURN_USUAL)
+    if (phase->loop != phases->phase[loop->first].loop || loop->turn[turn].kind != RPS_TURN_USUAL)
         return 0;
-    for (int k = 0; k + 1 < phase->part; k++)
-        before += loop->part[k].length;
-    share =
-        (double)(period->start_ns - phase->start_ns) / (double)(phase->end_ns - phase->start_ns);
+    i = loop->turn[turn].first;
+    end = i + loop->turn[turn].count;
+    while (i + (count = rps_loop_part_phases(loop, phases, i, end)) <= at) {
+        before += loop->part[k++].length;
+        i += count;
+    }
+    part_ns = phases->phase[i + count - 1].end_ns - phases->phase[i].start_ns;
+    share = (double)(period->start_ns - phases->phase[i].start_ns) / (double)part_ns;
     *ret = *period;
-    ret->start_ns = (int64_t)(before + fmax(share, 0) * loop->part[phase->part - 1].length);
+    ret->start_ns = (int64_t)(before + fmax(share, 0) * loop->part[k].length);
     ret->end_ns = ret->start_ns + (rps_period_end_ns(period) - period->start_ns);
     ret->cpu = (int32_t)turn;
     return 1;

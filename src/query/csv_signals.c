@@ -39,18 +39,6 @@ static double value_at(const struct choice *choice, size_t row, size_t column)
 
 /* --- what a column is ------------------------------------------------------------------------- */
 
-/* A first row with a word above numbers. */
-static int has_header(const struct rps_csv_table *table)
-{
-    for (size_t c = 0; c < table->column_count; c++) {
-        const struct rps_csv_column *column = &table->column[c];
-
-        if (column->first_is_word && column->numbers > 0 && column->numbers >= column->words)
-            return 1;
-    }
-    return 0;
-}
-
 static int is_numeric(const struct choice *choice, size_t c)
 {
     const struct rps_csv_column *column = &choice->table->column[c];
@@ -116,7 +104,9 @@ static struct rise rise_of(const struct choice *choice, size_t c)
             rise.strictly = rise.even = 0;
             continue;
         }
+        value *= (double)choice->table->rows_per;
         rise.whole = rise.whole && value == floor(value);
+        value /= (double)choice->table->rows_per;
         if (isnan(before))
             continue;
         rise.strictly = rise.strictly && value > before;
@@ -253,6 +243,8 @@ static void take(struct rps_arena *arena, const struct choice *choice, struct rp
                     .value = rps_arena_get(arena, choice->count,
                                            choice->chosen * sizeof(*signals->value))},
         .name = rps_arena_get(arena, choice->chosen, sizeof(*ret->name)),
+        .rows = choice->table->rows - choice->first,
+        .rows_per = choice->table->rows_per,
     };
     for (size_t s = 0; s < choice->chosen; s++) {
         name_of(choice, choice->column[s], ret->name[s]);
@@ -270,7 +262,7 @@ static int choose(struct rps_arena *scratch, struct choice *choice,
 {
     size_t most = choice->table->column_count + options->name_count;
 
-    choice->first = has_header(choice->table);
+    choice->first = rps_csv_table_has_header(choice->table);
     choice->count = choice->table->row_count - choice->first;
     if (choice->table->row_count == 0)
         return rps_error_set(err, RPS_FAILED, "%s has no rows", choice->origin);
@@ -293,4 +285,27 @@ int rps_csv_signals_read(struct rps_arena *arena, FILE *in, const struct rps_csv
         take(arena, &choice, ret);
     rps_arena_free(scratch);
     return result;
+}
+
+static void set_rows(const struct rps_csv_signals *table, struct rps_phases *phases)
+{
+    for (size_t i = 0; i < phases->count; i++) {
+        struct rps_phase *phase = &phases->phase[i];
+
+        phase->first *= table->rows_per;
+        phase->earliest = phase->earliest * table->rows_per - (i > 0 ? table->rows_per - 1 : 0);
+        phase->latest = phase->latest * table->rows_per + (i > 0 ? table->rows_per - 1 : 0);
+        phase->last = (phase->last + 1) * table->rows_per - 1;
+        phase->last = phase->last < table->rows ? phase->last : table->rows - 1;
+    }
+    for (size_t i = 0; i < phases->outlier_count; i++)
+        phases->outlier[i] *= table->rows_per;
+    phases->wide = table->rows_per - 1;
+}
+
+void rps_csv_signals_set_rows(const struct rps_csv_signals *table, struct rps_found_phases *found)
+{
+    for (size_t l = 0; l < found->levels.count; l++)
+        set_rows(table, &found->levels.level[l]);
+    found->wave.length *= (double)table->rows_per;
 }

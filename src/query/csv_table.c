@@ -5,6 +5,7 @@
  */
 #include "csv_table.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,7 +153,7 @@ int rps_csv_cell(const char *cell, size_t length, char decimal, double *ret)
         return -1;
     memcpy(text, cell, length);
     text[length] = '\0';
-    if (is_not_observed(text))
+    if (!isdigit((unsigned char)text[*text == '-']) && is_not_observed(text))
         return 0;
     if (decimal == ',') {
         char *comma = strchr(text, ',');
@@ -184,11 +185,67 @@ static void make_columns(struct rps_arena *arena, struct rps_csv_table *table, c
     }
 }
 
+int rps_csv_table_has_header(const struct rps_csv_table *table)
+{
+    if (table->rows_per > 1)
+        return table->has_header;
+    for (size_t c = 0; c < table->column_count; c++) {
+        const struct rps_csv_column *column = &table->column[c];
+
+        if (column->first_is_word && column->numbers > 0 && column->numbers >= column->words)
+            return 1;
+    }
+    return 0;
+}
+
+/* Add a value to the mean of `count` values, of which one that is not seen is none. */
+static double add_mean(double mean, size_t count, double value)
+{
+    return isnan(mean) ? value : isnan(value) ? mean : mean + (value - mean) / (double)(count + 1);
+}
+
+/* Make one row of each two neighbours. */
+static void halve(struct rps_csv_table *table)
+{
+    size_t columns = table->column_count, kept;
+
+    table->has_header = rps_csv_table_has_header(table);
+    kept = (size_t)table->has_header;
+    for (size_t row = kept; row < table->row_count; row += 2, kept++) {
+        for (size_t c = 0; c < columns; c++) {
+            const double *value = &table->value[row * columns + c];
+            double next = row + 1 < table->row_count ? value[columns] : NAN;
+
+            table->value[kept * columns + c] = add_mean(*value, 1, next);
+        }
+    }
+    table->row_count = kept;
+    table->rows_per *= 2;
+}
+
+/* Where the values of the next row belong: to those of *ret_count rows that are averaged already. */
+static double *place_row(struct rps_arena *arena, struct rps_csv_table *table, size_t *ret_count)
+{
+    size_t columns = table->column_count;
+
+    *ret_count = (table->rows - (uint64_t)table->has_header) % table->rows_per;
+    if (*ret_count == 0 && table->row_count == RPS_CSV_ROWS_MAX) {
+        halve(table);
+        *ret_count = (table->rows - (uint64_t)table->has_header) % table->rows_per;
+    }
+    if (*ret_count == 0)
+        table->value = rps_arena_grow(arena, table->value, table->row_count++,
+                                      columns * sizeof(*table->value));
+    return &table->value[(table->row_count - 1) * columns];
+}
+
 /* A row behind those before it: the first says which columns there are. */
 static int take_row(struct rps_arena *arena, struct rps_csv_table *table, char *const *cell,
                     size_t count, const char *origin, struct rps_error *err)
 {
-    size_t row = table->row_count++;
+    uint64_t row = table->rows;
+    size_t averaged;
+    double *value;
 
     if (row == 0) {
         table->column_count = count;
@@ -199,18 +256,20 @@ static int take_row(struct rps_arena *arena, struct rps_csv_table *table, char *
             err, RPS_FAILED,
             "%s is no table: row %zu has %zu cell%s, and the first has %zu; is the "
             "separator really '%s'?",
-            origin, row + 1, count, count == 1 ? "" : "s", table->column_count,
+            origin, (size_t)row + 1, count, count == 1 ? "" : "s", table->column_count,
             table->separator == '\t' ? "tab" : (char[]){table->separator, '\0'});
-    table->value = rps_arena_grow(arena, table->value, row, count * sizeof(*table->value));
+    value = place_row(arena, table, &averaged);
     for (size_t c = 0; c < count; c++) {
-        double *value = &table->value[row * count + c];
-        int kind = rps_csv_cell(cell[c], strlen(cell[c]), table->decimal, value);
+        double number;
+        int kind = rps_csv_cell(cell[c], strlen(cell[c]), table->decimal, &number);
 
+        value[c] = averaged > 0 ? add_mean(value[c], averaged, number) : number;
         if (row == 0)
             table->column[c].first_is_word = kind < 0;
-        table->column[c].numbers += row > 0 && kind > 0 && isfinite(*value);
+        table->column[c].numbers += row > 0 && kind > 0 && isfinite(number);
         table->column[c].words += row > 0 && kind < 0;
     }
+    table->rows++;
     return 0;
 }
 
@@ -223,7 +282,8 @@ int rps_csv_table_read(struct rps_arena *arena, FILE *in, const struct rps_csv_o
     char *const *cell;
     size_t count;
 
-    *ret = (struct rps_csv_table){.separator = options->separator, .decimal = options->decimal};
+    *ret = (struct rps_csv_table){
+        .separator = options->separator, .decimal = options->decimal, .rows_per = 1};
     rps_csv_guess(head, strlen(head), &ret->separator, &ret->decimal);
     while (result == 0 &&
            (result = rps_csv_rows_next(rows, ret->separator, &cell, &count, err)) > 0)

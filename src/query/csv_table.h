@@ -6,6 +6,8 @@
 
 #include "rpistat/csv_signals.h"
 
+#define RPS_CSV_ROWS_MAX (UINT64_C(1) << 21)
+
 struct rps_csv_column {
     char first[RPS_NAME_SIZE]; /* the first row's cell, printable and cut */
     int first_is_word;         /* it is neither a number nor empty nor "not observed" */
@@ -18,9 +20,16 @@ struct rps_csv_table {
     struct rps_csv_column *column;
     size_t row_count; /* the first included, also when it is a header */
     double *value;    /* value[row * column_count + column]; NaN: no number */
+    uint64_t rows;    /* that were read, the first included */
+    size_t rows_per;  /* that each row but a header is the mean of: a power of two */
+    int has_header;   /* known as soon as rows are averaged */
 };
 
-/* Read `in` to its end, into the arena. Errors: as rps_csv_signals_read. */
+/* Does the first row have a word above numbers? */
+int rps_csv_table_has_header(const struct rps_csv_table *table);
+
+/* Read `in` to its end, into the arena. When the table has RPS_CSV_ROWS_MAX rows, each pair of neighbours
+ * becomes their mean, as often as is necessary. Errors: as rps_csv_signals_read. */
 int rps_csv_table_read(struct rps_arena *arena, FILE *in, const struct rps_csv_options *options,
                        struct rps_csv_table *ret, struct rps_error *err);
 

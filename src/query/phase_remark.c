@@ -54,20 +54,21 @@ static size_t say_odd(const struct rps_loop *loop, int is_time, char *ret, size_
                             loop->odd_count == 1 ? "s" : "", length);
 }
 
-/* Add "B C D E, 60 turns, 57.0 s each". */
-static size_t say_loop(const struct rps_loop *loop, int is_time, char *ret, size_t size)
+/* Add "B C D E, 60 turns, 57.0 s each"; with loops in it "60 times: B, 8 x (C D), E; 57.0 s each". */
+static size_t say_loop(struct rps_arena *arena, const struct rps_loop *loop, int is_time, char *ret,
+                       size_t size)
 {
-    char label[RPS_PHASE_LABEL_SIZE], each[RPS_TEXT_NUMBER_SIZE];
-    size_t used = 0;
+    const char *parts = rps_loop_parts(arena, loop, "x", PARTS_MAX);
+    char each[RPS_TEXT_NUMBER_SIZE];
+    size_t used;
 
     say_length(loop->length, is_time, each);
-    for (size_t k = 0; k < loop->part_count && k < PARTS_MAX; k++)
-        used += (size_t)snprintf(ret + used, size - used, "%s%s", k > 0 ? " " : "",
-                                 rps_phase_label(loop->part[k].label, label));
     if (loop->part_count > PARTS_MAX)
-        used += (size_t)snprintf(ret + used, size - used, " ... (%zu parts)", loop->part_count);
-    used +=
-        (size_t)snprintf(ret + used, size - used, ", %zu turns, %s each", loop->turn_count, each);
+        parts = rps_arena_print(arena, "%s (%zu parts)", parts, loop->part_count);
+    parts = rps_loop_has_inner(loop)
+                ? rps_arena_print(arena, "%zu times: %s;", loop->turn_count, parts)
+                : rps_arena_print(arena, "%s, %zu turns,", parts, loop->turn_count);
+    used = (size_t)snprintf(ret, size, "%s %s each", parts, each);
     return used + say_odd(loop, is_time, ret + used, size - used);
 }
 
@@ -82,9 +83,11 @@ static void say_repetition(const struct rps_phases *shown, const struct rps_wave
 
     for (size_t k = 0; k < loops.count && k < LOOPS_MAX; k++) {
         used += (size_t)snprintf(ret + used, RPS_PHASE_REMARK_SIZE - used, "%s",
-                                 k == 0 ? "it repeats: " : ", then ");
-        used +=
-            say_loop(&loops.loop[k], observation_ns > 0, ret + used, RPS_PHASE_REMARK_SIZE - used);
+                                 k > 0                                ? ", then "
+                                 : rps_loop_has_inner(&loops.loop[k]) ? "it repeats "
+                                                                      : "it repeats: ");
+        used += say_loop(arena, &loops.loop[k], observation_ns > 0, ret + used,
+                         RPS_PHASE_REMARK_SIZE - used);
     }
     if (loops.count == 0 && wave->turns > 0) {
         say_length(observation_ns > 0 ? wave->length * (double)observation_ns : wave->length,

@@ -225,7 +225,8 @@ static double mean_of(const struct rps_spread *spread)
 }
 
 static void profile_column(struct rps_profile *profile, const struct rps_spreads *spreads,
-                           const struct rps_phases *phases, const double *value, size_t f)
+                           const struct rps_phases *phases, const double *value, size_t rows_per,
+                           size_t f)
 {
     struct rps_spread rest = {0};
 
@@ -233,7 +234,7 @@ static void profile_column(struct rps_profile *profile, const struct rps_spreads
         const struct rps_phase *phase = &phases->phase[i];
         struct rps_spread own = {0};
 
-        for (uint64_t row = phase->first; row <= phase->last; row++) {
+        for (uint64_t row = phase->first / rows_per; row <= phase->last / rows_per; row++) {
             rps_spread_add(&own, value[row]);
             rps_spread_add(&spreads->whole[f], value[row]);
             rps_spread_add(&spreads->label[(size_t)phase->label * profile->figure_count + f],
@@ -256,7 +257,8 @@ static void profile_column(struct rps_profile *profile, const struct rps_spreads
 }
 
 struct rps_profile rps_profile_signals(struct rps_arena *arena, const struct rps_signals *signals,
-                                       const char *const *name, const struct rps_phases *phases)
+                                       const char *const *name, size_t rows_per,
+                                       const struct rps_phases *phases)
 {
     struct rps_profile profile;
     struct rps_spreads spreads = rps_profile_init(arena, &profile, signals->signal_count, phases);
@@ -266,7 +268,8 @@ struct rps_profile rps_profile_signals(struct rps_arena *arena, const struct rps
 
         snprintf(figure->name, sizeof(figure->name), "%s", name[s]);
         snprintf(figure->label, sizeof(figure->label), "%s", name[s]);
-        profile_column(&profile, &spreads, phases, signals->value + s * signals->count, s);
+        profile_column(&profile, &spreads, phases, signals->value + s * signals->count, rows_per,
+                       s);
     }
     rps_profile_finish(&profile, &spreads);
     return profile;

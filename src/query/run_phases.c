@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/fold.h"
 #include "rpistat/subprocess.h"
 #include "run_signals.h"
 
@@ -271,6 +272,7 @@ static int stored(struct rps_reader *reader, const struct rps_run *run,
                   struct rps_phase_levels *ret, char *remark, struct rps_error *err)
 {
     struct rps_detection detection;
+    struct rps_phases *shown;
     int result = rps_reader_detection(reader, run->run_id, &detection, err);
 
     if (result <= 0)
@@ -279,6 +281,8 @@ static int stored(struct rps_reader *reader, const struct rps_run *run,
     if (result) {
         *ret = detection.levels;
         detection.levels = (struct rps_phase_levels){0};
+        shown = rps_phase_levels_shown(ret);
+        rps_fold(shown, 0, shown->count); /* the store does not have inner loops */
         if (remark)
             snprintf(remark, RPS_PHASE_REMARK_SIZE, "%s", detection.remark ? detection.remark : "");
     }

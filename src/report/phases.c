@@ -203,6 +203,18 @@ static void put_sure(struct rps_block *block, const struct rps_phase *phase)
         rps_put_words(block, "%s", "");
 }
 
+/* In how many loops a phase is, one inside the other, and its turns as --from takes them: "3.2". */
+static void put_inner(struct rps_block *block, const struct rps_phase *phase)
+{
+    const char *turns = rps_arena_print(block->document->arena, "%d", phase->turn);
+    int depth = phase->turn > 0;
+
+    for (int d = 0; d < RPS_PHASE_INNER_MAX && phase->inner[d].turn > 0; d++, depth++)
+        turns = rps_arena_print(block->document->arena, "%s.%d", turns, phase->inner[d].turn);
+    rps_put_int(block, depth, 1);
+    rps_put_text(block, depth > 1 ? turns : NULL);
+}
+
 static void put_phase(struct rps_block *block, const struct rps_run *run,
                       const struct rps_profile *profile, const struct rps_phase *phase)
 {
@@ -227,6 +239,7 @@ static void put_phase(struct rps_block *block, const struct rps_run *run,
                 has_clock);
     rps_put_int(block, phase->turn, phase->turn > 0);
     rps_put_int(block, phase->part, phase->part > 0);
+    put_inner(block, phase);
     put_length(block, run, length_ns, rows);
 }
 
@@ -259,6 +272,8 @@ struct rps_block *rps_phase_block(struct rps_document *document, const struct rp
         {run ? "end" : NULL, .kind = RPS_VALUE_TIME},
         {"turn", .kind = RPS_VALUE_INT},
         {"part", .kind = RPS_VALUE_INT},
+        {"depth", .kind = RPS_VALUE_INT},
+        {.name = "inner_turn"},
         {run ? "length_s" : "length", run ? "Length" : "Rows",
          run ? RPS_VALUE_DURATION : RPS_VALUE_INT, .place = 6},
     };
@@ -346,6 +361,33 @@ static void say_odd(struct rps_block *block, const struct rps_run *run,
         rps_block_wrap(block, 4, 6, "odd turn%s: %s", plural(loop->odd_count), text);
 }
 
+/* One row per part; the rows of an inner loop's parts follow its own, indented. */
+static void put_parts(struct rps_block *block, const struct rps_run *run,
+                      const struct rps_profile *profile, const struct rps_loop *loop)
+{
+    const struct rps_document *document = block->document;
+    char label[RPS_PHASE_LABEL_SIZE];
+
+    for (size_t k = 0; k < loop->part_count; k++) {
+        const struct rps_loop_part *part = &loop->part[k];
+
+        if (part->loop)
+            rps_put_text(block, rps_arena_print(document->arena, "%*s%s x", (int)(2 * loop->depth),
+                                                "", rps_loop_part_turns(document->arena, part)));
+        else
+            rps_put_text(block, rps_arena_print(document->arena, "%*s%s %s", (int)(2 * loop->depth),
+                                                "", rps_phase_label(part->label, label),
+                                                profile->label[part->label].code));
+        rps_put_blanks(block, 4);
+        put_length(block, run, (int64_t)part->length, (uint64_t)(part->length + .5));
+        rps_put_text(block, deviation_text(document, run, part->deviation));
+        rps_put_number(block,
+                       rps_profile_share(profile, (int64_t)part->total, (uint64_t)part->total));
+        if (part->loop)
+            put_parts(block, run, profile, part->loop);
+    }
+}
+
 /* A line, a row a part, and a line of what is odd. */
 static void put_loop(struct rps_block *block, const struct rps_run *run,
                      const struct rps_phases *phases, const struct rps_profile *profile,
@@ -353,24 +395,12 @@ static void put_loop(struct rps_block *block, const struct rps_run *run,
 {
     const struct rps_document *document = block->document;
     const struct rps_phase *first = &phases->phase[loop->first];
-    char label[RPS_PHASE_LABEL_SIZE];
 
     rps_block_line(
         block, "  %zu turns from %s to %s, %s each (%s):", loop->turn_count,
         place_text(document, run, first, 0), place_text(document, run, first + loop->count - 1, 1),
         length_text(document, run, loop->length), deviation_text(document, run, loop->deviation));
-    for (size_t k = 0; k < loop->part_count; k++) {
-        const struct rps_loop_part *part = &loop->part[k];
-
-        rps_put_text(block, rps_arena_print(document->arena, "  %s %s",
-                                            rps_phase_label(part->label, label),
-                                            profile->label[part->label].code));
-        rps_put_blanks(block, 4);
-        put_length(block, run, (int64_t)part->length, (uint64_t)(part->length + .5));
-        rps_put_text(block, deviation_text(document, run, part->deviation));
-        rps_put_number(block,
-                       rps_profile_share(profile, (int64_t)part->total, (uint64_t)part->total));
-    }
+    put_parts(block, run, profile, loop);
     say_odd(block, run, phases, loop);
 }
 
@@ -442,6 +472,25 @@ static void put_turn_length(struct rps_block *block, const struct rps_run *run, 
     }
 }
 
+/* The parts of a loop, for programs: the parts of an inner loop follow it, one deeper. */
+static void add_parts(struct rps_block *block, const struct rps_run *run,
+                      const struct rps_loop *loop)
+{
+    char label[RPS_PHASE_LABEL_SIZE];
+
+    for (size_t k = 0; k < loop->part_count; k++) {
+        const struct rps_loop_part *part = &loop->part[k];
+
+        rps_put_int(block, (int64_t)loop->depth, 1);
+        rps_put_text(block, part->loop ? NULL : rps_phase_label(part->label, label));
+        rps_put_int(block, (int64_t)part->turns_min, part->loop != NULL);
+        rps_put_int(block, (int64_t)part->turns_max, part->loop != NULL);
+        put_turn_length(block, run, part->length, part->deviation);
+        if (part->loop)
+            add_parts(block, run, part->loop);
+    }
+}
+
 /* The loops, for programs. */
 static void add_loops(struct rps_document *document, const struct rps_phase_output *output)
 {
@@ -458,30 +507,26 @@ static void add_loops(struct rps_document *document, const struct rps_phase_outp
         {"parts", .kind = RPS_VALUE_BLOCK},
     };
     const struct rps_column parts[] = {
+        {"depth", .kind = RPS_VALUE_INT},
         {.name = "label"},
+        {"turns_min", .kind = RPS_VALUE_INT},
+        {"turns_max", .kind = RPS_VALUE_INT},
         {run ? "part_s" : "part_length", .kind = kind},
         {run ? "part_s_sd" : "part_length_sd", .kind = kind},
     };
     struct rps_block *block =
         rps_document_block(document, "loops", columns, sizeof(columns) / sizeof(columns[0]));
     const struct rps_loops *loops = &output->profile->loops;
-    char label[RPS_PHASE_LABEL_SIZE];
 
     for (size_t l = 0; l < loops->count; l++) {
         const struct rps_loop *loop = &loops->loop[l];
-        struct rps_block *of;
-
         rps_put_int(block, (int64_t)loop->first, 1);
         rps_put_int(block, (int64_t)loop->count, 1);
         rps_put_int(block, output->phases->phase[loop->first].turn, 1);
         rps_put_int(block, (int64_t)loop->turn_count, 1);
         rps_put_int(block, (int64_t)loop->odd_count, 1);
         put_turn_length(block, run, loop->length, loop->deviation);
-        of = rps_put_block(block, parts, sizeof(parts) / sizeof(parts[0]));
-        for (size_t k = 0; k < loop->part_count; k++) {
-            rps_put_text(of, rps_phase_label(loop->part[k].label, label));
-            put_turn_length(of, run, loop->part[k].length, loop->part[k].deviation);
-        }
+        add_parts(rps_put_block(block, parts, sizeof(parts) / sizeof(parts[0])), run, loop);
     }
 }
 
@@ -725,6 +770,8 @@ static void add_heading(struct rps_document *document, const struct rps_phase_ou
     if (output->block > 0)
         unit = rps_arena_print(document->arena, "block%s of %d rotation",
                                plural(output->observations), output->block);
+    if (output->rows_per > 1)
+        length = rps_arena_print(document->arena, " (means of %zu rows)", output->rows_per);
     rps_block_title(block, "Phases of %s", output->title);
     rps_block_wrap(block, 0, 0, "%s, found in %s %s%s%s of %zu signal%s", count,
                    rps_text_count(found, sizeof(found), output->observations), unit,

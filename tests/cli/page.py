@@ -307,6 +307,19 @@ def test_loop():
     assert counts == [0, 100, 0] and browser.evaluate(ink) == folded, counts
 
 
+def test_nested_loop():
+    """a loop inside a loop is a row of each outer turn, which is shown when the outer loop is unfolded, and hidden with it"""
+    browser = opened("nested.html", **WIDE)
+    shown_rows = "[...document.querySelectorAll('tr[data-loop]')].filter(row => !row.hidden).length"
+    names = [[cell for cell in row if cell][0] for row in table_of(browser, "Phases in order of time")]
+    assert names.count("20 \u00d7 (A, 4 \u00d7 (B C))") == 1 and names.count("4 \u00d7 B C") == 20, names
+    counts = [browser.evaluate(shown_rows)]
+    for click_on in (0, 3, 0, 0):  # the outer loop; the third inner one; the outer one folds all
+        browser.evaluate("document.querySelectorAll('button[data-loop]')[%d].click()" % click_on)
+        counts.append(browser.evaluate(shown_rows))
+    assert counts == [0, 40, 48, 0, 40], counts
+
+
 def test_ticks():
     """numbers on the axes are whole: nothing is drawn at the edges of the canvases"""
     for window in ({"width": 1000, "height": 800}, NARROW):  # a number at the very end; the narrowest
@@ -838,7 +851,7 @@ def test_live_code():
             recorder.terminate()
 
 
-CASES = [test_wheel, test_drag, test_drag_outside, test_drag_cancelled, test_width, test_tip, test_touch, test_keyboard, test_tables, test_view, test_loop, test_ticks, test_axe, test_print,
+CASES = [test_wheel, test_drag, test_drag_outside, test_drag_cancelled, test_width, test_tip, test_touch, test_keyboard, test_tables, test_view, test_loop, test_nested_loop, test_ticks, test_axe, test_print,
          test_code_stretches, test_code_search, test_code_keyboard, test_code_compared, test_code_touch, test_code_print,
          test_code_panel, test_code_steps, test_code_fine_steps, test_compare_rows, test_compare_groups, test_compare_axes, test_compare_code, test_compare_bare,
          test_compare_narrow, test_live, test_live_code]
@@ -860,6 +873,10 @@ with FOLDER:
                  "phase c 10s instructions=400M\nend\nphase d 60s instructions=90M dc_miss=9M\n")
     expect(FOLDER.call("record", "-q", "--pmu", "sim:loop.sim", "-o", "loop.data"), 0)
     expect(FOLDER.call("plot", "-q", "-i", "loop.data", "-o", "loop.html"), 0)
+    FOLDER.write("nested.sim", "repeat 20\nphase b 4s instructions=90M\nrepeat 4\nphase c 2s instructions=200M\n"
+                 "phase d 2s instructions=400M\nend\nend\n")
+    expect(FOLDER.call("record", "-q", "--pmu", "sim:nested.sim", "-o", "nested.data"), 0)
+    expect(FOLDER.call("plot", "-q", "-i", "nested.data", "-o", "nested.html"), 0)
     try:
         with Browser() as BROWSER:
             tap.main(CASES)

@@ -75,7 +75,7 @@ def test_csv():
             for cell, expected in ((name, value), (name + "_low", sure.get("low")),
                                    (name + "_high", sure.get("high"))):
                 assert (float(row[cell]) if row[cell] else None) == expected, (cell, row, phase)
-        assert len(row) == 16 + 3 * len(phase["figures"]) > 30, row
+        assert len(row) == 18 + 3 * len(phase["figures"]) > 30, row
 
 
 def test_text():
@@ -582,6 +582,44 @@ def test_no_order():
     assert "90 phases of 3 kinds: A " in report, report
 
 
+def test_nested_loops():
+    """a loop inside a loop: in text and JSON, in what is stored and read again; --from turn:3.2 is a turn of the inner one"""
+    part = {"A": "phase a 8s instructions=30M dc_miss=9M\n", "B": "phase b 4s instructions=300M branches=90M\n",
+            "C": "phase c 2s instructions=200M\n", "D": "phase d 2s instructions=90M dc_miss=6M\n", "E": "phase e 3s instructions=20M\n"}
+    letters = "A" + "".join("B" + "CD" * times + "E" for times in (5, 6, 5, 5, 4, 5))
+    with Folder() as folder:
+        folder.write("nested.sim", SCRIPT.split("phase calm 8s")[0] + "".join(part[letter] for letter in letters))
+        expect(folder.call("record", "-q", "--pmu", "sim:nested.sim"), 0)
+        text = expect(folder.call("phases"), 0).stdout
+        found = json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)
+        report = expect(folder.call("report"), 0).stdout
+        times = {"turn:3": (66, 93), "turn:3.2": (74, 78), "turn:3.5": (86, 90)}
+        for turn, (start, end) in times.items():
+            got = json.loads(expect(folder.call("report", "--from", turn, "--to", turn, "--format", "json"), 0).stdout)
+            assert abs(got["start_s"] - start) < .3 and abs(got["end_s"] - end) < .3, (turn, got["start_s"], got["end_s"])
+        for turn, status in (("turn:7", 1), ("turn:3.6", 1), ("turn:3.2.1", 1), ("turn:3.", 2), ("turn:3.2.1.1", 2), ("turn:.2", 2)):
+            expect(folder.call("report", "--from", turn), status)
+        folder.write("thin.sim", "noise 8%\nseed 1\ndefault instructions=300M branches=40M\nphase load 60s instructions=120M\nrepeat 12\n"
+                     "phase setup 20s branches=64M\nrepeat 8\nphase solve 12s\nphase exchange 4s instructions=90M\nend\n"
+                     "phase save 15s instructions=60M\nend\n")
+        expect(folder.call("record", "-q", "--pmu", "sim:thin.sim", "-e", "instructions,branches", "--keep", "2m", "-o", "thin.data"), 0)
+        thinned = expect(folder.call("phases", "-i", "thin.data"), 0).stdout
+    assert "It repeats 12 times: B, 8 x (C A), D; 2 min 43 s each." in thinned and "blocks of 16 rotations" in thinned, thinned
+    assert [phase["label"] for phase in found["phases"]] == list(letters), found["phases"]
+    assert "\nIt repeats 6 times: B, 4 to 6 x (C D), E; 27." in text.replace("\n  ", " "), text
+    assert "it repeats 6 times: B, 4 to 6 x (C D), E; 27." in report.replace("\n  ", " "), report
+    assert re.findall(r"^ +(B|4 to 6 x|C|D|E)  .*? (\d+\.\d) s +sd", text, re.M)[0][0] == "B", text
+    loop, = found["loops"]
+    assert (loop["first_phase"], loop["phases"], loop["turns"], loop["odd_turns"]) == (1, 72, 6, 0), loop
+    assert [(one["depth"], one["label"], one["turns_min"], one["turns_max"]) for one in loop["parts"]] == [
+        (1, "B", None, None), (1, None, 4, 6), (2, "C", None, None), (2, "D", None, None), (1, "E", None, None)], loop
+    assert [abs(one["part_s"] - length) < .2 for one, length in zip(loop["parts"], (4, 20, 2, 2, 3))] == [True] * 5, loop
+    third = [phase for phase in found["phases"] if phase["turn"] == 3]
+    assert [phase["part"] for phase in third] == list(range(1, 13)), third
+    assert [phase["depth"] for phase in third] == [1] + 10 * [2] + [1], third
+    assert [phase["inner_turn"] for phase in third] == [None] + ["3.%d" % (k // 2) for k in range(2, 12)] + [None], third
+
+
 def test_loops():
     """a loop is folded in text, an odd turn named; CSV and JSON have every stretch; --from turn:12"""
     part = {"B": "phase b 4s instructions=200M\n", "C": "phase c 2s instructions=90M dc_miss=6M\n",
@@ -927,7 +965,7 @@ with FOLDER:
     expect(FOLDER.call("record", "-q", "--pmu", "sim:phases.sim"), 0)
     tap.main([test_csv, test_text, test_callers, test_few_samples, test_stripped, test_outliers, test_json, test_bursts, test_words,
               test_formats_are_the_c_locales, test_components, test_options, test_levels, test_small_steps, test_thinned, test_exports,
-              test_variation, test_drift, test_few_rows, test_kept, test_kept_levels, test_long_turn, test_no_order, test_loops, test_read_only,
+              test_variation, test_drift, test_few_rows, test_kept, test_kept_levels, test_long_turn, test_no_order, test_nested_loops, test_loops, test_read_only,
               test_by_phase, test_by_phase_found_now, test_by_phase_wrong, test_tables,
               test_skewed_columns, test_tables_need_no_store, test_own_exports, test_short_tables, test_bad_tables,
               test_odd_tables, test_wrong_usage, test_samples, test_code_without_names, test_naming, test_short_runs, test_nothing_counted])

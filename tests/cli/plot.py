@@ -193,6 +193,15 @@ def test_turn():
                (point[:2] for point in points) if abs(at - 10) > 1), points
     strip = svg("-i", "turn.data")
     assert "61 × A B" in strip and strip.count("A") == strip.count("B") == 0 and "C" in strip, strip
+    inner = "phase b 4s instructions=90M\nrepeat 4\nphase c 2s\nphase d 2s instructions=400M dc_miss=10M\nend\n"
+    FOLDER.write("nested.sim", "default instructions=200M dc_access=50M dc_miss=2M\nrepeat 20\n" + inner + "end\n")
+    expect(FOLDER.call("record", "-q", "--pmu", "sim:nested.sim", "-o", "nested.data"), 0)
+    texts = svg("-i", "nested.data", "--kind", "turn")
+    assert texts[1].startswith("One turn of A, 4 x (B C) (20.0"), texts
+    assert [texts.count(letter) for letter in "ABC"] == [1, 4, 4], texts
+    assert "20 × (A, 4 × (B C))" in svg("-i", "nested.data", "--size", "480x300")
+    wide = svg("-i", "nested.data", "--size", "3000x400")
+    assert wide.count("A") == 20 and "4 × B C" in wide and "20 × (A, 4 × (B C))" not in wide, wide
     FOLDER.write("none.sim", "phase a 10s instructions=9M\nphase b 10s instructions=400M\n")
     expect(FOLDER.call("record", "-q", "--pmu", "sim:none.sim", "-o", "none.data"), 0)
     refused(FOLDER.call("plot", "-i", "none.data", "--kind", "turn"), 1, "no loop")

@@ -39,7 +39,8 @@ static void detect(const struct rps_csv_signals *table)
     for (size_t i = 0; i < table->signals.signal_count; i++)
         name[i] = table->name[i];
     if (rps_detect(&even, &options, &phases, &details, &err) == 0) {
-        profile = rps_profile_signals(document.arena, &table->signals, name, &phases);
+        profile =
+            rps_profile_signals(document.arena, &table->signals, name, table->rows_per, &phases);
         if (rps_components_find(document.arena, &table->signals, 3, &components, &err) == 0)
             output.components = &components;
         rps_phase_document(&document, &output);

@@ -140,28 +140,107 @@ static void turns_are_odd(void **state)
     rps_arena_free(arena);
 }
 
-/* A loop that another one leaves and begins again: what lies between its turns is none of them, however
- * long it takes. */
-static void a_loop_inside_a_loop(void **state)
+/* The loops of letters: their parts as texts; the turns of the first one, how many of them are odd, and
+ * the rows of all. */
+static void check_text(const char *letters, const char *text, size_t turns, size_t odd, size_t rows)
 {
     struct rps_arena *arena = rps_arena_new();
     struct sequence *of = begin();
     struct rps_loops loops;
+    char got[256] = "";
+
+    add_all(of, letters);
+    assert_int_equal(fold(of), rows);
+    loops = rps_loops_of(arena, &of->phases);
+    for (size_t k = 0; k < loops.count; k++) {
+        strcat(got, k > 0 ? "; " : "");
+        strcat(got, rps_loop_parts(arena, &loops.loop[k], "x", RPS_FOLD_PARTS_MAX));
+    }
+    assert_string_equal(got, text);
+    assert_int_equal(loops.count > 0 ? loops.loop[0].turn_count : 0, turns);
+    assert_int_equal(loops.count > 0 ? loops.loop[0].odd_count : 0, odd);
+    free(of);
+    rps_arena_free(arena);
+}
+
+#define TWICE(text)  text text
+#define THRICE(text) text text text
+#define FIVE(text)   TWICE(text) THRICE(text)
+#define EIGHT(text)  FIVE(text) THRICE(text)
+#define TURN         "B" EIGHT("CD") "E"
+
+static void loops_in_loops(void **state)
+{
+    (void)state;
+    check_text("A" FIVE(TURN) "A", "B, 8 x (C D), E", 5, 0, 1 + 5 + 1);
+    check_text(TWICE(TURN), "B, 8 x (C D), E", 2, 0, 5);
+    check_text(FIVE(EIGHT("CD") "E"), "8 x (C D), E", 5, 0, 4);
+    check_text(EIGHT("A" TWICE("BC") "D"), "A, 2 x (B C), D", 8, 0, 5);
+    check_text(EIGHT(FIVE("AB") EIGHT("CD")), "5 x (A B), 8 x (C D)", 8, 0, 6);
+    check_text(FIVE("F" FIVE("A" THRICE("BC") "D") "E"), "F, 5 x (A, 3 x (B C), D), E", 5, 0, 8);
+    check_text(FIVE(TURN) "A" FIVE("A" FIVE("DEF")), "B, 8 x (C D), E; A, 5 x (D E F)", 5, 0, 11);
+}
+
+/* Inner loops have as many turns as there are, also where the run ends in one. */
+static void inner_turns_vary(void **state)
+{
+    (void)state;
+    check_text(TWICE("B" EIGHT("CD") "E"
+                                     "B" FIVE("CD") THRICE("CD") "CDE"
+                                                                 "BCDCD" FIVE("CD") "E"),
+               "B, 7 to 9 x (C D), E", 6, 0, 5);
+    check_text("A" FIVE(TURN) "BCDCDCD", "B, 8 x (C D), E", 6, 1, 1 + 5 + 1);
+    check_text("D" FIVE(TURN) "C", "B, 8 x (C D), E", 5, 0, 1 + 5 + 1); /* they begin no turn */
+    check_text("D" FIVE("A" EIGHT("CD") "E"), "A, 8 x (C D), E", 5, 0, 1 + 5);
+    check_text("DCDE" FIVE(TURN), "1 to 8 x (C D), E, B", 7, 3, 5 + 2);
+    check_text(FIVE(TURN) "A" FIVE(TURN), "B, 8 x (C D), E", 10, 1, 5 + 1);
+    check_text(FIVE("B" EIGHT("CD") "CE"), "B, 8 x (C D), C, E", 5, 0, 6);
+    check_text(FIVE(TURN "B" EIGHT("CD") "CE"), "B, 8 to 9 x (C D), E", 10, 0, 5);
+    check_text(FIVE(TURN) "BCDCDCDFCDCDE" FIVE(TURN), "B, 8 x (C D), E", 11, 1, 5 + 2);
+}
+
+/* A pause now and then, or a part that is left out, makes no loop around a loop. */
+static void interruptions_are_no_turns(void **state)
+{
+    (void)state;
+    check_text(FIVE("CD") "F" EIGHT("CD") "F" EIGHT(THRICE("CD")) "F" FIVE("CD"), "C D", 42, 3, 5);
+    check_text(FIVE("BCD") "BC" EIGHT("BCD") "BC" EIGHT(THRICE("BCD")) "BC" FIVE("BCD"), "B C D",
+               45, 3, 6);
+}
+
+/* What each phase of the third turn says, and lengths. */
+static void inner_turns_are_numbered(void **state)
+{
+    struct rps_arena *arena = rps_arena_new();
+    struct sequence *of = begin();
+    const struct rps_loop *loop, *inner;
+    const struct rps_phase *phase;
+    struct rps_loops loops;
 
     (void)state;
-    for (int outer = 0; outer < 8; outer++) {
-        add_all(of, "A");
-        for (int k = 0; k < 10; k++)
-            add_all(of, "BC");
-        add_all(of, "F");
-    }
+    add_all(of, "A" FIVE(TURN));
     fold(of);
+    phase = &of->phase[1 + 2 * 18];
+    check(&phase[0], 1, 3, 1);
+    assert_int_equal(phase[0].inner[0].turn, 0);
+    for (int k = 1; k <= 16; k++) {
+        check(&phase[k], 1, 3, k + 1);
+        assert_int_equal(phase[k].inner[0].run, 2);
+        assert_int_equal(phase[k].inner[0].turn, (k + 1) / 2);
+        assert_int_equal(phase[k].inner[0].part, 2 - k % 2);
+        assert_int_equal(phase[k].inner[1].turn, 0);
+    }
+    check(&phase[17], 1, 3, 18);
     loops = rps_loops_of(arena, &of->phases);
-    assert_int_equal(loops.count, 1);
-    assert_int_equal(loops.loop[0].part_count, 2);
-    assert_int_equal(loops.loop[0].turn_count, 80);
-    assert_int_equal(loops.loop[0].odd_count, 7);
-    assert_true(fabs(loops.loop[0].length - 48) < 1e-9);
+    loop = &loops.loop[0];
+    inner = loop->part[1].loop;
+    assert_non_null(inner);
+    assert_int_equal(loop->depth, 1);
+    assert_int_equal(inner->depth, 2);
+    assert_int_equal(inner->turn_count, 40);
+    assert_int_equal(loop->part[1].turns_min, 8);
+    assert_true(fabs(loop->part[1].length - 96) < 1e-9 && fabs(inner->length - 12) < 1e-9);
+    assert_true(fabs(inner->part[1].total - 160) < 1e-9);
     free(of);
     rps_arena_free(arena);
 }
@@ -412,7 +491,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_loop_between_other_phases),
         cmocka_unit_test(turns_are_odd),
-        cmocka_unit_test(a_loop_inside_a_loop),
+        cmocka_unit_test(loops_in_loops),
+        cmocka_unit_test(inner_turns_vary),
+        cmocka_unit_test(interruptions_are_no_turns),
+        cmocka_unit_test(inner_turns_are_numbered),
         cmocka_unit_test(a_nap_is_no_turn),
         cmocka_unit_test(a_run_has_three_loops),
         cmocka_unit_test(what_is_no_loop),

@@ -209,10 +209,11 @@ static void the_usual_level_can_be_read(void **state)
     (void)state;
     check_level(&levels, levels.usual, "ABCA", four);
     rps_levels_free(&levels);
-    for (int k = 0; k < 24; k++)
+    for (int k = 0; k < 24; k++) /* four turns of two inner loops: all is read in six rows */
         strcat(many, k % 6 < 3 ? "AaAaAaAaAa" : "CcCcCcCcCc");
     levels = levels_of(many);
-    assert_int_equal(levels.level[levels.usual].stretches, 8);
+    assert_int_equal(levels.level[levels.usual].stretches, 240);
+    assert_int_equal(levels.level[levels.usual].rows, 6);
     rps_levels_free(&levels);
     many[0] = '\0'; /* all differ alike, and it is not one phase */
     for (size_t k = 0; k < 48; k++)

@@ -210,6 +210,44 @@ static void test_chosen_columns(void **state)
     assert_non_null(strstr(err.message, "'x'; it has time, a, b"));
 }
 
+/* From some rows on, neighbours are averaged: here four, of which the last are three. Phases are of rows. */
+static void test_many_rows(void **state)
+{
+    enum { ROWS = 2 * (1 << 21) + 3, LENGTH = 5 };
+    char *text = malloc(LENGTH + (size_t)ROWS * 4);
+    struct rps_csv_signals signals;
+    struct rps_phase phase[] = {{.last = 1},
+                                {.first = 2, .earliest = 1, .latest = 3, .last = 1 << 20}};
+    uint64_t outlier[] = {3};
+    struct rps_phases level = {.count = 2, .phase = phase, .outlier_count = 1, .outlier = outlier};
+    struct rps_found_phases found = {.levels = {.count = 1, .level = &level}};
+
+    (void)state;
+    assert_non_null(text);
+    strcpy(text, "a,b\n");
+    for (size_t row = 0; row < ROWS; row++)
+        memcpy(text + 4 + row * 4, (char[]){(char)('0' + row % 4), ',', row % 8 ? '6' : '-', '\n'},
+               4);
+    text[4 + (size_t)ROWS * 4] = '\0';
+    signals = read_text(text);
+    assert_int_equal(signals.rows, ROWS);
+    assert_int_equal(signals.rows_per, 4);
+    assert_int_equal(signals.signals.count, (1 << 20) + 1);
+    check_names(&signals, "a b");
+    for (size_t row = 0; row < 1 << 20; row++)
+        assert_true(value(&signals, 0, row) == 1.5 && value(&signals, 1, row) == 6);
+    assert_true(value(&signals, 0, 1 << 20) == 1);
+    rps_csv_signals_set_rows(&signals, &found);
+    assert_int_equal(phase[0].last, 7);
+    assert_int_equal(phase[1].first, 8);
+    assert_int_equal(phase[1].earliest, 1);
+    assert_int_equal(phase[1].latest, 15);
+    assert_int_equal(phase[1].last, ROWS - 1);
+    assert_int_equal(outlier[0], 12);
+    assert_int_equal(level.wide, 3);
+    free(text);
+}
+
 static void test_no_table(void **state)
 {
     static const char zeros[] = "1,2\n3\0,4\n";
@@ -367,6 +405,7 @@ int main(void)
         cmocka_unit_test(test_own_exports),
         cmocka_unit_test(test_own_export_without_cpus),
         cmocka_unit_test(test_chosen_columns),
+        cmocka_unit_test(test_many_rows),
         cmocka_unit_test(test_no_table),
         cmocka_unit_test(test_many_columns),
         cmocka_unit_test(test_logarithms),

@@ -527,7 +527,7 @@ static void test_profile_of_signals(void **state)
     struct rps_profile profile;
 
     (void)state;
-    profile = rps_profile_signals(arena, &signals, names, &phases);
+    profile = rps_profile_signals(arena, &signals, names, 1, &phases);
     assert_true(profile.phase[0 * 3 + 1] == 5 && profile.phase[1 * 3 + 1] == 9);
     assert_true(fabs(profile.figure[1].whole - 47 / 7.0) < 1e-12);
     assert_true(fabs(profile.spread[0 * 3 + 1] - sqrt(0.5)) < 1e-12);
@@ -548,7 +548,7 @@ static void test_profile_of_signals(void **state)
     phase[2] = (struct rps_phase){.first = 7, .last = 7, .label = 2};
     phases.count = 3;
     phases.label_count = 3;
-    profile = rps_profile_signals(arena, &signals, names, &phases);
+    profile = rps_profile_signals(arena, &signals, names, 1, &phases);
     assert_int_equal(profile.main_label, 0);
     assert_true(fabs(profile.figure[1].rest - 27 / 3.0) < 1e-12);
     assert_true(fabs(profile.figure[2].rest - 270 / 3.0) < 1e-12);

@@ -1,0 +1,318 @@
+/*
+ * What loops are like: their turns and parts, from what rps_fold has left in the phases; see fold.h.
+ * An inner loop is one loop for all turns around it, so that its lengths are those of all of them.
+ */
+#include "rpistat/fold.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "detect_math.h"
+
+/* A turn is odd that differs from the middle one by so many robust deviations, and this share. */
+#define ODD_DEVIATIONS 5
+#define ODD_SHARE      .2
+
+#define TURN_PARTS 8 /* that a text of a turn has room for */
+
+/* Mean and standard deviation of lengths, made one by one. */
+struct lengths {
+    double count, sum, squares;
+};
+
+static void add_length(struct lengths *lengths, double length)
+{
+    lengths->count++;
+    lengths->sum += length;
+    lengths->squares += length * length;
+}
+
+static double mean_of(const struct lengths *lengths, double *ret_deviation)
+{
+    double mean = lengths->count > 0 ? lengths->sum / lengths->count : 0;
+
+    *ret_deviation =
+        lengths->count > 0 ? sqrt(fmax(lengths->squares / lengths->count - mean * mean, 0)) : 0;
+    return mean;
+}
+
+static double time_of(const struct rps_phase *phase, size_t count)
+{
+    double time = (double)(phase[count - 1].end_ns - phase[0].start_ns);
+
+    return time > 0 ? time : (double)(phase[count - 1].last + 1 - phase[0].first);
+}
+
+/* The turn of a phase in the loop of that depth, 1 for one that is in no other. */
+static struct rps_inner_turn turn_at(const struct rps_phase *phase, size_t depth)
+{
+    return depth > 1 ? phase->inner[depth - 2]
+                     : (struct rps_inner_turn){.turn = phase->turn, .part = phase->part};
+}
+
+/* Add a phase, which may be the first of a run of an inner loop. */
+static void add_phase(struct rps_arena *arena, const struct rps_phases *phases, size_t i,
+                      int is_first, struct rps_loop *loop)
+{
+    const struct rps_inner_turn at = turn_at(&phases->phase[i], loop->depth);
+    struct rps_turn *turn;
+
+    if (is_first || at.turn != turn_at(&phases->phase[i - 1], loop->depth).turn) {
+        loop->turn = rps_arena_grow(arena, loop->turn, loop->turn_count, sizeof(*loop->turn));
+        loop->turn[loop->turn_count++].first = i;
+    }
+    turn = &loop->turn[loop->turn_count - 1];
+    loop->count++;
+    turn->count++;
+    turn->length = time_of(&phases->phase[turn->first], turn->count);
+    if (at.part <= 0)
+        turn->kind = RPS_TURN_UNLIKE;
+}
+
+/* Add the phases of a part in one turn to the loop that the part is. */
+static void add_run(struct rps_arena *arena, const struct rps_phases *phases, size_t first,
+                    size_t count, size_t depth, struct rps_loop_part *part)
+{
+    size_t before, turns;
+
+    if (!part->loop) {
+        part->loop = rps_arena_get(arena, 1, sizeof(*part->loop));
+        part->loop->first = first;
+        part->loop->depth = depth;
+        part->turns_min = SIZE_MAX;
+    }
+    before = part->loop->turn_count;
+    for (size_t i = first; i < first + count; i++)
+        add_phase(arena, phases, i, i == first, part->loop);
+    turns = part->loop->turn_count - before;
+    part->turns_min = turns < part->turns_min ? turns : part->turns_min;
+    part->turns_max = turns > part->turns_max ? turns : part->turns_max;
+}
+
+/* Those of the parts, but much longer or shorter than the middle one. */
+static void find_odd(struct rps_arena *arena, struct rps_loop *loop)
+{
+    double *length = rps_arena_get(arena, loop->turn_count, sizeof(*length)), middle = 0, limit = 0;
+    size_t count = 0;
+
+    for (size_t t = 0; t < loop->turn_count; t++) {
+        if (loop->turn[t].kind == RPS_TURN_USUAL)
+            length[count++] = loop->turn[t].length;
+    }
+    if (count > 0) {
+        middle = rps_select_middle(length, count);
+        limit = ODD_DEVIATIONS * 1.4826 * rps_select_rank(length, count, count / 2);
+        limit = fmax(limit, ODD_SHARE * middle);
+    }
+    for (size_t t = 0; t < loop->turn_count; t++) {
+        struct rps_turn *turn = &loop->turn[t];
+
+        if (turn->kind == RPS_TURN_USUAL && fabs(turn->length - middle) > limit)
+            turn->kind = turn->length > middle ? RPS_TURN_LONG : RPS_TURN_SHORT;
+        loop->odd_count += turn->kind != RPS_TURN_USUAL;
+    }
+}
+
+size_t rps_loop_part_phases(const struct rps_loop *loop, const struct rps_phases *phases, size_t i,
+                            size_t end)
+{
+    const struct rps_phase *phase = &phases->phase[i];
+    size_t k = 1;
+
+    if (loop->depth > RPS_PHASE_INNER_MAX || phase->inner[loop->depth - 1].turn <= 0)
+        return 1;
+    while (i + k < end && phase[k].inner[loop->depth - 1].run == phase->inner[loop->depth - 1].run)
+        k++;
+    return k;
+}
+
+static void count_parts(const struct rps_phases *phases, struct rps_loop *loop)
+{
+    for (size_t t = 0; t < loop->turn_count; t++) {
+        const struct rps_turn *turn = &loop->turn[t];
+        size_t end = turn->first + turn->count, parts = 0;
+
+        for (size_t i = turn->first; i < end && turn->kind != RPS_TURN_UNLIKE; parts++)
+            i += rps_loop_part_phases(loop, phases, i, end);
+        loop->part_count = parts > loop->part_count ? parts : loop->part_count;
+    }
+}
+
+/* Add the parts of a turn, their lengths if the turn is a usual one. */
+static void add_parts(struct rps_arena *arena, const struct rps_phases *phases,
+                      const struct rps_turn *turn, struct rps_loop *loop, struct lengths *lengths)
+{
+    size_t end = turn->first + turn->count, count, k = 0;
+
+    for (size_t i = turn->first; i < end && turn->kind != RPS_TURN_UNLIKE; i += count, k++) {
+        const struct rps_phase *phase = &phases->phase[i];
+        struct rps_loop_part *part = &loop->part[k];
+
+        count = rps_loop_part_phases(loop, phases, i, end);
+        part->label = phase->label;
+        part->total += time_of(phase, count);
+        if (turn->kind == RPS_TURN_USUAL)
+            add_length(&lengths[k], time_of(phase, count));
+        if (loop->depth <= RPS_PHASE_INNER_MAX && phase->inner[loop->depth - 1].turn > 0)
+            add_run(arena, phases, i, count, loop->depth + 1, part);
+    }
+}
+
+/* Lengths of turns and parts. */
+static void describe(struct rps_arena *arena, const struct rps_phases *phases,
+                     struct rps_loop *loop)
+{
+    struct lengths *lengths, turns = {0};
+
+    count_parts(phases, loop);
+    find_odd(arena, loop);
+    lengths = rps_arena_get(arena, loop->part_count + 1, sizeof(*lengths));
+    loop->part = rps_arena_get(arena, loop->part_count + 1, sizeof(*loop->part));
+    for (size_t t = 0; t < loop->turn_count; t++) {
+        if (loop->turn[t].kind == RPS_TURN_USUAL)
+            add_length(&turns, loop->turn[t].length);
+        add_parts(arena, phases, &loop->turn[t], loop, lengths);
+    }
+    loop->length = mean_of(&turns, &loop->deviation);
+    for (size_t k = 0; k < loop->part_count; k++) {
+        loop->part[k].length = mean_of(&lengths[k], &loop->part[k].deviation);
+        if (loop->part[k].loop)
+            describe(arena, phases, loop->part[k].loop);
+    }
+}
+
+struct rps_loops rps_loops_of(struct rps_arena *arena, const struct rps_phases *phases)
+{
+    struct rps_loops loops = {0};
+
+    for (size_t i = 0; i < phases->count; i++) {
+        const struct rps_phase *phase = &phases->phase[i];
+        int is_first = i == 0 || phase->loop != phase[-1].loop;
+
+        if (phase->loop <= 0)
+            continue;
+        if (is_first) {
+            loops.loop = rps_arena_grow(arena, loops.loop, loops.count, sizeof(*loops.loop));
+            loops.loop[loops.count++] = (struct rps_loop){.first = i, .depth = 1};
+        }
+        add_phase(arena, phases, i, is_first, &loops.loop[loops.count - 1]);
+    }
+    for (size_t k = 0; k < loops.count; k++)
+        describe(arena, phases, &loops.loop[k]);
+    return loops;
+}
+
+static void add_runs(struct rps_arena *arena, const struct rps_loop *loop,
+                     struct rps_loop_runs *runs)
+{
+    struct rps_loop_run *run = NULL;
+
+    for (size_t t = 0; t < loop->turn_count; t++) {
+        if (!run || loop->turn[t].first != run->first + run->count) {
+            runs->run = rps_arena_grow(arena, runs->run, runs->count, sizeof(*runs->run));
+            run = &runs->run[runs->count++];
+            *run = (struct rps_loop_run){.loop = loop, .first = loop->turn[t].first};
+        }
+        run->count += loop->turn[t].count;
+        run->turns++;
+    }
+    for (size_t k = 0; k < loop->part_count; k++) {
+        if (loop->part[k].loop)
+            add_runs(arena, loop->part[k].loop, runs);
+    }
+}
+
+static int compare_runs(const void *a, const void *b)
+{
+    const struct rps_loop_run *x = a, *y = b;
+
+    if (x->first != y->first)
+        return x->first < y->first ? -1 : 1;
+    return (x->loop->depth > y->loop->depth) - (x->loop->depth < y->loop->depth);
+}
+
+struct rps_loop_runs rps_loop_runs_of(struct rps_arena *arena, const struct rps_loops *loops)
+{
+    struct rps_loop_runs runs = {0};
+
+    for (size_t k = 0; k < loops->count; k++)
+        add_runs(arena, &loops->loop[k], &runs);
+    if (runs.count > 0)
+        qsort(runs.run, runs.count, sizeof(*runs.run), compare_runs);
+    return runs;
+}
+
+/* --- in words --------------------------------------------------------------------------------- */
+
+int rps_loop_has_inner(const struct rps_loop *loop)
+{
+    size_t k = 0;
+
+    while (k < loop->part_count && !loop->part[k].loop)
+        k++;
+    return k < loop->part_count;
+}
+
+const char *rps_loop_part_turns(struct rps_arena *arena, const struct rps_loop_part *part)
+{
+    return part->turns_max > part->turns_min
+               ? rps_arena_print(arena, "%zu to %zu", part->turns_min, part->turns_max)
+               : rps_arena_print(arena, "%zu", part->turns_max);
+}
+
+const char *rps_loop_parts(struct rps_arena *arena, const struct rps_loop *loop, const char *times,
+                           size_t parts_max)
+{
+    const char *between = rps_loop_has_inner(loop) ? ", " : " ", *text = "";
+    char label[RPS_PHASE_LABEL_SIZE];
+
+    for (size_t k = 0; k < loop->part_count && k <= parts_max; k++) {
+        const struct rps_loop_part *part = &loop->part[k];
+        const char *one = k == parts_max ? "..." : rps_phase_label(part->label, label);
+
+        if (k < parts_max && part->loop)
+            one = rps_arena_print(arena, "%s %s (%s)", rps_loop_part_turns(arena, part), times,
+                                  rps_loop_parts(arena, part->loop, times, parts_max));
+        text = rps_arena_print(arena, "%s%s%s", text, k > 0 ? between : "", one);
+    }
+    return text;
+}
+
+/* The turn that the last phase is in; 0: none. */
+static int last_turn(const struct rps_phases *phases)
+{
+    const struct rps_phase *phase = phases->phase;
+    size_t end = phases->count, begin, rest;
+
+    while (end > 0 && phase[end - 1].loop == 0)
+        end--;
+    rest = phases->count - end;
+    if (end == 0 || rest == 0)
+        return end > 0 ? phase[end - 1].turn : 0;
+    begin = end; /* of the last turn, which is whole */
+    while (begin > 0 && phase[begin - 1].turn == phase[end - 1].turn)
+        begin--;
+    if (rest >= end - begin)
+        return 0;
+    for (size_t k = 0; k < rest; k++) {
+        if (phase[end + k].label != phase[begin + k].label)
+            return 0;
+    }
+    return phase[end - 1].turn + 1;
+}
+
+char *rps_loops_turn_text(const struct rps_phases *phases, char ret[RPS_LOOPS_TURN_SIZE])
+{
+    struct rps_arena *arena = rps_arena_new();
+    const struct rps_loops loops = rps_loops_of(arena, phases);
+    int turn = last_turn(phases);
+
+    ret[0] = '\0';
+    if (turn > 0)
+        snprintf(ret, RPS_LOOPS_TURN_SIZE, "turn %d of %s", turn,
+                 rps_loop_parts(arena, &loops.loop[loops.count - 1], "x", TURN_PARTS));
+    rps_arena_free(arena);
+    return ret;
+}
