@@ -256,7 +256,7 @@ static void test_clumps_of_columns(void **state)
         value[i] = i / 16 % 2;
         value[128 + i] = i % 2;
     }
-    profile = rps_profile_signals(arena, &signals, names, &phases);
+    profile = rps_profile_signals(arena, &signals, names, 1, &phases);
     /* four means of each label, 0 and 1: a variance of 1/3 instead of that of single rows by 16 */
     assert_float_equal(profile.figure[0].clumps, (1 / 3.) / (.25 / 16), 1e-9);
     assert_float_equal(profile.figure[1].clumps, 0, 1e-9);
