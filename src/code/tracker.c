@@ -4,11 +4,9 @@
  */
 #include "tracker.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "maps.h"
 #include "rpistat/clock.h"
@@ -532,7 +530,7 @@ static void begin_unseen(const struct rps_tracker *tracker, struct rps_tracker_w
 {
     if (!waits->is_waiting && waits->record_ns < tracker->complete_ns && waits->book.is_asleep &&
         waits->book.latest.time_ns > tracker->complete_ns)
-        rps_tracker_waits_begin(waits, tracker->complete_ns, waits->cpu, RPS_TRACKER_NO_STACK);
+        rps_tracker_waits_begin_unseen(waits, tracker->complete_ns, waits->cpu);
 }
 
 void rps_tracker_tell_waits(struct rps_tracker *tracker, int64_t until_ns)
@@ -560,47 +558,23 @@ int64_t rps_tracker_unknown_waits(const struct rps_tracker *tracker)
     return unknown_ns;
 }
 
-/* 0, or -1: it has ended, or this kernel has no schedstat. */
-static int read_schedstat(const char *proc, pid_t tid, int64_t *ret_cpu_ns, int64_t *ret_queue_ns)
-{
-    char path[128], text[96];
-    long long cpu_ns, queue_ns;
-    ssize_t got = -1;
-    int fd;
-
-    snprintf(path, sizeof(path), "%s/%ld/schedstat", proc, (long)tid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        got = read(fd, text, sizeof(text) - 1);
-        close(fd);
-    }
-    text[got > 0 ? got : 0] = '\0';
-    if (sscanf(text, "%lld %lld", &cpu_ns, &queue_ns) != 2)
-        return -1;
-    *ret_cpu_ns = cpu_ns;
-    *ret_queue_ns = queue_ns;
-    return 0;
-}
-
 void rps_tracker_check_waits(struct rps_tracker *tracker, const char *proc, int64_t time_ns)
 {
     const size_t count = tracker->simulated.count > 0 ? 0 : tracker->thread.count;
-    int64_t cpu_ns, queue_ns;
     int reads = 0;
 
     for (size_t n = 0; n < count && reads < CHECKS_MAX; n++) {
         struct rps_thread *thread =
             rps_intern_at(&tracker->thread, (int64_t)(tracker->next_check++ % count));
-        const struct rps_tracker_book *book = &thread->waits.book;
-        int has_changed = thread->waits.record_ns >= book->read_ns || tracker->lacks_switches ||
-                          thread->waits.record_ns < tracker->complete_ns ||
-                          thread->waits.doubt_ns > 0;
+        struct rps_tracker_waits *waits = &thread->waits;
 
-        if (thread->end_ns >= 0 || thread->key.a == 0 || !has_changed)
+        if (thread->end_ns >= 0 || thread->key.a == 0 || !rps_tracker_waits_are_due(tracker, waits))
             continue;
         reads++;
-        if (read_schedstat(proc, (pid_t)thread->key.a, &cpu_ns, &queue_ns) == 0)
-            rps_tracker_waits_check(&thread->waits, time_ns, cpu_ns, queue_ns);
+        rps_tracker_waits_read(tracker, waits, &find_process(tracker, thread->pid)->space, proc,
+                               &(struct rps_sample){.time_ns = time_ns,
+                                                    .pid = thread->pid,
+                                                    .tid = (pid_t)thread->key.a});
     }
 }
 
@@ -650,7 +624,7 @@ static void take_awake(struct rps_tracker *tracker, const struct rps_sample *sam
         rps_tracker_waits_cancel(waits, sample->time_ns);
     } else {
         if (!waits->is_waiting && waits->record_ns < tracker->complete_ns)
-            rps_tracker_waits_begin(waits, tracker->complete_ns, sample->cpu, RPS_TRACKER_NO_STACK);
+            rps_tracker_waits_begin_unseen(waits, tracker->complete_ns, sample->cpu);
         rps_tracker_waits_end(tracker, waits, sample->time_ns);
     }
     waits->record_ns = sample->time_ns;

@@ -9,11 +9,19 @@
  * - Stacks are taken in some windows alone. In the others the kernel's addresses, the instruction and
  *   the stack pointer make a number, the place. A stack that the same thread had there stands for it,
  *   or else one of the process' other threads, whose stacks begin at other pages.
+ * - A thread that sleeps since before the recording has no record. /proc shows the instruction and the
+ *   stack pointer of its system call; the callers are in its memory. The kernel's functions are
+ *   missing, since /proc has no addresses of them. The stack is used if no record shows a switch of the
+ *   thread between the start of its wait and the next look.
  */
 #include "tracker_waits.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "maps.h"
 #include "rpistat/clock.h"
@@ -23,6 +31,9 @@
 
 /* The records of one switch come within this time. */
 #define SAME_SWITCH_NS RPS_NS_PER_MS
+
+/* Of the top of a stack that is read; samples have as much. */
+#define STACK_BYTES 8192
 
 /* A difference of so much of a thread's sleep is no unknown time. */
 #define UNKNOWN_THRESHOLD .02
@@ -46,6 +57,8 @@ static void compare(struct rps_tracker_waits *waits, const struct rps_tracker_re
         book->missing_ns += came_ns - (slept_ns - book->slept_ns);
         book->is_asleep = (double)came_ns >= (1 - UNKNOWN_THRESHOLD) *
                                                  (double)(reading->time_ns - book->latest.time_ns);
+    } else {
+        book->first_ns = reading->time_ns;
     }
     book->is_known = 1;
     book->latest = *reading;
@@ -91,6 +104,87 @@ int64_t rps_tracker_waits_unknown(const struct rps_tracker_waits *waits)
                : 0;
 }
 
+/* Read a file of a thread from an offset. Returns the bytes that were read, 0 also for an error. */
+static size_t read_file(const char *proc, pid_t tid, const char *name, uint64_t offset, void *ret,
+                        size_t size)
+{
+    char path[128];
+    ssize_t got = -1;
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/%ld/%s", proc, (long)tid, name);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        got = pread(fd, ret, size, (off_t)offset);
+        close(fd);
+    }
+    return got > 0 ? (size_t)got : 0;
+}
+
+static int read_schedstat(const char *proc, pid_t tid, int64_t *ret_cpu_ns, int64_t *ret_queue_ns)
+{
+    char text[96];
+
+    text[read_file(proc, tid, "schedstat", 0, text, sizeof(text) - 1)] = '\0';
+    return sscanf(text, "%" SCNd64 " %" SCNd64, ret_cpu_ns, ret_queue_ns) == 2 ? 0 : -1;
+}
+
+/* Returns the stack that a thread sleeps in; RPS_TRACKER_NO_STACK: it runs, or may not be read. */
+static int64_t read_stack(struct rps_tracker *tracker, const struct rps_space *space,
+                          const char *proc, const struct rps_sample *of)
+{
+    struct rps_tracker_chain chain = {.count = 0};
+    struct rps_sample sample = *of;
+    unsigned char copy[STACK_BYTES];
+    uint64_t at[2]; /* stack pointer, instruction */
+    char text[256];
+
+    text[read_file(proc, of->tid, "syscall", 0, text, sizeof(text) - 1)] = '\0';
+    if (sscanf(text, "%*d %*x %*x %*x %*x %*x %*x %" SCNx64 " %" SCNx64, &at[0], &at[1]) != 2)
+        return RPS_TRACKER_NO_STACK;
+    sample.address = &at[1];
+    sample.address_count = 1;
+    sample.registers = (struct rps_sample_registers){
+        at, RPS_UNWIND_PLACE, copy, read_file(proc, of->tid, "mem", at[0], copy, sizeof(copy))};
+    return rps_tracker_find_chain(tracker, &sample, space, &chain) < 0
+               ? RPS_TRACKER_NO_STACK
+               : rps_tracker_add_stacks(tracker, &chain);
+}
+
+/* Is the place of the wait that lasts unknown, or of one that no record shows? */
+static int lacks_place(const struct rps_tracker *tracker, const struct rps_tracker_waits *waits)
+{
+    int64_t since_ns = waits->is_waiting ? waits->began_ns : tracker->complete_ns;
+    int is_missing = waits->is_waiting ? waits->stack == RPS_TRACKER_NO_STACK
+                                       : waits->record_ns < tracker->complete_ns;
+
+    return is_missing && (waits->seen.from_ns <= since_ns || waits->seen.to_ns == INT64_MAX);
+}
+
+int rps_tracker_waits_are_due(const struct rps_tracker *tracker,
+                              const struct rps_tracker_waits *waits)
+{
+    return waits->record_ns >= waits->book.read_ns || tracker->lacks_switches ||
+           waits->record_ns < tracker->complete_ns || waits->doubt_ns > 0 ||
+           lacks_place(tracker, waits);
+}
+
+void rps_tracker_waits_read(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
+                            const struct rps_space *space, const char *proc,
+                            const struct rps_sample *of)
+{
+    const int64_t since_ns = waits->is_waiting ? waits->began_ns : tracker->complete_ns;
+    int64_t cpu_ns, queue_ns;
+
+    if (lacks_place(tracker, waits) && waits->seen.from_ns > since_ns)
+        waits->seen.to_ns = of->time_ns;
+    else if (lacks_place(tracker, waits))
+        waits->seen =
+            (struct rps_tracker_seen){of->time_ns, INT64_MAX, read_stack(tracker, space, proc, of)};
+    if (read_schedstat(proc, of->tid, &cpu_ns, &queue_ns) == 0)
+        rps_tracker_waits_check(waits, of->time_ns, cpu_ns, queue_ns);
+}
+
 /* The number of a stack of nothing. */
 static int64_t add_unknown(struct rps_tracker *tracker)
 {
@@ -107,10 +201,14 @@ static void hand_over(struct rps_tracker *tracker, struct rps_tracker_waits *wai
                       int64_t until_ns)
 {
     const int64_t from_ns = waits->sent_ns;
-    int64_t excess_ns, stack = waits->stack;
+    int64_t excess_ns, stack;
 
     if (!waits->is_waiting || until_ns <= from_ns)
         return;
+    if (waits->stack == RPS_TRACKER_NO_STACK && waits->seen.from_ns > waits->began_ns &&
+        waits->seen.to_ns <= until_ns)
+        waits->stack = waits->seen.stack;
+    stack = waits->stack;
     waits->sent_ns = until_ns;
     excess_ns = -waits->book.missing_ns - waits->book.cut_ns;
     excess_ns = excess_ns < 0 ? 0 : excess_ns < until_ns - from_ns ? excess_ns : until_ns - from_ns;
@@ -147,6 +245,18 @@ void rps_tracker_waits_begin(struct rps_tracker_waits *waits, int64_t time_ns, i
     waits->began_ns = waits->sent_ns = time_ns;
     waits->doubt_ns = 0;
     waits->stack = stack;
+}
+
+void rps_tracker_waits_begin_unseen(struct rps_tracker_waits *waits, int64_t since_ns, int32_t cpu)
+{
+    struct rps_tracker_book *book = &waits->book;
+    const int64_t until_ns = book->latest.time_ns;
+
+    rps_tracker_waits_begin(waits, since_ns, cpu, RPS_TRACKER_NO_STACK);
+    if (!book->is_known || until_ns <= since_ns)
+        return;
+    book->slept_ns += until_ns - since_ns;
+    book->missing_ns -= until_ns - (book->first_ns > since_ns ? book->first_ns : since_ns);
 }
 
 void rps_tracker_waits_end(struct rps_tracker *tracker, struct rps_tracker_waits *waits,

@@ -9,6 +9,8 @@
 #define RPS_TRACKER_NO_STACK (-1)
 #define RPS_TRACKER_READINGS 4 /* records of a reading's time come some periods later */
 
+struct rps_space;
+
 /* A thread before any record of it is all 0. Times are those of the samples' clock. */
 struct rps_tracker_waits {
     int is_waiting;
@@ -24,6 +26,7 @@ struct rps_tracker_waits {
         } latest;                       /* that was compared, if is_known */
         int is_known;
         int is_asleep;      /* the thread slept between the latest two that were compared */
+        int64_t first_ns;   /* time of the first that was compared */
         int64_t slept_ns;   /* at the latest */
         int64_t total_ns;   /* asleep by schedstat, in all */
         int64_t missing_ns; /* of it not in records; negative: records have so much more */
@@ -32,12 +35,20 @@ struct rps_tracker_waits {
         int count;          /* of readings that are to be compared */
         struct rps_tracker_reading reading[RPS_TRACKER_READINGS];
     } book;
+    struct rps_tracker_seen {   /* where /proc showed it asleep, in a wait without a stack */
+        int64_t from_ns, to_ns; /* when it was read, and the next look; INT64_MAX: none yet */
+        int64_t stack;          /* or RPS_TRACKER_NO_STACK */
+    } seen;
     struct rps_tracker_place *places; /* owned; NULL: none yet */
 };
 
 /* Begin a wait: the thread leaves its CPU in a stack, or RPS_TRACKER_NO_STACK. */
 void rps_tracker_waits_begin(struct rps_tracker_waits *waits, int64_t time_ns, int32_t cpu,
                              int64_t stack);
+
+/* Begin a wait that no record shows, at a time in the past. Readings since then were compared without
+ * it: count it in them. */
+void rps_tracker_waits_begin_unseen(struct rps_tracker_waits *waits, int64_t since_ns, int32_t cpu);
 
 /* End the wait: the thread is on a CPU again. */
 void rps_tracker_waits_end(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
@@ -50,6 +61,16 @@ void rps_tracker_waits_cancel(struct rps_tracker_waits *waits, int64_t time_ns);
  * is over, or when schedstat shows that it lasts. */
 void rps_tracker_waits_send(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
                             int64_t until_ns);
+
+/* Returns 1 if rps_tracker_waits_read may find something new. */
+int rps_tracker_waits_are_due(const struct rps_tracker *tracker,
+                              const struct rps_tracker_waits *waits);
+
+/* Read schedstat of a thread below `proc`, and the stack that it sleeps in if no record shows that.
+ * of: its pid and tid, and time_ns, which is now. */
+void rps_tracker_waits_read(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
+                            const struct rps_space *space, const char *proc,
+                            const struct rps_sample *of);
 
 /* Compare the records with schedstat, once all records before time_ns came. By then the thread has been
  * on CPUs for cpu_ns and in their queues for queue_ns. */

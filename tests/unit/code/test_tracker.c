@@ -1278,18 +1278,26 @@ static void test_slept_before(void **state)
 
 static char schedstat_root[64];
 
-static void write_schedstat(pid_t tid, int64_t cpu_ns, int64_t queue_ns)
+static void write_task_file(pid_t tid, const char *name, const char *text)
 {
     char path[128];
     FILE *file;
 
     snprintf(path, sizeof(path), "%s/%d", schedstat_root, (int)tid);
     mkdir(path, 0700);
-    strcat(path, "/schedstat");
+    snprintf(path, sizeof(path), "%s/%d/%s", schedstat_root, (int)tid, name);
     file = fopen(path, "w");
     assert_non_null(file);
-    fprintf(file, "%lld %lld 5\n", (long long)cpu_ns, (long long)queue_ns);
+    fputs(text, file);
     fclose(file);
+}
+
+static void write_schedstat(pid_t tid, int64_t cpu_ns, int64_t queue_ns)
+{
+    char text[64];
+
+    snprintf(text, sizeof(text), "%lld %lld 5\n", (long long)cpu_ns, (long long)queue_ns);
+    write_task_file(tid, "schedstat", text);
 }
 
 static void check_at(pid_t tid, int64_t time_ns, int64_t cpu_ns, int64_t queue_ns)
@@ -1309,6 +1317,8 @@ static int close_checked(void **state)
     char path[96];
 
     for (int tid = 7; tid < 10; tid++) {
+        snprintf(path, sizeof(path), "%s/%d/syscall", schedstat_root, tid);
+        remove(path);
         snprintf(path, sizeof(path), "%s/%d/schedstat", schedstat_root, tid);
         remove(path);
         *strrchr(path, '/') = '\0';
@@ -1422,6 +1432,61 @@ static void test_never_seen(void **state)
     assert_int_equal(seen.blocked_count, 2 - (seen.blocked[0].to_ns == 230 * MS));
 }
 
+/* A thread sleeps in a system call that it called from that instruction. */
+static void write_asleep_at(pid_t tid, unsigned instruction)
+{
+    char text[64];
+
+    snprintf(text, sizeof(text), "7 0x0 0x1 0x0 0x0 0x0 0x0 0x7f00 0x%x\n", instruction);
+    write_task_file(tid, "syscall", text);
+}
+
+static void expect_place(size_t wait, uint64_t address)
+{
+    assert_int_equal(seen.frame[seen.stack[seen.blocked[wait].stack].frame].address, address);
+}
+
+/* A wait without a stack has the place that /proc shows, unless the thread may have been elsewhere by
+ * the time of the look. */
+static void test_seen_asleep(void **state)
+{
+    int64_t slept_ns = 0;
+
+    (void)state;
+    add_name(7, 7, 0, "sleeps");
+    add_asleep(0, 100 * MS);
+    write_asleep_at(7, 0x30);
+    check_at(7, 110 * MS, 0, 0);
+    check_at(7, 210 * MS, 0, 0);
+    rps_tracker_tell_waits(tracker, 220 * MS);
+    rps_tracker_tell_waits(tracker, 230 * MS);
+    add_awake(7, 240 * MS);
+    for (size_t i = 0; i < seen.blocked_count; i++) {
+        expect_place(i, 0x30);
+        slept_ns += seen.blocked[i].to_ns - seen.blocked[i].from_ns;
+    }
+    assert_int_equal(slept_ns, 140 * MS); /* that of before the first look, too */
+    seen.blocked_count = 0;
+    add_asleep(7, 300 * MS); /* its stack was lost */
+    write_asleep_at(7, 0x40);
+    check_at(7, 310 * MS, 0, 0);
+    write_asleep_at(7, 0x50);
+    check_at(7, 360 * MS, 0, 0);
+    add_awake(7, 400 * MS);
+    expect_place(0, 0x40);
+    assert_int_equal(seen.blocked[0].to_ns - seen.blocked[0].from_ns, 100 * MS);
+    add_asleep(7, 500 * MS);
+    check_at(7, 510 * MS, 0, 0);
+    add_awake(7, 520 * MS);
+    expect_place(1, 0);
+    add_asleep(7, 530 * MS);
+    write_task_file(7, "syscall", "running\n");
+    check_at(7, 540 * MS, 0, 0);
+    check_at(7, 550 * MS, 0, 0);
+    add_awake(7, 560 * MS);
+    expect_place(2, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1472,6 +1537,7 @@ int main(void)
         CHECKED_CASE(test_unknown),
         CHECKED_CASE(test_compared_anew),
         CHECKED_CASE(test_never_seen),
+        CHECKED_CASE(test_seen_asleep),
     };
 
     return cmocka_run_group_tests_name("tracker", tests, NULL, NULL);
