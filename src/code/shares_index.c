@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "intern.h"
 #include "rpistat/text.h"
 
 #define SLOTS     256 /* at first */
@@ -18,18 +19,11 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return hash ^ (hash >> 29);
 }
 
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 static uint64_t hash_key(const struct rps_share_key *key)
 {
-    uint64_t hash = hash_text(UINT64_C(0xcbf29ce484222325), key->name);
+    uint64_t hash = rps_intern_hash(UINT64_C(0xcbf29ce484222325), key->name);
 
-    return mix(mix(hash_text(hash, key->file), key->module), (uint64_t)key->line);
+    return mix(mix(rps_intern_hash(hash, key->file), key->module), (uint64_t)key->line);
 }
 
 static int is_same(const struct rps_share_key *a, const struct rps_share_key *b)

@@ -376,8 +376,6 @@ static int take_name(struct rps_tracker *tracker, const struct rps_sample *sampl
     if (sample->is_exec) {
         if (had_others)
             rps_tracker_waits_forget(&thread->waits, sample->time_ns);
-        else if (thread->waits.book.read_ns == 0 && tracker->complete_ns == 0)
-            rps_tracker_waits_check(&thread->waits, sample->time_ns, 0, 0); /* a workload begins */
         end_task(tracker, thread, sample->time_ns);
         rps_space_clear(&process->space);
         process->is_placed = 0;

@@ -25,6 +25,7 @@
 
 #include "maps.h"
 #include "rpistat/clock.h"
+#include "rpistat/proc.h"
 
 /* Places that are kept; a later one replaces another with the same remainder. */
 #define PLACES 64
@@ -104,29 +105,20 @@ int64_t rps_tracker_waits_unknown(const struct rps_tracker_waits *waits)
                : 0;
 }
 
-/* Read a file of a thread from an offset. Returns the bytes that were read, 0 also for an error. */
-static size_t read_file(const char *proc, pid_t tid, const char *name, uint64_t offset, void *ret,
-                        size_t size)
+/* Copy the memory of a thread from an address on. Returns the bytes that could be read. */
+static size_t read_memory(const char *proc, pid_t tid, uint64_t address, void *ret, size_t size)
 {
     char path[128];
     ssize_t got = -1;
     int fd;
 
-    snprintf(path, sizeof(path), "%s/%ld/%s", proc, (long)tid, name);
+    snprintf(path, sizeof(path), "%s/%ld/mem", proc, (long)tid);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd >= 0) {
-        got = pread(fd, ret, size, (off_t)offset);
+        got = pread(fd, ret, size, (off_t)address);
         close(fd);
     }
     return got > 0 ? (size_t)got : 0;
-}
-
-static int read_schedstat(const char *proc, pid_t tid, int64_t *ret_cpu_ns, int64_t *ret_queue_ns)
-{
-    char text[96];
-
-    text[read_file(proc, tid, "schedstat", 0, text, sizeof(text) - 1)] = '\0';
-    return sscanf(text, "%" SCNd64 " %" SCNd64, ret_cpu_ns, ret_queue_ns) == 2 ? 0 : -1;
 }
 
 /* Returns the stack that a thread sleeps in; RPS_TRACKER_NO_STACK: it runs, or may not be read. */
@@ -139,13 +131,13 @@ static int64_t read_stack(struct rps_tracker *tracker, const struct rps_space *s
     uint64_t at[2]; /* stack pointer, instruction */
     char text[256];
 
-    text[read_file(proc, of->tid, "syscall", 0, text, sizeof(text) - 1)] = '\0';
+    rps_proc_read(text, sizeof(text), "%s/%ld/syscall", proc, (long)of->tid);
     if (sscanf(text, "%*d %*x %*x %*x %*x %*x %*x %" SCNx64 " %" SCNx64, &at[0], &at[1]) != 2)
         return RPS_TRACKER_NO_STACK;
     sample.address = &at[1];
     sample.address_count = 1;
     sample.registers = (struct rps_sample_registers){
-        at, RPS_UNWIND_PLACE, copy, read_file(proc, of->tid, "mem", at[0], copy, sizeof(copy))};
+        at, RPS_UNWIND_PLACE, copy, read_memory(proc, of->tid, at[0], copy, sizeof(copy))};
     return rps_tracker_find_chain(tracker, &sample, space, &chain) < 0
                ? RPS_TRACKER_NO_STACK
                : rps_tracker_add_stacks(tracker, &chain);
@@ -175,13 +167,15 @@ void rps_tracker_waits_read(struct rps_tracker *tracker, struct rps_tracker_wait
 {
     const int64_t since_ns = waits->is_waiting ? waits->began_ns : tracker->complete_ns;
     int64_t cpu_ns, queue_ns;
+    char text[96];
 
     if (lacks_place(tracker, waits) && waits->seen.from_ns > since_ns)
         waits->seen.to_ns = of->time_ns;
     else if (lacks_place(tracker, waits))
         waits->seen =
             (struct rps_tracker_seen){of->time_ns, INT64_MAX, read_stack(tracker, space, proc, of)};
-    if (read_schedstat(proc, of->tid, &cpu_ns, &queue_ns) == 0)
+    rps_proc_read(text, sizeof(text), "%s/%ld/schedstat", proc, (long)of->tid);
+    if (sscanf(text, "%" SCNd64 " %" SCNd64, &cpu_ns, &queue_ns) == 2)
         rps_tracker_waits_check(waits, of->time_ns, cpu_ns, queue_ns);
 }
 

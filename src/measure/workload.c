@@ -41,13 +41,9 @@ static int64_t nanoseconds(const struct timeval *time)
 static int64_t resident_bytes(void)
 {
     char text[128], *at = text;
-    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
     int64_t pages = 0;
 
-    if (fd >= 0)
-        close(fd);
-    text[got < 0 ? 0 : got] = '\0';
+    rps_proc_read(text, sizeof(text), "/proc/self/statm");
     while (*at && *at != ' ')
         at++;
     while (*at == ' ')
