@@ -318,7 +318,7 @@ static void mark_waits(struct recorder *samples, const struct rps_sampling *samp
     samples->wait_marks++;
     if (of == 0)
         snprintf(text, sizeof(text),
-                 "waits off the CPU are unknown from here on: too many switches (--wall)");
+                 "waits off the CPU are sampled from here on: too many switches (--wall)");
     else if (of == 1)
         snprintf(text, sizeof(text), "waits off the CPU are recorded again (--wall)");
     else

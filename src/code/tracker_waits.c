@@ -6,6 +6,8 @@
  * - That length includes the queue of a CPU after the wake-up. schedstat has the time that a thread
  *   spent on CPUs and in queues; the rest of its life it slept. Where records have more than that,
  *   the excess is cut off the next waits. Where they have less, the difference is unknown.
+ * - Where switches are too many to be read, each look at schedstat shows how long the thread slept since
+ *   the look before, and /proc where it sleeps now.
  * - Stacks are taken in some windows alone. In the others the kernel's addresses, the instruction and
  *   the stack pointer make a number, the place. A stack that the same thread had there stands for it,
  *   or else one of the process' other threads, whose stacks begin at other pages.
@@ -36,6 +38,9 @@
 /* Of the top of a stack that is read; samples have as much. */
 #define STACK_BYTES 8192
 
+/* Periods are known for so long: earlier sleep stays unknown. */
+#define SAMPLED_WITHIN_NS RPS_NS_PER_S
+
 /* A difference of so much of a thread's sleep is no unknown time. */
 #define UNKNOWN_THRESHOLD .02
 
@@ -49,7 +54,7 @@ static void compare(struct rps_tracker_waits *waits, const struct rps_tracker_re
 {
     struct rps_tracker_book *book = &waits->book;
     const int64_t came_ns = reading->asleep_ns - book->latest.asleep_ns;
-    int64_t slept_ns = waits->slept_ns;
+    int64_t slept_ns = waits->slept_ns + reading->sampled_ns;
 
     if (waits->is_waiting && waits->began_ns < reading->time_ns)
         slept_ns += reading->time_ns - waits->began_ns;
@@ -85,7 +90,7 @@ void rps_tracker_waits_check(struct rps_tracker_waits *waits, int64_t time_ns, i
 
     if (book->count < RPS_TRACKER_READINGS)
         book->reading[book->count++] =
-            (struct rps_tracker_reading){time_ns, time_ns - cpu_ns - queue_ns};
+            (struct rps_tracker_reading){time_ns, time_ns - cpu_ns - queue_ns, waits->sampled_ns};
     book->read_ns = time_ns;
 }
 
@@ -153,6 +158,25 @@ static int lacks_place(const struct rps_tracker *tracker, const struct rps_track
     return is_missing && (waits->seen.from_ns <= since_ns || waits->seen.to_ns == INT64_MAX);
 }
 
+/* Hand over the sleep since the look before, at the place where the thread sleeps now. A look comes at
+ * any moment of the thread's sleep, so that each place gets its share. */
+static void sample_sleep(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
+                         int64_t stack, const struct rps_tracker_reading *now)
+{
+    struct rps_tracker_reading *before = &waits->sampled;
+    const int64_t slept_ns = now->asleep_ns - before->asleep_ns;
+    const int is_first = before->time_ns == 0 || now->time_ns - before->time_ns > SAMPLED_WITHIN_NS;
+
+    if (!is_first && stack == RPS_TRACKER_NO_STACK)
+        return; /* it runs */
+    if (!is_first && slept_ns > 0) {
+        waits->sampled_ns += slept_ns;
+        tracker->sink.blocked(tracker->sink.context, now->time_ns - slept_ns, now->time_ns,
+                              waits->cpu, stack);
+    }
+    *before = *now;
+}
+
 int rps_tracker_waits_are_due(const struct rps_tracker *tracker,
                               const struct rps_tracker_waits *waits)
 {
@@ -175,8 +199,15 @@ void rps_tracker_waits_read(struct rps_tracker *tracker, struct rps_tracker_wait
         waits->seen =
             (struct rps_tracker_seen){of->time_ns, INT64_MAX, read_stack(tracker, space, proc, of)};
     rps_proc_read(text, sizeof(text), "%s/%ld/schedstat", proc, (long)of->tid);
-    if (sscanf(text, "%" SCNd64 " %" SCNd64, &cpu_ns, &queue_ns) == 2)
-        rps_tracker_waits_check(waits, of->time_ns, cpu_ns, queue_ns);
+    if (sscanf(text, "%" SCNd64 " %" SCNd64, &cpu_ns, &queue_ns) != 2)
+        return;
+    if (tracker->lacks_switches)
+        sample_sleep(tracker, waits, read_stack(tracker, space, proc, of),
+                     &(struct rps_tracker_reading){.time_ns = of->time_ns,
+                                                   .asleep_ns = of->time_ns - cpu_ns - queue_ns});
+    else
+        waits->sampled.time_ns = 0;
+    rps_tracker_waits_check(waits, of->time_ns, cpu_ns, queue_ns);
 }
 
 /* The number of a stack of nothing. */

@@ -23,6 +23,7 @@ struct rps_tracker_waits {
     struct rps_tracker_book {  /* readings of schedstat, against slept_ns at the same times */
         struct rps_tracker_reading {
             int64_t time_ns, asleep_ns; /* asleep: since an unknown time */
+            int64_t sampled_ns;         /* of the thread, at that time */
         } latest;                       /* that was compared, if is_known */
         int is_known;
         int is_asleep;      /* the thread slept between the latest two that were compared */
@@ -39,7 +40,9 @@ struct rps_tracker_waits {
         int64_t from_ns, to_ns; /* when it was read, and the next look; INT64_MAX: none yet */
         int64_t stack;          /* or RPS_TRACKER_NO_STACK */
     } seen;
-    struct rps_tracker_place *places; /* owned; NULL: none yet */
+    struct rps_tracker_reading sampled; /* the latest look while no switches are read; 0: none */
+    int64_t sampled_ns;                 /* sleep that was handed over at such looks */
+    struct rps_tracker_place *places;   /* owned; NULL: none yet */
 };
 
 /* Begin a wait: the thread leaves its CPU in a stack, or RPS_TRACKER_NO_STACK. */

@@ -1487,6 +1487,38 @@ static void test_seen_asleep(void **state)
     expect_place(2, 0);
 }
 
+/* While no switches are read, schedstat has the length of sleep, and /proc where it is. */
+static void test_sampled(void **state)
+{
+    (void)state;
+    add_name(7, 7, 0, "switches");
+    add_awake(7, 90 * MS);
+    add_lost(-1, 0, 100 * MS);
+    write_asleep_at(7, 0x30);
+    check_at(7, 110 * MS, 0, 0);
+    assert_int_equal(seen.blocked_count, 0);
+    check_at(7, 160 * MS, 10 * MS, 5 * MS);
+    assert_int_equal(seen.blocked_count, 1);
+    assert_int_equal(seen.blocked[0].from_ns, 125 * MS);
+    assert_int_equal(seen.blocked[0].to_ns, 160 * MS);
+    expect_place(0, 0x30);
+    write_task_file(7, "syscall", "running\n");
+    check_at(7, 210 * MS, 20 * MS, 10 * MS);
+    assert_int_equal(seen.blocked_count, 1);
+    write_asleep_at(7, 0x40);
+    check_at(7, 260 * MS, 30 * MS, 15 * MS);
+    assert_int_equal(seen.blocked_count, 2);
+    assert_int_equal(seen.blocked[1].from_ns, 190 * MS);
+    expect_place(1, 0x40);
+    rps_tracker_tell_waits(tracker, 270 * MS);
+    assert_int_equal(rps_tracker_unknown_waits(tracker), 0);
+    check_at(7, 1270 * MS, 30 * MS, 15 * MS); /* too long ago */
+    assert_int_equal(seen.blocked_count, 2);
+    add_asleep(0, 1280 * MS);
+    check_at(7, 1290 * MS, 30 * MS, 15 * MS);
+    assert_int_equal(seen.blocked_count, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1538,6 +1570,7 @@ int main(void)
         CHECKED_CASE(test_compared_anew),
         CHECKED_CASE(test_never_seen),
         CHECKED_CASE(test_seen_asleep),
+        CHECKED_CASE(test_sampled),
     };
 
     return cmocka_run_group_tests_name("tracker", tests, NULL, NULL);
