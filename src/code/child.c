@@ -39,11 +39,11 @@ void rps_child_limit(int resource, rlim_t value)
 static rlim_t inherited_bytes(void)
 {
     unsigned long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "re");
+    char text[128];
 
-    if (!file || fscanf(file, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
+    rps_proc_read(text, sizeof(text), "/proc/self/statm");
+    if (sscanf(text, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
         _exit(1);
-    fclose(file);
     return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 

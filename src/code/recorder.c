@@ -557,6 +557,8 @@ int rps_code_recorder_open(struct rps_code_recorder *ret,
     }
     if (target->kind != RPS_TARGET_LAUNCH)
         add_processes(samples, target);
+    else if (target->pid_count > 0)
+        rps_tracker_add_workload(samples->tracker, "/proc", target->pid[0]);
     *ret = (struct rps_code_recorder){
         .self = samples,
         .sampler = samples->sampler,

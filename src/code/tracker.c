@@ -376,6 +376,9 @@ static int take_name(struct rps_tracker *tracker, const struct rps_sample *sampl
     if (sample->is_exec) {
         if (had_others)
             rps_tracker_waits_forget(&thread->waits, sample->time_ns);
+        else if (thread->waits.book.read_ns == 0 && tracker->complete_ns == 0)
+            rps_tracker_waits_check(&thread->waits, sample->time_ns, tracker->before_cpu_ns,
+                                    tracker->before_queue_ns); /* a workload begins */
         end_task(tracker, thread, sample->time_ns);
         rps_space_clear(&process->space);
         process->is_placed = 0;
@@ -554,6 +557,11 @@ int64_t rps_tracker_unknown_waits(const struct rps_tracker *tracker)
             unknown_ns += rps_tracker_waits_unknown(&thread->waits);
     }
     return unknown_ns;
+}
+
+void rps_tracker_add_workload(struct rps_tracker *tracker, const char *proc, pid_t pid)
+{
+    rps_tracker_waits_times(proc, pid, &tracker->before_cpu_ns, &tracker->before_queue_ns);
 }
 
 void rps_tracker_check_waits(struct rps_tracker *tracker, const char *proc, int64_t time_ns)

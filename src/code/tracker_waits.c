@@ -38,6 +38,9 @@
 /* Of the top of a stack that is read; samples have as much. */
 #define STACK_BYTES 8192
 
+/* A thread that switches all the time is seldom asleep for as long as a look takes. */
+#define LOOKS_MAX 4
+
 /* Periods are known for so long: earlier sleep stays unknown. */
 #define SAMPLED_WITHIN_NS RPS_NS_PER_S
 
@@ -110,6 +113,14 @@ int64_t rps_tracker_waits_unknown(const struct rps_tracker_waits *waits)
                : 0;
 }
 
+int rps_tracker_waits_times(const char *proc, pid_t tid, int64_t *ret_cpu_ns, int64_t *ret_queue_ns)
+{
+    char text[96];
+
+    rps_proc_read(text, sizeof(text), "%s/%ld/schedstat", proc, (long)tid);
+    return sscanf(text, "%" SCNd64 " %" SCNd64, ret_cpu_ns, ret_queue_ns) == 2 ? 0 : -1;
+}
+
 /* Copy the memory of a thread from an address on. Returns the bytes that could be read. */
 static size_t read_memory(const char *proc, pid_t tid, uint64_t address, void *ret, size_t size)
 {
@@ -134,10 +145,15 @@ static int64_t read_stack(struct rps_tracker *tracker, const struct rps_space *s
     struct rps_sample sample = *of;
     unsigned char copy[STACK_BYTES];
     uint64_t at[2]; /* stack pointer, instruction */
+    int is_asleep = 0;
     char text[256];
 
-    rps_proc_read(text, sizeof(text), "%s/%ld/syscall", proc, (long)of->tid);
-    if (sscanf(text, "%*d %*x %*x %*x %*x %*x %*x %" SCNx64 " %" SCNx64, &at[0], &at[1]) != 2)
+    for (int looks = 0; !is_asleep && looks < LOOKS_MAX; looks++) {
+        rps_proc_read(text, sizeof(text), "%s/%ld/syscall", proc, (long)of->tid);
+        is_asleep =
+            sscanf(text, "%*d %*x %*x %*x %*x %*x %*x %" SCNx64 " %" SCNx64, &at[0], &at[1]) == 2;
+    }
+    if (!is_asleep)
         return RPS_TRACKER_NO_STACK;
     sample.address = &at[1];
     sample.address_count = 1;
@@ -148,14 +164,14 @@ static int64_t read_stack(struct rps_tracker *tracker, const struct rps_space *s
                : rps_tracker_add_stacks(tracker, &chain);
 }
 
-/* Is the place of the wait that lasts unknown, or of one that no record shows? */
-static int lacks_place(const struct rps_tracker *tracker, const struct rps_tracker_waits *waits)
+/* Does the wait that lasts, or that no record shows, lack a place? Then since when. */
+static int lacks_place(const struct rps_tracker *tracker, const struct rps_tracker_waits *waits,
+                       int64_t *ret_since_ns)
 {
-    int64_t since_ns = waits->is_waiting ? waits->began_ns : tracker->complete_ns;
-    int is_missing = waits->is_waiting ? waits->stack == RPS_TRACKER_NO_STACK
-                                       : waits->record_ns < tracker->complete_ns;
-
-    return is_missing && (waits->seen.from_ns <= since_ns || waits->seen.to_ns == INT64_MAX);
+    *ret_since_ns = waits->is_waiting ? waits->began_ns : tracker->complete_ns;
+    return (waits->is_waiting ? waits->stack == RPS_TRACKER_NO_STACK
+                              : waits->record_ns < tracker->complete_ns) &&
+           (waits->seen.from_ns <= *ret_since_ns || waits->seen.to_ns == INT64_MAX);
 }
 
 /* Hand over the sleep since the look before, at the place where the thread sleeps now. A look comes at
@@ -180,26 +196,27 @@ static void sample_sleep(struct rps_tracker *tracker, struct rps_tracker_waits *
 int rps_tracker_waits_are_due(const struct rps_tracker *tracker,
                               const struct rps_tracker_waits *waits)
 {
+    int64_t since_ns;
+
     return waits->record_ns >= waits->book.read_ns || tracker->lacks_switches ||
            waits->record_ns < tracker->complete_ns || waits->doubt_ns > 0 ||
-           lacks_place(tracker, waits);
+           lacks_place(tracker, waits, &since_ns);
 }
 
 void rps_tracker_waits_read(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
                             const struct rps_space *space, const char *proc,
                             const struct rps_sample *of)
 {
-    const int64_t since_ns = waits->is_waiting ? waits->began_ns : tracker->complete_ns;
-    int64_t cpu_ns, queue_ns;
-    char text[96];
+    int64_t cpu_ns, queue_ns, since_ns;
 
-    if (lacks_place(tracker, waits) && waits->seen.from_ns > since_ns)
-        waits->seen.to_ns = of->time_ns;
-    else if (lacks_place(tracker, waits))
-        waits->seen =
-            (struct rps_tracker_seen){of->time_ns, INT64_MAX, read_stack(tracker, space, proc, of)};
-    rps_proc_read(text, sizeof(text), "%s/%ld/schedstat", proc, (long)of->tid);
-    if (sscanf(text, "%" SCNd64 " %" SCNd64, &cpu_ns, &queue_ns) != 2)
+    if (lacks_place(tracker, waits, &since_ns)) {
+        if (waits->seen.from_ns > since_ns)
+            waits->seen.to_ns = of->time_ns;
+        else
+            waits->seen = (struct rps_tracker_seen){of->time_ns, INT64_MAX,
+                                                    read_stack(tracker, space, proc, of)};
+    }
+    if (rps_tracker_waits_times(proc, of->tid, &cpu_ns, &queue_ns) < 0)
         return;
     if (tracker->lacks_switches)
         sample_sleep(tracker, waits, read_stack(tracker, space, proc, of),

@@ -65,6 +65,10 @@ void rps_tracker_waits_cancel(struct rps_tracker_waits *waits, int64_t time_ns);
 void rps_tracker_waits_send(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
                             int64_t until_ns);
 
+/* Read how long a thread below `proc` was on CPUs and in their queues. Negative if that is not known. */
+int rps_tracker_waits_times(const char *proc, pid_t tid, int64_t *ret_cpu_ns,
+                            int64_t *ret_queue_ns);
+
 /* Returns 1 if rps_tracker_waits_read may find something new. */
 int rps_tracker_waits_are_due(const struct rps_tracker *tracker,
                               const struct rps_tracker_waits *waits);

@@ -100,17 +100,9 @@ int rps_perf_paranoid(void)
 
 int rps_perf_is_virtual(void)
 {
-    FILE *file = fopen("/proc/cpuinfo", "re");
-    char *line = NULL;
-    size_t size = 0;
-    int found = 0;
+    char text[8192]; /* of the first CPU */
 
-    while (file && !found && getline(&line, &size, file) > 0)
-        found = strncmp(line, "flags", 5) == 0 && strstr(line, " hypervisor");
-    free(line);
-    if (file)
-        fclose(file);
-    return found;
+    return rps_proc_read(text, sizeof(text), "/proc/cpuinfo") > 0 && strstr(text, " hypervisor");
 }
 
 /* What to do about a refusal; root is refused only where something shuts it in. */

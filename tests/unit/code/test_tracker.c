@@ -1344,6 +1344,23 @@ static void test_queue(void **state)
     assert_int_equal(seen.blocked_count, 2);
 }
 
+/* What a workload spent before its exec, on a CPU and in its queue, is no queue of its waits. */
+static void test_workload(void **state)
+{
+    (void)state;
+    write_schedstat(7, 20 * MS, 30 * MS);
+    rps_tracker_add_workload(tracker, schedstat_root, 7);
+    now = 100 * MS - 1;
+    add_name(7, 7, 1, "begins");
+    add_wait(7, 110 * MS, 0x10);
+    add_awake(7, 200 * MS);
+    check_at(7, 210 * MS, 40 * MS, 30 * MS);
+    add_wait(7, 220 * MS, 0x10);
+    add_awake(7, 320 * MS);
+    expect_blocked(2, 220 * MS, 320 * MS, 0);
+    assert_int_equal(rps_tracker_unknown_waits(tracker) / 1000, 0);
+}
+
 /* An excess that is longer than a wait is cut off the next ones, too. */
 static void test_long_queue(void **state)
 {
@@ -1565,6 +1582,7 @@ int main(void)
         CASE(test_lost_switches),
         CASE(test_slept_before),
         CHECKED_CASE(test_queue),
+        CHECKED_CASE(test_workload),
         CHECKED_CASE(test_long_queue),
         CHECKED_CASE(test_unknown),
         CHECKED_CASE(test_compared_anew),
