@@ -328,7 +328,7 @@ static int take_fork(struct rps_tracker *tracker, const struct rps_sample *sampl
     if (!thread)
         return -1;
     thread->waits.record_ns = sample->time_ns;
-    rps_tracker_waits_check(&thread->waits, sample->time_ns, 0, 0);
+    rps_tracker_waits_check(&thread->waits, sample->time_ns, 0, 0, RPS_TRACKER_NO_STACK);
     parent = find_thread(tracker, sample->parent_tid);
     if (parent)
         strcpy(thread->name, parent->name);
@@ -375,10 +375,11 @@ static int take_name(struct rps_tracker *tracker, const struct rps_sample *sampl
         return -1;
     if (sample->is_exec) {
         if (had_others)
-            rps_tracker_waits_forget(&thread->waits, sample->time_ns);
+            rps_tracker_waits_forget(tracker, &thread->waits, sample->time_ns);
         else if (thread->waits.book.read_ns == 0 && tracker->complete_ns == 0)
             rps_tracker_waits_check(&thread->waits, sample->time_ns, tracker->before_cpu_ns,
-                                    tracker->before_queue_ns); /* a workload begins */
+                                    tracker->before_queue_ns,
+                                    RPS_TRACKER_NO_STACK); /* a workload begins */
         end_task(tracker, thread, sample->time_ns);
         rps_space_clear(&process->space);
         process->is_placed = 0;
@@ -519,20 +520,11 @@ static int take_wait(struct rps_tracker *tracker, const struct rps_sample *sampl
         rps_tracker_places_keep(&thread->waits.places, sample->place, stack);
         rps_tracker_places_keep(&process->places, sample->place_alike, stack);
     }
-    rps_tracker_waits_begin(&thread->waits, sample->time_ns, sample->cpu, stack);
+    rps_tracker_waits_begin(tracker, &thread->waits, sample->time_ns, sample->cpu, stack);
     return 0;
 }
 
 /* --- waiting ---------------------------------------------------------------------------------- */
-
-/* A thread without a record since all switches are read has slept since then, if schedstat says so:
- * one that runs all the time has no switches either. */
-static void begin_unseen(const struct rps_tracker *tracker, struct rps_tracker_waits *waits)
-{
-    if (!waits->is_waiting && waits->record_ns < tracker->complete_ns && waits->book.is_asleep &&
-        waits->book.latest.time_ns > tracker->complete_ns)
-        rps_tracker_waits_begin_unseen(waits, tracker->complete_ns, waits->cpu);
-}
 
 void rps_tracker_tell_waits(struct rps_tracker *tracker, int64_t until_ns)
 {
@@ -541,7 +533,6 @@ void rps_tracker_tell_waits(struct rps_tracker *tracker, int64_t until_ns)
 
         if (thread->end_ns >= 0)
             continue;
-        begin_unseen(tracker, &thread->waits);
         rps_tracker_waits_send(tracker, &thread->waits, until_ns);
     }
 }
@@ -600,11 +591,11 @@ static void lose_waits(struct rps_tracker *tracker, const struct rps_sample *sam
         rps_tracker_waits_end(tracker, waits, since_ns);
         waits->record_ns = sample->time_ns;
         if (goes_on) {
-            rps_tracker_waits_begin(waits, sample->time_ns, waits->cpu, waits->stack);
+            rps_tracker_waits_begin(tracker, waits, sample->time_ns, waits->cpu, waits->stack);
             waits->doubt_ns = sample->time_ns;
         }
         if (sample->is_preempted)
-            rps_tracker_waits_forget(waits, sample->time_ns);
+            rps_tracker_waits_forget(tracker, waits, sample->time_ns);
     }
     tracker->lacks_switches |= sample->cpu < 0 && !sample->is_preempted;
 }
@@ -627,10 +618,12 @@ static void take_awake(struct rps_tracker *tracker, const struct rps_sample *sam
         return;
     waits = &thread->waits;
     if (sample->is_preempted) {
-        rps_tracker_waits_cancel(waits, sample->time_ns);
+        rps_tracker_waits_cancel(tracker, waits, sample->time_ns);
     } else {
+        rps_tracker_waits_settle(tracker, waits, sample->time_ns);
         if (!waits->is_waiting && waits->record_ns < tracker->complete_ns)
-            rps_tracker_waits_begin_unseen(waits, tracker->complete_ns, sample->cpu);
+            rps_tracker_waits_begin(tracker, waits, tracker->complete_ns, sample->cpu,
+                                    RPS_TRACKER_NO_STACK);
         rps_tracker_waits_end(tracker, waits, sample->time_ns);
     }
     waits->record_ns = sample->time_ns;
@@ -646,7 +639,8 @@ static void take_asleep(struct rps_tracker *tracker, const struct rps_sample *sa
         tracker->complete_ns = sample->time_ns;
         tracker->lacks_switches = 0;
     } else if (thread && thread->end_ns < 0) {
-        rps_tracker_waits_begin(&thread->waits, sample->time_ns, sample->cpu, RPS_TRACKER_NO_STACK);
+        rps_tracker_waits_begin(tracker, &thread->waits, sample->time_ns, sample->cpu,
+                                RPS_TRACKER_NO_STACK);
     }
 }
 

@@ -13,8 +13,7 @@
  *   or else one of the process' other threads, whose stacks begin at other pages.
  * - A thread that sleeps since before the recording has no record. /proc shows the instruction and the
  *   stack pointer of its system call; the callers are in its memory. The kernel's functions are
- *   missing, since /proc has no addresses of them. The stack is used if no record shows a switch of the
- *   thread between the start of its wait and the next look.
+ *   missing, since /proc has no addresses of them.
  */
 #include "tracker_waits.h"
 
@@ -52,54 +51,89 @@ struct rps_tracker_place {
     int64_t stack;
 };
 
+/* Find the sleep of a thread that is in no wait, up to a reading. Without a record since all switches
+ * are read it slept all the time, if it sleeps now. While none are read, schedstat has its sleep since
+ * the look before: each place gets its share, since a look comes at any moment. */
+static void find_unseen(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
+                        const struct rps_tracker_reading *now)
+{
+    struct rps_tracker_reading *before = &waits->sampled;
+    const int64_t slept_ns = now->asleep_ns - before->asleep_ns, since_ns = tracker->complete_ns;
+    const int is_first = before->time_ns == 0 || now->time_ns - before->time_ns > SAMPLED_WITHIN_NS;
+    const int has_stack = now->stack != RPS_TRACKER_NO_STACK;
+
+    if (!tracker->lacks_switches) {
+        before->time_ns = 0;
+        if (waits->record_ns >= since_ns || now->time_ns <= since_ns ||
+            !(has_stack || waits->book.is_asleep))
+            return;
+        waits->is_waiting = 1;
+        waits->record_ns = waits->began_ns = waits->sent_ns = since_ns;
+        waits->doubt_ns = 0;
+        waits->stack = now->stack;
+        return;
+    }
+    if (!is_first && has_stack && slept_ns > 0) {
+        waits->slept_ns += slept_ns;
+        tracker->sink.blocked(tracker->sink.context, now->time_ns - slept_ns, now->time_ns,
+                              waits->cpu, now->stack);
+    }
+    if (is_first || has_stack)
+        *before = *now;
+}
+
 /* Compare a reading, now that all records before it came. */
-static void compare(struct rps_tracker_waits *waits, const struct rps_tracker_reading *reading)
+static void compare(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
+                    const struct rps_tracker_reading *reading)
 {
     struct rps_tracker_book *book = &waits->book;
     const int64_t came_ns = reading->asleep_ns - book->latest.asleep_ns;
-    int64_t slept_ns = waits->slept_ns + reading->sampled_ns;
+    int64_t slept_ns;
 
+    book->is_asleep =
+        book->is_known && (double)came_ns >= (1 - UNKNOWN_THRESHOLD) *
+                                                 (double)(reading->time_ns - book->latest.time_ns);
+    if (!waits->is_waiting)
+        find_unseen(tracker, waits, reading);
+    slept_ns = waits->slept_ns;
     if (waits->is_waiting && waits->began_ns < reading->time_ns)
         slept_ns += reading->time_ns - waits->began_ns;
     if (book->is_known) {
         book->total_ns += came_ns;
         book->missing_ns += came_ns - (slept_ns - book->slept_ns);
-        book->is_asleep = (double)came_ns >= (1 - UNKNOWN_THRESHOLD) *
-                                                 (double)(reading->time_ns - book->latest.time_ns);
-    } else {
-        book->first_ns = reading->time_ns;
     }
     book->is_known = 1;
     book->latest = *reading;
     book->slept_ns = slept_ns;
 }
 
-/* All records before time_ns came. */
-static void settle(struct rps_tracker_waits *waits, int64_t time_ns)
+void rps_tracker_waits_settle(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
+                              int64_t time_ns)
 {
     struct rps_tracker_book *book = &waits->book;
     int done = 0;
 
     while (done < book->count && book->reading[done].time_ns <= time_ns)
-        compare(waits, &book->reading[done++]);
+        compare(tracker, waits, &book->reading[done++]);
     book->count -= done;
     memmove(book->reading, book->reading + done, (size_t)book->count * sizeof(*book->reading));
 }
 
 void rps_tracker_waits_check(struct rps_tracker_waits *waits, int64_t time_ns, int64_t cpu_ns,
-                             int64_t queue_ns)
+                             int64_t queue_ns, int64_t stack)
 {
     struct rps_tracker_book *book = &waits->book;
 
     if (book->count < RPS_TRACKER_READINGS)
         book->reading[book->count++] =
-            (struct rps_tracker_reading){time_ns, time_ns - cpu_ns - queue_ns, waits->sampled_ns};
+            (struct rps_tracker_reading){time_ns, time_ns - cpu_ns - queue_ns, stack};
     book->read_ns = time_ns;
 }
 
-void rps_tracker_waits_forget(struct rps_tracker_waits *waits, int64_t time_ns)
+void rps_tracker_waits_forget(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
+                              int64_t time_ns)
 {
-    settle(waits, time_ns);
+    rps_tracker_waits_settle(tracker, waits, time_ns);
     waits->book.is_known = waits->book.count = 0;
 }
 
@@ -164,67 +198,23 @@ static int64_t read_stack(struct rps_tracker *tracker, const struct rps_space *s
                : rps_tracker_add_stacks(tracker, &chain);
 }
 
-/* Does the wait that lasts, or that no record shows, lack a place? Then since when. */
-static int lacks_place(const struct rps_tracker *tracker, const struct rps_tracker_waits *waits,
-                       int64_t *ret_since_ns)
-{
-    *ret_since_ns = waits->is_waiting ? waits->began_ns : tracker->complete_ns;
-    return (waits->is_waiting ? waits->stack == RPS_TRACKER_NO_STACK
-                              : waits->record_ns < tracker->complete_ns) &&
-           (waits->seen.from_ns <= *ret_since_ns || waits->seen.to_ns == INT64_MAX);
-}
-
-/* Hand over the sleep since the look before, at the place where the thread sleeps now. A look comes at
- * any moment of the thread's sleep, so that each place gets its share. */
-static void sample_sleep(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
-                         int64_t stack, const struct rps_tracker_reading *now)
-{
-    struct rps_tracker_reading *before = &waits->sampled;
-    const int64_t slept_ns = now->asleep_ns - before->asleep_ns;
-    const int is_first = before->time_ns == 0 || now->time_ns - before->time_ns > SAMPLED_WITHIN_NS;
-
-    if (!is_first && stack == RPS_TRACKER_NO_STACK)
-        return; /* it runs */
-    if (!is_first && slept_ns > 0) {
-        waits->sampled_ns += slept_ns;
-        tracker->sink.blocked(tracker->sink.context, now->time_ns - slept_ns, now->time_ns,
-                              waits->cpu, stack);
-    }
-    *before = *now;
-}
-
 int rps_tracker_waits_are_due(const struct rps_tracker *tracker,
                               const struct rps_tracker_waits *waits)
 {
-    int64_t since_ns;
-
     return waits->record_ns >= waits->book.read_ns || tracker->lacks_switches ||
-           waits->record_ns < tracker->complete_ns || waits->doubt_ns > 0 ||
-           lacks_place(tracker, waits, &since_ns);
+           waits->record_ns < tracker->complete_ns || waits->doubt_ns > 0;
 }
 
 void rps_tracker_waits_read(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
                             const struct rps_space *space, const char *proc,
                             const struct rps_sample *of)
 {
-    int64_t cpu_ns, queue_ns, since_ns;
+    int64_t cpu_ns, queue_ns, stack = RPS_TRACKER_NO_STACK;
 
-    if (lacks_place(tracker, waits, &since_ns)) {
-        if (waits->seen.from_ns > since_ns)
-            waits->seen.to_ns = of->time_ns;
-        else
-            waits->seen = (struct rps_tracker_seen){of->time_ns, INT64_MAX,
-                                                    read_stack(tracker, space, proc, of)};
-    }
-    if (rps_tracker_waits_times(proc, of->tid, &cpu_ns, &queue_ns) < 0)
-        return;
-    if (tracker->lacks_switches)
-        sample_sleep(tracker, waits, read_stack(tracker, space, proc, of),
-                     &(struct rps_tracker_reading){.time_ns = of->time_ns,
-                                                   .asleep_ns = of->time_ns - cpu_ns - queue_ns});
-    else
-        waits->sampled.time_ns = 0;
-    rps_tracker_waits_check(waits, of->time_ns, cpu_ns, queue_ns);
+    if (tracker->lacks_switches || (!waits->is_waiting && waits->record_ns < tracker->complete_ns))
+        stack = read_stack(tracker, space, proc, of);
+    if (rps_tracker_waits_times(proc, of->tid, &cpu_ns, &queue_ns) == 0)
+        rps_tracker_waits_check(waits, of->time_ns, cpu_ns, queue_ns, stack);
 }
 
 /* The number of a stack of nothing. */
@@ -243,14 +233,10 @@ static void hand_over(struct rps_tracker *tracker, struct rps_tracker_waits *wai
                       int64_t until_ns)
 {
     const int64_t from_ns = waits->sent_ns;
-    int64_t excess_ns, stack;
+    int64_t excess_ns, stack = waits->stack;
 
     if (!waits->is_waiting || until_ns <= from_ns)
         return;
-    if (waits->stack == RPS_TRACKER_NO_STACK && waits->seen.from_ns > waits->began_ns &&
-        waits->seen.to_ns <= until_ns)
-        waits->stack = waits->seen.stack;
-    stack = waits->stack;
     waits->sent_ns = until_ns;
     excess_ns = -waits->book.missing_ns - waits->book.cut_ns;
     excess_ns = excess_ns < 0 ? 0 : excess_ns < until_ns - from_ns ? excess_ns : until_ns - from_ns;
@@ -265,16 +251,16 @@ static void hand_over(struct rps_tracker *tracker, struct rps_tracker_waits *wai
 void rps_tracker_waits_send(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
                             int64_t until_ns)
 {
-    settle(waits, until_ns);
+    rps_tracker_waits_settle(tracker, waits, until_ns);
     if (waits->doubt_ns == 0 ||
         (waits->book.is_asleep && waits->book.latest.time_ns > waits->doubt_ns))
         hand_over(tracker, waits, until_ns);
 }
 
-void rps_tracker_waits_begin(struct rps_tracker_waits *waits, int64_t time_ns, int32_t cpu,
-                             int64_t stack)
+void rps_tracker_waits_begin(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
+                             int64_t time_ns, int32_t cpu, int64_t stack)
 {
-    settle(waits, time_ns);
+    rps_tracker_waits_settle(tracker, waits, time_ns);
     waits->record_ns = time_ns;
     waits->cpu = cpu;
     if (waits->is_waiting && time_ns - waits->began_ns < SAME_SWITCH_NS) {
@@ -289,31 +275,20 @@ void rps_tracker_waits_begin(struct rps_tracker_waits *waits, int64_t time_ns, i
     waits->stack = stack;
 }
 
-void rps_tracker_waits_begin_unseen(struct rps_tracker_waits *waits, int64_t since_ns, int32_t cpu)
-{
-    struct rps_tracker_book *book = &waits->book;
-    const int64_t until_ns = book->latest.time_ns;
-
-    rps_tracker_waits_begin(waits, since_ns, cpu, RPS_TRACKER_NO_STACK);
-    if (!book->is_known || until_ns <= since_ns)
-        return;
-    book->slept_ns += until_ns - since_ns;
-    book->missing_ns -= until_ns - (book->first_ns > since_ns ? book->first_ns : since_ns);
-}
-
 void rps_tracker_waits_end(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
                            int64_t time_ns)
 {
-    settle(waits, time_ns);
+    rps_tracker_waits_settle(tracker, waits, time_ns);
     hand_over(tracker, waits, time_ns);
     if (waits->is_waiting && time_ns > waits->began_ns)
         waits->slept_ns += time_ns - waits->began_ns;
-    rps_tracker_waits_cancel(waits, time_ns);
+    rps_tracker_waits_cancel(tracker, waits, time_ns);
 }
 
-void rps_tracker_waits_cancel(struct rps_tracker_waits *waits, int64_t time_ns)
+void rps_tracker_waits_cancel(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
+                              int64_t time_ns)
 {
-    settle(waits, time_ns);
+    rps_tracker_waits_settle(tracker, waits, time_ns);
     waits->is_waiting = 0;
 }
 

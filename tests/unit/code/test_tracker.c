@@ -1463,8 +1463,7 @@ static void expect_place(size_t wait, uint64_t address)
     assert_int_equal(seen.frame[seen.stack[seen.blocked[wait].stack].frame].address, address);
 }
 
-/* A wait without a stack has the place that /proc shows, unless the thread may have been elsewhere by
- * the time of the look. */
+/* A thread that sleeps since before switches are read has the place that /proc shows, from then on. */
 static void test_seen_asleep(void **state)
 {
     int64_t slept_ns = 0;
@@ -1483,25 +1482,19 @@ static void test_seen_asleep(void **state)
         slept_ns += seen.blocked[i].to_ns - seen.blocked[i].from_ns;
     }
     assert_int_equal(slept_ns, 140 * MS); /* that of before the first look, too */
-    seen.blocked_count = 0;
-    add_asleep(7, 300 * MS); /* its stack was lost */
-    write_asleep_at(7, 0x40);
-    check_at(7, 310 * MS, 0, 0);
-    write_asleep_at(7, 0x50);
-    check_at(7, 360 * MS, 0, 0);
-    add_awake(7, 400 * MS);
-    expect_place(0, 0x40);
-    assert_int_equal(seen.blocked[0].to_ns - seen.blocked[0].from_ns, 100 * MS);
-    add_asleep(7, 500 * MS);
-    check_at(7, 510 * MS, 0, 0);
-    add_awake(7, 520 * MS);
-    expect_place(1, 0);
-    add_asleep(7, 530 * MS);
+    add_lost(-1, 0, 300 * MS);
+    add_asleep(0, 320 * MS);
     write_task_file(7, "syscall", "running\n");
-    check_at(7, 540 * MS, 0, 0);
-    check_at(7, 550 * MS, 0, 0);
-    add_awake(7, 560 * MS);
-    expect_place(2, 0);
+    check_at(7, 330 * MS, 0, 0);
+    add_awake(7, 340 * MS);
+    expect_place(seen.blocked_count - 1, 0);
+    assert_int_equal(seen.blocked[seen.blocked_count - 1].from_ns, 320 * MS);
+}
+
+static void look_at(int64_t time_ns, int64_t cpu_ns, int64_t queue_ns)
+{
+    check_at(7, time_ns, cpu_ns, queue_ns);
+    rps_tracker_tell_waits(tracker, time_ns);
 }
 
 /* While no switches are read, schedstat has the length of sleep, and /proc where it is. */
@@ -1512,27 +1505,28 @@ static void test_sampled(void **state)
     add_awake(7, 90 * MS);
     add_lost(-1, 0, 100 * MS);
     write_asleep_at(7, 0x30);
-    check_at(7, 110 * MS, 0, 0);
+    look_at(110 * MS, 0, 0);
     assert_int_equal(seen.blocked_count, 0);
-    check_at(7, 160 * MS, 10 * MS, 5 * MS);
+    look_at(160 * MS, 10 * MS, 5 * MS);
     assert_int_equal(seen.blocked_count, 1);
     assert_int_equal(seen.blocked[0].from_ns, 125 * MS);
     assert_int_equal(seen.blocked[0].to_ns, 160 * MS);
     expect_place(0, 0x30);
     write_task_file(7, "syscall", "running\n");
-    check_at(7, 210 * MS, 20 * MS, 10 * MS);
+    look_at(210 * MS, 20 * MS, 10 * MS);
     assert_int_equal(seen.blocked_count, 1);
     write_asleep_at(7, 0x40);
-    check_at(7, 260 * MS, 30 * MS, 15 * MS);
+    look_at(260 * MS, 30 * MS, 15 * MS);
     assert_int_equal(seen.blocked_count, 2);
     assert_int_equal(seen.blocked[1].from_ns, 190 * MS);
     expect_place(1, 0x40);
-    rps_tracker_tell_waits(tracker, 270 * MS);
     assert_int_equal(rps_tracker_unknown_waits(tracker), 0);
-    check_at(7, 1270 * MS, 30 * MS, 15 * MS); /* too long ago */
+    look_at(1270 * MS, 30 * MS, 15 * MS); /* too long ago */
     assert_int_equal(seen.blocked_count, 2);
+    assert_int_equal(rps_tracker_unknown_waits(tracker), 1010 * MS);
     add_asleep(0, 1280 * MS);
-    check_at(7, 1290 * MS, 30 * MS, 15 * MS);
+    write_task_file(7, "syscall", "running\n");
+    look_at(1290 * MS, 40 * MS, 15 * MS);
     assert_int_equal(seen.blocked_count, 2);
 }
 
