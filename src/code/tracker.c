@@ -563,15 +563,12 @@ void rps_tracker_check_waits(struct rps_tracker *tracker, const char *proc, int6
     for (size_t n = 0; n < count && reads < CHECKS_MAX; n++) {
         struct rps_thread *thread =
             rps_intern_at(&tracker->thread, (int64_t)(tracker->next_check++ % count));
-        struct rps_tracker_waits *waits = &thread->waits;
 
-        if (thread->end_ns >= 0 || thread->key.a == 0 || !rps_tracker_waits_are_due(tracker, waits))
-            continue;
-        reads++;
-        rps_tracker_waits_read(tracker, waits, &find_process(tracker, thread->pid)->space, proc,
-                               &(struct rps_sample){.time_ns = time_ns,
-                                                    .pid = thread->pid,
-                                                    .tid = (pid_t)thread->key.a});
+        if (thread->end_ns < 0 && thread->key.a != 0)
+            reads += rps_tracker_waits_read(
+                tracker, &thread->waits, &find_process(tracker, thread->pid)->space, proc,
+                &(struct rps_sample){
+                    .time_ns = time_ns, .pid = thread->pid, .tid = (pid_t)thread->key.a});
     }
 }
 

@@ -198,23 +198,21 @@ static int64_t read_stack(struct rps_tracker *tracker, const struct rps_space *s
                : rps_tracker_add_stacks(tracker, &chain);
 }
 
-int rps_tracker_waits_are_due(const struct rps_tracker *tracker,
-                              const struct rps_tracker_waits *waits)
+int rps_tracker_waits_read(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
+                           const struct rps_space *space, const char *proc,
+                           const struct rps_sample *of)
 {
-    return waits->record_ns >= waits->book.read_ns || tracker->lacks_switches ||
-           waits->record_ns < tracker->complete_ns || waits->doubt_ns > 0;
-}
-
-void rps_tracker_waits_read(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
-                            const struct rps_space *space, const char *proc,
-                            const struct rps_sample *of)
-{
+    const int is_unseen = waits->record_ns < tracker->complete_ns;
     int64_t cpu_ns, queue_ns, stack = RPS_TRACKER_NO_STACK;
 
-    if (tracker->lacks_switches || (!waits->is_waiting && waits->record_ns < tracker->complete_ns))
+    if (waits->record_ns < waits->book.read_ns && !tracker->lacks_switches && !is_unseen &&
+        waits->doubt_ns == 0)
+        return 0;
+    if (tracker->lacks_switches || (!waits->is_waiting && is_unseen))
         stack = read_stack(tracker, space, proc, of);
     if (rps_tracker_waits_times(proc, of->tid, &cpu_ns, &queue_ns) == 0)
         rps_tracker_waits_check(waits, of->time_ns, cpu_ns, queue_ns, stack);
+    return 1;
 }
 
 /* The number of a stack of nothing. */

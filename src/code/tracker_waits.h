@@ -9,8 +9,6 @@
 #define RPS_TRACKER_NO_STACK (-1)
 #define RPS_TRACKER_READINGS 4 /* records of a reading's time come some periods later */
 
-struct rps_space;
-
 /* A thread before any record of it is all 0. Times are those of the samples' clock. */
 struct rps_tracker_waits {
     int is_waiting;
@@ -60,15 +58,11 @@ void rps_tracker_waits_send(struct rps_tracker *tracker, struct rps_tracker_wait
 int rps_tracker_waits_times(const char *proc, pid_t tid, int64_t *ret_cpu_ns,
                             int64_t *ret_queue_ns);
 
-/* Returns 1 if rps_tracker_waits_read may find something new. */
-int rps_tracker_waits_are_due(const struct rps_tracker *tracker,
-                              const struct rps_tracker_waits *waits);
-
 /* Read schedstat of a thread below `proc`, and the stack that it sleeps in if no record shows that.
- * of: its pid and tid, and time_ns, which is now. */
-void rps_tracker_waits_read(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
-                            const struct rps_space *space, const char *proc,
-                            const struct rps_sample *of);
+ * of: its pid and tid, and time_ns, which is now. Returns 0, and reads nothing, if that is known. */
+int rps_tracker_waits_read(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
+                           const struct rps_space *space, const char *proc,
+                           const struct rps_sample *of);
 
 /* Compare the records with schedstat, once all records before time_ns came. By then the thread has been
  * on CPUs for cpu_ns and in their queues for queue_ns; it sleeps in a stack, or RPS_TRACKER_NO_STACK. */

@@ -8,8 +8,7 @@
 
 extern const struct rps_signal_provider rps_code_signals;
 
-/* The code of the run whose phases were found last, left with its reader for the shares of these
- * phases: to read it takes a tenth of the time of `phases`. */
+/* The code of the run whose phases were found last, left with its reader for the shares of these. */
 struct rps_code_left {
     struct rps_arena *arena; /* owned, with all of this in it */
     int64_t run_id;

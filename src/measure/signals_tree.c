@@ -20,8 +20,7 @@
  * - A thread that waits for a mutex or a rwlock stays in the lock however long it waits. The thread's
  *   arguments of futex show that: the C library passes a "locked, with waiters" value.
  * - The first thread of a process is idle while it waits for the end of another thread: the value is
- *   that thread's number. Other threads that join are idle after one to two seconds, since all waits
- *   in futex would have to be read to recognize them.
+ *   that thread's number. Others are not, since all waits in futex would have to be read for that.
  */
 #include "signals_proc.h"
 
