@@ -116,6 +116,9 @@ struct rps_share_name rps_share_name_keep(struct rps_arena *arena,
 /* The share, 0 ... 1, that so many samples are of all; NaN where these are too few. */
 double rps_shares_part(uint64_t samples, uint64_t all);
 
+/* "9 %", of what is there "under 1 %" rather than 0; returns ret. */
+const char *rps_shares_percent_text(char *ret, size_t size, double share);
+
 /* "solve (three.c:40)", without the line where it is not known, "cc1 (31 processes)"; for a
  * sentence. A name that `size`,
  * 128 or more, does not hold is cut, the line is not; returns ret. */

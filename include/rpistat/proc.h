@@ -1,6 +1,13 @@
-/* Which processes /proc shows. */
+/* Small files of /proc and /sys, and which processes /proc shows. */
 #ifndef RPISTAT_PROC_H
 #define RPISTAT_PROC_H
+
+#include <stddef.h>
+
+/* Read a file, whose path the format makes, into ret as text, and return its length: the first size - 1
+ * bytes. "" and 0 if it cannot be read. Allocates nothing, unlike a stream. */
+size_t rps_proc_read(char *ret, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Why nothing is read from /proc by the number of a process. */
 #define RPS_PROC_FOREIGN                                                                           \

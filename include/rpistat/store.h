@@ -205,6 +205,10 @@ int rps_reader_open(struct rps_reader **ret, const char *path, struct rps_error 
 
 void rps_reader_close(struct rps_reader *reader);
 
+/* Leave something with the reader, which frees it when it is closed, and return what was left before;
+ * NULL: nothing. */
+void *rps_reader_leave(struct rps_reader *reader, void *left, void (*free_left)(void *));
+
 /* What `runs` shows of a run beside its metadata. */
 struct rps_run_summary {
     uint64_t periods; /* measurement periods; where each CPU has its own, those of the CPU that has

@@ -24,7 +24,6 @@
 #define CLUSTER           2.
 #define Z                 3.
 #define Z_FEW             1.5
-#define FACTOR_MIN        1.5
 #define LACKING_MIN       .15  /* share of the others' samples of a name that a group lacks */
 #define SHARE_ADDED       .005 /* to both shares of a factor: a factor of almost 0 is no surprise */
 
@@ -115,7 +114,7 @@ static double score_of(const struct sums *own, const struct sums *rest)
         Z * (1 + Z_FEW / (blocks - 1)) * sqrt(variance_of(own) + variance_of(rest));
     const double factor = fabs(log((p + SHARE_ADDED) / (q + SHARE_ADDED)));
 
-    if (apart < RPS_APART_SHARE_MIN || factor < log(FACTOR_MIN) || apart <= error ||
+    if (apart < RPS_APART_SHARE_MIN || factor < log(RPS_APART_FACTOR_MIN) || apart <= error ||
         (p < q && q < LACKING_MIN))
         return 0;
     return (apart - error) * factor;

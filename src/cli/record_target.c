@@ -33,13 +33,10 @@ static int add_int(int **list, int *count, int value, struct rps_error *err)
 
 static int online_cpus(int **ret, int *ret_count, struct rps_error *err)
 {
-    char text[4096] = "";
-    FILE *file = fopen(ONLINE_CPUS, "re");
+    char text[4096];
 
-    if (!file || !fgets(text, sizeof(text), file))
+    if (rps_proc_read(text, sizeof(text), ONLINE_CPUS) == 0)
         snprintf(text, sizeof(text), "0-%ld", sysconf(_SC_NPROCESSORS_ONLN) - 1);
-    if (file)
-        fclose(file);
     text[strcspn(text, "\n")] = '\0';
     return rps_parse_cpus(ONLINE_CPUS, text, ret, ret_count, err);
 }

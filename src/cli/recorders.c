@@ -29,20 +29,9 @@
 
 #define COMMAND_BYTES 4096
 #define ARGUMENTS_MAX 64
+#define IN_FOLDER     "/proc/self/fd/%d/" /* of a folder that is open */
 
 const char *const rps_recorder_states[] = {"recording", "late", "unknown"};
-
-/* A file of /proc into ret, as a text; its length, or -1. */
-static ssize_t read_text(int folder_fd, const char *name, char *ret, size_t size)
-{
-    int fd = openat(folder_fd, name, O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd >= 0 ? read(fd, ret, size - 1) : -1;
-
-    if (fd >= 0)
-        close(fd);
-    ret[length > 0 ? length : 0] = '\0';
-    return length;
-}
 
 static void name_user(struct rps_recorder *found)
 {
@@ -61,13 +50,6 @@ static int says_it_records(int argc, char *const argv[])
     return argc > 1 && (!command || command == &rps_command_record);
 }
 
-static int is_called_rpistat(int proc_fd)
-{
-    char name[32];
-
-    return read_text(proc_fd, "comm", name, sizeof(name)) > 0 && strcmp(name, "rpistat\n") == 0;
-}
-
 /* 1 when the process, whose folder is proc_fd, is a recorder. */
 static int read_process(struct rps_recorder *found, int proc_fd)
 {
@@ -76,18 +58,18 @@ static int read_process(struct rps_recorder *found, int proc_fd)
     unsigned long real = 0, effective = 1;
     const char *line;
     int argc = 0, is_recorder;
-    ssize_t length;
+    size_t length;
 
-    if (read_text(proc_fd, "status", text, sizeof(text)) > 0 &&
+    if (rps_proc_read(text, sizeof(text), IN_FOLDER "status", proc_fd) > 0 &&
         (line = strstr(text, "\nUid:")) != NULL)
         sscanf(line, "\nUid: %lu %lu", &real, &effective);
     found->uid = (uid_t)real;
     name_user(found);
-    if (read_text(proc_fd, "io", text, sizeof(text)) > 0 &&
+    if (rps_proc_read(text, sizeof(text), IN_FOLDER "io", proc_fd) > 0 &&
         (line = strstr(text, "\nwchar:")) != NULL)
         sscanf(line, "\nwchar: %" SCNd64, &found->written_bytes);
-    length = read_text(proc_fd, "cmdline", text, sizeof(text));
-    for (ssize_t at = 0; at < length && argc < ARGUMENTS_MAX; at += (ssize_t)strlen(text + at) + 1)
+    length = rps_proc_read(text, sizeof(text), IN_FOLDER "cmdline", proc_fd);
+    for (size_t at = 0; at < length && argc < ARGUMENTS_MAX; at += strlen(text + at) + 1)
         argv[argc++] = text + at;
     rps_text_command(found->command, sizeof(found->command), argc, argv);
     is_recorder = says_it_records(argc, argv);
@@ -123,7 +105,9 @@ static int add(struct rps_arena *arena, struct rps_recorders *list, const char *
     if (proc_fd < 0)
         return 0;
     rps_run_init(&recorder.entry.run);
-    if (recorder.pid != getpid() && is_called_rpistat(proc_fd)) {
+    if (recorder.pid != getpid() &&
+        rps_proc_read(path, sizeof(path), IN_FOLDER "comm", proc_fd) > 0 &&
+        strcmp(path, "rpistat\n") == 0) {
         recorder.pidfd = (int)syscall(SYS_pidfd_open, recorder.pid, 0);
         if (recorder.pidfd >= 0)
             found = read_process(&recorder, proc_fd);

@@ -1,8 +1,8 @@
 /* Control groups: which one a process is in, and what people call it. */
-#include <stdio.h>
 #include <string.h>
 
 #include "rpistat/code.h"
+#include "rpistat/proc.h"
 
 #define CONTAINER_DIGITS 64 /* of its number, in hexadecimal */
 #define CONTAINER_SHOWN  12
@@ -65,17 +65,7 @@ static int is_unit(const char *component, size_t length)
 
 char *rps_cgroup_read(const char *proc, pid_t pid, char text[RPS_CGROUP_TEXT_SIZE])
 {
-    char path[512];
-    size_t length;
-    FILE *file;
-
-    snprintf(path, sizeof(path), "%s/%ld/cgroup", proc, (long)pid);
-    file = fopen(path, "re");
-    if (!file)
-        return NULL;
-    length = fread(text, 1, RPS_CGROUP_TEXT_SIZE - 1, file);
-    fclose(file);
-    text[length] = '\0';
+    rps_proc_read(text, RPS_CGROUP_TEXT_SIZE, "%s/%ld/cgroup", proc, (long)pid);
     return find_cgroup(text);
 }
 

@@ -15,6 +15,7 @@
 
 #include "rpistat/clock.h"
 #include "rpistat/rights.h"
+#include "rpistat/proc.h"
 
 /* A process that was killed is waited for: longer on a busy machine, not long in a file system. */
 #define NAP_MIN_NS (20 * RPS_NS_PER_US)
@@ -38,11 +39,11 @@ void rps_child_limit(int resource, rlim_t value)
 static rlim_t inherited_bytes(void)
 {
     unsigned long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "re");
+    char text[128];
 
-    if (!file || fscanf(file, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
+    rps_proc_read(text, sizeof(text), "/proc/self/statm");
+    if (sscanf(text, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
         _exit(1);
-    fclose(file);
     return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
@@ -93,16 +94,10 @@ void rps_child_become_nobody(int first, int second)
 /* Does it wait for a file system or a disk, where no signal reaches it? */
 static int is_uninterruptible(pid_t pid)
 {
-    char path[64], state = 0;
-    FILE *file;
+    char text[256], state = 0;
 
-    snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
-    file = fopen(path, "re");
-    if (!file || fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
-        state = 0;
-    if (file)
-        fclose(file);
-    return state == 'D';
+    rps_proc_read(text, sizeof(text), "/proc/%ld/stat", (long)pid);
+    return sscanf(text, "%*d (%*[^)]) %c", &state) == 1 && state == 'D';
 }
 
 int64_t rps_child_end(pid_t pid, enum rps_child_end *ret_how)

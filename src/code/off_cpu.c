@@ -100,28 +100,27 @@ static int is_of_program(const struct rps_code *code, size_t stack)
                        !rps_code_is_c_library(module->path));
 }
 
-static int is_scheduler(const struct moving *moving, size_t stack)
+static int is_one_of(const struct moving *moving, size_t stack, const char *const *pattern,
+                     size_t count)
 {
     int64_t function = moving->function[stack];
 
-    if (!is_kernel(moving->code, stack) || function < 0)
-        return 0;
-    for (size_t i = 0; i < sizeof(scheduler) / sizeof(scheduler[0]); i++) {
-        if (fnmatch(scheduler[i], moving->name[function].name, 0) == 0)
+    for (size_t i = 0; function >= 0 && i < count; i++) {
+        if (fnmatch(pattern[i], moving->name[function].name, 0) == 0)
             return 1;
     }
     return 0;
 }
 
+static int is_scheduler(const struct moving *moving, size_t stack)
+{
+    return is_kernel(moving->code, stack) &&
+           is_one_of(moving, stack, scheduler, sizeof(scheduler) / sizeof(scheduler[0]));
+}
+
 static int is_for_child(const struct moving *moving, size_t stack)
 {
-    int64_t function = moving->function[stack];
-
-    for (size_t i = 0; function >= 0 && i < sizeof(children) / sizeof(children[0]); i++) {
-        if (fnmatch(children[i], moving->name[function].name, 0) == 0)
-            return 1;
-    }
-    return 0;
+    return is_one_of(moving, stack, children, sizeof(children) / sizeof(children[0]));
 }
 
 static size_t find_reason(const struct moving *moving, size_t stack)
@@ -311,12 +310,12 @@ static void tell_waits(struct rps_arena *arena, const struct rps_shares *shares,
 
         if (share->self == 0)
             break;
-        ret->wait[ret->wait_count++] =
-            (struct rps_share_top){.name = {.name = rps_arena_text(arena, share->name),
-                                            .module = rps_arena_text(arena, share->module),
-                                            .file = rps_arena_text(arena, share->file),
-                                            .line = share->line},
-                                   .share = (double)share->self / (double)waited_us};
+        ret->wait[ret->wait_count++] = (struct rps_share_top){
+            rps_share_name_keep(arena, &(struct rps_share_name){.name = share->name,
+                                                                .module = share->module,
+                                                                .file = share->file,
+                                                                .line = share->line}),
+            (double)share->self / (double)waited_us};
     }
 }
 

@@ -318,7 +318,7 @@ static void mark_waits(struct recorder *samples, const struct rps_sampling *samp
     samples->wait_marks++;
     if (of == 0)
         snprintf(text, sizeof(text),
-                 "waits off the CPU are unknown from here on: too many switches (--wall)");
+                 "waits off the CPU are sampled from here on: too many switches (--wall)");
     else if (of == 1)
         snprintf(text, sizeof(text), "waits off the CPU are recorded again (--wall)");
     else
@@ -557,6 +557,8 @@ int rps_code_recorder_open(struct rps_code_recorder *ret,
     }
     if (target->kind != RPS_TARGET_LAUNCH)
         add_processes(samples, target);
+    else if (target->pid_count > 0)
+        rps_tracker_add_workload(samples->tracker, "/proc", target->pid[0]);
     *ret = (struct rps_code_recorder){
         .self = samples,
         .sampler = samples->sampler,

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "intern.h"
 #include "rpistat/text.h"
 
 #define SLOTS     256 /* at first */
@@ -18,30 +19,23 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return hash ^ (hash >> 29);
 }
 
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 static uint64_t hash_key(const struct rps_share_key *key)
 {
-    uint64_t hash = hash_text(UINT64_C(0xcbf29ce484222325), key->name);
+    uint64_t hash = rps_intern_hash(UINT64_C(0xcbf29ce484222325), key->name);
 
-    return mix(mix(hash_text(hash, key->file), key->module), (uint64_t)key->line);
+    return mix(mix(rps_intern_hash(hash, key->file), key->module), (uint64_t)key->line);
 }
 
 static int is_same(const struct rps_share_key *a, const struct rps_share_key *b)
 {
-    return a->module == b->module && a->line == b->line && strcmp(a->name, b->name) == 0 &&
-           strcmp(a->file, b->file) == 0;
+    return a->hash == b->hash && a->module == b->module && a->line == b->line &&
+           strcmp(a->name, b->name) == 0 && strcmp(a->file, b->file) == 0;
 }
 
 /* Where the key's slot is, or is to be. */
 static size_t find_share_slot(const struct rps_share_items *items, const struct rps_share_key *key)
 {
-    size_t at = hash_key(key) & (items->slots - 1);
+    size_t at = key->hash & (items->slots - 1);
 
     while (items->slot[at] && !is_same(&items->key[items->slot[at] - 1], key))
         at = (at + 1) & (items->slots - 1);
@@ -63,14 +57,16 @@ static void grow_slots(struct rps_arena *arena, struct rps_share_items *items)
 size_t rps_share_items_number(struct rps_arena *arena, struct rps_share_items *items,
                               const struct rps_share_key *key)
 {
+    struct rps_share_key own = *key;
     size_t at;
 
+    own.hash = hash_key(key);
     if (items->count >= items->slots / 2)
         grow_slots(arena, items);
-    at = find_share_slot(items, key);
+    at = find_share_slot(items, &own);
     if (!items->slot[at]) {
         items->key = rps_arena_grow(arena, items->key, items->count, sizeof(*key));
-        items->key[items->count++] = *key;
+        items->key[items->count++] = own;
         items->slot[at] = items->count;
     }
     return items->slot[at] - 1;

@@ -21,6 +21,7 @@ struct rps_share_key {
     const char *name, *file;
     size_t module; /* number of the first of its path; module_count: not known */
     int line;
+    uint64_t hash;             /* of the key, by rps_share_items_number */
     enum rps_location_how how; /* beside the key; NONE: the name is an address or a module */
 };
 

@@ -330,6 +330,24 @@ static int asks_for_all(const char *const *name, size_t name_count)
     return i < name_count;
 }
 
+void rps_code_left_free(void *left)
+{
+    if (left)
+        rps_arena_free(((struct rps_code_left *)left)->arena);
+}
+
+/* Leave the code of a single run with its reader, or free it. */
+static void leave_code(struct rps_arena *arena, const struct rps_signal_run *run, size_t count,
+                       const struct rps_code *code)
+{
+    struct rps_code_left *left = rps_arena_get(arena, 1, sizeof(*left));
+
+    *left = (struct rps_code_left){arena, run->run_id, *code};
+    rps_code_left_free(count == 1 && code->stack_count > 0
+                           ? rps_reader_leave(run->reader, left, rps_code_left_free)
+                           : left);
+}
+
 static int choose_signals(struct rps_arena *arena, const struct rps_signal_run *run, size_t count,
                           const struct rps_cpus *cpus, const char *const *name, size_t name_count,
                           struct rps_chosen_signals *ret, struct rps_error *err)
@@ -360,7 +378,7 @@ static int choose_signals(struct rps_arena *arena, const struct rps_signal_run *
         result = rps_error_set(err, RPS_USAGE, "run %" PRId64 " has no samples of its code",
                                run->run_id);
     }
-    rps_arena_free(scratch);
+    leave_code(scratch, run, count, &code[0].code);
     return result;
 }
 

@@ -4,11 +4,9 @@
  */
 #include "tracker.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "maps.h"
 #include "rpistat/clock.h"
@@ -330,7 +328,7 @@ static int take_fork(struct rps_tracker *tracker, const struct rps_sample *sampl
     if (!thread)
         return -1;
     thread->waits.record_ns = sample->time_ns;
-    rps_tracker_waits_check(&thread->waits, sample->time_ns, 0, 0);
+    rps_tracker_waits_check(&thread->waits, sample->time_ns, 0, 0, RPS_TRACKER_NO_STACK);
     parent = find_thread(tracker, sample->parent_tid);
     if (parent)
         strcpy(thread->name, parent->name);
@@ -377,9 +375,11 @@ static int take_name(struct rps_tracker *tracker, const struct rps_sample *sampl
         return -1;
     if (sample->is_exec) {
         if (had_others)
-            rps_tracker_waits_forget(&thread->waits, sample->time_ns);
+            rps_tracker_waits_forget(tracker, &thread->waits, sample->time_ns);
         else if (thread->waits.book.read_ns == 0 && tracker->complete_ns == 0)
-            rps_tracker_waits_check(&thread->waits, sample->time_ns, 0, 0); /* a workload begins */
+            rps_tracker_waits_check(&thread->waits, sample->time_ns, tracker->before_cpu_ns,
+                                    tracker->before_queue_ns,
+                                    RPS_TRACKER_NO_STACK); /* a workload begins */
         end_task(tracker, thread, sample->time_ns);
         rps_space_clear(&process->space);
         process->is_placed = 0;
@@ -520,20 +520,11 @@ static int take_wait(struct rps_tracker *tracker, const struct rps_sample *sampl
         rps_tracker_places_keep(&thread->waits.places, sample->place, stack);
         rps_tracker_places_keep(&process->places, sample->place_alike, stack);
     }
-    rps_tracker_waits_begin(&thread->waits, sample->time_ns, sample->cpu, stack);
+    rps_tracker_waits_begin(tracker, &thread->waits, sample->time_ns, sample->cpu, stack);
     return 0;
 }
 
 /* --- waiting ---------------------------------------------------------------------------------- */
-
-/* A thread without a record since all switches are read has slept since then, if schedstat says so:
- * one that runs all the time has no switches either. */
-static void begin_unseen(const struct rps_tracker *tracker, struct rps_tracker_waits *waits)
-{
-    if (!waits->is_waiting && waits->record_ns < tracker->complete_ns && waits->book.is_asleep &&
-        waits->book.latest.time_ns > tracker->complete_ns)
-        rps_tracker_waits_begin(waits, tracker->complete_ns, waits->cpu, RPS_TRACKER_NO_STACK);
-}
 
 void rps_tracker_tell_waits(struct rps_tracker *tracker, int64_t until_ns)
 {
@@ -542,7 +533,6 @@ void rps_tracker_tell_waits(struct rps_tracker *tracker, int64_t until_ns)
 
         if (thread->end_ns >= 0)
             continue;
-        begin_unseen(tracker, &thread->waits);
         rps_tracker_waits_send(tracker, &thread->waits, until_ns);
     }
 }
@@ -560,47 +550,25 @@ int64_t rps_tracker_unknown_waits(const struct rps_tracker *tracker)
     return unknown_ns;
 }
 
-/* 0, or -1: it has ended, or this kernel has no schedstat. */
-static int read_schedstat(const char *proc, pid_t tid, int64_t *ret_cpu_ns, int64_t *ret_queue_ns)
+void rps_tracker_add_workload(struct rps_tracker *tracker, const char *proc, pid_t pid)
 {
-    char path[128], text[96];
-    long long cpu_ns, queue_ns;
-    ssize_t got = -1;
-    int fd;
-
-    snprintf(path, sizeof(path), "%s/%ld/schedstat", proc, (long)tid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        got = read(fd, text, sizeof(text) - 1);
-        close(fd);
-    }
-    text[got > 0 ? got : 0] = '\0';
-    if (sscanf(text, "%lld %lld", &cpu_ns, &queue_ns) != 2)
-        return -1;
-    *ret_cpu_ns = cpu_ns;
-    *ret_queue_ns = queue_ns;
-    return 0;
+    rps_tracker_waits_times(proc, pid, &tracker->before_cpu_ns, &tracker->before_queue_ns);
 }
 
 void rps_tracker_check_waits(struct rps_tracker *tracker, const char *proc, int64_t time_ns)
 {
     const size_t count = tracker->simulated.count > 0 ? 0 : tracker->thread.count;
-    int64_t cpu_ns, queue_ns;
     int reads = 0;
 
     for (size_t n = 0; n < count && reads < CHECKS_MAX; n++) {
         struct rps_thread *thread =
             rps_intern_at(&tracker->thread, (int64_t)(tracker->next_check++ % count));
-        const struct rps_tracker_book *book = &thread->waits.book;
-        int has_changed = thread->waits.record_ns >= book->read_ns || tracker->lacks_switches ||
-                          thread->waits.record_ns < tracker->complete_ns ||
-                          thread->waits.doubt_ns > 0;
 
-        if (thread->end_ns >= 0 || thread->key.a == 0 || !has_changed)
-            continue;
-        reads++;
-        if (read_schedstat(proc, (pid_t)thread->key.a, &cpu_ns, &queue_ns) == 0)
-            rps_tracker_waits_check(&thread->waits, time_ns, cpu_ns, queue_ns);
+        if (thread->end_ns < 0 && thread->key.a != 0)
+            reads += rps_tracker_waits_read(
+                tracker, &thread->waits, &find_process(tracker, thread->pid)->space, proc,
+                &(struct rps_sample){
+                    .time_ns = time_ns, .pid = thread->pid, .tid = (pid_t)thread->key.a});
     }
 }
 
@@ -620,11 +588,11 @@ static void lose_waits(struct rps_tracker *tracker, const struct rps_sample *sam
         rps_tracker_waits_end(tracker, waits, since_ns);
         waits->record_ns = sample->time_ns;
         if (goes_on) {
-            rps_tracker_waits_begin(waits, sample->time_ns, waits->cpu, waits->stack);
+            rps_tracker_waits_begin(tracker, waits, sample->time_ns, waits->cpu, waits->stack);
             waits->doubt_ns = sample->time_ns;
         }
         if (sample->is_preempted)
-            rps_tracker_waits_forget(waits, sample->time_ns);
+            rps_tracker_waits_forget(tracker, waits, sample->time_ns);
     }
     tracker->lacks_switches |= sample->cpu < 0 && !sample->is_preempted;
 }
@@ -647,10 +615,12 @@ static void take_awake(struct rps_tracker *tracker, const struct rps_sample *sam
         return;
     waits = &thread->waits;
     if (sample->is_preempted) {
-        rps_tracker_waits_cancel(waits, sample->time_ns);
+        rps_tracker_waits_cancel(tracker, waits, sample->time_ns);
     } else {
+        rps_tracker_waits_settle(tracker, waits, sample->time_ns);
         if (!waits->is_waiting && waits->record_ns < tracker->complete_ns)
-            rps_tracker_waits_begin(waits, tracker->complete_ns, sample->cpu, RPS_TRACKER_NO_STACK);
+            rps_tracker_waits_begin(tracker, waits, tracker->complete_ns, sample->cpu,
+                                    RPS_TRACKER_NO_STACK);
         rps_tracker_waits_end(tracker, waits, sample->time_ns);
     }
     waits->record_ns = sample->time_ns;
@@ -666,7 +636,8 @@ static void take_asleep(struct rps_tracker *tracker, const struct rps_sample *sa
         tracker->complete_ns = sample->time_ns;
         tracker->lacks_switches = 0;
     } else if (thread && thread->end_ns < 0) {
-        rps_tracker_waits_begin(&thread->waits, sample->time_ns, sample->cpu, RPS_TRACKER_NO_STACK);
+        rps_tracker_waits_begin(tracker, &thread->waits, sample->time_ns, sample->cpu,
+                                RPS_TRACKER_NO_STACK);
     }
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/proc.h"
 #include "tracker.h"
 
 /* A line of /proc/PID/maps; only what can be executed matters. */
@@ -45,19 +46,13 @@ static void add_maps(struct rps_tracker *tracker, pid_t pid)
 static void add_thread_name(struct rps_tracker *tracker, pid_t pid, pid_t tid)
 {
     struct rps_sample sample = {.kind = RPS_SAMPLE_NAME, .pid = pid, .tid = tid};
-    char path[80], name[64];
-    FILE *file;
+    char name[64];
 
-    snprintf(path, sizeof(path), "/proc/%ld/task/%ld/comm", (long)pid, (long)tid);
-    file = fopen(path, "re");
-    if (!file)
+    if (rps_proc_read(name, sizeof(name), "/proc/%ld/task/%ld/comm", (long)pid, (long)tid) == 0)
         return;
-    if (fgets(name, sizeof(name), file)) {
-        name[strcspn(name, "\n")] = '\0';
-        sample.path = name;
-        rps_tracker_add(tracker, &sample);
-    }
-    fclose(file);
+    name[strcspn(name, "\n")] = '\0';
+    sample.path = name;
+    rps_tracker_add(tracker, &sample);
 }
 
 void rps_tracker_add_process(struct rps_tracker *tracker, pid_t pid)

@@ -6,23 +6,42 @@
  * - That length includes the queue of a CPU after the wake-up. schedstat has the time that a thread
  *   spent on CPUs and in queues; the rest of its life it slept. Where records have more than that,
  *   the excess is cut off the next waits. Where they have less, the difference is unknown.
+ * - Where switches are too many to be read, each look at schedstat shows how long the thread slept since
+ *   the look before, and /proc where it sleeps now.
  * - Stacks are taken in some windows alone. In the others the kernel's addresses, the instruction and
  *   the stack pointer make a number, the place. A stack that the same thread had there stands for it,
  *   or else one of the process' other threads, whose stacks begin at other pages.
+ * - A thread that sleeps since before the recording has no record. /proc shows the instruction and the
+ *   stack pointer of its system call; the callers are in its memory. The kernel's functions are
+ *   missing, since /proc has no addresses of them.
  */
 #include "tracker_waits.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "maps.h"
 #include "rpistat/clock.h"
+#include "rpistat/proc.h"
 
 /* Places that are kept; a later one replaces another with the same remainder. */
 #define PLACES 64
 
 /* The records of one switch come within this time. */
 #define SAME_SWITCH_NS RPS_NS_PER_MS
+
+/* Of the top of a stack that is read; samples have as much. */
+#define STACK_BYTES 8192
+
+/* A thread that switches all the time is seldom asleep for as long as a look takes. */
+#define LOOKS_MAX 4
+
+/* Periods are known for so long: earlier sleep stays unknown. */
+#define SAMPLED_WITHIN_NS RPS_NS_PER_S
 
 /* A difference of so much of a thread's sleep is no unknown time. */
 #define UNKNOWN_THRESHOLD .02
@@ -32,52 +51,89 @@ struct rps_tracker_place {
     int64_t stack;
 };
 
+/* Find the sleep of a thread that is in no wait, up to a reading. Without a record since all switches
+ * are read it slept all the time, if it sleeps now. While none are read, schedstat has its sleep since
+ * the look before: each place gets its share, since a look comes at any moment. */
+static void find_unseen(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
+                        const struct rps_tracker_reading *now)
+{
+    struct rps_tracker_reading *before = &waits->sampled;
+    const int64_t slept_ns = now->asleep_ns - before->asleep_ns, since_ns = tracker->complete_ns;
+    const int is_first = before->time_ns == 0 || now->time_ns - before->time_ns > SAMPLED_WITHIN_NS;
+    const int has_stack = now->stack != RPS_TRACKER_NO_STACK;
+
+    if (!tracker->lacks_switches) {
+        before->time_ns = 0;
+        if (waits->record_ns >= since_ns || now->time_ns <= since_ns ||
+            !(has_stack || waits->book.is_asleep))
+            return;
+        waits->is_waiting = 1;
+        waits->record_ns = waits->began_ns = waits->sent_ns = since_ns;
+        waits->doubt_ns = 0;
+        waits->stack = now->stack;
+        return;
+    }
+    if (!is_first && has_stack && slept_ns > 0) {
+        waits->slept_ns += slept_ns;
+        tracker->sink.blocked(tracker->sink.context, now->time_ns - slept_ns, now->time_ns,
+                              waits->cpu, now->stack);
+    }
+    if (is_first || has_stack)
+        *before = *now;
+}
+
 /* Compare a reading, now that all records before it came. */
-static void compare(struct rps_tracker_waits *waits, const struct rps_tracker_reading *reading)
+static void compare(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
+                    const struct rps_tracker_reading *reading)
 {
     struct rps_tracker_book *book = &waits->book;
     const int64_t came_ns = reading->asleep_ns - book->latest.asleep_ns;
-    int64_t slept_ns = waits->slept_ns;
+    int64_t slept_ns;
 
+    book->is_asleep =
+        book->is_known && (double)came_ns >= (1 - UNKNOWN_THRESHOLD) *
+                                                 (double)(reading->time_ns - book->latest.time_ns);
+    if (!waits->is_waiting)
+        find_unseen(tracker, waits, reading);
+    slept_ns = waits->slept_ns;
     if (waits->is_waiting && waits->began_ns < reading->time_ns)
         slept_ns += reading->time_ns - waits->began_ns;
     if (book->is_known) {
         book->total_ns += came_ns;
         book->missing_ns += came_ns - (slept_ns - book->slept_ns);
-        book->is_asleep = (double)came_ns >= (1 - UNKNOWN_THRESHOLD) *
-                                                 (double)(reading->time_ns - book->latest.time_ns);
     }
     book->is_known = 1;
     book->latest = *reading;
     book->slept_ns = slept_ns;
 }
 
-/* All records before time_ns came. */
-static void settle(struct rps_tracker_waits *waits, int64_t time_ns)
+void rps_tracker_waits_settle(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
+                              int64_t time_ns)
 {
     struct rps_tracker_book *book = &waits->book;
     int done = 0;
 
     while (done < book->count && book->reading[done].time_ns <= time_ns)
-        compare(waits, &book->reading[done++]);
+        compare(tracker, waits, &book->reading[done++]);
     book->count -= done;
     memmove(book->reading, book->reading + done, (size_t)book->count * sizeof(*book->reading));
 }
 
 void rps_tracker_waits_check(struct rps_tracker_waits *waits, int64_t time_ns, int64_t cpu_ns,
-                             int64_t queue_ns)
+                             int64_t queue_ns, int64_t stack)
 {
     struct rps_tracker_book *book = &waits->book;
 
     if (book->count < RPS_TRACKER_READINGS)
         book->reading[book->count++] =
-            (struct rps_tracker_reading){time_ns, time_ns - cpu_ns - queue_ns};
+            (struct rps_tracker_reading){time_ns, time_ns - cpu_ns - queue_ns, stack};
     book->read_ns = time_ns;
 }
 
-void rps_tracker_waits_forget(struct rps_tracker_waits *waits, int64_t time_ns)
+void rps_tracker_waits_forget(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
+                              int64_t time_ns)
 {
-    settle(waits, time_ns);
+    rps_tracker_waits_settle(tracker, waits, time_ns);
     waits->book.is_known = waits->book.count = 0;
 }
 
@@ -89,6 +145,74 @@ int64_t rps_tracker_waits_unknown(const struct rps_tracker_waits *waits)
     return (double)unknown_ns > UNKNOWN_THRESHOLD * (double)book->total_ns && unknown_ns > 0
                ? unknown_ns
                : 0;
+}
+
+int rps_tracker_waits_times(const char *proc, pid_t tid, int64_t *ret_cpu_ns, int64_t *ret_queue_ns)
+{
+    char text[96];
+
+    rps_proc_read(text, sizeof(text), "%s/%ld/schedstat", proc, (long)tid);
+    return sscanf(text, "%" SCNd64 " %" SCNd64, ret_cpu_ns, ret_queue_ns) == 2 ? 0 : -1;
+}
+
+/* Copy the memory of a thread from an address on. Returns the bytes that could be read. */
+static size_t read_memory(const char *proc, pid_t tid, uint64_t address, void *ret, size_t size)
+{
+    char path[128];
+    ssize_t got = -1;
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/%ld/mem", proc, (long)tid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        got = pread(fd, ret, size, (off_t)address);
+        close(fd);
+    }
+    return got > 0 ? (size_t)got : 0;
+}
+
+/* Returns the stack that a thread sleeps in; RPS_TRACKER_NO_STACK: it runs, or may not be read. */
+static int64_t read_stack(struct rps_tracker *tracker, const struct rps_space *space,
+                          const char *proc, const struct rps_sample *of)
+{
+    struct rps_tracker_chain chain = {.count = 0};
+    struct rps_sample sample = *of;
+    unsigned char copy[STACK_BYTES];
+    uint64_t at[2]; /* stack pointer, instruction */
+    int is_asleep = 0;
+    char text[256];
+
+    for (int looks = 0; !is_asleep && looks < LOOKS_MAX; looks++) {
+        rps_proc_read(text, sizeof(text), "%s/%ld/syscall", proc, (long)of->tid);
+        is_asleep =
+            sscanf(text, "%*d %*x %*x %*x %*x %*x %*x %" SCNx64 " %" SCNx64, &at[0], &at[1]) == 2;
+    }
+    if (!is_asleep)
+        return RPS_TRACKER_NO_STACK;
+    sample.address = &at[1];
+    sample.address_count = 1;
+    sample.registers = (struct rps_sample_registers){
+        at, RPS_UNWIND_PLACE, copy, read_memory(proc, of->tid, at[0], copy, sizeof(copy))};
+    return rps_tracker_find_chain(tracker, &sample, space, &chain) < 0
+               ? RPS_TRACKER_NO_STACK
+               : rps_tracker_add_stacks(tracker, &chain);
+}
+
+int rps_tracker_waits_read(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
+                           const struct rps_space *space, const char *proc,
+                           const struct rps_sample *of)
+{
+    const int is_unseen = waits->record_ns < tracker->complete_ns;
+    int64_t cpu_ns, queue_ns, stack = RPS_TRACKER_NO_STACK;
+
+    if (waits->record_ns < waits->book.read_ns && !tracker->lacks_switches && !is_unseen &&
+        waits->doubt_ns == 0)
+        return 0;
+    if (tracker->lacks_switches || (!waits->is_waiting && is_unseen))
+        stack = read_stack(tracker, space, proc, of);
+    if (rps_tracker_waits_times(proc, of->tid, &cpu_ns, &queue_ns) == 0)
+        rps_tracker_waits_check(waits, of->time_ns, cpu_ns, queue_ns, stack);
+    return 1;
 }
 
 /* The number of a stack of nothing. */
@@ -125,16 +249,16 @@ static void hand_over(struct rps_tracker *tracker, struct rps_tracker_waits *wai
 void rps_tracker_waits_send(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
                             int64_t until_ns)
 {
-    settle(waits, until_ns);
+    rps_tracker_waits_settle(tracker, waits, until_ns);
     if (waits->doubt_ns == 0 ||
         (waits->book.is_asleep && waits->book.latest.time_ns > waits->doubt_ns))
         hand_over(tracker, waits, until_ns);
 }
 
-void rps_tracker_waits_begin(struct rps_tracker_waits *waits, int64_t time_ns, int32_t cpu,
-                             int64_t stack)
+void rps_tracker_waits_begin(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
+                             int64_t time_ns, int32_t cpu, int64_t stack)
 {
-    settle(waits, time_ns);
+    rps_tracker_waits_settle(tracker, waits, time_ns);
     waits->record_ns = time_ns;
     waits->cpu = cpu;
     if (waits->is_waiting && time_ns - waits->began_ns < SAME_SWITCH_NS) {
@@ -152,16 +276,17 @@ void rps_tracker_waits_begin(struct rps_tracker_waits *waits, int64_t time_ns, i
 void rps_tracker_waits_end(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
                            int64_t time_ns)
 {
-    settle(waits, time_ns);
+    rps_tracker_waits_settle(tracker, waits, time_ns);
     hand_over(tracker, waits, time_ns);
     if (waits->is_waiting && time_ns > waits->began_ns)
         waits->slept_ns += time_ns - waits->began_ns;
-    rps_tracker_waits_cancel(waits, time_ns);
+    rps_tracker_waits_cancel(tracker, waits, time_ns);
 }
 
-void rps_tracker_waits_cancel(struct rps_tracker_waits *waits, int64_t time_ns)
+void rps_tracker_waits_cancel(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
+                              int64_t time_ns)
 {
-    settle(waits, time_ns);
+    rps_tracker_waits_settle(tracker, waits, time_ns);
     waits->is_waiting = 0;
 }
 

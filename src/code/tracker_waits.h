@@ -21,6 +21,7 @@ struct rps_tracker_waits {
     struct rps_tracker_book {  /* readings of schedstat, against slept_ns at the same times */
         struct rps_tracker_reading {
             int64_t time_ns, asleep_ns; /* asleep: since an unknown time */
+            int64_t stack;              /* that it slept in; or RPS_TRACKER_NO_STACK */
         } latest;                       /* that was compared, if is_known */
         int is_known;
         int is_asleep;      /* the thread slept between the latest two that were compared */
@@ -32,32 +33,50 @@ struct rps_tracker_waits {
         int count;          /* of readings that are to be compared */
         struct rps_tracker_reading reading[RPS_TRACKER_READINGS];
     } book;
-    struct rps_tracker_place *places; /* owned; NULL: none yet */
+    struct rps_tracker_reading sampled; /* the latest look while no switches are read; 0: none */
+    struct rps_tracker_place *places;   /* owned; NULL: none yet */
 };
 
 /* Begin a wait: the thread leaves its CPU in a stack, or RPS_TRACKER_NO_STACK. */
-void rps_tracker_waits_begin(struct rps_tracker_waits *waits, int64_t time_ns, int32_t cpu,
-                             int64_t stack);
+void rps_tracker_waits_begin(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
+                             int64_t time_ns, int32_t cpu, int64_t stack);
 
 /* End the wait: the thread is on a CPU again. */
 void rps_tracker_waits_end(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
                            int64_t time_ns);
 
 /* Drop the wait: the thread left its CPU for another thread's turn. */
-void rps_tracker_waits_cancel(struct rps_tracker_waits *waits, int64_t time_ns);
+void rps_tracker_waits_cancel(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
+                              int64_t time_ns);
 
 /* Hand over a wait that lasts, until then. A wait whose end may have been lost is handed over when it
  * is over, or when schedstat shows that it lasts. */
 void rps_tracker_waits_send(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
                             int64_t until_ns);
 
+/* Read how long a thread below `proc` was on CPUs and in their queues. Negative if that is not known. */
+int rps_tracker_waits_times(const char *proc, pid_t tid, int64_t *ret_cpu_ns,
+                            int64_t *ret_queue_ns);
+
+/* Read schedstat of a thread below `proc`, and the stack that it sleeps in if no record shows that.
+ * of: its pid and tid, and time_ns, which is now. Returns 0, and reads nothing, if that is known. */
+int rps_tracker_waits_read(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
+                           const struct rps_space *space, const char *proc,
+                           const struct rps_sample *of);
+
 /* Compare the records with schedstat, once all records before time_ns came. By then the thread has been
- * on CPUs for cpu_ns and in their queues for queue_ns. */
+ * on CPUs for cpu_ns and in their queues for queue_ns; it sleeps in a stack, or RPS_TRACKER_NO_STACK. */
 void rps_tracker_waits_check(struct rps_tracker_waits *waits, int64_t time_ns, int64_t cpu_ns,
-                             int64_t queue_ns);
+                             int64_t queue_ns, int64_t stack);
+
+/* All records before time_ns came: make those comparisons. A thread without a record since all switches
+ * are read begins a wait, if it slept since then. */
+void rps_tracker_waits_settle(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
+                              int64_t time_ns);
 
 /* Begin the comparison anew: after an exec by another thread, or a pause. */
-void rps_tracker_waits_forget(struct rps_tracker_waits *waits, int64_t time_ns);
+void rps_tracker_waits_forget(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
+                              int64_t time_ns);
 
 /* Returns the sleep by schedstat that no wait accounts for, ns; 0 up to 2 % of the sleep. */
 int64_t rps_tracker_waits_unknown(const struct rps_tracker_waits *waits);

@@ -100,6 +100,9 @@ enum rps_unwind_step {
     RPS_UNWIND_END,    /* there is no caller: the thread began here */
 };
 
+/* The registers that are needed, in perf's mask: stack pointer and instruction, in this order. */
+#define RPS_UNWIND_PLACE (UINT64_C(3) << RPS_UNWIND_STACK_POINTER)
+
 /* The innermost frame. Negative when the registers that are needed are not among them. */
 int rps_unwind_start(struct rps_unwind *ret, const struct rps_sample_registers *registers);
 

@@ -12,14 +12,19 @@ static int find_shares(struct rps_arena *arena, struct rps_reader *reader, int64
                        struct rps_part_shares *ret, struct rps_error *err)
 {
     struct rps_arena *scratch = rps_arena_new();
+    struct rps_code_left *left = rps_reader_leave(reader, NULL, NULL);
     struct rps_code code;
     struct rps_run run;
     int result;
 
     rps_run_init(&run);
     result = rps_reader_run(reader, run_id, &run, err);
-    if (result == 0)
+    if (result == 0 && left && left->run_id == run_id) {
+        code = left->code;
+        result = 1;
+    } else if (result == 0) {
         result = rps_reader_code(scratch, reader, run_id, &code, err);
+    }
     if (result > 0)
         result = rps_code_is_sampled(&run, &code);
     if (result > 0 &&
@@ -29,6 +34,7 @@ static int find_shares(struct rps_arena *arena, struct rps_reader *reader, int64
         if (rps_off_cpu_find_waits(arena, reader, run_id, &part[p], cpus, &code, &ret[p], err) < 0)
             result = RPS_FAILED;
     }
+    rps_code_left_free(left);
     rps_arena_free(scratch);
     rps_run_free(&run);
     return result;

@@ -2,11 +2,21 @@
 #ifndef RPISTAT_CODE_WING_PARTS_H
 #define RPISTAT_CODE_WING_PARTS_H
 
+#include "rpistat/code.h"
 #include "rpistat/signal.h"
 #include "rpistat/store_wing.h"
 #include "rpistat/wing.h"
 
 extern const struct rps_signal_provider rps_code_signals;
+
+/* The code of the run whose phases were found last, left with its reader for the shares of these. */
+struct rps_code_left {
+    struct rps_arena *arena; /* owned, with all of this in it */
+    int64_t run_id;
+    struct rps_code code;
+};
+
+void rps_code_left_free(void *left); /* NULL is harmless */
 
 /* Members of struct rps_wing. */
 int rps_code_panel(struct rps_picture *picture, const struct rps_plot_options *options,

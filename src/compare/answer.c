@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "rpistat/apart.h"
 #include "rpistat/text.h"
 #include "words.h"
 #include "rpistat/words.h"
@@ -282,6 +283,17 @@ static void say_figure(struct answer *answer, size_t r, size_t f)
         rps_comparison_value_text(answer->comparison->arena, figure, change->a));
 }
 
+/* " (9 % of samples, 2 % in main)", if the shares differ as those of phases that are told apart. */
+static void say_shares(struct answer *answer, const struct rps_comparison_function *function)
+{
+    const double a = function->a_share, b = function->b_share;
+    char own[16], other[16];
+
+    if (fabs(b - a) >= RPS_APART_SHARE_MIN && fmax(a, b) >= RPS_APART_FACTOR_MIN * fmin(a, b))
+        say(answer, " (%s of samples, %s in %s)", rps_shares_percent_text(own, sizeof(own), b),
+            rps_shares_percent_text(other, sizeof(other), a), name_of(answer, RPS_SIDE_A));
+}
+
 /* "; solve (three.c:40) has most of it": of so many seconds that a row takes longer. */
 static void say_function(struct answer *answer, size_t r, double longer)
 {
@@ -296,6 +308,7 @@ static void say_function(struct answer *answer, size_t r, double longer)
             continue;
         rps_share_name_text(name, sizeof(name), &function->name);
         say(answer, "; %s has most of it", rps_words_cut(cut, sizeof(cut), name, NAME_WIDTH));
+        say_shares(answer, function);
         return;
     }
 }

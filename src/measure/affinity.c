@@ -6,6 +6,7 @@
  * of it again. Whether it pays is found out by trying (affinity_policy.c).
  */
 #include "affinity.h"
+#include "rpistat/proc.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -28,27 +29,13 @@ struct thread_stat {
     int cpu, policy;
 };
 
-/* Read a file of /proc that is no longer than the buffer, as a string. Opening a stream or a folder
- * allocates, which the measurement loop does not. 0 when there is no such file. */
-static int read_proc_file(const char *path, char *ret, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd >= 0 ? read(fd, ret, size - 1) : -1;
-
-    if (fd >= 0)
-        close(fd);
-    ret[got > 0 ? got : 0] = '\0';
-    return got > 0;
-}
-
 /* Fields 3, 39 and 41; 0 when the thread is gone. */
 static int read_stat(pid_t pid, const char *tid, struct thread_stat *ret)
 {
-    char path[320], text[1024], *at;
+    char text[1024], *at;
 
     memset(ret, 0, sizeof(*ret));
-    snprintf(path, sizeof(path), "/proc/%ld/task/%s/stat", (long)pid, tid);
-    if (!read_proc_file(path, text, sizeof(text)))
+    if (rps_proc_read(text, sizeof(text), "/proc/%ld/task/%s/stat", (long)pid, tid) == 0)
         return 0;
     at = strrchr(text, ')');
     if (!at || sscanf(at, ") %c", &ret->state) != 1)
@@ -97,10 +84,9 @@ static int running_cpu(pid_t pid)
 /* Append the children of the process's first thread to the list. */
 static int add_children(pid_t pid, pid_t *list, int count)
 {
-    char path[64], text[PROCESSES_MAX * 12], *at = text, *end;
+    char text[PROCESSES_MAX * 12], *at = text, *end;
 
-    snprintf(path, sizeof(path), "/proc/%ld/task/%ld/children", (long)pid, (long)pid);
-    read_proc_file(path, text, sizeof(text));
+    rps_proc_read(text, sizeof(text), "/proc/%ld/task/%ld/children", (long)pid, (long)pid);
     for (; count < PROCESSES_MAX; at = end) {
         long child = strtol(at, &end, 10);
 

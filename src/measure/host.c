@@ -8,18 +8,12 @@
 #include <unistd.h>
 
 #include "rpistat/error.h"
+#include "rpistat/proc.h"
 
 /* First line of a file without its newline; "" when it cannot be read. */
 static void read_first_line(const char *path, char *ret, size_t size)
 {
-    FILE *file = fopen(path, "re");
-
-    ret[0] = '\0';
-    if (!file)
-        return;
-    if (!fgets(ret, (int)size, file))
-        ret[0] = '\0';
-    fclose(file);
+    rps_proc_read(ret, size, "%s", path);
     ret[strcspn(ret, "\n")] = '\0';
 }
 
@@ -56,9 +50,8 @@ static void read_cpu_model(char *ret, size_t size)
         if (file)
             fclose(file);
     }
-    if (!ret[0]) { /* boards described by a device tree */
+    if (!ret[0]) /* boards described by a device tree */
         read_first_line("/sys/firmware/devicetree/base/model", ret, size);
-    }
 }
 
 int rps_host_describe(struct rps_run *run, struct rps_error *err)

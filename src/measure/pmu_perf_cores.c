@@ -9,6 +9,7 @@
  * (tools/perf/Documentation/intel-hybrid.txt)
  */
 #include "pmu_perf.h"
+#include "rpistat/proc.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -108,29 +109,19 @@ static void list_cores(struct rps_perf *perf)
     static const char folder_path[] = "/sys/bus/event_source/devices";
     DIR *folder = opendir(folder_path);
     struct dirent *entry;
-    char path[512];
+    char type[16];
 
     while (folder && perf->core_count < RPS_PERF_CORE_MAX && (entry = readdir(folder))) {
         struct rps_perf_core *core = &perf->core[perf->core_count];
-        FILE *file;
-        unsigned type = 0;
 
-        snprintf(path, sizeof(path), "%s/%s/cpus", folder_path, entry->d_name);
-        file = fopen(path, "re");
-        if (!file)
+        if (rps_proc_read(core->cpus, sizeof(core->cpus), "%s/%s/cpus", folder_path,
+                          entry->d_name) == 0 ||
+            core->cpus[0] == '\n' ||
+            rps_proc_read(type, sizeof(type), "%s/%s/type", folder_path, entry->d_name) == 0)
             continue;
-        if (!fgets(core->cpus, sizeof(core->cpus), file))
-            core->cpus[0] = '\0';
-        fclose(file);
-        snprintf(path, sizeof(path), "%s/%s/type", folder_path, entry->d_name);
-        file = fopen(path, "re");
-        if (file && fscanf(file, "%u", &type) == 1 && core->cpus[0] && core->cpus[0] != '\n') {
-            core->type = type;
-            snprintf(core->name, sizeof(core->name), "%.63s", entry->d_name);
-            perf->core_count++;
-        }
-        if (file)
-            fclose(file);
+        core->type = (unsigned)strtoul(type, NULL, 10);
+        snprintf(core->name, sizeof(core->name), "%.63s", entry->d_name);
+        perf->core_count++;
     }
     if (folder)
         closedir(folder);

@@ -2,6 +2,7 @@
  * perf_event: opening one event, and what it means when the kernel refuses.
  */
 #include "pmu_perf.h"
+#include "rpistat/proc.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -90,30 +91,18 @@ void rps_perf_close_fd(int *fd)
 
 int rps_perf_paranoid(void)
 {
-    FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-    int level = -100;
+    char text[16];
 
-    if (file) {
-        if (fscanf(file, "%d", &level) != 1)
-            level = -100;
-        fclose(file);
-    }
-    return level;
+    return rps_proc_read(text, sizeof(text), "/proc/sys/kernel/perf_event_paranoid") > 0
+               ? atoi(text)
+               : -100;
 }
 
 int rps_perf_is_virtual(void)
 {
-    FILE *file = fopen("/proc/cpuinfo", "re");
-    char *line = NULL;
-    size_t size = 0;
-    int found = 0;
+    char text[8192]; /* of the first CPU */
 
-    while (file && !found && getline(&line, &size, file) > 0)
-        found = strncmp(line, "flags", 5) == 0 && strstr(line, " hypervisor");
-    free(line);
-    if (file)
-        fclose(file);
-    return found;
+    return rps_proc_read(text, sizeof(text), "/proc/cpuinfo") > 0 && strstr(text, " hypervisor");
 }
 
 /* What to do about a refusal; root is refused only where something shuts it in. */

@@ -15,6 +15,7 @@
 
 #include "affinity.h"
 #include "rpistat/clock.h"
+#include "rpistat/proc.h"
 
 /* What is waited for, by number: the timer, then the pidfds, then the watched. */
 #define TIMER 0
@@ -152,17 +153,12 @@ static int real_wait(void *self, int64_t deadline_ns, enum rps_wake *ret, struct
 /* The process behind a pidfd; -1 when it has ended. */
 static pid_t process_of(int pidfd)
 {
-    char path[64], line[128];
-    long pid = -1;
-    FILE *file;
+    const char *line;
+    char text[512];
 
-    snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
-    file = fopen(path, "re");
-    while (file && fgets(line, sizeof(line), file) && sscanf(line, "Pid: %ld", &pid) != 1)
-        ;
-    if (file)
-        fclose(file);
-    return (pid_t)pid;
+    rps_proc_read(text, sizeof(text), "/proc/self/fdinfo/%d", pidfd);
+    line = strstr(text, "\nPid:");
+    return line ? (pid_t)strtol(line + strlen("\nPid:"), NULL, 10) : -1;
 }
 
 static int real_approach(void *self, int closer)

@@ -117,20 +117,12 @@ static void fill_dummy(struct perf_event_attr *attr)
     attr->exclude_kernel = attr->exclude_hv = 1;
 }
 
-/* one that hears, */
-static void fill_hearing(struct perf_event_attr *attr, int inherits)
+/* one that hears (of threads alone, where nothing is sampled), */
+static void fill_hearing(struct perf_event_attr *attr, int inherits, int hears_maps)
 {
     fill_dummy(attr);
     attr->inherit = inherits;
-    attr->mmap = attr->mmap2 = attr->build_id = 1;
-    attr->comm = attr->comm_exec = attr->task = 1;
-}
-
-/* (of threads alone, where nothing is sampled,) */
-static void fill_hearing_threads(struct perf_event_attr *attr)
-{
-    fill_dummy(attr);
-    attr->inherit = 1;
+    attr->mmap = attr->mmap2 = attr->build_id = hears_maps;
     attr->comm = attr->comm_exec = attr->task = 1;
 }
 
@@ -199,11 +191,11 @@ static int fill_attrs(struct sampler *sampler, const struct rps_target *target,
     uint64_t seed;
 
     if (sampler->what.options.hears_only) {
-        fill_hearing_threads(&sampler->attr[RPS_PERF_HEARD]);
+        fill_hearing(&sampler->attr[RPS_PERF_HEARD], 1, 0);
         return 0;
     }
     rps_perf_fill_sampling(&sampler->what, target, sampling);
-    fill_hearing(&sampler->attr[RPS_PERF_HEARD], sampler->tells_times);
+    fill_hearing(&sampler->attr[RPS_PERF_HEARD], sampler->tells_times, 1);
     fill_timing(&sampler->attr[RPS_PERF_TIMES],
                 target->kind == RPS_TARGET_LAUNCH && target->start_at_exec);
     if (rps_random_bytes(&seed, sizeof(seed), err) < 0)

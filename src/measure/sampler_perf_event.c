@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "pmu_perf.h"
+#include "rpistat/proc.h"
 
 /* The workload's registers, as the processor's kernel has them; 0: not known here. On x86 the
  * segment registers cannot be had. */
@@ -30,18 +31,11 @@
 /* A number that the kernel has in a file of /proc/sys/kernel. */
 static uint64_t kernel_limit(const char *name, uint64_t otherwise)
 {
-    char path[96];
     unsigned long long value;
-    FILE *file;
+    char text[32];
 
-    snprintf(path, sizeof(path), "/proc/sys/kernel/%s", name);
-    file = fopen(path, "re");
-    if (!file)
-        return otherwise;
-    if (fscanf(file, "%llu", &value) != 1)
-        value = otherwise;
-    fclose(file);
-    return value;
+    rps_proc_read(text, sizeof(text), "/proc/sys/kernel/%s", name);
+    return sscanf(text, "%llu", &value) == 1 ? value : otherwise;
 }
 
 /* Where whole CPUs are sampled the kernel copies the stacks and registers of all that run: that is

@@ -107,19 +107,11 @@ struct processes {
 /* What the kernel says of a process; 0 when it has gone. */
 static int read_process(pid_t pid, struct process *ret, int64_t *ret_start_ns)
 {
-    char path[64], text[1024], *end;
+    char text[1024], *end;
     unsigned long long start;
     long parent;
-    size_t length;
-    FILE *file;
 
-    snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
-    file = fopen(path, "re");
-    if (!file)
-        return 0;
-    length = fread(text, 1, sizeof(text) - 1, file);
-    fclose(file);
-    text[length] = '\0';
+    rps_proc_read(text, sizeof(text), "/proc/%ld/stat", (long)pid);
     end = strrchr(text, ')'); /* of its name, which may have any character */
     if (!end || sscanf(end,
                        ") %*c %ld %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/proc.h"
 
 #define BIT(slot) (UINT32_C(1) << (slot))
 
@@ -234,18 +235,8 @@ static int find_limit(struct rps_signal_group *group)
 
 static int find_groups_of(struct rps_signal_group *group, const char *root, pid_t pid)
 {
-    char path[RPS_GROUP_PATH_MAX];
-    ssize_t got;
-    int fd;
-
-    snprintf(path, sizeof(path), "%s/proc/%ld/cgroup", root, (long)pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    got = fd < 0 ? -1 : read(fd, group->text, sizeof(group->text) - 1);
-    if (fd >= 0)
-        close(fd);
-    if (got <= 0)
+    if (rps_proc_read(group->text, sizeof(group->text), "%s/proc/%ld/cgroup", root, (long)pid) == 0)
         return 1;
-    group->text[got] = '\0';
     find_groups(group, group->text);
     return 0;
 }

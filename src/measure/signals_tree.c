@@ -19,6 +19,8 @@
  *   between waits uses CPU time. A parked thread of a pool does neither.
  * - A thread that waits for a mutex or a rwlock stays in the lock however long it waits. The thread's
  *   arguments of futex show that: the C library passes a "locked, with waiters" value.
+ * - The first thread of a process is idle while it waits for the end of another thread: the value is
+ *   that thread's number. Others are not, since all waits in futex would have to be read for that.
  */
 #include "signals_proc.h"
 
@@ -376,9 +378,13 @@ static int is_lock_operation(uint32_t operation, uint32_t value)
     return (value & FUTEX_WAITERS) != 0 || value == 2 || (value == 3 && operation != FUTEX_WAIT);
 }
 
-/* Does a thread that sleeps in futex wait for a lock? 0 also where that cannot be read. */
-static int is_at_lock(struct rps_signal_tree *tree, const struct rps_signal_thread *thread)
+enum futex_wait { LOCK, JOIN, OTHER };
+
+/* What a thread that sleeps in futex waits for; OTHER also if that cannot be read. */
+static enum futex_wait read_futex_wait(struct rps_signal_tree *tree,
+                                       const struct rps_signal_thread *thread)
 {
+    const struct rps_signal_thread *joined;
     unsigned long operation, value;
     char text[160];
     long call;
@@ -387,21 +393,28 @@ static int is_at_lock(struct rps_signal_tree *tree, const struct rps_signal_thre
                                        "syscall", text, sizeof(text));
 
     rps_signal_file_close(&tree->files, &fd);
-    return got > 0 && sscanf(text, "%ld %*x %lx %lx", &call, &operation, &value) == 3 &&
-           (call == SYS_futex || call == FUTEX_TIME64) &&
-           is_lock_operation((uint32_t)operation, (uint32_t)value);
+    if (got <= 0 || sscanf(text, "%ld %*x %lx %lx", &call, &operation, &value) != 3 ||
+        (call != SYS_futex && call != FUTEX_TIME64))
+        return OTHER;
+    if (is_lock_operation((uint32_t)operation, (uint32_t)value))
+        return LOCK;
+    joined = find(tree, (pid_t)value);
+    return joined && joined->process == thread->process ? JOIN : OTHER;
 }
 
 /* Is a thread that sleeps idle? Its system call is read once, until the thread runs again. */
 static int is_idle(struct rps_signal_tree *tree, struct rps_signal_thread *thread)
 {
     const struct mark *const since = &thread->mark[0];
+    const int has_hardly_run = since->at_ns != 0 && thread->runs - since->runs <= IDLE_RUNS &&
+                               thread->time[RPS_RUNNING] - since->running_ns <= IDLE_RUN_NS;
+    enum futex_wait wait;
 
-    if (!thread->may_be_idle || since->at_ns == 0 || thread->runs - since->runs > IDLE_RUNS ||
-        thread->time[RPS_RUNNING] - since->running_ns > IDLE_RUN_NS)
+    if (!thread->may_be_idle || (!has_hardly_run && thread->tid != thread->process->pid))
         return 0;
-    thread->may_be_idle = !is_at_lock(tree, thread);
-    return thread->may_be_idle;
+    wait = read_futex_wait(tree, thread);
+    thread->may_be_idle = wait != LOCK;
+    return wait == JOIN || (wait == OTHER && has_hardly_run);
 }
 
 /* The thread's time on CPUs and waiting for them. 0, or -errno. */

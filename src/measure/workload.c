@@ -41,13 +41,9 @@ static int64_t nanoseconds(const struct timeval *time)
 static int64_t resident_bytes(void)
 {
     char text[128], *at = text;
-    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
     int64_t pages = 0;
 
-    if (fd >= 0)
-        close(fd);
-    text[got < 0 ? 0 : got] = '\0';
+    rps_proc_read(text, sizeof(text), "/proc/self/statm");
     while (*at && *at != ' ')
         at++;
     while (*at == ' ')
@@ -193,18 +189,14 @@ int rps_workload_wait(struct rps_workload *workload, struct rps_workload_end *re
 
 int rps_workload_ignores(const struct rps_workload *workload, int signal)
 {
-    char path[64], line[256];
-    unsigned long long ignored = 0;
-    FILE *file;
+    static const char label[] = "\nSigIgn:";
+    char text[8192];
+    const char *at;
+    unsigned long long ignored;
 
-    snprintf(path, sizeof(path), "/proc/%ld/status", (long)workload->pid);
-    file = rps_proc_is_own() ? fopen(path, "re") : NULL;
-    if (!file)
-        return 0;
-    while (fgets(line, sizeof(line), file))
-        if (strncmp(line, "SigIgn:", 7) == 0)
-            ignored = strtoull(line + 7, NULL, 16);
-    fclose(file);
+    rps_proc_read(text, sizeof(text), "/proc/%ld/status", (long)workload->pid);
+    at = rps_proc_is_own() ? strstr(text, label) : NULL;
+    ignored = at ? strtoull(at + strlen(label), NULL, 16) : 0;
     return signal >= 1 && signal <= 64 && (ignored >> (signal - 1) & 1);
 }
 

@@ -77,8 +77,7 @@ char *rps_share_name_text(char *ret, size_t size, const struct rps_share_name *n
     return strcat(ret, line);
 }
 
-/* "9 %", of what is there "under 1 %" rather than 0. */
-static const char *percent_text(char *ret, size_t size, double share)
+const char *rps_shares_percent_text(char *ret, size_t size, double share)
 {
     if (share > 0 && share < .005)
         snprintf(ret, size, "under 1 %%");
@@ -95,10 +94,11 @@ static void append_apart(char *ret, size_t size, enum rps_apart_kind kind,
     const size_t used = strlen(ret);
 
     snprintf(clause, sizeof(clause), "%s%s%s in %s%s (elsewhere %s)", used > 0 ? ", " : "",
-             percent_text(own, sizeof(own), apart->share), strchr(ret, '%') ? "" : " of samples",
+             rps_shares_percent_text(own, sizeof(own), apart->share),
+             strchr(ret, '%') ? "" : " of samples",
              kind == RPS_APART_CGROUP ? "control group " : "",
              rps_share_name_text(name, sizeof(name), &apart->name),
-             percent_text(rest, sizeof(rest), apart->rest));
+             rps_shares_percent_text(rest, sizeof(rest), apart->rest));
     if (used == 0 || used + strlen(clause) < size)
         snprintf(ret + used, size - used, "%s", clause);
 }

@@ -7,19 +7,13 @@
 #include <unistd.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/proc.h"
 #include "rpistat/store.h"
 
 void rps_heartbeat_boot_id(char *ret, size_t size)
 {
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-
-    ret[0] = '\0';
-    if (!file)
-        return;
-    if (!fgets(ret, (int)size, file))
-        ret[0] = '\0';
+    rps_proc_read(ret, size, "/proc/sys/kernel/random/boot_id");
     ret[strcspn(ret, "\n")] = '\0';
-    fclose(file);
 }
 
 /* Read once: a list of runs asks of each. */

@@ -94,6 +94,8 @@ void rps_reader_close(struct rps_reader *reader)
 {
     if (!reader)
         return;
+    if (reader->left)
+        reader->free_left(reader->left);
     for (int i = 0; i < RPS_READER_KEPT_COUNT; i++)
         sqlite3_finalize(reader->kept[i]);
     sqlite3_close_v2(reader->db); /* waits for cursors that are still open */
@@ -101,4 +103,13 @@ void rps_reader_close(struct rps_reader *reader)
         rps_database_tidy(reader->path);
     free(reader->path);
     free(reader);
+}
+
+void *rps_reader_leave(struct rps_reader *reader, void *left, void (*free_left)(void *))
+{
+    void *before = reader->left;
+
+    reader->left = left;
+    reader->free_left = free_left;
+    return before;
 }

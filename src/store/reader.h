@@ -27,6 +27,8 @@ struct rps_reader {
     int keeps;  /* 1: rps_reader_close will finalize what is kept */
     sqlite3_stmt *kept[RPS_READER_KEPT_COUNT];
     struct rps_step_limit limit;
+    void *left; /* owned: rps_reader_leave; NULL: nothing */
+    void (*free_left)(void *);
 };
 
 /* The sentence for the failure of the reader's last call; returns RPS_FAILED. */

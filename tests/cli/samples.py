@@ -657,6 +657,36 @@ def check_wait_lengths():
         assert abs(known + unknown - truth) < 0.02 * truth + 0.3, (known, unknown, truth)
 
 
+PARKED = """\
+import os, select, threading, time
+there, _ = os.pipe()
+for function, arguments in ((threading.Event().wait, ()), (select.select, ([there], [], [])), (os.read, (there, 1)), (time.sleep, (1000,))):
+    threading.Thread(target=function, args=arguments, daemon=True).start()
+time.sleep(0.5)
+print("parked", flush=True)
+time.sleep(1000)
+"""
+
+
+def check_parked():
+    """--wall -p: threads that sleep since before the recording sleep at known places, all the time"""
+    with Folder() as folder:
+        parked = subprocess.Popen(["/usr/bin/python3", "-c", PARKED], stdout=subprocess.PIPE)
+        try:
+            parked.stdout.readline()
+            waits(folder, "--duration", "3s", "-p", str(parked.pid))
+        finally:
+            parked.kill()
+            parked.wait()
+        (elapsed,), = ask(folder, "SELECT elapsed_ns / 1e9 FROM run", store="w.data")
+        (waited,), = ask(folder, "SELECT blocked_us / 1e6 FROM sampling", store="w.data")
+        (unknown,), = ask(folder, "SELECT total(b.us) / 1e6 FROM blocked_time AS b JOIN stack AS s USING (run_id, stack) "
+                          "JOIN frame AS f USING (run_id, frame) JOIN module AS m USING (run_id, module) WHERE m.kind = 'memory'",
+                          store="w.data")
+        assert 0.9 * 5 * elapsed < waited < 1.01 * 5 * elapsed, (waited, elapsed)
+        assert unknown < 0.05 * waited, (unknown, waited)
+
+
 def check_own_time():
     """the recorder's time is all of it: that after the recording, and of the processes that find names, too"""
     with Folder() as folder:
@@ -680,4 +710,4 @@ def check_own_time():
 
 
 tap.main([check_phases, check_killed, check_told_apart, check_stripped, check_known, check_callers, check_leaves, check_hostile, check_files, check_resolve, check_none, check_threshold, check_attached, check_processes,
-          check_unprivileged, check_tiny, check_tiny_of_others, check_on_cpus, check_others, check_wall, check_wait_lengths, check_own_time])
+          check_unprivileged, check_tiny, check_tiny_of_others, check_on_cpus, check_others, check_wall, check_wait_lengths, check_parked, check_own_time])

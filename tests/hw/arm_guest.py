@@ -110,6 +110,19 @@ ask stop
 wait $recorder
 """
 
+# One of two CPUs goes, and comes back, while threads of both wait for one another.
+OFFLINE = """set -e
+online=/sys/devices/system/cpu/cpu1/online
+echo 1 > $online
+./rpistat record -q --pmu software --wall -o /out/wall.data -- ./waits 20 50 > /out/waited.txt & recorder=$!
+sleep 2
+echo 0 > $online
+sleep 2
+echo 1 > $online
+wait $recorder
+./rpistat check -i /out/wall.data
+"""
+
 # The CPU has nothing to do, is busy for half of the time, and all the time.
 CPU_USE = """set -e
 record="./rpistat record -q --pmu hardware --sets one-set.ini -a"
@@ -237,7 +250,7 @@ class Build:
         os.mkdir(self.payload)
         for name, source, *libraries in (
                 ("loop", "loop.c"), ("competitor", "competitor.c"),
-                ("threads", "../cli/threads.c", "-lpthread"),
+                ("threads", "../cli/threads.c", "-lpthread"), ("waits", "../cli/waits.c", "-lpthread"),
                 ("regions", "regions.c", os.path.join(build, known), os.path.join(build, library),
                  "-linih", "-lm", "-lpthread"),
                 ("samples", "samples.c", os.path.join(build, library), "-linih", "-lm",
@@ -295,7 +308,7 @@ class Guest:
 ARM64 = Build("arm64", "aarch64-linux-gnu", "aarch64", "qemu-system-aarch64")
 ARMHF = Build("armhf", "arm-linux-gnueabihf", "arm", "qemu-system-arm")
 one_cpu = Guest(ARM64, (ONE_CPU, CPU_USE, COMPETITION, VERIFY, REGIONS), "-s", "1")
-two_cpus = Guest(ARM64, (TWO_CPUS,), "-s", "2")
+two_cpus = Guest(ARM64, (TWO_CPUS, OFFLINE), "-s", "2")
 no_pmu = Guest(ARM64, (NO_PMU,), "-s", "1", "-c", "cortex-a53,pmu=off")
 cortex_a7 = Guest(ARMHF, (CORTEX_A7,), "-s", "1")
 
@@ -602,6 +615,15 @@ def check_offline():
     assert offline.one("SELECT count(*) FROM mark WHERE text LIKE 'CPU 1 went offline%'") == 1
 
 
+def check_offline_waits():
+    """--wall: what is known of waits while a CPU goes and comes back is right, and the rest unknown"""
+    truth = sum(int(line.split()[1]) for line in two_cpus.text("waited.txt").splitlines()) / 1e9
+    (known, unknown), = two_cpus.recording("wall.data").rows(
+        "SELECT blocked_us / 1e6, blocked_off_us / 1e6 FROM sampling")
+    assert known <= 1.01 * truth, (known, unknown, truth)
+    near("known and unknown waits", known + unknown, truth, 0.03)
+
+
 # --- no PMU -------------------------------------------------------------------------------------
 
 
@@ -623,5 +645,6 @@ CASES = [check_exact, check_cycles, check_rotation, check_estimates, check_sampl
          check_samples_full, check_merged, check_lengths,
          check_split, check_cpu_use, check_clock_shared, check_clock_never, check_verify,
          check_region_system, check_region_user, check_region_full, check_region_left,
-         check_region_recorded, check_all_cpus, check_attach, check_offline, check_no_pmu]
+         check_region_recorded, check_all_cpus, check_attach, check_offline, check_offline_waits,
+         check_no_pmu]
 tap.main([check_cortex_a7] if sys.argv[2] == "armhf" else CASES)

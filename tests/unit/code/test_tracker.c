@@ -1278,18 +1278,26 @@ static void test_slept_before(void **state)
 
 static char schedstat_root[64];
 
-static void write_schedstat(pid_t tid, int64_t cpu_ns, int64_t queue_ns)
+static void write_task_file(pid_t tid, const char *name, const char *text)
 {
     char path[128];
     FILE *file;
 
     snprintf(path, sizeof(path), "%s/%d", schedstat_root, (int)tid);
     mkdir(path, 0700);
-    strcat(path, "/schedstat");
+    snprintf(path, sizeof(path), "%s/%d/%s", schedstat_root, (int)tid, name);
     file = fopen(path, "w");
     assert_non_null(file);
-    fprintf(file, "%lld %lld 5\n", (long long)cpu_ns, (long long)queue_ns);
+    fputs(text, file);
     fclose(file);
+}
+
+static void write_schedstat(pid_t tid, int64_t cpu_ns, int64_t queue_ns)
+{
+    char text[64];
+
+    snprintf(text, sizeof(text), "%lld %lld 5\n", (long long)cpu_ns, (long long)queue_ns);
+    write_task_file(tid, "schedstat", text);
 }
 
 static void check_at(pid_t tid, int64_t time_ns, int64_t cpu_ns, int64_t queue_ns)
@@ -1309,6 +1317,8 @@ static int close_checked(void **state)
     char path[96];
 
     for (int tid = 7; tid < 10; tid++) {
+        snprintf(path, sizeof(path), "%s/%d/syscall", schedstat_root, tid);
+        remove(path);
         snprintf(path, sizeof(path), "%s/%d/schedstat", schedstat_root, tid);
         remove(path);
         *strrchr(path, '/') = '\0';
@@ -1332,6 +1342,23 @@ static void test_queue(void **state)
     assert_int_equal(rps_tracker_unknown_waits(tracker) / 1000, 0);
     rps_tracker_tell_waits(tracker, 400 * MS);
     assert_int_equal(seen.blocked_count, 2);
+}
+
+/* What a workload spent before its exec, on a CPU and in its queue, is no queue of its waits. */
+static void test_workload(void **state)
+{
+    (void)state;
+    write_schedstat(7, 20 * MS, 30 * MS);
+    rps_tracker_add_workload(tracker, schedstat_root, 7);
+    now = 100 * MS - 1;
+    add_name(7, 7, 1, "begins");
+    add_wait(7, 110 * MS, 0x10);
+    add_awake(7, 200 * MS);
+    check_at(7, 210 * MS, 40 * MS, 30 * MS);
+    add_wait(7, 220 * MS, 0x10);
+    add_awake(7, 320 * MS);
+    expect_blocked(2, 220 * MS, 320 * MS, 0);
+    assert_int_equal(rps_tracker_unknown_waits(tracker) / 1000, 0);
 }
 
 /* An excess that is longer than a wait is cut off the next ones, too. */
@@ -1422,6 +1449,87 @@ static void test_never_seen(void **state)
     assert_int_equal(seen.blocked_count, 2 - (seen.blocked[0].to_ns == 230 * MS));
 }
 
+/* A thread sleeps in a system call that it called from that instruction. */
+static void write_asleep_at(pid_t tid, unsigned instruction)
+{
+    char text[64];
+
+    snprintf(text, sizeof(text), "7 0x0 0x1 0x0 0x0 0x0 0x0 0x7f00 0x%x\n", instruction);
+    write_task_file(tid, "syscall", text);
+}
+
+static void expect_place(size_t wait, uint64_t address)
+{
+    assert_int_equal(seen.frame[seen.stack[seen.blocked[wait].stack].frame].address, address);
+}
+
+/* A thread that sleeps since before switches are read has the place that /proc shows, from then on. */
+static void test_seen_asleep(void **state)
+{
+    int64_t slept_ns = 0;
+
+    (void)state;
+    add_name(7, 7, 0, "sleeps");
+    add_asleep(0, 100 * MS);
+    write_asleep_at(7, 0x30);
+    check_at(7, 110 * MS, 0, 0);
+    check_at(7, 210 * MS, 0, 0);
+    rps_tracker_tell_waits(tracker, 220 * MS);
+    rps_tracker_tell_waits(tracker, 230 * MS);
+    add_awake(7, 240 * MS);
+    for (size_t i = 0; i < seen.blocked_count; i++) {
+        expect_place(i, 0x30);
+        slept_ns += seen.blocked[i].to_ns - seen.blocked[i].from_ns;
+    }
+    assert_int_equal(slept_ns, 140 * MS); /* that of before the first look, too */
+    add_lost(-1, 0, 300 * MS);
+    add_asleep(0, 320 * MS);
+    write_task_file(7, "syscall", "running\n");
+    check_at(7, 330 * MS, 0, 0);
+    add_awake(7, 340 * MS);
+    expect_place(seen.blocked_count - 1, 0);
+    assert_int_equal(seen.blocked[seen.blocked_count - 1].from_ns, 320 * MS);
+}
+
+static void look_at(int64_t time_ns, int64_t cpu_ns, int64_t queue_ns)
+{
+    check_at(7, time_ns, cpu_ns, queue_ns);
+    rps_tracker_tell_waits(tracker, time_ns);
+}
+
+/* While no switches are read, schedstat has the length of sleep, and /proc where it is. */
+static void test_sampled(void **state)
+{
+    (void)state;
+    add_name(7, 7, 0, "switches");
+    add_awake(7, 90 * MS);
+    add_lost(-1, 0, 100 * MS);
+    write_asleep_at(7, 0x30);
+    look_at(110 * MS, 0, 0);
+    assert_int_equal(seen.blocked_count, 0);
+    look_at(160 * MS, 10 * MS, 5 * MS);
+    assert_int_equal(seen.blocked_count, 1);
+    assert_int_equal(seen.blocked[0].from_ns, 125 * MS);
+    assert_int_equal(seen.blocked[0].to_ns, 160 * MS);
+    expect_place(0, 0x30);
+    write_task_file(7, "syscall", "running\n");
+    look_at(210 * MS, 20 * MS, 10 * MS);
+    assert_int_equal(seen.blocked_count, 1);
+    write_asleep_at(7, 0x40);
+    look_at(260 * MS, 30 * MS, 15 * MS);
+    assert_int_equal(seen.blocked_count, 2);
+    assert_int_equal(seen.blocked[1].from_ns, 190 * MS);
+    expect_place(1, 0x40);
+    assert_int_equal(rps_tracker_unknown_waits(tracker), 0);
+    look_at(1270 * MS, 30 * MS, 15 * MS); /* too long ago */
+    assert_int_equal(seen.blocked_count, 2);
+    assert_int_equal(rps_tracker_unknown_waits(tracker), 1010 * MS);
+    add_asleep(0, 1280 * MS);
+    write_task_file(7, "syscall", "running\n");
+    look_at(1290 * MS, 40 * MS, 15 * MS);
+    assert_int_equal(seen.blocked_count, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1468,10 +1576,13 @@ int main(void)
         CASE(test_lost_switches),
         CASE(test_slept_before),
         CHECKED_CASE(test_queue),
+        CHECKED_CASE(test_workload),
         CHECKED_CASE(test_long_queue),
         CHECKED_CASE(test_unknown),
         CHECKED_CASE(test_compared_anew),
         CHECKED_CASE(test_never_seen),
+        CHECKED_CASE(test_seen_asleep),
+        CHECKED_CASE(test_sampled),
     };
 
     return cmocka_run_group_tests_name("tracker", tests, NULL, NULL);

@@ -242,7 +242,7 @@ static void test_answer_groups(void **state)
     check_answer(
         &made,
         "new takes 31 % less time than main (29 to 33 %): phase B is 4.6 s shorter, with 48 % "
-        "fewer instructions; solve (three.c:40) has most of it");
+        "fewer instructions; solve (three.c:40) has most of it (30 % of samples, 60 % in main)");
     made.change[2][INSTRUCTIONS] = untested(9e9, 9e9, RPS_CHANGE_ABSENT);
     made.row[2].function_count = 0;
     check_answer(&made,
@@ -260,7 +260,13 @@ static void test_answer_groups(void **state)
                  tested(.1, .7, .2, 1)); /* most of CPU time, which is little */
     made.change[0][CPU_TIME] = tested(1, 1.8, .2, 1);
     check_answer(&made, "new takes 3.1 x the time of main (2.9 to 3.3 x), with CPI 3.30 for 1.10; "
+                        "wait (:40) has most of it (30 % of samples, 60 % in main)");
+    made.function[0][0].b_share = .41; /* less than 1.5 times as much */
+    check_answer(&made, "new takes 3.1 x the time of main (2.9 to 3.3 x), with CPI 3.30 for 1.10; "
                         "wait (:40) has most of it");
+    made.function[0][0].b_share = .004;
+    check_answer(&made, "new takes 3.1 x the time of main (2.9 to 3.3 x), with CPI 3.30 for 1.10; "
+                        "wait (:40) has most of it (under 1 % of samples, 60 % in main)");
     made.change[0][CPU_TIME] = tested(1, 1.5, .2, 1);
     check_answer(&made, "new takes 3.1 x the time of main (2.9 to 3.3 x), with CPI 3.30 for 1.10");
     made.row[0].function_count = 0;
@@ -380,12 +386,12 @@ static void test_answer_same(void **state)
     check_answer(
         &made,
         "new takes 33 % less CPU time than main (30 to 36 %); solve (three.c:40) has most of "
-        "it; no difference of the elapsed time is shown");
+        "it (30 % of samples, 60 % in main); no difference of the elapsed time is shown");
     made.change[0][ELAPSED] = tested(13.3, 9.2, .4, 0);
     check_answer(
         &made,
         "new takes 33 % less CPU time than main (30 to 36 %); solve (three.c:40) has most of "
-        "it; the elapsed time varies too much to tell");
+        "it (30 % of samples, 60 % in main); the elapsed time varies too much to tell");
     made.change[0][CPU_TIME] = made.change[1][ELAPSED] = tested(12, 8, .5, 0);
     made.change[1][CPI] = tested(1, 1, .1, 0);
     made.change[0][ELAPSED] = tested(13.3, 9.2, .3, 0);
@@ -457,7 +463,7 @@ static void test_text(void **state)
         RPS_FORMAT_TEXT, &made,
         "new takes 31 % less time than main (29 to 33 %): phase B is 4.6 s shorter, with 48 % "
         "fewer\n"
-        "instructions; solve (three.c:40) has most of it.\n"
+        "instructions; solve (three.c:40) has most of it (30 % of samples, 60 % in main).\n"
         "\n"
         "main: 5 runs (1-5)\n"
         "new: 5 runs (6-10)\n"
@@ -534,7 +540,8 @@ static void test_markdown(void **state)
     make_groups(&made);
     check_written(RPS_FORMAT_MARKDOWN, &made,
                   "### new takes 31 % less time than main (29 to 33 %): phase B is 4.6 s shorter, "
-                  "with 48 % fewer instructions; solve (three\\.c:40) has most of it.\n"
+                  "with 48 % fewer instructions; solve (three\\.c:40) has most of it (30 % of "
+                  "samples, 60 % in main).\n"
                   "\n"
                   "- main: 5 runs (1-5)\n"
                   "- new: 5 runs (6-10)\n"
@@ -599,7 +606,9 @@ static void test_all(void **state)
     made.change[0][INSTRUCTIONS] = tested(3, 1, 2, 0);
     check_written(
         RPS_FORMAT_TEXT, &made,
-        "new takes 31 % less time than main (29 to 33 %); solve (three.c:40) has most of it.\n"
+        "new takes 31 % less time than main (29 to 33 %); solve (three.c:40) has most of it (30 % "
+        "of\n"
+        "samples, 60 % in main).\n"
         "\n"
         "main: 3 runs (1,3,5) of rpistat.data\n"
         "new: 3 runs (7,9,11) of rpistat.data\n"
@@ -669,9 +678,10 @@ static void test_hostile(void **state)
         "<script>\\xe2\\x80\\xae took under 1/10000 of the time of <script>\\xe2\\x80\\xae "
         "(<0.0001 s for\n"
         "1e+282 E s); operator<< <std::__cxx11::basic_string<char>, \\x0d\\x7f lo... has most of "
-        "it; "
-        "one\n"
-        "run a side cannot tell why, nor what the next one takes.\n"
+        "it (30 %\n"
+        "of samples, 60 % in <script>\\xe2\\x80\\xae); one run a side cannot tell why, nor what "
+        "the next one\n"
+        "takes.\n"
         "\n"
         "<script>\\xe2\\x80\\xae: run 1\n"
         "<script>\\xe2\\x80\\xae: run 2\n"
@@ -703,8 +713,10 @@ static void test_hostile(void **state)
         RPS_FORMAT_MARKDOWN, &made,
         "### \\<script\\>\\\\xe2\\\\x80\\\\xae took under 1/10000 of the time "
         "of \\<script\\>\\\\xe2\\\\x80\\\\xae (\\<0.0001 s for 1e+282 E s); operator\\<\\< "
-        "\\<std::\\_\\_cxx11::basic\\_string\\<char\\>, \\\\x0d\\\\x7f lo... has most of it; one "
-        "run a side cannot tell why, nor what the next one takes.\n"
+        "\\<std::\\_\\_cxx11::basic\\_string\\<char\\>, \\\\x0d\\\\x7f lo... has most of it (30 % "
+        "of "
+        "samples, 60 % in \\<script\\>\\\\xe2\\\\x80\\\\xae); one run a side cannot tell why, nor "
+        "what the next one takes.\n"
         "\n"
         "- \\<script\\>\\\\xe2\\\\x80\\\\xae: run 1\n"
         "- \\<script\\>\\\\xe2\\\\x80\\\\xae: run 2\n"
@@ -893,8 +905,9 @@ static void test_rows(void **state)
         RPS_FORMAT_JSON, &made,
         "{\n"
         "  \"answer\": \"new took 31 % less time than main (9.20 s for 13.3 s), "
-        "with CPI 0.840 for 1.21; solve (three.c:40) has most of it; one run a side cannot tell "
-        "why, nor what the next one takes\",\n"
+        "with CPI 0.840 for 1.21; solve (three.c:40) has most of it (30 % of samples, 60 % in "
+        "main); one "
+        "run a side cannot tell why, nor what the next one takes\",\n"
         "  \"a_name\": \"main\",\n"
         "  \"b_name\": \"new\",\n"
         "  \"runs\": [\n"

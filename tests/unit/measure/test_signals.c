@@ -855,6 +855,36 @@ static void test_lock_waits(void **state)
     assert_true(is_idle_with("1000000 5000 10\n", "futex_wait", "-1 0x7ffc00 0x7f01\n"));
 }
 
+/* The first thread is idle from the first reading on while it waits for another of its threads. */
+static void test_joins(void **state)
+{
+    static const struct {
+        int joined, joins, is_idle;
+    } of[] = {{8, 7, 1}, {9, 7, 0}, {7, 8, 0}};
+    char call[160];
+
+    (void)state;
+    write_thread(7, 8, "1000000 5000 10\n", "futex_wait", "8 (a) S 1 7");
+    for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+        const struct rps_system_reading *reading;
+        struct test test;
+
+        snprintf(call, sizeof(call), "%ld 0x7f0012345678 0x109 0x%x 0x0 0x0 0x0 0x7ffc00 0x7f01\n",
+                 (long)SYS_futex, (unsigned)of[i].joined);
+        for (int tid = 7; tid <= 8; tid++) {
+            write_thread(7, tid, "1000000 5000 10\n", "do_poll", "7 (a) S 1 7");
+            write_file(tid == of[i].joins ? call : "running", "proc/7/task/%d/syscall", tid);
+        }
+        open_reader(&test, root, RPS_SYSTEM_TREE, &seven, 1, 1, 1000);
+        write_thread(7, of[i].joins, "91000000 5000 100\n", "futex_wait", "7 (a) S 1 7");
+        reading = read_next(&test);
+        assert_int_equal(reading->value[RPS_TREE_THREADS], 2);
+        assert_int_equal(reading->value[RPS_TREE_IDLE], of[i].is_idle);
+        assert_int_equal(reading->value[RPS_TREE_IN_LOCK], !of[i].is_idle);
+        test.reader.close(test.reader.self);
+    }
+}
+
 /* An idle thread that ends unread since stays idle; one whose number becomes another's begins anew. */
 static void test_idle_ends(void **state)
 {
@@ -1837,6 +1867,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_idle, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_lock_waits, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_idle_ends, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(test_joins, make_root, remove_root),
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_bytes_of_a_child),
         cmocka_unit_test(test_unseen),

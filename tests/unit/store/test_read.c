@@ -465,12 +465,34 @@ static void a_run_that_is_not_there(void **state)
     rps_reader_close(reader);
 }
 
+static void count_call(void *left)
+{
+    ++*(int *)left;
+}
+
+static void what_is_left_is_freed_once(void **state)
+{
+    struct rps_reader *reader;
+    struct rps_run run;
+    int first = 0, second = 0;
+
+    rps_writer_close(fixture_writer(fixture_path(state, "s"), NULL, &run));
+    reader = reader_of(fixture_path(state, "s"));
+    assert_null(rps_reader_leave(reader, &first, count_call));
+    assert_ptr_equal(rps_reader_leave(reader, NULL, NULL), &first);
+    assert_null(rps_reader_leave(reader, &second, count_call));
+    rps_reader_close(reader);
+    assert_int_equal(first, 0);
+    assert_int_equal(second, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_make_folder, fixture_remove_folder)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_run_comes_back),
+        TEST(what_is_left_is_freed_once),
         TEST(what_is_not_known_is_null),
         TEST(text_that_is_not_utf8_is_repaired),
         TEST(a_plan_comes_back),

@@ -1,0 +1,39 @@
+/* Files of /proc and /sys as text. */
+#include "rpistat/proc.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void test_read(void **state)
+{
+    char path[] = "/tmp/rpistat-proc-XXXXXX", text[8];
+    int fd = mkstemp(path);
+
+    (void)state;
+    assert_int_equal(write(fd, "12345678", 8), 8);
+    close(fd);
+    assert_int_equal(rps_proc_read(text, sizeof(text), "/tmp/%s", path + strlen("/tmp/")), 7);
+    assert_string_equal(text, "1234567");
+    assert_int_equal(rps_proc_read(text, 1, "%s", path), 0);
+    assert_string_equal(text, "");
+    unlink(path);
+    strcpy(text, "before");
+    assert_int_equal(rps_proc_read(text, sizeof(text), "%s", path), 0);
+    assert_string_equal(text, "");
+    assert_true(rps_proc_read(text, sizeof(text), "/proc/self/stat") > 0); /* its length is 0 */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_read)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
