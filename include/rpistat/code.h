@@ -102,6 +102,7 @@ struct rps_task {
     int64_t process_ns; /* of one task of a process: the exact CPU time of all of it; -1: not known,
                            or another task has it */
     int64_t cgroup;     /* that its process was in when the task was first seen; -1: not known */
+    const char *file;   /* source code that its process works on; "": none, or not known */
 };
 
 struct rps_cgroup {

@@ -557,6 +557,8 @@ int rps_code_recorder_open(struct rps_code_recorder *ret,
     }
     if (target->kind != RPS_TARGET_LAUNCH)
         add_processes(samples, target);
+    if (strcmp(pmu->name, "sim") != 0 && rps_proc_is_own())
+        rps_tracker_read_files(samples->tracker, "/proc");
     *ret = (struct rps_code_recorder){
         .self = samples,
         .sampler = samples->sampler,

@@ -51,9 +51,11 @@ static struct rps_stack stacks[] = {
     {9, -1, 7},  /* main, elsewhere */
 };
 static struct rps_task tasks[] = {
-    {0, 10, 10, "sh", 0, -1, -1, 2},     {1, 10, 10, "prog", 5, -1, 7000, 0}, /* after an exec */
-    {2, 10, 11, "worker", 6, -1, -1, 0}, {3, 20, 21, "alone", 6, -1, -1, 1},
-    {4, 10, 12, "idle", 6, -1, -1, -1},
+    {0, 10, 10, "sh", 0, -1, -1, 2, ""},
+    {1, 10, 10, "prog", 5, -1, 7000, 0, "a.c"}, /* after an exec */
+    {2, 10, 11, "worker", 6, -1, -1, 0, ""},
+    {3, 20, 21, "alone", 6, -1, -1, 1, ""},
+    {4, 10, 12, "idle", 6, -1, -1, -1, ""},
 };
 static struct rps_cgroup cgroups[] = {
     {0, "/system.slice/a.service/main"}, {1, "/system.slice/a.service"}, {2, "/other/a.service"}};
@@ -190,6 +192,7 @@ static void processes_and_threads(void **state)
     assert_int_equal(shares.share[0].self, 16);
     assert_int_equal(shares.share[0].pid, 10);
     assert_int_equal(shares.share[0].cpu_ns, 7000);
+    assert_string_equal(shares.share[0].file, "a.c");
     assert_string_equal(shares.share[1].name, "alone");
     assert_int_equal(shares.share[1].cpu_ns, -1);
 }
