@@ -78,17 +78,22 @@ static double base_of(const struct pair *pair, size_t f)
 
 /* --- how much figures differ ------------------------------------------------------------------ */
 
-/* A figure of this unit matters from here on: ten events a second, one in a hundred, one in ten
- * thousand instructions. */
-static double matters_from(const char *unit)
+/* A figure matters from here on: ten events per second, one in a hundred, one in ten thousand
+ * instructions. A minor fault or a context switch takes about a microsecond, so that 1,000 per second are
+ * .1 % of a CPU. */
+static double matters_from(const struct rps_figure *figure)
 {
     static const struct {
-        const char *unit;
+        const char *is; /* its name, or its unit */
         double from;
-    } known[] = {{"/s", 10}, {"%", 1}, {"PTI", .1}};
+    } known[] = {{"minor_fault_rate", 1000},
+                 {"context_switch_rate", 1000},
+                 {"/s", 10},
+                 {"%", 1},
+                 {"PTI", .1}};
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        if (strcmp(unit, known[i].unit) == 0)
+        if (strcmp(figure->name, known[i].is) == 0 || strcmp(figure->unit, known[i].is) == 0)
             return known[i].from;
     }
     return 0;
@@ -98,7 +103,7 @@ static double matters_from(const char *unit)
 static double difference(const struct pair *pair, size_t f)
 {
     const struct rps_figure *figure = &pair->profile->figure[f];
-    double value = value_of(pair, f), base = base_of(pair, f), more = matters_from(figure->unit);
+    double value = value_of(pair, f), base = base_of(pair, f), more = matters_from(figure);
 
     if (!isfinite(value) || !isfinite(base) || strcmp(figure->unit, "J") == 0)
         return NAN; /* an energy is longer phases', too */
@@ -286,8 +291,10 @@ static void write_values(char *ret, const struct pair *pair, size_t f, const cha
                                         : "whole run";
 
     for (int extra = 0; extra < 4; extra++) {
-        write_number(value, sizeof(value), value_of(pair, f), matters_from(unit), extra);
-        write_number(base, sizeof(base), base_of(pair, f), matters_from(unit), extra);
+        write_number(value, sizeof(value), value_of(pair, f), unit[0] ? matters_from(figure) : 0,
+                     extra);
+        write_number(base, sizeof(base), base_of(pair, f), unit[0] ? matters_from(figure) : 0,
+                     extra);
         if (strcmp(value, base) != 0)
             break;
     }
@@ -329,8 +336,7 @@ static int write_clause(char *ret, const struct pair *pair, size_t f)
         write_ratio(ret, pair, f, name);
         snprintf(ret + strlen(ret), TEXT_SIZE - strlen(ret), " of %s",
                  rps_phase_label(pair->other, letter));
-    } else if (pair->other < 0 &&
-               (events || (matters_from(figure->unit) > 0 && !is_share && positive))) {
+    } else if (pair->other < 0 && (events || (matters_from(figure) > 0 && !is_share && positive))) {
         write_ratio(ret, pair, f, name);
         return value_of(pair, f) > 0;
     } else {
@@ -478,9 +484,10 @@ static int told_of_whole(struct pair *pair, size_t ret[TOLD_OF_WHOLE])
     return count;
 }
 
-/* What sets a label apart from the whole; "" where there is nothing to compare with. */
-static void write_own(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
-                      int label, int room)
+/* What sets a label apart from the whole; "" where there is nothing to compare with. Returns 1 if it is
+ * like the whole. */
+static int write_own(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile, int label,
+                     int room)
 {
     struct pair pair = pair_with(profile, label, -1);
     size_t told[TOLD_OF_WHOLE];
@@ -489,7 +496,7 @@ static void write_own(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile
 
     ret[0] = '\0';
     if (!compare(&pair))
-        return;
+        return 0;
     count = told_of_whole(&pair, told);
     more = write_system(system, profile, label);
     for (int i = 0; i < count + more; i++) {
@@ -505,8 +512,10 @@ static void write_own(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile
         snprintf(ret + used, RPS_PROFILE_WORDS_SIZE - used, "%s%s", i > 0 ? ", " : "", clause);
         is_named |= is_ratio;
     }
-    if (!ret[0])
-        write_alike(ret, &pair);
+    if (ret[0])
+        return 0;
+    write_alike(ret, &pair);
+    return 1;
 }
 
 /* The last label before this one that is called the same and of which `own`, the words of this one,
@@ -555,10 +564,11 @@ char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profi
     char clause[TEXT_SIZE];
     struct pair pair;
     size_t apart;
+    int is_alike;
 
     if (room > 0)
         room = room > behind ? room - behind : 1;
-    write_own(ret, profile, label, room);
+    is_alike = write_own(ret, profile, label, room);
     apart = choose_apart(profile, label, room, ret, &pair);
     if (apart != NO_FIGURE) {
         write_clause(clause, &pair, apart);
@@ -567,7 +577,9 @@ char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profi
         snprintf(ret + strlen(ret), RPS_PROFILE_WORDS_SIZE - strlen(ret), "%s%s",
                  ret[0] ? ", " : "", clause);
     }
-    if (ret[0] && place[0])
+    if (is_alike && apart == NO_FIGURE && place[0] && strncmp(place, "no ", 3) != 0)
+        snprintf(ret, RPS_PROFILE_WORDS_SIZE, "%s", place); /* its code alone sets it apart */
+    else if (ret[0] && place[0])
         snprintf(ret + strlen(ret), RPS_PROFILE_WORDS_SIZE - strlen(ret), ", %s", place);
     return ret;
 }
