@@ -318,7 +318,10 @@ char *rps_unsampled_text(char *ret, size_t size, const struct rps_unsampled *uns
 
         if (told > 0 && part < PROGRAM_LEAST)
             break;
-        used += (size_t)snprintf(ret + used, size - used, "%s%.*s %.0f %%", told > 0 ? ", " : ": ",
+        used += (size_t)snprintf(ret + used, size - used, "%s%.*s %.0f %%",
+                                 told > 0                  ? ", "
+                                 : processes + threads > 0 ? ": "
+                                                           : "",
                                  (int)rps_text_cut(unsampled->program[told].name, NAME_MOST),
                                  unsampled->program[told].name, 100 * part);
     }

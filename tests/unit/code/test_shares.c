@@ -585,6 +585,36 @@ static void what_is_not_sampled(void **state)
     assert_float_equal(rps_code_unsampled(arena, &ended).cpu_s, 0, 0);
 }
 
+/* Threads of 2 ms are not what lacks .6 s. */
+static void test_who_lacks_samples(void **state)
+{
+    struct rps_program server = {0, "server", 6810000000, 600, 2000000, 0, 4};
+    const struct rps_code ended = {
+        .sampling = {.event = "cpu-clock", .frequency = 100, .user_ns = -1, .kernel_ns = -1},
+        .program_count = 1,
+        .program = &server};
+    struct rps_unsampled unsampled = rps_code_unsampled(arena, &ended);
+    char text[128];
+
+    (void)state;
+    assert_float_equal(unsampled.cpu_s, .81, 1e-9);
+    assert_int_equal(unsampled.threads, 0);
+    assert_string_equal(rps_unsampled_text(text, sizeof(text), &unsampled, 8.1),
+                        "[not sampled: server 10 %]");
+    server.unsampled_ns = 500000000;
+    unsampled = rps_code_unsampled(arena, &ended);
+    assert_int_equal(unsampled.threads, 4);
+    assert_string_equal(rps_unsampled_text(text, sizeof(text), &unsampled, 8.1),
+                        "[not sampled: 4 short threads: server 10 %]");
+}
+
+static void test_one_program(void **state)
+{
+    (void)state;
+    assert_true(rps_shares_are_of_one((const uint64_t[]){5, 95}, 2));
+    assert_false(rps_shares_are_of_one((const uint64_t[]){15, 85}, 2));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -594,6 +624,8 @@ int main(void)
         cmocka_unit_test(of_programs),
         cmocka_unit_test(parts),
         cmocka_unit_test(what_is_not_sampled),
+        cmocka_unit_test(test_who_lacks_samples),
+        cmocka_unit_test(test_one_program),
         cmocka_unit_test(functions),
         cmocka_unit_test(kernel_hooks),
         cmocka_unit_test(made_code),
