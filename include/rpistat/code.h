@@ -110,6 +110,13 @@ struct rps_cgroup {
     const char *path; /* from the root of its hierarchy, "/a/b" */
 };
 
+#define RPS_TASK_FILE_SIZE 128
+
+/* Read the source file that a process works on from its command line below `proc`: the last two components
+ * of the first argument with a suffix of source code that is not the value of -o or -main-file-name. Empty:
+ * there is none, or it is not known. */
+void rps_task_file_read(char ret[RPS_TASK_FILE_SIZE], const char *proc, pid_t pid);
+
 #define RPS_CGROUP_TEXT_SIZE 16384
 
 /* The path of a process's control group, from what PID/cgroup below `proc`, as /proc, says of all

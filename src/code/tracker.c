@@ -45,8 +45,6 @@ struct rps_process {
     int64_t cgroup;                   /* its parent's, until it is read; -1: not known */
     int is_placed;                    /* it was read since the last exec */
     struct rps_tracker_place *places; /* owned; where its threads waited */
-    int has_file;                     /* `file` was read since the last exec */
-    char file[RPS_TRACKER_FILE_SIZE]; /* that it works on; empty: none, or not known */
     char name[NAME_SIZE];             /* of the first thread, when it had ended */
 };
 
@@ -111,8 +109,8 @@ static struct rps_thread *find_thread(const struct rps_tracker *tracker, pid_t t
 
 static void tell_task(struct rps_tracker *tracker, struct rps_thread *thread, int64_t end_ns)
 {
-    const struct rps_process *process = find_process(tracker, thread->pid);
-    struct rps_tracker_cgroup *cgroup = rps_intern_at(&tracker->cgroup, process->cgroup);
+    int64_t number = find_process(tracker, thread->pid)->cgroup;
+    struct rps_tracker_cgroup *cgroup = rps_intern_at(&tracker->cgroup, number);
     struct rps_task told = {.task = thread->task,
                             .pid = thread->pid,
                             .tid = (pid_t)thread->key.a,
@@ -120,12 +118,11 @@ static void tell_task(struct rps_tracker *tracker, struct rps_thread *thread, in
                             .start_ns = thread->start_ns,
                             .end_ns = end_ns,
                             .process_ns = -1,
-                            .cgroup = process->cgroup,
-                            .file = thread->task < TASKS_MAX ? process->file : ""};
+                            .cgroup = number};
 
     if (cgroup && !cgroup->is_told)
         tracker->sink.cgroup(tracker->sink.context,
-                             &(struct rps_cgroup){process->cgroup, cgroup->path.text});
+                             &(struct rps_cgroup){number, cgroup->path.text});
     if (cgroup)
         cgroup->is_told = 1;
     tracker->sink.task(tracker->sink.context, &told);
@@ -385,8 +382,7 @@ static int take_name(struct rps_tracker *tracker, const struct rps_sample *sampl
             rps_tracker_waits_check(&thread->waits, sample->time_ns, 0, 0); /* a workload begins */
         end_task(tracker, thread, sample->time_ns);
         rps_space_clear(&process->space);
-        process->is_placed = process->has_file = 0;
-        process->file[0] = '\0';
+        process->is_placed = 0;
     }
     snprintf(thread->name, sizeof(thread->name), "%s", sample->path ? sample->path : "");
     thread->is_renamed = thread->task >= 0;
@@ -461,9 +457,6 @@ static int64_t add_task(struct rps_tracker *tracker, const struct rps_sample *sa
         thread->task = -1;
     if (thread->task < 0) {
         place_process(tracker, process);
-        if (tracker->proc_files && !process->has_file)
-            rps_tracker_read_file(process->file, tracker->proc_files, thread->pid);
-        process->has_file = 1;
         thread->task = next_task(tracker, thread, process->cgroup, &is_new);
         if (thread->task < 0)
             return -1;
@@ -707,11 +700,6 @@ int rps_tracker_new(struct rps_tracker **ret, int64_t start_ns, const struct rps
 void rps_tracker_read_cgroups(struct rps_tracker *tracker, const char *proc)
 {
     tracker->proc = proc;
-}
-
-void rps_tracker_read_files(struct rps_tracker *tracker, const char *proc)
-{
-    tracker->proc_files = proc;
 }
 
 void rps_tracker_tell_programs(struct rps_tracker *tracker)

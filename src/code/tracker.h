@@ -64,10 +64,6 @@ void rps_tracker_free(struct rps_tracker *tracker);
  * a process that has ended by then is its parent's. */
 void rps_tracker_read_cgroups(struct rps_tracker *tracker, const char *proc);
 
-/* From now on tasks have the files that their processes work on, as compilers do, from the command lines below
- * `proc`, which is borrowed. Each is read when its process's first sample comes, and again after an exec. */
-void rps_tracker_read_files(struct rps_tracker *tracker, const char *proc);
-
 /* A process that runs already: its maps, threads and their names, from /proc. One that has ended
  * meanwhile has none. */
 void rps_tracker_add_process(struct rps_tracker *tracker, pid_t pid);

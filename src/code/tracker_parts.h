@@ -71,7 +71,6 @@ struct rps_tracker {
     struct rps_intern cgroup;          /* struct rps_tracker_cgroup */
     struct rps_intern folded;          /* struct rps_tracker_text: tasks that stand for several */
     const char *proc;                  /* where processes' control groups are read; NULL: nowhere */
-    const char *proc_files;            /* where their command lines are read; NULL: nowhere */
     int64_t first_ended, last_ended;   /* numbers of threads, in order of their ends, */
     size_t ended_count;                /* of so many */
     struct rps_simulated simulated;
@@ -97,14 +96,6 @@ struct rps_tracker_chain {
     int has_gap;  /* or may have: a caller is missing */
     int is_whole; /* it is known to reach to where the thread began */
 };
-
-/* Of the file that a process works on, the last two components of its path. */
-#define RPS_TRACKER_FILE_SIZE 128
-
-/* Read the file that a process works on from its command line below `proc`: the first argument with a suffix
- * of source code that is not the value of -o or -main-file-name. Empty: there is none, it is not known, or
- * the process has ended. The rest of the command line may hold secrets, and is not kept. */
-void rps_tracker_read_file(char ret[RPS_TRACKER_FILE_SIZE], const char *proc, pid_t pid);
 
 struct rps_space;
 

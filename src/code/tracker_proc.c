@@ -1,13 +1,11 @@
 /* A process that runs already, from /proc: as the samples that would have told of it. */
 #include <dirent.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "tracker_parts.h"
+#include "tracker.h"
 
 /* A line of /proc/PID/maps; only what can be executed matters. */
 static void add_map(struct rps_tracker *tracker, pid_t pid, char *line)
@@ -78,61 +76,4 @@ void rps_tracker_add_process(struct rps_tracker *tracker, pid_t pid)
     }
     closedir(folder);
     add_maps(tracker, pid);
-}
-
-/* Is it the name of a file of source code? Arguments with other characters may be URLs or hosts, which
- * can hold passwords. */
-static int is_source(const char *argument)
-{
-    static const char suffixes[] = " adb ads asm awk c c++ cc clj cpp cs cu cxx d el erl ex f f03 "
-                                   "f08 f77 f90 f95 for go groovy"
-                                   " hs java jl js kt l lisp lua m ml mm mjs nim pas php pl proto "
-                                   "py r rb rs S scala scm sh sql"
-                                   " sv swift tcl tex ts tsx v vala vhd vhdl y zig C F F90 R ";
-    const char *dot = strrchr(argument, '.');
-    char suffix[16];
-
-    if (!dot || argument[0] == '-' || strpbrk(argument, ":=@?*") || strchr(dot, '/') ||
-        strlen(dot) >= sizeof(suffix) - 1)
-        return 0;
-    snprintf(suffix, sizeof(suffix), " %s ", dot + 1);
-    return dot[1] && !strchr(dot, ' ') && strstr(suffixes, suffix);
-}
-
-/* The last two components of the path, or the last one where these are too long. */
-static void copy_end(char ret[RPS_TRACKER_FILE_SIZE], const char *path)
-{
-    const char *last = strrchr(path, '/'), *from;
-
-    last = last ? last + 1 : path;
-    for (from = last > path ? last - 1 : path; from > path && from[-1] != '/';)
-        from--;
-    if (strlen(from) >= RPS_TRACKER_FILE_SIZE)
-        from = last;
-    if (strlen(from) < RPS_TRACKER_FILE_SIZE)
-        strcpy(ret, from);
-}
-
-void rps_tracker_read_file(char ret[RPS_TRACKER_FILE_SIZE], const char *proc, pid_t pid)
-{
-    char path[128], text[32768];
-    int fd, is_value = 0;
-    ssize_t got = -1;
-
-    ret[0] = '\0';
-    snprintf(path, sizeof(path), "%s/%ld/cmdline", proc, (long)pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        got = read(fd, text, sizeof(text) - 1);
-        close(fd);
-    }
-    text[got > 0 ? got : 0] = '\0';
-    for (size_t at = 0, length; (ssize_t)at < got; at += length + 1) {
-        length = strlen(text + at);
-        if (at > 0 && !is_value && at + length < sizeof(text) - 1 && is_source(text + at)) {
-            copy_end(ret, text + at);
-            return;
-        }
-        is_value = strcmp(text + at, "-o") == 0 || strcmp(text + at, "-main-file-name") == 0;
-    }
 }

@@ -267,7 +267,8 @@ const struct rps_store_wing rps_code_store = {
             [TASK] =
                 "INSERT OR REPLACE INTO task (run_id, task, pid, tid, start_ns, end_ns, cgroup,"
                 " name, file) VALUES (?1, ?2, ?3, ?4, ?5, nullif(?6, -1), nullif(?7, -1), ?8,"
-                " nullif(?9, ''))",
+                " coalesce(nullif(?9, ''),"
+                " (SELECT file FROM task WHERE run_id = ?1 AND task = ?2)))",
             [CGROUP] = "INSERT OR IGNORE INTO cgroup (run_id, cgroup, path) VALUES (?1, ?2, ?3)",
             [LOCATION] =
                 "INSERT OR REPLACE INTO location (run_id, frame, depth, line, alike,"

@@ -72,7 +72,6 @@ static void take_task(void *context, const struct rps_task *task)
         to->task = *task;
         snprintf(to->name, sizeof(to->name), "%s", task->name);
         to->task.name = to->name;
-        snprintf(to->file, sizeof(to->file), "%s", task->file);
     }
     seen->task_count += (size_t)task->task == seen->task_count;
 }

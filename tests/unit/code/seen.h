@@ -16,7 +16,7 @@ struct seen {
     struct rps_stack stack[SEEN_MAX];
     struct seen_task {
         struct rps_task task;
-        char name[64], file[128];
+        char name[64];
     } task[SEEN_MAX];
     size_t cgroup_count;
     char cgroup[16][128]; /* paths */

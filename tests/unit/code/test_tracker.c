@@ -606,19 +606,19 @@ static void test_cgroups_unasked(void **state)
 
 /* --- files that processes work on ------------------------------------------------------------- */
 
-/* Record a first sample of the process, whose arguments are these, with a space after each. */
-static void expect_file(pid_t pid, const char *arguments, const char *want)
+/* A process has these arguments, with a space after each. */
+static void expect_file(const char *arguments, const char *want)
 {
-    char *text = strdup(arguments);
-    size_t size = strlen(text);
+    char *text = strdup(arguments), file[RPS_TASK_FILE_SIZE];
+    size_t size = strlen(arguments);
 
     assert_non_null(text);
     for (size_t i = 0; i < size; i++)
         text[i] = arguments[i] == ' ' ? '\0' : arguments[i];
-    write_proc(pid, "cmdline", text, size);
+    write_proc(20, "cmdline", text, size);
     free(text);
-    add_address(pid, 1);
-    assert_string_equal(seen.task[seen.last_task].file, want);
+    rps_task_file_read(file, proc, 20);
+    assert_string_equal(file, want);
 }
 
 static void test_files(void **state)
@@ -645,34 +645,18 @@ static void test_files(void **state)
     };
 
     (void)state;
-    rps_tracker_read_files(tracker, proc);
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        expect_file((pid_t)i + 20, known[i].arguments, known[i].want);
+        expect_file(known[i].arguments, known[i].want);
     memset(end, 'd', 4096);
     strcpy(end + 4096, "/long.c ");
-    expect_file(50, name, "long.c");
+    expect_file(name, "long.c");
     strcpy(end + 4096, ".c ");
-    expect_file(51, name, "");
+    expect_file(name, "");
     strcpy(end + 4096, ".c short.c ");
-    expect_file(52, name, "");
-}
-
-/* The file is read once per exec; a process that has ended has none. */
-static void test_files_of_execs(void **state)
-{
-    (void)state;
-    expect_file(7, "cc1 early.c ", ""); /* not asked for */
-    rps_tracker_read_files(tracker, proc);
-    expect_file(8, "cc1 a.c ", "a.c");
-    expect_file(8, "cc1 b.c ", "a.c");
-    add_fork(8, 8, 80);
-    add_stack(8, 80, (uint64_t[]){1}, 1, 0);
-    assert_string_equal(seen.task[seen.last_task].file, "a.c");
-    add_name(8, 8, 1, "as");
-    expect_file(8, "as /tmp/ccA.s ", "");
-    add_fork(8, 9, 9);
-    add_address(9, 1);
-    assert_string_equal(seen.task[seen.last_task].file, "");
+    expect_file(name, "");
+    memset(name, 'd', sizeof(name) - 1);
+    rps_task_file_read(name, proc, 21); /* it has ended */
+    assert_string_equal(name, "");
 }
 
 /* --- times ------------------------------------------------------------------------------------ */
@@ -1516,7 +1500,6 @@ int main(void)
         PROC_CASE(test_cgroups),
         PROC_CASE(test_cgroups_unasked),
         PROC_CASE(test_files),
-        PROC_CASE(test_files_of_execs),
         CASE(test_short_processes),
         CASE(test_process_times),
         CASE(test_late_times),
