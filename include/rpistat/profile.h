@@ -113,6 +113,10 @@ double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, u
 char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
                         int label, int room);
 
+/* Append the place of a label to its words. Drop words like "like the whole run" before a place that sets
+ * the label apart. */
+void rps_profile_add_place(char ret[RPS_PROFILE_WORDS_SIZE], const char *place);
+
 /* The figures that the words of a label name, and how many: the first is named first. */
 #define RPS_PROFILE_TOLD 4
 int rps_profile_told(const struct rps_profile *profile, int label, size_t ret[RPS_PROFILE_TOLD]);

@@ -41,6 +41,9 @@
 
 #define SYSTEM_CLAUSES 5
 
+#define LIKE   "like the whole"
+#define UNSURE "nothing counted sets it apart for sure"
+
 /* What is compared. */
 struct pair {
     const struct rps_profile *profile;
@@ -79,15 +82,15 @@ static double base_of(const struct pair *pair, size_t f)
 /* --- how much figures differ ------------------------------------------------------------------ */
 
 /* A figure matters from here on: ten events per second, one in a hundred, one in ten thousand
- * instructions. A minor fault or a context switch takes about a microsecond, so that 1,000 per second are
- * .1 % of a CPU. */
+ * instructions. A minor fault or a context switch takes about a microsecond, so that 2,000 per second are
+ * .2 % of a CPU. */
 static double matters_from(const struct rps_figure *figure)
 {
     static const struct {
         const char *is; /* its name, or its unit */
         double from;
-    } known[] = {{"minor_fault_rate", 1000},
-                 {"context_switch_rate", 1000},
+    } known[] = {{"minor_fault_rate", 2000},
+                 {"context_switch_rate", 2000},
                  {"/s", 10},
                  {"%", 1},
                  {"PTI", .1}};
@@ -448,9 +451,9 @@ static int write_system(char ret[SYSTEM_CLAUSES][TEXT_SIZE], const struct rps_pr
 static void write_alike(char ret[RPS_PROFILE_WORDS_SIZE], const struct pair *pair)
 {
     if (pair->unsure)
-        strcpy(ret, "nothing counted sets it apart for sure");
+        strcpy(ret, UNSURE);
     else if (pair->compared)
-        strcpy(ret, is_table(pair) ? "like the whole" : "like the whole run");
+        strcpy(ret, is_table(pair) ? LIKE : LIKE " run");
 }
 
 /* Compare all figures; 0: there is nothing to compare with. */
@@ -484,10 +487,9 @@ static int told_of_whole(struct pair *pair, size_t ret[TOLD_OF_WHOLE])
     return count;
 }
 
-/* What sets a label apart from the whole; "" where there is nothing to compare with. Returns 1 if it is
- * like the whole. */
-static int write_own(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile, int label,
-                     int room)
+/* What sets a label apart from the whole; "" where there is nothing to compare with. */
+static void write_own(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
+                      int label, int room)
 {
     struct pair pair = pair_with(profile, label, -1);
     size_t told[TOLD_OF_WHOLE];
@@ -496,7 +498,7 @@ static int write_own(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile 
 
     ret[0] = '\0';
     if (!compare(&pair))
-        return 0;
+        return;
     count = told_of_whole(&pair, told);
     more = write_system(system, profile, label);
     for (int i = 0; i < count + more; i++) {
@@ -512,10 +514,8 @@ static int write_own(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile 
         snprintf(ret + used, RPS_PROFILE_WORDS_SIZE - used, "%s%s", i > 0 ? ", " : "", clause);
         is_named |= is_ratio;
     }
-    if (ret[0])
-        return 0;
-    write_alike(ret, &pair);
-    return 1;
+    if (!ret[0])
+        write_alike(ret, &pair);
 }
 
 /* The last label before this one that is called the same and of which `own`, the words of this one,
@@ -556,6 +556,16 @@ int rps_profile_told(const struct rps_profile *profile, int label, size_t ret[RP
     return count + (ret[count] != NO_FIGURE);
 }
 
+void rps_profile_add_place(char ret[RPS_PROFILE_WORDS_SIZE], const char *place)
+{
+    int is_alike = strcmp(ret, LIKE " run") == 0 || strcmp(ret, UNSURE) == 0;
+
+    if (is_alike && (strncmp(place, "in ", 3) == 0 || strstr(place, "% of samples in ")))
+        ret[0] = '\0'; /* its code alone sets it apart */
+    snprintf(ret + strlen(ret), RPS_PROFILE_WORDS_SIZE - strlen(ret), "%s%s",
+             ret[0] && place[0] ? ", " : "", place);
+}
+
 char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
                         int label, int room)
 {
@@ -564,11 +574,10 @@ char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profi
     char clause[TEXT_SIZE];
     struct pair pair;
     size_t apart;
-    int is_alike;
 
     if (room > 0)
         room = room > behind ? room - behind : 1;
-    is_alike = write_own(ret, profile, label, room);
+    write_own(ret, profile, label, room);
     apart = choose_apart(profile, label, room, ret, &pair);
     if (apart != NO_FIGURE) {
         write_clause(clause, &pair, apart);
@@ -577,10 +586,8 @@ char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profi
         snprintf(ret + strlen(ret), RPS_PROFILE_WORDS_SIZE - strlen(ret), "%s%s",
                  ret[0] ? ", " : "", clause);
     }
-    if (is_alike && apart == NO_FIGURE && place[0] && strncmp(place, "no ", 3) != 0)
-        snprintf(ret, RPS_PROFILE_WORDS_SIZE, "%s", place); /* its code alone sets it apart */
-    else if (ret[0] && place[0])
-        snprintf(ret + strlen(ret), RPS_PROFILE_WORDS_SIZE - strlen(ret), ", %s", place);
+    if (ret[0])
+        rps_profile_add_place(ret, place);
     return ret;
 }
 

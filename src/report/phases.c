@@ -593,8 +593,8 @@ static void add_words(struct rps_document *document, const struct rps_phase_outp
         rps_profile_words(words, profile, l, 0);
         if (output->shares)
             code_text(code, sizeof(code), output, l);
-        rps_block_wrap(block, 2, 5, "%s: %s%s%s", rps_phase_label(l, label), words,
-                       words[0] && code[0] ? ", " : "", code);
+        rps_profile_add_place(words, code);
+        rps_block_wrap(block, 2, 5, "%s: %s", rps_phase_label(l, label), words);
     }
 }
 

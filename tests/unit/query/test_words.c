@@ -244,7 +244,7 @@ static void test_place(void **state)
 static void test_what_matters(void **state)
 {
     (void)state;
-    check_one("minor_fault_rate", "Minor faults", "/s", .2, 64, "like the whole run");
+    check_one("minor_fault_rate", "Minor faults", "/s", .2, 207, "like the whole run");
     check_one("minor_fault_rate", "Minor faults", "/s", 4456, 199,
               "22 x the minor faults of the whole run");
     check_one("context_switch_rate", "Context switches", "/s", 150, 50, "like the whole run");
