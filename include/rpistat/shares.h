@@ -86,8 +86,7 @@ int rps_shares_has_processes(const struct rps_code *code);
 int rps_shares_are_of_programs(const struct rps_code *code, const struct rps_share_name *function,
                                const uint64_t *samples, size_t count);
 
-/* Has one of these programs nearly all samples? Then functions say more. */
-int rps_shares_are_of_one(const uint64_t *samples, size_t count);
+#define RPS_SHARES_ONE_PROGRAM .9 /* of the samples: functions say more than this program */
 
 /* The number of the program, or control group, that each task is of, as long as task_count.
  * Programs are the names of processes, those of their first threads; *ret_name gets them, with the

@@ -294,7 +294,9 @@ static int read_panel(struct rps_arena *arena, struct rps_picture *picture,
         find_top(arena, &keys, &bins, most);
     if (result == 0 && is_chosen)
         result = by == RPS_PLOT_CODE_PROGRAM
-                     ? !code->is_of_machine && rps_shares_are_of_one(keys.samples, keys.count)
+                     ? !code->is_of_machine && keys.top_count > 0 &&
+                           (double)keys.samples[keys.top[0]] >=
+                               RPS_SHARES_ONE_PROGRAM * (double)rps_code_bins_samples(&bins)
                      : rps_shares_are_of_programs(code, keys.name, keys.samples, keys.count);
     if (result == 0 && rps_code_bins_samples(&bins) >= RPS_SHARES_SAMPLES_MIN) {
         result = rps_system_cursor_open(&readings.cursor, picture->cpu_series.reader,

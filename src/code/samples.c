@@ -158,6 +158,7 @@ static int is_by_program(struct rps_arena *scratch, struct rps_sample_source *so
 {
     const struct rps_code *code = source->code;
     uint64_t *all = rps_arena_get(scratch, counts->key_count, sizeof(*all));
+    struct rps_share_owners first;
     int result;
 
     for (size_t i = 0; i < shares->group_count * counts->key_count; i++)
@@ -168,10 +169,11 @@ static int is_by_program(struct rps_arena *scratch, struct rps_sample_source *so
     if (code->cgroup_count > 0)
         owners[1] = make_owners(scratch, part->group_count, code, RPS_SHARES_CGROUP);
     result = rps_sample_source_walk(source, part, RPS_COUNT_TASKS, add_owner, owners, err);
-    if (result < 0 || code->is_of_machine)
-        return result < 0 ? result : 1;
-    return !rps_shares_are_of_one(&owners[0].seen[part->group_count * owners[0].count],
-                                  owners[0].count);
+    first = first_owners(scratch, &owners[0], part->group_count);
+    if (result == 0)
+        result = code->is_of_machine || (double)first.owner[0].samples <
+                                            RPS_SHARES_ONE_PROGRAM * (double)shares->sample_count;
+    return result;
 }
 
 /* The programs of each group; of a machine those of all, and the control groups. */

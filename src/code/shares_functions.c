@@ -2,8 +2,6 @@
 #include "rpistat/shares.h"
 #include "shares_index.h"
 
-#define ONE_PROGRAM .9 /* share of the samples */
-
 static struct rps_share_name *make_names(struct rps_arena *arena,
                                          const struct rps_share_index *index)
 {
@@ -99,17 +97,6 @@ int rps_shares_are_of_programs(const struct rps_code *code, const struct rps_sha
             most = samples[i];
     }
     return code->is_of_machine || (unnamed > most && rps_shares_has_processes(code));
-}
-
-int rps_shares_are_of_one(const uint64_t *samples, size_t count)
-{
-    uint64_t all = 0, most = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        all += samples[i];
-        most = samples[i] > most ? samples[i] : most;
-    }
-    return (double)most >= ONE_PROGRAM * (double)all;
 }
 
 /* The process of each task, and in `first`, of each process, the task of its first thread that was

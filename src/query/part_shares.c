@@ -312,16 +312,14 @@ char *rps_unsampled_text(char *ret, size_t size, const struct rps_unsampled *uns
     if (threads > 0)
         snprintf(other, sizeof(other), "%s%" PRIu64 " short thread%s", processes > 0 ? ", " : "",
                  threads, threads == 1 ? "" : "s");
-    used = (size_t)snprintf(ret, size, "[not sampled: %s%s", first, other);
+    used = (size_t)snprintf(ret, size, "[not sampled: %s%s%s", first, other,
+                            processes + threads > 0 ? ": " : "");
     for (; told < unsampled->count && told < PROGRAMS_MOST && used < size; told++) {
         double part = unsampled->program[told].cpu_s / cpu_s;
 
         if (told > 0 && part < PROGRAM_LEAST)
             break;
-        used += (size_t)snprintf(ret + used, size - used, "%s%.*s %.0f %%",
-                                 told > 0                  ? ", "
-                                 : processes + threads > 0 ? ": "
-                                                           : "",
+        used += (size_t)snprintf(ret + used, size - used, "%s%.*s %.0f %%", told > 0 ? ", " : "",
                                  (int)rps_text_cut(unsampled->program[told].name, NAME_MOST),
                                  unsampled->program[told].name, 100 * part);
     }

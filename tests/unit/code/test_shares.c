@@ -608,13 +608,6 @@ static void test_who_lacks_samples(void **state)
                         "[not sampled: 4 short threads: server 10 %]");
 }
 
-static void test_one_program(void **state)
-{
-    (void)state;
-    assert_true(rps_shares_are_of_one((const uint64_t[]){5, 95}, 2));
-    assert_false(rps_shares_are_of_one((const uint64_t[]){15, 85}, 2));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -625,7 +618,6 @@ int main(void)
         cmocka_unit_test(parts),
         cmocka_unit_test(what_is_not_sampled),
         cmocka_unit_test(test_who_lacks_samples),
-        cmocka_unit_test(test_one_program),
         cmocka_unit_test(functions),
         cmocka_unit_test(kernel_hooks),
         cmocka_unit_test(made_code),
