@@ -491,6 +491,8 @@ CREATE TABLE task (               -- one row per thread that was seen in samples
                                   -- ns; NULL: not known, or in another row
     cgroup INTEGER,               -- cgroup.cgroup that its process was in when it was first seen;
                                   -- NULL: not read, as in runs that are not of CPUs or a cgroup
+    file TEXT,                    -- source code that its process works on, as compilers do: the last two
+                                  -- components of its path; NULL: none, or not known
     PRIMARY KEY (run_id, task)
 ) STRICT, WITHOUT ROWID;
 

@@ -102,12 +102,20 @@ struct rps_task {
     int64_t process_ns; /* of one task of a process: the exact CPU time of all of it; -1: not known,
                            or another task has it */
     int64_t cgroup;     /* that its process was in when the task was first seen; -1: not known */
+    const char *file;   /* source code that its process works on; "": none, or not known */
 };
 
 struct rps_cgroup {
     int64_t cgroup;
     const char *path; /* from the root of its hierarchy, "/a/b" */
 };
+
+#define RPS_TASK_FILE_SIZE 128
+
+/* Read the source file that a process works on from its command line below `proc`: the last two components
+ * of the first argument with a suffix of source code that is not the value of -o or -main-file-name. Empty:
+ * there is none, or it is not known. */
+void rps_task_file_read(char ret[RPS_TASK_FILE_SIZE], const char *proc, pid_t pid);
 
 #define RPS_CGROUP_TEXT_SIZE 16384
 

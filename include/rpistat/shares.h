@@ -92,6 +92,8 @@ int rps_shares_are_of_programs(const struct rps_code *code, const struct rps_sha
 size_t *rps_shares_processes(struct rps_arena *arena, const struct rps_code *code,
                              size_t *ret_first);
 
+#define RPS_SHARES_ONE_PROGRAM .9 /* of the samples: functions say more than this program */
+
 /* The number of the program, or control group, that each task is of, as long as task_count.
  * Programs are the names of processes, those of their first threads; *ret_name gets them, with the
  * paths of groups as modules. *ret_process gets a number, lower than task_count, of each task's

@@ -328,11 +328,12 @@ static void say_rest(const struct rps_code_filling *filling, size_t count)
         rps_document_say(filling->document, "and %zu more: --at-most", count - rows);
 }
 
-static int has_times(const struct rps_shares *shares)
+/* Is the exact time, or the file, of some process known? */
+static int has_any(const struct rps_shares *shares, int files)
 {
     size_t i = 0;
 
-    while (i < shares->count && shares->share[i].cpu_ns < 0)
+    while (i < shares->count && !(files ? shares->share[i].file[0] : shares->share[i].cpu_ns >= 0))
         i++;
     return i < shares->count;
 }
@@ -365,7 +366,8 @@ static struct rps_block *begin_shares(const struct rps_code_filling *filling)
         {"total", .kind = RPS_VALUE_INT},
         {"total_share", is_table && !is_task ? "Total" : NULL, RPS_VALUE_SHARE, .place = 2},
         {"module", is_function ? "Module" : NULL, .place = 6, .width_max = MODULE_MOST},
-        {.name = "file"},
+        {"file", has_pid && is_table && has_any(filling->output->shares, 1) ? "File" : NULL,
+         .place = 9, .width_max = MODULE_MOST},
         {"line", .kind = RPS_VALUE_INT},
         {NULL, is_function ? "Line" : NULL, .place = 7, .drop = by == RPS_SHARES_FUNCTION,
          .width_max = RPS_CODE_TEXT_SIZE},
@@ -376,8 +378,8 @@ static struct rps_block *begin_shares(const struct rps_code_filling *filling)
          .is_id = 1},
         {"processes", is_table && by >= RPS_SHARES_PROGRAM ? "Processes" : NULL, RPS_VALUE_INT,
          .place = 4},
-        {"cpu_s", is_table && has_times(filling->output->shares) ? "CPU time" : NULL,
-         RPS_VALUE_DURATION, .unit = "s", .place = 9},
+        {"cpu_s", is_table && has_any(filling->output->shares, 0) ? "CPU time" : NULL,
+         RPS_VALUE_DURATION, .unit = "s", .place = 10},
         {"waited", is_table ? "Waited" : NULL, RPS_VALUE_INT, .place = 4},
         {"waited_in", by == RPS_SHARES_FUNCTION && is_table ? "Waited in" : NULL, .place = 5,
          .width_max = MODULE_MOST},

@@ -279,7 +279,7 @@ static void give_title(struct rps_picture_areas *code, enum rps_plot_code by,
              sampling->event, unit);
 }
 
-/* 1, and no panel: programs are to be shown for these functions. */
+/* 1, and no panel: programs are to be shown for these functions, or functions for these programs. */
 static int read_panel(struct rps_arena *arena, struct rps_picture *picture,
                       const struct rps_code *code, enum rps_plot_code by, size_t most,
                       int is_chosen, struct rps_error *err)
@@ -292,9 +292,12 @@ static int read_panel(struct rps_arena *arena, struct rps_picture *picture,
 
     if (result == 0)
         find_top(arena, &keys, &bins, most);
-    if (result == 0 && is_chosen &&
-        rps_shares_are_of_programs(code, keys.name, keys.samples, keys.count))
-        result = 1;
+    if (result == 0 && is_chosen)
+        result = by == RPS_PLOT_CODE_PROGRAM
+                     ? !code->is_of_machine && keys.top_count > 0 &&
+                           (double)keys.samples[keys.top[0]] >=
+                               RPS_SHARES_ONE_PROGRAM * (double)rps_code_bins_samples(&bins)
+                     : rps_shares_are_of_programs(code, keys.name, keys.samples, keys.count);
     if (result == 0 && rps_code_bins_samples(&bins) >= RPS_SHARES_SAMPLES_MIN) {
         result = rps_system_cursor_open(&readings.cursor, picture->cpu_series.reader,
                                         picture->cpu_series.run_id, RPS_SYSTEM_TREE,
@@ -332,7 +335,9 @@ int rps_code_panel(struct rps_picture *picture, const struct rps_plot_options *o
             read_panel(arena, picture, &code, is_chosen ? RPS_PLOT_CODE_FUNCTION : options->code,
                        most, is_chosen, err);
     if (result > 0)
-        result = read_panel(arena, picture, &code, RPS_PLOT_CODE_PROGRAM, most, 0, err);
+        result = read_panel(arena, picture, &code, RPS_PLOT_CODE_PROGRAM, most, 1, err);
+    if (result > 0)
+        result = read_panel(arena, picture, &code, RPS_PLOT_CODE_FUNCTION, most, 0, err);
 out:
     rps_arena_free(arena);
     return result;

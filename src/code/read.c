@@ -125,6 +125,7 @@ static void fill_task(struct reading *r, sqlite3_stmt *stmt, void *element)
     task->cgroup = sqlite3_column_type(stmt, 7) == SQLITE_NULL
                        ? -1
                        : rps_database_index(stmt, 7, (int64_t)r->list[CGROUPS].count);
+    task->file = keep_text(r, stmt, 8);
 }
 
 static void fill_cgroup(struct reading *r, sqlite3_stmt *stmt, void *element)
@@ -187,12 +188,13 @@ static const struct {
     [STACKS] = {"SELECT stack, parent, frame, calls FROM stack WHERE run_id = ?1 ORDER BY stack",
                 fill_stack, sizeof(struct rps_stack), RPS_CODE_NUMBER_MAX,
                 .unknown.stack = {.parent = -1, .frame = -1}},
-    [TASKS] = {"SELECT task, pid, tid, name, start_ns, end_ns, process_ns, cgroup FROM task"
+    [TASKS] = {"SELECT task, pid, tid, name, start_ns, end_ns, process_ns, cgroup, file FROM task"
                " WHERE run_id = ?1 ORDER BY task",
                fill_task, sizeof(struct rps_task), 1000000,
                .unknown.task = {.pid = -1,
                                 .tid = -1,
                                 .name = "",
+                                .file = "",
                                 .end_ns = -1,
                                 .process_ns = -1,
                                 .cgroup = -1}},

@@ -69,6 +69,7 @@ struct recorder {
     struct rps_tracker *tracker;
     struct rps_writer *writer;
     struct rps_naming_job naming;
+    int has_files;             /* /proc is that of the tasks */
     int64_t start_ns, told_ns; /* told: end of the period when the store was last told */
     int64_t naming_ns;         /* no names are looked for before; of the run */
     struct rps_intern names;   /* struct name */
@@ -128,7 +129,11 @@ static void on_task(void *context, const struct rps_task *task)
 {
     struct recorder *samples = context;
     struct rps_task told = *task;
+    char file[RPS_TASK_FILE_SIZE] = "";
 
+    if (samples->has_files && task->end_ns < 0)
+        rps_task_file_read(file, "/proc", (pid_t)task->pid);
+    told.file = file;
     told.start_ns -= samples->start_ns;
     told.end_ns -= told.end_ns >= 0 ? samples->start_ns : 0;
     rps_writer_task(samples->writer, &told);
@@ -559,6 +564,7 @@ int rps_code_recorder_open(struct rps_code_recorder *ret,
         add_processes(samples, target);
     else if (target->pid_count > 0)
         rps_tracker_add_workload(samples->tracker, "/proc", target->pid[0]);
+    samples->has_files = strcmp(pmu->name, "sim") != 0 && rps_proc_is_own();
     *ret = (struct rps_code_recorder){
         .self = samples,
         .sampler = samples->sampler,

@@ -61,18 +61,6 @@ static struct rps_share_name *keep_names(struct rps_arena *arena, const struct r
     return kept;
 }
 
-/* Are all groups to have programs? One kind of name for the whole part, as in the panel of a
- * picture (panel.c). */
-static int is_by_program(struct rps_arena *scratch, const struct rps_code *code,
-                         const struct rps_code_counts *counts, const struct rps_part_shares *shares)
-{
-    uint64_t *all = rps_arena_get(scratch, counts->key_count, sizeof(*all));
-
-    for (size_t i = 0; i < shares->group_count * counts->key_count; i++)
-        all[i % counts->key_count] += counts->seen[i];
-    return rps_shares_are_of_programs(code, shares->name, all, counts->key_count);
-}
-
 /* Samples of programs, or control groups, in each group and, behind these, in all of them; and how
  * many processes of each were seen there. */
 struct owners {
@@ -161,20 +149,42 @@ static void find_alike(struct rps_part_shares *shares)
         shares->group[g].is_alike = is_alike;
 }
 
-/* The programs of each group; of a machine those of all, and the control groups. */
-static int fill_programs(struct rps_arena *arena, struct rps_sample_source *source,
-                         const struct rps_run_part *part, struct rps_part_shares *shares,
+/* Are all groups to have programs? One kind of name for the whole part, as in the panel of a picture
+ * (panel.c). If so, count the samples of programs, and of control groups where these are known. */
+static int is_by_program(struct rps_arena *scratch, struct rps_sample_source *source,
+                         const struct rps_run_part *part, const struct rps_code_counts *counts,
+                         const struct rps_part_shares *shares, struct owners owners[2],
                          struct rps_error *err)
 {
     const struct rps_code *code = source->code;
-    struct rps_arena *scratch = rps_arena_new();
-    struct owners owners[2] = {make_owners(scratch, part->group_count, code, RPS_SHARES_PROGRAM)};
+    uint64_t *all = rps_arena_get(scratch, counts->key_count, sizeof(*all));
+    struct rps_share_owners first;
     int result;
 
+    for (size_t i = 0; i < shares->group_count * counts->key_count; i++)
+        all[i % counts->key_count] += counts->seen[i];
+    if (!rps_shares_are_of_programs(code, shares->name, all, counts->key_count))
+        return 0;
+    owners[0] = make_owners(scratch, part->group_count, code, RPS_SHARES_PROGRAM);
     if (code->cgroup_count > 0)
         owners[1] = make_owners(scratch, part->group_count, code, RPS_SHARES_CGROUP);
     result = rps_sample_source_walk(source, part, RPS_COUNT_TASKS, add_owner, owners, err);
-    for (size_t g = 0; g < shares->group_count && result == 0; g++) {
+    first = first_owners(scratch, &owners[0], part->group_count);
+    if (result == 0)
+        result = code->is_of_machine || (double)first.owner[0].samples <
+                                            RPS_SHARES_ONE_PROGRAM * (double)shares->sample_count;
+    return result;
+}
+
+/* The programs of each group; of a machine those of all, and the control groups. */
+static int fill_programs(struct rps_arena *arena, struct rps_sample_source *source,
+                         const struct rps_run_part *part, const struct owners owners[2],
+                         struct rps_part_shares *shares, struct rps_error *err)
+{
+    const struct rps_code *code = source->code;
+    int result = 0;
+
+    for (size_t g = 0; g < shares->group_count; g++) {
         struct rps_share_group *group = &shares->group[g];
         struct rps_share_owners first = first_owners(arena, &owners[0], g);
 
@@ -197,7 +207,6 @@ static int fill_programs(struct rps_arena *arena, struct rps_sample_source *sour
         shares->programs = first_owners(arena, &owners[0], part->group_count);
     if (result == 0 && code->cgroup_count > 0)
         shares->cgroups = first_owners(arena, &owners[1], part->group_count);
-    rps_arena_free(scratch);
     return result;
 }
 
@@ -256,6 +265,7 @@ static int find_shares(struct rps_arena *arena, struct rps_sample_source *source
     struct rps_code_counts counts = {0};
     struct rps_share_name *name;
     const struct rps_code *code = source->code;
+    struct owners owners[2] = {{0}};
     int64_t *function =
         rps_share_index_functions(scratch, &source->index, 1, &name, &counts.key_count);
     int result, by_program;
@@ -281,7 +291,9 @@ static int find_shares(struct rps_arena *arena, struct rps_sample_source *source
         ret->group[g].samples = counts.of[g];
         ret->sample_count += counts.of[g];
     }
-    by_program = is_by_program(scratch, code, &counts, ret);
+    result = by_program = is_by_program(scratch, source, part, &counts, ret, owners, err);
+    if (result < 0)
+        goto out;
     for (size_t g = 0; g < part->group_count; g++) {
         struct rps_share_group *group = &ret->group[g];
 
@@ -299,7 +311,7 @@ static int find_shares(struct rps_arena *arena, struct rps_sample_source *source
                                                       .seen = counts.seen},
                             RPS_APART_FUNCTION, ret->group, err);
     if (by_program && result == 0)
-        result = fill_programs(arena, source, part, ret, err);
+        result = fill_programs(arena, source, part, owners, ret, err);
     if (result == 0)
         find_alike(ret);
 out:

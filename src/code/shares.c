@@ -182,7 +182,7 @@ static struct rps_shares find_tasks(struct rps_arena *arena, const struct rps_co
         shares.share[t] =
             (struct rps_share){.name = task->name && task->name[0] ? task->name : RPS_SHARE_UNKNOWN,
                                .module = "",
-                               .file = "",
+                               .file = task->file ? task->file : "",
                                .line = (int)t, /* for the order */
                                .item = process[t],
                                .pid = task->pid,

@@ -79,7 +79,7 @@ void rps_writer_task(struct rps_writer *writer, const struct rps_task *task)
 {
     const int64_t number[] = {task->task,     task->pid,    task->tid,
                               task->start_ns, task->end_ns, task->cgroup};
-    const char *const text[] = {task->name};
+    const char *const text[] = {task->name, task->file ? task->file : ""};
 
     rps_writer_row(writer, TASK, number, COUNT(number), text, COUNT(text));
 }
@@ -266,7 +266,9 @@ const struct rps_store_wing rps_code_store = {
                       " VALUES (?1, ?2, ?3, ?4, nullif(?5, 0))",
             [TASK] =
                 "INSERT OR REPLACE INTO task (run_id, task, pid, tid, start_ns, end_ns, cgroup,"
-                " name) VALUES (?1, ?2, ?3, ?4, ?5, nullif(?6, -1), nullif(?7, -1), ?8)",
+                " name, file) VALUES (?1, ?2, ?3, ?4, ?5, nullif(?6, -1), nullif(?7, -1), ?8,"
+                " coalesce(nullif(?9, ''),"
+                " (SELECT file FROM task WHERE run_id = ?1 AND task = ?2)))",
             [CGROUP] = "INSERT OR IGNORE INTO cgroup (run_id, cgroup, path) VALUES (?1, ?2, ?3)",
             [LOCATION] =
                 "INSERT OR REPLACE INTO location (run_id, frame, depth, line, alike,"

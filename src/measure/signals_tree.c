@@ -254,8 +254,10 @@ static const struct {
     {"tcp", RPS_TREE_IN_MESSAGE},
     {"inet", RPS_TREE_IN_MESSAGE},
     {"tty", RPS_TREE_IN_MESSAGE},
+    {"wait_woken", RPS_TREE_IN_MESSAGE}, /* read of TCP, terminals, inotify */
     {"nanosleep", RPS_TREE_IN_TIMER},
     {"sigtimed", RPS_TREE_IN_TIMER},
+    {"do_wait_intr", RPS_TREE_IN_OTHER}, /* eventfd or timerfd */
     {"do_wait", RPS_TREE_IN_CHILD},
     {"vfork", RPS_TREE_IN_CHILD},
     {"kernel_clone", RPS_TREE_IN_CHILD},

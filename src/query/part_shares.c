@@ -313,7 +313,8 @@ char *rps_unsampled_text(char *ret, size_t size, const struct rps_unsampled *uns
     if (threads > 0)
         snprintf(other, sizeof(other), "%s%" PRIu64 " short thread%s", processes > 0 ? ", " : "",
                  threads, threads == 1 ? "" : "s");
-    used = (size_t)snprintf(ret, size, "[not sampled: %s%s", first, other);
+    used = (size_t)snprintf(ret, size, "[not sampled: %s%s%s", first, other,
+                            processes + threads > 0 ? ": " : "");
     for (; told < unsampled->count && told < PROGRAMS_MOST && used < size; told++) {
         double part = unsampled->program[told].cpu_s / cpu_s;
 

@@ -391,19 +391,19 @@ def test_answer():
 
 
 def test_programs():
-    """of several processes whose code has mostly no names the programs are named, not libraries; of one process the modules"""
+    """of several processes whose code has mostly no names the programs are named, not libraries; of one process, and where one program has nearly all samples, the modules"""
     with Folder() as folder:
         folder.write("script.sim", SCRIPT)
-        for run in (1, 2):
+        for run in (1, 2, 3):
             folder.record("-q")
             seen = Code(folder / "rpistat.data", run=run)
             cc1, libc = ("", "/usr/lib/gcc/cc1", "", 0), ("", "/usr/lib/libc.so.6", "", 0)
             for period in range(320):
-                pid = 100 + (period // 10 if run == 1 else 0)
+                pid = 100 + (period // 10 if run != 2 else 0)
                 seen.add(period, [cc1], 3, task=("cc1", pid, pid))
                 seen.add(period, [libc], 3, task=("cc1", pid, pid))
                 seen.add(period, [MAIN], 2, task=("cc1", pid, pid))
-                seen.add(period, [libc], 2, task=("as", 999 if run == 1 else 100, 999 if run == 1 else 100))
+                seen.add(period, [libc], 2, task=("cc1", pid, pid) if run == 3 and period % 10 else ("as", 100, 100) if run == 2 else ("as", 999, 999))
             seen.write()
         expect(folder.call("phases", "-r", "1"), 0)
         report = expect(folder.call("report", "-r", "1"), 0).stdout
@@ -422,6 +422,10 @@ def test_programs():
             ("cc1", 2560, None), ("as", 640, None)], found
         panel = expect(folder.call("plot", "-r", "1", "-o", "-"), 0).stdout
         assert "a cc1\n" in panel, panel
+        assert "cc1 80" not in expect(folder.call("report", "-r", "3"), 0).stdout.split("Where the time went")[1]
+        assert "[libc.so.6] 50 %, [cc1] 30 %" in expect(folder.call("code", "-r", "3"), 0).stdout
+        panel = expect(folder.call("plot", "-r", "3", "-o", "-"), 0).stdout
+        assert "a cc1\n" not in panel and "libc.so.6" in panel, panel
         assert "[libc" in expect(folder.call("plot", "-r", "1", "--code", "function", "-o", "-"), 0).stdout
         report = expect(folder.call("report", "-r", "2"), 0).stdout
         assert re.search(r"\n  \[libc\.so\.6\] 50\.0 %, \[cc1\] 30\.0 %", report), report

@@ -371,6 +371,18 @@ def check_processes():
         assert ended == [(4,)], ended
 
 
+def check_source():
+    """the file that a process works on is kept, and nothing else of its command line"""
+    with Folder() as folder:
+        os.mkdir(folder / "work")
+        folder.write("work/spin.py", "import signal\nsignal.signal(signal.SIGINT, lambda *_: exit(0))\nwhile True: pass\n")
+        record_until(folder, "s.data", 50, "SELECT total(samples) FROM task_count",
+                     options=("/usr/bin/python3", folder / "work/spin.py", "--password=canary"))
+        rows = json.loads(program.call("code", "--by", "process", "--format", "json", "-i", "s.data", cwd=folder.path).stdout)["code"]
+        assert [row["file"] for row in rows if row["name"] == "python3"] == ["work/spin.py"], rows
+        assert ask(folder, "SELECT count(*) FROM task WHERE name || file LIKE '%canary%'") == [(0,)]
+
+
 def check_unprivileged():
     """somebody who is not root, and may lock no memory of his own, gets samples of the program, and none of the kernel where it may not be"""
     if os.geteuid() != 0 or not shutil.which("setpriv"):
@@ -709,5 +721,5 @@ def check_own_time():
             assert re.search(line, text), text
 
 
-tap.main([check_phases, check_killed, check_told_apart, check_stripped, check_known, check_callers, check_leaves, check_hostile, check_files, check_resolve, check_none, check_threshold, check_attached, check_processes,
+tap.main([check_phases, check_killed, check_told_apart, check_stripped, check_known, check_callers, check_leaves, check_hostile, check_files, check_resolve, check_none, check_threshold, check_attached, check_processes, check_source,
           check_unprivileged, check_tiny, check_tiny_of_others, check_on_cpus, check_others, check_wall, check_wait_lengths, check_parked, check_own_time])

@@ -309,8 +309,8 @@ static void write_code(struct fixture *fixture)
     static const struct rps_frame frame[] = {
         {0, 0, 16, 0}, {1, 0, 32, 0}, {2, 0, 48, 0}, {3, 1, 64, 0}};
     static const struct rps_stack stack[] = {{0, -1, 0}, {1, 0, 1}, {2, 0, 2}, {3, 2, 3}};
-    static const struct rps_task task[] = {{0, 7, 7, "story", 0, -1, -1, -1},
-                                           {1, 7, 8, "story", 0, -1, -1, -1}};
+    static const struct rps_task task[] = {{0, 7, 7, "story", 0, -1, -1, -1, ""},
+                                           {1, 7, 8, "story", 0, -1, -1, -1, ""}};
     struct rps_sampling sampling = {
         .event = "cpu-clock", .frequency = 100, .stacks = "fp", .samples = 846, .complete = 846};
 

@@ -52,9 +52,11 @@ static struct rps_stack stacks[] = {
     {9, -1, 7},  /* main, elsewhere */
 };
 static struct rps_task tasks[] = {
-    {0, 10, 10, "sh", 0, -1, -1, 2},     {1, 10, 10, "prog", 5, -1, 7000, 0}, /* after an exec */
-    {2, 10, 11, "worker", 6, -1, -1, 0}, {3, 20, 21, "alone", 6, -1, -1, 1},
-    {4, 10, 12, "idle", 6, -1, -1, -1},
+    {0, 10, 10, "sh", 0, -1, -1, 2, ""},
+    {1, 10, 10, "prog", 5, -1, 7000, 0, "a.c"}, /* after an exec */
+    {2, 10, 11, "worker", 6, -1, -1, 0, ""},
+    {3, 20, 21, "alone", 6, -1, -1, 1, ""},
+    {4, 10, 12, "idle", 6, -1, -1, -1, ""},
 };
 static struct rps_cgroup cgroups[] = {
     {0, "/system.slice/a.service/main"}, {1, "/system.slice/a.service"}, {2, "/other/a.service"}};
@@ -191,6 +193,7 @@ static void processes_and_threads(void **state)
     assert_int_equal(shares.share[0].self, 16);
     assert_int_equal(shares.share[0].pid, 10);
     assert_int_equal(shares.share[0].cpu_ns, 7000);
+    assert_string_equal(shares.share[0].file, "a.c");
     assert_string_equal(shares.share[1].name, "alone");
     assert_int_equal(shares.share[1].cpu_ns, -1);
 }
@@ -650,6 +653,29 @@ static void what_is_not_sampled(void **state)
     assert_float_equal(rps_code_unsampled(arena, &ended).cpu_s, 0, 0);
 }
 
+/* Threads of 2 ms are not what lacks .6 s. */
+static void test_who_lacks_samples(void **state)
+{
+    struct rps_program server = {0, "server", 6810000000, 600, 2000000, 0, 4};
+    const struct rps_code ended = {
+        .sampling = {.event = "cpu-clock", .frequency = 100, .user_ns = -1, .kernel_ns = -1},
+        .program_count = 1,
+        .program = &server};
+    struct rps_unsampled unsampled = rps_code_unsampled(arena, &ended);
+    char text[128];
+
+    (void)state;
+    assert_float_equal(unsampled.cpu_s, .81, 1e-9);
+    assert_int_equal(unsampled.threads, 0);
+    assert_string_equal(rps_unsampled_text(text, sizeof(text), &unsampled, 8.1),
+                        "[not sampled: server 10 %]");
+    server.unsampled_ns = 500000000;
+    unsampled = rps_code_unsampled(arena, &ended);
+    assert_int_equal(unsampled.threads, 4);
+    assert_string_equal(rps_unsampled_text(text, sizeof(text), &unsampled, 8.1),
+                        "[not sampled: 4 short threads: server 10 %]");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -660,6 +686,7 @@ int main(void)
         cmocka_unit_test(of_programs),
         cmocka_unit_test(parts),
         cmocka_unit_test(what_is_not_sampled),
+        cmocka_unit_test(test_who_lacks_samples),
         cmocka_unit_test(functions),
         cmocka_unit_test(kernel_hooks),
         cmocka_unit_test(made_code),

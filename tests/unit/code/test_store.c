@@ -94,6 +94,7 @@ static void what_is_handed_over(void **state)
     assert_int_equal(code.task[1].start_ns, 2000000000);
     assert_int_equal(code.task[1].end_ns, -1);
     assert_int_equal(code.task[1].cgroup, -1);
+    assert_string_equal(code.task[1].file, "");
     assert_int_equal(code.task[0].cgroup, 0);
     assert_int_equal(code.cgroup_count, 1);
     assert_string_equal(code.cgroup[0].path, "/system.slice/work.service");
@@ -116,8 +117,8 @@ static void what_is_handed_over(void **state)
 static void what_comes_again(void **state)
 {
     const char *path = fixture_path(state, "s");
-    const struct rps_task task = {0,  100, 100, "renamed", INT64_C(4000000000), INT64_C(7000000000),
-                                  -1, 1};
+    const struct rps_task task = {
+        0, 100, 100, "renamed", INT64_C(4000000000), INT64_C(7000000000), -1, 1, "src/read.c"};
     const struct rps_cgroup cgroup = {1, "/b"};
     const struct rps_code_count count = {.cpu = RPS_CPU_ALL, .period = 3, .id = 0, .samples = 5};
     const struct rps_frame frame = {2, 1, 7, 0};
@@ -147,6 +148,7 @@ static void what_comes_again(void **state)
     assert_string_equal(code.task[0].name, "renamed");
     assert_int_equal(code.task[0].start_ns, INT64_C(4000000000));
     assert_int_equal(code.task[0].end_ns, INT64_C(7000000000));
+    assert_string_equal(code.task[0].file, "src/read.c");
     assert_int_equal(code.task[0].process_ns, INT64_C(8000000000));
     assert_int_equal(code.task[0].cgroup, 1);
     assert_string_equal(code.cgroup[1].path, "/b");

@@ -478,22 +478,23 @@ static void test_number_again(void **state)
 
 static char proc[] = "/tmp/rpistat-proc-XXXXXX";
 
-/* What /proc says of a process; NULL: it has ended. */
-static void write_cgroups(pid_t pid, const char *text)
+/* Write a file of a process below /proc. */
+static void write_proc(pid_t pid, const char *name, const char *bytes, size_t size)
 {
     char path[80];
     FILE *file;
 
     snprintf(path, sizeof(path), "%s/%d", proc, pid);
     assert_true(mkdir(path, 0700) == 0 || errno == EEXIST);
-    strcat(path, "/cgroup");
-    if (!text) {
-        assert_int_equal(unlink(path), 0);
-        return;
-    }
+    snprintf(path, sizeof(path), "%s/%d/%s", proc, pid, name);
     assert_non_null(file = fopen(path, "we"));
-    fputs(text, file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
     assert_int_equal(fclose(file), 0);
+}
+
+static void write_cgroups(pid_t pid, const char *text)
+{
+    write_proc(pid, "cgroup", text, strlen(text));
 }
 
 static void expect_cgroup(pid_t pid, const char *path)
@@ -601,6 +602,61 @@ static void test_cgroups_unasked(void **state)
     add_fork(20, 21, 21);
     add_name(21, 21, 1, "child");
     expect_cgroup(21, "/simulated");
+}
+
+/* --- files that processes work on ------------------------------------------------------------- */
+
+/* A process has these arguments, with a space after each. */
+static void expect_file(const char *arguments, const char *want)
+{
+    char *text = strdup(arguments), file[RPS_TASK_FILE_SIZE];
+    size_t size = strlen(arguments);
+
+    assert_non_null(text);
+    for (size_t i = 0; i < size; i++)
+        text[i] = arguments[i] == ' ' ? '\0' : arguments[i];
+    write_proc(20, "cmdline", text, size);
+    free(text);
+    rps_task_file_read(file, proc, 20);
+    assert_string_equal(file, want);
+}
+
+static void test_files(void **state)
+{
+    char name[5000] = "cc1 ", *end = name + strlen(name);
+    static const struct {
+        const char *arguments, *want;
+    } known[] = {
+        {"cc1 -quiet -I ../inc ../src/code/read.c -dumpbase code_read.c.c -o /tmp/ccA.s ",
+         "code/read.c"},
+        {"clang -cc1 -main-file-name read.c -o read.o -x c /root/read.c ", "root/read.c"},
+        {"cc1plus a.cpp ", "a.cpp"},
+        {"rustc --crate-name x --edition=2021 src/lib.rs --out-dir /tmp ", "src/lib.rs"},
+        {"bison -o parser.c parser.y ", "parser.y"},
+        {"cc1 /main.c ", "/main.c"},
+        {"cc1 a\033[31m/b\n.c ", "a\033[31m/b\n.c"}, /* whoever prints it makes it harmless */
+        {"python3 serve.py --password hunter2 ", "serve.py"},
+        {"curl https://me:secret@host/x.js --data=a.c host:b.c me@c.c ", ""},
+        {"run.sh 5 ", ""}, /* the program itself */
+        {"tar cf x.tar.gz ", ""},
+        {"a . .. x. .c/y c ", ""},
+        {"perl last.pl", "last.pl"}, /* without an end, as titles that a process sets */
+        {"", ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        expect_file(known[i].arguments, known[i].want);
+    memset(end, 'd', 4096);
+    strcpy(end + 4096, "/long.c ");
+    expect_file(name, "long.c");
+    strcpy(end + 4096, ".c ");
+    expect_file(name, "");
+    strcpy(end + 4096, ".c short.c ");
+    expect_file(name, "");
+    memset(name, 'd', sizeof(name) - 1);
+    rps_task_file_read(name, proc, 21); /* it has ended */
+    assert_string_equal(name, "");
 }
 
 /* --- times ------------------------------------------------------------------------------------ */
@@ -1551,6 +1607,7 @@ int main(void)
         PROC_CASE(test_hierarchies),
         PROC_CASE(test_cgroups),
         PROC_CASE(test_cgroups_unasked),
+        PROC_CASE(test_files),
         CASE(test_short_processes),
         CASE(test_process_times),
         CASE(test_late_times),

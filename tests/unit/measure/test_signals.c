@@ -952,7 +952,13 @@ static void test_hidden(void **state)
     write_thread(7, 7, "3000999 7000 14\n", "do_sys_poll", "7 (a) ) S 1 7");
     reading = read_next(&test);
     assert_int_equal(reading->value[RPS_TREE_IN_MESSAGE], 1);
-    write_thread(7, 7, "3000999 7000 15\n", "0", "7 (a) ) R 1 7");
+    write_thread(7, 7, "3000999 7000 15\n", "wait_woken", "7 (a) ) S 1 7");
+    reading = read_next(&test); /* recv() of TCP */
+    assert_int_equal(reading->value[RPS_TREE_IN_MESSAGE], 1);
+    write_thread(7, 7, "3000999 7000 16\n", "do_wait_intr_irq", "7 (a) ) S 1 7");
+    reading = read_next(&test); /* read() of an eventfd or a timerfd, and no wait for children */
+    assert_int_equal(reading->value[RPS_TREE_IN_OTHER], 1);
+    write_thread(7, 7, "3000999 7000 17\n", "0", "7 (a) ) R 1 7");
     write_file("0 0 0 0 0 0 0\n", "proc/%d/statm", 7);
     reading = read_next(&test); /* it ends: no memory is no level of it */
     assert_int_equal(reading->value[RPS_TREE_RSS], 50 * sysconf(_SC_PAGESIZE) / 1024);

@@ -263,6 +263,32 @@ static void test_clumps_of_columns(void **state)
     rps_arena_free(arena);
 }
 
+/* A label that its code alone sets apart is not called like the whole. */
+static void test_place(void **state)
+{
+    const struct given given = {"f", "Minor faults", "/s", 1000, 1000};
+    struct made made;
+
+    (void)state;
+    fill(&made, &given, 1);
+    strcpy(made.label[1].place, "in solve (a.c:7)");
+    assert_string_equal(words_of(&made, 1), "in solve (a.c:7)");
+    strcpy(made.label[1].place, "no function stands out");
+    assert_string_equal(words_of(&made, 1), "nothing counted sets it apart, no function stands out");
+}
+
+/* Faults and switches that take no time worth mention are not described; major faults wait for disks. */
+static void test_what_matters(void **state)
+{
+    (void)state;
+    check_one("minor_fault_rate", "Minor faults", "/s", .2, 207, "like the whole run");
+    check_one("minor_fault_rate", "Minor faults", "/s", 4456, 199,
+              "22 x the minor faults of the whole run");
+    check_one("context_switch_rate", "Context switches", "/s", 150, 50, "like the whole run");
+    check_one("major_fault_rate", "Major faults", "/s", 150, 50,
+              "3.0 x the major faults of the whole run");
+}
+
 /* What runs a quarter of the time has a quarter of everything a second: that is said once. */
 static void test_follows_cpu_use(void **state)
 {
@@ -487,6 +513,8 @@ int main(void)
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_unlike_most),
         cmocka_unit_test(test_clumps),
+        cmocka_unit_test(test_place),
+        cmocka_unit_test(test_what_matters),
         cmocka_unit_test(test_follows_cpu_use),
         cmocka_unit_test(test_clumps_of_columns),
         cmocka_unit_test(test_intervals),

@@ -227,8 +227,8 @@ static void add_code(struct rps_writer *writer, int64_t n)
 {
     const struct rps_frame frame = {n, n % 2, 0x1000 + 16 * (uint64_t)n, 0};
     const struct rps_stack stack = {n, n % 8 == 0 ? -1 : n - 1, n};
-    const struct rps_task task = {n / 20,        100, 100 + n / 20, "worker",
-                                  n * 100000000, -1,  -1,           n ? -1 : 0};
+    const struct rps_task task = {n / 20, 100, 100 + n / 20, "worker", n * 100000000,
+                                  -1,     -1,  n ? -1 : 0,   ""};
 
     if (n < 2) {
         const struct rps_module module = {n, RPS_MODULE_FILE, n ? "/usr/bin/b" : "/usr/bin/a",

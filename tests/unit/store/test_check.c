@@ -133,7 +133,7 @@ static const struct damage damages[] = {
     {"DELETE FROM task",
      "run 1: rows of code_count that cannot be read, or count what is not there: 12\n"},
     {"DELETE FROM task WHERE task = 0; INSERT INTO task VALUES (1, 99, 1, 1, '', 0, NULL, NULL, "
-     "NULL)",
+     "NULL, NULL)",
      "run 1: counts of stacks and tasks that are not there: "},
     {ROWS "DELETE FROM stack WHERE stack = 10",
      "run 1: stacks whose caller is not one of the stacks before: 1\n"},
