@@ -24,6 +24,11 @@
 /* Of ln n: what a boundary costs. With 1 there were twice as many in programs of one phase. */
 #define PRICE 1.5
 
+/* The same of a candidate in a table; of those for classes, of which there are so many at most. */
+#define CUT_PRICE      .7
+#define CUT_PRICE_RICH .3
+#define LEAVES_MAX     2000
+
 /* Segments by classes that recur replace those that pay one by one if each class has so many on
  * average, and this share of the boundaries lies between different samples. */
 #define RECUR_MIN  4
@@ -95,13 +100,17 @@ static int is_broken(const struct refining *r, size_t at)
 }
 
 /* Phases that begin where a signal's or a table's do. */
-static void gather(struct refining *r, const struct rps_cuts *cuts, const struct rps_phases *fine)
+static void gather(struct refining *r, double price, const struct rps_phases *fine)
 {
     struct rps_phases *out = &r->candidates;
     size_t tables = r->signals->table_count, room = fine->count;
+    struct rps_cuts *cuts = rps_arena_get(r->arena, tables, sizeof(*cuts));
 
-    for (size_t t = 0; t < tables; t++)
+    for (size_t t = 0; t < tables; t++) {
+        cuts[t] =
+            rps_counts_find_cuts(r->arena, r->signals, &r->signals->table[t], r->shortest, price);
         room += cuts[t].count;
+    }
     out->phase = rps_arena_get(r->arena, room, sizeof(*out->phase));
     for (size_t k = 0; k < fine->count; k++) {
         if (fine->phase[k].confidence >= SURE_MIN || is_broken(r, fine->phase[k].first))
@@ -124,8 +133,9 @@ static void gather(struct refining *r, const struct rps_cuts *cuts, const struct
     out->outlier_count = fine->outlier_count;
 }
 
+/* cut_price: what a candidate in a table must tell, in ln n. */
 static struct refining refining_make(struct rps_arena *arena, const struct rps_signals *signals,
-                                     const struct rps_cuts *cuts, size_t shortest,
+                                     size_t shortest, double cut_price,
                                      const struct rps_phases *fine)
 {
     struct refining r = {.arena = arena,
@@ -133,7 +143,7 @@ static struct refining refining_make(struct rps_arena *arena, const struct rps_s
                          .shortest = shortest,
                          .price = PRICE * log((double)signals->count + 1)};
 
-    gather(&r, cuts, fine);
+    gather(&r, cut_price, fine);
     r.tree = rps_level_tree_make(arena, signals, &r.candidates);
     r.left = rps_arena_get(arena, r.tree.width, sizeof(*r.left));
     r.right = rps_arena_get(arena, r.tree.width, sizeof(*r.right));
@@ -381,23 +391,13 @@ static void give(struct refining *r, struct rps_phases *fine)
 void rps_counts_refine(const struct rps_signals *signals, size_t shortest, struct rps_phases *fine)
 {
     struct rps_arena *arena = rps_arena_new();
-    const size_t tables = signals->table_count;
-    struct rps_cuts *usual = rps_arena_get(arena, tables, sizeof(*usual));
-    struct rps_cuts *rich = rps_arena_get(arena, tables, sizeof(*rich));
-    size_t rich_count = 0;
-    struct refining r;
+    struct refining r = refining_make(arena, signals, shortest, CUT_PRICE, fine), by_classes;
 
-    for (size_t t = 0; t < tables; t++) {
-        usual[t] = rps_counts_find_cuts(arena, signals, &signals->table[t], shortest, &rich[t]);
-        rich_count += rich[t].count;
-    }
-    r = refining_make(arena, signals, usual, shortest, fine);
     choose(&r);
     finish(&r);
-    if (rich_count > 0 && rich_count + fine->count <= RPS_CUTS_RICH_MAX) {
-        struct refining by_classes = refining_make(arena, signals, rich, shortest, fine);
-
-        if (choose_by_classes(&by_classes, &r)) {
+    if (signals->count <= RPS_CUTS_DENSE_MAX && r.tree.count <= LEAVES_MAX) {
+        by_classes = refining_make(arena, signals, shortest, CUT_PRICE_RICH, fine);
+        if (by_classes.tree.count <= LEAVES_MAX && choose_by_classes(&by_classes, &r)) {
             finish(&by_classes);
             r = by_classes;
         }
