@@ -30,9 +30,8 @@
 #define LEAVES_MAX     2000
 
 /* Segments by classes that recur replace those that pay one by one if each class has so many on
- * average, and this share of the boundaries lies between different samples. */
-#define RECUR_MIN  4
-#define DIFFER_MIN .8
+ * average. */
+#define RECUR_MIN 4
 
 /* On both sides of a boundary so much of the counts are other symbols, or the values of a signal lie
  * so many deviations of its noise apart; of stretches longer than LONG fewer, but at least
@@ -317,24 +316,6 @@ static void drop_ends(struct refining *r)
 
 /* --- classes ---------------------------------------------------------------------------------- */
 
-/* Do most boundaries lie between different samples? */
-static int differ_in_counts(struct refining *r)
-{
-    size_t differ = 0;
-
-    for (size_t k = 1; k < r->count; k++) {
-        const size_t from = r->tree.leaf[r->first[k - 1]].first,
-                     at = r->tree.leaf[r->first[k]].first;
-        double apart = 0;
-
-        for (size_t t = 0; t < r->tree.mix_count; t++)
-            apart = fmax(apart,
-                         share_apart(r, t, from, at, r->tree.leaf[r->first[k + 1] - 1].last + 1));
-        differ += apart >= SHARE_APART;
-    }
-    return (double)differ >= DIFFER_MIN * (double)(r->count - 1);
-}
-
 /* Set the stretches by the classes that recur. Returns 0 if the stretches of `usual` describe the run
  * better. */
 static int choose_by_classes(struct refining *r, const struct refining *usual)
@@ -349,7 +330,7 @@ static int choose_by_classes(struct refining *r, const struct refining *usual)
     r->first[r->count] = r->tree.count;
     for (size_t k = 0; k < usual->count; k++)
         cost += cost_of(usual, usual->first[k], usual->first[k + 1]) + usual->price;
-    return classes.cost < cost && r->count >= RECUR_MIN * classes.count && differ_in_counts(r);
+    return classes.cost < cost && r->count >= RECUR_MIN * classes.count;
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
