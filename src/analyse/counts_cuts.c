@@ -15,8 +15,8 @@
 #include "rpistat/count_table.h"
 
 /* Lengths of the intervals that are cut in two, in rows. Each is twice the one before, and intervals
- * begin a quarter of their length apart. In runs of more observations than RPS_CUTS_DENSE_MAX, where short
- * phases are too many to be shown, these are four times and a half. */
+ * begin a quarter of their length apart; in runs of more than RPS_CUTS_DENSE_MAX observations each
+ * is four times the one before, and they begin half their length apart. */
 #define LENGTH_LEAST 8
 #define LENGTH_MOST  64
 

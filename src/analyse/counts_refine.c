@@ -24,10 +24,12 @@
 /* Of ln n: what a boundary costs. With 1 there were twice as many in programs of one phase. */
 #define PRICE 1.5
 
-/* The same of a candidate in a table; of those for classes, of which there are so many at most. */
+/* Price of a candidate in a table, in ln n: for the usual segments, and for classes. */
 #define CUT_PRICE      .7
 #define CUT_PRICE_RICH .3
-#define LEAVES_MAX     2000
+
+/* Classes are not looked for among more leaves. */
+#define LEAVES_MAX 2000
 
 /* Segments by classes that recur replace those that pay one by one if each class has so many on
  * average. */
