@@ -15,7 +15,8 @@
 
 struct rps_phases_options {
     struct rps_detect_options detect;
-    size_t counts_min_length; /* observations of the shortest phase by tables of counts; 0: chosen */
+    size_t
+        counts_min_length; /* observations of the shortest phase by tables of counts; 0: chosen */
     struct rps_level_choice level;
 };
 

@@ -53,15 +53,14 @@ struct rps_cuts {
     struct rps_cut *cut; /* in an arena */
 };
 
-/* Of more cuts no more are looked for. */
-#define RPS_CUTS_RICH_MAX 2000
+/* Cuts are looked for closely in runs of at most so many observations. */
+#define RPS_CUTS_DENSE_MAX 65536
 
 /* Find where the mix of a table changes, more often too often than too seldom; segments have at least
- * `shortest` observations. ret_rich: the same at less than half the price, none if there are more than
- * RPS_CUTS_RICH_MAX already. */
+ * `shortest` observations. price: what a cut must tell, in ln n. */
 struct rps_cuts rps_counts_find_cuts(struct rps_arena *arena, const struct rps_signals *signals,
                                      const struct rps_count_table *table, size_t shortest,
-                                     struct rps_cuts *ret_rich);
+                                     double price);
 
 /* Places that a run may be cut at, and what cutting it there costs. */
 struct rps_count_path {

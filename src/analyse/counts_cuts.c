@@ -15,18 +15,13 @@
 #include "rpistat/count_table.h"
 
 /* Lengths of the intervals that are cut in two, in rows. Each is twice the one before, and intervals
- * begin a quarter of their length apart. In runs of more observations than DENSE_MAX, where short
- * phases are too many to be shown, these are four times and a half. */
+ * begin a quarter of their length apart; in runs of more than RPS_CUTS_DENSE_MAX observations each
+ * is four times the one before, and they begin half their length apart. */
 #define LENGTH_LEAST 8
 #define LENGTH_MOST  64
-#define DENSE_MAX    65536
 
 /* Observations that become one row for longer ones. */
 #define SCALE 8
-
-/* Of ln n: what a cut must tell. */
-#define PRICE      .7
-#define PRICE_RICH .3
 
 /* Shortest stretch, in rows. */
 #define SHORTEST 3
@@ -46,11 +41,6 @@ struct sides {
     double rise[2]; /* of all symbols */
 };
 
-struct best {
-    size_t at, earliest, latest; /* 0: none */
-    double gain;
-};
-
 struct search {
     struct rps_arena *arena;
     const struct rps_signals *signals;
@@ -59,8 +49,6 @@ struct search {
     double price;
     size_t *at; /* cuts, observations */
     size_t count;
-    struct best *best; /* of all intervals */
-    size_t best_count;
     double *before; /* while cuts are chosen; counts before each */
 };
 
@@ -83,6 +71,11 @@ static double value(const struct sides *sides, int side)
     return sides->rise[side] -
            rps_mix_rise(sides->mix, sides->mix->width, sides->all[side] > 0 ? sides->all[side] : 0);
 }
+
+struct best {
+    size_t at, earliest, latest; /* 0: none */
+    double gain;
+};
 
 /* Cut the rows from ... to - 1 in two, each part at least `shortest` long; `gain` of each place, if
  * not NULL, is where it is kept. */
@@ -125,18 +118,11 @@ static void note_cut(struct search *search, size_t at)
     search->at[search->count++] = at;
 }
 
-static void note_best(struct search *search, const struct best *best)
-{
-    search->best =
-        rps_arena_grow(search->arena, search->best, search->best_count, sizeof(*search->best));
-    search->best[search->best_count++] = *best;
-}
-
 /* Cut in intervals of a table whose rows are `scale` observations each. */
 static void cut_intervals(struct search *search, const struct rps_count_table *table, size_t scale)
 {
     const size_t least = scale > 1 ? LENGTH_MOST / SCALE * 2 : LENGTH_LEAST;
-    const size_t factor = search->signals->count <= DENSE_MAX ? 2 : 4;
+    const size_t factor = search->signals->count <= RPS_CUTS_DENSE_MAX ? 2 : 4;
 
     for (size_t length = least; length <= LENGTH_MOST && length / 2 < table->count;
          length *= factor) {
@@ -145,9 +131,8 @@ static void cut_intervals(struct search *search, const struct rps_count_table *t
             struct best best =
                 cut_in_two(&search->sides, table, from, to, scale > 1 ? 1 : SHORTEST, NULL);
 
-            best.at *= scale;
             if (best.gain > search->price)
-                note_best(search, &best);
+                note_cut(search, best.at * scale);
         }
     }
 }
@@ -308,30 +293,14 @@ static struct rps_cuts place_cuts(struct search *search, const struct rps_count_
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static struct rps_cuts find_cuts_at(struct search *search, const struct rps_count_table *table,
-                                    size_t shortest, double price)
-{
-    search->price = price * log((double)table->count + 1);
-    search->at = NULL;
-    search->count = 0;
-    for (size_t i = 0; i < search->best_count; i++) {
-        if (search->best[i].gain > search->price)
-            note_cut(search, search->best[i].at);
-    }
-    arrange(search);
-    choose_cuts(search, table, shortest);
-    return place_cuts(search, table, shortest);
-}
-
 struct rps_cuts rps_counts_find_cuts(struct rps_arena *arena, const struct rps_signals *signals,
                                      const struct rps_count_table *table, size_t shortest,
-                                     struct rps_cuts *ret_rich)
+                                     double price)
 {
     struct search search = {.arena = arena,
                             .signals = signals,
                             .mix = rps_mix_make(arena, table),
-                            .price = PRICE_RICH * log((double)signals->count + 1)};
-    struct rps_cuts cuts;
+                            .price = price * log((double)signals->count + 1)};
 
     shortest = shortest > SHORTEST ? shortest : SHORTEST;
     search.sides = (struct sides){
@@ -340,9 +309,7 @@ struct rps_cuts rps_counts_find_cuts(struct rps_arena *arena, const struct rps_s
         .own = rps_arena_get(arena, 2 * table->width, sizeof(*search.sides.own)),
     };
     cut_all_lengths(&search, table);
-    cuts = find_cuts_at(&search, table, shortest, PRICE);
-    *ret_rich = (struct rps_cuts){0};
-    if (cuts.count <= RPS_CUTS_RICH_MAX)
-        *ret_rich = find_cuts_at(&search, table, shortest, PRICE_RICH);
-    return cuts;
+    arrange(&search);
+    choose_cuts(&search, table, shortest);
+    return place_cuts(&search, table, shortest);
 }

@@ -24,10 +24,16 @@
 /* Of ln n: what a boundary costs. With 1 there were twice as many in programs of one phase. */
 #define PRICE 1.5
 
+/* Price of a candidate in a table, in ln n: for the usual segments, and for classes. */
+#define CUT_PRICE      .7
+#define CUT_PRICE_RICH .3
+
+/* Classes are not looked for among more leaves. */
+#define LEAVES_MAX 2000
+
 /* Segments by classes that recur replace those that pay one by one if each class has so many on
- * average, and this share of the boundaries lies between different samples. */
-#define RECUR_MIN  4
-#define DIFFER_MIN .8
+ * average. */
+#define RECUR_MIN 4
 
 /* On both sides of a boundary so much of the counts are other symbols, or the values of a signal lie
  * so many deviations of its noise apart; of stretches longer than LONG fewer, but at least
@@ -95,13 +101,17 @@ static int is_broken(const struct refining *r, size_t at)
 }
 
 /* Phases that begin where a signal's or a table's do. */
-static void gather(struct refining *r, const struct rps_cuts *cuts, const struct rps_phases *fine)
+static void gather(struct refining *r, double price, const struct rps_phases *fine)
 {
     struct rps_phases *out = &r->candidates;
     size_t tables = r->signals->table_count, room = fine->count;
+    struct rps_cuts *cuts = rps_arena_get(r->arena, tables, sizeof(*cuts));
 
-    for (size_t t = 0; t < tables; t++)
+    for (size_t t = 0; t < tables; t++) {
+        cuts[t] =
+            rps_counts_find_cuts(r->arena, r->signals, &r->signals->table[t], r->shortest, price);
         room += cuts[t].count;
+    }
     out->phase = rps_arena_get(r->arena, room, sizeof(*out->phase));
     for (size_t k = 0; k < fine->count; k++) {
         if (fine->phase[k].confidence >= SURE_MIN || is_broken(r, fine->phase[k].first))
@@ -124,8 +134,9 @@ static void gather(struct refining *r, const struct rps_cuts *cuts, const struct
     out->outlier_count = fine->outlier_count;
 }
 
+/* cut_price: what a candidate in a table must tell, in ln n. */
 static struct refining refining_make(struct rps_arena *arena, const struct rps_signals *signals,
-                                     const struct rps_cuts *cuts, size_t shortest,
+                                     size_t shortest, double cut_price,
                                      const struct rps_phases *fine)
 {
     struct refining r = {.arena = arena,
@@ -133,7 +144,7 @@ static struct refining refining_make(struct rps_arena *arena, const struct rps_s
                          .shortest = shortest,
                          .price = PRICE * log((double)signals->count + 1)};
 
-    gather(&r, cuts, fine);
+    gather(&r, cut_price, fine);
     r.tree = rps_level_tree_make(arena, signals, &r.candidates);
     r.left = rps_arena_get(arena, r.tree.width, sizeof(*r.left));
     r.right = rps_arena_get(arena, r.tree.width, sizeof(*r.right));
@@ -307,24 +318,6 @@ static void drop_ends(struct refining *r)
 
 /* --- classes ---------------------------------------------------------------------------------- */
 
-/* Do most boundaries lie between different samples? */
-static int differ_in_counts(struct refining *r)
-{
-    size_t differ = 0;
-
-    for (size_t k = 1; k < r->count; k++) {
-        const size_t from = r->tree.leaf[r->first[k - 1]].first,
-                     at = r->tree.leaf[r->first[k]].first;
-        double apart = 0;
-
-        for (size_t t = 0; t < r->tree.mix_count; t++)
-            apart = fmax(apart,
-                         share_apart(r, t, from, at, r->tree.leaf[r->first[k + 1] - 1].last + 1));
-        differ += apart >= SHARE_APART;
-    }
-    return (double)differ >= DIFFER_MIN * (double)(r->count - 1);
-}
-
 /* Set the stretches by the classes that recur. Returns 0 if the stretches of `usual` describe the run
  * better. */
 static int choose_by_classes(struct refining *r, const struct refining *usual)
@@ -339,7 +332,7 @@ static int choose_by_classes(struct refining *r, const struct refining *usual)
     r->first[r->count] = r->tree.count;
     for (size_t k = 0; k < usual->count; k++)
         cost += cost_of(usual, usual->first[k], usual->first[k + 1]) + usual->price;
-    return classes.cost < cost && r->count >= RECUR_MIN * classes.count && differ_in_counts(r);
+    return classes.cost < cost && r->count >= RECUR_MIN * classes.count;
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
@@ -381,23 +374,13 @@ static void give(struct refining *r, struct rps_phases *fine)
 void rps_counts_refine(const struct rps_signals *signals, size_t shortest, struct rps_phases *fine)
 {
     struct rps_arena *arena = rps_arena_new();
-    const size_t tables = signals->table_count;
-    struct rps_cuts *usual = rps_arena_get(arena, tables, sizeof(*usual));
-    struct rps_cuts *rich = rps_arena_get(arena, tables, sizeof(*rich));
-    size_t rich_count = 0;
-    struct refining r;
+    struct refining r = refining_make(arena, signals, shortest, CUT_PRICE, fine), by_classes;
 
-    for (size_t t = 0; t < tables; t++) {
-        usual[t] = rps_counts_find_cuts(arena, signals, &signals->table[t], shortest, &rich[t]);
-        rich_count += rich[t].count;
-    }
-    r = refining_make(arena, signals, usual, shortest, fine);
     choose(&r);
     finish(&r);
-    if (rich_count > 0 && rich_count + fine->count <= RPS_CUTS_RICH_MAX) {
-        struct refining by_classes = refining_make(arena, signals, rich, shortest, fine);
-
-        if (choose_by_classes(&by_classes, &r)) {
+    if (signals->count <= RPS_CUTS_DENSE_MAX && r.tree.count <= LEAVES_MAX) {
+        by_classes = refining_make(arena, signals, shortest, CUT_PRICE_RICH, fine);
+        if (by_classes.tree.count <= LEAVES_MAX && choose_by_classes(&by_classes, &r)) {
             finish(&by_classes);
             r = by_classes;
         }
