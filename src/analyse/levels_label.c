@@ -151,12 +151,22 @@ static double limit_of(const struct labelling *l, const struct rps_moments3 *x,
     return 1 - others * (1 - (double)ALIKE_OF_OTHERS / ALIKE_OF_COUNTS);
 }
 
+/* The trend of a cluster's stretches; 0 if they are more than one phase. */
+static int trend_of(const struct labelling *l, size_t cluster)
+{
+    const size_t *first = l->first + l->place[cluster];
+
+    return first[1] - first[0] == 1 ? l->tree->leaf[first[0]].trend : 0;
+}
+
 static double between(struct labelling *l, size_t a, size_t b)
 {
     size_t width = l->tree->width;
     const struct rps_moments3 *x = l->sums + a * width, *y = l->sums + b * width;
     double apart, each = by_observation(l, x, y);
 
+    if (trend_of(l, a) != trend_of(l, b))
+        return DBL_MAX;
     if (l->splits[a] && l->splits[b] && rps_level_samples_differ(l->tree, x, y))
         return DBL_MAX; /* they may be alike again when either has merged */
     apart = difference(l, x, l->cost[a], y, l->cost[b]);
