@@ -31,6 +31,8 @@ struct rps_phase {
     double confidence;       /* that there is a boundary at `first`, 0 ... 1; 1 for the first phase
                                   and behind a gap */
     double label_confidence; /* that the phase belongs to its label and to no other, 0 ... 1 */
+    int trend; /* of a ramp, in which everything changes steadily: 1 or -1, the direction of the
+                  value that changes most; 0: not known to be a ramp, as of stored phases */
     int loop, turn, part;    /* of loops, rpistat/fold.h: which, which turn of all of the run, and
                                 which phase of the turn, from 1; 0: in none, and part of an odd turn */
     struct rps_inner_turn

@@ -172,6 +172,7 @@ static void fill_phases(const struct rps_level_tree *tree, const size_t *first, 
 
         *phase = tree->leaf[first[k]];
         phase->last = tree->leaf[first[k + 1] - 1].last;
+        phase->trend = first[k + 1] - first[k] == 1 ? phase->trend : 0;
         phase->label = label[k];
         phase->label_confidence = floor(sure[k] * 1e4 + .5) / 1e4;
     }

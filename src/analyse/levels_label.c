@@ -159,11 +159,21 @@ static double difference_to_limit(struct labelling *l, const struct rps_moments3
     return l->beside > 0 && each > 0 ? apart * fmin(1, l->limit / l->beside * each) : apart;
 }
 
+/* The trend of a cluster's stretches; 0 if they are more than one phase. */
+static int trend_of(const struct labelling *l, size_t cluster)
+{
+    const size_t *first = l->first + l->place[cluster];
+
+    return first[1] - first[0] == 1 ? l->tree->leaf[first[0]].trend : 0;
+}
+
 static double between(struct labelling *l, size_t a, size_t b)
 {
     size_t width = l->tree->width;
     const struct rps_moments3 *x = l->sums + a * width, *y = l->sums + b * width;
 
+    if (trend_of(l, a) != trend_of(l, b))
+        return DBL_MAX;
     if (l->splits[a] && l->splits[b] && rps_level_samples_differ(l->tree, x, y))
         return DBL_MAX; /* they may be alike again when either has merged */
     return difference_to_limit(l, x, l->cost[a], y, l->cost[b]);

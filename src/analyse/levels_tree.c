@@ -242,6 +242,7 @@ static void add_signal(struct rps_level_tree *tree, const struct column *column,
         tree->before[(k + 1) * tree->width + to] = (struct rps_moments3){
             before->weight + own.weight, before->sum + own.sum, before->squares + own.squares};
     }
+    tree->centre[to] = centre;
     all = inside_all(column, inside, tree->count);
     describe_signal(tree, to, column, &all);
     rps_arena_free(scratch);
@@ -301,6 +302,7 @@ struct rps_level_tree rps_level_tree_make(struct rps_arena *arena,
     tree.leaf = rps_arena_get(arena, leaves, sizeof(*tree.leaf));
     tree.broken = rps_arena_get(arena, leaves + 1, 1);
     tree.before = rps_arena_get(arena, (leaves + 1) * width, sizeof(*tree.before));
+    tree.centre = rps_arena_get(arena, width, sizeof(*tree.centre));
     tree.floor = rps_arena_get(arena, width, sizeof(*tree.floor));
     tree.worth = rps_arena_get(arena, width, sizeof(*tree.worth));
     tree.rank = rps_arena_get(arena, leaves + 1, sizeof(*tree.rank));

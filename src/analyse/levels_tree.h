@@ -28,6 +28,7 @@ struct rps_level_tree {
     struct rps_mix *mix;         /* a table each */
     struct rps_moments3 *before; /* of the leaves before one: before[leaf * width + signal];
                                     count + 1 leaves */
+    double *centre;              /* a signal each: what its values are relative to in `before` */
     double *floor;               /* a signal each: variance that is added to every stretch's */
     double *worth;               /* a signal each: 1 / (2 tau) */
     size_t *rank;     /* a leaf each: the boundary before it is there from so many stretches

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "counts.h"
+#include "ramps.h"
 #include "rise.h"
 
 /* Autocorrelation, at lag one, of what goes its own way. */
@@ -73,6 +74,21 @@ static int find_levels(const struct rps_signals *signals, struct rps_phases *fin
     return result;
 }
 
+/* Refine the phases by tables of counts, and find ramps among those of before and after. Of values
+ * alone, straight lines do as well, and ramps found more changes in random walks. */
+static void refine(const struct rps_signals *signals, size_t min_length, int is_linear,
+                   struct rps_phases *fine)
+{
+    struct rps_arena *arena = rps_arena_new();
+    struct rps_ramps ramps = {0};
+
+    rps_ramps_find(arena, signals, fine, is_linear, &ramps);
+    rps_counts_refine(signals, min_length, fine);
+    rps_ramps_find(arena, signals, fine, 0, &ramps);
+    rps_ramps_put(&ramps, fine);
+    rps_arena_free(arena);
+}
+
 int rps_phases_find(const struct rps_signals *signals, const struct rps_phases_options *options,
                     struct rps_found_phases *ret, struct rps_error *err)
 {
@@ -83,7 +99,7 @@ int rps_phases_find(const struct rps_signals *signals, const struct rps_phases_o
     if (result == 0 && rps_rise_join(signals, &fine) > 0)
         found.details.linear = 1;
     if (result == 0 && signals->table_count > 0)
-        rps_counts_refine(signals, options->counts_min_length, &fine);
+        refine(signals, options->counts_min_length, found.details.linear, &fine);
     if (result == 0)
         result = find_levels(signals, &fine, &options->level, &found, err);
     rps_phases_free(&fine);

@@ -1,6 +1,6 @@
 /*
- * The remark on a whole run: that it repeats; that it drifts or wanders, and how far, for which its
- * tenths are profiled as if they were phases; and where it was seen in blocks, what these hide.
+ * The remark on a whole run: that it repeats; that it or a phase drifts or wanders, and how far, for
+ * which tenths are profiled as if they were phases; and where it was seen in blocks, what these hide.
  */
 #include "rpistat/profile.h"
 
@@ -20,6 +20,9 @@
 /* Figures that are named, and by how much the largest of ten must exceed the smallest. */
 #define FIGURES_MAX 2
 #define APART_MIN   1.3
+
+/* Ramps that are named. */
+#define RAMPS_MAX 3
 
 /* Of a loop's time, in odd turns: it is said. */
 #define ODD_TOLD .1
@@ -212,6 +215,20 @@ static size_t choose_drifts(const struct rps_profile *tenths, double least, stru
     return count;
 }
 
+/* Add ": CPI from 1.21 to 3.42, CPU use from 5 to 90 %". */
+static void add_figures(const struct rps_profile *tenths, const struct drift *drift, size_t count,
+                        char ret[RPS_PHASE_REMARK_SIZE])
+{
+    char text[192];
+
+    for (size_t k = 0; k < count && k < FIGURES_MAX; k++) {
+        size_t length = strlen(ret);
+
+        name_figure(tenths, &drift[k], text, sizeof(text));
+        snprintf(ret + length, RPS_PHASE_REMARK_SIZE - length, "%s%s", k == 0 ? ": " : ", ", text);
+    }
+}
+
 /* Add to a remark, "" or that of a wave, how far the run drifts, from the profile of its tenths:
  * the figures that change most, those first that go from one end to the other; where none changes
  * much, the first that changes by more than its noise. */
@@ -219,23 +236,35 @@ static void add_drift(const struct rps_profile *tenths, char ret[RPS_PHASE_REMAR
 {
     struct drift *drift = rps_arena_get(tenths->arena, tenths->figure_count + 1, sizeof(*drift));
     size_t length = strlen(ret), count = choose_drifts(tenths, APART_MIN, drift);
-    char text[192];
 
     if (count == 0 && length == 0)
         count = choose_drifts(tenths, 1, drift) > 0;
     if (count == 0 || (length > 0 && !drift[0].drifts)) /* a wave wanders */
         return;
-    length +=
-        (size_t)snprintf(ret + length, RPS_PHASE_REMARK_SIZE - length, "%s%s",
-                         length > 0 ? ", and " : "it ", drift[0].drifts ? "drifts" : "wanders");
-    for (size_t k = 0; k < count && k < FIGURES_MAX; k++) {
-        name_figure(tenths, &drift[k], text, sizeof(text));
-        length += (size_t)snprintf(ret + length, RPS_PHASE_REMARK_SIZE - length, "%s%s",
-                                   k == 0 ? ": " : ", ", text);
-    }
+    snprintf(ret + length, RPS_PHASE_REMARK_SIZE - length, "%s%s", length > 0 ? ", and " : "it ",
+             drift[0].drifts ? "drifts" : "wanders");
+    add_figures(tenths, drift, count, ret);
 }
 
-static int find_drift(const struct rps_phases *shown, rps_profile_find *profile,
+/* Add "phase B is a ramp: CPI from 1.21 to 3.42", from the profile of its tenths; nothing if no figure
+ * rises or falls by much. */
+static void add_ramp(const struct rps_profile *tenths, int label, char ret[RPS_PHASE_REMARK_SIZE])
+{
+    struct drift *drift = rps_arena_get(tenths->arena, tenths->figure_count + 1, sizeof(*drift));
+    size_t length = strlen(ret), count = choose_drifts(tenths, APART_MIN, drift);
+    char letter[RPS_PHASE_LABEL_SIZE];
+
+    while (count > 0 && !drift[count - 1].drifts)
+        count--;
+    if (count == 0)
+        return;
+    snprintf(ret + length, RPS_PHASE_REMARK_SIZE - length, "%sphase %s is a ramp",
+             length > 0 ? "; " : "", rps_phase_label(label, letter));
+    add_figures(tenths, drift, count, ret);
+}
+
+/* Profile the tenths of what the phases cover, and add what they say. is_ramp: the phase is a ramp. */
+static int find_drift(const struct rps_phases *of, int is_ramp, rps_profile_find *profile,
                       const void *context, char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err)
 {
     struct rps_phase phase[TENTHS];
@@ -244,15 +273,35 @@ static int find_drift(const struct rps_phases *shown, rps_profile_find *profile,
     struct rps_profile of_tenths;
     int result;
 
-    if (shown->phase[shown->count - 1].last - shown->phase[0].first + 1 < TENTHS)
+    if (of->phase[of->count - 1].last - of->phase[0].first + 1 < TENTHS)
         return 0; /* fewer rows have no tenths */
-    make_tenths(shown, phase);
+    make_tenths(of, phase);
     arena = rps_arena_new();
     result = profile(context, arena, &tenths, &of_tenths, err);
-    if (result == 0)
+    if (result == 0 && is_ramp)
+        add_ramp(&of_tenths, of->phase[0].label, ret);
+    else if (result == 0)
         add_drift(&of_tenths, ret);
     rps_arena_free(arena);
     return result;
+}
+
+/* Add the ramps, RAMPS_MAX at most. Returns their number. */
+static int find_ramps(const struct rps_phases *shown, rps_profile_find *profile,
+                      const void *context, char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err)
+{
+    int count = 0;
+
+    for (size_t k = 0; k < shown->count && count < RAMPS_MAX; k++) {
+        const struct rps_phases one = {.count = 1, .phase = &shown->phase[k]};
+
+        if (shown->phase[k].trend == 0)
+            continue;
+        if (find_drift(&one, 1, profile, context, ret, err) < 0)
+            return RPS_FAILED;
+        count++;
+    }
+    return count;
 }
 
 int rps_profile_remark(const struct rps_found_phases *found, int64_t observation_ns, int in_blocks,
@@ -261,9 +310,13 @@ int rps_profile_remark(const struct rps_found_phases *found, int64_t observation
 {
     const struct rps_phases *shown = rps_phase_levels_shown(&found->levels);
 
+    int ramps;
+
     ret[0] = '\0';
     say_repetition(shown, &found->wave, observation_ns, ret);
-    if (found->drifts && find_drift(shown, profile, context, ret, err) < 0)
+    ramps = find_ramps(shown, profile, context, ret, err);
+    if (ramps < 0 ||
+        (ramps == 0 && found->drifts && find_drift(shown, 0, profile, context, ret, err) < 0))
         return RPS_FAILED;
     if (in_blocks)
         say_blocks(found, observation_ns, ret);

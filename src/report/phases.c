@@ -240,6 +240,7 @@ static void put_phase(struct rps_block *block, const struct rps_run *run,
     rps_put_int(block, phase->turn, phase->turn > 0);
     rps_put_int(block, phase->part, phase->part > 0);
     put_inner(block, phase);
+    rps_put_int(block, 1, phase->trend != 0);
     put_length(block, run, length_ns, rows);
 }
 
@@ -274,6 +275,7 @@ struct rps_block *rps_phase_block(struct rps_document *document, const struct rp
         {"part", .kind = RPS_VALUE_INT},
         {"depth", .kind = RPS_VALUE_INT},
         {.name = "inner_turn"},
+        {"ramp", .kind = RPS_VALUE_BOOL},
         {run ? "length_s" : "length", run ? "Length" : "Rows",
          run ? RPS_VALUE_DURATION : RPS_VALUE_INT, .place = 6},
     };

@@ -75,7 +75,7 @@ def test_csv():
             for cell, expected in ((name, value), (name + "_low", sure.get("low")),
                                    (name + "_high", sure.get("high"))):
                 assert (float(row[cell]) if row[cell] else None) == expected, (cell, row, phase)
-        assert len(row) == 18 + 3 * len(phase["figures"]) > 30, row
+        assert len(row) == 19 + 3 * len(phase["figures"]) > 30, row
 
 
 def test_text():

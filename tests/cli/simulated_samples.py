@@ -367,5 +367,23 @@ def check_off_cpu():
         assert "; at least 0.0 % of the time off the CPU" in " ".join(text.split()), text
 
 
-tap.main([check_off_cpu, check_counts, check_names, check_periods, check_options, check_cgroups, check_missing, check_wall, check_wall_children, check_wall_phases, check_wall_thinned, check_wall_refused,
+def check_ramps():
+    """shares that rise and fall steadily are ramps, in JSON and in words, and levels are none"""
+    steps = [(10, .05)] + [(.25, .05 + .85 * (k + .5) / 50) for k in range(50)] + [(10, .9)]
+    steps += [(length, share) for length, share in reversed(steps[:-1])]
+    script = "function look 0x1000 0x100\nfunction touch 0x2000 0x100\n" + "".join(
+        "phase p%d %gs instructions=%d dc_miss=%d code=look,touch:%.1f%%\n" % (k, length, 2e8 * share, 1e5 * share, 100 * share)
+        for k, (length, share) in enumerate(steps))
+    with Folder() as folder:
+        folder.write("ramps.sim", script)
+        expect(folder.call("record", "-q", "--pmu", "sim:ramps.sim", "-o", "r.data", "--frequency", "100"), 0)
+        found = json.loads(expect(folder.call("phases", "-q", "-i", "r.data", "--format", "json"), 0).stdout)
+        assert [one["ramp"] for one in found["phases"]] == [None, True, None, True, None], found["phases"]
+        assert [one["label"] for one in found["phases"]] == ["A", "B", "C", "D", "A"], found["phases"]
+        for one, start_s in zip(found["phases"], (0, 10, 22.5, 32.5, 45)):
+            assert abs(one["start_s"] - start_s) < 2, found["phases"]
+        assert re.match("phase B is a ramp: .*; phase D is a ramp: ", found["remark"]), found["remark"]
+
+
+tap.main([check_ramps, check_off_cpu, check_counts, check_names, check_periods, check_options, check_cgroups, check_missing, check_wall, check_wall_children, check_wall_phases, check_wall_thinned, check_wall_refused,
           check_many_names, check_refused])

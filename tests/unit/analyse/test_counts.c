@@ -402,6 +402,38 @@ static struct rps_phases found_beside_ramp(double from, double over, double to)
     return phases;
 }
 
+/* A share of .05 rises to .9, stays, and falls again. */
+static void test_ramps(void **state)
+{
+    static const size_t first[] = {0, 100, 260, 380, 540};
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        struct series series = {.state = seed};
+        struct rps_signals signals;
+        struct rps_phases phases;
+
+        for (int i = 0; i < 640; i++) {
+            double to_ramp = fmin(fmax(fmin(i - 100, 540 - i) / 160., 0), 1);
+            struct mix mix = {{.05 + .85 * to_ramp, .95 - .85 * to_ramp}};
+
+            add(&series, &mix, 1, 20, 1);
+        }
+        signals = end(&series, 1);
+        phases = find(&signals);
+        assert_int_equal(phases.count, 5);
+        for (size_t k = 0; k < 5; k++) {
+            assert_in_range(phases.phase[k].first + 15, first[k], first[k] + 30);
+            assert_int_equal(phases.phase[k].trend != 0, k % 2);
+        }
+        assert_int_equal(phases.phase[1].trend, -phases.phase[3].trend);
+        assert_int_not_equal(phases.phase[1].label, phases.phase[3].label);
+        assert_int_equal(phases.phase[0].label, phases.phase[4].label);
+        rps_phases_free(&phases);
+        rps_signals_free(&signals);
+    }
+}
+
 /* Memory that is filled for a while does not hide that it is given back at once. */
 static void test_a_step_beside_a_ramp(void **state)
 {
@@ -510,6 +542,7 @@ int main(void)
         cmocka_unit_test(test_short_iterations),
         cmocka_unit_test(test_short_iterations_of_two_runs),
         cmocka_unit_test(test_an_end_of_a_signal),
+        cmocka_unit_test(test_ramps),
         cmocka_unit_test(test_a_step_beside_a_ramp),
         cmocka_unit_test(test_memory_in_labels),
         cmocka_unit_test(test_mixed_blocks),
