@@ -300,7 +300,6 @@ char *rps_unsampled_text(char *ret, size_t size, const struct rps_unsampled *uns
                          double cpu_s)
 {
     uint64_t processes = unsampled->processes, threads = unsampled->threads;
-    const char *before = processes > 0 || threads > 0 ? ": " : "";
     char first[48] = "", other[48] = "";
     size_t used, told = 0;
 
@@ -320,10 +319,9 @@ char *rps_unsampled_text(char *ret, size_t size, const struct rps_unsampled *uns
 
         if (told > 0 && part < PROGRAM_LEAST)
             break;
-        used +=
-            (size_t)snprintf(ret + used, size - used, "%s%.*s %.0f %%", told > 0 ? ", " : before,
-                             (int)rps_text_cut(unsampled->program[told].name, NAME_MOST),
-                             unsampled->program[told].name, 100 * part);
+        used += (size_t)snprintf(ret + used, size - used, "%s%.*s %.0f %%", told > 0 ? ", " : "",
+                                 (int)rps_text_cut(unsampled->program[told].name, NAME_MOST),
+                                 unsampled->program[told].name, 100 * part);
     }
     if (used < size)
         snprintf(ret + used, size - used, "%s]", told < unsampled->count ? ", ..." : "");
