@@ -97,7 +97,8 @@ CREATE TABLE event (         -- one row per event of a set; set -1 holds the clo
     high REAL,
     certainty TEXT,          -- counted (all the time), scaled (the clock event, when it
                              -- lacked its counter), interval, start not counted,
-                             -- rare bursts, none seen, too few periods, hardly counted
+                             -- end not counted, rare bursts, none seen, too few periods,
+                             -- incomplete, hardly counted
     share REAL,              -- part of enabled_ns in which it was counted, 0 ... 1
     PRIMARY KEY (run_id, set_no, slot)
 ) STRICT, WITHOUT ROWID;
@@ -491,8 +492,8 @@ CREATE TABLE task (               -- one row per thread that was seen in samples
                                   -- ns; NULL: not known, or in another row
     cgroup INTEGER,               -- cgroup.cgroup that its process was in when it was first seen;
                                   -- NULL: not read, as in runs that are not of CPUs or a cgroup
-    file TEXT,                    -- source code that its process works on, as compilers do: the last two
-                                  -- components of its path; NULL: none, or not known
+    file TEXT,                    -- source file that its process, such as a compiler, works on: the last
+                                  -- two components of its path; NULL: none, or not known
     PRIMARY KEY (run_id, task)
 ) STRICT, WITHOUT ROWID;
 
