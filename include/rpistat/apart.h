@@ -15,7 +15,7 @@
 /* A name is reported only if its shares differ by at least this much. */
 #define RPS_APART_SHARE_MIN .03
 
-/* The larger one is at least so many times the smaller one. */
+/* The larger share must be at least this many times the smaller one. */
 #define RPS_APART_FACTOR_MIN 1.5
 
 /* Samples of names, block by block: group g has the blocks g * RPS_APART_BLOCKS and following. */

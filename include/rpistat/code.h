@@ -102,7 +102,7 @@ struct rps_task {
     int64_t process_ns; /* of one task of a process: the exact CPU time of all of it; -1: not known,
                            or another task has it */
     int64_t cgroup;     /* that its process was in when the task was first seen; -1: not known */
-    const char *file;   /* source code that its process works on; "": none, or not known */
+    const char *file;   /* source file that its process works on; "": none, or not known */
 };
 
 struct rps_cgroup {
@@ -112,9 +112,9 @@ struct rps_cgroup {
 
 #define RPS_TASK_FILE_SIZE 128
 
-/* Read the source file that a process works on from its command line below `proc`: the last two components
- * of the first argument with a suffix of source code that is not the value of -o or -main-file-name. Empty:
- * there is none, or it is not known. */
+/* Read which source file a process works on, from its command line below `proc`. It is the first
+ * argument with a suffix of source code, but not the value of -o or -main-file-name. ret gets the
+ * last two components of its path; "": none, or not known. */
 void rps_task_file_read(char ret[RPS_TASK_FILE_SIZE], const char *proc, pid_t pid);
 
 #define RPS_CGROUP_TEXT_SIZE 16384

@@ -12,7 +12,8 @@
 /* Symbols that a table tells apart; the others are one. */
 #define RPS_COUNT_SYMBOLS_MAX 60
 
-/* Counts of dense samples that are worth one independent count: neighbours are often in one function. */
+/* So many counts of dense samples are worth one independent count, because neighbouring samples are
+ * often in one function. */
 #define RPS_COUNT_SAMPLE_DIVISOR 1.5
 
 struct rps_count {
@@ -37,7 +38,7 @@ struct rps_count_table {
 struct rps_count_table rps_count_table_make(size_t count, size_t width, double divisor,
                                             struct rps_count *counts, size_t counts_count);
 
-/* Put tables of the same symbols one behind the other; the largest divisor is that of all. */
+/* Append tables of the same symbols to each other. The result has the largest of their divisors. */
 struct rps_count_table rps_count_table_join(const struct rps_count_table *const *table,
                                             size_t tables);
 

@@ -31,11 +31,11 @@ struct rps_csv_options {
 struct rps_csv_signals {
     struct rps_signals signals;  /* the arena's: not for rps_signals_free */
     char (*name)[RPS_NAME_SIZE]; /* header, or the column's number from 1 */
-    uint64_t rows;               /* without the header */
-    size_t rows_per;             /* that an observation is the mean of, in large tables; else 1 */
+    uint64_t rows;               /* in the table, without the header */
+    size_t rows_per; /* in large tables: rows that an observation is the mean of; otherwise 1 */
 };
 
-/* Make rows of the observations that the phases are of. */
+/* Convert the observation numbers in the phases to row numbers. */
 void rps_csv_signals_set_rows(const struct rps_csv_signals *table, struct rps_found_phases *found);
 
 /*

@@ -34,8 +34,7 @@ struct rps_signals {
                         take turns: a signal may be seen in one of them; 0 or 1: in each */
     int in_blocks; /* 1: an observation is a block of many periods: it is no outlier, may be a phase of
                       its own, and is a mixture where a change falls into it */
-    size_t
-        memory_signal; /* 1 and up: the first, second ... signal is the memory that is held; 0: none */
+    size_t memory_signal; /* number of the signal that is resident memory, from 1; 0: none */
     size_t table_count;
     struct rps_count_table *table; /* owned, as each; of as many observations. rps_detect does not
                                       look at them, rps_phases_find does */

@@ -1,11 +1,11 @@
 /*
- * Loops: phases that come again in the same order. "B C D E B C D E ..." is a loop of the parts B, C,
- * D and E; once round is a turn. What lies between two whole turns is an odd one: a part was left out,
- * or something else came in between. What has less than half a turn's phases makes the turn before
- * it odd.
+ * Loops: phases that come again in the same order. "B C D E B C D E ..." is a loop of the parts B,
+ * C, D and E; once round is a turn. What lies between two whole turns is an odd one: a part was
+ * left out, or something else came in between. What has less than half a turn's phases makes the
+ * turn before it odd.
  *
- * A part may be a loop itself, an inner loop. "A C D C D C D B A C D C D B" is two turns of the parts A,
- * 2 to 3 turns of C D, and B.
+ * A part may be a loop itself, which is an inner loop. "A C D C D C D B A C D C D B" is two turns
+ * of three parts: A, an inner loop with 2 to 3 turns of C D, and B.
  */
 #ifndef RPISTAT_FOLD_H
 #define RPISTAT_FOLD_H
@@ -23,16 +23,20 @@
 #define RPS_FOLD_ODD_NAMED 5
 
 /*
- * Find the loops in the phases from ... to - 1, which are of one run, by their labels, and say so in
- * the phases: loop and turn are numbered from 1. A loop has four whole turns at least, and twice as
- * many as odd ones; of two parts whole turns of about one length, since two classes always
- * alternate; of more parts, turns that are worth more bits than it takes to say where the loop is and
- * which turns are odd; of three parts one of both.
+ * Find the loops in the phases from ... to - 1 of one run by their labels, and number loops and
+ * turns in the phases, from 1. A loop has at least four whole turns, and at least twice as many
+ * whole turns as odd ones. Further conditions depend on the number of parts:
  *
- * Two turns suffice for a loop of at least three parts, one of which is an inner loop. Its turns may
- * differ in length if two parts have labels that no inner loop has. Inner loops are marked if the
- * answer then explains at least as many phases. Returns the rows that a reader sees: one for each phase
- * that is in no loop and for each part of a loop, and those for odd turns. O(200 n) time, O(n) memory.
+ *     two     whole turns of about one length, since two classes always alternate
+ *     four    or more: turns save more bits than it takes to describe where the loop and its odd
+ *             turns are
+ *     three   one of these two conditions
+ *
+ * A loop of at least three parts, one of which is an inner loop, needs only two turns. Its turns
+ * may differ in length if two of its parts have labels that are in no inner loop. Inner loops are
+ * marked if loops then explain at least as many phases as without them. Returns the number of rows
+ * that a reader sees: one for each phase outside loops, one for each part of a loop, and the rows
+ * of odd turns. O(200 n) time, O(n) memory.
  */
 size_t rps_fold(struct rps_phases *phases, size_t from, size_t to);
 
@@ -49,16 +53,16 @@ struct rps_turn {
 /* Lengths are of usual turns, ns, or observations where phases have no times: mean and standard
  * deviation. */
 struct rps_loop_part {
-    int label; /* of an inner loop: the first of its own */
+    int label; /* of an inner loop: the label of its first part */
     double length, deviation;
-    double total;                /* over all turns in which it is */
-    struct rps_loop *loop;       /* NULL, or the inner loop that the part is, all its runs */
-    size_t turns_min, turns_max; /* of the inner loop, in one turn */
+    double total;          /* of its lengths in all turns */
+    struct rps_loop *loop; /* the inner loop that the part is, with all its runs; NULL: a phase */
+    size_t turns_min, turns_max; /* of the inner loop, in one turn of this loop */
 };
 
 struct rps_loop {
-    size_t first, count; /* phases; those of an inner loop are not in a row */
-    size_t depth;        /* 1; of an inner loop 2 or 3 */
+    size_t first, count; /* phases; in an inner loop they are not consecutive */
+    size_t depth;        /* 1; inner loops: 2 or 3 */
     size_t turn_count, odd_count;
     struct rps_turn *turn;
     size_t part_count;
@@ -74,7 +78,7 @@ struct rps_loops {
 /* The loops that phases are said to be in, in the arena. */
 struct rps_loops rps_loops_of(struct rps_arena *arena, const struct rps_phases *phases);
 
-/* Turns in a row of a loop, of an inner loop those inside one turn. */
+/* Consecutive turns of a loop; of an inner loop, those inside one turn of the loop around it. */
 struct rps_loop_run {
     const struct rps_loop *loop;
     size_t first, count; /* phases */
@@ -83,23 +87,24 @@ struct rps_loop_run {
 
 struct rps_loop_runs {
     size_t count;
-    struct rps_loop_run *run; /* in order of time, a run before those inside it; in the arena */
+    struct rps_loop_run *run; /* in order of time, each before the runs inside it; in the arena */
 };
 
 struct rps_loop_runs rps_loop_runs_of(struct rps_arena *arena, const struct rps_loops *loops);
 
-/* How many phases from i on are one part of a turn that ends before `end`: of an inner loop one run. */
+/* Return how many phases from i on are one part of a turn that ends before `end` (an inner
+ * loop is one part). */
 size_t rps_loop_part_phases(const struct rps_loop *loop, const struct rps_phases *phases, size_t i,
                             size_t end);
 
-/* Is a part of it a loop? */
+/* Return 1 if a part of the loop is an inner loop. */
 int rps_loop_has_inner(const struct rps_loop *loop);
 
-/* How many turns an inner loop has in one turn: "8" or "7 to 9". */
+/* Return how many turns an inner loop has in one turn of the outer loop: "8" or "7 to 9". */
 const char *rps_loop_part_turns(struct rps_arena *arena, const struct rps_loop_part *part);
 
-/* The parts of a loop, "B C D E"; with an inner loop "B, 8 x (C D), E", where `times` is the sign for "x".
- * "..." stands for those after parts_max. */
+/* Return the parts of a loop as text: "B C D E", with an inner loop "B, 8 x (C D), E". `times` is
+ * the sign that is printed for "x". "..." replaces the parts after the first parts_max. */
 const char *rps_loop_parts(struct rps_arena *arena, const struct rps_loop *loop, const char *times,
                            size_t parts_max);
 

@@ -7,17 +7,17 @@
 #define RPISTAT_INTERVAL_H
 
 enum rps_certainty {
-    RPS_CERTAINTY_NONE,     /* there is no value */
-    RPS_CERTAINTY_COUNTED,  /* counted all the time: nothing was estimated */
-    RPS_CERTAINTY_SCALED,   /* the clock event, which lacked its counter for some of the time; an
+    RPS_CERTAINTY_NONE,       /* there is no value */
+    RPS_CERTAINTY_COUNTED,    /* counted all the time: nothing was estimated */
+    RPS_CERTAINTY_SCALED,     /* the clock event, which lacked its counter for some of the time; an
                                import's event that its recorder counted in turns, and scaled */
-    RPS_CERTAINTY_INTERVAL, /* low ... high hold the true value in 95 of 100 cases */
-    RPS_CERTAINTY_START,    /* the same, but other events changed by a large factor before this one
-                                 was counted: the ends allow for that factor; high NaN: unknown */
-    RPS_CERTAINTY_END,      /* the same after this one was counted for the last time */
-    RPS_CERTAINTY_BURSTS,   /* most of it was counted in a few periods: no interval is honest */
-    RPS_CERTAINTY_UNSEEN,   /* none was seen in the share of the time that was looked at */
-    RPS_CERTAINTY_ONCE,     /* seen in too few periods to tell how much they differ */
+    RPS_CERTAINTY_INTERVAL,   /* low ... high hold the true value in 95 of 100 cases */
+    RPS_CERTAINTY_START,      /* the same, but the rates of other events changed greatly before this
+                                 one was counted: the ends allow for that; high NaN: unknown */
+    RPS_CERTAINTY_END,        /* the same for a change after this one was last counted */
+    RPS_CERTAINTY_BURSTS,     /* most of it was counted in a few periods: no interval is honest */
+    RPS_CERTAINTY_UNSEEN,     /* none was seen in the share of the time that was looked at */
+    RPS_CERTAINTY_ONCE,       /* seen in too few periods to tell how much they differ */
     RPS_CERTAINTY_INCOMPLETE, /* Linux stopped counting a process: the value is only the part that
                                  was counted */
     RPS_CERTAINTY_HARDLY, /* counted for less than a tenth of its share of the time: the value is

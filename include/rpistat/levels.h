@@ -41,7 +41,7 @@ struct rps_levels {
     struct rps_phases *phases; /* owned; of each level that was looked at */
     size_t usual;              /* the level to show when none is asked for: of those that can
                                     be read the least lost + .1 sqrt(rows), or a finer one
-                                    that loops fold to at most three times its rows */
+                                    that loops fold to at most three times as many rows */
     struct rps_level_tree *tree;
     struct rps_arena *arena; /* owned; of all but the phases */
 };

@@ -15,11 +15,11 @@ struct rps_order {
 };
 
 /*
- * The set that is counted in the period of that number, of `set_count` sets: each once in the
- * periods of a rotation, which begins where the number is a multiple of set_count. Of three or more
- * sets none is counted twice in a row: one that was counted twice at the end of a run would take
- * that end for the usual. A function of its arguments alone, so that all tracks agree, and a
- * recording can be simulated again.
+ * Return which of `set_count` sets is counted in a period. A rotation begins at each period whose
+ * number is a multiple of set_count, and counts each set once. Of three or more sets, none is
+ * counted in two consecutive periods: a set that was counted twice at the end of a run would show a
+ * change there as the usual rate. The result depends on the arguments alone, so that all tracks
+ * agree, and a recording can be simulated again.
  */
 int rps_order_set(const struct rps_order *order, int set_count, uint64_t period);
 

@@ -116,7 +116,7 @@ struct rps_share_name rps_share_name_keep(struct rps_arena *arena,
 /* The share, 0 ... 1, that so many samples are of all; NaN where these are too few. */
 double rps_shares_part(uint64_t samples, uint64_t all);
 
-/* "9 %", of what is there "under 1 %" rather than 0; returns ret. */
+/* Format a share as "9 %". A share above 0 is at least "under 1 %". Returns ret. */
 const char *rps_shares_percent_text(char *ret, size_t size, double share);
 
 /* "solve (three.c:40)", without the line where it is not known, "cc1 (31 processes)"; for a

@@ -12,9 +12,10 @@
 #include "rpistat/run_part.h"
 #include "rpistat/store.h"
 
-/* Return the stretches of a part as phases, labelled by their groups, and what lies between them from
- * period `first` to `last` as phases of the label `rest`. Stretches are in order; what overlaps an
- * earlier one is left out. The phases are the arena's; the caller sets label_count and times. */
+/* Return the stretches of a part as phases whose labels are the groups. The gaps between the
+ * stretches, from period `first` to `last`, are phases of the label `rest`. Stretches are in order;
+ * where one overlaps an earlier one, the overlap is left out. The phases are the arena's; the
+ * caller sets label_count and times. */
 struct rps_phases rps_part_words_phases(struct rps_arena *arena, const struct rps_run_part *part,
                                         uint64_t first, uint64_t last, int rest);
 

@@ -11,14 +11,14 @@
 
 #include "rpistat/error.h"
 
-/* Loops inside a loop, one inside the other, at most. */
+/* Levels of inner loops inside a loop, at most. */
 #define RPS_PHASE_INNER_MAX 2
 
-/* A turn of a loop inside a loop. All values count from 1; 0: the phase is in none. */
+/* The turn of an inner loop that a phase is in. Values count from 1; 0: it is in no inner loop. */
 struct rps_inner_turn {
-    int run;  /* of turns in a row: which part it is of the turn around it */
-    int turn; /* of all inner turns in the turn around it */
-    int part; /* which phase of the inner turn */
+    int run;  /* consecutive inner turns: which part of the outer turn they are */
+    int turn; /* number of the inner turn in the outer turn */
+    int part; /* number of the phase in the inner turn */
 };
 
 struct rps_phase {
@@ -31,12 +31,12 @@ struct rps_phase {
     double confidence;       /* that there is a boundary at `first`, 0 ... 1; 1 for the first phase
                                   and behind a gap */
     double label_confidence; /* that the phase belongs to its label and to no other, 0 ... 1 */
-    int trend; /* of a ramp, in which everything changes steadily: 1 or -1, the direction of the
-                  value that changes most; 0: not known to be a ramp, as of stored phases */
-    int loop, turn, part;    /* of loops, rpistat/fold.h: which, which turn of all of the run, and
+    int trend; /* of a ramp, in which the values change steadily: 1 or -1, the direction of the
+                  value that changes most; 0: not known to be a ramp; 0 in stored phases */
+    int loop, turn, part; /* of loops, rpistat/fold.h: which, which turn of all of the run, and
                                 which phase of the turn, from 1; 0: in none, and part of an odd turn */
     struct rps_inner_turn
-        inner[RPS_PHASE_INNER_MAX]; /* loops inside that one, from outside in; not stored */
+        inner[RPS_PHASE_INNER_MAX]; /* in inner loops, the outermost first; not stored */
 };
 
 /* Phases in order of time; they cover the whole run without overlap. */

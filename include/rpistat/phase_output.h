@@ -23,8 +23,8 @@ struct rps_phase_output {
     int64_t periods_from_ns;   /* what was before was thinned to blocks; -1: nothing */
     const struct rps_run *run; /* NULL: rows of a table, which have no times */
     uint64_t observations;
-    size_t rows_per;    /* of a table: each observation that was looked at is the mean of so many */
-    const char *method; /* "screened", "exact" */
+    size_t rows_per;        /* of a table: rows that each observation is the mean of */
+    const char *method;     /* "screened", "exact" */
     const char *parameters; /* JSON object */
     size_t signal_count;
     const char *const *signal;       /* their names */

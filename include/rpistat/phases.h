@@ -15,8 +15,7 @@
 
 struct rps_phases_options {
     struct rps_detect_options detect;
-    size_t
-        counts_min_length; /* observations of the shortest phase by tables of counts; 0: chosen */
+    size_t counts_min_length; /* shortest phase by tables of counts, observations; 0: automatic */
     struct rps_level_choice level;
 };
 

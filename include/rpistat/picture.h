@@ -267,7 +267,7 @@ struct rps_picture_box *rps_picture_boxes(const struct rps_picture *picture, siz
 int rps_picture_place(const struct rps_picture *picture, const struct rps_phase *phase,
                       struct rps_picture_box *ret);
 
-/* "60 x B C D E": turns and parts of a loop; of many parts the first. */
+/* Return the turns and parts of a loop, as in "60 x B C D E"; of many parts only the first. */
 const char *rps_picture_loop_name(const struct rps_picture *picture,
                                   const struct rps_loop_run *run);
 

@@ -4,8 +4,9 @@
 
 #include <stddef.h>
 
-/* Read a file, whose path the format makes, into ret as text, and return its length: the first size - 1
- * bytes. "" and 0 if it cannot be read. Allocates nothing, unlike a stream. */
+/* Read the first size - 1 bytes of a file into ret as text, and return their number. The format
+ * makes the path. If the file cannot be read, ret is "" and 0 is returned. Allocates nothing,
+ * unlike a stream. */
 size_t rps_proc_read(char *ret, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -35,9 +35,8 @@ struct rps_figure {
     struct rps_interval rest_interval;
     double spread; /* standard deviation of the observations */
     double inside; /* the same inside labels: root of the mean variance, weighted by observations */
-    double
-        clumps; /* by how much the variance of a label's mean exceeds that of independent observations:
-                      those that follow one another are alike; 0 and 1: not at all */
+    double clumps; /* variance of a label's mean, as a multiple of that of independent observations:
+                      neighbours are alike; 0, 1: no more than that */
     double explained; /* share of the variance that the labels explain: that lies between their
                          means, 0 ... 1; NaN of what does not vary */
     double apart;     /* how much it tells labels apart: the deviation between them, by the mean or
@@ -90,8 +89,8 @@ int rps_profile_run(struct rps_arena *arena, struct rps_reader *reader, int64_t 
                     const struct rps_phases *phases, struct rps_profile *ret,
                     struct rps_error *err);
 
-/* The profile of phases of signals, named by `name` (signal_count of them): means of what was seen.
- * Phases are of rows, rows_per in an observation. */
+/* Return the profile of phases of signals, with signal_count names: means of the values that were
+ * seen. The phases count rows, of which an observation has rows_per. */
 struct rps_profile rps_profile_signals(struct rps_arena *arena, const struct rps_signals *signals,
                                        const char *const *name, size_t rows_per,
                                        const struct rps_phases *phases);
@@ -103,19 +102,20 @@ struct rps_profile rps_profile_signals(struct rps_arena *arena, const struct rps
 double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, uint64_t periods);
 
 /*
- * Write what sets a label apart from the whole run (or table): its place, then at most three clauses on
- * the figures that differ most, "3.1 x the page faults of the whole run, CPI 2.4 (whole run: 1.1)". A
- * figure counts if it differs by 15 % beyond chance, and from most of the other labels too. System
- * metrics follow: "sleeps in locks", "uses 306 MiB", "waits for a CPU in 82 % of its runnable time".
- * Clauses after the first are left out if there are not `room` characters for them; 0: all. If
- * nothing differs: "nothing counted sets it apart"; "" if there is nothing to compare with. Numbers
- * are in the thread's locale. Returns ret.
+ * Describe what sets a label apart from the whole run (or table): its place, then at most three
+ * clauses on the figures that differ most, "3.1 x the page faults of the whole run, CPI 2.4 (whole
+ * run: 1.1)". A figure counts if it differs by 15 % beyond chance, and from most of the other
+ * labels too. System metrics follow: "sleeps in locks", "uses 306 MiB", "waits for a CPU in 82 % of
+ * its runnable time". Clauses after the first are left out if there are not `room` characters for
+ * them; 0: all. If nothing differs: "nothing counted sets it apart"; "" if there is nothing to
+ * compare with. Numbers are in the thread's locale. Returns ret.
  */
 #define RPS_PROFILE_WORDS_SIZE 1024
 char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
                         int label, int room);
 
-/* Join what rps_share_group_text returns and the words of a label: names that stand out precede them. */
+/* Join the names that rps_share_group_text returns and the words of a label. The names come first,
+ * except the text that none stands out. */
 char *rps_profile_join(char *ret, size_t size, const char *names, const char *words);
 
 /* The figures that the words of a label name, and how many: the first is named first. */
@@ -140,8 +140,8 @@ int rps_profile_remark(const struct rps_found_phases *found, int64_t observation
                        rps_profile_find *profile, const void *context,
                        char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err);
 
-/* Say before the words of each label what its samples were in, of shares with a group a label;
- * without the line, for which legends have no room. */
+/* Put what each label's samples were in before its words. `shares` has one group per label. Source
+ * lines are left out, because legends have no room for them. */
 void rps_profile_place(struct rps_profile *profile, const struct rps_part_shares *shares);
 
 /* Give each label its name, the same one in reports, tables, pictures, pages and exports. A label that was

@@ -46,9 +46,9 @@ int rps_report_write_2013(FILE *out, struct rps_reader *reader, int64_t run_id,
 int rps_report_conclude(struct rps_reader *reader, int64_t run_id, struct rps_plan **ret,
                         struct rps_error *err);
 
-/* --- what is to be said of a run, in `runs` and in its report --------------------------------- */
+/* --- a run's row, in `runs` and in its report ------------------------------------------------- */
 
-/* A new block for rows of runs. */
+/* Add a block for rows of runs. */
 struct rps_block *rps_run_block(struct rps_document *document, const char *name);
 
 /* Put a run's row. */

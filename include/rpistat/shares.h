@@ -86,13 +86,13 @@ int rps_shares_has_processes(const struct rps_code *code);
 int rps_shares_are_of_programs(const struct rps_code *code, const struct rps_share_name *function,
                                const uint64_t *samples, size_t count);
 
-/* Find the process of each task, a number lower than task_count. Process numbers of Linux are used again: a
- * thread is of the first thread that lived at its time. ret_first gets the task of that one, plus 1,
- * or 0 if it was never sampled. */
+/* Find the process of each task, as a number lower than task_count. Linux reuses PIDs: a thread
+ * belongs to the process whose first thread lived at that time. ret_first gets the task of that
+ * first thread, plus 1, or 0 if it was never sampled. */
 size_t *rps_shares_processes(struct rps_arena *arena, const struct rps_code *code,
                              size_t *ret_first);
 
-#define RPS_SHARES_ONE_PROGRAM .9 /* of the samples: functions say more than this program */
+#define RPS_SHARES_ONE_PROGRAM .9 /* share of samples from which functions are named instead */
 
 /* The number of the program, or control group, that each task is of, as long as task_count.
  * Programs are the names of processes, those of their first threads; *ret_name gets them, with the

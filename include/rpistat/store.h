@@ -205,8 +205,8 @@ int rps_reader_open(struct rps_reader **ret, const char *path, struct rps_error 
 
 void rps_reader_close(struct rps_reader *reader);
 
-/* Leave something with the reader, which frees it when it is closed, and return what was left before;
- * NULL: nothing. */
+/* Leave an object with the reader, which frees it when it is closed. Returns the object that was
+ * left before, now the caller's; NULL: none. */
 void *rps_reader_leave(struct rps_reader *reader, void *left, void (*free_left)(void *));
 
 /* What `runs` shows of a run beside its metadata. */
