@@ -53,11 +53,11 @@ struct rps_cuts {
     struct rps_cut *cut; /* in an arena */
 };
 
-/* Cuts are looked for closely in runs of at most so many observations. */
+/* In runs of at most so many observations, cuts are searched for with dense windows. */
 #define RPS_CUTS_DENSE_MAX 65536
 
-/* Find where the mix of a table changes, more often too often than too seldom; segments have at least
- * `shortest` observations. price: what a cut must tell, in ln n. */
+/* Find where the mix of a table changes. Too many cuts are preferred to too few. Segments have at
+ * least `shortest` observations. price: what a cut must tell, in ln n. */
 struct rps_cuts rps_counts_find_cuts(struct rps_arena *arena, const struct rps_signals *signals,
                                      const struct rps_count_table *table, size_t shortest,
                                      double price);

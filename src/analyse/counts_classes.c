@@ -24,13 +24,13 @@ struct work {
     const struct rps_level_tree *tree;
     double observations;
     double class_price;
-    double boundary_price;            /* of the average boundary */
-    size_t count;                     /* classes */
-    size_t *class;                    /* of each leaf; SIZE_MAX: none yet */
-    struct rps_moments3 *sums;        /* of each class, width each */
-    double *cost;                     /* of each class */
-    double *boundary;                 /* boundary[a * count + b]: price of one from class a to b */
-    double *follows;                  /* the same places: boundaries */
+    double boundary_price;     /* price of the average boundary */
+    size_t count;              /* classes */
+    size_t *class;             /* of each leaf; SIZE_MAX: none yet */
+    struct rps_moments3 *sums; /* of each class, width each */
+    double *cost;              /* of each class */
+    double *boundary;          /* boundary[a * count + b]: price of a boundary from class a to b */
+    double *follows;           /* number of boundaries, at the same places */
     struct rps_moments3 *leaf, *both; /* scratch */
 };
 
@@ -55,7 +55,7 @@ static double cost_of_sum(const struct work *w, const struct rps_moments3 *a, do
 
 /* --- clustering ------------------------------------------------------------------------------- */
 
-/* Find the two classes whose merge costs least. Returns 0 if that is more than a class costs. */
+/* Find the two classes whose merge costs least. Returns 0 if it costs more than a class does. */
 static int find_pair(const struct work *w, const double *rise, size_t *ret_a, size_t *ret_b)
 {
     double least = w->class_price;
@@ -72,7 +72,7 @@ static int find_pair(const struct work *w, const double *rise, size_t *ret_a, si
     return least < w->class_price;
 }
 
-/* Note by how much the cost rises if class a and another one merge. */
+/* Store by how much the cost rises if class a merges with another class. */
 static void fill_rise(const struct work *w, double *rise, size_t a)
 {
     for (size_t b = 0; b < w->count; b++) {
@@ -82,7 +82,7 @@ static void fill_rise(const struct work *w, double *rise, size_t a)
     }
 }
 
-/* Make a class of each leaf, or of some if there are many, and merge those that are alike. */
+/* Make a class of each leaf, or of some leaves if there are many, and merge similar classes. */
 static void make_classes(struct work *w)
 {
     const size_t every = w->tree->count / CLASSES_MAX + 1, size = w->tree->width;
@@ -109,7 +109,7 @@ static void make_classes(struct work *w)
 
 /* --- the cheapest path ------------------------------------------------------------------------ */
 
-/* Count the boundaries between every two classes. Returns the number of all. */
+/* Count the boundaries between each two classes. Returns the number of all boundaries. */
 static double count_boundaries(struct work *w)
 {
     double all = 0;
@@ -124,7 +124,7 @@ static double count_boundaries(struct work *w)
     return all;
 }
 
-/* Set the prices of boundaries by how often they are there now. */
+/* Set the prices of boundaries by how frequent they are now. */
 static void set_prices(struct work *w)
 {
     const double all = count_boundaries(w), others = fmax((double)w->count - 1, 1);
@@ -176,7 +176,7 @@ static void extend(struct work *w, size_t i, double *path, double *next, size_t 
     }
 }
 
-/* Give each leaf its class on the cheapest path, and number the classes that are left. Returns how many
+/* Give each leaf its class on the cheapest path, and number the remaining classes. Returns how many
  * leaves changed their class. */
 static size_t decode(struct work *w)
 {
@@ -210,7 +210,7 @@ static size_t decode(struct work *w)
     return changed;
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- clustering and path together ------------------------------------------------------------- */
 
 static struct work work_make(struct rps_arena *arena, const struct rps_level_tree *tree,
                              double price)

@@ -1,4 +1,4 @@
-/* A run as phase classes that recur. Private to counts*.c. */
+/* Phase classes that recur in a run. Private to counts*.c. */
 #ifndef RPISTAT_ANALYSE_COUNTS_CLASSES_H
 #define RPISTAT_ANALYSE_COUNTS_CLASSES_H
 
@@ -11,8 +11,8 @@ struct rps_count_classes {
     double cost;   /* of the run in these classes, to be compared with the cost of a path */
 };
 
-/* Find the classes that describe the run at the least cost. price: cost of a class, and the most that
- * a boundary between two of them costs. */
+/* Find the classes that describe the run at the least cost. price: the cost of a class, and the
+ * most that a boundary between two of them costs. */
 struct rps_count_classes rps_counts_find_classes(struct rps_arena *arena,
                                                  const struct rps_level_tree *tree, double price);
 

@@ -24,15 +24,15 @@
 /* Of ln n: what a boundary costs. With 1 there were twice as many in programs of one phase. */
 #define PRICE 1.5
 
-/* Price of a candidate in a table, in ln n: for the usual segments, and for classes. */
+/* Price of a candidate in a table, in ln n: for segments that pay one by one, and for classes. */
 #define CUT_PRICE      .7
 #define CUT_PRICE_RICH .3
 
-/* Classes are not looked for among more leaves. */
+/* Classes are not searched for if there are more leaves. */
 #define LEAVES_MAX 2000
 
-/* Segments by classes that recur replace those that pay one by one if each class has so many on
- * average. */
+/* Segments by recurring classes replace those that pay one by one if a class has so many segments
+ * on average. */
 #define RECUR_MIN 4
 
 /* On both sides of a boundary so much of the counts are other symbols, or the values of a signal lie
@@ -63,7 +63,7 @@ struct refining {
     size_t count;                      /* stretches */
     size_t *first;                     /* leaves that they begin at; [count]: leaves */
     double price;
-    size_t shortest; /* observations of a stretch */
+    size_t shortest; /* length of a stretch, observations */
 };
 
 /* --- candidates ------------------------------------------------------------------------------- */
@@ -134,7 +134,7 @@ static void gather(struct refining *r, double price, const struct rps_phases *fi
     out->outlier_count = fine->outlier_count;
 }
 
-/* cut_price: what a candidate in a table must tell, in ln n. */
+/* cut_price: the gain that a candidate in a table must have, in ln n. */
 static struct refining refining_make(struct rps_arena *arena, const struct rps_signals *signals,
                                      size_t shortest, double cut_price,
                                      const struct rps_phases *fine)
@@ -347,7 +347,7 @@ static double sureness(struct refining *r, size_t k)
     return fmax(floor(1e4 / (1 + exp(-saved)) + .5) / 1e4, SURE_MIN);
 }
 
-/* Drop what is no phase. */
+/* Drop stretches that are no phases. */
 static void finish(struct refining *r)
 {
     drop_unseen(r);

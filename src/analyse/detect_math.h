@@ -16,7 +16,7 @@
 /* The value of the given rank (0: smallest); reorders the values. count > rank. */
 double rps_select_rank(double *value, size_t count, size_t rank);
 
-/* The middle value, rank count / 2; the values become their distances from it. */
+/* Return the middle value, of rank count / 2, and replace each value by its distance from it. */
 double rps_select_middle(double *value, size_t count);
 
 /* A standard deviation that outliers hardly move: 1.4826 times the median of |value|; where more

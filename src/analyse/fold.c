@@ -21,13 +21,14 @@
 #define TURNS_MIN 4
 #define DEPTH_MAX 8 /* of loops before and behind a loop */
 
-/* A loop of an inner loop and at least two parts needs fewer turns: the inner loop is evidence, too. */
+/* A loop of an inner loop and at least two other parts needs fewer turns: the inner loop is
+ * evidence too. */
 #define TURNS_AROUND_MIN 2
 #define LABELS_AROUND                                                                              \
-    2 /* parts with labels that no inner loop has: its turns may be of any length */
+    2 /* parts with labels that no inner loop has: then turns may be of any length */
 
 #define WORD_MAX         16 /* labels */
-#define WORD_REPEATS_MIN 2  /* in a row, on the average */
+#define WORD_REPEATS_MIN 2  /* consecutive ones, on average */
 #define REST_ROWS_MIN                                                                              \
     4 /* saved, if words have turns that broke off: often these are parts of their own */
 
@@ -48,7 +49,7 @@ struct sequence {
 /* A label of phases, or from `labels` on that of a word. */
 struct label {
     double share; /* of all items */
-    size_t rows;  /* of a word: its own, and those of its parts */
+    size_t rows;  /* of a word: its own row, and the rows of its parts */
     int is_inner; /* it is a part of a word */
 };
 
@@ -64,8 +65,8 @@ struct folding {
     int loops, turns;       /* numbered so far */
     size_t saved;           /* rows */
 
-    const struct folding *of; /* whose items became these; NULL: items are phases */
-    const size_t *first;      /* of each item, and behind the last: the first item of `of` */
+    const struct folding *of; /* the folding whose items became these; NULL: items are phases */
+    const size_t *first;      /* of each item, and after the last: the first item of `of` */
     int words;                /* each of which became a label */
     size_t word_parts;        /* of the last word */
 };
@@ -73,7 +74,7 @@ struct folding {
 struct found {
     size_t parts, begin, end;
     size_t turn;       /* where the first whole turn is */
-    size_t whole, odd; /* turns; what is odd counts as many as its phases would make */
+    size_t whole, odd; /* turns; odd phases count as the number of turns that they would make */
     size_t saved;      /* rows; 0: nothing was found */
     size_t explained;  /* the same, if each odd turn had a row */
 };
@@ -234,7 +235,7 @@ static int is_no_chance(const struct folding *f, const struct found *found)
            log2((double)f->all) + log2((double)found->parts) + odd * (log2(whole + odd) + bits);
 }
 
-/* What a turn is made of. */
+/* The parts that a turn consists of. */
 struct makeup {
     size_t rows, words;
     size_t around; /* labels that no word has */
@@ -264,8 +265,8 @@ static int is_around(const struct found *found, const struct makeup *of)
     return of->words > 0 && found->parts > 2;
 }
 
-/* Turns may be of any length if many labels in one order are no chance. Labels around an inner loop are
- * none either, but a broken turn of the inner loop may be. */
+/* Turns may be of any length if the same order of many labels is no chance. The order of labels
+ * around an inner loop is no chance either. A broken turn of the inner loop may be. */
 static int is_loop(struct folding *f, const struct found *found, const struct makeup *of)
 {
     size_t whole = found->whole;
@@ -284,7 +285,7 @@ static int is_loop(struct folding *f, const struct found *found, const struct ma
     return rps_select_rank(f->length, whole, whole * 3 / 4) <= VARIATION_MAX * middle;
 }
 
-/* The phase that an item begins with. */
+/* Return the first phase of an item. */
 static size_t origin_of(const struct folding *f, size_t i)
 {
     for (; f->of; f = f->of)
@@ -292,7 +293,7 @@ static size_t origin_of(const struct folding *f, size_t i)
     return i;
 }
 
-/* How many of phases i ... end - 1 have the label of a part. */
+/* Count the phases i ... end - 1 that have the label of a part. */
 static size_t count_parts(const struct folding *f, size_t i, size_t end, const struct found *found)
 {
     size_t count = 0;
@@ -307,7 +308,8 @@ static size_t count_parts(const struct folding *f, size_t i, size_t end, const s
     return count;
 }
 
-/* Are the items i ... end - 1 the end of a turn, or its beginning? A run of a word may have been cut. */
+/* Return 1 if the items i ... end - 1 are the end of a turn, or its beginning. A run of a word may
+ * be cut off there. */
 static int is_cut(const struct folding *f, const struct found *found, size_t i, size_t end,
                   int is_end)
 {
@@ -325,7 +327,7 @@ static int is_cut(const struct folding *f, const struct found *found, size_t i, 
     return 1;
 }
 
-/* Add the turns that were not whole when the run began, and when it ended. */
+/* Add the turns that the start and the end of the run cut off. */
 static void add_cut_turns(const struct folding *f, size_t from, size_t to, struct found *found)
 {
     int is_first = is_cut(f, found, from, found->begin, 1);
@@ -371,9 +373,10 @@ static struct found find_loop(struct folding *f, size_t from, size_t to)
     return best;
 }
 
-/* --- loops in loops --------------------------------------------------------------------------- */
+/* --- inner loops ------------------------------------------------------------------------------ */
 
-/* How often the commonest sequence of q labels is followed by itself, and where it is first. */
+/* Return how often the most frequent sequence of q labels follows itself, and where it first
+ * occurs. */
 static size_t count_repeats(struct folding *f, size_t from, size_t to, size_t q, size_t *ret_at)
 {
     size_t alike = 0, most = 0;
@@ -397,8 +400,8 @@ static size_t count_repeats(struct folding *f, size_t from, size_t to, size_t q,
     return most;
 }
 
-/* How many labels the word has that most often follows itself, and where it is first: of loops in loops
- * the innermost. 0: there is none. */
+/* Return the number of labels of the word that most often follows itself, and where it first
+ * occurs. Of nested loops, this is the innermost one. 0: there is none. */
 static size_t find_word(struct folding *f, size_t from, size_t to, size_t *ret_at)
 {
     size_t most = 0, parts = 0, at = from;
@@ -415,7 +418,7 @@ static size_t find_word(struct folding *f, size_t from, size_t to, size_t *ret_a
     return parts;
 }
 
-/* Add the label of the word, which is first at that item of those before. */
+/* Add a label for the word that first occurs at this item of the folding before. */
 static void add_label(struct folding *items, size_t at)
 {
     size_t labels = (size_t)(items->labels + items->words);
@@ -435,8 +438,8 @@ static void add_label(struct folding *items, size_t at)
     items->label = label;
 }
 
-/* The items from ... to - 1, each run of a word as one; has_rest: with the part of the word that follows.
- * NULL: no word stands often enough in a row. */
+/* Return the items from ... to - 1 with each run of a word as one item. has_rest: the item includes
+ * a beginning of the word that follows the run. NULL: no word follows itself often enough. */
 static struct folding *make_items(struct folding *f, size_t from, size_t to, int has_rest)
 {
     size_t at = from, q = f->words < RPS_PHASE_INNER_MAX ? find_word(f, from, to, &at) : 0;
@@ -477,7 +480,8 @@ static struct folding *make_items(struct folding *f, size_t from, size_t to, int
     return repeats >= WORD_REPEATS_MIN * runs ? items : NULL;
 }
 
-/* The loop that saves most rows, with loops in it or without. *ret_items is what it is a loop of. */
+/* Find the loop that explains most phases, with inner loops or without. *ret_items gets its
+ * items. */
 static struct found find_best(struct folding *f, size_t from, size_t to, struct folding **ret_items)
 {
     struct found best = find_loop(f, from, to);
@@ -499,7 +503,7 @@ static struct found find_best(struct folding *f, size_t from, size_t to, struct 
 
 /* --- marking ---------------------------------------------------------------------------------- */
 
-/* Number the runs of words in a turn, and their turns through all of them. */
+/* Number the runs of words in a turn, and number the inner turns through all of these runs. */
 static void number_runs(const struct folding *items, struct rps_phase *phase, size_t i, size_t end)
 {
     int turns = 0;
@@ -515,7 +519,7 @@ static void number_runs(const struct folding *items, struct rps_phase *phase, si
     }
 }
 
-/* Say in the phases of a word, items i ... end - 1, which of its turns they are, and which part. */
+/* Store in the phases of a word, items i ... end - 1, which of its turns and parts they are. */
 static void mark_word(const struct folding *items, struct rps_phase *phase, size_t i, size_t end,
                       size_t parts)
 {
@@ -546,7 +550,7 @@ static void mark_words(const struct folding *items, struct rps_phase *phase, siz
     }
 }
 
-/* Say in the phases of items i ... end - 1 that they are of the turn that was begun last. */
+/* Store in the phases of items i ... end - 1 that they are in the turn that began last. */
 static void mark_turn(struct folding *f, const struct folding *items, size_t i, size_t end,
                       int is_whole)
 {

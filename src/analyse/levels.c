@@ -19,8 +19,8 @@
 /* What one row must explain, of all that is to be explained. */
 #define PRICE .1
 
-/* A finer level is shown instead if loops fold it: it has at most so many times the rows, and its rows
- * are at most this share of its stretches. */
+/* A finer level is shown instead if loops fold it: the number of its rows is at most FINER_ROWS
+ * times as large, and at most this share of its stretches. */
 #define FINER_ROWS   3
 #define FOLDED_SHARE .34
 
@@ -102,7 +102,7 @@ static size_t rows_of(const struct rps_levels *levels, size_t at)
     return kinds <= KINDS_MAX && kinds * KIND_TIMES <= rows ? KINDS_ROWS : 0;
 }
 
-/* Find the finest level that loops fold to hardly more rows than those of `best`. */
+/* Find the finest level that loops fold to at most FINER_ROWS times the rows of `best`. */
 static size_t find_folded(const struct rps_levels *levels, size_t best)
 {
     const double most = FINER_ROWS * (double)rows_of(levels, best);

@@ -149,7 +149,7 @@ static double limit_of(const struct labelling *l, const struct rps_moments3 *x,
     return 1 - others * (1 - (double)ALIKE_OF_OTHERS / ALIKE_OF_COUNTS);
 }
 
-/* By how much these differ, to be compared with the limit. */
+/* Return by how much two stretches differ, to be compared with the limit. */
 static double difference_to_limit(struct labelling *l, const struct rps_moments3 *x, double x_cost,
                                   const struct rps_moments3 *y, double y_cost)
 {
@@ -159,7 +159,7 @@ static double difference_to_limit(struct labelling *l, const struct rps_moments3
     return l->beside > 0 && each > 0 ? apart * fmin(1, l->limit / l->beside * each) : apart;
 }
 
-/* The trend of a cluster's stretches; 0 if they are more than one phase. */
+/* Return the trend of a cluster's stretches; 0 if they are more than one phase. */
 static int trend_of(const struct labelling *l, size_t cluster)
 {
     const size_t *first = l->first + l->place[cluster];
@@ -289,7 +289,7 @@ static void find_limit(struct labelling *l)
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* Do stretches k and k + 1 differ by more than the limit? */
+/* Return 1 if stretches k and k + 1 differ by more than the limit. */
 static int are_apart(struct labelling *l, size_t k)
 {
     size_t width = l->tree->width;

@@ -21,11 +21,11 @@ struct rps_level_tree {
     size_t width; /* signals; of each table its symbols, whose weight is their count, and its
                                RPS_LEVEL_CLUMPS; and one more: the share of the signals that was seen */
     size_t signals;
-    size_t memory_signal; /* as in rps_signals */
+    size_t memory_signal; /* as in struct rps_signals */
     size_t mix_count;
-    size_t edge;                 /* observations at an end of a leaf that may be of both sides, */
-    int in_blocks;               /* which are blocks */
-    struct rps_mix *mix;         /* a table each */
+    size_t edge;         /* observations at an end of a leaf that may belong to either side; */
+    int in_blocks;       /* 1: observations are blocks */
+    struct rps_mix *mix; /* a table each */
     struct rps_moments3 *before; /* of the leaves before one: before[leaf * width + signal];
                                     count + 1 leaves */
     double *centre;              /* a signal each: what its values are relative to in `before` */

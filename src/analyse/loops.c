@@ -1,6 +1,7 @@
 /*
- * What loops are like: their turns and parts, from what rps_fold has left in the phases; see fold.h.
- * An inner loop is one loop for all turns around it, so that its lengths are those of all of them.
+ * Describe loops: their turns and parts, from the numbers that rps_fold stored in the phases; see
+ * fold.h. An inner loop is one loop in all turns of the outer loop, so that its lengths cover all
+ * of these turns.
  */
 #include "rpistat/fold.h"
 
@@ -11,13 +12,14 @@
 
 #include "detect_math.h"
 
-/* A turn is odd that differs from the middle one by so many robust deviations, and this share. */
+/* A turn is odd if its length differs from the median by so many robust deviations and by this
+ * share. */
 #define ODD_DEVIATIONS 5
 #define ODD_SHARE      .2
 
 #define TURN_PARTS 8 /* that a text of a turn has room for */
 
-/* Mean and standard deviation of lengths, made one by one. */
+/* Mean and standard deviation of lengths that are added one by one. */
 struct lengths {
     double count, sum, squares;
 };
@@ -45,7 +47,7 @@ static double time_of(const struct rps_phase *phase, size_t count)
     return time > 0 ? time : (double)(phase[count - 1].last + 1 - phase[0].first);
 }
 
-/* The turn of a phase in the loop of that depth, 1 for one that is in no other. */
+/* Return the turn of a phase in its loop of this depth; the outermost loop has the depth 1. */
 static struct rps_inner_turn turn_at(const struct rps_phase *phase, size_t depth)
 {
     return depth > 1 ? phase->inner[depth - 2]
@@ -91,7 +93,7 @@ static void add_run(struct rps_arena *arena, const struct rps_phases *phases, si
     part->turns_max = turns > part->turns_max ? turns : part->turns_max;
 }
 
-/* Those of the parts, but much longer or shorter than the middle one. */
+/* Mark turns with the usual parts as odd if they are much longer or shorter than the median. */
 static void find_odd(struct rps_arena *arena, struct rps_loop *loop)
 {
     double *length = rps_arena_get(arena, loop->turn_count, sizeof(*length)), middle = 0, limit = 0;
@@ -140,7 +142,7 @@ static void count_parts(const struct rps_phases *phases, struct rps_loop *loop)
     }
 }
 
-/* Add the parts of a turn, their lengths if the turn is a usual one. */
+/* Add the parts of a turn, with their lengths if the turn is a usual one. */
 static void add_parts(struct rps_arena *arena, const struct rps_phases *phases,
                       const struct rps_turn *turn, struct rps_loop *loop, struct lengths *lengths)
 {
@@ -160,7 +162,7 @@ static void add_parts(struct rps_arena *arena, const struct rps_phases *phases,
     }
 }
 
-/* Lengths of turns and parts. */
+/* Set the lengths of turns and parts. */
 static void describe(struct rps_arena *arena, const struct rps_phases *phases,
                      struct rps_loop *loop)
 {
@@ -280,7 +282,7 @@ const char *rps_loop_parts(struct rps_arena *arena, const struct rps_loop *loop,
     return text;
 }
 
-/* The turn that the last phase is in; 0: none. */
+/* Return the turn that the last phase is in; 0: none. */
 static int last_turn(const struct rps_phases *phases)
 {
     const struct rps_phase *phase = phases->phase;
@@ -291,7 +293,7 @@ static int last_turn(const struct rps_phases *phases)
     rest = phases->count - end;
     if (end == 0 || rest == 0)
         return end > 0 ? phase[end - 1].turn : 0;
-    begin = end; /* of the last turn, which is whole */
+    begin = end; /* the last turn is whole */
     while (begin > 0 && phase[begin - 1].turn == phase[end - 1].turn)
         begin--;
     if (rest >= end - begin)

@@ -74,8 +74,9 @@ static int find_levels(const struct rps_signals *signals, struct rps_phases *fin
     return result;
 }
 
-/* Refine the phases by tables of counts, and find ramps among those of before and after. Of values
- * alone, straight lines do as well, and ramps found more changes in random walks. */
+/* Refine the phases by tables of counts, and find ramps in the phases from before and after that.
+ * Without tables there are no ramps: straight lines do as well, and ramps found more changes in
+ * random walks. */
 static void refine(const struct rps_signals *signals, size_t min_length, int is_linear,
                    struct rps_phases *fine)
 {

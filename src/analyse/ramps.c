@@ -14,38 +14,40 @@
 
 #include "levels_tree.h"
 
-/* Phases in a chain after the first, at most. */
+/* Phases in a chain after its first one, at most. */
 #define CHAIN_MAX 16
 
-/* Squared distance of a chain's phases from its line, by the squared length of the line. */
+/* Squared distance of a chain's phases from its line, at most, as a share of the line's squared
+ * length. */
 #define BESIDE_MAX .1
 
 /* Least variance of a symbol's share. */
 #define SHARE_VARIANCE_MIN .01
 
-/* A ramp has at least this part of all observations; a shorter one is a transition. */
+/* A ramp has at least 1 / PART_MIN of all observations; a shorter one is a transition. */
 #define PART_MIN 8
 
-/* Fewer observations before or after a ramp belong to it. */
+/* A level before or after a ramp has at least so many observations; fewer belong to the ramp. */
 #define LEVEL_MIN 20
 
-/* Projections in a ramp. A step in the middle of fewer looks like a ramp. */
+/* Projections in a ramp, at least. A step in the middle of fewer looks like a ramp. */
 #define SEEN_MIN 8
 
-/* Of ln n: the price of two bends and a curvature. */
+/* Price of two bends and a curvature, in ln n. */
 #define PRICE 3
 
-/* The same: of ramps that overlap, the gain of one that replaces one boundary more. */
+/* What each boundary that a ramp replaces adds to its gain, in ln n, if ramps overlap. */
 #define BOUNDARY 2
 
-/* Pieces of a phase that was found as a straight line. */
+/* Pieces that a phase is cut into if it was found as a straight line. */
 #define PIECES 4
 
-/* Projections of a chain; of more observations the means are taken. A fit tries each GRID-th first. */
+/* Projections of a chain, at most: more observations are averaged. A fit first tries each
+ * GRID-th. */
 #define BINS_MAX 256
 #define GRID     8
 
-/* Steps of a curve that is looked up. */
+/* Steps of a tabulated curve. */
 #define WAY_STEPS 64
 
 struct space {
@@ -53,14 +55,14 @@ struct space {
     struct rps_level_tree tree; /* its leaves are the phases */
     double *scale;              /* by column of the tree: 1 / deviation of an observation's noise */
     double *counted;            /* by table: counts per observation */
-    double *base, *length;      /* by table: of the line and its first phase; prepare_tables */
+    double *base, *length; /* by table: of the line and its first phase; set by prepare_tables */
     struct rps_moments3 *moments; /* scratch */
     double *mean;                 /* mean[phase * width + column], scaled; NaN: hardly seen */
     int is_linear;                /* 1: the phases were found as straight lines */
     double *line;                 /* from the first phase of a chain to the last */
 };
 
-/* Observations from ... to - 1 on the line of a chain. */
+/* The observations from ... to - 1, projected on the line of a chain. */
 struct projection {
     size_t from, to, each, count;
     double value[BINS_MAX], weight[BINS_MAX];
@@ -78,7 +80,8 @@ static double weight_of(const struct rps_signals *signals, size_t at)
     return isfinite(signals->value[at]) && weight > 0 ? fmin(weight, 1) : 0;
 }
 
-/* Set the scale of each column. Memory and the like, which are read, grow in any phase and have none. */
+/* Set the scale of each column. Values that are read, such as memory, grow in any phase and get
+ * none. */
 static void set_scales(struct space *space)
 {
     const struct rps_signals *signals = space->signals;
@@ -128,8 +131,8 @@ static void set_means(struct space *space, size_t k)
     }
 }
 
-/* How far phase `to` is from phase `from` along the line, by its columns from `column` on. *ret_beside:
- * the squared distance from the line. */
+/* Return how far phase `to` is from phase `from` along the line, by the columns from `column` on.
+ * *ret_beside: the squared distance from the line. */
 static double along_line(const struct space *space, size_t from, size_t to, size_t column,
                          double *ret_beside)
 {
@@ -176,7 +179,7 @@ static int is_chain(struct space *space, size_t first, size_t last, double *ret_
     return 1;
 }
 
-/* Add what observation i says to the sum of its projections and of their weights. */
+/* Add the projections of observation i, and their weights, to the sums. */
 static void add_observation(const struct space *space, size_t i, const double *from, double *sum,
                             double *weight)
 {
@@ -204,7 +207,7 @@ static void add_observation(const struct space *space, size_t i, const double *f
     }
 }
 
-/* Set what the projections of a table's counts need, on the line of a chain that begins at `from`. */
+/* Set `base` and `length` of each table for the line of a chain that begins at `from`. */
 static void prepare_tables(struct space *space, const double *from)
 {
     size_t c = space->tree.signals;
@@ -236,8 +239,8 @@ static void project(struct space *space, size_t first, struct projection *p)
     }
 }
 
-/* The squares that projections k ... end - 1 leave around level + slope * shape[k], fitted; where
- * `shape` does not vary, around a level. */
+/* Return the squares that projections k ... end - 1 leave around a fitted level + slope * shape[k],
+ * or around a level if `shape` does not vary. */
 static double squares_left(const struct projection *p, size_t k, size_t end, const double *shape)
 {
     double weight = 0, mean = 0, centre = 0, squares = 0, product = 0, shapes = 0;
@@ -259,11 +262,11 @@ static double squares_left(const struct projection *p, size_t k, size_t end, con
 
 /* A level, a ramp in bins low ... high - 1, and a level. */
 struct fit {
-    double squares; /* that it leaves */
+    double squares; /* that this fit leaves */
     size_t low, high;
 };
 
-/* Try ramps around *best in steps. way: how far a ramp has come after each of WAY_STEPS parts. */
+/* Try ramps around *best in steps. way: how far a ramp has risen after each of WAY_STEPS parts. */
 static void look_around(const struct projection *p, const double *way, size_t reach, size_t step,
                         struct fit *best)
 {
@@ -306,8 +309,8 @@ static struct fit find_ramp(const struct projection *p)
     return best;
 }
 
-/* The squares that the phases of a chain leave as constants or, if they were found as straight lines,
- * all of them as one. */
+/* Return the squares that the phases of a chain leave as constants. If they were found as straight
+ * lines, all of them are one line. */
 static double squares_of_phases(const struct space *space, size_t first, size_t last,
                                 const struct projection *p)
 {
@@ -324,8 +327,8 @@ static double squares_of_phases(const struct space *space, size_t first, size_t 
     return space->is_linear ? fmin(squares, squares_left(p, 0, p->count, line)) : squares;
 }
 
-/* The ramp in place of a chain. The outer halves of its first and last phase may belong to other ramps:
- * they are used only if the ramp reaches them. */
+/* Fit a ramp in place of a chain. The outer halves of the chain's first and last phase may belong
+ * to other ramps: they are used only if the ramp reaches them. */
 static struct rps_ramp ramp_of(struct space *space, size_t first, size_t last)
 {
     const struct rps_phase *begin = &space->tree.leaf[first], *end = &space->tree.leaf[last];
@@ -355,7 +358,7 @@ static struct rps_ramp ramp_of(struct space *space, size_t first, size_t last)
                                                PRICE * log((double)(p.to - p.from))};
 }
 
-/* Long phases that were found as straight lines, in pieces. */
+/* Cut long phases that were found as straight lines into pieces. */
 static void split(struct rps_arena *arena, struct rps_phases *phases)
 {
     struct rps_phase *piece = rps_arena_get(arena, phases->count, PIECES * sizeof(*piece));

@@ -4,10 +4,10 @@
  *
  *     V = (E / sum r)^2 (1 - f) m / (2 k) sum (d_i - d_(i-1))^2
  *
- * V, with the k differences that are known (m - 1; fewer where readings are blocks), is the variance
- * of the estimate T. The interval is T exp(+- t sqrt(V) / T), not below what was counted. It grows by
- * what is known to be left out: by a drift (end_effect), and by a large change of other events
- * before or after this one was counted (change_unseen).
+ * V, with the k differences that are known (m - 1; fewer where readings are blocks), is the
+ * variance of the estimate T. The interval is T exp(+- t sqrt(V) / T), not below what was counted.
+ * It grows by what the estimate leaves out: by a drift (end_effect), and by a large change of other
+ * events before or after this one was counted (change_unseen).
  *
  * Rejected after measurements: plain standard errors with 1.96 (89 to 92 of 100 intervals hold the
  * true value, these hold it in 93 to 95); moving the estimate by what is left out; widening both
@@ -46,9 +46,8 @@
 /* Fewer readings do not tell what is usual. */
 #define EDGE_READINGS 5
 
-/* A start or an end that was not counted is all that can be said of a value where it may be more
- * than this part of it, and of the half width of all else that is not known: this event may have
- * had a few times as much of it as others. Less of it is but a part of the interval. */
+/* The certainty is START or END if the uncounted start and end may add more than this share of the
+ * value, and more than this share of the interval's half width. Less only widens the interval. */
 #define EDGE_MATTERS .1
 #define EDGE_OF_HALF .5
 
@@ -102,7 +101,8 @@ static double end_effect(const struct rps_tally *tally, const struct rps_set_tal
     return first * (m->before_ns - half) + last * ((enabled - m->until_ns) / merged - half);
 }
 
-/* The first or the last reading of a slot, the one next to it, and the time beyond it. */
+/* The first or the last reading of a slot, the reading next to it, and the uncounted time beyond
+ * it. */
 struct edge {
     double c, r, next_c, next_r, gap_ns;
 };
@@ -119,8 +119,8 @@ static struct edge edge_of(const struct rps_tally *tally, int set, int slot, enu
                          (double)tally->enabled_ns - m->until_ns};
 }
 
-/* By which part the rate of the slot's outermost reading is above, or below, both the next one's and
- * the mean of the rest. 0: by little, or by chance. */
+/* Return by which share the rate of the slot's outermost reading is above, or below, both the rate
+ * of the next reading and the mean of the rest. 0: the difference is small, or may be chance. */
 static double change_of(const struct rps_tally *tally, int set, int slot, enum side side)
 {
     const struct rps_set_tally *s = &tally->set[set];
@@ -134,7 +134,7 @@ static double change_of(const struct rps_tally *tally, int set, int slot, enum s
     ratio[slot] = ratio_of(s, slot);
     step = edge.c - edge.next_c - ratio[slot] * (edge.r - edge.next_r);
     others = fmax(0, rps_moments_squares(&s->moments, slot, slot, ratio) - step * step);
-    one = rate_of(s, slot, 1, 0); /* an event in a reading */
+    one = rate_of(s, slot, 1, 0); /* one event per reading */
     now = edge.c / edge.r;
     next = edge.next_c / fmax(edge.next_r, edge.r);
     usual = ((double)s->count[slot] - edge.c) / ((double)s->counted_ns[slot] - edge.r);
@@ -145,7 +145,8 @@ static double change_of(const struct rps_tally *tally, int set, int slot, enum s
     return ret > EDGE_UNLIKE ? ret : 0;
 }
 
-/* The largest change_of of the other sets that were counted nearer to that end than this one. */
+/* Return the largest change_of among the other sets that were counted nearer to that end than this
+ * one. */
 static double change_unseen(const struct rps_tally *tally, int set, int slot, enum side side)
 {
     double gap_ns = edge_of(tally, set, slot, side).gap_ns, ret = 0;
@@ -159,13 +160,15 @@ static double change_unseen(const struct rps_tally *tally, int set, int slot, en
     return ret;
 }
 
-/* What is left out: in a drift; and beyond the first and the last reading, less and more. */
+/* What an estimate leaves out: by a drift; and before the first and after the last reading, at
+ * least and at most. */
 struct left_out {
     double drift, less[SIDES], more[SIDES];
 };
 
-/* If others changed by some part of their mean rates, this event may have changed by the same part of
- * its own, up or down. The drifts of several events add up; of their changes each may be 0. */
+/* If other events changed by some share of their mean rates, this event may have changed by the
+ * same share of its own, up or down. In a formula, drifts add up, but each event's change may be
+ * 0. */
 static void add_left_out(struct left_out *sum, const struct rps_tally *tally, int set, int slot,
                          double derivative)
 {
@@ -184,7 +187,7 @@ static void add_left_out(struct left_out *sum, const struct rps_tally *tally, in
     }
 }
 
-/* Lengthen the interval by it, down to `least`. */
+/* Lengthen the interval by what is left out; its low end is at least `least`. */
 static void lengthen(struct rps_interval *interval, const struct left_out *left_out, double least)
 {
     double half = fmax(interval->high - interval->value, interval->value - interval->low);
@@ -225,8 +228,8 @@ static enum rps_certainty certainty_of(const struct rps_tally *tally, int set, i
                                                                : RPS_CERTAINTY_UNSEEN;
     if (moments->readings < READINGS_LEAST || moments->steps < DIFFERENCES_LEAST)
         return RPS_CERTAINTY_ONCE;
-    if (count * count <
-        BURSTS_LEAST * moments->squares) /* in half of the readings it is no burst */
+    /* if half of the readings have the event, it does not come in bursts */
+    if (count * count < BURSTS_LEAST * moments->squares)
         return 2 * count * count < (double)moments->readings * moments->squares
                    ? RPS_CERTAINTY_BURSTS
                    : RPS_CERTAINTY_ONCE;
@@ -262,7 +265,7 @@ struct rps_interval rps_tally_interval(const struct rps_tally *tally, int set, i
     struct left_out left_out = {0};
     const struct rps_set_tally *s;
 
-    if (rps_interval_has_ends(&ret)) /* START or END, and none seen; INTERVAL: until it is known */
+    if (rps_interval_has_ends(&ret)) /* START or END: none was seen; INTERVAL: not final */
         ret.low = 0;
     if (ret.certainty != RPS_CERTAINTY_INTERVAL)
         return ret;

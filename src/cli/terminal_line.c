@@ -177,7 +177,7 @@ int rps_status_text_add_figure(struct rps_status_text *line, const char *label, 
                                unit[0] == '/' || unit[0] == '\0' ? "" : " ", unit);
 }
 
-/* --- what takes long tells so: the progress of commands --------------------------------------- */
+/* --- progress of commands that take long ------------------------------------------------------ */
 
 struct rps_progress {
     struct rps_terminal_line *line;

@@ -44,7 +44,7 @@ static int parse_phase(const char *option, const char *text, int *ret_label,
                          option, text);
 }
 
-/* "turn:12", "turn:3.2": a number for each depth, the others are 0. */
+/* "turn:12", "turn:3.2": one number per depth; unused ones are 0. */
 static int parse_turn(const char *option, const char *text, uint64_t ret[TURN_DEPTH],
                       struct rps_error *err)
 {
@@ -195,7 +195,7 @@ static const struct rps_phase *find_turn(struct rps_cli *cli, const char *option
 {
     const struct rps_phase *found = NULL;
     uint64_t turn[TURN_DEPTH];
-    int depth = 0, turns = 0; /* so many turns are where the run has all numbers before */
+    int depth = 0, turns = 0; /* turns at this depth, inside the turns of the numbers before */
 
     if (parse_turn(option, text, turn, &cli->err) < 0)
         return NULL;

@@ -1,11 +1,11 @@
 /*
- * Groups of calls tell the phases of a run apart where its innermost functions do not. A starved
- * program has six samples per second, in as many functions, but they went through few callers; and
- * one inner function is often called by all phases.
+ * Groups of calls tell the phases of a run apart if innermost functions do not. A program that gets
+ * 6 % of a CPU has six samples per second in as many functions, but these have few callers. And all
+ * phases often call the same inner function.
  *
- * A group is a subtree of the tree of calls: one function by one chain of callers. A call with too few
- * samples belongs to its caller's group. Means of 86 recordings, F1 and ARI: .713 .667 by functions,
- * .741 .701 by calls; at 6 % of a CPU .656 .576 and .689 .627.
+ * A group is a subtree of the tree of calls: one function by one chain of callers. A call with too
+ * few samples belongs to its caller's group. Means of 86 recordings, F1 and ARI: .713 .667 by
+ * functions, .741 .701 by calls; at 6 % of a CPU .656 .576 and .689 .627.
  */
 #include "call_groups.h"
 
@@ -15,13 +15,13 @@
 #include "rpistat/count_table.h"
 #include "shares_index.h"
 
-/* Fewer samples than this are no group. */
+/* A group has at least so many samples. */
 #define SAMPLES_MIN 6
 
 /* A node of the tree; number 0 is the root. Callers have lower numbers. */
 struct call {
     struct rps_intern_key key; /* the caller's number, and the function */
-    double samples;            /* of it and of the callees that are no groups */
+    double samples;            /* of the call, and of its callees that are no groups */
     int64_t group;
 };
 
@@ -40,8 +40,8 @@ static int64_t add_call(struct rps_intern *calls, int64_t caller, int64_t functi
     return number;
 }
 
-/* Grow the tree by a run; the call that each stack ends in, as its group. A function that calls itself
- * is one call. Returns the number of samples. */
+/* Add a run's calls to the tree, and set the group of each stack to the call that the stack ends
+ * in. A function that calls itself is one call. Returns the number of samples. */
 static double grow_calls(const struct rps_call_run *run, struct rps_intern *calls)
 {
     double all = 0;
@@ -61,8 +61,8 @@ static double grow_calls(const struct rps_call_run *run, struct rps_intern *call
     return all;
 }
 
-/* Calls with at least so many samples are groups, from the innermost on; what is left of the others
- * is their caller's. Returns the number of groups. */
+/* Make groups of the calls with at least so many samples, from the innermost on. The samples of
+ * other calls go to their callers. Returns the number of groups. */
 static size_t choose_groups(const struct rps_intern *calls, double least)
 {
     size_t count = 1;

@@ -6,12 +6,12 @@
 
 #include "rpistat/code.h"
 
-/* A run; the arrays have an element for each stack. Functions have one number in all runs. */
+/* A run. Arrays have one element per stack. A function has the same number in all runs. */
 struct rps_call_run {
     const struct rps_code *code;
     const int64_t *function; /* the innermost one; -1: none */
     const uint64_t *samples;
-    int64_t *group; /* the stack's, from 0, one number in all runs; -1: it has no function */
+    int64_t *group; /* of the stack, from 0, the same in all runs; -1: it has no function */
 };
 
 /* Find the group of each stack. Returns the number of groups. */

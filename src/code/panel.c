@@ -279,7 +279,8 @@ static void give_title(struct rps_picture_areas *code, enum rps_plot_code by,
              sampling->event, unit);
 }
 
-/* 1, and no panel: programs are to be shown for these functions, or functions for these programs. */
+/* Return 1 and no panel if programs must be shown instead of these functions, or functions instead
+ * of these programs. */
 static int read_panel(struct rps_arena *arena, struct rps_picture *picture,
                       const struct rps_code *code, enum rps_plot_code by, size_t most,
                       int is_chosen, struct rps_error *err)

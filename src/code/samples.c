@@ -149,8 +149,9 @@ static void find_alike(struct rps_part_shares *shares)
         shares->group[g].is_alike = is_alike;
 }
 
-/* Are all groups to have programs? One kind of name for the whole part, as in the panel of a picture
- * (panel.c). If so, count the samples of programs, and of control groups where these are known. */
+/* Decide whether all groups show programs: the whole part has one kind of names, as in the panel of
+ * a picture (panel.c). If so, count the samples of programs, and of control groups if these are
+ * known. */
 static int is_by_program(struct rps_arena *scratch, struct rps_sample_source *source,
                          const struct rps_run_part *part, const struct rps_code_counts *counts,
                          const struct rps_part_shares *shares, struct owners owners[2],
@@ -176,7 +177,8 @@ static int is_by_program(struct rps_arena *scratch, struct rps_sample_source *so
     return result;
 }
 
-/* The programs of each group; of a machine those of all, and the control groups. */
+/* Find the programs of each group; of a machine also the programs of all groups, and the control
+ * groups. */
 static int fill_programs(struct rps_arena *arena, struct rps_sample_source *source,
                          const struct rps_run_part *part, const struct owners owners[2],
                          struct rps_part_shares *shares, struct rps_error *err)

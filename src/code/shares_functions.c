@@ -3,7 +3,7 @@
 #include "rpistat/clock.h"
 #include "shares_index.h"
 
-#define EXEC_NS RPS_NS_PER_S /* at most, until a process is sampled again after an exec */
+#define EXEC_NS RPS_NS_PER_S /* time after an exec until a process is sampled again, at most */
 
 static struct rps_share_name *make_names(struct rps_arena *arena,
                                          const struct rps_share_index *index)

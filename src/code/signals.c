@@ -1,7 +1,7 @@
 /*
  * Samples of the code as signals of phases: how many samples each group of calls had in every
- * observation (call_groups.h), and, where there are several programs, each program. For signals that
- * were chosen by name, the innermost functions are counted in place of calls.
+ * observation (call_groups.h), and, where there are several programs, each program. For signals
+ * that were chosen by name, the innermost functions are counted instead of calls.
  *
  * The counts are read twice, once to find the symbols that most samples were in and once to put
  * them into the observations: a day has millions of them.
@@ -24,10 +24,11 @@
 #define ALL    "samples"
 #define ALL_IN ALL " in "
 
-/* Samples per second of a run from which on a count is worth RPS_COUNT_SAMPLE_DIVISOR. */
+/* Samples per second of a run from which RPS_COUNT_SAMPLE_DIVISOR applies. */
 #define SAMPLES_DENSE 99
 
-/* A table each: functions or calls, by stacks; programs, by tasks. The store counts both, and not together. */
+/* The two tables: functions or calls, by stacks; and programs, by tasks. The store counts stacks
+ * and tasks separately. */
 enum { FUNCTIONS, PROGRAMS, TABLES };
 
 /* Functions, or programs, of a run. */
@@ -37,7 +38,7 @@ struct symbols {
     uint64_t *seen;                    /* how often each was */
     int64_t *of;                       /* of each stack, or task; -1: it is not the workload's */
     size_t of_count;
-    const uint64_t *of_seen; /* how often each stack, or task, was */
+    const uint64_t *of_seen; /* samples of each stack, or task */
 };
 
 /* What is read of a run. */
@@ -248,7 +249,7 @@ static void make_columns(struct rps_arena *arena, struct ranking ranking,
         state->sampled[table][r] = give_columns(arena, &ranking, &code[r].symbols[table]);
 }
 
-/* The functions of a run's stacks, by the numbers that they have in the runs before it. */
+/* Return the functions of a run's stacks. A function has the same number as in the runs before. */
 static int64_t *match_functions(struct rps_arena *arena, struct rps_intern *names,
                                 const struct symbols *functions)
 {
@@ -269,7 +270,8 @@ static int64_t *match_functions(struct rps_arena *arena, struct rps_intern *name
     return ret;
 }
 
-/* Give every run its columns of the table of calls. The functions of one run may have no names. */
+/* Set each run's columns of the table of calls. If there is one run, its functions need no
+ * names. */
 static void make_call_columns(struct rps_arena *arena, struct rps_arena *scratch,
                               const struct run_code *code, size_t count, struct state *state)
 {
@@ -294,8 +296,8 @@ static void make_call_columns(struct rps_arena *arena, struct rps_arena *scratch
     rps_intern_free(&names);
 }
 
-/* The table of calls or functions; and that of programs, where there are several and no function is asked
- * for. */
+/* Make the table of calls or functions; and the table of programs, if there are several and no
+ * function was chosen. */
 static int make_tables(struct rps_arena *arena, struct rps_arena *scratch, struct run_code *code,
                        size_t count, const char *const *asked, size_t asked_count,
                        struct state *state, struct rps_error *err)
@@ -427,9 +429,9 @@ static int add_count(void *context, size_t group, int64_t id, uint64_t samples,
     return 0;
 }
 
-/* How many samples are worth one independent count: the further apart neighbours are, the less they
- * depend on each other. Means of 86 recordings, F1 and ARI: .741 .701 with the same divisor for all,
- * .747 .706 with this one; single-phase programs get no more boundaries. */
+/* Return how many samples are worth one independent count: the further apart neighbours are, the
+ * less they depend on each other. Means of 86 recordings, F1 and ARI: .741 .701 with the same
+ * divisor for all, .747 .706 with this one; single-phase programs get no more boundaries. */
 static double divisor_of(const struct reading *reading, const struct rps_collected *collected)
 {
     size_t count = collected->signals.count;

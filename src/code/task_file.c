@@ -8,8 +8,8 @@
 
 #include "rpistat/text.h"
 
-/* Is it the name of a file of source code? An argument with one of the characters may be a URL or a host,
- * with a password. */
+/* Return 1 if an argument names a file of source code. An argument with one of the characters below
+ * may be a URL or a host, with a password. */
 static int is_source(const char *argument)
 {
     static const char suffixes[] = " adb ads asm awk c c++ cc clj cpp cs cu cxx d el erl ex f f03 "
@@ -31,7 +31,7 @@ void rps_task_file_read(char ret[RPS_TASK_FILE_SIZE], const char *proc, pid_t pi
 {
     char path[128], text[32768];
     const char *at = text, *last, *from;
-    int fd, is_value = 1; /* of -o, or the program itself */
+    int fd, is_value = 1; /* the value of -o, or the program itself */
     ssize_t got = -1;
 
     ret[0] = '\0';
@@ -47,7 +47,7 @@ void rps_task_file_read(char ret[RPS_TASK_FILE_SIZE], const char *proc, pid_t pi
         at += strlen(at) + 1;
     }
     if (at >= text + got || (got == sizeof(text) - 1 && at + strlen(at) == text + got))
-        return; /* there is none, or its end was not read */
+        return; /* no source file, or its end was not read */
     last = rps_text_file_name(at);
     from = last > at ? memrchr(at, '/', (size_t)(last - at) - 1) : NULL;
     from = from ? from + 1 : at;

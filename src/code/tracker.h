@@ -77,11 +77,12 @@ int rps_tracker_add_cgroup(struct rps_tracker *tracker, pid_t pid);
 /* Hand over how long threads wait that still do, until then. All samples before it came. */
 void rps_tracker_tell_waits(struct rps_tracker *tracker, int64_t until_ns);
 
-/* A workload waits for its exec: read how long it was on CPUs and in their queues so far. */
+/* Read how long a workload that waits for its exec has been on CPUs and in their queues. */
 void rps_tracker_add_workload(struct rps_tracker *tracker, const char *proc, pid_t pid);
 
-/* Read how long threads that switched were on CPUs and in their queues, from schedstat below `proc`,
- * and the stacks of threads that sleep in a wait without one. time_ns is now. Reads the files of 64 threads at most; does nothing in a simulation. */
+/* Read from schedstat below `proc` how long threads that switched were on CPUs and in their queues.
+ * Also read the stacks of threads that sleep in a wait without a stack. time_ns is now. Reads the
+ * files of at most 64 threads; does nothing in a simulation. */
 void rps_tracker_check_waits(struct rps_tracker *tracker, const char *proc, int64_t time_ns);
 
 /* Time that threads were off the CPU in waits that are not known, ns. */

@@ -82,7 +82,7 @@ struct rps_tracker {
     int lacks_switches;  /* none are read at present */
     int64_t before_cpu_ns, before_queue_ns; /* of the workload, before its exec */
     size_t next_check;                      /* the thread that is checked next */
-    int64_t unknown_ns; /* waits that are not known, of threads that have ended */
+    int64_t unknown_ns;                     /* unknown waits of threads that have ended */
     struct rps_unwinder unwinder;
     size_t asked; /* frames whose name was looked for */
     uint64_t samples, complete, lost, unmapped;

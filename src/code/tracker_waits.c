@@ -4,15 +4,15 @@
  * - Each wait has its own length: from the switch that takes a thread off its CPU to the switch that
  *   brings it back. Switches of all threads are read.
  * - That length includes the queue of a CPU after the wake-up. schedstat has the time that a thread
- *   spent on CPUs and in queues; the rest of its life it slept. Where records have more than that,
- *   the excess is cut off the next waits. Where they have less, the difference is unknown.
- * - Where switches are too many to be read, each look at schedstat shows how long the thread slept since
- *   the look before, and /proc where it sleeps now.
- * - Stacks are taken in some windows alone. In the others the kernel's addresses, the instruction and
- *   the stack pointer make a number, the place. A stack that the same thread had there stands for it,
- *   or else one of the process' other threads, whose stacks begin at other pages.
- * - A thread that sleeps since before the recording has no record. /proc shows the instruction and the
- *   stack pointer of its system call; the callers are in its memory. The kernel's functions are
+ *   spent on CPUs and in queues; it slept for the rest of its life. If records have more than that,
+ *   the excess is cut off the next waits. If they have less, the difference is unknown.
+ * - If there are too many switches to read, each reading of schedstat shows how long the thread
+ *   slept since the reading before, and /proc shows where it sleeps now.
+ * - Stacks are taken only in some windows. In the others, the kernel's addresses, the instruction
+ *   and the stack pointer make a number, the place. The wait gets a stack that the same thread had
+ *   at that place, or one of the process' other threads, whose stacks begin at other pages.
+ * - A thread that slept before the recording began has no record. /proc shows the instruction and
+ *   the stack pointer of its system call; the callers are in its memory. The kernel's functions are
  *   missing, since /proc has no addresses of them.
  */
 #include "tracker_waits.h"
@@ -34,16 +34,17 @@
 /* The records of one switch come within this time. */
 #define SAME_SWITCH_NS RPS_NS_PER_MS
 
-/* Of the top of a stack that is read; samples have as much. */
+/* Bytes that are read from the top of a stack, as many as samples have. */
 #define STACK_BYTES 8192
 
-/* A thread that switches all the time is seldom asleep for as long as a look takes. */
+/* Readings of a thread's system call in a row: a thread that switches often is rarely asleep in
+ * one. */
 #define LOOKS_MAX 4
 
-/* Periods are known for so long: earlier sleep stays unknown. */
+/* If two readings are further apart, the sleep between them is unknown. */
 #define SAMPLED_WITHIN_NS RPS_NS_PER_S
 
-/* A difference of so much of a thread's sleep is no unknown time. */
+/* A difference up to this share of a thread's sleep does not count as unknown. */
 #define UNKNOWN_THRESHOLD .02
 
 struct rps_tracker_place {
@@ -51,9 +52,10 @@ struct rps_tracker_place {
     int64_t stack;
 };
 
-/* Find the sleep of a thread that is in no wait, up to a reading. Without a record since all switches
- * are read it slept all the time, if it sleeps now. While none are read, schedstat has its sleep since
- * the look before: each place gets its share, since a look comes at any moment. */
+/* Find the sleep of a thread that is in no wait, up to a reading. Suppose that all switches are
+ * read: if the thread sleeps now and has no record since then, it slept all that time. While no
+ * switches are read, schedstat has its sleep since the reading before. Readings come at any moment,
+ * so each place gets its share. */
 static void find_unseen(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
                         const struct rps_tracker_reading *now)
 {
@@ -155,7 +157,7 @@ int rps_tracker_waits_times(const char *proc, pid_t tid, int64_t *ret_cpu_ns, in
     return sscanf(text, "%" SCNd64 " %" SCNd64, ret_cpu_ns, ret_queue_ns) == 2 ? 0 : -1;
 }
 
-/* Copy the memory of a thread from an address on. Returns the bytes that could be read. */
+/* Copy the memory of a thread from an address on. Returns the number of bytes that were read. */
 static size_t read_memory(const char *proc, pid_t tid, uint64_t address, void *ret, size_t size)
 {
     char path[128];
@@ -171,7 +173,8 @@ static size_t read_memory(const char *proc, pid_t tid, uint64_t address, void *r
     return got > 0 ? (size_t)got : 0;
 }
 
-/* Returns the stack that a thread sleeps in; RPS_TRACKER_NO_STACK: it runs, or may not be read. */
+/* Return the stack that a thread sleeps in; RPS_TRACKER_NO_STACK: it runs, or its files may not be
+ * read. */
 static int64_t read_stack(struct rps_tracker *tracker, const struct rps_space *space,
                           const char *proc, const struct rps_sample *of)
 {

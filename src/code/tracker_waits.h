@@ -21,7 +21,7 @@ struct rps_tracker_waits {
     struct rps_tracker_book {  /* readings of schedstat, against slept_ns at the same times */
         struct rps_tracker_reading {
             int64_t time_ns, asleep_ns; /* asleep: since an unknown time */
-            int64_t stack;              /* that it slept in; or RPS_TRACKER_NO_STACK */
+            int64_t stack;              /* that the thread slept in; or RPS_TRACKER_NO_STACK */
         } latest;                       /* that was compared, if is_known */
         int is_known;
         int is_asleep;      /* the thread slept between the latest two that were compared */
@@ -33,7 +33,7 @@ struct rps_tracker_waits {
         int count;          /* of readings that are to be compared */
         struct rps_tracker_reading reading[RPS_TRACKER_READINGS];
     } book;
-    struct rps_tracker_reading sampled; /* the latest look while no switches are read; 0: none */
+    struct rps_tracker_reading sampled; /* the latest while no switches are read; time_ns 0: none */
     struct rps_tracker_place *places;   /* owned; NULL: none yet */
 };
 
@@ -64,13 +64,14 @@ int rps_tracker_waits_read(struct rps_tracker *tracker, struct rps_tracker_waits
                            const struct rps_space *space, const char *proc,
                            const struct rps_sample *of);
 
-/* Compare the records with schedstat, once all records before time_ns came. By then the thread has been
- * on CPUs for cpu_ns and in their queues for queue_ns; it sleeps in a stack, or RPS_TRACKER_NO_STACK. */
+/* Compare the records with schedstat when all records before time_ns have come. At that time the
+ * thread has been on CPUs for cpu_ns and in their queues for queue_ns. It sleeps in `stack`;
+ * RPS_TRACKER_NO_STACK: it runs, or the stack is unknown. */
 void rps_tracker_waits_check(struct rps_tracker_waits *waits, int64_t time_ns, int64_t cpu_ns,
                              int64_t queue_ns, int64_t stack);
 
-/* All records before time_ns came: make those comparisons. A thread without a record since all switches
- * are read begins a wait, if it slept since then. */
+/* Make these comparisons, since all records before time_ns have come. If a thread has no record
+ * since rpistat began to read all switches, and it slept since then, a wait begins. */
 void rps_tracker_waits_settle(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
                               int64_t time_ns);
 

@@ -46,7 +46,7 @@ struct rps_unsampled rps_code_unsampled(struct rps_arena *arena, const struct rp
                                               program->unsampled_threads, cpu_s - had_s};
 
         if (part * (double)program->unsampled_ns / RPS_NS_PER_S < lacks.cpu_s / 2)
-            lacks.processes = lacks.threads = 0; /* the time that is missing is others' */
+            lacks.processes = lacks.threads = 0; /* other processes had the missing time */
         expected += cpu_s * (double)sampling->frequency;
         left_s += lacks.cpu_s;
         if (lacks.cpu_s <= 0)

@@ -9,9 +9,10 @@
 
 extern const struct rps_signal_provider rps_code_signals;
 
-/* The code of the run whose phases were found last, left with its reader for the shares of these. */
+/* The code of the run whose phases were found last. It is left with the run's reader, for the
+ * shares of these phases. */
 struct rps_code_left {
-    struct rps_arena *arena; /* owned, with all of this in it */
+    struct rps_arena *arena; /* owned; holds all members */
     int64_t run_id;
     struct rps_code code;
 };

@@ -283,7 +283,7 @@ static void say_figure(struct answer *answer, size_t r, size_t f)
         rps_comparison_value_text(answer->comparison->arena, figure, change->a));
 }
 
-/* " (9 % of samples, 2 % in main)", if the shares differ as those of phases that are told apart. */
+/* " (9 % of samples, 2 % in main)", if the shares differ enough to tell phases apart. */
 static void say_shares(struct answer *answer, const struct rps_comparison_function *function)
 {
     const double a = function->a_share, b = function->b_share;

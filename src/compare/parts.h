@@ -60,7 +60,7 @@ int rps_comparison_series_read(const struct rps_comparison_plot *plot, size_t mo
                                struct rps_error *err);
 void rps_comparison_series_free(struct rps_comparison_series *series);
 
-/* Write the page (comparison_page.c). */
+/* Write the page (page.c). */
 int rps_comparison_page(const struct rps_comparison_plot *plot, struct rps_error *err);
 
 #endif

@@ -277,7 +277,7 @@ static int is_clock(const struct rps_comparison_figure *figure)
            (strcmp(figure->unit, "ns") == 0 || strcmp(figure->unit, "cycles") == 0);
 }
 
-/* 1: a rate whose events are there as a total, which says as much. */
+/* Return 1 for a rate whose events are listed as a total, which shows the same. */
 static int is_said_by_total(const struct rps_comparison *comparison, size_t figure)
 {
     const struct rps_comparison_figure *rate = &comparison->figure[figure];

@@ -1,5 +1,5 @@
 /*
- * One turn of a loop (RPS_PLOT_TURN): the panels of a picture over time, over one turn, with the
+ * One turn of a loop (plot --kind turn): the panels of a picture over time, over one turn, with the
  * median of all turns and a band from 10 to 90 % of them. Parts are laid over one another: a period
  * stands where it is in its part, which is as wide as the part is long in the usual turn.
  */
@@ -36,7 +36,7 @@ static const struct rps_loop *choose_loop(const struct rps_picture *picture)
     return best;
 }
 
-/* Add the parts of a turn of that length as phases; an inner loop has as many turns as fit. */
+/* Add the parts of a turn of that length as phases. An inner loop has as many turns as fit. */
 static void add_parts(struct rps_picture *picture, const struct rps_loop *loop, double length)
 {
     struct rps_phases *phases = &picture->phases;
@@ -65,7 +65,7 @@ static void add_parts(struct rps_picture *picture, const struct rps_loop *loop, 
     }
 }
 
-/* From now on the phases are those of one turn, and nothing else lies on the axis. */
+/* Replace the phases by those of one turn, and remove all else that lies on the time axis. */
 static void take_turn(struct rps_picture *picture)
 {
     picture->phases.count = 0;

@@ -37,13 +37,14 @@ static struct rps_layer *new_layer(struct rps_chart *chart, enum rps_layer_kind 
                            ink);
 }
 
-/* Loops of narrow turns that have room for their text; inner loops where the turns around them are wide. */
+/* Find the loops with narrow turns that have room for a text. Of a loop with wide turns, these are
+ * its inner loops. */
 static void find_loops(const struct rps_picture *picture, struct rps_picture_overlay *overlay)
 {
     const struct rps_phase *phase = picture->phases.phase;
     struct rps_loops loops = rps_loops_of(picture->arena, &picture->phases);
     struct rps_loop_runs runs = rps_loop_runs_of(picture->arena, &loops);
-    size_t folded_end = 0; /* of the phases in the last narrow one */
+    size_t folded_end = 0; /* end of the phases in the last narrow loop */
 
     overlay->loop = rps_arena_get(picture->arena, runs.count + 1, sizeof(*overlay->loop));
     for (size_t k = 0; k < runs.count; k++) {

@@ -194,8 +194,8 @@ int rps_mux_skip(struct rps_mux *mux, const struct rps_reading *reading, int64_t
 
 /* --- the order of the event sets -------------------------------------------------------------- */
 
-/* Shuffling a rotation's sets (Fisher and Yates) swaps place n, from the last one down, with this
- * one of the places up to n. */
+/* Return which of the places up to n is swapped with place n when a rotation's sets are shuffled
+ * (Fisher and Yates), from the last place down. */
 static int partner(const struct rps_order *order, int set_count, uint64_t rotation, int n)
 {
     uint64_t number = rotation * (uint64_t)set_count + (uint64_t)n;
@@ -203,8 +203,8 @@ static int partner(const struct rps_order *order, int set_count, uint64_t rotati
     return (int)(rps_random_at(order->seed, number) % ((uint64_t)n + 1));
 }
 
-/* Only one place is asked for: where it got its set from is followed back to before the first
- * swap, when each place n held set n. */
+/* Return the set at one place. Its origin is traced back to before the first swap, when each place
+ * n held set n. */
 static int drawn(const struct rps_order *order, int set_count, uint64_t rotation, int place)
 {
     int set = partner(order, set_count, rotation, place);
@@ -215,8 +215,8 @@ static int drawn(const struct rps_order *order, int set_count, uint64_t rotation
     return set;
 }
 
-/* The first two places are swapped where the first one would repeat the set before it. The last
- * place of three or more is never swapped so, and all orders remain equally likely. */
+/* Swap the first two places if the first one would repeat the set before it. With three or more
+ * places, the last one is not affected, and all orders remain equally likely. */
 int rps_order_set(const struct rps_order *order, int set_count, uint64_t period)
 {
     uint64_t rotation = period / (uint64_t)set_count;

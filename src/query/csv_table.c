@@ -198,13 +198,13 @@ int rps_csv_table_has_header(const struct rps_csv_table *table)
     return 0;
 }
 
-/* Add a value to the mean of `count` values, of which one that is not seen is none. */
+/* Add a value to the mean of `count` values. NAN stands for no value. */
 static double add_mean(double mean, size_t count, double value)
 {
     return isnan(mean) ? value : isnan(value) ? mean : mean + (value - mean) / (double)(count + 1);
 }
 
-/* Make one row of each two neighbours. */
+/* Replace each two neighbouring rows by their mean. */
 static void halve(struct rps_csv_table *table)
 {
     size_t columns = table->column_count, kept;
@@ -223,7 +223,7 @@ static void halve(struct rps_csv_table *table)
     table->rows_per *= 2;
 }
 
-/* Where the values of the next row belong: to those of *ret_count rows that are averaged already. */
+/* Return where the values of the next row are added; *ret_count rows are averaged there already. */
 static double *place_row(struct rps_arena *arena, struct rps_csv_table *table, size_t *ret_count)
 {
     size_t columns = table->column_count;

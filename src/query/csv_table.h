@@ -20,12 +20,12 @@ struct rps_csv_table {
     struct rps_csv_column *column;
     size_t row_count; /* the first included, also when it is a header */
     double *value;    /* value[row * column_count + column]; NaN: no number */
-    uint64_t rows;    /* that were read, the first included */
-    size_t rows_per;  /* that each row but a header is the mean of: a power of two */
-    int has_header;   /* known as soon as rows are averaged */
+    uint64_t rows;    /* rows that were read, with the first one */
+    size_t rows_per;  /* file rows that a row is the mean of, except a header; a power of two */
+    int has_header;   /* set when rows are averaged */
 };
 
-/* Does the first row have a word above numbers? */
+/* Return 1 if the first row has a word above numbers. */
 int rps_csv_table_has_header(const struct rps_csv_table *table);
 
 /* Read `in` to its end, into the arena. When the table has RPS_CSV_ROWS_MAX rows, each pair of neighbours

@@ -1,6 +1,7 @@
 /*
- * The remark on a whole run: that it repeats; that it or a phase drifts or wanders, and how far, for
- * which tenths are profiled as if they were phases; and where it was seen in blocks, what these hide.
+ * Make the remark on a whole run: its loops; drifts of the run or of a phase; ramps; and what
+ * blocks hide, if it was seen in blocks. To find how far values drift, tenths are profiled as if
+ * they were phases.
  */
 #include "rpistat/profile.h"
 
@@ -21,7 +22,7 @@
 #define FIGURES_MAX 2
 #define APART_MIN   1.3
 
-/* Ramps that are named. */
+/* Ramps that are named, at most. */
 #define RAMPS_MAX 3
 
 /* Of a loop's time, in odd turns: it is said. */
@@ -57,7 +58,8 @@ static size_t say_odd(const struct rps_loop *loop, int is_time, char *ret, size_
                             loop->odd_count == 1 ? "s" : "", length);
 }
 
-/* Add "B C D E, 60 turns, 57.0 s each"; with loops in it "60 times: B, 8 x (C D), E; 57.0 s each". */
+/* Add "B C D E, 60 turns, 57.0 s each"; with inner loops "60 times: B, 8 x (C D), E; 57.0 s
+ * each". */
 static size_t say_loop(struct rps_arena *arena, const struct rps_loop *loop, int is_time, char *ret,
                        size_t size)
 {
@@ -246,8 +248,8 @@ static void add_drift(const struct rps_profile *tenths, char ret[RPS_PHASE_REMAR
     add_figures(tenths, drift, count, ret);
 }
 
-/* Add "phase B is a ramp: CPI from 1.21 to 3.42", from the profile of its tenths; nothing if no figure
- * rises or falls by much. */
+/* Add "phase B is a ramp: CPI from 1.21 to 3.42", from the profile of its tenths. Add nothing if no
+ * figure rises or falls by much. */
 static void add_ramp(const struct rps_profile *tenths, int label, char ret[RPS_PHASE_REMARK_SIZE])
 {
     struct drift *drift = rps_arena_get(tenths->arena, tenths->figure_count + 1, sizeof(*drift));
@@ -263,7 +265,8 @@ static void add_ramp(const struct rps_profile *tenths, int label, char ret[RPS_P
     add_figures(tenths, drift, count, ret);
 }
 
-/* Profile the tenths of what the phases cover, and add what they say. is_ramp: the phase is a ramp. */
+/* Profile tenths of the time that the phases cover, and add the remark on them. is_ramp: the phase
+ * is a ramp. */
 static int find_drift(const struct rps_phases *of, int is_ramp, rps_profile_find *profile,
                       const void *context, char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err)
 {
@@ -286,7 +289,7 @@ static int find_drift(const struct rps_phases *of, int is_ramp, rps_profile_find
     return result;
 }
 
-/* Add the ramps, RAMPS_MAX at most. Returns their number. */
+/* Add the ramps, at most RAMPS_MAX. Returns their number. */
 static int find_ramps(const struct rps_phases *shown, rps_profile_find *profile,
                       const void *context, char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err)
 {

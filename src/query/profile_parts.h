@@ -4,8 +4,8 @@
 
 #include "rpistat/profile.h"
 
-/* Mean and sum of squared differences of a stream of numbers (Welford 1962), and the same of the means
- * of blocks of them. */
+/* Mean and sum of squared differences of a stream of numbers (Welford 1962), and of the means of
+ * its blocks. */
 struct rps_spread {
     uint64_t count, blocks;
     double mean, squares, block_sum, block_mean, block_squares;

@@ -75,8 +75,8 @@ static double base_of(const struct pair *pair, size_t f)
 
 /* --- how much figures differ ------------------------------------------------------------------ */
 
-/* A figure matters from here on: ten events per second, one in a hundred, one in ten thousand
- * instructions. A minor fault or a context switch takes about a microsecond, so that 2,000 per second are
+/* A figure matters from this value on: ten events per second, one in a hundred, one in ten thousand
+ * instructions. A minor fault or a context switch takes about a microsecond: 2,000 per second use
  * .2 % of a CPU. */
 static double matters_from(const struct rps_figure *figure)
 {
@@ -182,8 +182,8 @@ static int is_load_of_others(const struct pair *pair, size_t f, double found)
     return own > 0 && base > 0 && log(own / base) * found < LEAST * fabs(found);
 }
 
-/* Does the label also differ from most of the rest, by at least half as much? If one label has nearly
- * all events, every other label has few of them. */
+/* Return 1 if the label also differs from most of the rest, by at least half as much. Otherwise, if
+ * one label has nearly all events, every other label would have notably few. */
 static int is_unlike_most(const struct pair *pair, size_t f, double found)
 {
     const struct rps_profile *profile = pair->profile;
@@ -518,7 +518,7 @@ char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profi
 
 char *rps_profile_join(char *ret, size_t size, const char *names, const char *words)
 {
-    const int is_first = strncmp(names, "no ", 3) != 0; /* "no function stands out" is last */
+    const int is_first = strncmp(names, "no ", 3) != 0; /* "no function stands out" comes last */
 
     if (is_first && names[0] && strstr(words, ALIKE))
         words = "";
@@ -560,7 +560,7 @@ static void name_off_cpu(const struct rps_profile *profile, int label, char *ret
     length -= length > 0 && rps_sleep_words[sleep][length - 1] == ' ';
     if (sleep < 0)
         snprintf(ret, size, "waiting for a CPU");
-    else if (sleep == RPS_SLEEP_LOCK) /* its words are too long for a name */
+    else if (sleep == RPS_SLEEP_LOCK) /* the words for it are too long for a name */
         snprintf(ret, size, "waiting for locks or threads");
     else
         snprintf(ret, size, "asleep in %.*s", length, rps_sleep_words[sleep]);

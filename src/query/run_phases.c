@@ -189,7 +189,7 @@ static int find_phases(const struct rps_run_signals *signals,
     found->min_length = shortest(options, signals);
     find.detect.min_length = in_observations(found->min_length, &signals->collected[0]);
     if (options->find.detect.min_length > 0 || options->min_length_ns > 0)
-        find.counts_min_length = find.detect.min_length; /* a rotation does not bind samples */
+        find.counts_min_length = find.detect.min_length; /* samples do not depend on rotations */
     return signals->count == 1 ? rps_phases_find(of_run[0], &find, &found->found, err)
                                : rps_joint_find(of_run, signals->count, &find, &found->joint, err);
 }
@@ -282,7 +282,7 @@ static int stored(struct rps_reader *reader, const struct rps_run *run,
         *ret = detection.levels;
         detection.levels = (struct rps_phase_levels){0};
         shown = rps_phase_levels_shown(ret);
-        rps_fold(shown, 0, shown->count); /* the store does not have inner loops */
+        rps_fold(shown, 0, shown->count); /* inner loops are not stored */
         if (remark)
             snprintf(remark, RPS_PHASE_REMARK_SIZE, "%s", detection.remark ? detection.remark : "");
     }

@@ -203,7 +203,7 @@ static void put_sure(struct rps_block *block, const struct rps_phase *phase)
         rps_put_words(block, "%s", "");
 }
 
-/* In how many loops a phase is, one inside the other, and its turns as --from takes them: "3.2". */
+/* Put how many nested loops a phase is in, and its turns in the form of --from: "3.2". */
 static void put_inner(struct rps_block *block, const struct rps_phase *phase)
 {
     const char *turns = rps_arena_print(block->document->arena, "%d", phase->turn);
@@ -363,7 +363,7 @@ static void say_odd(struct rps_block *block, const struct rps_run *run,
         rps_block_wrap(block, 4, 6, "odd turn%s: %s", plural(loop->odd_count), text);
 }
 
-/* One row per part; the rows of an inner loop's parts follow its own, indented. */
+/* Put one row per part. The rows of an inner loop's parts follow its own row, indented. */
 static void put_parts(struct rps_block *block, const struct rps_run *run,
                       const struct rps_profile *profile, const struct rps_loop *loop)
 {
@@ -390,7 +390,7 @@ static void put_parts(struct rps_block *block, const struct rps_run *run,
     }
 }
 
-/* A line, a row a part, and a line of what is odd. */
+/* Put a line, one row per part, and a line of odd turns. */
 static void put_loop(struct rps_block *block, const struct rps_run *run,
                      const struct rps_phases *phases, const struct rps_profile *profile,
                      const struct rps_loop *loop)
@@ -474,7 +474,8 @@ static void put_turn_length(struct rps_block *block, const struct rps_run *run, 
     }
 }
 
-/* The parts of a loop, for programs: the parts of an inner loop follow it, one deeper. */
+/* Add the parts of a loop, for programs. The parts of an inner loop follow its row, one level
+ * deeper. */
 static void add_parts(struct rps_block *block, const struct rps_run *run,
                       const struct rps_loop *loop)
 {

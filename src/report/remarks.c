@@ -195,8 +195,8 @@ static void remark_not_read(struct rps_report *report)
                100 * list.share, list.text);
 }
 
-/* Other events changed by a large factor before these were counted for the first time, or after they
- * were counted for the last time. */
+/* Name the events before or after whose first or last counted period the rates of other events
+ * changed greatly. */
 static void remark_edge(struct rps_report *report, enum rps_certainty certainty, const char *side,
                         const char *when)
 {

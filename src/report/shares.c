@@ -40,7 +40,7 @@ static int choose_parts(struct rps_report *report, struct rps_run_part part[PART
     if (result == 0 && has_words(report, &part[WHOLE]))
         result = rps_reader_periods(reader, run_id, 0, INT64_MAX, &first, &last, err);
     if (result > 0) {
-        if (period_ns <= 0 || last >= (uint64_t)(INT64_MAX / period_ns)) /* makes no sense */
+        if (period_ns <= 0 || last >= (uint64_t)(INT64_MAX / period_ns)) /* impossible values */
             period_ns = 1;
         *ret_rest = rps_part_words_phases(arena, &part[WHOLE], 0, last, 1);
         ret_rest->label_count = 2;
@@ -137,7 +137,7 @@ static void put_part_words(struct rps_report *report)
             rps_document_block(report->document, "stands_out", columns, count), group);
 }
 
-/* Add "solve 12.3 %, main 4.0 %" to a text; NULL: none yet. */
+/* Append "solve 12.3 %, main 4.0 %" to a text; NULL: an empty text. */
 static char *add_shares(struct rps_document *document, char *text, const char *before,
                         const struct rps_share_top *top, int count)
 {

@@ -1,4 +1,4 @@
-/* See unchanging.h. */
+/* See identity.h. */
 #include "identity.h"
 
 #include <stdint.h>
