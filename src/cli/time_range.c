@@ -65,8 +65,8 @@ static int parse_turn(const char *option, const char *text, uint64_t ret[TURN_DE
     if (is_last)
         return 0;
     return rps_error_set(err, RPS_USAGE,
-                         "%s: '%s' is no turn; write turn:12 for the twelfth, or turn:12.3 for the "
-                         "third turn of a loop inside it",
+                         "%s: '%s' is not a turn; write turn:12 for the twelfth turn, or turn:12.3 "
+                         "for its third inner turn",
                          option, text);
 }
 
