@@ -159,11 +159,23 @@ static void end_plan(struct rps_document_reader *reader)
     copy_given(reader, RPS_KEY_EXPLAIN, plan->explain, sizeof(plan->explain));
 }
 
+/* Return true, and set an error, if the section lacks this key or its value. */
+static bool is_missing(struct rps_document_reader *reader, enum rps_section_key field)
+{
+    const struct rps_document_draft *draft = &reader->draft;
+
+    if (draft->field_line[field] && draft->value[field][0])
+        return false;
+    rps_document_fail(reader, draft->line, "[%s %s] has no %s =", rps_section_kinds[draft->kind],
+                      draft->id, rps_section_fields[field].key);
+    return true;
+}
+
 static void end_family(struct rps_document_reader *reader)
 {
     struct rps_document_family *family = find_family(reader, reader->draft.id);
 
-    if (rps_document_is_missing(reader, RPS_KEY_LABEL))
+    if (is_missing(reader, RPS_KEY_LABEL))
         return;
     if (!family)
         family =
@@ -203,8 +215,7 @@ static void end_event(struct rps_document_reader *reader)
 {
     struct rps_event *event = find_event(reader, reader->draft.id);
 
-    if ((!event || is_given(reader, RPS_KEY_EVENT)) &&
-        rps_document_is_missing(reader, RPS_KEY_EVENT))
+    if ((!event || is_given(reader, RPS_KEY_EVENT)) && is_missing(reader, RPS_KEY_EVENT))
         return;
     if (!event)
         event = declare_event(reader, reader->draft.id);
@@ -272,7 +283,7 @@ static struct rps_event_set *add_set(struct rps_document_reader *reader, const c
 {
     struct rps_event_set *set;
 
-    if (rps_document_is_missing(reader, RPS_KEY_EVENTS))
+    if (is_missing(reader, RPS_KEY_EVENTS))
         return NULL;
     set = rps_plan_add_set(reader->plan);
     if (!set)
@@ -341,7 +352,7 @@ static struct rps_metric *add_metric(struct rps_document_reader *reader, const c
 {
     struct rps_metric *metric;
 
-    if (rps_document_is_missing(reader, RPS_KEY_FORMULA))
+    if (is_missing(reader, RPS_KEY_FORMULA))
         return NULL;
     metric = rps_plan_add_metric(reader->plan);
     if (!metric) {
@@ -440,9 +451,7 @@ void rps_document_forget(struct rps_document_reader *reader)
     free(reader->seen);
 }
 
-/*
- * Documents: what the sections may have, and the errors that are noted while one is read.
- */
+/* --- keys of sections, and errors ------------------------------------------------------------- */
 
 #define IN(kind) RPS_SECTION_BIT(kind)
 
@@ -491,15 +500,4 @@ void rps_document_fail_memory(struct rps_document_reader *reader)
 {
     if (reader->result == 0)
         reader->result = rps_error_memory(reader->err);
-}
-
-bool rps_document_is_missing(struct rps_document_reader *reader, enum rps_section_key field)
-{
-    const struct rps_document_draft *draft = &reader->draft;
-
-    if (draft->field_line[field] && draft->value[field][0])
-        return false;
-    rps_document_fail(reader, draft->line, "[%s %s] has no %s =", rps_section_kinds[draft->kind],
-                      draft->id, rps_section_fields[field].key);
-    return true;
 }

@@ -78,7 +78,7 @@ struct rps_document_reader {
     struct rps_error *err;
 };
 
-/* --- errors, and what sections may have ------------------------------------------------------- */
+/* --- keys of sections, and errors ------------------------------------------------------------- */
 
 #define RPS_SECTION_BIT(kind) (1u << (kind))
 
@@ -100,9 +100,6 @@ void rps_document_fail(struct rps_document_reader *reader, int line, const char 
 
 /* The same, for want of memory. */
 void rps_document_fail_memory(struct rps_document_reader *reader);
-
-/* True, and an error, when the section has no such key, or nothing behind its =. */
-bool rps_document_is_missing(struct rps_document_reader *reader, enum rps_section_key field);
 
 /* --- document_section.c ----------------------------------------------------------------------- */
 
