@@ -44,6 +44,7 @@ struct pair {
     const struct rps_profile *profile;
     size_t label;
     int other;    /* label that it is compared with; -1: the whole */
+    int is_small; /* 1: rates of faults and switches matter that take little time */
     double cpu;   /* by how much the CPU use differs; 0: not */
     int compared; /* 1: there were figures to compare */
 };
@@ -78,7 +79,7 @@ static double base_of(const struct pair *pair, size_t f)
 /* A figure matters from this value on: ten events per second, one in a hundred, one in ten thousand
  * instructions. A minor fault or a context switch takes about a microsecond: 2,000 per second use
  * .2 % of a CPU. */
-static double matters_from(const struct rps_figure *figure)
+static double matters_from(const struct rps_figure *figure, int is_small)
 {
     static const struct {
         const char *is; /* its name, or its unit */
@@ -89,7 +90,7 @@ static double matters_from(const struct rps_figure *figure)
                  {"%", 1},
                  {"PTI", .1}};
 
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+    for (size_t i = is_small ? 2 : 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (strcmp(figure->name, known[i].is) == 0 || strcmp(figure->unit, known[i].is) == 0)
             return known[i].from;
     }
@@ -100,7 +101,8 @@ static double matters_from(const struct rps_figure *figure)
 static double difference(const struct pair *pair, size_t f)
 {
     const struct rps_figure *figure = &pair->profile->figure[f];
-    double value = value_of(pair, f), base = base_of(pair, f), more = matters_from(figure);
+    double value = value_of(pair, f), base = base_of(pair, f),
+           more = matters_from(figure, pair->is_small);
 
     if (!isfinite(value) || !isfinite(base) || strcmp(figure->unit, "J") == 0)
         return NAN; /* an energy is longer phases', too */
@@ -190,7 +192,7 @@ static int is_unlike_most(const struct pair *pair, size_t f, double found)
     double rest = 0, unlike = 0;
 
     for (int l = 0; l < profile->label_count; l++) {
-        const struct pair with = {.profile = profile, .label = pair->label, .other = l};
+        const struct pair with = {profile, pair->label, .other = l, .is_small = pair->is_small};
         const double apart = difference(&with, f), periods = (double)profile->label[l].periods;
 
         if (l == (int)pair->label || !isfinite(apart))
@@ -304,9 +306,9 @@ static void write_values(char *ret, const struct pair *pair, size_t f, const cha
     const char *than = is_table(pair) ? "all" : "whole run";
 
     for (int extra = 0; extra < 4; extra++) {
-        write_number(value, sizeof(value), value_of(pair, f), unit[0] ? matters_from(figure) : 0,
+        write_number(value, sizeof(value), value_of(pair, f), unit[0] ? matters_from(figure, 0) : 0,
                      extra);
-        write_number(base, sizeof(base), base_of(pair, f), unit[0] ? matters_from(figure) : 0,
+        write_number(base, sizeof(base), base_of(pair, f), unit[0] ? matters_from(figure, 0) : 0,
                      extra);
         if (strcmp(value, base) != 0)
             break;
@@ -345,7 +347,7 @@ static int write_clause(char *ret, const struct pair *pair, size_t f)
     char name[RPS_NAME_SIZE];
 
     rps_words_name(name, figure->label, figure->name);
-    if (events || (matters_from(figure) > 0 && !is_share && positive)) {
+    if (events || (matters_from(figure, 0) > 0 && !is_share && positive)) {
         write_ratio(ret, pair, f, name);
         return value_of(pair, f) > 0;
     }
@@ -511,8 +513,13 @@ char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profi
         snprintf(own + strlen(own), sizeof(own) - strlen(own), "%s%s", i > 0 ? ", " : "", clause);
         is_named |= is_ratio;
     }
-    if (count + more == 0 && pair.compared)
+    pair.is_small = 1;
+    if (count + more == 0 && compare(&pair) && told_of_whole(&pair, told) > 0) {
+        is_ratio = write_clause(clause, &pair, told[0]);
+        sprintf(own, "little" ALIKE ": %s%s", clause, is_ratio ? " of the whole run" : "");
+    } else if (count + more == 0 && pair.compared) {
         sprintf(own, is_table(&pair) ? "no column" ALIKE : "nothing counted" ALIKE);
+    }
     return rps_profile_join(ret, RPS_PROFILE_WORDS_SIZE, place, own);
 }
 

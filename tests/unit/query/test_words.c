@@ -274,17 +274,20 @@ static void test_place(void **state)
     strcpy(made.label[1].place, "in solve (a.c:7)");
     assert_string_equal(words_of(&made, 1), "in solve (a.c:7)");
     strcpy(made.label[1].place, "no function stands out");
-    assert_string_equal(words_of(&made, 1), "nothing counted sets it apart, no function stands out");
+    assert_string_equal(words_of(&made, 1),
+                        "nothing counted sets it apart, no function stands out");
 }
 
 /* Faults and switches that take no time worth mention are not described; major faults wait for disks. */
 static void test_what_matters(void **state)
 {
     (void)state;
-    check_one("minor_fault_rate", "Minor faults", "/s", .2, 207, "nothing counted sets it apart");
+    check_one("minor_fault_rate", "Minor faults", "/s", .2, 207,
+              "little sets it apart: under 1/1000 of the minor faults of the whole run");
     check_one("minor_fault_rate", "Minor faults", "/s", 4456, 199,
               "22 x the minor faults of the whole run");
-    check_one("context_switch_rate", "Context switches", "/s", 150, 50, "nothing counted sets it apart");
+    check_one("context_switch_rate", "Context switches", "/s", 150, 50,
+              "little sets it apart: 3.0 x the context switches of the whole run");
     check_one("major_fault_rate", "Major faults", "/s", 150, 50,
               "3.0 x the major faults of the whole run");
 }
