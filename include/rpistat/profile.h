@@ -107,8 +107,9 @@ double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, u
  * run: 1.1)". A figure counts if it differs by 15 % beyond chance, and from most of the other
  * labels too. System metrics follow: "sleeps in locks", "uses 306 MiB", "waits for a CPU in 82 % of
  * its runnable time". Clauses after the first are left out if there are not `room` characters for
- * them; 0: all. If nothing differs: "nothing counted sets it apart"; "" if there is nothing to
- * compare with. Numbers are in the thread's locale. Returns ret.
+ * them; 0: all. If only rates of faults and switches that take little time differ: "little sets it
+ * apart: " and the largest difference. If nothing differs: "nothing counted sets it apart"; "" if
+ * there is nothing to compare with. Numbers are in the thread's locale. Returns ret.
  */
 #define RPS_PROFILE_WORDS_SIZE 1024
 char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,

@@ -44,7 +44,7 @@ struct pair {
     const struct rps_profile *profile;
     size_t label;
     int other;    /* label that it is compared with; -1: the whole */
-    int is_small; /* 1: rates of faults and switches matter that take little time */
+    int is_small; /* 1: rates of faults and switches matter even if they take little time */
     double cpu;   /* by how much the CPU use differs; 0: not */
     int compared; /* 1: there were figures to compare */
 };
