@@ -20,6 +20,7 @@ struct rps_csv_table {
     struct rps_csv_column *column;
     size_t row_count; /* the first included, also when it is a header */
     double *value;    /* value[row * column_count + column]; NaN: no number */
+    uint16_t *seen;   /* of each value: so many numbers it is the mean of */
     uint64_t rows;    /* that were read, the first included */
     size_t rows_per;  /* that each row but a header is the mean of: a power of two */
     int has_header;   /* known as soon as rows are averaged */
