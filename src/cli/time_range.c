@@ -218,7 +218,8 @@ static const struct rps_phase *find_turn(struct rps_cli *cli, const char *option
     else if (!found)
         rps_error_set(&cli->err, RPS_FAILED, "%s: '%s' is not in run %lld, %s has %d %sturns",
                       option, text, (long long)cli->run_id,
-                      depth > 0 ? "whose outer turn" : "which", turns, depth > 0 ? "inner " : "");
+                      depth > 0 ? "where the turn around it" : "which", turns,
+                      depth > 0 ? "inner " : "");
     return found;
 }
 

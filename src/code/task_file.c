@@ -9,7 +9,7 @@
 #include "rpistat/text.h"
 
 /* Return 1 if an argument names a file of source code. An argument with one of the characters below
- * may be a URL or a host, with a password. */
+ * may be a URL, a host or a command line (of sh -c), with a password. */
 static int is_source(const char *argument)
 {
     static const char suffixes[] = " adb ads asm awk c c++ cc clj cpp cs cu cxx d el erl ex f f03 "
@@ -21,7 +21,7 @@ static int is_source(const char *argument)
     char suffix[16];
 
     if (!dot || strlen(dot) < 2 || strlen(dot) > 10 || argument[0] == '-' ||
-        strpbrk(argument, ":=@?*") || strchr(dot, ' '))
+        strpbrk(argument, ":=@?* <>|&;"))
         return 0;
     snprintf(suffix, sizeof(suffix), " %s ", dot + 1);
     return strstr(suffixes, suffix) != NULL;

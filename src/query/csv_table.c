@@ -198,10 +198,16 @@ int rps_csv_table_has_header(const struct rps_csv_table *table)
     return 0;
 }
 
-/* Add a value to the mean of `count` values. NAN stands for no value. */
-static double add_mean(double mean, size_t count, double value)
+/* Add the mean of `seen` numbers to the mean at `at`. */
+static void add_mean(struct rps_csv_table *table, size_t at, double mean, uint16_t seen)
 {
-    return isnan(mean) ? value : isnan(value) ? mean : mean + (value - mean) / (double)(count + 1);
+    uint16_t all = (uint16_t)(table->seen[at] + seen);
+
+    if (table->seen[at] == 0)
+        table->value[at] = mean;
+    else if (seen > 0)
+        table->value[at] += (mean - table->value[at]) * seen / all;
+    table->seen[at] = all;
 }
 
 /* Replace each two neighbouring rows by their mean. */
@@ -212,31 +218,37 @@ static void halve(struct rps_csv_table *table)
     table->has_header = rps_csv_table_has_header(table);
     kept = (size_t)table->has_header;
     for (size_t row = kept; row < table->row_count; row += 2, kept++) {
-        for (size_t c = 0; c < columns; c++) {
-            const double *value = &table->value[row * columns + c];
-            double next = row + 1 < table->row_count ? value[columns] : NAN;
-
-            table->value[kept * columns + c] = add_mean(*value, 1, next);
-        }
+        memmove(&table->value[kept * columns], &table->value[row * columns],
+                columns * sizeof(*table->value));
+        memmove(&table->seen[kept * columns], &table->seen[row * columns],
+                columns * sizeof(*table->seen));
+        for (size_t from = (row + 1) * columns, c = 0; row + 1 < table->row_count && c < columns;
+             c++)
+            add_mean(table, kept * columns + c, table->value[from + c], table->seen[from + c]);
     }
     table->row_count = kept;
     table->rows_per *= 2;
 }
 
-/* Return where the values of the next row are added; *ret_count rows are averaged there already. */
-static double *place_row(struct rps_arena *arena, struct rps_csv_table *table, size_t *ret_count)
+/* Where the values of the next row belong, which may have some of rows before. */
+static size_t place_row(struct rps_arena *arena, struct rps_csv_table *table)
 {
     size_t columns = table->column_count;
+    uint64_t row = table->rows - (uint64_t)table->has_header;
 
-    *ret_count = (table->rows - (uint64_t)table->has_header) % table->rows_per;
-    if (*ret_count == 0 && table->row_count == RPS_CSV_ROWS_MAX) {
+    if (row % table->rows_per == 0 && table->row_count == RPS_CSV_ROWS_MAX) {
         halve(table);
-        *ret_count = (table->rows - (uint64_t)table->has_header) % table->rows_per;
+        row = table->rows - (uint64_t)table->has_header;
     }
-    if (*ret_count == 0)
-        table->value = rps_arena_grow(arena, table->value, table->row_count++,
-                                      columns * sizeof(*table->value));
-    return &table->value[(table->row_count - 1) * columns];
+    if (row % table->rows_per == 0) {
+        table->value =
+            rps_arena_grow(arena, table->value, table->row_count, columns * sizeof(*table->value));
+        table->seen =
+            rps_arena_grow(arena, table->seen, table->row_count, columns * sizeof(*table->seen));
+        memset(&table->seen[table->row_count * columns], 0, columns * sizeof(*table->seen));
+        table->row_count++;
+    }
+    return (table->row_count - 1) * columns;
 }
 
 /* A row behind those before it: the first says which columns there are. */
@@ -244,8 +256,7 @@ static int take_row(struct rps_arena *arena, struct rps_csv_table *table, char *
                     size_t count, const char *origin, struct rps_error *err)
 {
     uint64_t row = table->rows;
-    size_t averaged;
-    double *value;
+    size_t at;
 
     if (row == 0) {
         table->column_count = count;
@@ -258,12 +269,12 @@ static int take_row(struct rps_arena *arena, struct rps_csv_table *table, char *
             "separator really '%s'?",
             origin, (size_t)row + 1, count, count == 1 ? "" : "s", table->column_count,
             table->separator == '\t' ? "tab" : (char[]){table->separator, '\0'});
-    value = place_row(arena, table, &averaged);
+    at = place_row(arena, table);
     for (size_t c = 0; c < count; c++) {
         double number;
         int kind = rps_csv_cell(cell[c], strlen(cell[c]), table->decimal, &number);
 
-        value[c] = averaged > 0 ? add_mean(value[c], averaged, number) : number;
+        add_mean(table, at + c, number, isfinite(number) != 0);
         if (row == 0)
             table->column[c].first_is_word = kind < 0;
         table->column[c].numbers += row > 0 && kind > 0 && isfinite(number);

@@ -20,6 +20,7 @@ struct rps_csv_table {
     struct rps_csv_column *column;
     size_t row_count; /* the first included, also when it is a header */
     double *value;    /* value[row * column_count + column]; NaN: no number */
+    uint16_t *seen;   /* of each value: so many numbers it is the mean of */
     uint64_t rows;    /* rows that were read, with the first one */
     size_t rows_per;  /* file rows that a row is the mean of, except a header; a power of two */
     int has_header;   /* set when rows are averaged */

@@ -18,6 +18,9 @@
 #define LOOPS_MAX 2
 #define PARTS_MAX 12
 
+/* Bytes of the loops' text; the rest is for ramps. */
+#define REPETITION_MAX (RPS_PHASE_REMARK_SIZE / 2)
+
 /* Figures that are named, and by how much the largest of ten must exceed the smallest. */
 #define FIGURES_MAX 2
 #define APART_MIN   1.3
@@ -42,7 +45,7 @@ static void say_length(double length, int is_time, char ret[RPS_TEXT_NUMBER_SIZE
 
 /* ", 2 of them odd, which take 17 min 10 s", where that is much of the loop: so long a turn may be
  * several that were not told apart. */
-static size_t say_odd(const struct rps_loop *loop, int is_time, char *ret, size_t size)
+static const char *odd_text(struct rps_arena *arena, const struct rps_loop *loop, int is_time)
 {
     double odd = 0, all = 0;
     char length[RPS_TEXT_NUMBER_SIZE];
@@ -52,49 +55,50 @@ static size_t say_odd(const struct rps_loop *loop, int is_time, char *ret, size_
         odd += loop->turn[t].kind == RPS_TURN_USUAL ? 0 : loop->turn[t].length;
     }
     if (!(odd > ODD_TOLD * all))
-        return 0;
+        return "";
     say_length(odd, is_time, length);
-    return (size_t)snprintf(ret, size, ", %zu of them odd, which take%s %s", loop->odd_count,
-                            loop->odd_count == 1 ? "s" : "", length);
+    return rps_arena_print(arena, ", %zu of them odd, which take%s %s", loop->odd_count,
+                           loop->odd_count == 1 ? "s" : "", length);
 }
 
-/* Add "B C D E, 60 turns, 57.0 s each"; with inner loops "60 times: B, 8 x (C D), E; 57.0 s
+/* Return "B C D E, 60 turns, 57.0 s each"; with inner loops "60 times: B, 8 x (C D), E; 57.0 s
  * each". */
-static size_t say_loop(struct rps_arena *arena, const struct rps_loop *loop, int is_time, char *ret,
-                       size_t size)
+static const char *loop_text(struct rps_arena *arena, const struct rps_loop *loop, int is_time,
+                             size_t parts_max)
 {
-    const char *parts = rps_loop_parts(arena, loop, "x", PARTS_MAX);
+    const char *parts = rps_loop_parts(arena, loop, "x", parts_max);
     char each[RPS_TEXT_NUMBER_SIZE];
-    size_t used;
 
     say_length(loop->length, is_time, each);
-    if (loop->part_count > PARTS_MAX)
+    if (loop->part_count > parts_max)
         parts = rps_arena_print(arena, "%s (%zu parts)", parts, loop->part_count);
     parts = rps_loop_has_inner(loop)
                 ? rps_arena_print(arena, "%zu times: %s;", loop->turn_count, parts)
                 : rps_arena_print(arena, "%s, %zu turns,", parts, loop->turn_count);
-    used = (size_t)snprintf(ret, size, "%s %s each", parts, each);
-    return used + say_odd(loop, is_time, ret + used, size - used);
+    return rps_arena_print(arena, "%s %s each%s", parts, each, odd_text(arena, loop, is_time));
 }
 
-/* What a repetition says, into ret; left alone where nothing repeats. */
+/* What a repetition says, into ret; left alone where nothing repeats. Loops of many parts, with loops in
+ * them, are named by fewer parts: the text takes REPETITION_MAX bytes at most. */
 static void say_repetition(const struct rps_phases *shown, const struct rps_wave *wave,
                            int64_t observation_ns, char ret[RPS_PHASE_REMARK_SIZE])
 {
     struct rps_arena *arena = rps_arena_new();
     struct rps_loops loops = rps_loops_of(arena, shown);
     char every[RPS_TEXT_NUMBER_SIZE];
-    size_t used = 0;
+    const char *text = NULL;
 
-    for (size_t k = 0; k < loops.count && k < LOOPS_MAX; k++) {
-        used += (size_t)snprintf(ret + used, RPS_PHASE_REMARK_SIZE - used, "%s",
-                                 k > 0                                ? ", then "
-                                 : rps_loop_has_inner(&loops.loop[k]) ? "it repeats "
-                                                                      : "it repeats: ");
-        used += say_loop(arena, &loops.loop[k], observation_ns > 0, ret + used,
-                         RPS_PHASE_REMARK_SIZE - used);
+    for (size_t parts = PARTS_MAX; loops.count > 0 && parts > 0 && !text; parts--) {
+        text = rps_loop_has_inner(&loops.loop[0]) ? "it repeats " : "it repeats: ";
+        for (size_t k = 0; k < loops.count && k < LOOPS_MAX; k++)
+            text = rps_arena_print(arena, "%s%s%s", text, k > 0 ? ", then " : "",
+                                   loop_text(arena, &loops.loop[k], observation_ns > 0, parts));
+        if (parts > 1 && strlen(text) >= REPETITION_MAX)
+            text = NULL;
     }
-    if (loops.count == 0 && wave->turns > 0) {
+    if (text) {
+        snprintf(ret, RPS_PHASE_REMARK_SIZE, "%s", text);
+    } else if (wave->turns > 0) {
         say_length(observation_ns > 0 ? wave->length * (double)observation_ns : wave->length,
                    observation_ns > 0, every);
         snprintf(ret, RPS_PHASE_REMARK_SIZE, "it repeats every %s", every);

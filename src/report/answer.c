@@ -239,7 +239,8 @@ static void say_phases(struct words *words, const struct rps_report *report)
         say(words, "%zu phases of %d kind%s: %s", times, kinds, kinds == 1 ? "" : "s", named.text);
     if (kinds > KINDS_MOST)
         say(words, " and %d more kind%s", kinds - KINDS_MOST, kinds == KINDS_MOST + 1 ? "" : "s");
-    say(words, "%s%s", report->remark[0] ? "; " : "", report->remark);
+    if (report->remark[0] && !rps_report_is_part(report)) /* it is of the whole run */
+        say(words, "; %s", report->remark);
 }
 
 /* --- what changed most ------------------------------------------------------------------------ */

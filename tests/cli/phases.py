@@ -597,6 +597,7 @@ def test_nested_loops():
         for turn, (start, end) in times.items():
             got = json.loads(expect(folder.call("report", "--from", turn, "--to", turn, "--format", "json"), 0).stdout)
             assert abs(got["start_s"] - start) < .3 and abs(got["end_s"] - end) < .3, (turn, got["start_s"], got["end_s"])
+        assert "repeats" not in expect(folder.call("report", "--from", "turn:3.2", "--to", "turn:3.4"), 0).stdout
         for turn, status in (("turn:7", 1), ("turn:3.6", 1), ("turn:3.2.1", 1), ("turn:3.", 2), ("turn:3.2.1.1", 2), ("turn:.2", 2)):
             expect(folder.call("report", "--from", turn), status)
         folder.write("thin.sim", "noise 8%\nseed 1\ndefault instructions=300M branches=40M\nphase load 60s instructions=120M\nrepeat 12\n"

@@ -606,7 +606,7 @@ static void test_cgroups_unasked(void **state)
 
 /* --- files that processes work on ------------------------------------------------------------- */
 
-/* A process has these arguments, with a space after each. */
+/* A process has these arguments, with a space after each; '~' is a space in an argument. */
 static void expect_file(const char *arguments, const char *want)
 {
     char *text = strdup(arguments), file[RPS_TASK_FILE_SIZE];
@@ -614,7 +614,7 @@ static void expect_file(const char *arguments, const char *want)
 
     assert_non_null(text);
     for (size_t i = 0; i < size; i++)
-        text[i] = arguments[i] == ' ' ? '\0' : arguments[i];
+        text[i] = arguments[i] == ' ' ? '\0' : arguments[i] == '~' ? ' ' : arguments[i];
     write_proc(20, "cmdline", text, size);
     free(text);
     rps_task_file_read(file, proc, 20);
@@ -637,6 +637,8 @@ static void test_files(void **state)
         {"cc1 a\033[31m/b\n.c ", "a\033[31m/b\n.c"}, /* whoever prints it makes it harmless */
         {"python3 serve.py --password hunter2 ", "serve.py"},
         {"curl https://me:secret@host/x.js --data=a.c host:b.c me@c.c ", ""},
+        {"sh -c mysql~-phunter2~<~dump.sql ", ""},
+        {"sh -c cd;psql<../dump.sql ", ""},
         {"run.sh 5 ", ""}, /* the program itself */
         {"tar cf x.tar.gz ", ""},
         {"a . .. x. .c/y c ", ""},

@@ -210,33 +210,37 @@ static void test_chosen_columns(void **state)
     assert_non_null(strstr(err.message, "'x'; it has time, a, b"));
 }
 
-/* From some rows on, neighbours are averaged: here four, of which the last are three. Phases are of rows. */
+/* From some rows on, neighbours are averaged: here four, of which the last are three. Each number weighs the
+ * same, whether rows are averaged when they are read or later. Phases are of rows. */
 static void test_many_rows(void **state)
 {
-    enum { ROWS = 2 * (1 << 21) + 3, LENGTH = 5 };
-    char *text = malloc(LENGTH + (size_t)ROWS * 4);
+    enum { ROWS = 3 * (1 << 21) + 3, LENGTH = 7, ROW = 6, MEANS = ROWS / 4 };
+    char *text = malloc(LENGTH + (size_t)ROWS * ROW);
     struct rps_csv_signals signals;
     struct rps_phase phase[] = {{.last = 1},
-                                {.first = 2, .earliest = 1, .latest = 3, .last = 1 << 20}};
+                                {.first = 2, .earliest = 1, .latest = 3, .last = MEANS}};
     uint64_t outlier[] = {3};
     struct rps_phases level = {.count = 2, .phase = phase, .outlier_count = 1, .outlier = outlier};
     struct rps_found_phases found = {.levels = {.count = 1, .level = &level}};
 
     (void)state;
     assert_non_null(text);
-    strcpy(text, "a,b\n");
+    strcpy(text, "a,b,c\n");
     for (size_t row = 0; row < ROWS; row++)
-        memcpy(text + 4 + row * 4, (char[]){(char)('0' + row % 4), ',', row % 8 ? '6' : '-', '\n'},
-               4);
-    text[4 + (size_t)ROWS * 4] = '\0';
+        memcpy(
+            text + ROW + row * ROW,
+            (char[]){(char)('0' + row % 4), ',', row % 8 ? '6' : '-', ',', "0-66"[row % 4], '\n'},
+            ROW);
+    text[ROW + (size_t)ROWS * ROW] = '\0';
     signals = read_text(text);
     assert_int_equal(signals.rows, ROWS);
     assert_int_equal(signals.rows_per, 4);
-    assert_int_equal(signals.signals.count, (1 << 20) + 1);
-    check_names(&signals, "a b");
-    for (size_t row = 0; row < 1 << 20; row++)
-        assert_true(value(&signals, 0, row) == 1.5 && value(&signals, 1, row) == 6);
-    assert_true(value(&signals, 0, 1 << 20) == 1);
+    assert_int_equal(signals.signals.count, MEANS + 1);
+    check_names(&signals, "a b c");
+    for (size_t row = 0; row < MEANS; row++)
+        assert_true(value(&signals, 0, row) == 1.5 && value(&signals, 1, row) == 6 &&
+                    value(&signals, 2, row) == 4);
+    assert_true(value(&signals, 0, MEANS) == 1);
     rps_csv_signals_set_rows(&signals, &found);
     assert_int_equal(phase[0].last, 7);
     assert_int_equal(phase[1].first, 8);

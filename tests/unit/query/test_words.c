@@ -5,9 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
+#include "rpistat/fold.h"
 #include "rpistat/profile.h"
 #include "rpistat/run_system.h"
 
@@ -506,6 +508,43 @@ static void test_cpu_use_of_others(void **state)
     assert_string_equal(words_of(&made, 1), "CPU use 40 % (whole run: 80 %)");
 }
 
+/* Add a turn: six times three turns of twelve phases, and one more; each of ten rows. */
+static void add_turn(struct rps_phases *phases, int label)
+{
+    for (int k = 0; k < 6 * 37; k++, phases->count++)
+        phases->phase[phases->count] = (struct rps_phase){
+            .label = label + (k % 37 < 36 ? k % 37 % 12 : 12 + k / 37),
+            .first = 10 * phases->count,
+            .last = 10 * phases->count + 9,
+        };
+}
+
+/* Two loops with loops inside, whose text with 12 parts of each is longer than a remark. */
+static void test_long_loops(void **state)
+{
+    struct {
+        char remark[RPS_PHASE_REMARK_SIZE], after[RPS_PHASE_REMARK_SIZE];
+    } room;
+    struct rps_phases shown = {.label_count = 70,
+                               .phase = calloc(24 * 6 * 37, sizeof(*shown.phase))};
+    const struct rps_found_phases found = {.levels = {.count = 1, .level = &shown}};
+    struct rps_error err;
+
+    (void)state;
+    assert_non_null(shown.phase);
+    for (int k = 0; k < 24; k++)
+        add_turn(&shown, k < 12 ? 26 : 52);
+    memset(&room, 'x', sizeof(room));
+    rps_fold(&shown, 0, shown.count);
+    assert_int_equal(rps_profile_remark(&found, 0, 0, NULL, NULL, room.remark, &err), 0);
+    for (size_t i = 0; i < sizeof(room.after); i++)
+        assert_int_equal(room.after[i], 'x');
+    assert_memory_equal(room.remark, "it repeats 12 times: 3 x (AA AB ", 32);
+    assert_non_null(strstr(room.remark, ", then 12 times: 3 x (BA BB "));
+    assert_true(strlen(room.remark) < RPS_PHASE_REMARK_SIZE / 2);
+    free(shown.phase);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -526,6 +565,7 @@ int main(void)
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_system),
         cmocka_unit_test(test_cpu_use_of_others),
+        cmocka_unit_test(test_long_loops),
     };
 
     return cmocka_run_group_tests_name("query/words", tests, NULL, NULL);

@@ -476,7 +476,7 @@ static void what_is_left_is_freed_once(void **state)
     struct rps_run run;
     int first = 0, second = 0;
 
-    rps_writer_close(fixture_writer(fixture_path(state, "s"), NULL, &run));
+    fixture_end(fixture_writer(fixture_path(state, "s"), NULL, &run), &run);
     reader = reader_of(fixture_path(state, "s"));
     assert_null(rps_reader_leave(reader, &first, count_call));
     assert_ptr_equal(rps_reader_leave(reader, NULL, NULL), &first);
