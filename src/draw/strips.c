@@ -270,7 +270,9 @@ static size_t column_boxes(const struct rps_picture *picture, size_t columns, do
     size_t count = 0, phase = 0;
 
     for (size_t column = 0; column < columns; column++) {
-        double from = picture->from + width * (double)column, to = from + width;
+        double from = picture->from + width * (double)column;
+        double to =
+            picture->from + width * (double)(column + 1); /* exactly where the next begins */
         struct rps_picture_box part;
 
         for (int label = 0; label < labels; label++)

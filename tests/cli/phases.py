@@ -597,6 +597,10 @@ def test_nested_loops():
         for turn, (start, end) in times.items():
             got = json.loads(expect(folder.call("report", "--from", turn, "--to", turn, "--format", "json"), 0).stdout)
             assert abs(got["start_s"] - start) < .3 and abs(got["end_s"] - end) < .3, (turn, got["start_s"], got["end_s"])
+        for start in range(0, 20, 4):  # no box of the strip is cut in two
+            drawn = expect(folder.call("plot", "-o", "-", "--size", "100x30", "--chars", "ascii", "--from", str(start + .1)), 0).stdout
+            strip, = re.findall("^Phases +(.*)", drawn, re.M)
+            assert not re.search(r"([A-Z])-*\|-*\1", strip), strip
         assert "repeats" not in expect(folder.call("report", "--from", "turn:3.2", "--to", "turn:3.4"), 0).stdout
         for turn, status in (("turn:7", 1), ("turn:3.6", 1), ("turn:3.2.1", 1), ("turn:3.", 2), ("turn:3.2.1.1", 2), ("turn:.2", 2)):
             expect(folder.call("report", "--from", turn), status)
