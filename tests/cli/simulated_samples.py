@@ -144,7 +144,7 @@ def check_missing():
     with Folder() as folder:
         folder.write("code.sim", script.replace("1s 8s", "1s 12s"))
         expect(folder.call("record", "-q", "--pmu", "sim:code.sim", "--frequency", "1"), 0)
-        assert ", only 18 of 30 samples\n" in expect(folder.call("phases"), 0).stdout
+        assert " only 18 of 30 samples\n" in expect(folder.call("phases"), 0).stdout
     with Folder() as folder:
         folder.write("code.sim", script.replace("lose-samples 1s 8s\n", "").replace("phase load 10s", "phase load 20s"))
         expect(folder.call("record", "-q", "--pmu", "sim:code.sim", "--frequency", "1", "--duration", "19s"), 0)
