@@ -1,11 +1,10 @@
 /* The source file that a process works on. The rest of its command line may hold secrets, and is not kept. */
 #include "rpistat/code.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "rpistat/proc.h"
 #include "rpistat/text.h"
 
 /* Return 1 if an argument names a file of source code. An argument with one of the characters below
@@ -29,19 +28,12 @@ static int is_source(const char *argument)
 
 void rps_task_file_read(char ret[RPS_TASK_FILE_SIZE], const char *proc, pid_t pid)
 {
-    char path[128], text[32768];
+    char text[32768];
     const char *at = text, *last, *from;
-    int fd, is_value = 1; /* the value of -o, or the program itself */
-    ssize_t got = -1;
+    int is_value = 1; /* the value of -o, or the program itself */
+    const ssize_t got = rps_proc_read(text, sizeof(text), "%s/%ld/cmdline", proc, (long)pid);
 
     ret[0] = '\0';
-    snprintf(path, sizeof(path), "%s/%ld/cmdline", proc, (long)pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0) {
-        got = read(fd, text, sizeof(text) - 1);
-        close(fd);
-    }
-    text[got > 0 ? got : 0] = '\0';
     while (at < text + got && (is_value || !is_source(at))) {
         is_value = strcmp(at, "-o") == 0 || strcmp(at, "-main-file-name") == 0;
         at += strlen(at) + 1;
