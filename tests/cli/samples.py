@@ -240,7 +240,7 @@ def check_hostile():
                 killed.add(pid)
             time.sleep(0.01)
         open(folder / "stop", "wb").close()
-        assert recorder.wait() == 7 and len(killed) == 2, (recorder.returncode, killed)
+        assert recorder.wait() == 7 and len(killed) >= 2, (recorder.returncode, killed)
         counts_fit(folder, "killed.data")
 
 
