@@ -46,6 +46,7 @@ struct rps_figure {
 
 struct rps_profile_label {
     size_t occurrences;
+    int is_ramp;       /* 1: its values change steadily (struct rps_phase, trend) */
     uint64_t periods;  /* or rows */
     int64_t length_ns; /* 0 without times */
     double seconds;    /* of a run: the length of its periods, */

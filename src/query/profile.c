@@ -68,6 +68,7 @@ static void count_labels(struct rps_profile *profile, const struct rps_phases *p
 
         label->occurrences++;
         label->periods += phase->last - phase->first + 1;
+        label->is_ramp |= phase->trend != 0;
         label->length_ns += phase->end_ns - phase->start_ns;
         profile->periods += phase->last - phase->first + 1;
         profile->length_ns += phase->end_ns - phase->start_ns;

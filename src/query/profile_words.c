@@ -520,6 +520,8 @@ char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profi
     } else if (count + more == 0 && pair.compared) {
         sprintf(own, is_table(&pair) ? "no column" ALIKE : "nothing counted" ALIKE);
     }
+    if (count + more == 0 && profile->label[label].is_ramp)
+        sprintf(own, "a ramp: its values change steadily");
     return rps_profile_join(ret, RPS_PROFILE_WORDS_SIZE, place, own);
 }
 

@@ -265,6 +265,18 @@ static void test_clumps_of_columns(void **state)
     rps_arena_free(arena);
 }
 
+/* The mean of a ramp may be that of the run. */
+static void test_ramp(void **state)
+{
+    const struct given given = {"f", "Minor faults", "/s", 1000, 1000};
+    struct made made;
+
+    (void)state;
+    fill(&made, &given, 1);
+    made.label[1].is_ramp = 1;
+    assert_string_equal(words_of(&made, 1), "a ramp: its values change steadily");
+}
+
 /* A label that its code alone sets apart is not called like the whole. */
 static void test_place(void **state)
 {
@@ -555,6 +567,7 @@ int main(void)
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_unlike_most),
         cmocka_unit_test(test_clumps),
+        cmocka_unit_test(test_ramp),
         cmocka_unit_test(test_place),
         cmocka_unit_test(test_what_matters),
         cmocka_unit_test(test_follows_cpu_use),
