@@ -35,7 +35,6 @@ struct rps_level {
 
 struct rps_levels {
     double alike_finest; /* private: how much stretches of one label of the finest level differ */
-    int is_in_blocks;    /* private: observations are blocks of periods */
     size_t count;        /* at least 1 */
     struct rps_level *level;   /* from the coarsest, one stretch, to the fine phases */
     struct rps_phases *phases; /* owned; of each level that was looked at */

@@ -116,9 +116,10 @@ static double count_boundaries(struct work *w)
 
     memset(w->follows, 0, w->count * w->count * sizeof(*w->follows));
     for (size_t i = 1; i < w->tree->count; i++) {
-        const int is_one = !w->tree->broken[i] && w->class[i] != w->class[i - 1];
+        const size_t a = w->class[i - 1], b = w->class[i];
+        const int is_one = !w->tree->broken[i] && a != b;
 
-        w->follows[w->class[i - 1] * w -> count + w -> class[i]] += is_one;
+        w->follows[a * w->count + b] += is_one;
         all += is_one;
     }
     return all;

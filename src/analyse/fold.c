@@ -24,13 +24,16 @@
 /* A loop of an inner loop and at least two other parts needs fewer turns: the inner loop is
  * evidence too. */
 #define TURNS_AROUND_MIN 2
-#define LABELS_AROUND                                                                              \
-    2 /* parts with labels that no inner loop has: then turns may be of any length */
+
+/* Turns may be of any length if so many parts have labels that no inner loop has. */
+#define LABELS_AROUND 2
 
 #define WORD_MAX         16 /* labels */
 #define WORD_REPEATS_MIN 2  /* consecutive ones, on average */
-#define REST_ROWS_MIN                                                                              \
-    4 /* saved, if words have turns that broke off: often these are parts of their own */
+
+/* Words with turns that broke off must save so many more rows: such turns are often parts of their
+ * own. */
+#define REST_ROWS_MIN 4
 
 /* Whole turns that lie further apart, in turns, are of two loops. */
 #define APART_MAX 6

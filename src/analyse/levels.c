@@ -237,7 +237,7 @@ struct rps_phases rps_levels_phases(const struct rps_levels *levels, size_t at, 
                                                pass == 0 ? NULL : is_split, label, sure);
         fill_phases(tree, first, count, label, sure, &ret);
         *ret_rows = fold_runs(tree, first, &ret);
-        if (levels->is_in_blocks || tree->mix_count == 0 ||
+        if (tree->in_blocks || tree->mix_count == 0 ||
             !find_splits(scratch, tree, first, &ret, is_split))
             break;
     }
@@ -265,8 +265,7 @@ static void look_at_levels(struct rps_levels *levels)
 struct rps_levels rps_levels_find(const struct rps_signals *signals, const struct rps_phases *fine)
 {
     struct rps_levels levels = {.arena = rps_arena_new(),
-                                .alike_finest = signals->in_blocks ? ALIKE : ALIKE_FINEST,
-                                .is_in_blocks = signals->in_blocks};
+                                .alike_finest = signals->in_blocks ? ALIKE : ALIKE_FINEST};
 
     levels.tree = rps_arena_get(levels.arena, 1, sizeof(*levels.tree));
     *levels.tree = rps_level_tree_make(levels.arena, signals, fine);

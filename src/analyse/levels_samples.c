@@ -106,7 +106,7 @@ void rps_level_clumps_add(struct rps_level_tree *tree, const struct rps_count_ta
     rps_arena_free(scratch);
 }
 
-/* How much samples come in clumps, by these moments. A block of the length L that holds many clumps
+/* Return how much samples come in clumps, by these moments. A block of the length L that holds many clumps
  * of the length c misses the part c / L: two lengths give the limit. */
 static double limit_of_clumps(const struct rps_moments3 *by_length)
 {
@@ -125,7 +125,8 @@ static double limit_of_clumps(const struct rps_moments3 *by_length)
     return clumps;
 }
 
-/* The same of two clusters, or of the whole run where that has more. */
+/* Return how much samples come in clumps: the larger value of both clusters together and of the
+ * whole run. */
 static double find_clumps(const struct rps_mix *mix, const struct rps_moments3 *x,
                           const struct rps_moments3 *y, const struct rps_moments3 *run)
 {

@@ -23,7 +23,7 @@ struct rps_level_tree {
     size_t signals;
     size_t memory_signal; /* as in struct rps_signals */
     size_t mix_count;
-    size_t edge;         /* observations at an end of a leaf that may belong to either side; */
+    size_t edge;         /* observations at an end of a leaf that may belong to either side */
     int in_blocks;       /* 1: observations are blocks */
     struct rps_mix *mix; /* a table each */
     struct rps_moments3 *before; /* of the leaves before one: before[leaf * width + signal];

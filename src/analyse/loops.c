@@ -17,7 +17,7 @@
 #define ODD_DEVIATIONS 5
 #define ODD_SHARE      .2
 
-#define TURN_PARTS 8 /* that a text of a turn has room for */
+#define TURN_PARTS 8 /* that a text of a turn names at most */
 
 /* Mean and standard deviation of lengths that are added one by one. */
 struct lengths {
@@ -309,12 +309,14 @@ char *rps_loops_turn_text(const struct rps_phases *phases, char ret[RPS_LOOPS_TU
 {
     struct rps_arena *arena = rps_arena_new();
     const struct rps_loops loops = rps_loops_of(arena, phases);
-    int turn = last_turn(phases);
+    int turn = last_turn(phases), is_cut = turn > 0;
 
     ret[0] = '\0';
-    if (turn > 0)
-        snprintf(ret, RPS_LOOPS_TURN_SIZE, "turn %d of %s", turn,
-                 rps_loop_parts(arena, &loops.loop[loops.count - 1], "x", TURN_PARTS));
+    /* name fewer parts until the text fits */
+    for (size_t parts = TURN_PARTS; is_cut && parts > 0; parts--)
+        is_cut = snprintf(ret, RPS_LOOPS_TURN_SIZE, "turn %d of %s", turn,
+                          rps_loop_parts(arena, &loops.loop[loops.count - 1], "x", parts)) >=
+                 RPS_LOOPS_TURN_SIZE;
     rps_arena_free(arena);
     return ret;
 }

@@ -18,8 +18,9 @@ struct rps_ramps {
     struct rps_ramp *ramp;
 };
 
-/* Drop the ramps in which one of the phases begins. Then add those that describe neighbouring phases better than constants do; of those that
- * overlap, the one with the largest gain. is_linear: 1 if the phases were found as straight lines. */
+/* Drop the ramps in which one of the phases begins. Then add the ramps that describe neighbouring
+ * phases better than constants do. Of ramps that overlap, the one with the largest gain remains.
+ * is_linear: 1 if the phases were found as straight lines. */
 void rps_ramps_find(struct rps_arena *arena, const struct rps_signals *signals,
                     const struct rps_phases *phases, int is_linear, struct rps_ramps *ramps);
 

@@ -349,17 +349,17 @@ static void add_variance(struct formula_sum *sum, int set)
 
     for (int slot = 0; slots >> slot; slot++) {
         int operand = RPS_OPERAND_EVENTS + set * RPS_SLOT_MAX + slot;
-        enum rps_certainty certainty;
+        struct rps_interval one;
         double derivative;
 
         if (!(slots >> slot & 1))
             continue;
-        certainty = look_at(sum->tally, set, slot).certainty;
-        if (certainty < RPS_CERTAINTY_INTERVAL || certainty > RPS_CERTAINTY_END)
+        one = look_at(sum->tally, set, slot);
+        if (!rps_interval_has_ends(&one))
             continue;
         derivative = rps_formula_derivative(sum->formula, sum->operand, operand);
         add_left_out(&sum->left_out, sum->tally, set, slot, derivative);
-        if (certainty != RPS_CERTAINTY_INTERVAL)
+        if (one.certainty != RPS_CERTAINTY_INTERVAL)
             continue; /* none was seen, and so none of it varies */
         weight[slot] = derivative;
         ratio[slot] = ratio_of(s, slot);

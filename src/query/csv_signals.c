@@ -99,14 +99,14 @@ static struct rise rise_of(const struct choice *choice, size_t c)
 
     for (size_t i = 0; i < choice->count; i++) {
         double value = value_at(choice, i, c), before = i > 0 ? value_at(choice, i - 1, c) : NAN;
+        double sum; /* of the rows that the value is the mean of */
 
         if (isnan(value)) {
             rise.strictly = rise.even = 0;
             continue;
         }
-        value *= (double)choice->table->rows_per;
-        rise.whole = rise.whole && value == floor(value);
-        value /= (double)choice->table->rows_per;
+        sum = value * (double)choice->table->rows_per;
+        rise.whole = rise.whole && sum == floor(sum);
         if (isnan(before))
             continue;
         rise.strictly = rise.strictly && value > before;

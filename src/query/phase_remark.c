@@ -78,8 +78,8 @@ static const char *loop_text(struct rps_arena *arena, const struct rps_loop *loo
     return rps_arena_print(arena, "%s %s each%s", parts, each, odd_text(arena, loop, is_time));
 }
 
-/* What a repetition says, into ret; left alone where nothing repeats. Loops of many parts, with loops in
- * them, are named by fewer parts: the text takes REPETITION_MAX bytes at most. */
+/* Write what repeats into ret, or leave ret alone if nothing does. Fewer parts of each loop are named
+ * until the text is shorter than REPETITION_MAX bytes. */
 static void say_repetition(const struct rps_phases *shown, const struct rps_wave *wave,
                            int64_t observation_ns, char ret[RPS_PHASE_REMARK_SIZE])
 {
@@ -316,7 +316,6 @@ int rps_profile_remark(const struct rps_found_phases *found, int64_t observation
                        char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err)
 {
     const struct rps_phases *shown = rps_phase_levels_shown(&found->levels);
-
     int ramps;
 
     ret[0] = '\0';

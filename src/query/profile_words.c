@@ -151,6 +151,11 @@ static struct range base_range(const struct pair *pair, size_t f)
                     figure->spread * figure->spread / (double)periods * fmax(1, figure->clumps));
 }
 
+static struct rps_system_time time_of(const struct rps_profile *profile, int label)
+{
+    return rps_run_system_time(&profile->system[label], profile->label[label].cpu_s);
+}
+
 /* The share of time in which the threads of a label wanted a CPU, running or waiting for one; of all
  * labels for -1; NaN: unknown. */
 static double wanted_share(const struct rps_profile *profile, int label)
@@ -158,8 +163,7 @@ static double wanted_share(const struct rps_profile *profile, int label)
     double wanted_s = 0, elapsed_s = 0;
 
     for (int l = 0; l < profile->label_count && profile->system; l++) {
-        const struct rps_system_time time =
-            rps_run_system_time(&profile->system[l], profile->label[l].cpu_s);
+        const struct rps_system_time time = time_of(profile, l);
 
         if ((label >= 0 && l != label) || !(time.elapsed_s > 0))
             continue;
@@ -374,11 +378,6 @@ static int differs(const struct rps_profile *profile, int label, enum rps_tree_s
     }
     mean = sum / length_s / KIB_PER_MIB;
     return fabs(value - mean) > MIB_TOLD && fmax(value, mean) > fmin(value, mean) * exp(apart);
-}
-
-static struct rps_system_time time_of(const struct rps_profile *profile, int label)
-{
-    return rps_run_system_time(&profile->system[label], profile->label[label].cpu_s);
 }
 
 /* What the label is asleep in, as rps_system_time_sleep has it; -1 also where as many threads sleep in

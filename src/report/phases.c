@@ -523,6 +523,7 @@ static void add_loops(struct rps_document *document, const struct rps_phase_outp
 
     for (size_t l = 0; l < loops->count; l++) {
         const struct rps_loop *loop = &loops->loop[l];
+
         rps_put_int(block, (int64_t)loop->first, 1);
         rps_put_int(block, (int64_t)loop->count, 1);
         rps_put_int(block, output->phases->phase[loop->first].turn, 1);

@@ -90,8 +90,9 @@ static void say_outliers(struct rps_document *document, const struct rps_phase_o
     const char *unit = output->block > 0 ? "block" : output->unit, *more = "";
     const char *words = output->bursts ? output->bursts->outlier_words : "";
     double percent = 100 * (double)alone / (double)output->observations;
+    int are_many = stretches > OUTLIERS_MAX && percent >= MANY_PERCENT;
 
-    if (stretches > OUTLIERS_MAX && percent >= MANY_PERCENT)
+    if (are_many)
         rps_document_say(document,
                          "%.0f %% of the %ss are like none around them (outliers): "
                          "--format json lists them.",
@@ -99,7 +100,7 @@ static void say_outliers(struct rps_document *document, const struct rps_phase_o
     if (stretches > OUTLIERS_MAX)
         more = rps_arena_print(document->arena, ", and %zu more: --format json",
                                stretches - OUTLIERS_MAX);
-    if (alone > 0 && (stretches <= OUTLIERS_MAX || percent < MANY_PERCENT))
+    if (alone > 0 && !are_many)
         rps_document_say(document, "%zu outlier%s, %s%s%s like none around %s: %s%s.", alone,
                          alone == 1 ? "" : "s", alone == 1 ? "a " : "", unit, alone == 1 ? "" : "s",
                          alone == 1 ? "it" : "them", text, more);

@@ -20,7 +20,7 @@ static int has_words(const struct rps_report *report, const struct rps_run_part 
 
 enum { WHOLE, LABELS, REST, PARTS }; /* the part, its phases, and the part beside the rest */
 
-/* The parts of whose samples the report says something. */
+/* Choose the parts whose samples the report describes. */
 static int choose_parts(struct rps_report *report, struct rps_run_part part[PARTS],
                         struct rps_phases *ret_rest, struct rps_error *err)
 {
@@ -197,6 +197,7 @@ char *rps_report_differences(const struct rps_report *report, char *ret, size_t 
     const struct rps_phase *phase;
     int label[TOLD + 1], count = 0; /* the largest differences first */
     char name[NAME_SIZE], letter[RPS_PHASE_LABEL_SIZE], from[RPS_TEXT_NUMBER_SIZE];
+    char own[16], rest[16];
     size_t used = 0,
            labels = report->shares.programs.count > 0 ? report->label_shares.group_count : 0;
 
@@ -218,11 +219,11 @@ char *rps_report_differences(const struct rps_report *report, char *ret, size_t 
             phase++;
         rps_text_stretch(from, sizeof(from), phase->start_ns);
         used += (size_t)snprintf(
-            ret + used, size - used,
-            "%s%s from %s on, %.0f %% of samples in %s (elsewhere %.0f %%)",
+            ret + used, size - used, "%s%s from %s on, %s of samples in %s (elsewhere %s)",
             i > 0 ? "; " : "Different because of a program: ", rps_phase_label(label[i], letter),
-            from, 100 * apart->share, rps_text_function(name, sizeof(name), apart->name.name),
-            100 * apart->rest);
+            from, rps_shares_percent_text(own, sizeof(own), apart->share),
+            rps_text_function(name, sizeof(name), apart->name.name),
+            rps_shares_percent_text(rest, sizeof(rest), apart->rest));
     }
     if (count > TOLD && used < size)
         snprintf(ret + used, size - used, "; and %d more (see `rpistat phases`)", count - TOLD);

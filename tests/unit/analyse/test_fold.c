@@ -442,6 +442,22 @@ static void the_last_turn(void **state)
     assert_string_equal(rps_loops_turn_text(&(struct rps_phases){0}, text), "");
 }
 
+/* A text without room for all parts ends with "...", and not inside a part. */
+static void a_turn_of_many_parts(void **state)
+{
+    struct sequence *of = begin();
+    char text[RPS_LOOPS_TURN_SIZE];
+
+    (void)state;
+    add_all(of, "A");
+    for (int turn = 0; turn < 10; turn++)
+        add_all(of, "BCDEFGHIBCDEFGHIBCDEFGHIJKLMNOPQJKLMNOPQJKLMNOPQRSTUVW");
+    fold(of);
+    assert_string_equal(rps_loops_turn_text(&of->phases, text),
+                        "turn 10 of 3 x (B C D E ...), 3 x (J K L M ...), R, S, ...");
+    free(of);
+}
+
 /* Iterations before an interruption belong to the loop, though more of them come after it. */
 static void a_loop_begins_before_an_interruption(void **state)
 {
@@ -502,6 +518,7 @@ int main(void)
         cmocka_unit_test(broken_loops_are_found),
         cmocka_unit_test(chance_is_no_loop),
         cmocka_unit_test(the_last_turn),
+        cmocka_unit_test(a_turn_of_many_parts),
         cmocka_unit_test(a_loop_begins_before_an_interruption),
         cmocka_unit_test(a_loop_of_uneven_iterations),
         cmocka_unit_test(a_part_is_folded),
