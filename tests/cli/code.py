@@ -68,6 +68,13 @@ def prepare():
     return folder
 
 
+def set_target(folder, target):
+    """record the run's target as if it had not been a command"""
+    with sqlite3.connect(folder / "rpistat.data") as store:
+        store.execute("UPDATE run SET target = ?", (target,))
+    store.close()
+
+
 def code(*arguments, status=0):
     return expect(FOLDER.call("code", "-r", "1", *arguments), status)
 
@@ -471,9 +478,7 @@ def test_stands_out():
             seen.add(period, ["draw"], 9 if is_b else 0, task=("soffice.bin", 4, 4, "/office"))
             seen.add(period, [LOAD], 1, task=("soffice.bin", 4, 4, "/office"))
         seen.write()
-        with sqlite3.connect(folder / "rpistat.data") as store:
-            store.execute("UPDATE run SET target = 'all 2 CPUs'")
-        store.close()
+        set_target(folder, "all 2 CPUs")
         found = json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)
         first, b, *rest = found["labels"]
         assert rows_of(b) == [("function", "draw", .09, 0), ("program", "soffice.bin", .1, .01),
@@ -507,9 +512,7 @@ def test_machine():
         seen.write()
         expect(folder.call("phases"), 0)
         for target, programs in (("command", False), ("all 2 CPUs", True), ("CPU 0-1", True), ("cgroup build", True)):
-            with sqlite3.connect(folder / "rpistat.data") as store:
-                store.execute("UPDATE run SET target = ?", (target,))
-            store.close()
+            set_target(folder, target)
             report = " ".join(expect(folder.call("report"), 0).stdout.split("Where the time went")[1].split())
             code = expect(folder.call("code"), 0).stdout
             words = " ".join(expect(folder.call("phases"), 0).stdout.split("What sets them apart")[1].split())
@@ -529,9 +532,7 @@ def test_machine():
             seen.add(period, [MAIN if calm else LOAD], 19, task=("cc1", 5000, 5000))
             seen.add(period, [MAIN], 1, task=("as", 4999, 4999))
         seen.write()
-        with sqlite3.connect(folder / "rpistat.data") as store:
-            store.execute("UPDATE run SET target = 'all 2 CPUs'")
-        store.close()
+        set_target(folder, "all 2 CPUs")
         text = expect(folder.call("phases"), 0).stdout
         assert "\n  A cc1: main " in text and "\n  B cc1: load " in text, text
         report = " ".join(expect(folder.call("report"), 0).stdout.split("\n\n")[0].split())
@@ -551,9 +552,7 @@ def test_others():
             for number, (name, samples) in enumerate((("a", 5), ("b", 5), ("c", 5), ("d", 1), ("e", 1))):
                 seen.add(period, [MAIN], samples, task=(name, 10 + number, 10 + number))
         seen.write()
-        with sqlite3.connect(folder / "rpistat.data") as store:
-            store.execute("UPDATE run SET target = 'all 2 CPUs'")
-        store.close()
+        set_target(folder, "all 2 CPUs")
         answer = json.loads(expect(folder.call("report", "--format", "json"), 0).stdout)["answer"]
         assert ": a 29 %, b 29 %, c 29 %, 2 others 13 % (680 samples)" in answer, answer
 
@@ -570,9 +569,7 @@ def test_cgroups():
             seen.add(period, [LOAD], 2, task=("db", 4999, 4999, CONTAINER))
             seen.add(period, [LOAD], 1, task=("kworker", 3, 3))
         seen.write()
-        with sqlite3.connect(folder / "rpistat.data") as store:
-            store.execute("UPDATE run SET target = 'all 2 CPUs'")
-        store.close()
+        set_target(folder, "all 2 CPUs")
         expect(folder.call("check"), 0)
         expected = [("make.service", .7, 33, UNIT), ("0123456789ab", .2, 1, CONTAINER), ("[unknown]", .1, 1, None)]
         rows = json.loads(expect(folder.call("code", "--by", "cgroup", "--format", "json"), 0).stdout)["code"]

@@ -140,11 +140,11 @@ def check_missing():
         folder.write("code.sim", script.replace("lose-samples 1s 8s", "lose-samples 100ms 40s"))
         expect(folder.call("record", "-q", "--pmu", "sim:code.sim", "--frequency", "100"), 0)
         phases = expect(folder.call("phases"), 0).stdout
-        assert re.search(r" only (9|1[01]) of 3000 samples$", phases, re.M), phases  # of which no function is told
+        assert re.search(r"^  A: only (9|1[01]) of 3000 samples$", phases, re.M), phases  # of which no function is told
     with Folder() as folder:
         folder.write("code.sim", script.replace("1s 8s", "1s 12s"))
         expect(folder.call("record", "-q", "--pmu", "sim:code.sim", "--frequency", "1"), 0)
-        assert " only 18 of 30 samples\n" in expect(folder.call("phases"), 0).stdout
+        assert "\n  A: only 18 of 30 samples\n" in expect(folder.call("phases"), 0).stdout
     with Folder() as folder:
         folder.write("code.sim", script.replace("lose-samples 1s 8s\n", "").replace("phase load 10s", "phase load 20s"))
         expect(folder.call("record", "-q", "--pmu", "sim:code.sim", "--frequency", "1", "--duration", "19s"), 0)

@@ -850,7 +850,8 @@ static void test_start_of_none(void **state)
     assert_true(interval.low > 0 && interval.high > 1.1 * interval.value);
     rps_tally_operands(&tally, plan, operand);
     interval = rps_tally_formula_interval(&tally, &quotient, operand);
-    assert_true(interval.low < .9 * interval.value && interval.high > interval.value);
+    assert_int_equal(interval.certainty, RPS_CERTAINTY_INTERVAL);
+    assert_true(interval.low == 0 && interval.high > interval.value);
     free(operand);
     rps_plan_free(plan);
 }

@@ -89,8 +89,10 @@ static void test_memory_limit(void **state)
     struct rps_error before = {""}, after = {""};
 
     (void)state;
-    if (getrlimit(RLIMIT_DATA, &limit) != 0 || rps_memory_limit() != SIZE_MAX)
-        skip(); /* there is a limit already */
+    if (getrlimit(RLIMIT_DATA, &limit) != 0 || rps_memory_limit() != SIZE_MAX) {
+        print_message("memory is limited already\n");
+        skip();
+    }
     rps_error_memory(&before);
     limit.rlim_cur = (rlim_t)1 << 30;
     assert_int_equal(setrlimit(RLIMIT_DATA, &limit), 0);

@@ -1343,6 +1343,7 @@ static void test_many_children(void **state)
     (void)state;
     if (read(child.said, &byte, 1) != 1) { /* too many processes for this user */
         end(&child);
+        print_message("this user may not start %d processes\n", CHILDREN);
         skip();
     }
     open_reader(&test, "", RPS_SYSTEM_TREE, &child.pid, 1, 0, 1000);
@@ -1368,9 +1369,11 @@ static void test_long_file(void **state)
     for (size_t i = 0; i < 400; i += 2) /* 400 mappings: a line each */
         assert_int_equal(mprotect(apart + i * page, page, PROT_NONE), 0);
     pid = fork();
-    if (pid == 0) /* its maps stay as they are */
+    if (pid == 0) { /* its maps stay as they are */
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (;;)
             pause();
+    }
     snprintf(name, sizeof(name), "%ld/maps", (long)pid);
     assert_int_equal(rps_signal_files_open(&files, "", "/proc"), 0);
     assert_true(rps_signal_file_read(&files, &fd, name, text, size) > 400 * 40);

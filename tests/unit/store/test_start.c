@@ -292,8 +292,7 @@ static void other_refusals_stay(void **state)
     recorder_release_lock(lock);
 }
 
-/* --- a recording that never began --------------------------------------------------------------
- */
+/* --- a recording that never began ------------------------------------------------------------- */
 
 static void expect_gone(const char *path)
 {
