@@ -293,8 +293,7 @@ static int64_t children_cpu_ns(void)
     struct rusage usage;
 
     getrusage(RUSAGE_CHILDREN, &usage);
-    return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * RPS_NS_PER_S +
-           (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * RPS_NS_PER_US;
+    return rps_clock_timeval_ns(&usage.ru_utime) + rps_clock_timeval_ns(&usage.ru_stime);
 }
 
 /* Names may take seconds: a terminal that is ours by now shows it. Children find them: what they

@@ -98,8 +98,7 @@ static int64_t cpu_now_ns(void)
 
     for (int who = RUSAGE_CHILDREN; who <= RUSAGE_SELF; who++) {
         getrusage(who, &used);
-        ns += (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * RPS_NS_PER_S +
-              (used.ru_utime.tv_usec + used.ru_stime.tv_usec) * RPS_NS_PER_US;
+        ns += rps_clock_timeval_ns(&used.ru_utime) + rps_clock_timeval_ns(&used.ru_stime);
     }
     return ns;
 }
