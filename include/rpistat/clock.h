@@ -3,6 +3,7 @@
 #define RPISTAT_CLOCK_H
 
 #include <stdint.h>
+#include <sys/time.h>
 
 #define RPS_NS_PER_DAY (86400 * RPS_NS_PER_S)
 #define RPS_NS_PER_S   INT64_C(1000000000)
@@ -22,6 +23,12 @@ static inline int64_t rps_clock_subtract_ns(int64_t a, int64_t b)
 static inline int64_t rps_clock_add_ns(int64_t a, int64_t b)
 {
     return rps_clock_subtract_ns(a, b == INT64_MIN ? INT64_MAX : -b);
+}
+
+/* Return a time of getrusage or wait4 in ns. */
+static inline int64_t rps_clock_timeval_ns(const struct timeval *time)
+{
+    return time->tv_sec * RPS_NS_PER_S + time->tv_usec * RPS_NS_PER_US;
 }
 
 /* CLOCK_MONOTONIC in ns. Cannot fail. */

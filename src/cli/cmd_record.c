@@ -24,11 +24,11 @@
 #include "rpistat/report.h"
 #include "rpistat/text.h"
 
-/* CPU time that was counted and CPU time of the command that differ by more get a remark. */
+/* If the counted CPU time and the command's CPU time differ by more than both, a remark says so. */
 #define APART_NS_MIN (50 * RPS_NS_PER_MS)
 #define APART_SHARE  .05
 
-/* So many processes that the command leaves are named. */
+/* The message about processes that outlive the command has at most so many numbers. */
 #define LEFT_TOLD 4
 
 /* With --keep fine rows go only when the run can be read in so many coarser ones. */
@@ -226,7 +226,7 @@ static int describe_run(struct rps_recording *r, int argc, struct rps_error *err
     return rps_tag_add(run, &r->settings->tag, err);
 }
 
-/* Or leave that to the writer's thread while the store is locked. */
+/* Open the store. While another program locks it, the writer's thread continues to try. */
 static int open_store(struct rps_recording *r, struct rps_error *err)
 {
     const int cpu_count = r->target.target.cpu_count > 0 ? r->target.target.cpu_count : 1;
@@ -293,8 +293,7 @@ static int64_t children_cpu_ns(void)
     struct rusage usage;
 
     getrusage(RUSAGE_CHILDREN, &usage);
-    return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * RPS_NS_PER_S +
-           (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * RPS_NS_PER_US;
+    return rps_clock_timeval_ns(&usage.ru_utime) + rps_clock_timeval_ns(&usage.ru_stime);
 }
 
 /* Names may take seconds: a terminal that is ours by now shows it. Children find them: what they
@@ -361,7 +360,7 @@ static size_t find_left(struct rps_recording *r, pid_t *ret_pid, size_t size)
     return count;
 }
 
-/* Say it when processes of the command go on without it. */
+/* Report processes of the command that still run after its end. */
 static void tell_left(struct rps_recording *r)
 {
     pid_t pid[LEFT_TOLD];
@@ -386,7 +385,7 @@ static void tell_left(struct rps_recording *r)
     notice(r, text);
 }
 
-/* Say it when the CPU time that was counted is not the command's. */
+/* Report a counted CPU time that differs from the command's. */
 static void compare_cpu_time(struct rps_recording *r)
 {
     const int64_t used_ns = r->run.user_ns + r->run.system_ns,

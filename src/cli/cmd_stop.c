@@ -163,7 +163,6 @@ static int choose(struct rps_cli *cli, struct rps_recorders *recorders, const st
 static int send_signal(const struct rps_recorder *recorder, struct rps_error *err)
 {
     char name[NAME_SIZE];
-
     siginfo_t info = {.si_signo = SIGTERM, .si_code = SI_QUEUE};
 
     info.si_pid = getpid();

@@ -1,10 +1,9 @@
 /*
  * `rpistat watch`: follows a recording that goes on, as a drawing in the terminal or a picture.
  *
- * It reads the store as any other reader does, and the recorder does not know of it. What it costs
- * is processor time, so it is nice, and a drawing that takes much of that is made less often. Where the
- * terminal cannot be a screen (a pipe, a file, a dumb terminal), it draws once and ends: drawings
- * one below the other are of no use to anybody.
+ * It reads the store as any other reader does, without the recorder. Its cost is CPU time, so it
+ * runs with a higher nice value, and draws less often if drawings take much CPU time. If the
+ * terminal cannot be a screen (a pipe, a file, a dumb terminal), it draws once and ends.
  */
 #include <poll.h>
 #include <stdlib.h>
@@ -99,8 +98,7 @@ static int64_t cpu_now_ns(void)
 
     for (int who = RUSAGE_CHILDREN; who <= RUSAGE_SELF; who++) {
         getrusage(who, &used);
-        ns += (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * RPS_NS_PER_S +
-              (used.ru_utime.tv_usec + used.ru_stime.tv_usec) * RPS_NS_PER_US;
+        ns += rps_clock_timeval_ns(&used.ru_utime) + rps_clock_timeval_ns(&used.ru_stime);
     }
     return ns;
 }
@@ -121,7 +119,7 @@ static int run_commands(struct watch *watch)
     return result < 0 ? result : is_due;
 }
 
-/* Phases are looked at while a command runs, too: it is due again for each. */
+/* Phases are checked even while a command runs: it is due once per new phase. */
 static int look_at_conditions(struct watch *watch)
 {
     int result = 0;

@@ -44,7 +44,8 @@ static void copy_view(struct view *to, const struct view *from, const struct rps
     to->operand = operand;
 }
 
-/* Add how long --max-size lasts, if the file has grown for a minute: its log has pages twice. */
+/* Add how long --max-size lasts, if the file has grown for a minute. The log is not counted: its
+ * pages are later in the file, too. */
 static void add_growth(struct rps_status *status, struct rps_status_text *line, uint64_t bytes)
 {
     double scale = (double)(status->max_bytes - status->first_bytes);

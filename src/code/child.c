@@ -118,6 +118,5 @@ int64_t rps_child_end(pid_t pid, enum rps_child_end *ret_how)
                : WIFEXITED(status) && WEXITSTATUS(status) == RPS_CHILD_REFUSED_STATUS
                    ? RPS_CHILD_REFUSED
                    : RPS_CHILD_ENDED;
-    return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * RPS_NS_PER_S +
-           (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * RPS_NS_PER_US;
+    return rps_clock_timeval_ns(&usage.ru_utime) + rps_clock_timeval_ns(&usage.ru_stime);
 }

@@ -37,9 +37,8 @@ struct rps_naming {
     } * frame;                             /* the locations of each of the code's frames */
     const char *recent[RPS_NAMING_RECENT]; /* by hash: texts that are there already */
     struct rps_opener opener;
-    char
-        binary[RPS_PROCESS_FILE_PATH_SIZE]; /* path of the module's file that is open; "" unknown */
-    pid_t binary_pid;                       /* the process that sees it there; 0: this one */
+    char binary[RPS_PROCESS_FILE_PATH_SIZE]; /* path of the module's open file; "" unknown */
+    pid_t binary_pid;                        /* the process that sees it there; 0: this one */
     int is_refused; /* processes cannot give up their rights here: none reads a file */
 };
 
@@ -120,11 +119,12 @@ struct rps_naming_answer {
 };
 
 /* In the process: request a file. Returns a descriptor or a negative errno; ENODATA: no more
- * candidates. The request goes on behind the one that was opened. */
+ * candidates. A second call with the request continues after the opened candidate. */
 int rps_naming_request_file(int requests, struct rps_naming_request *request);
 
-/* In its parent: open the first candidate from there on that can be opened. `image`: the module is this memory
- * file, unless it is -1. Returns a descriptor or a negative errno; ENODATA: no more candidates. */
+/* In its parent: open the first candidate from request->candidate on that can be opened. If `image`
+ * is not -1, the module is this memory file. Returns a descriptor or a negative errno; ENODATA: no
+ * more candidates. */
 int rps_naming_open(struct rps_naming *naming, const struct rps_naming_group *group, int image,
                     const struct rps_naming_request *request, uint32_t *ret_candidate);
 

@@ -31,7 +31,7 @@ void rps_task_file_read(char ret[RPS_TASK_FILE_SIZE], const char *proc, pid_t pi
     char text[32768];
     const char *at = text, *last, *from;
     int is_value = 1; /* the value of -o, or the program itself */
-    const ssize_t got = rps_proc_read(text, sizeof(text), "%s/%ld/cmdline", proc, (long)pid);
+    const size_t got = rps_proc_read(text, sizeof(text), "%s/%ld/cmdline", proc, (long)pid);
 
     ret[0] = '\0';
     while (at < text + got && (is_value || !is_source(at))) {

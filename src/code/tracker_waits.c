@@ -283,7 +283,7 @@ void rps_tracker_waits_end(struct rps_tracker *tracker, struct rps_tracker_waits
     hand_over(tracker, waits, time_ns);
     if (waits->is_waiting && time_ns > waits->began_ns)
         waits->slept_ns += time_ns - waits->began_ns;
-    rps_tracker_waits_cancel(tracker, waits, time_ns);
+    waits->is_waiting = 0;
 }
 
 void rps_tracker_waits_cancel(struct rps_tracker *tracker, struct rps_tracker_waits *waits,

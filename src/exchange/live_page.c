@@ -192,11 +192,6 @@ static void take_data(struct live *live, int status)
     close(live->fd);
 }
 
-static int64_t time_ns(const struct timeval *time)
-{
-    return time->tv_sec * RPS_NS_PER_S + time->tv_usec * RPS_NS_PER_US;
-}
-
 static void end_data(struct live *live)
 {
     int64_t pause_ns = live->made.end_ns / 2, cpu_ns;
@@ -207,7 +202,7 @@ static void end_data(struct live *live)
         return;
     live->pid = 0;
     take_data(live, status);
-    cpu_ns = time_ns(&usage.ru_utime) + time_ns(&usage.ru_stime);
+    cpu_ns = rps_clock_timeval_ns(&usage.ru_utime) + rps_clock_timeval_ns(&usage.ru_stime);
     pause_ns = pause_ns < DATA_MIN_NS   ? DATA_MIN_NS
                : pause_ns > DATA_MAX_NS ? DATA_MAX_NS
                                         : pause_ns;

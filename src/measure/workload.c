@@ -32,11 +32,6 @@ struct start {
     int64_t time_ns, user_ns, system_ns, memory_bytes;
 };
 
-static int64_t nanoseconds(const struct timeval *time)
-{
-    return time->tv_sec * RPS_NS_PER_S + time->tv_usec * RPS_NS_PER_US;
-}
-
 /* What this process has resident; -1: not known. Without stdio, which allocates. */
 static int64_t resident_bytes(void)
 {
@@ -70,8 +65,8 @@ static _Noreturn void child_main(int wait_fd, int report_fd, char *const argv[],
     if (got != 1)
         _exit(127); /* the recorder gave up */
     getrusage(RUSAGE_SELF, &used);
-    start = (struct start){rps_clock_monotonic_ns(), nanoseconds(&used.ru_utime),
-                           nanoseconds(&used.ru_stime), resident_bytes()};
+    start = (struct start){rps_clock_monotonic_ns(), rps_clock_timeval_ns(&used.ru_utime),
+                           rps_clock_timeval_ns(&used.ru_stime), resident_bytes()};
     put = write(report_fd, &start, sizeof(start));
     (void)put;
     rps_signals_restore(before);
@@ -178,8 +173,8 @@ int rps_workload_wait(struct rps_workload *workload, struct rps_workload_end *re
     *ret = (struct rps_workload_end){
         .status = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
         .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
-        .user_ns = nanoseconds(&used.ru_utime) - workload->user_ns,
-        .system_ns = nanoseconds(&used.ru_stime) - workload->system_ns,
+        .user_ns = rps_clock_timeval_ns(&used.ru_utime) - workload->user_ns,
+        .system_ns = rps_clock_timeval_ns(&used.ru_stime) - workload->system_ns,
         .memory_bytes = (int64_t)used.ru_maxrss * 1024,
     };
     if (workload->memory_bytes < 0 || ret->memory_bytes <= workload->memory_bytes + EXEC_BYTES)

@@ -1,10 +1,10 @@
 /*
  * The writer, when the store or its run is taken away from it while it records.
  *
- * A file that has no name, or another one, is lost or written by somebody else's leave. So the
- * recording goes on in a new file beside the store's old place. What SQLite has in the log is first
- * taken up into the file that was moved: it is whole then, wherever it is now. A store that was
- * emptied or damaged is left as it is: its log may hold what a repair can use.
+ * If the file was deleted or moved, what is written to it may be lost. So the recording continues in
+ * a new file in the store's old directory. First, SQLite's log is moved into the old file, which is
+ * then complete wherever it is. A store that was emptied or damaged is not changed: a repair may
+ * need its log.
  */
 #include "writer.h"
 
@@ -31,7 +31,7 @@ static const struct {
                                 "until here the run was recorded into another file"},
 };
 
-/* Names of a new file that are tried, when somebody else has made files of them. */
+/* Names that are tried for a new file; another program may have made files of these names. */
 #define NAMES_MAX 3
 
 struct copying {
@@ -108,8 +108,8 @@ static void tell_failure(struct rps_writer *writer, const char *why, const char 
                       writer->path, why, reason);
 }
 
-/* The new file: whole before it has its name, and nobody's yet. NULL when it cannot be made, and
- * that is told. Owned by the caller. */
+/* Make the new file, which is complete before it has its name. Returns its path, owned by the
+ * caller; NULL if it cannot be made, which is reported. */
 static char *make_file(struct rps_writer *writer, bool copy, const char *why)
 {
     struct copying copying = {.from = writer->db};

@@ -235,7 +235,8 @@ int rps_writer_verify(struct rps_writer *writer)
     else if (code == SQLITE_OK && periods < (writer->downsample ? expected > 0 : expected))
         code = SQLITE_CORRUPT;
     if (code == SQLITE_OK && (writer->shrunk || writer->log_code)) {
-        writer->shrunk = 0; /* another program did so rightly, and may have started the log over */
+        /* nothing is lost: another program's checkpoint or VACUUM made the files smaller */
+        writer->shrunk = 0;
         writer->frames = writer->frames_moved = writer->log_code = 0;
     }
     if (rps_writer_is_lost(code))

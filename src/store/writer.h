@@ -1,7 +1,13 @@
 /*
- * The writer, as its files see it: write.c is the caller's side, write_thread.c the thread that
- * owns the database, write_add.c how a run gets into a store that may be locked, write_record.c what it inserts, write_saved.c where it goes on when the store
- * or the run is taken away from it, write_end.c the end.
+ * The writer, as its files see it.
+ *
+ * - write.c: the caller's side
+ * - write_thread.c: the thread that owns the database
+ * - write_add.c: adds a run to a store that may be locked
+ * - write_record.c: inserts records
+ * - write_sound.c: checks that the store still holds what was recorded
+ * - write_saved.c: continues in another file if the store or the run is lost
+ * - write_end.c: the end
  */
 #ifndef RPISTAT_STORE_WRITER_H
 #define RPISTAT_STORE_WRITER_H
@@ -91,7 +97,7 @@ struct rps_writer {
     bool is_saved_locked; /* because the store stayed locked, or could not be used afterwards */
     enum rps_writer_loss loss;
     struct stat file[3];         /* the store, -wal, -shm: as they were at the last commit */
-    unsigned int shrunk;         /* bit i: file[i] became smaller, and nobody knows yet why */
+    unsigned int shrunk;         /* bit i: file[i] became smaller; not verified yet */
     sqlite3_file *log;           /* SQLite's */
     uint32_t log_salt[2];        /* of the log at the last commit, as they are in its head */
     int frame_bytes, frames;     /* of the log after the last commit; 0: unknown */
@@ -271,7 +277,8 @@ bool rps_writer_go_on(struct rps_writer *writer, int code);
  * write returns RPS_WRITER_HAS_LEFT. */
 void rps_writer_leave_connection(struct rps_writer *writer);
 
-/* Go on in a new file because the store stayed locked: with a copy of what it holds if the run has begun in it. */
+/* Continue in a new file because the store stayed locked. If the run has begun in the store, the new
+ * file gets a copy of what the store holds. */
 int rps_writer_save_locked(struct rps_writer *writer);
 
 #endif
