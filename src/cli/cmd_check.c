@@ -24,7 +24,7 @@ struct check {
 #define AT(member) RPS_AT(struct settings, member)
 
 static const struct rps_option options[] = {
-    {"repair", 0, NULL, "save what can be read into the new store of -o", NULL, RPS_OPTION_FLAG,
+    {"repair", 0, NULL, "save everything readable to a new store (-o)", NULL, RPS_OPTION_FLAG,
      AT(repair), .is_once = 1},
     RPS_FORMAT_OPTION(AT(format)),
     {NULL},
@@ -159,12 +159,11 @@ static int run(struct rps_cli *cli)
 
 const struct rps_command rps_command_check = {
     .name = "check",
-    .summary = "whether a store is sound, and its repair",
+    .summary = "check a store for damage, and repair it",
     .usage = "[OPTIONS]",
-    .description =
-        "Look at a whole store, and say what is wrong with it: its file, its tables, and\n"
-        "whether the periods of its runs follow one another and come to their totals.\n"
-        "The exit status is 0 when it is sound. With --repair, save what can be read.",
+    .description = "Check a whole store: its file, its tables, and the periods and totals of its\n"
+                   "runs. The exit status is 0 if there is no damage. --repair saves everything\n"
+                   "that can be read to a new store.",
     .examples = "  rpistat check\n"
                 "  rpistat check --format json\n"
                 "  rpistat check --repair -i rpistat.data -o saved.data",

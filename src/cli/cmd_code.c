@@ -34,22 +34,22 @@ static const struct rps_option options[] = {
     {"by", 0, "NAME", "function, line, module, process, thread, program, cgroup", NULL,
      RPS_OPTION_CHOICE, AT(by), .words = "function line module process thread program cgroup"},
     {"lines", 0, NULL, "the same as --by line", NULL, RPS_OPTION_FLAG, AT(by), RPS_SHARES_LINE},
-    {"tree", 0, NULL, "calls as a tree, of 1 % of the samples and more", NULL, RPS_OPTION_FLAG,
+    {"tree", 0, NULL, "show calls as a tree (1 % of the samples and more)", NULL, RPS_OPTION_FLAG,
      AT(is_tree)},
-    {"wall", 0, NULL, "time on and off the CPU, of a run with record --wall", NULL, RPS_OPTION_FLAG,
+    {"wall", 0, NULL, "show waiting too (for runs of record --wall)", NULL, RPS_OPTION_FLAG,
      AT(is_wall)},
-    {"at-most", 0, "N", "so many rows (default 20 in text, else all)", NULL, RPS_OPTION_INT,
+    {"at-most", 0, "N", "show at most N rows (default 20 in text)", NULL, RPS_OPTION_INT,
      AT(at_most), 1, INT32_MAX},
-    {"cpu", 0, "CPUS", "of a recording by CPU: these only, as in 0-3,8", NULL, RPS_OPTION_TEXT,
-     AT(cpus), .check = rps_cpus_check},
-    {"region", 0, "NAME", "only the periods wholly inside that region", NULL, RPS_OPTION_TEXT,
+    {"cpu", 0, "CPUS", "show only these CPUs: 0-3,8", NULL, RPS_OPTION_TEXT, AT(cpus),
+     .check = rps_cpus_check},
+    {"region", 0, "NAME", "use only periods completely inside this region", NULL, RPS_OPTION_TEXT,
      AT(region)},
-    {"format", 0, "NAME", "as of report; folded pprof firefox", "text", RPS_OPTION_CHOICE,
+    {"format", 0, "NAME", "as of report, or folded, pprof, firefox", "text", RPS_OPTION_CHOICE,
      AT(format), .words = FORMATS},
-    {"resolve", 0, NULL, "look for names again, and keep them", NULL, RPS_OPTION_FLAG,
+    {"resolve", 0, NULL, "look up symbols again, and store them", NULL, RPS_OPTION_FLAG,
      AT(is_resolving), .is_once = 1},
-    {"binaries", 0, "PATH", "of --resolve: a file or folder of programs", NULL, RPS_OPTION_LIST,
-     AT(binary), .is_once = 1},
+    {"binaries", 0, "PATH", "with --resolve: a program, or a directory of programs", NULL,
+     RPS_OPTION_LIST, AT(binary), .is_once = 1},
     {NULL},
 };
 
@@ -385,11 +385,12 @@ out:
 
 const struct rps_command rps_command_code = {
     .name = "code",
-    .summary = "which code ran: functions, lines, threads, by phase",
+    .summary = "list functions, lines or threads, by phase",
     .usage = "[OPTIONS] [PHASE]",
-    .description = "Say where the samples of a run were: in which functions, at which lines most,\n"
-                   "and which functions each phase was in. Of a PHASE alone: B whenever it comes,\n"
-                   "B.2 the second time, 2-4 by numbers, from 0, as `phases` has them in JSON.",
+    .description =
+        "Show where the samples of a run are: in which functions and lines, and which\n"
+        "functions each phase ran. PHASE selects one phase: B is every B, B.2 the second\n"
+        "one, and 2-4 are numbers from 0, as `phases` prints them in JSON.",
     .examples = "  rpistat code\n"
                 "  rpistat code B --lines\n"
                 "  rpistat code --tree --from 10s --to 20s\n"

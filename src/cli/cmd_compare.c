@@ -34,28 +34,26 @@ struct settings {
 #define AT(member) RPS_AT(struct settings, member)
 
 static const struct rps_option options[] = {
-    {"against", 0, "RUNS", "these are A, without runs that are in B", NULL, RPS_OPTION_TEXT,
-     AT(against)},
-    {"format", 0, "NAME", "text, json, csv, markdown or html", "text", RPS_OPTION_CHOICE,
+    {"against", 0, "RUNS", "baseline: use these runs as A", NULL, RPS_OPTION_TEXT, AT(against)},
+    {"format", 0, "NAME", "one of text json csv markdown html", "text", RPS_OPTION_CHOICE,
      AT(format), .words = RPS_DOCUMENT_FORMATS},
-    {"all", 0, NULL, "every figure of every phase, not only what changed", NULL, RPS_OPTION_FLAG,
+    {"all", 0, NULL, "show all metrics of all phases, also unchanged ones", NULL, RPS_OPTION_FLAG,
      AT(all)},
-    {"level", 0, "N", "the level of N phases, or fine (default: readable)", NULL, RPS_OPTION_OTHER,
-     AT(find.level), .set = rps_phases_level, .words = "fine"},
-    {"no-phases", 0, NULL, "compare the runs as a whole alone", NULL, RPS_OPTION_FLAG,
-     AT(find.no_phases)},
-    {"no-samples", 0, NULL, "compare what was counted alone", NULL, RPS_OPTION_FLAG,
+    {"level", 0, "N", "use the level of N phases, or fine (default readable)", NULL,
+     RPS_OPTION_OTHER, AT(find.level), .set = rps_phases_level, .words = "fine"},
+    {"no-phases", 0, NULL, "compare whole runs only", NULL, RPS_OPTION_FLAG, AT(find.no_phases)},
+    {"no-samples", 0, NULL, "compare counters only, not code", NULL, RPS_OPTION_FLAG,
      AT(find.no_samples)},
-    {"fail-if", 0, "LIMIT", "'cpi>+3%', 'C:cpi>+3%': status 3 beyond, 4 undecided", NULL,
-     RPS_OPTION_LIST, AT(fail_if)},
-    {"undecided", 0, "HOW", "end as if such a limit held: pass; or failed: fail", NULL,
-     RPS_OPTION_CHOICE, AT(undecided), RPS_CHANGE_HOLDS, .words = "pass fail"},
-    {"metric", 0, "LIST", "of pictures: these figures, separated by commas", NULL, RPS_OPTION_NAMES,
-     AT(metric)},
-    {"theme", 0, "THEME", "of pictures: light or dark", NULL, RPS_OPTION_CHOICE, AT(theme),
+    {"fail-if", 0, "LIMIT", "exit 3 if it holds, 4 if unclear: 'C:cpi>+3%'", NULL, RPS_OPTION_LIST,
+     AT(fail_if)},
+    {"undecided", 0, "HOW", "how an unclear limit ends: pass or fail", NULL, RPS_OPTION_CHOICE,
+     AT(undecided), RPS_CHANGE_HOLDS, .words = "pass fail"},
+    {"metric", 0, "LIST", "in pictures: show these metrics, separated by commas", NULL,
+     RPS_OPTION_NAMES, AT(metric)},
+    {"theme", 0, "THEME", "in pictures: light or dark", NULL, RPS_OPTION_CHOICE, AT(theme),
      RPS_THEME_LIGHT, .words = "light dark"},
-    {"size", 0, "WxH", "of pictures: in pixels", NULL, RPS_OPTION_TEXT, AT(size)},
-    {"keep", 0, "DIR", "leave gnuplot's script and data in the folder DIR", NULL, RPS_OPTION_TEXT,
+    {"size", 0, "WxH", "in pictures: size in pixels", NULL, RPS_OPTION_TEXT, AT(size)},
+    {"keep", 0, "DIR", "keep gnuplot's script and data in directory DIR", NULL, RPS_OPTION_TEXT,
      AT(keep), 1},
     {"input", 'i', "FILE", "store to read; twice: A's and B's", RPS_STORE_DEFAULT_PATH,
      RPS_OPTION_LIST, AT(input), .max = 2},
@@ -330,14 +328,14 @@ static int run_compare(struct rps_cli *cli)
 
 const struct rps_command rps_command_compare = {
     .name = "compare",
-    .summary = "what changed between two runs, or two groups of runs",
+    .summary = "show what changed between two runs, or groups of runs",
     .usage = "[OPTIONS] [A] [B]",
     .description =
-        "Say what changed from A to B, as a whole and phase by phase, and how sure that\n"
-        "is. A and B are runs: a number, several (1,3,5 or 1-5), last, last-N, or a label\n"
-        "or a tag KEY=VALUE, which means all runs that have it. Without B it is the last\n"
-        "run, and without both A is the one before. To learn whether a change did it\n"
-        "record several runs of each: 'rpistat record --repeat 5'.",
+        "Show what changed from A to B, for the whole run and for each phase, with\n"
+        "confidence intervals. A and B are runs: a number, several (1,3,5 or 1-5), last,\n"
+        "last-N, or a label or a tag KEY=VALUE, which means all runs that have it. B is\n"
+        "the last run by default, and A the run before it. To separate a change from\n"
+        "chance, record several runs of each: 'rpistat record --repeat 5'.",
     .examples = "  rpistat compare\n"
                 "  rpistat compare 1 2,3 --all\n"
                 "  rpistat compare --against run1 --format markdown\n"

@@ -21,12 +21,11 @@ struct settings {
 #define AT(member) RPS_AT(struct settings, member)
 
 static const struct rps_option options[] = {
-    {"sets", 0, "NAME", "only these event sets: a name, or a .ini file", NULL, RPS_OPTION_TEXT,
-     AT(sets), .names = rps_plan_names},
+    {"sets", 0, "NAME", "list only these event sets: a name, or an .ini file", NULL,
+     RPS_OPTION_TEXT, AT(sets), .names = rps_plan_names},
     {"pmu", 0, "NAME", "auto, hardware, software or sim:SCRIPT", "auto", RPS_OPTION_TEXT, AT(pmu),
      .words = "auto hardware software sim:"},
-    {"explain", 0, NULL, "say what each event and figure means", NULL, RPS_OPTION_FLAG,
-     AT(explain)},
+    {"explain", 0, NULL, "explain each event and metric", NULL, RPS_OPTION_FLAG, AT(explain)},
     RPS_FORMAT_OPTION(AT(format)),
     {NULL},
 };
@@ -233,12 +232,12 @@ static int run(struct rps_cli *cli)
 
 const struct rps_command rps_command_events = {
     .name = "events",
-    .summary = "what can be counted on this machine",
+    .summary = "list the events that this machine can count",
     .usage = "[OPTIONS] [NAME...]",
     .description =
-        "List what can count, the event sets with their events, how each is encoded, and\n"
-        "whether it can be counted here; or only the events NAME. The exit status is 1\n"
-        "when one of these cannot be counted, and 2 when there is no such event.",
+        "List the event sets and their events, how each is encoded, and whether this\n"
+        "machine can count it. With NAME, list only these events. The exit status is 1 if\n"
+        "one of them cannot be counted, and 2 if it does not exist.",
     .examples = "  rpistat events --explain\n"
                 "  rpistat events instructions r00c0 sched:sched_switch\n"
                 "  rpistat events --format json",

@@ -71,7 +71,7 @@ static int set_locale(const char *option, const char *text, void *member, struct
 #define AT(member) RPS_AT(struct settings, member)
 
 static const struct rps_option options[] = {
-    {"format", 0, "NAME", "what a row is, see above", NULL, RPS_OPTION_OTHER, RPS_AT_SETTINGS,
+    {"format", 0, "NAME", "format, see above", NULL, RPS_OPTION_OTHER, RPS_AT_SETTINGS,
      .set = set_format,
      .words =
          "wide table rates long long-rates every signals jsonl openmetrics line-protocol perfetto "
@@ -79,13 +79,12 @@ static const struct rps_option options[] = {
     {"rates", 0, NULL, "the same as --format rates", NULL, RPS_OPTION_FLAG, AT(is_rates)},
     {"long", 0, NULL, "the same as --format long; also with --rates", NULL, RPS_OPTION_FLAG,
      AT(is_long)},
-    {"every", 0, "T", "a row, or a sample of each series, a stretch T", NULL, RPS_OPTION_DURATION,
+    {"every", 0, "T", "one row, or one sample of each series, per T", NULL, RPS_OPTION_DURATION,
      AT(export.every_ns), RPS_NS_PER_MS, 366 * 24 * 3600 * RPS_NS_PER_S},
-    {"follow", 0, NULL, "go on with what is recorded until the run ends", NULL, RPS_OPTION_FLAG,
-     AT(follow)},
-    {"clock", 0, NULL, "a column time, that of the clock on the wall", NULL, RPS_OPTION_FLAG,
+    {"follow", 0, NULL, "follow a recording until the run ends", NULL, RPS_OPTION_FLAG, AT(follow)},
+    {"clock", 0, NULL, "add a column with the date and time", NULL, RPS_OPTION_FLAG,
      AT(export.clock)},
-    {"locale", 0, NULL, "separator and decimal mark of the user's locale", NULL, RPS_OPTION_OTHER,
+    {"locale", 0, NULL, "use the separator and decimal mark of the locale", NULL, RPS_OPTION_OTHER,
      RPS_AT_CLI, .set = set_locale},
     {"separator", 0, "C", "character between cells, or tab", ",", RPS_OPTION_CHAR,
      AT(export.csv.separator), .words = ", ; : | tab ! # / & ~ ^"},
@@ -94,9 +93,9 @@ static const struct rps_option options[] = {
     {"crlf", 0, NULL, "end lines with CR LF", NULL, RPS_OPTION_FLAG, AT(export.csv.crlf)},
     {"bom", 0, NULL, "begin with a UTF-8 byte order mark", NULL, RPS_OPTION_FLAG,
      AT(export.csv.bom)},
-    {"cpu", 0, "CPUS", "of a recording by CPU: each (default), sum or a list", NULL,
-     RPS_OPTION_TEXT, AT(cpus), .check = rps_cpus_check, .words = "each sum"},
-    {"region", 0, "NAME", "only the periods wholly inside that region", NULL, RPS_OPTION_TEXT,
+    {"cpu", 0, "CPUS", "CPUs: each (default), sum or a list", NULL, RPS_OPTION_TEXT, AT(cpus),
+     .check = rps_cpus_check, .words = "each sum"},
+    {"region", 0, "NAME", "use only periods completely inside this region", NULL, RPS_OPTION_TEXT,
      AT(export.region)},
     {NULL},
 };
@@ -283,7 +282,7 @@ static int run_export(struct rps_cli *cli)
 
 const struct rps_command rps_command_export = {
     .name = "export",
-    .summary = "a run as CSV or JSON lines, for other programs",
+    .summary = "write a run as CSV, JSON lines or a trace",
     .usage = "[OPTIONS]",
     .description =
         "Write a run for other programs, as CSV with a header row. Formats:\n"

@@ -15,14 +15,14 @@ struct settings {
 #define AT(member) RPS_AT(struct settings, member)
 
 static const struct rps_option options[] = {
-    {"format", 0, "NAME", "what FILE is, see above, when it cannot be told", NULL, RPS_OPTION_TEXT,
+    {"format", 0, "NAME", "format of FILE, see above (default detected)", NULL, RPS_OPTION_TEXT,
      AT(import.format), .words = "perf-csv csv"},
-    {"map", 0, "LIST", "of a table: COLUMN=KIND[:UNIT],... see the manual", NULL, RPS_OPTION_TEXT,
+    {"map", 0, "LIST", "columns of a table: COLUMN=KIND[:UNIT],...", NULL, RPS_OPTION_TEXT,
      AT(import.map)},
-    {"label", 0, "TEXT", "name of the run, for --run of the other commands", NULL, RPS_OPTION_TEXT,
+    {"label", 0, "TEXT", "label of the run, for --run in other commands", NULL, RPS_OPTION_TEXT,
      AT(import.label), .max = RPS_RUN_TEXT_SIZE - 1, .is_once = 1},
-    {"tag", 0, "KEY=VALUE", "a note kept with the run; may be given again", NULL, RPS_OPTION_LIST,
-     AT(tag), .check = rps_tag_check, .is_once = 1},
+    {"tag", 0, "KEY=VALUE", "tag of the run; may be repeated", NULL, RPS_OPTION_LIST, AT(tag),
+     .check = rps_tag_check, .is_once = 1},
     {"start", 0, "TIME", "when FILE begins: 14:30 or 2026-11-21T14:30", NULL, RPS_OPTION_OTHER,
      AT(import.start_realtime_ns), .set = rps_time_ago_parse, .is_once = 1},
     {NULL},
@@ -81,7 +81,7 @@ static int run_import(struct rps_cli *cli)
 
 const struct rps_command rps_command_import = {
     .name = "import",
-    .summary = "what other tools recorded, as a run of a store",
+    .summary = "add recordings of other tools to a store",
     .usage = "[OPTIONS] FILE...",
     .description =
         "Add files to a store, a run each, for report, phases, plot and compare. A FILE\n"

@@ -26,10 +26,11 @@ struct merge {
 #define AT(member) RPS_AT(struct settings, member)
 
 static const struct rps_option options[] = {
-    {"input", 'i', "FILE", "store that gets the runs", RPS_STORE_DEFAULT_PATH, RPS_OPTION_TEXT,
+    {"input", 'i', "FILE", "store that receives the runs", RPS_STORE_DEFAULT_PATH, RPS_OPTION_TEXT,
      AT(store)},
-    {"run", 'r', "RUN", "only this run of OTHER", NULL, RPS_OPTION_TEXT, AT(run), .is_once = 1},
-    {"wait", 0, NULL, "first wait until nobody records into the store", NULL, RPS_OPTION_FLAG,
+    {"run", 'r', "RUN", "copy only this run of OTHER", NULL, RPS_OPTION_TEXT, AT(run),
+     .is_once = 1},
+    {"wait", 0, NULL, "first wait until no recorder writes to the store", NULL, RPS_OPTION_FLAG,
      AT(is_wait), .is_once = 1},
     RPS_FORMAT_OPTION(AT(format)),
     {NULL},
@@ -189,16 +190,14 @@ static int run(struct rps_cli *cli)
 
 const struct rps_command rps_command_merge = {
     .name = "merge",
-    .summary = "put the runs of other stores into one",
+    .summary = "copy runs from other stores into one store",
     .usage = "[OPTIONS] OTHER...",
     .description =
-        "Copy the runs of the stores OTHER, with all that belongs to them, into the store\n"
-        "of -i, which is created when it is not there. A run that is there already is\n"
-        "left; one of which the beginning is there takes the place of that, and one that\n"
-        "differs from what is there comes in beside it, as a copy. A run that is still\n"
-        "being recorded is left out: merge again when it has ended. A run that is not\n"
-        "sound, or a store that cannot be merged, is said, the others are merged, and the\n"
-        "exit status is 1.",
+        "Copy the runs of the stores OTHER, with everything that belongs to them, into\n"
+        "the store of -i. A run that is in this store already is not copied again. A\n"
+        "longer copy of a run replaces the shorter one; if two copies differ, both are\n"
+        "kept. Runs that are being recorded are left out. The exit status is 1 if a run\n"
+        "or a store has errors; the others are merged.",
     .examples = "  rpistat merge naive.data\n"
                 "  rpistat merge -i all.data rpistat.data naive.data long.data\n"
                 "  rpistat merge -r last naive.data\n"

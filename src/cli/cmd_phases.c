@@ -316,12 +316,12 @@ static int run_phases(struct rps_cli *cli)
 
 const struct rps_command rps_command_phases = {
     .name = "phases",
-    .summary = "where a run changes, and what its phases are like",
+    .summary = "find the phases of a run",
     .usage = "[OPTIONS]",
     .description =
-        "Find the phases of a run: stretches in which its event rates stay alike. A phase\n"
-        "that comes back keeps its label. What is found is kept with the run; other\n"
-        "commands take --from phase:B and --to phase:B.",
+        "Find the phases of a run: segments in which its event rates stay alike. Phases\n"
+        "that behave alike have the same letter. The result is stored with the run; other\n"
+        "commands accept --from phase:B and --to phase:B.",
     .examples = "  rpistat phases\n"
                 "  rpistat phases --metric cpi,dc_miss_ratio --min-length 2s --format json\n"
                 "  rpistat report --from phase:B --to phase:B\n"

@@ -35,28 +35,28 @@ static const struct rps_picture_size character_size = {"characters", 40, 12, 100
 
 /* Words of code are in the order of its enum (rpistat/plot.h). */
 static const struct rps_option options[] = {
-    {"kind", 0, "KIND", "what is drawn, see above", "time", RPS_OPTION_CHOICE, AT(kind),
+    {"kind", 0, "KIND", "kind of picture, see above", "time", RPS_OPTION_CHOICE, AT(kind),
      .words = &RPS_PLOT_KINDS(WORD)[1]},
-    {"metric", 0, "LIST", "these metrics only, separated by commas", NULL, RPS_OPTION_NAMES,
+    {"metric", 0, "LIST", "show only these metrics, separated by commas", NULL, RPS_OPTION_NAMES,
      AT(metric)},
-    {"panel", 0, "TEXT", "only panels with TEXT in their title; repeatable", NULL, RPS_OPTION_LIST,
-     AT(panel), 1},
-    {"code", 0, "WHAT", "of sampled runs: shares of time by WHAT", "function", RPS_OPTION_CHOICE,
-     AT(code), RPS_PLOT_CODE_FUNCTION, .words = "function module thread program cgroup none"},
-    {"no-phases", 0, NULL, "leave out the phases", NULL, RPS_OPTION_FLAG, AT(no_phases)},
+    {"panel", 0, "TEXT", "show only panels with TEXT in the title; may be repeated", NULL,
+     RPS_OPTION_LIST, AT(panel), 1},
+    {"code", 0, "WHAT", "show the shares of time by WHAT", "function", RPS_OPTION_CHOICE, AT(code),
+     RPS_PLOT_CODE_FUNCTION, .words = "function module thread program cgroup none"},
+    {"no-phases", 0, NULL, "do not show phases", NULL, RPS_OPTION_FLAG, AT(no_phases)},
     {"theme", 0, "THEME", "light or dark", NULL, RPS_OPTION_CHOICE, AT(theme), RPS_THEME_LIGHT,
      .words = "light dark"},
-    {"x", 0, "AXIS", "the axis to the right: time, clock or cycles", "time", RPS_OPTION_CHOICE,
-     AT(x), .words = "time clock cycles"},
-    {"size", 0, "WxH", "in pixels; in characters with -o -", NULL, RPS_OPTION_TEXT, AT(size)},
-    {"chars", 0, "SET", "of -o -: braille or ascii, unless as the locale is", NULL,
+    {"x", 0, "AXIS", "x axis: time, clock or cycles", "time", RPS_OPTION_CHOICE, AT(x),
+     .words = "time clock cycles"},
+    {"size", 0, "WxH", "size in pixels; with -o -, in characters", NULL, RPS_OPTION_TEXT, AT(size)},
+    {"chars", 0, "SET", "with -o -: braille or ascii (default from the locale)", NULL,
      RPS_OPTION_CHOICE, AT(chars), 1, .words = RPS_CHARS},
-    {"sixel", 0, NULL, "with -o -: a picture, in a terminal that shows sixels", NULL,
-     RPS_OPTION_FLAG, AT(sixel)},
-    {"keep", 0, "DIR", "leave gnuplot's script and data in the folder DIR", NULL, RPS_OPTION_TEXT,
+    {"sixel", 0, NULL, "with -o -: draw a picture (sixel terminals)", NULL, RPS_OPTION_FLAG,
+     AT(sixel)},
+    {"keep", 0, "DIR", "keep gnuplot's script and data in directory DIR", NULL, RPS_OPTION_TEXT,
      AT(keep), 1},
-    {"cpu", 0, "CPUS", "of a recording by CPU: each, sum or a list", NULL, RPS_OPTION_TEXT,
-     AT(cpus), .check = rps_cpus_check, .words = "each sum"},
+    {"cpu", 0, "CPUS", "CPUs: each, sum or a list", NULL, RPS_OPTION_TEXT, AT(cpus),
+     .check = rps_cpus_check, .words = "each sum"},
     {NULL},
 };
 
@@ -150,7 +150,7 @@ static int run_plot(struct rps_cli *cli)
 
 const struct rps_command rps_command_plot = {
     .name = "plot",
-    .summary = "a run as a picture",
+    .summary = "draw a run",
     .usage = "[OPTIONS]",
     .description = "Draw a run: panels of derived figures under one axis, with its phases. Needs\n"
                    "gnuplot, but for an interactive page (.html) and in the terminal (-o -).\n"

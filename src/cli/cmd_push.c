@@ -1,5 +1,5 @@
 /*
- * `rpistat push`: a run into a time-series database, while it is recorded or afterwards.
+ * `rpistat push`: send runs to a time-series database, while they are recorded or afterwards.
  *
  * Passwords and tokens are read from files: what stands on a command line, everybody sees in ps,
  * until it is taken out there.
@@ -63,31 +63,31 @@ static int set_url(const char *option, const char *text, void *member, struct rp
 #define AT(member) RPS_AT(struct settings, member)
 
 static const struct rps_option options[] = {
-    {"follow", 0, NULL, "go on with what is recorded until the run ends", NULL, RPS_OPTION_FLAG,
+    {"follow", 0, NULL, "follow a recording until the run ends", NULL, RPS_OPTION_FLAG,
      AT(push.follow)},
-    {"all", 0, NULL, "all runs of the store that are not pushed yet", NULL, RPS_OPTION_FLAG,
+    {"all", 0, NULL, "send all runs of the store that were not sent", NULL, RPS_OPTION_FLAG,
      AT(all), .excludes = "run"},
-    {"run", 'r', "RUN", "the run, unless the last, or the one to follow", NULL, RPS_OPTION_TEXT,
-     RPS_AT_COMMON(run_text)},
-    {"every", 0, "T", "a sample each such time, unless each period", NULL, RPS_OPTION_DURATION,
+    {"run", 'r', "RUN", "run to send (default the last, or the one recorded)", NULL,
+     RPS_OPTION_TEXT, RPS_AT_COMMON(run_text)},
+    {"every", 0, "T", "one sample per T instead of one per period", NULL, RPS_OPTION_DURATION,
      AT(push.every_ns), EVERY_LEAST_NS, LONG_NS},
-    {"again", 0, NULL, "from the beginning, whatever was pushed; with --yes", NULL, RPS_OPTION_FLAG,
-     AT(push.again), .is_once = 1},
-    {"yes", 0, NULL, "that samples which come again may count twice there", NULL, RPS_OPTION_FLAG,
+    {"again", 0, NULL, "send everything again; needs --yes", NULL, RPS_OPTION_FLAG, AT(push.again),
+     .is_once = 1},
+    {"yes", 0, NULL, "confirm that repeated samples may count twice", NULL, RPS_OPTION_FLAG,
      AT(yes), .is_once = 1},
-    {"give-up", 0, "T", "how long to wait out trouble, unless 10m or --follow", NULL,
+    {"give-up", 0, "T", "retry for T (default 10m; with --follow, always)", NULL,
      RPS_OPTION_DURATION, AT(push.give_up_ns), 1, LONG_NS},
-    {"timeout", 0, "T", "longest request", "60s", RPS_OPTION_DURATION, AT(push.timeout_ns),
-     EVERY_LEAST_NS, 3600 * RPS_NS_PER_S},
-    {"user-file", 0, "FILE", "file with NAME:PASSWORD", NULL, RPS_OPTION_TEXT, AT(user_file),
+    {"timeout", 0, "T", "longest time for one request", "60s", RPS_OPTION_DURATION,
+     AT(push.timeout_ns), EVERY_LEAST_NS, 3600 * RPS_NS_PER_S},
+    {"user-file", 0, "FILE", "read NAME:PASSWORD from FILE", NULL, RPS_OPTION_TEXT, AT(user_file),
      .excludes = "bearer-file"},
-    {"bearer-file", 0, "FILE", "file with a token", NULL, RPS_OPTION_TEXT, AT(bearer_file)},
-    {"ca", 0, "FILE", "certificates to trust, unless the system's", NULL, RPS_OPTION_TEXT,
+    {"bearer-file", 0, "FILE", "read a token from FILE", NULL, RPS_OPTION_TEXT, AT(bearer_file)},
+    {"ca", 0, "FILE", "trust these certificates, not those of the system", NULL, RPS_OPTION_TEXT,
      AT(push.ca_file)},
-    {"state", 0, "FILE", "what was pushed; else ~/.local/state/rpistat/pushed", NULL,
+    {"state", 0, "FILE", "progress file (default ~/.local/state/rpistat/pushed)", NULL,
      RPS_OPTION_TEXT, AT(push.state_path)},
-    {"url", 0, "URL", "the same as the argument, for the configuration file", NULL,
-     RPS_OPTION_OTHER, RPS_AT_SETTINGS, .set = set_url},
+    {"url", 0, "URL", "URL, for the configuration file", NULL, RPS_OPTION_OTHER, RPS_AT_SETTINGS,
+     .set = set_url},
     {NULL},
 };
 
@@ -366,14 +366,13 @@ static int run_push(struct rps_cli *cli)
 
 const struct rps_command rps_command_push = {
     .name = "push",
-    .summary = "a run into a time-series database",
+    .summary = "send runs to a time-series database",
     .usage = "[OPTIONS] URL",
-    .description = "Send a run to a time-series database that takes Prometheus' remote write, as\n"
-                   "VictoriaMetrics, Prometheus (--web.enable-remote-write-receiver), Mimir and\n"
-                   "Thanos do. URL is http://HOST:PORT, and /api/v1/write unless it has a path.\n"
-                   "A push that was broken off goes on where it stopped; one of a run that is\n"
-                   "there already does nothing.\n"
-                   "Needs libcurl and libsnappy.",
+    .description =
+        "Send a run to a database that accepts Prometheus remote write: VictoriaMetrics,\n"
+        "Prometheus (--web.enable-remote-write-receiver), Mimir or Thanos. URL is\n"
+        "http://HOST:PORT; /api/v1/write is appended if it has no path. An interrupted\n"
+        "push continues where it stopped. Needs libcurl and libsnappy.",
     .examples = "  rpistat push http://localhost:8428\n"
                 "  rpistat push --follow --every 10s http://localhost:8428\n"
                 "  rpistat push --all --user-file secret https://metrics.example.org",

@@ -16,13 +16,12 @@ struct settings {
 #define AT(member) RPS_AT(struct settings, member)
 
 static const struct rps_option options[] = {
-    {"explain", 0, NULL, "say what each event and figure means", NULL, RPS_OPTION_FLAG,
-     AT(explain)},
-    {"cpu", 0, "CPUS", "of a recording by CPU: each, sum or a list", "sum", RPS_OPTION_TEXT,
-     AT(cpus), .check = rps_cpus_check, .words = "each sum"},
+    {"explain", 0, NULL, "explain each event and metric", NULL, RPS_OPTION_FLAG, AT(explain)},
+    {"cpu", 0, "CPUS", "CPUs: each, sum or a list", "sum", RPS_OPTION_TEXT, AT(cpus),
+     .check = rps_cpus_check, .words = "each sum"},
     {"format", 0, "FORMAT", RPS_DOCUMENT_FORMATS ", or 2013", "text", RPS_OPTION_CHOICE, AT(format),
      .words = RPS_DOCUMENT_FORMATS " 2013"},
-    {"region", 0, "NAME", "only the periods wholly inside that region", NULL, RPS_OPTION_TEXT,
+    {"region", 0, "NAME", "use only periods completely inside this region", NULL, RPS_OPTION_TEXT,
      AT(region)},
     {NULL},
 };
@@ -59,10 +58,11 @@ static int run_report(struct rps_cli *cli)
 
 const struct rps_command rps_command_report = {
     .name = "report",
-    .summary = "the text report of a run",
+    .summary = "print the report of a run",
     .usage = "[OPTIONS]",
-    .description = "Write the report of a run: what was counted, and the figures that follow. In\n"
-                   "text, numbers are separated as the locale asks (LC_NUMERIC).",
+    .description =
+        "Print the report of a run: its counts and metrics. Text uses the number format\n"
+        "of the locale (LC_NUMERIC).",
     .examples = "  rpistat report\n"
                 "  rpistat report -r last-1 --from 10s --to 1m30s -o part.txt\n"
                 "  rpistat report --format json | jq '.figures[] | {name, value, unit}'",

@@ -59,13 +59,11 @@ static int run(struct rps_cli *cli)
 
 const struct rps_command rps_command_runs = {
     .name = "runs",
-    .summary = "what a store holds; delete, label and tag runs",
+    .summary = "list, label, tag or delete the runs of a store",
     .usage = "[OPTIONS] [RUN...]",
-    .description =
-        "List the runs of a store, with their start in local time: those that are named\n"
-        "(a number, a label, a tag KEY=VALUE, last or last-N) or chosen by label, tag,\n"
-        "host or start, else all. Or delete them, or give them another label or other\n"
-        "tags.",
+    .description = "List the runs of a store. RUN is a number, a label, a tag KEY=VALUE, last or\n"
+                   "last-N. Without RUN and without conditions, all runs are listed. The selected\n"
+                   "runs can also be labelled, tagged or deleted.",
     .examples = "  rpistat runs\n"
                 "  rpistat runs -i naive.data --tag build=42 --since 2d\n"
                 "  rpistat runs 3 --set-label before --set-tag host=a\n"

@@ -139,12 +139,12 @@ static int run(struct rps_cli *cli)
 
 const struct rps_command rps_command_status = {
     .name = "status",
-    .summary = "what is being recorded on this machine, and by whom",
+    .summary = "list the recordings in progress on this machine",
     .usage = "[OPTIONS]",
     .description =
-        "List the recorders of this machine with their users, runs and stores, how much\n"
-        "they record a second, and how large the store is, as they have registered. Of\n"
-        "those whose entries this user may not read the process is listed.",
+        "List the recorders of this machine: user, process, run, store, how much each\n"
+        "writes per second, and how large the store is. For recorders whose entries you\n"
+        "may not read, only the process is listed.",
     .examples = "  rpistat status\n"
                 "  rpistat status --format json",
     .input = RPS_INPUT_NONE,

@@ -30,12 +30,11 @@ struct stop_settings {
 #define AT(member) RPS_AT(struct stop_settings, member)
 
 static const struct rps_option options[] = {
-    {"input", 'i', "FILE", "the run's store; otherwise this user's recordings", NULL,
+    {"input", 'i', "FILE", "store of the run (default: all of your recordings)", NULL,
      RPS_OPTION_TEXT, RPS_AT_COMMON(input), .is_once = 1},
-    {"all", 0, NULL, "end all recordings of this user", NULL, RPS_OPTION_FLAG, AT(is_all),
-     .is_once = 1},
-    {"timeout", 0, "T", "how long to wait for the end", "30s", RPS_OPTION_DURATION, AT(timeout_ns),
-     0, 86400 * RPS_NS_PER_S},
+    {"all", 0, NULL, "end all of your recordings", NULL, RPS_OPTION_FLAG, AT(is_all), .is_once = 1},
+    {"timeout", 0, "T", "longest time to wait", "30s", RPS_OPTION_DURATION, AT(timeout_ns), 0,
+     86400 * RPS_NS_PER_S},
     {NULL},
 };
 
@@ -307,13 +306,13 @@ static int run(struct rps_cli *cli)
 
 const struct rps_command rps_command_stop = {
     .name = "stop",
-    .summary = "end a recording of this machine, and wait until it is complete",
+    .summary = "end a recording and wait until it is complete",
     .usage = "[OPTIONS] [RUN]",
     .description =
-        "End the recording of a run, which is named by its number, label or a tag\n"
-        "KEY=VALUE, or is the only one recorded in the store of -i, as SIGTERM to its\n"
-        "recorder does: a command that rpistat started gets the signal, and the recording\n"
-        "ends with it; processes that were running before (-p, -a) are left alone.",
+        "End the recording of a run and wait until it is complete. RUN is a number, a\n"
+        "label or a tag KEY=VALUE; it may be omitted if the store of -i has only one\n"
+        "recording. A command that rpistat started gets SIGTERM too; processes that ran\n"
+        "before (-p, -a) continue.",
     .examples = "  rpistat stop nightly\n"
                 "  rpistat stop -i naive.data 3\n"
                 "  rpistat stop --all --timeout 5s",

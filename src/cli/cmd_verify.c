@@ -21,7 +21,7 @@ struct settings {
 #define AT(member) RPS_AT(struct settings, member)
 
 static const struct rps_option options[] = {
-    {"sets", 0, "NAME", "the event sets to verify: a name, or a .ini file", NULL, RPS_OPTION_TEXT,
+    {"sets", 0, "NAME", "event sets to verify: a name, or an .ini file", NULL, RPS_OPTION_TEXT,
      AT(sets), .names = rps_plan_names},
     {"pmu", 0, "NAME", "auto (all there are), hardware or software", "auto", RPS_OPTION_TEXT,
      AT(pmu), .words = "auto hardware software"},
@@ -255,15 +255,13 @@ static int run_verify(struct rps_cli *cli)
 
 const struct rps_command rps_command_verify = {
     .name = "verify",
-    .summary = "this machine's counters against workloads of known counts",
+    .summary = "check the counters with workloads of known counts",
     .usage = "[OPTIONS]",
     .description =
-        "Run small workloads whose counts are known beforehand, and compare what this\n"
-        "machine's counters say; then estimates from event sets in turns with counts of\n"
-        "all the time, and how many of their intervals hold these. Takes some seconds,\n"
-        "best on an idle machine; what comes out wrong is tried twice more. The exit\n"
-        "status is 1 when an error is larger than its tolerance; with -q only those are\n"
-        "printed.",
+        "Run small workloads whose counts are known, and compare the counters with them.\n"
+        "Then compare estimates from rotating event sets with counts of the whole time.\n"
+        "This takes some seconds; an idle machine is best. The exit status is 1 if an\n"
+        "error exceeds its tolerance. With -q, only such errors are printed.",
     .examples = "  rpistat verify\n"
                 "  rpistat verify --sets ./mine.ini --format csv -o verify.csv",
     .input = RPS_INPUT_NONE,

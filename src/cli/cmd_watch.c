@@ -51,14 +51,14 @@ static int check_condition(const char *option, const char *text, struct rps_erro
 }
 
 static const struct rps_option options[] = {
-    {"last", 0, "T", "how much of the run is shown, up to now", "5m", RPS_OPTION_DURATION,
-     AT(last_ns), RPS_NS_PER_S, 366 * 24 * 3600 * RPS_NS_PER_S},
-    {"every", 0, "T", "time from one drawing to the next", "2s", RPS_OPTION_DURATION, AT(every_ns),
+    {"last", 0, "T", "show the last T of the run", "5m", RPS_OPTION_DURATION, AT(last_ns),
+     RPS_NS_PER_S, 366 * 24 * 3600 * RPS_NS_PER_S},
+    {"every", 0, "T", "draw once per T", "2s", RPS_OPTION_DURATION, AT(every_ns),
      200 * RPS_NS_PER_MS, 3600 * RPS_NS_PER_S},
-    {"plot", 0, "FILE", "a picture instead, drawn again and again", NULL, RPS_OPTION_TEXT,
+    {"plot", 0, "FILE", "draw to this picture file instead of the terminal", NULL, RPS_OPTION_TEXT,
      RPS_AT_COMMON(output)},
     {"once", 0, NULL, "draw once and end", NULL, RPS_OPTION_FLAG, AT(once), .is_once = 1},
-    {"chars", 0, "SET", "braille or ascii, unless as the locale is", NULL, RPS_OPTION_CHOICE,
+    {"chars", 0, "SET", "braille or ascii (default from the locale)", NULL, RPS_OPTION_CHOICE,
      AT(chars), 1, .words = RPS_CHARS},
     {"on", 0, "CONDITION", "run COMMAND at phase, phase:C, loop-end, 'cpi>1.5'", NULL,
      RPS_OPTION_LIST, AT(on), .words = "phase " CONDITION_WORDS, .check = check_condition,
@@ -68,8 +68,9 @@ static const struct rps_option options[] = {
      .is_once = 1},
     {"http", 0, NULL, "serve the page to a browser on this machine", NULL, RPS_OPTION_FLAG,
      AT(http)},
-    {"port", 0, "N", "its port; 0: any that is free", "0", RPS_OPTION_INT, AT(port), 0, 65535},
-    {"run", 'r', "RUN", "the run, unless the newest that is being recorded", NULL, RPS_OPTION_TEXT,
+    {"port", 0, "N", "port for --http; 0 chooses a free one", "0", RPS_OPTION_INT, AT(port), 0,
+     65535},
+    {"run", 'r', "RUN", "run to follow (default the newest one recorded)", NULL, RPS_OPTION_TEXT,
      RPS_AT_COMMON(run_text)},
     {NULL},
 };
@@ -478,18 +479,17 @@ static int run_watch(struct rps_cli *cli)
 
 const struct rps_command rps_command_watch = {
     .name = "watch",
-    .summary = "a recording that goes on, as it is now",
+    .summary = "follow a recording while it runs",
     .usage = "[OPTIONS] [--on CONDITION -- COMMAND [ARG...]]",
     .description =
-        "Follow a recording from another terminal: its last minutes as a drawing, with\n"
-        "the rates and the phase of now. Ends with the recording, or when q is pressed.\n"
-        "Draws once where there is no terminal, or when nothing is being recorded.\n"
-        "Needs gnuplot for --plot alone, unless that is a page. With --http a browser\n"
-        "on this machine shows the page of the run, which follows it.\n"
-        "--on runs COMMAND in the background, once a stretch of at least 10 periods,\n"
-        "with RPISTAT_CONDITION, RPISTAT_STORE, RPISTAT_RUN, RPISTAT_PHASE and\n"
-        "RPISTAT_TIME_S in its environment. --until ends with status 0 when it is seen,\n"
-        "with 5 when the recording has ended without.",
+        "Follow a recording from another terminal. watch draws its last minutes, with the\n"
+        "current rates and phase, until the recording ends or you press q. Without a\n"
+        "terminal, or if nothing is being recorded, it draws once. --plot needs gnuplot,\n"
+        "except for a page (.html). --http serves the page to a browser on this machine.\n"
+        "--on runs COMMAND in the background when the condition becomes true for at least\n"
+        "10 periods; RPISTAT_CONDITION, RPISTAT_STORE, RPISTAT_RUN, RPISTAT_PHASE and\n"
+        "RPISTAT_TIME_S are in its environment. --until exits with status 0 when the\n"
+        "condition becomes true, and with 5 if the recording ends first.",
     .examples = "  rpistat watch\n"
                 "  rpistat watch -i long.data --last 1h --every 30s\n"
                 "  rpistat watch --plot now.png        for a picture viewer that follows\n"

@@ -58,12 +58,12 @@ static int print_version(const char *option, const char *text, void *member, str
 }
 
 static const struct rps_option run_options[] = {
-    {"run", 'r', "RUN", "a number, a label, last or last-N", "last", RPS_OPTION_TEXT,
+    {"run", 'r', "RUN", "number, label, KEY=VALUE, last or last-N", "last", RPS_OPTION_TEXT,
      RPS_AT_COMMON(run_text)},
     {"from", 0, "T", "start at T: 90, 04:03.2, 14:30, phase:B, turn:3.2, mark:M", NULL,
      RPS_OPTION_OTHER, RPS_AT_CLI, .set = set_range, .words = "phase: mark:"},
-    {"to", 0, "T", "leave out what was from T on", NULL, RPS_OPTION_OTHER, RPS_AT_CLI,
-     .set = set_range, .words = "phase: mark:"},
+    {"to", 0, "T", "end at T", NULL, RPS_OPTION_OTHER, RPS_AT_CLI, .set = set_range,
+     .words = "phase: mark:"},
     {NULL},
 };
 
@@ -76,8 +76,7 @@ static const struct rps_option store_options[] = {
 static const struct rps_option common_options[] = {
     /* help and default are the command's */
     {"output", 'o', "FILE", NULL, NULL, RPS_OPTION_TEXT, RPS_AT_COMMON(output), 1},
-    {"quiet", 'q', NULL, "no notes, status line or progress, only errors", NULL, RPS_OPTION_FLAG,
-     RPS_AT_COMMON(quiet)},
+    {"quiet", 'q', NULL, "print errors only", NULL, RPS_OPTION_FLAG, RPS_AT_COMMON(quiet)},
     {"help", 'h', NULL, "print this help", NULL, RPS_OPTION_OTHER, RPS_AT_CLI, .set = print_help,
      .is_once = 1},
     {"version", 0, NULL, "print the version", NULL, RPS_OPTION_OTHER, RPS_AT_CLI,
@@ -186,14 +185,14 @@ void rps_options_help_all(FILE *out)
     fputs("Usage: rpistat [OPTIONS] [--] COMMAND [ARG...]\n", out);
     for (int i = 1; rps_commands[i] != NULL; i++)
         fprintf(out, "       rpistat %s %s\n", rps_commands[i]->name, rps_commands[i]->usage);
-    fputs("\nRecord how a program behaves over time, from the processor's event counters,\n"
-          "and look at it. 'rpistat ./program' works like 'time ./program', and leaves\n"
-          "rpistat.data, the store, and rpistat.txt, the report.\n"
+    fputs("\nRecord how a program behaves over time, find its phases, and show which code\n"
+          "each phase runs. 'rpistat ./program' works like 'time ./program'. It writes the\n"
+          "store rpistat.data and the report rpistat.txt.\n"
           "\nCommands:\n",
           out);
     for (int i = 0; rps_commands[i] != NULL; i++)
         fprintf(out, "  %-8s  %s\n", rps_commands[i]->name, rps_commands[i]->summary);
-    fputs("\n'rpistat help NAME' says more about a command, 'man rpistat' about all.\n", out);
+    fputs("\n'rpistat help COMMAND' describes a command, 'man rpistat' everything.\n", out);
 }
 
 /* --- tags ------------------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@ elsewhere is left out by another; each row of both must be used. A command that 
 counters, or other rights, may say that there are none.
 """
 import atexit
+import glob
 import os
 import re
 import shutil
@@ -93,6 +94,13 @@ def document(name):
         return indented(file.read())
 
 
+def manual():
+    """the commands of every page"""
+    pages = glob.glob(os.path.join(tap.root(), "src", "*", "*.scd"))
+    assert len(pages) > 8, pages
+    return list(dict.fromkeys(command for page in sorted(pages) for command in document(page)))
+
+
 def examples(command):
     text = expect(call(command, "--help"), 0).stdout
     return indented(text[text.index("\nExamples:"):])
@@ -163,7 +171,7 @@ def main():
     cases, shown = [], []
     for name, commands, runs in (
             [("README.md", document("README.md"), 0), ("examples/README.md", document("examples/README.md"), 0),
-             ("schema/README.md", document("schema/README.md"), 1), ("manual", document("src/cli/rpistat.1.scd"), 1)] +
+             ("schema/README.md", document("schema/README.md"), 1), ("manual", manual(), 2)] +
             [(command + " --help", examples(command), 3) for command in COMMANDS]):
         assert commands, name
         place = Place(runs).__enter__()

@@ -29,22 +29,54 @@ def options_of(text):
     return found
 
 
-def manual():
-    """{section: options as options_of gives them}, of the manual page's source."""
-    path = os.path.join(tap.root(), "src", "cli", "rpistat.1.scd")
+def page_of(name):
+    folder = "cli" if name == "rpistat" else "man"
+    with open(os.path.join(tap.root(), "src", folder, name + ".1.scd"), encoding="utf-8") as file:
+        return file.read()
+
+
+def sections_of(page):
+    """{section: options as options_of gives them} of a page's source"""
     sections, section = {}, None
-    with open(path, encoding="utf-8") as file:
-        for line in file:
-            if line.startswith("# "):
-                section = sections.setdefault(line[2:].strip(), {})
-            elif line.startswith("*-"):
-                for part in line.strip().split(", *--" if line.startswith("*--") else "\n"):
-                    part = part if part.startswith("*") else "*--" + part
-                    match = re.match(r"(?:\*-(\w)\*, )?\*--([\w-]+)\*(?: (.+))?$", part)
-                    assert match, "cannot read: " + line
-                    argument = match.group(3) and match.group(3).replace("_", "")
-                    section[match.group(2)] = (match.group(1), argument)
+    for line in page.split("\n"):
+        if line.startswith("# "):
+            section = sections.setdefault(line[2:].strip(), {})
+        elif line.startswith("*-"):
+            for part in line.strip().split(", *--" if line.startswith("*--") else "\n"):
+                part = part if part.startswith("*") else "*--" + part
+                match = re.match(r"(?:\*-(\w)\*, )?\*--([\w-]+)\*(?: (.+))?$", part)
+                assert match, "cannot read: " + line
+                argument = match.group(3) and match.group(3).replace("_", "")
+                section[match.group(2)] = (match.group(1), argument)
     return sections
+
+
+def manual():
+    """{section: options}: of rpistat(1), and for a command with a page of its own its options"""
+    sections = sections_of(page_of("rpistat"))
+    for command in COMMANDS:
+        if os.path.exists(os.path.join(tap.root(), "src", "man", "rpistat-%s.1.scd" % command)):
+            assert command.upper() not in sections, command
+            sections[command.upper()] = sections_of(page_of("rpistat-" + command))["OPTIONS"]
+    return sections
+
+
+def test_pages():
+    """a command's page has its name, usage, options and examples, and rpistat(1) refers to it"""
+    main_page = page_of("rpistat")
+    pages = [command for command in COMMANDS if "rpistat-%s*(1)" % command in main_page]
+    assert len(pages) >= 8, pages
+    for command in pages:
+        page = page_of("rpistat-" + command)
+        found = re.findall(r"^# (.*)", page, re.M)
+        assert [name for name in found if name in ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES", "SEE ALSO")] == \
+            ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES", "SEE ALSO"], (command, found)
+        usage = re.search(r"^Usage: rpistat \w+ (.*)", help_of(command), re.M).group(1)
+        synopsis = re.search(r"^\*rpistat %s\* (.*)" % command, page, re.M).group(1)
+        assert synopsis.replace("_", "") == usage, (command, synopsis, usage)
+        assert page.startswith("rpistat-%s(1)\n" % command)
+        for name in re.findall(r"\*rpistat-(\w+)\*\(1\)", page):
+            assert name in pages, (command, name)
 
 
 def test_help():
@@ -131,9 +163,9 @@ def test_one_order():
     """commands stand in one order: in the general help, in the manual's synopsis, and as its sections"""
     helped = re.findall(r"^  (\w+) +\w", call("--help").stdout.split("\nCommands:\n")[1], re.M)
     assert sorted(helped) == sorted(COMMANDS), helped
-    assert [section.lower() for section in manual() if section.lower() in COMMANDS] == helped
-    with open(os.path.join(tap.root(), "src", "cli", "rpistat.1.scd"), encoding="utf-8") as file:
-        synopsis = file.read().split("\n# ")[2]
+    own = [section.lower() for section in sections_of(page_of("rpistat")) if section.lower() in COMMANDS]
+    assert own == [command for command in helped if command in own] and own, own
+    synopsis = page_of("rpistat").split("\n# ")[2]
     assert re.findall(r"^\*rpistat (\w+)\*", synopsis, re.M) == helped + ["help"], synopsis
 
 
@@ -163,5 +195,5 @@ def test_formats():
         assert name in names and name in dict(options_of(text)), name
 
 
-tap.main([test_help, test_help_aligned, test_general_help, test_one_order, test_version, test_no_trace,
+tap.main([test_help, test_help_aligned, test_general_help, test_pages, test_one_order, test_version, test_no_trace,
           test_manual_has_help, test_help_has_manual, test_options_are_taken, test_formats])

@@ -124,7 +124,7 @@ class Check:
 
     def check_folders(self):
         found = {name for name in os.listdir(self.path("src"))
-                 if os.path.isdir(self.path("src", name))}
+                 if any(file.endswith((".c", ".h")) for _, _, files in os.walk(self.path("src", name)) for file in files)}
         wrong = ["src/%s is not in the table" % name for name in found - set(self.table.rooms)]
         wrong += ["room %s has no folder" % name for name in set(self.table.rooms) - found]
         return wrong + ["src/%s belongs into a room" % name for name in sources(self.path("src"))
