@@ -229,8 +229,8 @@ static int no_such_region(const struct rps_run_regions *regions, int64_t run_id,
 
     if (regions->count == 0)
         return rps_error_set(err, RPS_FAILED,
-                             "--region: run %" PRId64 " has no regions there; REGIONS in `man "
-                             "rpistat` says how a program tells of them",
+                             "--region: run %" PRId64 " has no regions there; `man "
+                             "librpistat-region` describes how a program marks them",
                              run_id);
     for (size_t i = 0; i < regions->count; i++)
         rps_text_list(names, sizeof(names), regions->region[i].name);

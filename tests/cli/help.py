@@ -1,4 +1,5 @@
 """Help, version and the manual page: they exist, and they agree."""
+import glob
 import os
 import re
 
@@ -30,8 +31,8 @@ def options_of(text):
 
 
 def page_of(name):
-    folder = "cli" if name == "rpistat" else "man"
-    with open(os.path.join(tap.root(), "src", folder, name + ".1.scd"), encoding="utf-8") as file:
+    path, = glob.glob(os.path.join(tap.root(), "src", "cli" if name == "rpistat" else "man", name + ".?.scd"))
+    with open(path, encoding="utf-8") as file:
         return file.read()
 
 
@@ -49,6 +50,13 @@ def sections_of(page):
                 argument = match.group(3) and match.group(3).replace("_", "")
                 section[match.group(2)] = (match.group(1), argument)
     return sections
+
+
+def references():
+    """(page, section number) of all pages that a page refers to"""
+    pages = [os.path.basename(path).split(".")[0] for path in glob.glob(os.path.join(tap.root(), "src", "man", "*.scd"))]
+    return {found for name in pages + ["rpistat"]
+            for found in re.findall(r"\*((?:lib)?rpistat[\w-]*)\*\((\d)\)", page_of(name))}
 
 
 def manual():
@@ -73,10 +81,11 @@ def test_pages():
             ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES", "SEE ALSO"], (command, found)
         usage = re.search(r"^Usage: rpistat \w+ (.*)", help_of(command), re.M).group(1)
         synopsis = re.search(r"^\*rpistat %s\* (.*)" % command, page, re.M).group(1)
-        assert synopsis.replace("_", "") == usage, (command, synopsis, usage)
+        assert re.sub("[_*]", "", synopsis) == usage, (command, synopsis, usage)
         assert page.startswith("rpistat-%s(1)\n" % command)
-        for name in re.findall(r"\*rpistat-(\w+)\*\(1\)", page):
-            assert name in pages, (command, name)
+    assert len(references()) > 12, references()
+    for name, section in references():
+        assert page_of(name).startswith("%s(%s)\n" % (name, section)), (name, section)
 
 
 def test_help():

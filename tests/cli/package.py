@@ -56,7 +56,7 @@ def test_package():
         dpkg = ("dpkg", "--root=" + root, "--log=/dev/null", "--force-depends", "--force-not-root")
         run(*dpkg, "-i", package)
         installed = files(root)
-        for end in ("bin/rpistat", "man1/rpistat.1.gz", "man1/rpistat-runs.1.gz", "rpistat/plot/draw.gp", "rpistat/plot/page.html",
+        for end in ("bin/rpistat", "man1/rpistat.1.gz", "man1/rpistat-runs.1.gz", "man7/rpistat-security.7.gz", "rpistat/plot/draw.gp", "rpistat/plot/page.html",
                     "rpistat/region.h", "pkgconfig/rpistat.pc", "doc/rpistat/copyright", "doc/rpistat/rpistat.config",
                     "doc/rpistat/python/rpistat.py"):
             assert any(name.endswith(end) for name in installed), (end, installed)
