@@ -192,7 +192,7 @@ void rps_options_help_all(FILE *out)
           out);
     for (int i = 0; rps_commands[i] != NULL; i++)
         fprintf(out, "  %-8s  %s\n", rps_commands[i]->name, rps_commands[i]->summary);
-    fputs("\n'rpistat help COMMAND' describes a command, 'man rpistat' everything.\n", out);
+    fputs("\n'rpistat help COMMAND' lists its options; 'man rpistat-COMMAND' describes it.\n", out);
 }
 
 /* --- tags ------------------------------------------------------------------------------------- */

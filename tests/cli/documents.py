@@ -96,7 +96,7 @@ def document(name):
 
 def manual():
     """the commands of every page"""
-    pages = glob.glob(os.path.join(tap.root(), "src", "*", "*.scd"))
+    pages = glob.glob(os.path.join(tap.root(), "src", "*", "*.scd*"))
     assert len(pages) > 8, pages
     return list(dict.fromkeys(command for page in sorted(pages) for command in document(page)))
 

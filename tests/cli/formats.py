@@ -519,10 +519,13 @@ def test_files():
 
 def test_manual():
     """the manual page has every name of the schema, with its unit, and no other"""
-    path = os.path.join(tap.root(), "src", "cli", "rpistat.1.scd")
-    with open(path, encoding="utf-8") as file:
-        section = file.read().split("\n# JSON AND CSV\n")[1].split("\n# ")[0]
-    listed = dict(re.findall(r"^- \*(\w+)\*(?: \(([^)]*)\))?:", section, re.M))
+    folder = os.path.join(tap.root(), "src", "man")
+    page = subprocess.run([sys.executable, os.path.join(folder, "json_page.py"),
+                           os.path.join(tap.root(), "schema", "output.schema.json"),
+                           os.path.join(folder, "rpistat-json.5.scd.in")],
+                          capture_output=True, text=True, check=True, timeout=program.TIMEOUT).stdout
+    section = page.split("\n# NAMES\n")[1].split("\n# ")[0]
+    listed = dict(re.findall(r"^\*(\w+)\*(?: \(([^)]*)\))?\n\t\S", section, re.M))
     used = {name for kind in SCHEMA["$defs"].values() for name in kind.get("properties", ())}
     for kind in SCHEMA["$defs"].values():
         used |= set(kind.get("additionalProperties", {}).get("properties", ())) \
