@@ -26,6 +26,7 @@ ELSEWHERE = [
     r"(sh examples/package/deb|apt install .*)$",  # cli/package
     r"rpistat stop\b",           # cli/status: it ends what is recorded elsewhere, too
     r"rpistat verify\b",         # cli/verify, alone on the machine
+    r"rpistat watch (--on loop-end|-q --until)",  # cli/watch: they wait for a recording
     r"rpistat watch --http$",    # cli/live_page
     r"rpistat phases --csv sensors.csv\b",  # cli/phases
     r"rpistat push\b",           # cli/push
@@ -88,16 +89,18 @@ def document(name):
         return indented(file.read())
 
 
-def manual():
-    """the commands of every page"""
-    pages = glob.glob(os.path.join(tap.root(), "src", "*", "*.scd*"))
-    assert len(pages) > 8, pages
-    return list(dict.fromkeys(command for page in sorted(pages) for command in document(page)))
-
-
 def examples(command):
     text = expect(call(command, "--help"), 0).stdout
     return indented(text[text.index("\nExamples:"):])
+
+
+def manual():
+    """the commands of every page that no --help has"""
+    helped = {command for name in COMMANDS for command in examples(name)}
+    pages = glob.glob(os.path.join(tap.root(), "src", "*", "*.scd*"))
+    assert len(pages) > 8, pages
+    return list(dict.fromkeys(command for page in sorted(pages) for command in document(page)
+                              if command not in helped))
 
 
 class Place(Folder):
