@@ -85,8 +85,7 @@ struct found {
     size_t saved;      /* rows; 0: nothing was found */
     size_t explained;  /* the same, if each odd turn had a row, but those that the run cuts off */
     size_t length;     /* phases of the first whole turn */
-    size_t even,
-        cut; /* whole turns of that length; 1: the end of the run made the last one shorter */
+    size_t even, cut;  /* turns of that length; 1: the last one ends with the run, and is shorter */
 };
 
 static double length_of(const struct rps_phase *phase, size_t count)
@@ -364,9 +363,8 @@ static struct found find_loop(struct folding *f, size_t from, size_t to)
 
     for (size_t p = 2; p <= RPS_FOLD_PARTS_MAX && p * turns <= to - from; p++) {
         struct found found = {.parts = p};
-        size_t begin = from, end = from, phases;
+        size_t begin = from, end = from, phases, odd;
         struct makeup makeup;
-        size_t odd;
 
         if (2 * find_stretch(f, from, to, p, &begin, &end) < (turns - 1) * p)
             continue;
@@ -520,7 +518,7 @@ static struct found find_best(struct folding *f, size_t from, size_t to, struct 
         if (items)
             nested = find_best(items, 0, items->all, &of);
         if (nested.saved == 0 ||
-            nested.explained < best.explained + (rest == REST_ANY ? REST_ROWS_MIN : 0))
+            nested.explained < best.explained + REST_ROWS_MIN * (rest == REST_ANY))
             continue;
         *ret_items = of;
         best = nested;

@@ -49,9 +49,6 @@ struct rps_tally rps_tally_new(struct rps_arena *arena, const struct rps_plan *p
 
 void rps_tally_reset(struct rps_tally *tally)
 {
-    const size_t size =
-        tally->is_plain ? offsetof(struct rps_set_tally, moments) : sizeof(*tally->set);
-
     *tally = (struct rps_tally){.scaled = tally->scaled,
                                 .plan = tally->plan,
                                 .set = tally->set,
@@ -59,7 +56,8 @@ void rps_tally_reset(struct rps_tally *tally)
                                 .is_plain = tally->is_plain};
     for (int n = 0; n < tally->set_count; n++)
         if (tally->set[n].periods > 0)
-            memset(&tally->set[n], 0, size);
+            memset(&tally->set[n], 0,
+                   tally->is_plain ? offsetof(struct rps_set_tally, moments) : sizeof(*tally->set));
 }
 
 static void add_span(struct rps_tally *tally, int64_t start_ns, int64_t end_ns)
