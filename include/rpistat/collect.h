@@ -68,13 +68,19 @@ struct rps_collected_signal {
     int32_t cpu;                  /* RPS_CPU_ALL where there is one track */
 };
 
+/* An observation. */
+struct rps_collect_row {
+    uint64_t first, last;     /* numbers of its periods */
+    int64_t start_ns, end_ns; /* since the start of the run */
+    uint64_t cycle;           /* cycle timestamp at its end */
+    double cpu_s;             /* time on a CPU in it */
+    uint64_t merged; /* periods or rotations one after the other in it; 0: nothing was added */
+};
+
 struct rps_collected {
     struct rps_signals signals; /* owned; without the signals that never vary, but for one */
     struct rps_collected_signal *signal; /* owned; of each */
-    uint64_t *first, *last;              /* owned; numbers of the periods of each observation */
-    int64_t *start_ns, *end_ns;          /* owned; since the start of the run */
-    uint64_t *cycle;                     /* owned; cycle timestamp at its end */
-    double *cpu_s;                       /* owned; time on a CPU in it */
+    struct rps_collect_row *row;         /* owned; of each observation */
     uint8_t *wild; /* owned; of each block, 1: a rotation in it is unlike the others, by an event or
                       the CPU use; NULL: they are no blocks, or signals were chosen by name */
     int set_count; /* event sets that take turns */

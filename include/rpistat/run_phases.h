@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "rpistat/arena.h"
+#include "rpistat/collect.h"
 #include "rpistat/components.h"
 #include "rpistat/cpus.h"
 #include "rpistat/detect.h"
@@ -112,9 +113,8 @@ int rps_run_phases_remark(const struct rps_run_at *run,
  */
 struct rps_run_components {
     struct rps_components components;
-    int64_t *start_ns, *end_ns; /* of each observation */
-    uint64_t *cycle;            /* cycle timestamp at its end */
-    rps_signal_name *name;      /* of each signal */
+    struct rps_collect_row *row; /* of each observation */
+    rps_signal_name *name;       /* of each signal */
 };
 
 int rps_run_components_find(struct rps_arena *arena, const struct rps_run_at *run,

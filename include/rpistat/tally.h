@@ -48,6 +48,7 @@ struct rps_tally {
     int from_start;             /* 1: the first period added is the run's first */
     int is_drawn;               /* 1: some rotation does not take the sets by their numbers */
     int has_blocks;             /* 1: of some rows, sums over blocks, the spread is not known */
+    int is_plain;               /* 1, set by its owner: no moments are added, for no intervals */
     uint64_t rotation, turn_ns; /* the last rotation, and the enabled time before it */
     int set_count;
     const struct rps_plan *plan; /* borrowed */

@@ -2,23 +2,11 @@
 #include "rpistat/bursts.h"
 
 #include <math.h>
-#include <stdlib.h>
+
+#include "detect_math.h"
 
 #define EVEN       .2 /* of the median step: how much another one may differ */
 #define EVEN_SHARE .8 /* of the steps, which must be even */
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double *value, size_t count)
-{
-    qsort(value, count, sizeof(*value), compare);
-    return count % 2 ? value[count / 2] : (value[count / 2 - 1] + value[count / 2]) / 2;
-}
 
 /* Without those of the first and the last observation alone: programs have a start and an end. */
 static void find_stretches(struct rps_arena *arena, const struct rps_phases *phases,
@@ -58,10 +46,10 @@ struct rps_bursts rps_bursts_find(struct rps_arena *arena, const struct rps_phas
     value = rps_arena_get(arena, bursts.count, sizeof(*value));
     for (size_t i = 0; i < bursts.count; i++)
         value[i] = (double)(bursts.last[i] - bursts.first[i] + 1);
-    bursts.length = median(value, bursts.count);
+    bursts.length = rps_select_median(value, bursts.count);
     for (size_t i = 0; i + 1 < bursts.count; i++)
         value[i] = (double)(bursts.first[i + 1] - bursts.first[i]);
-    bursts.every = median(value, bursts.count - 1);
+    bursts.every = rps_select_median(value, bursts.count - 1);
     for (size_t i = 0; i + 1 < bursts.count; i++)
         even += fabs(value[i] - bursts.every) <= EVEN * bursts.every;
     return (double)even >= EVEN_SHARE * (double)(bursts.count - 1) ? bursts

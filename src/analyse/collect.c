@@ -253,6 +253,7 @@ int rps_collect_new(struct rps_collect **ret, const struct rps_collect_options *
                                      sizeof(*collect->operand));
     collect->one = rps_tally_new(collect->arena, options->plan);
     collect->rotation = rps_rotation_new(collect->arena, options->plan);
+    collect->one.is_plain = collect->rotation.tally.is_plain = 1;
     if (result == 0)
         result =
             grow(collect,

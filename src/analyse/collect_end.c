@@ -249,28 +249,6 @@ static void mark_gaps(const struct rps_collect *collect, uint8_t *broken)
     }
 }
 
-static void give_rows(const struct rps_collect *collect, struct rps_collected *out)
-{
-    size_t count = collect->count;
-
-    out->first = rps_arena_loose(count, sizeof(*out->first));
-    out->last = rps_arena_loose(count, sizeof(*out->last));
-    out->start_ns = rps_arena_loose(count, sizeof(*out->start_ns));
-    out->end_ns = rps_arena_loose(count, sizeof(*out->end_ns));
-    out->cycle = rps_arena_loose(count, sizeof(*out->cycle));
-    out->cpu_s = rps_arena_loose(count, sizeof(*out->cpu_s));
-    out->signals.broken = rps_arena_loose(count, sizeof(*out->signals.broken));
-    for (size_t i = 0; i < count; i++) {
-        out->first[i] = collect->row[i].first;
-        out->last[i] = collect->row[i].last;
-        out->start_ns[i] = collect->row[i].start_ns;
-        out->end_ns[i] = collect->row[i].end_ns;
-        out->cycle[i] = collect->row[i].cycle;
-        out->cpu_s[i] = collect->row[i].cpu_s;
-    }
-    mark_gaps(collect, out->signals.broken);
-}
-
 /* Mark the blocks in which a value was WILD_TIMES as far from its mean as is usual, where they are
  * rare: else that is how the workload is. */
 static void mark_wild(const double *reach, size_t count, double *scratch, uint8_t *wild)
@@ -312,7 +290,8 @@ static void give(struct rps_collect *collect, const uint8_t *keep, struct rps_co
     out->signal = rps_arena_loose(collect->signal_count, sizeof(*out->signal));
     out->signals.resolution =
         rps_arena_loose(collect->signal_count, sizeof(*out->signals.resolution));
-    give_rows(collect, out);
+    out->signals.broken = rps_arena_loose(collect->count, sizeof(*out->signals.broken));
+    mark_gaps(collect, out->signals.broken);
     if (collect->reach_count > 0)
         give_wild(collect, out);
     if (compact(collect, keep, out) && out->level == 0) { /* a block is seen well enough */
@@ -321,6 +300,8 @@ static void give(struct rps_collect *collect, const uint8_t *keep, struct rps_co
     }
     out->signals.value = collect->value;
     collect->value = NULL;
+    out->row = collect->row;
+    collect->row = NULL;
 }
 
 int rps_collect_end_together(struct rps_collect *const *collect, size_t count,

@@ -7,14 +7,6 @@
 #include "rpistat/rotation.h"
 #include "sources.h"
 
-struct rps_collect_row {
-    uint64_t first, last; /* numbers of its periods */
-    int64_t start_ns, end_ns;
-    uint64_t cycle;
-    double cpu_s;
-    uint64_t merged; /* periods or rotations one after the other in it; 0: nothing was added */
-};
-
 struct rps_collect {
     struct rps_collect_options options;
     struct rps_sources sources;

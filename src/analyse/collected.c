@@ -64,12 +64,7 @@ void rps_collected_free(struct rps_collected *collected)
 {
     rps_signals_free(&collected->signals);
     free(collected->signal);
-    free(collected->first);
-    free(collected->last);
-    free(collected->start_ns);
-    free(collected->end_ns);
-    free(collected->cycle);
-    free(collected->cpu_s);
+    free(collected->row);
     free(collected->wild);
     *collected = (struct rps_collected){0};
 }

@@ -44,6 +44,13 @@ double rps_select_rank(double *value, size_t count, size_t rank)
     return value[low];
 }
 
+double rps_select_median(double *value, size_t count)
+{
+    return (rps_select_rank(value, count, (count - 1) / 2) +
+            rps_select_rank(value, count, count / 2)) /
+           2;
+}
+
 double rps_select_middle(double *value, size_t count)
 {
     double middle = rps_select_rank(value, count, count / 2);

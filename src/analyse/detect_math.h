@@ -16,6 +16,10 @@
 /* The value of the given rank (0: smallest); reorders the values. count > rank. */
 double rps_select_rank(double *value, size_t count, size_t rank);
 
+/* Return the median, which is the mean of both middle values if the count is even; reorders the
+ * values. count > 0. */
+double rps_select_median(double *value, size_t count);
+
 /* Return the middle value, of rank count / 2, and replace each value by its distance from it. */
 double rps_select_middle(double *value, size_t count);
 

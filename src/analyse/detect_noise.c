@@ -54,12 +54,12 @@ static inline void add(const struct rps_observed *observed, size_t from, size_t 
         const double *restrict value = observed->value + i * width;
 
         for (size_t s = 0; s < width; s++) {
-            double part = plain ? 1 : rps_observed_part(observed, i * width + s);
-            double left = value[s] - level[s] - (plain ? 0 : r->slope[s] * (double)i);
+            double left = value[s] - level[s] - (plain ? 0 : r->slope[s] * (double)i), part = 1;
 
             if (!plain) {
-                if (!(part > 0))
+                if (observed->weight && observed->weight[i * width + s] == 0)
                     continue;
+                part = rps_observed_part(observed, i * width + s);
                 count[s] += 1;
                 energy[s] += left * left;
                 ends[s] += fresh[s] * left * left;

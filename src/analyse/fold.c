@@ -25,6 +25,10 @@
  * evidence too. */
 #define TURNS_AROUND_MIN 2
 
+/* So many turns are a loop if they repeat inner loops equally often, and have so many phases. */
+#define TURNS_EVEN_MIN  3
+#define EVEN_PHASES_MIN 9
+
 /* Turns may be of any length if so many parts have labels that no inner loop has. */
 #define LABELS_AROUND 2
 
@@ -79,7 +83,9 @@ struct found {
     size_t turn;       /* where the first whole turn is */
     size_t whole, odd; /* turns; odd phases count as the number of turns that they would make */
     size_t saved;      /* rows; 0: nothing was found */
-    size_t explained;  /* the same, if each odd turn had a row */
+    size_t explained;  /* the same, if each odd turn had a row, but those that the run cuts off */
+    size_t length;     /* phases of the first whole turn */
+    size_t even, cut;  /* turns of that length; 1: the last one ends with the run, and is shorter */
 };
 
 static double length_of(const struct rps_phase *phase, size_t count)
@@ -195,10 +201,18 @@ static size_t find_first_turn(const struct folding *f, size_t from, size_t turn,
     return first;
 }
 
+/* Return the first phase of an item. */
+static size_t origin_of(const struct folding *f, size_t i)
+{
+    for (; f->of; f = f->of)
+        i = f->first[i];
+    return i;
+}
+
 /* The turns from found->begin on, of which the first is whole. Lengths of the whole ones are noted. */
 static void read_turns(struct folding *f, size_t to, struct found *found)
 {
-    size_t parts = found->parts, i = found->begin, begin = i;
+    size_t parts = found->parts, i = found->begin, begin = i, length;
 
     found->end = begin;
     while (i + parts <= to && i - begin <= APART_MAX * parts) {
@@ -207,6 +221,10 @@ static void read_turns(struct folding *f, size_t to, struct found *found)
             continue;
         }
         found->odd += (i - begin + parts - 1) / parts;
+        length = origin_of(f, i + parts) - origin_of(f, i);
+        found->length = found->whole > 0 ? found->length : length;
+        found->even += length == found->length;
+        found->cut = length < found->length && i + parts == to;
         f->length[found->whole++] = length_of(&f->phase[i], parts);
         i += parts;
         begin = found->end = i;
@@ -275,6 +293,9 @@ static int is_loop(struct folding *f, const struct found *found, const struct ma
     size_t whole = found->whole;
     double middle;
 
+    if (of->words > 0 && found->odd == 0 && found->even + found->cut == whole &&
+        found->even >= TURNS_EVEN_MIN && found->length >= EVEN_PHASES_MIN)
+        return 1;
     if (whole < (is_around(found, of) ? TURNS_AROUND_MIN : TURNS_MIN) || found->odd > whole / 2)
         return 0;
     if ((found->parts > FEW_PARTS || 2 * (found->end - found->begin) < f->all) &&
@@ -286,14 +307,6 @@ static int is_loop(struct folding *f, const struct found *found, const struct ma
         return 1;
     middle = rps_select_middle(f->length, whole);
     return rps_select_rank(f->length, whole, whole * 3 / 4) <= VARIATION_MAX * middle;
-}
-
-/* Return the first phase of an item. */
-static size_t origin_of(const struct folding *f, size_t i)
-{
-    for (; f->of; f = f->of)
-        i = f->first[i];
-    return i;
 }
 
 /* Count the phases i ... end - 1 that have the label of a part. */
@@ -350,7 +363,7 @@ static struct found find_loop(struct folding *f, size_t from, size_t to)
 
     for (size_t p = 2; p <= RPS_FOLD_PARTS_MAX && p * turns <= to - from; p++) {
         struct found found = {.parts = p};
-        size_t begin = from, end = from, phases;
+        size_t begin = from, end = from, phases, odd;
         struct makeup makeup;
 
         if (2 * find_stretch(f, from, to, p, &begin, &end) < (turns - 1) * p)
@@ -363,12 +376,13 @@ static struct found find_loop(struct folding *f, size_t from, size_t to)
         makeup = makeup_of(f, &found);
         if (!is_loop(f, &found, &makeup))
             continue;
+        odd = found.odd;
         if (is_around(&found, &makeup))
             add_cut_turns(f, from, to, &found);
         phases = origin_of(f, found.end) - origin_of(f, found.begin);
         if (phases <= makeup.rows + found.odd)
             continue;
-        found.explained = phases - makeup.rows - found.odd;
+        found.explained = phases - makeup.rows - odd;
         found.saved = phases - makeup.rows - (found.odd < odd_most ? found.odd : odd_most);
         if (found.saved > best.saved)
             best = found;
@@ -441,13 +455,17 @@ static void add_label(struct folding *items, size_t at)
     items->label = label;
 }
 
-/* Return the items from ... to - 1 with each run of a word as one item. has_rest: the item includes
- * a beginning of the word that follows the run. NULL: no word follows itself often enough. */
-static struct folding *make_items(struct folding *f, size_t from, size_t to, int has_rest)
+/* A beginning of the word that follows a run of it is part of the item, or only at the end. */
+enum rest { REST_NONE, REST_AT_END, REST_ANY, RESTS };
+
+/* Return the items from ... to - 1 with each run of a word as one item. NULL: no word follows itself
+ * often enough. */
+static struct folding *make_items(struct folding *f, size_t from, size_t to, enum rest rest)
 {
     size_t at = from, q = f->words < RPS_PHASE_INNER_MAX ? find_word(f, from, to, &at) : 0;
-    size_t repeats = 0, runs = 0, *first = NULL;
+    size_t repeats = 0, runs = 0, *first = NULL, end;
     struct folding *items;
+    int has_rest = rest == REST_NONE;
 
     if (q == 0)
         return NULL;
@@ -468,10 +486,13 @@ static struct folding *make_items(struct folding *f, size_t from, size_t to, int
         first[items->all++] = i;
         for (; i + q <= to && is_turn(f, i, at, q); i += q, repeats++)
             item->last = f->phase[i + q - 1].last;
-        for (size_t k = at; has_rest && i > begin && i < to; i++, k++) {
-            if (f->phase[i].label != f->phase[k].label)
-                break;
-            item->last = f->phase[i].last;
+        end = i;
+        for (size_t k = at; i > begin && end < to && f->phase[end].label == f->phase[k].label; k++)
+            end++;
+        if (end > i && (rest == REST_ANY || (rest == REST_AT_END && end == to))) {
+            item->last = f->phase[end - 1].last;
+            i = end;
+            has_rest = 1;
         }
         item->label = i > begin ? items->labels + f->words : item->label;
         runs += i > begin;
@@ -480,7 +501,7 @@ static struct folding *make_items(struct folding *f, size_t from, size_t to, int
     items->first = first = rps_arena_grow(f->scratch, first, items->all, sizeof(*first));
     first[items->all] = to;
     add_label(items, at);
-    return repeats >= WORD_REPEATS_MIN * runs ? items : NULL;
+    return has_rest && repeats >= WORD_REPEATS_MIN * runs ? items : NULL;
 }
 
 /* Find the loop that explains most phases, with inner loops or without. *ret_items gets its
@@ -490,13 +511,14 @@ static struct found find_best(struct folding *f, size_t from, size_t to, struct 
     struct found best = find_loop(f, from, to);
 
     *ret_items = f;
-    for (int has_rest = 0; has_rest < 2; has_rest++) {
-        struct folding *items = make_items(f, from, to, has_rest), *of = NULL;
+    for (enum rest rest = REST_NONE; rest < RESTS; rest++) {
+        struct folding *items = make_items(f, from, to, rest), *of = NULL;
         struct found nested = {0};
 
         if (items)
             nested = find_best(items, 0, items->all, &of);
-        if (nested.saved == 0 || nested.explained < best.explained + (has_rest ? REST_ROWS_MIN : 0))
+        if (nested.saved == 0 ||
+            nested.explained < best.explained + REST_ROWS_MIN * (rest == REST_ANY))
             continue;
         *ret_items = of;
         best = nested;

@@ -248,11 +248,11 @@ static size_t differences(const struct rps_source *source, const double *value, 
 
         if (!isfinite(value[i]))
             continue;
-        last[seen++ % (2 * length)] = log(fmax(fabs(value[i]), least));
+        last[seen++ % (2 * length)] = fmax(fabs(value[i]), least);
         if (seen < 2 * length || (seen - 2 * length) % step != 0)
             continue;
         for (size_t back = 1; back <= 2 * length; back++)
-            difference += (back <= length ? 1 : -1) * last[(seen - back) % (2 * length)];
+            difference += (back <= length ? 1 : -1) * log(last[(seen - back) % (2 * length)]);
         ret[taken++] = difference / (double)length;
     }
     return taken;

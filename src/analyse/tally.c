@@ -11,6 +11,7 @@
 #include "rpistat/tally.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "rpistat/clock.h"
@@ -51,8 +52,12 @@ void rps_tally_reset(struct rps_tally *tally)
     *tally = (struct rps_tally){.scaled = tally->scaled,
                                 .plan = tally->plan,
                                 .set = tally->set,
-                                .set_count = tally->set_count};
-    memset(tally->set, 0, (size_t)tally->set_count * sizeof(*tally->set));
+                                .set_count = tally->set_count,
+                                .is_plain = tally->is_plain};
+    for (int n = 0; n < tally->set_count; n++)
+        if (tally->set[n].periods > 0)
+            memset(&tally->set[n], 0,
+                   tally->is_plain ? offsetof(struct rps_set_tally, moments) : sizeof(*tally->set));
 }
 
 static void add_span(struct rps_tally *tally, int64_t start_ns, int64_t end_ns)
@@ -94,6 +99,8 @@ static void add_set(struct rps_tally *tally, const struct rps_period *period)
             set->counted_ns[slot] += rps_period_counted_ns(period, slot);
         }
     }
+    if (tally->is_plain)
+        return;
     rps_moments_add(&set->moments, period, tally->enabled_ns - period->enabled_ns, tally->turn_ns);
     if (tally->from_start && period->level > 0 && period->cpu == RPS_CPU_ALL &&
         set->periods == rps_period_weight(period))

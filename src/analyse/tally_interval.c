@@ -18,8 +18,8 @@
 #include "rpistat/tally.h"
 
 #include <math.h>
-#include <stdlib.h>
 
+#include "detect_math.h"
 #include "rpistat/student.h"
 
 /* Counted for more than this share of the time: counted all the time. */
@@ -461,13 +461,6 @@ static uint64_t readings_of(const struct rps_tally *tally)
     return least;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 double rps_tally_usual_step(const double *value, size_t count)
 {
     double step[RPS_TALLY_NEIGHBOURS];
@@ -477,10 +470,7 @@ double rps_tally_usual_step(const double *value, size_t count)
         if (value[i] > 0 && value[i - 1] > 0)
             step[steps++] = fabs(log(value[i] / value[i - 1]));
     }
-    if (steps < STEPS_LEAST)
-        return NAN;
-    qsort(step, steps, sizeof(*step), compare);
-    return steps % 2 ? step[steps / 2] : (step[steps / 2 - 1] + step[steps / 2]) / 2;
+    return steps < STEPS_LEAST ? NAN : rps_select_median(step, steps);
 }
 
 struct rps_interval rps_tally_short_interval(const struct rps_tally *tally,

@@ -22,7 +22,8 @@
 #include "rpistat/arena.h"
 #include "rpistat/error.h"
 
-#define MAPS_SIZE (1 << 20)
+/* More than the longest line of /proc/self/maps: a path has at most 4,096 bytes. */
+#define MAPS_SIZE 8192
 
 struct bracket {
     struct bracket *outer;
@@ -31,35 +32,39 @@ struct bracket {
 
 static _Thread_local struct bracket *innermost;
 
-/* Find the mapped file at the address if it is a store's shared memory, by calls that a signal
- * handler may make: its path, or NULL. */
-static const char *find_shared_memory(uintptr_t address)
+/* Find the mapped file at the address if it is a store's shared memory, by calls that a signal handler
+ * may make. Returns its path, which is in `maps`, or NULL. */
+static const char *find_shared_memory(uintptr_t address, char maps[MAPS_SIZE])
 {
-    static char maps[MAPS_SIZE];
     int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-    ssize_t used = 0, got = 0;
+    char *line, *end, *rest, *path = NULL;
+    size_t used = 0;
+    ssize_t got;
 
-    while (fd >= 0 && (got = read(fd, maps + used, (size_t)(MAPS_SIZE - 1 - used))) > 0)
-        used += got;
-    close(fd);
-    maps[used] = '\0';
-    for (char *line = maps, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
-        char *rest, *path, *deleted;
-        uintptr_t from = strtoull(line, &rest, 16), to = *rest ? strtoull(rest + 1, NULL, 16) : 0;
+    while (fd >= 0 && !path && (got = read(fd, maps + used, MAPS_SIZE - 1 - used)) > 0) {
+        maps[used + (size_t)got] = '\0';
+        for (line = maps; !path && (end = strchr(line, '\n')) != NULL; line = end + 1) {
+            uintptr_t from = strtoull(line, &rest, 16),
+                      to = *rest ? strtoull(rest + 1, NULL, 16) : 0;
 
-        *end = '\0';
-        if (address < from || address >= to || !(path = strchr(line, '/')))
-            continue;
-        if ((deleted = strstr(path, " (deleted)")) != NULL)
-            *deleted = '\0';
-        return strlen(path) > 4 && strcmp(strchr(path, '\0') - 4, "-shm") == 0 ? path : NULL;
+            *end = '\0';
+            path = address >= from && address < to ? strchr(line, '/') : NULL;
+        }
+        used = strlen(line);
+        if (!path)
+            memmove(maps, line, used);
     }
-    return NULL;
+    close(fd);
+    if (path && (end = strstr(path, " (deleted)")) != NULL)
+        *end = '\0';
+    return path && strlen(path) > 4 && strcmp(strchr(path, '\0') - 4, "-shm") == 0 ? path : NULL;
 }
 
 static void on_fault(int number, siginfo_t *info, void *unused)
 {
-    const char *path = info->si_code > 0 ? find_shared_memory((uintptr_t)info->si_addr) : NULL;
+    char maps[MAPS_SIZE]; /* SAFETY: threads may fault at the same time. Guarded by base/fault. */
+    const char *path =
+        info->si_code > 0 ? find_shared_memory((uintptr_t)info->si_addr, maps) : NULL;
     struct rps_error err;
 
     (void)unused;

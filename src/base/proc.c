@@ -27,6 +27,15 @@ size_t rps_proc_read(char *ret, size_t size, const char *format, ...)
     return length;
 }
 
+const char *rps_proc_stat_field(const char *text, int number)
+{
+    const char *at = strrchr(text, ')'); /* the name before it may contain any character */
+
+    for (int field = 2; at && field < number; field++)
+        at = (at = strchr(at, ' ')) ? at + 1 : NULL;
+    return at ? at : "";
+}
+
 int rps_proc_is_own(void)
 {
     char text[8192], *at;

@@ -101,7 +101,7 @@ int rps_phases_check(struct rps_cli *cli)
     }
     if (cli->from_ns > 0 || cli->to_ns < INT64_MAX || cli->from_phase || cli->to_phase)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--from and --to are of recorded runs: a table has no times");
+                             "--from, --to: a table has no times; use 'rpistat import' first");
     if (settings->min_length_ns > 0)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--min-length: a table has no times; give a number of rows");

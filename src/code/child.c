@@ -94,10 +94,10 @@ void rps_child_become_nobody(int first, int second)
 /* Does it wait for a file system or a disk, where no signal reaches it? */
 static int is_uninterruptible(pid_t pid)
 {
-    char text[256], state = 0;
+    char text[256];
 
     rps_proc_read(text, sizeof(text), "/proc/%ld/stat", (long)pid);
-    return sscanf(text, "%*d (%*[^)]) %c", &state) == 1 && state == 'D';
+    return *rps_proc_stat_field(text, 3) == 'D';
 }
 
 int64_t rps_child_end(pid_t pid, enum rps_child_end *ret_how)

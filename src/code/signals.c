@@ -393,7 +393,8 @@ static struct rps_run_part part_of(struct rps_arena *arena, const struct rps_col
     struct rps_run_part part = {count, rps_arena_get(arena, count, sizeof(*part.stretch)), count};
 
     for (size_t i = 0; i < count; i++)
-        part.stretch[i] = (struct rps_run_stretch){collected->first[i], collected->last[i], i};
+        part.stretch[i] =
+            (struct rps_run_stretch){collected->row[i].first, collected->row[i].last, i};
     return part;
 }
 
@@ -438,7 +439,8 @@ static double divisor_of(const struct reading *reading, const struct rps_collect
     double samples = 0, length_s = 0;
 
     if (count > 0)
-        length_s = (double)(collected->end_ns[count - 1] - collected->start_ns[0]) / RPS_NS_PER_S;
+        length_s =
+            (double)(collected->row[count - 1].end_ns - collected->row[0].start_ns) / RPS_NS_PER_S;
     for (size_t c = 0; c < reading->count_count; c++)
         samples += (double)reading->count[c].count;
     return 1 + (RPS_COUNT_SAMPLE_DIVISOR - 1) * fmin(1, samples / (length_s * SAMPLES_DENSE));

@@ -22,8 +22,9 @@
 static double position_of(const struct rps_picture *picture, const struct rps_run_components *found,
                           size_t i)
 {
-    return picture->axis == RPS_AXIS_CYCLE ? (double)found->cycle[i]
-                                           : (double)(found->start_ns[i] + found->end_ns[i]) / 2e9;
+    return picture->axis == RPS_AXIS_CYCLE
+               ? (double)found->row[i].cycle
+               : (double)(found->row[i].start_ns + found->row[i].end_ns) / 2e9;
 }
 
 /* "Component 1 (52 %)". */
@@ -102,7 +103,7 @@ static void add_points(struct rps_chart *chart, const struct rps_picture *pictur
     size_t beyond;
 
     for (size_t i = 0; i < components->count; i++) {
-        int64_t middle_ns = (found->start_ns[i] + found->end_ns[i]) / 2;
+        int64_t middle_ns = (found->row[i].start_ns + found->row[i].end_ns) / 2;
         int label = picture->has_phases
                         ? picture->phases.phase[rps_picture_phase_at(picture, middle_ns)].label
                         : 0;

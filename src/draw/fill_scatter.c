@@ -4,7 +4,9 @@
  * By default these are the two metrics that tell the phases apart best (scatter_axes.c), from one walk
  * through the run.
  */
+#include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "cloud.h"
 #include "rpistat/picture_kinds.h"
@@ -15,6 +17,9 @@
 #define SCATTER_LEFT  76
 #define SCATTER_FOOT  50
 #define SCATTER_HEAD  76
+
+/* Points of one CPU: 10 million rotations with 60 metrics would take 2.4 GB. */
+#define POINTS_MAX (1 << 18)
 
 static double clamp(double value, double least, double most)
 {
@@ -42,6 +47,8 @@ struct gathering {
     struct rps_scatter_points points;
     struct rps_rotation rotation;
     size_t hint;
+    int shift;       /* rotations are blocks of 1 << shift */
+    uint64_t stride; /* each stride-th of them is a point */
     double *operand;
 };
 
@@ -53,8 +60,11 @@ static void end_rotation(struct gathering *gathering)
     float *value;
     int label = 0;
 
-    if (tally->periods == 0)
+    if (tally->periods == 0 ||
+        (gathering->rotation.number >> gathering->shift) % gathering->stride) {
+        rps_rotation_reset(&gathering->rotation);
         return;
+    }
     rps_tally_operands(tally, picture->plan, gathering->operand);
     points->value = rps_arena_grow(picture->arena, points->value, points->count,
                                    points->metric_count * sizeof(*value));
@@ -97,9 +107,13 @@ static void list_metrics(struct gathering *gathering, const struct rps_plot_opti
 static int gather_points(struct gathering *gathering, struct rps_error *err)
 {
     const struct rps_picture *picture = gathering->picture;
+    const struct rps_cpu_series *series = &picture->cpu_series;
     struct rps_walk walk = rps_picture_walk(picture);
     int result = 0;
 
+    gathering->shift = RPS_LEVEL_BITS * series->resolution;
+    gathering->stride =
+        ((series->last_rotation - series->first_rotation) >> gathering->shift) / POINTS_MAX + 1;
     gathering->rotation = rps_rotation_new(picture->arena, picture->plan);
     gathering->operand = rps_arena_get(
         picture->arena, (size_t)rps_plan_operand_count(picture->plan), sizeof(*gathering->operand));
@@ -154,7 +168,7 @@ static void add_legend(struct rps_chart *chart, const struct rps_panel *panel)
 }
 
 static struct rps_chart *draw_points(struct rps_picture *picture, struct rps_cloud *cloud,
-                                     const int metric[2])
+                                     const int metric[2], uint64_t stride)
 {
     double width = picture->width / picture->scale, height = picture->height / picture->scale;
     char text[RPS_PICTURE_TEXT_SIZE], remark[96];
@@ -166,6 +180,9 @@ static struct rps_chart *draw_points(struct rps_picture *picture, struct rps_clo
              picture->cpu_series.resolution > 0 ? "block"
              : picture->plan->set_count > 1     ? "rotation of the event sets"
                                                 : "period");
+    if (stride > 1)
+        snprintf(remark + strlen(remark), sizeof(remark) - strlen(remark),
+                 "; 1 in %" PRIu64 " is drawn", stride);
     chart = rps_picture_chart(picture, remark);
     panel = rps_chart_panel(chart, SCATTER_LEFT, width - RPS_PICTURE_RIGHT, SCATTER_HEAD,
                             height - SCATTER_FOOT);
@@ -213,6 +230,6 @@ int rps_picture_fill_scatter(struct rps_picture *picture, struct rps_reader *rea
                              "no rotation of run %lld has values of both %s and %s",
                              (long long)picture->run.run_id, picture->plan->metric[metric[0]].name,
                              picture->plan->metric[metric[1]].name);
-    *ret = draw_points(picture, &cloud, metric);
+    *ret = draw_points(picture, &cloud, metric, gathering.stride);
     return 0;
 }

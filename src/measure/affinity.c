@@ -23,37 +23,17 @@
 /* The shortest turns that can be asked for. */
 #define TURN_SHORT_NS 100000
 
-/* What /proc/PID/task/TID/stat says of a thread. */
-struct thread_stat {
-    char state;
-    int cpu, policy;
-};
-
-/* Fields 3, 39 and 41; 0 when the thread is gone. */
-static int read_stat(pid_t pid, const char *tid, struct thread_stat *ret)
+/* Return the CPU of a thread that runs and shares its CPU, or -1. */
+static int shared_cpu(pid_t pid, const char *tid)
 {
-    char text[1024], *at;
+    char text[1024];
+    int policy;
 
-    memset(ret, 0, sizeof(*ret));
-    if (rps_proc_read(text, sizeof(text), "/proc/%ld/task/%s/stat", (long)pid, tid) == 0)
-        return 0;
-    at = strrchr(text, ')');
-    if (!at || sscanf(at, ") %c", &ret->state) != 1)
-        return 0;
-    at++;
-    for (int field = 3; field <= 41 && at; field++, at = at ? strchr(at, ' ') : NULL) {
-        at++;
-        if (field == 39)
-            ret->cpu = atoi(at);
-        else if (field == 41)
-            ret->policy = atoi(at);
-    }
-    return 1;
-}
-
-static int shares_cpu(const struct thread_stat *stat)
-{
-    return stat->state == 'R' && stat->policy != SCHED_FIFO && stat->policy != SCHED_RR;
+    rps_proc_read(text, sizeof(text), "/proc/%ld/task/%s/stat", (long)pid, tid);
+    policy = atoi(rps_proc_stat_field(text, 41));
+    if (*rps_proc_stat_field(text, 3) != 'R' || policy == SCHED_FIFO || policy == SCHED_RR)
+        return -1;
+    return atoi(rps_proc_stat_field(text, 39));
 }
 
 /* The CPU of a running thread of the process that shares its CPU; -1: none. */
@@ -69,11 +49,8 @@ static int running_cpu(pid_t pid)
     while (fd >= 0 && cpu < 0 && (got = syscall(SYS_getdents64, fd, entries, sizeof(entries))) > 0)
         for (ssize_t at = 0; at < got && cpu < 0;) {
             const struct dirent *entry = (const void *)&entries[at];
-            struct thread_stat stat;
 
-            if (entry->d_name[0] != '.' && read_stat(pid, entry->d_name, &stat) &&
-                shares_cpu(&stat))
-                cpu = stat.cpu;
+            cpu = entry->d_name[0] == '.' ? -1 : shared_cpu(pid, entry->d_name);
             at += entry->d_reclen;
         }
     if (fd >= 0)

@@ -107,19 +107,15 @@ struct processes {
 /* What the kernel says of a process; 0 when it has gone. */
 static int read_process(pid_t pid, struct process *ret, int64_t *ret_start_ns)
 {
-    char text[1024], *end;
-    unsigned long long start;
-    long parent;
+    const char *start;
+    char text[1024];
 
     rps_proc_read(text, sizeof(text), "/proc/%ld/stat", (long)pid);
-    end = strrchr(text, ')'); /* of its name, which may have any character */
-    if (!end || sscanf(end,
-                       ") %*c %ld %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-                       "%*s %*s %llu",
-                       &parent, &start) != 2)
+    start = rps_proc_stat_field(text, 22);
+    if (!*start)
         return 0;
-    *ret = (struct process){pid, (pid_t)parent, 0};
-    *ret_start_ns = (int64_t)start * (RPS_NS_PER_S / sysconf(_SC_CLK_TCK));
+    *ret = (struct process){pid, (pid_t)atol(rps_proc_stat_field(text, 4)), 0};
+    *ret_start_ns = atoll(start) * (RPS_NS_PER_S / sysconf(_SC_CLK_TCK));
     return 1;
 }
 

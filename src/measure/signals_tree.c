@@ -37,6 +37,7 @@
 
 #include "rpistat/array.h"
 #include "rpistat/clock.h"
+#include "rpistat/proc.h"
 
 /* RSS of a process that does not run is looked at again: the kernel may have taken some. */
 #define RSS_AGAIN_NS RPS_NS_PER_S
@@ -281,20 +282,31 @@ static int reason_of(const char *wchan)
     return RPS_TREE_IN_OTHER;
 }
 
-/* The letter that stat has for a thread, and the number of the process' parent; 0: it has gone. */
-static char read_state(struct rps_signal_tree *tree, pid_t pid, pid_t tid, pid_t *ret_parent)
-{
-    char text[512];
-    const char *end;
-    int fd = -1;
-    ssize_t got = rps_signal_task_read(&tree->files, &fd, pid, tid, "stat", text, sizeof(text));
+/* Fields of the stat file of a process or thread. */
+struct task_stat {
+    char state; /* 0: it has ended */
+    pid_t parent;
+    unsigned long flags;
+};
 
+static struct task_stat read_stat(struct rps_signal_tree *tree, pid_t pid, pid_t tid)
+{
+    struct task_stat stat = {0};
+    char text[512];
+    int fd = -1;
+
+    if (rps_signal_task_read(&tree->files, &fd, pid, tid, "stat", text, sizeof(text)) > 0)
+        stat = (struct task_stat){
+            *rps_proc_stat_field(text, 3), (pid_t)atol(rps_proc_stat_field(text, 4)),
+            *rps_proc_stat_field(text, 9) ? strtoul(rps_proc_stat_field(text, 9), NULL, 10)
+                                          : PF_EXITING};
     rps_signal_file_close(&tree->files, &fd);
-    end = got > 0 ? strrchr(text, ')') : NULL; /* of its name, which may have any character */
-    if (!end || strlen(end) < 5)
-        return 0;
-    *ret_parent = (pid_t)atol(end + 4);
-    return end[2];
+    return stat;
+}
+
+static int is_alive(char state)
+{
+    return state != 0 && state != 'Z' && state != 'X';
 }
 
 /* 1: *text is the name of what it sleeps in; 0: there is none; or -errno. */
@@ -312,17 +324,16 @@ static int find_doing(struct rps_signal_tree *tree, struct rps_signal_thread *th
 {
     int rc, turn = 0;
     char text[128], state;
-    pid_t parent;
 
     while ((rc = read_wchan(tree, thread, text, sizeof(text))) == 0) {
         if (thread->process->is_hidden)
             return HIDDEN;
         if (thread->is_read && thread->has_run)
             return AWAKE;
-        state = read_state(tree, thread->process->pid, thread->tid, &parent);
+        state = read_stat(tree, thread->process->pid, thread->tid).state;
         if (state == 'R')
             return AWAKE;
-        if (state == 0 || state == 'Z' || state == 'X')
+        if (!is_alive(state))
             return ENDED;
         if (turn++ > 0) /* it did not fall asleep just now */
             return HIDDEN;
@@ -331,8 +342,7 @@ static int find_doing(struct rps_signal_tree *tree, struct rps_signal_thread *th
         return rc == -ESRCH || rc == -ENOENT ? ENDED : HIDDEN;
     rc = reason_of(text);
     thread->may_be_idle = rc == RPS_TREE_IN_LOCK && has_word(text, "futex");
-    if (rc == RPS_TREE_IN_OTHER &&
-        read_state(tree, thread->process->pid, thread->tid, &parent) == 'D')
+    if (rc == RPS_TREE_IN_OTHER && read_stat(tree, thread->process->pid, thread->tid).state == 'D')
         return RPS_TREE_IN_IO;
     return rc;
 }
@@ -529,16 +539,9 @@ static void exec_process(struct rps_signal_tree *tree, const struct rps_signal_e
  * that executes a program with other rights. */
 static int goes_on(struct rps_signal_tree *tree, pid_t pid)
 {
-    char text[512], state = 0;
-    unsigned int flags = PF_EXITING;
-    const char *end;
-    int fd = -1;
-    ssize_t got = rps_signal_task_read(&tree->files, &fd, pid, 0, "stat", text, sizeof(text));
+    const struct task_stat stat = read_stat(tree, pid, 0);
 
-    rps_signal_file_close(&tree->files, &fd);
-    end = got > 0 ? strrchr(text, ')') : NULL;
-    return end && sscanf(end, ") %c %*d %*d %*d %*d %*d %u", &state, &flags) == 2 && state != 'Z' &&
-           state != 'X' && !(flags & PF_EXITING);
+    return is_alive(stat.state) && !(stat.flags & PF_EXITING);
 }
 
 void rps_signal_tree_apply(struct rps_signal_tree *tree, const struct rps_signal_event *event)
@@ -650,11 +653,9 @@ static void found_process(struct rps_signal_tree *tree, pid_t pid)
 {
     struct rps_signal_process *process = find_process(tree, pid), *maker = NULL;
     int is_new = !process;
-    pid_t parent = 0;
 
     if (is_new) {
-        if (read_state(tree, pid, 0, &parent))
-            maker = find_process(tree, parent);
+        maker = find_process(tree, read_stat(tree, pid, 0).parent);
         if (!(process = add_process(tree, pid, maker)))
             return;
         process->is_old = tree->turn == 1 || !maker;
@@ -695,16 +696,11 @@ static void find_processes(struct rps_signal_tree *tree, int folder_fd)
 /* One that lives and is not there any more was moved out of it. */
 static void find_group(struct rps_signal_tree *tree)
 {
-    pid_t parent;
-
     for (int i = 0; i < tree->group_count; i++)
         find_processes(tree, tree->group_fd[i]);
     for (struct rps_signal_process *one = tree->first; one; one = one->next)
-        if (one->turn != tree->turn && one->threads > 0) {
-            char state = read_state(tree, one->pid, 0, &parent);
-
-            one->is_gone |= state != 0 && state != 'Z' && state != 'X';
-        }
+        if (one->turn != tree->turn && one->threads > 0)
+            one->is_gone |= is_alive(read_stat(tree, one->pid, 0).state);
 }
 
 /* Go through the processes that are known, and what is found on the way: through all, or those of
@@ -955,7 +951,6 @@ static int add_target(struct rps_signal_tree *tree, const struct rps_target *tar
 {
     const int launched = target->kind == RPS_TARGET_LAUNCH;
     struct rps_signal_process *one;
-    pid_t parent = 0;
 
     for (int i = 0; i < target->pid_count; i++) {
         one = add_process(tree, target->pid[i], NULL);
@@ -964,7 +959,7 @@ static int add_target(struct rps_signal_tree *tree, const struct rps_target *tar
         one->is_old = 1;
     }
     for (one = tree->first; target->pid_count > 1 && one; one = one->next)
-        if (read_state(tree, one->pid, 0, &parent) && (one->parent = find_process(tree, parent)))
+        if ((one->parent = find_process(tree, read_stat(tree, one->pid, 0).parent)))
             one->parent->users++;
     return 0;
 }

@@ -260,6 +260,7 @@ static void work_begin(struct work *work, size_t packages, struct rps_arena *are
     work->whole = rps_tally_new(arena, plan);
     work->rest = rps_tally_new(arena, plan);
     work->rotation = rps_rotation_new(arena, plan);
+    work->rotation.tally.is_plain = 1;
     name_figures(work);
 }
 

@@ -29,15 +29,15 @@ static void place(struct rps_phases *phases, const struct rps_collected *collect
     for (size_t i = 0; i < phases->count; i++) {
         struct rps_phase *phase = &phases->phase[i];
 
-        phase->start_ns = collected->start_ns[phase->first];
-        phase->end_ns = collected->end_ns[phase->last];
-        phase->earliest = collected->first[phase->earliest];
-        phase->latest = collected->first[phase->latest];
-        phase->first = collected->first[phase->first];
-        phase->last = collected->last[phase->last];
+        phase->start_ns = collected->row[phase->first].start_ns;
+        phase->end_ns = collected->row[phase->last].end_ns;
+        phase->earliest = collected->row[phase->earliest].first;
+        phase->latest = collected->row[phase->latest].first;
+        phase->first = collected->row[phase->first].first;
+        phase->last = collected->row[phase->last].last;
     }
     for (size_t i = 0; i < phases->outlier_count; i++)
-        phases->outlier[i] = collected->first[phases->outlier[i]];
+        phases->outlier[i] = collected->row[phases->outlier[i]].first;
     phases->wide = in_observation(collected) - 1;
 }
 
@@ -71,8 +71,8 @@ static void place_all(struct rps_run_phases *found, const struct rps_run_signals
     found->observation_count = count;
     if (count > 0)
         found->observation_ns =
-            (int64_t)((double)(collected->end_ns[count - 1] - collected->start_ns[0]) /
-                      (double)(collected->last[count - 1] - collected->first[0] + 1) *
+            (int64_t)((double)(collected->row[count - 1].end_ns - collected->row[0].start_ns) /
+                      (double)(collected->row[count - 1].last - collected->row[0].first + 1) *
                       (double)in_observation(collected));
 }
 
@@ -409,12 +409,8 @@ int rps_run_components_find(struct rps_arena *arena, const struct rps_run_at *ru
         size_t count = collected->signals.count, names;
 
         found.name = name_signals(arena, &signals, &names);
-        found.start_ns = rps_arena_get(arena, count, sizeof(*found.start_ns));
-        found.end_ns = rps_arena_get(arena, count, sizeof(*found.end_ns));
-        found.cycle = rps_arena_get(arena, count, sizeof(*found.cycle));
-        memcpy(found.start_ns, collected->start_ns, count * sizeof(*found.start_ns));
-        memcpy(found.end_ns, collected->end_ns, count * sizeof(*found.end_ns));
-        memcpy(found.cycle, collected->cycle, count * sizeof(*found.cycle));
+        found.row = rps_arena_get(arena, count, sizeof(*found.row));
+        memcpy(found.row, collected->row, count * sizeof(*found.row));
         *ret = found;
     }
     rps_run_signals_free(&signals);

@@ -64,8 +64,8 @@ static double cpu_s_of(const struct rps_collected *collected, size_t at,
     double cpu_s = 0;
 
     do {
-        cpu_s += collected->cpu_s[at];
-    } while (at-- > 0 && (collected->start_ns[at] + collected->end_ns[at]) / 2 > begin_ns);
+        cpu_s += collected->row[at].cpu_s;
+    } while (at-- > 0 && (collected->row[at].start_ns + collected->row[at].end_ns) / 2 > begin_ns);
     return cpu_s;
 }
 
@@ -122,9 +122,9 @@ static int read_run(struct rps_arena *arena, const struct rps_run_member *member
     while ((result = rps_system_cursor_next(cursor, &row, err)) > 0) {
         uint64_t middle = row.period + (row.last_period - row.period) / 2;
 
-        while (at < ret->count && collected->last[at] < middle)
+        while (at < ret->count && collected->row[at].last < middle)
             at++;
-        if (at < ret->count && collected->first[at] <= middle) {
+        if (at < ret->count && collected->row[at].first <= middle) {
             add_reading(ret, collected, at, &row);
             has = 1;
         }

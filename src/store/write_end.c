@@ -113,11 +113,17 @@ static int tell_place(const struct rps_writer *writer, struct rps_error *err)
                              "not go on beside it: if the file was moved, it holds the recording",
                              writer->path);
     return rps_error_set(
-        err, RPS_FAILED, "%s %s during the recording, which %s %s", writer->path, writer->why_saved,
-        writer->loss <= RPS_WRITER_LOSS_RUN             ? "is saved as"
-        : writer->committed == writer->committed_before ? "is lost but for the run in"
-                                                        : "goes on in",
+        err, RPS_FAILED, "%s %s during the recording: %s %s", writer->path, writer->why_saved,
+        writer->loss <= RPS_WRITER_LOSS_RUN             ? "the run is saved as"
+        : writer->committed == writer->committed_before ? "its periods are lost, the rest is in"
+                                                        : "the run goes on in",
         writer->saved_path);
+}
+
+static int not_whole(const struct rps_writer *writer, const char *file, struct rps_error *err)
+{
+    return rps_error_set(err, RPS_FAILED, "%s does not hold all of run %" PRId64 ": %s", file,
+                         writer->run_id, writer->reason);
 }
 
 /* Write the end of the run, and say what did not get into the store. *ret_code: what SQLite says of
@@ -146,8 +152,7 @@ static int finish(struct rps_writer *writer, struct rps_run *end, int *ret_code,
     if (code == SQLITE_OK && periods == 0 && notes == 0)
         return tell_place(writer, err);
     if (rps_writer_is_lost(code))
-        return rps_error_set(err, RPS_FAILED, "%s does not hold all of run %" PRId64 ": %s",
-                             rps_writer_file(writer), writer->run_id, writer->reason);
+        return not_whole(writer, rps_writer_file(writer), err);
     if (code == RPS_WRITER_RUN_IS_GONE)
         return rps_error_set(err, RPS_FAILED,
                              "run %" PRId64 " was deleted from %s during the recording",
@@ -194,9 +199,7 @@ int rps_writer_end(struct rps_writer *writer, const struct rps_run *run, struct 
     rps_writer_close_run(writer);
     rps_writer_release(writer);
     if (ending.result == 0 && !writer->db && rps_writer_is_lost(rps_writer_verify(writer)))
-        ending.result =
-            rps_error_set(err, RPS_FAILED, "%s does not hold all of run %" PRId64 ": %s",
-                          writer->path, writer->run_id, writer->reason);
+        ending.result = not_whole(writer, writer->path, err);
     all = (struct rps_ring_place){writer->ring.used, writer->ring.count};
     rps_ring_drop(&writer->ring, &all);
     writer->periods = 0;

@@ -37,7 +37,7 @@ def waiting(stream):
 
 
 def query(path, statement):
-    store = sqlite3.connect("file:%s?mode=ro" % path, uri=True, timeout=10)
+    store = sqlite3.connect("file:%s?mode=ro" % path, uri=True, timeout=program.TIMEOUT)
     try:
         return store.execute(statement).fetchall()
     finally:

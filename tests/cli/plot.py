@@ -214,6 +214,16 @@ def test_legend():
     assert "A" in texts and "B" not in texts, texts
 
 
+def test_many_points():
+    """scatter: of more than 262,144 rotations each second one is a point, and the picture says so"""
+    FOLDER.write("many.sim", "repeat 270\nphase a 60s instructions=300M branches=30M\nphase b 40s instructions=90M branches=20M\nend\n")
+    expect(FOLDER.call("record", "-q", "--pmu", "sim:many.sim", "-e", "instructions,branches", "-o", "many.data"), 0)
+    texts = svg("-i", "many.data", "--kind", "scatter", "--no-phases")
+    assert any("135000 points, one a period; 1 in 2 is drawn" in text for text in texts), texts
+    texts = svg("-i", "many.data", "--kind", "scatter", "--no-phases", "--to", "20000s")
+    assert any("200000 points, one a period ·" in text for text in texts), texts
+
+
 def test_shares():
     """text, JSON, picture and page say the same share of each phase, with the same digits"""
     script = SCRIPT.replace("phase calm 10s", "late 0.5s 4s\nphase calm 10s")
@@ -326,4 +336,4 @@ def test_heat_mean():
 with FOLDER:
     assert "calm" in SCRIPT
     tap.main([test_kinds, test_phases, test_choice, test_fit, test_refusals, test_page_policy,
-              test_page_data, test_remark, test_turn, test_legend, test_shares, test_heat_noise, test_heat_code, test_heat_mean])
+              test_page_data, test_remark, test_turn, test_legend, test_many_points, test_shares, test_heat_noise, test_heat_code, test_heat_mean])

@@ -670,11 +670,19 @@ def check_wait_lengths():
 
 
 PARKED = """\
-import os, select, threading, time
+import os, re, select, threading, time
 there, _ = os.pipe()
-for function, arguments in ((threading.Event().wait, ()), (select.select, ([there], [], [])), (os.read, (there, 1)), (time.sleep, (1000,))):
-    threading.Thread(target=function, args=arguments, daemon=True).start()
-time.sleep(0.5)
+parked = [threading.Thread(target=function, args=arguments, daemon=True) for function, arguments in (
+    (threading.Event().wait, ()), (select.select, ([there], [], [])), (os.read, (there, 1)), (time.sleep, (1000,)))]
+for one in parked:
+    one.start()
+def look():  # a thread that waits for Python's lock wakes up every 5 ms
+    return [re.findall("^(?:State|voluntary_ctxt_switches):\\s+(\\w+)", open("/proc/self/task/%d/status" % one.native_id).read(), re.M)
+            for one in parked]
+before = None
+while before != (now := look()) or any(state != "S" for state, _ in now):
+    before = now
+    time.sleep(0.1)
 print("parked", flush=True)
 time.sleep(1000)
 """

@@ -187,11 +187,11 @@ static void test_one_set(void **state)
         add(collect, 0, period_of(n + 5, 1, 1, n < 100 ? 500000 : 510000, 1000));
     collected = end(collect);
     assert_int_equal(collected.signals.count, 200);
-    assert_int_equal(collected.first[7], 12);
-    assert_int_equal(collected.last[7], 12);
-    assert_int_equal(collected.start_ns[7], 12 * PERIOD_NS);
-    assert_int_equal(collected.end_ns[7], 13 * PERIOD_NS);
-    assert_int_equal(collected.cycle[7], 13000000);
+    assert_int_equal(collected.row[7].first, 12);
+    assert_int_equal(collected.row[7].last, 12);
+    assert_int_equal(collected.row[7].start_ns, 12 * PERIOD_NS);
+    assert_int_equal(collected.row[7].end_ns, 13 * PERIOD_NS);
+    assert_int_equal(collected.row[7].cycle, 13000000);
     near(change_of(&collected, "cpt", 9, 100), 510. / 500);
     near(change_of(&collected, "share", 9, 100), 510. / 500);
     near(value_of(&collected, "share", 9), ratio(1000 * 2 * 510. / (500 + 510), 0.03));
@@ -374,10 +374,10 @@ static void test_a_metric_across_sets(void **state)
     collected = end(by_rotation);
     assert_int_equal(collected.signals.count, 20);
     near(value_of(&collected, "across", 2), ratio(7050, 0.03));
-    assert_int_equal(collected.first[2], 4);
-    assert_int_equal(collected.last[2], 5);
-    assert_int_equal(collected.start_ns[2], 4 * PERIOD_NS);
-    assert_int_equal(collected.end_ns[2], 6 * PERIOD_NS);
+    assert_int_equal(collected.row[2].first, 4);
+    assert_int_equal(collected.row[2].last, 5);
+    assert_int_equal(collected.row[2].start_ns, 4 * PERIOD_NS);
+    assert_int_equal(collected.row[2].end_ns, 6 * PERIOD_NS);
     rps_collected_free(&collected);
     rps_plan_free(plan);
 }
@@ -514,7 +514,7 @@ static void test_tracks_side_by_side(void **state)
     assert_non_null(strstr(err.message, "try again"));
     collected = end(collect);
     assert_int_equal(collected.signals.count, 18);
-    assert_int_equal(collected.first[7], 10);
+    assert_int_equal(collected.row[7].first, 10);
     assert_int_equal(collected.signal[signal_of(&collected, "cpt of CPU 5")].cpu, 5);
     near(change_of(&collected, "cpt of CPU 1", 0, 2), 504. / 502);
     assert_true(isnan(value_of(&collected, "cpt of CPU 5", 1)));
@@ -541,8 +541,8 @@ static void test_rotations_side_by_side(void **state)
     }
     collected = end(collect);
     assert_int_equal(collected.signals.count, 10);
-    assert_int_equal(collected.first[1], 8);
-    assert_int_equal(collected.last[1], 9);
+    assert_int_equal(collected.row[1].first, 8);
+    assert_int_equal(collected.row[1].last, 9);
     assert_true(isnan(value_of(&collected, "across of CPU 5", 1)));
     near(change_of(&collected, "across of CPU 5", 2, 9), 511. / 510 * 524. / 525);
     near(value_of(&collected, "across of CPU 1", 2), value_of(&collected, "across of CPU 5", 2));
@@ -608,11 +608,11 @@ static void test_blocks(void **state)
         add(collect, 0, period_of(n, 2, 1, 600000 + n, 1000));
     collected = end(collect);
     assert_int_equal(collected.signals.count, 15);
-    assert_int_equal(collected.first[1], 32);
-    assert_int_equal(collected.last[1], 63);
-    assert_int_equal(collected.start_ns[1], 32 * PERIOD_NS);
-    assert_int_equal(collected.end_ns[1], 64 * PERIOD_NS);
-    assert_int_equal(collected.cycle[1], 64000000);
+    assert_int_equal(collected.row[1].first, 32);
+    assert_int_equal(collected.row[1].last, 63);
+    assert_int_equal(collected.row[1].start_ns, 32 * PERIOD_NS);
+    assert_int_equal(collected.row[1].end_ns, 64 * PERIOD_NS);
+    assert_int_equal(collected.row[1].cycle, 64000000);
     for (size_t i = 0; i < 15; i++)
         assert_int_equal(collected.signals.broken[i], i == 3);
     near(change_of(&collected, "cpt", 1, 5), 600164. / 501000);

@@ -168,6 +168,7 @@ static void check_text(const char *letters, const char *text, size_t turns, size
 #define FIVE(text)   TWICE(text) THRICE(text)
 #define EIGHT(text)  FIVE(text) THRICE(text)
 #define TURN         "B" EIGHT("CD") "E"
+#define THREE_DEEP   "F" FIVE("A" THRICE("BC") "D") "E"
 
 static void loops_in_loops(void **state)
 {
@@ -197,6 +198,32 @@ static void inner_turns_vary(void **state)
     check_text(FIVE("B" EIGHT("CD") "CE"), "B, 8 x (C D), C, E", 5, 0, 6);
     check_text(FIVE(TURN "B" EIGHT("CD") "CE"), "B, 8 to 9 x (C D), E", 10, 0, 5);
     check_text(FIVE(TURN) "BCDCDCDFCDCDE" FIVE(TURN), "B, 8 x (C D), E", 11, 1, 5 + 2);
+}
+
+/* The run ends inside a turn: that turn counts, also after two whole ones, and inside an inner turn. */
+static void the_end_cuts_a_turn(void **state)
+{
+    (void)state;
+    check_text("A" TWICE(TURN) "BCDCDCD", "B, 8 x (C D), E", 3, 1, 1 + 5 + 1);
+    check_text("A" TWICE(TURN) "B", "B, 8 x (C D), E", 3, 1, 1 + 5 + 1);
+    check_text("A" TURN "BCDCDCD", "C D", 11, 1, 2 + 2 + 1); /* it may be one turn and a start */
+    check_text(THREE_DEEP THREE_DEEP "F" TWICE("A" THRICE("BC") "D") "ABC",
+               "F, 5 x (A, 3 x (B C), D), E", 3, 1, 8 + 1);
+    check_text(THRICE("A" EIGHT("CD")) "ACDCD", "A, 2 to 8 x (C D)", 4, 1, 4);
+    check_text(TWICE("A" EIGHT("CD")) "ACDCD", "C D", 18, 2, 1 + 2 + 2);
+}
+
+#define LONG "BCDEFGHIJKLM"
+
+/* Long inner loops in few turns, with one other part or two. */
+static void few_turns_of_long_words(void **state)
+{
+    (void)state;
+    check_text(TWICE("A" THRICE(LONG) "N"), "A, 3 x (B C D E F G H I J K L M), N", 2, 0, 15);
+    check_text(THRICE("A" THRICE(LONG)), "A, 3 x (B C D E F G H I J K L M)", 3, 0, 14);
+    check_text(TWICE("A" THRICE(LONG)), "B C D E F G H I J K L M", 6, 1, 1 + 12 + 1);
+    check_text("A" THRICE(LONG) "A" TWICE(LONG) "A" FIVE(LONG), "B C D E F G H I J K L M", 10, 2,
+               1 + 12 + 2);
 }
 
 /* A pause now and then, or a part that is left out, makes no loop around a loop. */
@@ -509,6 +536,8 @@ int main(void)
         cmocka_unit_test(turns_are_odd),
         cmocka_unit_test(loops_in_loops),
         cmocka_unit_test(inner_turns_vary),
+        cmocka_unit_test(the_end_cuts_a_turn),
+        cmocka_unit_test(few_turns_of_long_words),
         cmocka_unit_test(interruptions_are_no_turns),
         cmocka_unit_test(inner_turns_are_numbered),
         cmocka_unit_test(a_nap_is_no_turn),

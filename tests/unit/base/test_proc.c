@@ -31,9 +31,25 @@ static void test_read(void **state)
     assert_true(rps_proc_read(text, sizeof(text), "/proc/self/stat") > 0); /* its length is 0 */
 }
 
+/* A name may contain any character; a text may have been cut. */
+static void test_stat_field(void **state)
+{
+    static const char text[] = "12 (a) R (b) 7) S 34 5 6";
+
+    (void)state;
+    assert_string_equal(rps_proc_stat_field(text, 3), "S 34 5 6");
+    assert_string_equal(rps_proc_stat_field(text, 4), "34 5 6");
+    assert_string_equal(rps_proc_stat_field(text, 6), "6");
+    assert_string_equal(rps_proc_stat_field(text, 7), "");
+    assert_string_equal(rps_proc_stat_field("12 (a) S ", 4), "");
+    assert_string_equal(rps_proc_stat_field("12 (a)", 3), "");
+    assert_string_equal(rps_proc_stat_field("", 3), "");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_read)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_read),
+                                       cmocka_unit_test(test_stat_field)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -571,9 +571,9 @@ static void test_components(void **state)
     assert_int_equal(found.components.component_count, 2);
     assert_int_equal(found.components.count, 55); /* rotations of four sets */
     assert_true(found.components.share[0] > 0.6);
-    assert_int_equal(found.start_ns[3], 12 * FIXTURE_PERIOD_NS);
-    assert_int_equal(found.end_ns[3], 16 * FIXTURE_PERIOD_NS);
-    assert_true(found.cycle[3] > found.cycle[2]);
+    assert_int_equal(found.row[3].start_ns, 12 * FIXTURE_PERIOD_NS);
+    assert_int_equal(found.row[3].end_ns, 16 * FIXTURE_PERIOD_NS);
+    assert_true(found.row[3].cycle > found.row[2].cycle);
     assert_string_equal(found.name[found.components.signal_count - 1], "cpu_use");
     /* busy and quiet lie on two sides; asleep nothing is seen */
     assert_true(found.components.score[5] * found.components.score[20] < 0);
