@@ -378,29 +378,33 @@ RUNS = [  # lengths of phases, the measurement period: with hours and without, w
 def test_round_trip():
     """every time of the run that phases, report and watch print can be typed, whatever the time of day is"""
     for length, period, period_s in RUNS:
-        for start_ns in (1792847820 * 10**9, SUMMER_ENDS_S * 10**9 + 4 * 3600 * 10**9):
-            with Folder() as folder:
-                folder.write("x.sim", SCRIPT % (length, length, length))
-                expect(folder.call("record", "-q", "--pmu", "sim:x.sim", "--period", period), 0)
+        with Folder() as folder:
+            folder.write("x.sim", SCRIPT % (length, length, length))
+            expect(folder.call("record", "-q", "--pmu", "sim:x.sim", "--period", period), 0)
+            found = json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)["phases"]
+            for start_ns in (1792847820 * 10**9, SUMMER_ENDS_S * 10**9 + 4 * 3600 * 10**9):
                 store = sqlite3.connect(folder / "rpistat.data")
                 with store:
                     store.execute("UPDATE run SET start_realtime_ns = ?", (start_ns,))
                 store.close()
-                found = json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)["phases"]
                 for env in (HERE, environment(TZ=ZONE, LC_ALL="de_DE.UTF-8")):
-                    text = expect(folder.call("phases", env=env), 0).stdout
-                    printed = re.findall(r"^  [A-Z]\S*(?: \S+)? +(\d+:[\d:.,]+)(?: +±\S+)? +([\d:.,]+) ", text, re.M)
-                    assert len(printed) == len(found) == 3, text
-                    for (begin, end), phase in zip(printed, found):
-                        part = ["--from", begin] + (["--to", end] if phase is not found[-1] else [])
-                        answer = folder.call("report", *part, "--format", "json", env=env)
-                        if answer.returncode == 2 and "has two meanings" in answer.stderr:
-                            words = re.findall(r"write (\S+) for the time since its start, or (\S+) for", answer.stderr)[0]
-                            assert "." not in begin and "," not in begin
-                            expect(folder.call("report", "--from", words[1], env=env), 0)  # the other meaning can be typed
-                            answer = folder.call("report", "--from", words[0], "--format", "json", env=env)
-                        shown = json.loads(expect(answer, 0).stdout)
-                        assert abs(shown["start_s"] - phase["start_s"]) <= period_s, (begin, shown["start_s"], phase)
+                    check_typed(folder, env, found, period_s)
+
+
+def check_typed(folder, env, found, period_s):
+    text = expect(folder.call("phases", env=env), 0).stdout
+    printed = re.findall(r"^  [A-Z]\S*(?: \S+)? +(\d+:[\d:.,]+)(?: +±\S+)? +([\d:.,]+) ", text, re.M)
+    assert len(printed) == len(found) == 3, text
+    for (begin, end), phase in zip(printed, found):
+        part = ["--from", begin] + (["--to", end] if phase is not found[-1] else [])
+        answer = folder.call("report", *part, "--format", "json", env=env)
+        if answer.returncode == 2 and "has two meanings" in answer.stderr:
+            words = re.findall(r"write (\S+) for the time since its start, or (\S+) for", answer.stderr)[0]
+            assert "." not in begin and "," not in begin
+            expect(folder.call("report", "--from", words[1], env=env), 0)  # the other meaning can be typed
+            answer = folder.call("report", "--from", words[0], "--format", "json", env=env)
+        shown = json.loads(expect(answer, 0).stdout)
+        assert abs(shown["start_s"] - phase["start_s"]) <= period_s, (begin, shown["start_s"], phase)
 
 
 def test_two_meanings():

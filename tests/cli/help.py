@@ -1,4 +1,5 @@
 """Help, version and the manual page: they exist, and they agree."""
+import functools
 import glob
 import os
 import re
@@ -9,13 +10,14 @@ from program import COMMANDS, Folder, call, expect, tap
 # An argument that each kind of option takes, where completion offers none.
 SAMPLES = {
     "T": "5s", "FILE": "f.svg", "RUN": "last", "TEXT": "a=b", "KEY=VALUE": "a=b", "KEY": "a", "WxH": "800x600",
-    "DIR": "kept", "C": ",", "NAME": "x", "PIPE": "fifo:control", "LIST": "1", "CPUS": "0-1", "N": "3",
+    "DIR": "kept", "C": ",", "PIPE": "fifo:control", "LIST": "1", "CPUS": "0-1", "N": "3",
     "PATH": "build", "SIZE": "1G", "HZ": "99", "EVENT": "page-faults:7", "PATTERN": "web*", "URL": "http://h",
-    "RUNS": "label:main", "LIMIT": "cpi>+3%", "TIME": "14:30", "P": "1%", "WHAT": "all",
+    "RUNS": "label:main", "LIMIT": "cpi>+3%", "TIME": "14:30", "P": "1%",
 }
 SAMPLES_OF = {"record keep": "7d", "phases metric": "cpi,cpu_use"}
 
 
+@functools.lru_cache(maxsize=None)
 def help_of(command):
     return expect(call(command, "--help"), 0).stdout
 
@@ -174,19 +176,27 @@ def test_one_order():
     assert re.findall(r"^\*rpistat (\w+)\*", synopsis, re.M) == helped + ["help"], synopsis
 
 
+def sample(command, name, argument):
+    """A value that the option takes: its sample, the last word that completion offers, or a name."""
+    known = SAMPLES_OF.get(command + " " + name) or SAMPLES.get(argument)
+    if known:
+        return known
+    offered = call("--complete", command, "--" + name, "").stdout.split("\n")
+    return ["x", *(word for word in offered if word and not word.startswith(":") and not word.endswith(":"))][-1]
+
+
 def test_options_are_taken():
     """every option of the help is accepted, in its long and its short form"""
     for command in COMMANDS:
+        words = []
         for name, (letter, argument) in options_of(help_of(command)).items():
             if name in ("help", "version"):
                 continue
-            offered = [word for word in call("--complete", command, "--" + name, "").stdout.split("\n")
-                       if word and not word.startswith(":") and not word.endswith(":")]
-            value = [SAMPLES_OF.get(command + " " + name) or (offered or [None])[-1] or
-                     SAMPLES[argument]] if argument else []
-            for form in ["--" + name] + (["-" + letter] if letter else []):
-                answer = expect(call(command, form, *value, "--help"), 0)
-                assert answer.stdout.startswith("Usage:"), (command, form)
+            value = sample(command, name, argument) if argument else None
+            words.append("--" + name + ("=" + value if value else ""))  # refused if it takes none
+            words += ["-" + letter + (value or "")] if letter else []
+        answer = expect(call(command, *words, "--help"), 0)
+        assert answer.stdout == help_of(command), (command, words)
 
 
 def test_formats():

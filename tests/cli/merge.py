@@ -130,11 +130,11 @@ def test_forged():
 
 def test_nightly():
     """copies of a live store that is thinned, merged one after the other, are one run"""
-    FOLDER.write("nights.sim", "clock 700M\nseed 3\ndefault instructions=200M\nphase work 20000s\n")
+    FOLDER.write("nights.sim", "clock 700M\nseed 3\ndefault instructions=200M\nphase work 5000s\n")
     with subprocess.Popen([RPISTAT, "record", "-q", "--pmu", "sim:nights.sim", "--keep", "1m", "--commit", "50ms",
                            "-o", "live.nights"], cwd=FOLDER.path, env=environment()) as recorder:
         for night in range(5):
-            while recorder.poll() is None and not has_periods("live.nights", night * 40000):
+            while recorder.poll() is None and not has_periods("live.nights", night * 10000):
                 time.sleep(0.01)
             with contextlib.closing(sqlite3.connect(FOLDER / "live.nights", timeout=60)) as live, \
                     contextlib.closing(sqlite3.connect(FOLDER / ("night%d.data" % night))) as copy:
@@ -147,7 +147,7 @@ def test_nightly():
         assert execute("nights.data", ("SELECT count(*) FROM run",)) == [(1,)]
         sound("nights.data")
     assert execute("nights.data", ("SELECT max(level) = 1 FROM finest",)) == [(1,)]
-    assert sound("nights.data") == "nights.data is sound: 1 run, 200000 periods\n"
+    assert sound("nights.data") == "nights.data is sound: 1 run, 50000 periods\n"
     assert said("-i", "nights.data", "night3.data", "live.nights") == \
         "1 run of night3.data was there already\n1 run of live.nights was there already\n"
 

@@ -244,7 +244,12 @@ def check_hostile():
         counts_fit(folder, "killed.data")
 
 
-UNTIL_IT_RUNS = "until [ /proc/$!/exe -ef copy ]; do :; done"
+def record_moved(folder, store, command):
+    """Record `copy`. When its path and enough samples are in the store, run a command that moves it."""
+    script = "./copy 1000000 & until [ -e %s.go ]; do sleep 0.02; done; %s; kill $!; wait; true" % (store, command)
+    record_until(folder, store, 40, "SELECT total(samples) FROM stack_count WHERE EXISTS"
+                 " (SELECT 1 FROM module WHERE path LIKE '%/copy')",
+                 options=("sh", "-c", script), end=lambda _: folder.write(store + ".go", ""))
 
 
 def check_files():
@@ -266,9 +271,7 @@ def check_files():
             copy = folder / "copy"
             shutil.copy(known(), copy)
             store = what.split()[0] + ".data"
-            # the program takes its own file away while it runs
-            record(folder, "sh", "-c", "./copy %d & %s; mv copy gone-%s; %s; wait" % (
-                MS, UNTIL_IT_RUNS, what.split()[0], "true" if what == "rm" else what + " copy"), store=store)
+            record_moved(folder, store, "mv copy gone-%s; %s" % (store, "true" if what == "rm" else what + " copy"))
             rows = [row for row in ask(folder, SHARES, 0, store=store) if row[2].endswith("/copy")]
             assert rows and rows[0][1] == "none" and reason in rows[0][0], (what, rows)
 
@@ -277,7 +280,7 @@ def check_resolve():
     """names that are missing are found later in files that the user names, and others stay"""
     with Folder() as folder:
         shutil.copy(known(), folder / "copy")
-        record(folder, "sh", "-c", "./copy 400 & %s; mv copy moved; wait" % UNTIL_IT_RUNS)
+        record_moved(folder, "s.data", "mv copy moved")
         before = [row for row in ask(folder, SHARES, 0) if row[1] != "none"]
         text = expect(program.call("code", "-i", "s.data", cwd=folder.path), 0).stdout
         assert "without names" in text and "/copy: not there any more" in text, text
@@ -309,7 +312,11 @@ def check_threshold():
         assert "\nWhere page-faults were (%d samples;" % taken in text and "time went" not in text, text
 
 
-def record_until(folder, store, samples, sql, *values, options=()):
+def interrupt(recorder):
+    recorder.send_signal(signal.SIGINT)
+
+
+def record_until(folder, store, samples, sql, *values, options=(), end=interrupt):
     """Record until a query of the store finds so many samples, however long a loaded machine takes for that."""
     recorder = subprocess.Popen([RPISTAT, "record", "-q", "--pmu", "software", "--commit", "0", "-o", store, *options],
                                 cwd=folder.path, env=environment(), stderr=subprocess.PIPE, text=True)
@@ -320,7 +327,7 @@ def record_until(folder, store, samples, sql, *values, options=()):
                 raise tap.Skip("no samples here")
             assert time.monotonic() < deadline, sql
             time.sleep(0.05)
-        recorder.send_signal(signal.SIGINT)
+        end(recorder)
         said = recorder.communicate(timeout=program.TIMEOUT)[1]
     finally:
         recorder.kill()
@@ -362,7 +369,7 @@ def check_processes():
         script = "for i in 1 2 3 4; do %s 150; done; %s 600" % (known(), known("known-fp"))
         record(folder, "--frequency", "499", "sh", "-c", script)
         rows = ask(folder, "SELECT t.pid, t.name, sum(c.samples) FROM task_count AS c JOIN task AS t "
-                           "USING (run_id, task) WHERE t.name LIKE 'known%' GROUP BY 1, 2 ORDER BY 1")
+                           "USING (run_id, task) WHERE t.name LIKE 'known%' GROUP BY 1, 2 ORDER BY min(t.start_ns)")
         names = [row[1] for row in rows]
         assert names == ["known"] * 4 + ["known-fp"], rows
         total = sum(row[2] for row in rows)

@@ -450,16 +450,17 @@ def test_end_note():
 
 def test_max_size():
     """record: the status line shows how long --max-size lasts at the rate at which the store grows; without it nothing"""
-    FOLDER.write("days.sim", "clock 700M\nseed 5\nnoise 3%\ndefault instructions=300M branches=30M\nphase a 2d\n")
-    record = ["record", "--pmu", "sim:days.sim", "-e", "instructions,branches", "--no-samples", "-o"]
-    with Scene(RPISTAT, *record, "days.data", "--max-size", "500M") as scene:
+    for hours in (12, 24):
+        FOLDER.write("%d.sim" % hours, "clock 700M\nseed 5\nnoise 3%%\ndefault instructions=300M branches=30M\nphase a %dh\n" % hours)
+    record = ["record", "-e", "instructions,branches", "--no-samples", "--pmu"]
+    with Scene(RPISTAT, *record, "sim:24.sim", "-o", "day.data", "--max-size", "500M") as scene:
         scene.resize(120, 24)
         assert scene.end() == 0, scene.shown
     found = re.findall(rb"--max-size lasts (\d+) d (\d+) h", scene.shown)
     assert found, scene.shown
-    lasts_h, true_h = 24 * int(found[-1][0]) + int(found[-1][1]), 48 * (500 << 20) / os.path.getsize(FOLDER / "days.data")
+    lasts_h, true_h = 24 * int(found[-1][0]) + int(found[-1][1]), 24 * (500 << 20) / os.path.getsize(FOLDER / "day.data")
     assert abs(lasts_h / true_h - 1) < 0.15, (lasts_h, true_h)
-    with Scene(RPISTAT, *record, "more.data") as scene:
+    with Scene(RPISTAT, *record, "sim:12.sim", "-o", "more.data") as scene:
         scene.resize(120, 24)
         assert scene.end() == 0 and b"periods" in scene.shown and b"lasts" not in scene.shown, scene.shown
 

@@ -33,12 +33,15 @@ int drawing_panels(const char *panels);
 double drawing_panel_end(const char *panels, int number);
 
 /*
- * Compare a picture with the golden files in tests/data/plot: NAME.txt holds the data files of its
- * kept folder, one after another, NAME.svg what gnuplot made of them, which is compared where
- * gnuplot is of the version that wrote it. RPISTAT_GOLDEN=write in the environment writes them
- * anew: look at them then.
+ * Compare the data files of a kept folder, one after another, with tests/data/plot/NAME.txt. Expect
+ * each of their texts and colours in the SVG at `path`, whichever gnuplot drew it. With
+ * RPISTAT_GOLDEN=write in the environment, write that file: then look at what changed.
  */
 void drawing_golden(const char *name, const char *keep, const char *path);
+
+/* Expect that two kept folders, and their SVGs, differ in colours alone. */
+void drawing_same_but_inks(const char *keep, const char *path, const char *other_keep,
+                           const char *other_path);
 
 /* Store phases of a run that was written: first, last and label of each; boundaries are certain
  * where none is given. */

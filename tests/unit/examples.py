@@ -113,7 +113,9 @@ def check_three_usage():
 def check_sessions():
     """sessions says once a second how many requests it answers, and refuses what makes no sense"""
     lines = output_of(SESSIONS, "--length", "2100ms", "--after", "1s", "--fixed").splitlines()
-    assert len(lines) == 2 and all(re.fullmatch(r" *\d+ s: +\d+ requests a second", line) for line in lines), lines
+    matches = [re.fullmatch(r" *(\d+) s: +\d+ requests a second", line) for line in lines]
+    assert 1 <= len(lines) <= 2 and all(matches), lines  # a busy machine may leave no time for one
+    assert all(int(match.group(1)) >= number for number, match in enumerate(matches, 1)), lines
     for options in (["--length", "0"], ["--after", "x"], ["extra"]):
         done = run(SESSIONS, *options)
         assert done.returncode == 2 and done.stderr.count("\n") == 1, (options, done)

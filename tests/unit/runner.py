@@ -4,9 +4,11 @@
 usage: runner.py
 """
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import unittest.mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402
@@ -22,6 +24,11 @@ work() { echo "$line"; read -r unused <go; return 7; }
 run_shown build.log work
 echo "status $?"
 """
+
+
+def text_of(name):
+    with open(os.path.join(tap.root(), name), encoding="utf-8") as file:
+        return file.read()
 
 
 def lines_of(line):
@@ -53,10 +60,28 @@ def check_tests():
 
 
 def check_start():
-    """quickstart and tests/run say at the start how long they take"""
-    for name, word in (("examples/quickstart", "seconds on two idle cores"), ("tests/run", "minutes on two cores")):
-        with open(os.path.join(tap.root(), name), encoding="utf-8") as file:
-            assert word in file.read(), name
+    """quickstart and tests/run print at the start how long they take, the same time as in the documents"""
+    for name, documents, count in (("examples/quickstart", ["README.md"], 1), ("tests/run", ["tests/README.md", "README.md"], 2)):
+        times = re.findall(r"\d+ (?:seconds|minutes) on two idle cores", text_of(name))
+        assert len(times) == count, times
+        for document in documents:
+            text = " ".join(text_of(document).split())
+            for time in times[:1] if document == "README.md" else times:
+                assert time in text, (name, document, time)
+    assert "\nexec sh tests/run --all\n" in text_of(".ci/run")
+
+
+def check_quarters():
+    """each case is in one of four quarters; without a quarter all are run"""
+    cases = list(range(11))
+    with unittest.mock.patch.dict(os.environ):
+        os.environ.pop("RPISTAT_TEST_QUARTER", None)
+        assert tap.quarter(cases) == cases
+        found = []
+        for number in range(4):
+            os.environ["RPISTAT_TEST_QUARTER"] = str(number)
+            found += tap.quarter(cases)
+    assert sorted(found) == cases, found
 
 
 def check_skips():
@@ -71,4 +96,4 @@ def check_skips():
         assert done.stdout.splitlines()[-1] == found, (said, done.stdout)
 
 
-tap.main([check_build, check_tests, check_start, check_skips])
+tap.main([check_build, check_tests, check_start, check_quarters, check_skips])

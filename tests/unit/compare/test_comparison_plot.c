@@ -324,20 +324,28 @@ static void test_without_phases(void **state)
     end(&pair);
 }
 
+/* The dark picture has the golden data; the light one differs from it in colours alone. */
 static void test_golden(void **state)
 {
+    char path[2][1024], keep[2][1024];
+    struct rps_error err;
     struct pair pair;
-    char path[1024], keep[1024];
 
     (void)state;
     drawing_need_gnuplot();
     begin(&pair);
     pair.plot.width = 640;
-    pair.plot.theme = RPS_THEME_DARK;
-    free(draw_and_read(&pair, "text.gp"));
-    strcpy(path, pair.plot.path);
-    strcpy(keep, pair.plot.keep);
-    drawing_golden("compare-dark", keep, path);
+    for (int i = 0; i < 2; i++) {
+        pair.plot.theme = i == 0 ? RPS_THEME_DARK : RPS_THEME_LIGHT;
+        strcpy(keep[i], fixture_file(&pair.fixture[0], i == 0 ? "dark" : "light"));
+        strcpy(path[i], fixture_file(&pair.fixture[0], i == 0 ? "dark.svg" : "light.svg"));
+        pair.plot.keep = keep[i];
+        pair.plot.path = path[i];
+        if (rps_comparison_draw(&pair.plot, &err) < 0)
+            fail_msg("%s", err.message);
+    }
+    drawing_golden("compare-dark", keep[0], path[0]);
+    drawing_same_but_inks(keep[0], path[0], keep[1], path[1]);
     end(&pair);
 }
 

@@ -21,7 +21,7 @@
 #include "rpistat/tally.h"
 #include "rpistat/walk.h"
 
-static uint64_t runs = 200; /* `test_sums 1000` checks so many */
+static uint64_t first_run = 0, runs = 200; /* `test_sums 1000 200`: runs 200 to 999 */
 
 static void must(int result, const struct rps_error *err)
 {
@@ -750,7 +750,7 @@ static void test_sum_rules(void **state)
     const char *seed = getenv("RPISTAT_TEST_SEED");
 
     (void)state;
-    checked = seed ? strtoull(seed, NULL, 10) : 0;
+    checked = seed ? strtoull(seed, NULL, 10) : first_run;
     do {
         check(checked);
     } while (!seed && ++checked < runs);
@@ -764,5 +764,7 @@ int main(int argc, char **argv)
 
     if (argc > 1)
         runs = strtoull(argv[1], NULL, 10);
+    if (argc > 2)
+        first_run = strtoull(argv[2], NULL, 10);
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }

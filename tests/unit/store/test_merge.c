@@ -225,7 +225,7 @@ static void the_beginning_is_replaced(void **state)
 /* --- a live store that is thinned ------------------------------------------------------------- */
 
 /* Periods after which a copy of the live store is made. */
-static const uint64_t copied_at[] = {1, 31, 64, 500, 1023, 2000, 4001, 5000};
+static const uint64_t copied_at[] = {1, 31, 64, 500, 1023, 1500, 2001, 2500};
 
 #define LIVE_COPIES ((int)(sizeof(copied_at) / sizeof(copied_at[0])))
 
