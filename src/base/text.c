@@ -418,6 +418,27 @@ char *rps_text_stretch(char *ret, size_t size, int64_t ns)
     return ret;
 }
 
+void rps_text_round_parts(double *part, size_t count, double total, double unit)
+{
+    int64_t left = (int64_t)(total / unit + .5);
+
+    for (size_t i = 0; i < count; i++) {
+        part[i] = part[i] / unit + 1e-9; /* less than a rounding error is not missing */
+        left -= (int64_t)part[i];
+    }
+    for (; count > 0 && left > 0; left--) {
+        size_t most = 0;
+
+        for (size_t i = 1; i < count; i++)
+            most = part[i] - (double)(int64_t)part[i] > part[most] - (double)(int64_t)part[most]
+                       ? i
+                       : most;
+        part[most] = (double)((int64_t)part[most] + 1);
+    }
+    for (size_t i = 0; i < count; i++)
+        part[i] = (double)(int64_t)part[i] * unit;
+}
+
 char *rps_text_clock(char *ret, size_t size, int64_t ns, int decimals)
 {
     const char *sign = "";
