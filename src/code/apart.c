@@ -5,7 +5,11 @@
  */
 #include "apart.h"
 
+#include <string.h>
+
 #include "rpistat/apart.h"
+
+#define CALLERS_MAX 8 /* functions between a caller and the function that it is named for */
 
 /* Cut each group into blocks of as many periods. Periods of a group follow one another in its
  * blocks, whatever lies between them. */
@@ -89,16 +93,123 @@ int rps_code_apart(struct rps_arena *arena, struct rps_sample_source *source,
         &(struct rps_apart_counts){part->group_count, counts.key_count, counts.seen, counts.of},
         apart);
     for (size_t g = 0; g < part->group_count; g++) {
-        struct rps_share_apart *to = &group[g].apart[kind];
+        for (int i = 0; i < 1 + (kind == RPS_APART_PROGRAM); i++) {
+            const struct rps_apart_name *from = &apart[g].name[i];
+            struct rps_share_apart *to = &group[g].apart[i == 0 ? kind : RPS_APART_PROGRAM_2];
 
-        *to = (struct rps_share_apart){.is_tested = apart[g].is_tested,
-                                       .is_found = apart[g].is_found,
-                                       .share = apart[g].share,
-                                       .rest = apart[g].rest};
-        if (to->is_found)
-            to->name = rps_share_name_keep(arena, &names->name[chosen[apart[g].name]]);
+            *to = (struct rps_share_apart){.is_tested = apart[g].is_tested,
+                                           .is_found = from->is_found,
+                                           .share = from->share,
+                                           .rest = from->rest};
+            if (to->is_found)
+                to->name = rps_share_name_keep(arena, &names->name[chosen[from->name]]);
+        }
     }
 out:
     rps_arena_free(scratch);
+    return result;
+}
+
+/* --- callers ---------------------------------------------------------------------------------- */
+
+/* The function that is `up` calls above the innermost one with this name, in a stack; -1: none. */
+static int64_t caller_of(const struct rps_share_index *index, size_t stack, const char *name,
+                         int up)
+{
+    size_t last = RPS_SHARE_NONE; /* a function that calls itself is one call */
+
+    for (size_t at = stack; at != RPS_SHARE_NONE; at = rps_share_parent_of(index->code, at)) {
+        const size_t frame = rps_share_frame_of(index->code, at);
+
+        for (size_t e = index->first[frame]; e < index->first[frame + 1]; e++) {
+            const size_t item = index->item[e];
+
+            if (last != RPS_SHARE_NONE && item != last && --up == 0)
+                return (int64_t)item;
+            if (last != RPS_SHARE_NONE || strcmp(index->items.key[item].name, name) == 0)
+                last = item;
+        }
+    }
+    return -1;
+}
+
+static int has_top(const struct rps_share_group *group, const char *name)
+{
+    return group->count > 0 && group->top[0].share >= RPS_SHARES_NAME_MIN &&
+           strcmp(group->top[0].name.name, name) == 0;
+}
+
+/* Look for callers that many calls up. `alike` has the groups with this top function; numbers of them in
+ * all groups are in `of`. Returns 1 if there is any. */
+static int find_callers(struct rps_arena *arena, struct rps_sample_source *source,
+                        const struct rps_run_part *alike, const size_t *of,
+                        const struct rps_share_name *name, int up, struct rps_share_group *group,
+                        struct rps_error *err)
+{
+    const char *top = group[of[0]].top[0].name.name;
+    struct rps_code_counts counts = {.key_count = source->index.items.count};
+    int64_t *caller = rps_arena_get(arena, source->code->stack_count, sizeof(*caller));
+    struct rps_share_group *found = rps_arena_get(arena, alike->group_count, sizeof(*found));
+    int result, is_any = 0;
+
+    for (size_t s = 0; s < source->code->stack_count; s++)
+        caller[s] = caller_of(&source->index, s, top, up);
+    counts.key = caller;
+    result = rps_sample_source_count(arena, &counts, source, alike, RPS_COUNT_STACKS, err);
+    for (size_t g = 0; g < alike->group_count && result == 0; g++)
+        found[g].samples = counts.of[g];
+    if (result == 0)
+        result = rps_code_apart(arena, source, alike,
+                                &(struct rps_apart_names){.what = RPS_COUNT_STACKS,
+                                                          .id_count = source->code->stack_count,
+                                                          .name_of = caller,
+                                                          .name_count = counts.key_count,
+                                                          .name = name,
+                                                          .seen = counts.seen},
+                                RPS_APART_CALLER, found, err);
+    for (size_t g = 0; g < alike->group_count && result == 0; g++) {
+        const struct rps_share_apart *own = &found[g].apart[RPS_APART_CALLER];
+
+        if (!own->is_found || own->share < own->rest)
+            continue;
+        group[of[g]].apart[RPS_APART_CALLER] = *own;
+        group[of[g]].is_alike = 0;
+        is_any = 1;
+    }
+    return result < 0 ? result : is_any;
+}
+
+int rps_code_callers(struct rps_arena *arena, struct rps_sample_source *source,
+                     const struct rps_run_part *part, const struct rps_share_name *name,
+                     struct rps_share_group *group, struct rps_error *err)
+{
+    int result = 0;
+
+    for (size_t first = 0; first < part->group_count && result >= 0; first++) {
+        struct rps_run_part alike = {0};
+        size_t *of = rps_arena_get(arena, part->group_count, sizeof(*of));
+        const char *top = group[first].count > 0 ? group[first].top[0].name.name : "";
+
+        for (size_t g = 0; g < part->group_count; g++)
+            if (has_top(&group[g], top))
+                of[alike.group_count++] = g;
+        if (alike.group_count < 2 || of[0] != first)
+            continue;
+        for (size_t i = 0; i < part->count; i++) {
+            struct rps_run_stretch own = part->stretch[i];
+
+            for (size_t g = 0; g < alike.group_count; g++) {
+                if (of[g] != part->stretch[i].group)
+                    continue;
+                own.group = g;
+                alike.stretch =
+                    rps_arena_grow(arena, alike.stretch, alike.count, sizeof(*alike.stretch));
+                alike.stretch[alike.count++] = own;
+            }
+        }
+        for (int up = 1; up <= CALLERS_MAX && result == 0; up++)
+            result = find_callers(arena, source, &alike, of, name, up, group, err);
+        result = result > 0 ? 0 : result;
+    }
     return result;
 }

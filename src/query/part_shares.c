@@ -16,9 +16,8 @@
 
 #define WAITED_FOR .9 /* of the CPU time: Linux told of it how much was in the kernel */
 
-#define CALLED_BY .5 /* of the samples: a group may be called by what has so many */
-#define NEARLY    .9 /* of them: the functions are of this program */
-#define TOLD_OF   .1 /* of them: a function behind a program is told of */
+#define NEARLY  .9 /* of them: the functions are of this program */
+#define TOLD_OF .1 /* of them: a function behind a program is told of */
 
 #define PROGRAMS_MOST 4   /* that were not sampled, in a line */
 #define PROGRAM_LEAST .01 /* of the CPU time */
@@ -112,16 +111,20 @@ static double difference_of(const struct rps_share_apart *apart)
  * group apart. A control group counts if it differs by more than the program does. */
 static char *tested_text(char *ret, size_t size, const struct rps_share_group *group)
 {
-    static const enum rps_apart_kind order[] = {RPS_APART_PROGRAM, RPS_APART_CGROUP,
-                                                RPS_APART_FUNCTION};
+    static const enum rps_apart_kind order[] = {RPS_APART_PROGRAM, RPS_APART_PROGRAM_2,
+                                                RPS_APART_CGROUP, RPS_APART_FUNCTION};
     const struct rps_share_top *top = &group->top[0];
-    const int is_named = top->share >= CALLED_BY && !group->is_alike;
+    const struct rps_share_apart *caller = &group->apart[RPS_APART_CALLER];
+    const int is_named = top->share >= RPS_SHARES_NAME_MIN && !group->is_alike;
     const double by_program = difference_of(&group->apart[RPS_APART_PROGRAM]);
     char name[256];
 
     if (is_named)
         snprintf(ret, size, "in %s", rps_share_name_text(name, sizeof(name), &top->name));
-    for (size_t i = 0; i < RPS_APART_KINDS; i++) {
+    if (is_named && caller->is_found)
+        snprintf(ret + strlen(ret), size - strlen(ret), ", called by %s",
+                 rps_text_function(name, sizeof(name), caller->name.name));
+    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
         const struct rps_share_apart *apart = &group->apart[order[i]];
 
         if (!apart->is_found || (is_named && strcmp(apart->name.name, top->name.name) == 0) ||
@@ -146,7 +149,7 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
     if (group->apart[RPS_APART_FUNCTION].is_tested)
         return tested_text(ret, size, group);
     rps_share_name_text(name, sizeof(name), &group->top[0].name);
-    if (group->top[0].share < CALLED_BY)
+    if (group->top[0].share < RPS_SHARES_NAME_MIN)
         snprintf(ret, size, "%.0f %% of samples in %s", 100 * group->top[0].share, name);
     else
         snprintf(ret, size, "in %s", name);
@@ -183,17 +186,24 @@ char *rps_share_waits_text(char *ret, size_t size, const struct rps_share_group 
 char *rps_share_group_name(char *ret, size_t size, const struct rps_share_group *group)
 {
     const struct rps_share_top *top = group->top, *function = group->function;
-    int is_of_function = group->function_count > 0 && function->share >= CALLED_BY;
+    const char *outer = top->name.name, *inner = NULL;
     size_t used;
 
     ret[0] = '\0';
-    if (group->count == 0 || !(top->share >= CALLED_BY))
+    if (group->count == 0 || !(top->share >= RPS_SHARES_NAME_MIN))
         return ret;
-    rps_text_function(ret, size, top->name.name);
+    if (group->apart[RPS_APART_CALLER].is_found) {
+        outer = group->apart[RPS_APART_CALLER].name.name;
+        inner = top->name.name;
+    } else if (group->function_count > 0 && function->share >= RPS_SHARES_NAME_MIN &&
+               top->share >= NEARLY) {
+        inner = function->name.name;
+    }
+    rps_text_function(ret, size, outer);
     used = strlen(ret);
-    if (is_of_function && top->share >= NEARLY && used + sizeof(": ...") < size) {
+    if (inner && used + sizeof(": ...") < size) {
         strcpy(ret + used, ": ");
-        rps_text_function(ret + used + 2, size - used - 2, function->name.name);
+        rps_text_function(ret + used + 2, size - used - 2, inner);
     }
     return ret;
 }
