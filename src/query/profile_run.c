@@ -15,7 +15,8 @@
 #include "rpistat/run_system.h"
 #include "rpistat/walk.h"
 
-#define NOWHERE SIZE_MAX
+#define NOWHERE     SIZE_MAX
+#define KIB_PER_MIB 1024
 
 struct work {
     const struct rps_plan *plan;
@@ -279,6 +280,83 @@ static int read_system(struct rps_reader *reader, int64_t run_id, int64_t from_n
                                &profile->system, err);
 }
 
+/* --- memory, and bytes read and written ------------------------------------------------------- */
+
+#define IO_MAX 3
+
+struct io {
+    size_t count;
+    enum rps_system_source source;
+    int slot[IO_MAX];
+    const char *name[IO_MAX]; /* in words, without the number: "reads MiB/s from disks" */
+};
+
+static const struct io io_of_tree = {3,
+                                     RPS_SYSTEM_TREE,
+                                     {RPS_TREE_RSS, RPS_TREE_READ, RPS_TREE_WRITTEN},
+                                     {"uses MiB", "reads MiB/s", "writes MiB/s"}};
+static const struct io io_of_machine = {2,
+                                        RPS_SYSTEM_MACHINE,
+                                        {RPS_MACHINE_DISK_READ, RPS_MACHINE_DISK_WRITTEN},
+                                        {"reads MiB/s from disks", "writes MiB/s to disks"}};
+
+static double io_value(const struct io *io, size_t s, const struct rps_system_row *row)
+{
+    const double by = strstr(io->name[s], "/s") ? (double)row->length_us / 1e6
+                                                : (double)row->readings[io->slot[s]];
+
+    return row->readings[io->slot[s]] > 0 ? (double)row->sum[io->slot[s]] / KIB_PER_MIB / by : NAN;
+}
+
+/* Profile what the workload's processes, or else the machine's disks, did: a row per reading. */
+static int read_io(struct rps_reader *reader, int64_t run_id, int64_t from_ns, int64_t to_ns,
+                   const struct rps_cpu_series *series, const struct rps_phases *phases,
+                   struct rps_profile *profile, struct rps_error *err)
+{
+    const int has_tree = profile->system[phases->label_count].length_s[RPS_SYSTEM_TREE] > 0;
+    const struct io *io = has_tree ? &io_of_tree : &io_of_machine;
+    struct rps_arena *arena = profile->arena;
+    struct rps_phases rows = {.phase = rps_arena_get(arena, phases->count, sizeof(*rows.phase)),
+                              .label_count = phases->label_count};
+    struct rps_signals signals = {.signal_count = io->count};
+    double *value[IO_MAX] = {0};
+    struct rps_system_cursor *cursor;
+    struct rps_system_row row;
+    size_t at = 0, before = NOWHERE, phase;
+    int result = !has_tree && !series->by_cpu;
+
+    if (result == 0)
+        result = rps_system_cursor_open(&cursor, reader, run_id, io->source, from_ns, to_ns,
+                                        series->resolution, err);
+    if (result != 0)
+        return result < 0 ? result : 0;
+    while ((result = rps_system_cursor_next(cursor, &row, err)) > 0) {
+        phase = rps_phases_at(phases, row.period + (row.last_period - row.period) / 2, &at);
+        if (phase == NOWHERE)
+            continue;
+        if (phase != before) {
+            rows.phase[rows.count] = phases->phase[phase];
+            rows.phase[rows.count++].first = signals.count;
+        }
+        before = phase;
+        rows.phase[rows.count - 1].last = signals.count;
+        for (size_t s = 0; s < io->count; s++) {
+            value[s] = rps_arena_grow(arena, value[s], signals.count, sizeof(*value[s]));
+            value[s][signals.count] = io_value(io, s, &row);
+        }
+        signals.count++;
+    }
+    rps_system_cursor_close(cursor);
+    if (result < 0 || signals.count == 0)
+        return result;
+    signals.value = rps_arena_get(arena, io->count * signals.count, sizeof(*signals.value));
+    for (size_t s = 0; s < io->count; s++)
+        memcpy(signals.value + s * signals.count, value[s], signals.count * sizeof(**value));
+    profile->io = rps_arena_get(arena, 1, sizeof(*profile->io));
+    *profile->io = rps_profile_signals(arena, &signals, io->name, 1, &rows);
+    return 0;
+}
+
 int rps_profile_run(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                     int64_t from_ns, int64_t to_ns, const struct rps_cpus *cpus,
                     const struct rps_phases *phases, struct rps_profile *ret, struct rps_error *err)
@@ -309,6 +387,8 @@ int rps_profile_run(struct rps_arena *arena, struct rps_reader *reader, int64_t 
         if (packages == 0)
             result = read_system(reader, run_id, from_ns, to_ns, phases, &work.profile, err);
     }
+    if (result == 0)
+        result = read_io(reader, run_id, from_ns, to_ns, &cpu_series, phases, &work.profile, err);
     if (result == 0)
         *ret = work.profile;
     rps_plan_free(plan);

@@ -93,6 +93,10 @@ def test_threads():
     assert ("Its threads wanted a CPU for 4.0 s: they had one for 4.0 s (100 %) and waited 0.0 s. "
             "Asleep, all threads added up: 32.0 s in locks, or waiting for threads. The hypervisor took 5 % of the CPUs. " in text), text
     near(system("locked.data"), threads_s=36, asleep_s=32, in_lock_s=32, stolen=0.05, m_wait=3)
+    record("never.data", "default threads=3 wait=0%\nsleep 8s in=timer:2,message:1\n")  # no thread ever ran or waited
+    text = words(report("never.data"))
+    assert "Asleep, all threads added up: 16.0 s in timers, 8.0 s in messages (pipes, sockets). " in text, text
+    assert "wanted a CPU" not in text, text
     record("many.data", "phase build 3s threads=40 wait=75% in=message:5,child:5,io:20\n")
     text = words(report("many.data"))
     assert ("Its threads wanted a CPU for 30.0 s: they had one for 7.5 s (25 %) and waited 22.5 s. "
@@ -160,7 +164,8 @@ def test_export():
 def test_phases():
     """phases: words for each kind; what differs alone is told of memory"""
     text = words(expect(FOLDER.call("phases", "-i", "waiting.data"), 0).stdout)
-    assert "waits for a CPU in 80 % of its runnable time" in text and "uses 100 MiB" in text and "uses 10.0 MiB" in text, text
+    assert "waits for a CPU in 80 % of its runnable time" in text and "uses 100 MiB (elsewhere 10 MiB)" in text, text
+    assert "uses 10 MiB (elsewhere 100 MiB)" in text, text
     record("starved.data", "phase work 2s\nphase starved 8s wait=99.5%\nphase work 2s\n")
     assert "B (waiting for a CPU) 8.0 s" in report("starved.data"), report("starved.data")
     assert "B (waiting for locks or threads) 8.0 s" in report("locked.data"), report("locked.data")
