@@ -141,15 +141,6 @@ static void keep_best(struct rps_apart_name best[2], double best_score[2], const
     best[at] = (struct rps_apart_name){1, name, p, q};
 }
 
-/* Drop a second name that is not most of a group besides the first. */
-static void drop_second(struct rps_apart_name name[2])
-{
-    for (int i = 0; i < 2; i++) {
-        if (name[i].share < RPS_APART_SECOND_MIN || name[i].share < name[i].rest)
-            name[1].is_found = 0;
-    }
-}
-
 void rps_apart_find(const struct rps_apart_counts *counts, struct rps_apart *ret)
 {
     struct rps_arena *scratch = rps_arena_new();
@@ -177,7 +168,11 @@ void rps_apart_find(const struct rps_apart_counts *counts, struct rps_apart *ret
                 keep_best(ret[g].name, &score[2 * g], &own[g], &rest, name);
         }
     }
-    for (size_t g = 0; g < counts->group_count; g++)
-        drop_second(ret[g].name);
+    for (size_t g = 0; g < counts->group_count; g++) {
+        const struct rps_apart_name *name = ret[g].name;
+
+        ret[g].name[1].is_found &= name[0].share > name[0].rest && name[1].share > name[1].rest &&
+                                   fmin(name[0].share, name[1].share) >= RPS_APART_SECOND_MIN;
+    }
     rps_arena_free(scratch);
 }

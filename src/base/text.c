@@ -426,13 +426,10 @@ void rps_text_round_parts(double *part, size_t count, double total, double unit)
         part[i] = part[i] / unit + 1e-9; /* less than a rounding error is not missing */
         left -= (int64_t)part[i];
     }
-    for (; count > 0 && left > 0; left--) {
-        size_t most = 0;
-
-        for (size_t i = 1; i < count; i++)
-            most = part[i] - (double)(int64_t)part[i] > part[most] - (double)(int64_t)part[most]
-                       ? i
-                       : most;
+    for (size_t most = 0; count > 0 && left > 0; left--) {
+        for (size_t i = 0; i < count; i++)
+            if (part[i] - (double)(int64_t)part[i] > part[most] - (double)(int64_t)part[most])
+                most = i;
         part[most] = (double)((int64_t)part[most] + 1);
     }
     for (size_t i = 0; i < count; i++)

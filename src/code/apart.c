@@ -93,7 +93,7 @@ int rps_code_apart(struct rps_arena *arena, struct rps_sample_source *source,
         &(struct rps_apart_counts){part->group_count, counts.key_count, counts.seen, counts.of},
         apart);
     for (size_t g = 0; g < part->group_count; g++) {
-        for (int i = 0; i < 1 + (kind == RPS_APART_PROGRAM); i++) {
+        for (int i = 0; i < 1 + (kind == RPS_APART_PROGRAM) && apart[g].is_tested; i++) {
             const struct rps_apart_name *from = &apart[g].name[i];
             struct rps_share_apart *to = &group[g].apart[i == 0 ? kind : RPS_APART_PROGRAM_2];
 
@@ -139,77 +139,57 @@ static int has_top(const struct rps_share_group *group, const char *name)
            strcmp(group->top[0].name.name, name) == 0;
 }
 
-/* Look for callers that many calls up. `alike` has the groups with this top function; numbers of them in
- * all groups are in `of`. Returns 1 if there is any. */
+/* Look for callers that many calls up. Groups without stretches in `alike` are not changed. */
 static int find_callers(struct rps_arena *arena, struct rps_sample_source *source,
-                        const struct rps_run_part *alike, const size_t *of,
-                        const struct rps_share_name *name, int up, struct rps_share_group *group,
+                        const struct rps_run_part *alike, const char *top, int up,
+                        const struct rps_share_name *name, struct rps_share_group *group,
                         struct rps_error *err)
 {
-    const char *top = group[of[0]].top[0].name.name;
+    const size_t stacks = source->code->stack_count;
     struct rps_code_counts counts = {.key_count = source->index.items.count};
-    int64_t *caller = rps_arena_get(arena, source->code->stack_count, sizeof(*caller));
-    struct rps_share_group *found = rps_arena_get(arena, alike->group_count, sizeof(*found));
-    int result, is_any = 0;
+    int64_t *caller = rps_arena_get(arena, stacks, sizeof(*caller));
+    struct rps_apart_names names = {
+        RPS_COUNT_STACKS, stacks, caller, counts.key_count, name, 0, NULL};
 
-    for (size_t s = 0; s < source->code->stack_count; s++)
+    for (size_t s = 0; s < stacks; s++)
         caller[s] = caller_of(&source->index, s, top, up);
     counts.key = caller;
-    result = rps_sample_source_count(arena, &counts, source, alike, RPS_COUNT_STACKS, err);
-    for (size_t g = 0; g < alike->group_count && result == 0; g++)
-        found[g].samples = counts.of[g];
-    if (result == 0)
-        result = rps_code_apart(arena, source, alike,
-                                &(struct rps_apart_names){.what = RPS_COUNT_STACKS,
-                                                          .id_count = source->code->stack_count,
-                                                          .name_of = caller,
-                                                          .name_count = counts.key_count,
-                                                          .name = name,
-                                                          .seen = counts.seen},
-                                RPS_APART_CALLER, found, err);
-    for (size_t g = 0; g < alike->group_count && result == 0; g++) {
-        const struct rps_share_apart *own = &found[g].apart[RPS_APART_CALLER];
-
-        if (!own->is_found || own->share < own->rest)
-            continue;
-        group[of[g]].apart[RPS_APART_CALLER] = *own;
-        group[of[g]].is_alike = 0;
-        is_any = 1;
-    }
-    return result < 0 ? result : is_any;
+    if (rps_sample_source_count(arena, &counts, source, alike, RPS_COUNT_STACKS, err) < 0)
+        return RPS_FAILED;
+    names.seen = counts.seen;
+    return rps_code_apart(arena, source, alike, &names, RPS_APART_CALLER, group, err);
 }
 
 int rps_code_callers(struct rps_arena *arena, struct rps_sample_source *source,
                      const struct rps_run_part *part, const struct rps_share_name *name,
                      struct rps_share_group *group, struct rps_error *err)
 {
-    int result = 0;
-
-    for (size_t first = 0; first < part->group_count && result >= 0; first++) {
-        struct rps_run_part alike = {0};
-        size_t *of = rps_arena_get(arena, part->group_count, sizeof(*of));
+    for (size_t first = 0; first < part->group_count; first++) {
         const char *top = group[first].count > 0 ? group[first].top[0].name.name : "";
+        struct rps_run_part alike = {.group_count = part->group_count};
+        int is_found = 1; /* unless there are others with this function */
 
-        for (size_t g = 0; g < part->group_count; g++)
-            if (has_top(&group[g], top))
-                of[alike.group_count++] = g;
-        if (alike.group_count < 2 || of[0] != first)
-            continue;
-        for (size_t i = 0; i < part->count; i++) {
-            struct rps_run_stretch own = part->stretch[i];
+        for (size_t i = 0; i < part->count && has_top(&group[first], top); i++) {
+            if (!has_top(&group[part->stretch[i].group], top))
+                continue;
+            alike.stretch =
+                rps_arena_grow(arena, alike.stretch, alike.count, sizeof(*alike.stretch));
+            alike.stretch[alike.count++] = part->stretch[i];
+            is_found &= part->stretch[i].group == first;
+        }
+        for (size_t g = 0; g < first; g++) /* these had their turn */
+            is_found |= has_top(&group[g], top);
+        for (int up = 1; up <= CALLERS_MAX && !is_found; up++) {
+            if (find_callers(arena, source, &alike, top, up, name, group, err) < 0)
+                return RPS_FAILED;
+            for (size_t g = 0; g < part->group_count; g++) {
+                struct rps_share_apart *own = &group[g].apart[RPS_APART_CALLER];
 
-            for (size_t g = 0; g < alike.group_count; g++) {
-                if (of[g] != part->stretch[i].group)
-                    continue;
-                own.group = g;
-                alike.stretch =
-                    rps_arena_grow(arena, alike.stretch, alike.count, sizeof(*alike.stretch));
-                alike.stretch[alike.count++] = own;
+                own->is_found &= own->share > own->rest;
+                is_found |= own->is_found && has_top(&group[g], top);
+                group[g].is_alike &= !own->is_found;
             }
         }
-        for (int up = 1; up <= CALLERS_MAX && result == 0; up++)
-            result = find_callers(arena, source, &alike, of, name, up, group, err);
-        result = result > 0 ? 0 : result;
     }
-    return result;
+    return 0;
 }

@@ -109,55 +109,43 @@ static double difference_of(const struct rps_share_apart *apart)
 
 /* The name that most samples were in, unless it is the same elsewhere, and the names that set the
  * group apart. A control group counts if it differs by more than the program does. */
-static char *tested_text(char *ret, size_t size, const struct rps_share_group *group)
+char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group *group)
 {
     static const enum rps_apart_kind order[] = {RPS_APART_PROGRAM, RPS_APART_PROGRAM_2,
                                                 RPS_APART_CGROUP, RPS_APART_FUNCTION};
-    const struct rps_share_top *top = &group->top[0];
+    const struct rps_share_top *top = &group->top[0], *function = &group->function[0];
     const struct rps_share_apart *caller = &group->apart[RPS_APART_CALLER];
-    const int is_named = top->share >= RPS_SHARES_NAME_MIN && !group->is_alike;
+    const int is_tested = group->apart[RPS_APART_FUNCTION].is_tested;
     const double by_program = difference_of(&group->apart[RPS_APART_PROGRAM]);
+    int is_named;
     char name[256];
 
+    ret[0] = '\0';
+    if (group->count == 0 || isnan(top->share))
+        return ret;
+    is_named = top->share >= RPS_SHARES_NAME_MIN && !(is_tested && group->is_alike);
+    rps_share_name_text(name, sizeof(name), &top->name);
     if (is_named)
-        snprintf(ret, size, "in %s", rps_share_name_text(name, sizeof(name), &top->name));
+        snprintf(ret, size, "in %s", name);
+    else if (!is_tested)
+        snprintf(ret, size, "%.0f %% of samples in %s", 100 * top->share, name);
     if (is_named && caller->is_found)
         snprintf(ret + strlen(ret), size - strlen(ret), ", called by %s",
                  rps_text_function(name, sizeof(name), caller->name.name));
     for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
         const struct rps_share_apart *apart = &group->apart[order[i]];
 
-        if (!apart->is_found || (is_named && strcmp(apart->name.name, top->name.name) == 0) ||
-            (order[i] == RPS_APART_CGROUP &&
-             difference_of(apart) < by_program + RPS_APART_SHARE_MIN))
-            continue;
-        append_apart(ret, size, order[i], apart);
+        if (apart->is_found && !(is_named && strcmp(apart->name.name, top->name.name) == 0) &&
+            !(order[i] == RPS_APART_CGROUP &&
+              difference_of(apart) < by_program + RPS_APART_SHARE_MIN))
+            append_apart(ret, size, order[i], apart);
     }
-    if (!ret[0])
-        snprintf(ret, size, "no %sfunction stands out", group->by_program ? "program or " : "");
-    return ret;
-}
-
-char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group *group)
-{
-    char name[256];
-    size_t used;
-
-    ret[0] = '\0';
-    if (group->count == 0 || isnan(group->top[0].share))
-        return ret;
-    if (group->apart[RPS_APART_FUNCTION].is_tested)
-        return tested_text(ret, size, group);
-    rps_share_name_text(name, sizeof(name), &group->top[0].name);
-    if (group->top[0].share < RPS_SHARES_NAME_MIN)
-        snprintf(ret, size, "%.0f %% of samples in %s", 100 * group->top[0].share, name);
-    else
-        snprintf(ret, size, "in %s", name);
-    used = strlen(ret);
-    if (group->function_count > 0 && group->function[0].share >= TOLD_OF)
-        snprintf(ret + used, size - used, ", %.0f %% %sin %s", 100 * group->function[0].share,
+    if (!is_tested && group->function_count > 0 && function->share >= TOLD_OF)
+        snprintf(ret + strlen(ret), size - strlen(ret), ", %.0f %% %sin %s", 100 * function->share,
                  strchr(ret, '%') ? "" : "of samples ",
-                 rps_share_name_text(name, sizeof(name), &group->function[0].name));
+                 rps_share_name_text(name, sizeof(name), &function->name));
+    else if (!ret[0])
+        snprintf(ret, size, "no %sfunction stands out", group->by_program ? "program or " : "");
     return ret;
 }
 

@@ -140,36 +140,12 @@ static void make_tenths(const struct rps_phases *phases, int label, struct rps_p
         };
 }
 
-/* Return the part of a profile that has ten of its labels. */
-static struct rps_profile tenths_of(const struct rps_profile *profile, size_t label)
-{
-    struct rps_profile ret = *profile;
-
-    ret.label += label;
-    ret.mean += label * profile->figure_count;
-    ret.spread += label * profile->figure_count;
-    ret.periods = 0;
-    for (int k = 0; k < TENTHS; k++)
-        ret.periods += ret.label[k].periods;
-    return ret;
-}
-
-/* The standard deviation of a figure inside the tenths. */
-static double inside_of(const struct rps_profile *tenths, size_t f)
-{
-    double squares = 0;
-
-    for (size_t k = 0; k < TENTHS; k++)
-        squares += pow(tenths->spread[k * tenths->figure_count + f], 2) / TENTHS;
-    return sqrt(squares);
-}
-
 /* The largest of a figure's tenths by the smallest; 1 where they differ no more than the means of
  * so many observations do. Columns of a table may have any sign: one more than their difference by
  * the spread inside the tenths. */
 static double apart(const struct rps_profile *tenths, size_t f, double *ret_low, double *ret_high)
 {
-    double low = INFINITY, high = -INFINITY, error, inside = inside_of(tenths, f);
+    double low = INFINITY, high = -INFINITY, error, inside = tenths->figure[f].inside;
 
     for (size_t k = 0; k < TENTHS; k++) {
         double value = tenths->mean[k * tenths->figure_count + f];
@@ -301,20 +277,21 @@ static int find_drifts(const struct rps_phases *of, size_t count, int are_ramps,
     struct rps_phase phase[RAMPS_MAX * TENTHS];
     const struct rps_phases all = {
         .count = count * TENTHS, .phase = phase, .label_count = (int)count * TENTHS};
-    struct rps_profile of_all, tenths;
+    struct rps_profile tenths;
     struct rps_arena *arena = rps_arena_new();
     int result = 0;
 
     for (size_t k = 0; k < count; k++)
         make_tenths(&of[k], (int)k * TENTHS, &phase[k * TENTHS]);
     if (count > 0)
-        result = profile(context, arena, &all, &of_all, err);
+        result = profile(context, arena, &all, &tenths, err);
     for (size_t k = 0; k < count && result == 0; k++) {
-        tenths = tenths_of(&of_all, k * TENTHS);
+        tenths.periods = of[k].phase[of[k].count - 1].last - of[k].phase[0].first + 1;
         if (are_ramps)
             add_ramp(&tenths, of[k].phase[0].label, ret);
         else
             add_drift(&tenths, ret);
+        tenths.mean += TENTHS * tenths.figure_count;
     }
     rps_arena_free(arena);
     return result;

@@ -172,28 +172,23 @@ static void put_packages(const struct work *work, const struct rps_run_system *s
 static void evaluate_packages(struct work *work, struct rps_arena *arena)
 {
     struct rps_profile *profile = &work->profile;
-    const size_t figures = profile->figure_count, labels = (size_t)profile->label_count;
-    struct rps_run_system *sum = rps_arena_get(arena, labels + 2, sizeof(*sum));
+    const size_t figures = profile->figure_count;
+    struct rps_run_system *sum = rps_arena_get(arena, 1, sizeof(*sum)); /* without the main label */
     double *rest = rps_arena_get(arena, figures, sizeof(*rest));
-    for (size_t i = 0; i < work->phases->count; i++) {
-        const struct rps_run_system *of = &work->packages[i];
-        const int label = work->phases->phase[i].label;
 
-        put_packages(work, of, profile->phase + i * figures);
-        rps_run_system_join(&sum[label], of);
-        if (label != profile->main_label)
-            rps_run_system_join(&sum[labels + 1], of);
+    for (size_t i = 0; i < work->phases->count; i++)
+        put_packages(work, &work->packages[i], profile->phase + i * figures);
+    for (int l = 0; l < profile->label_count; l++) {
+        put_packages(work, &profile->system[l], profile->mean + (size_t)l * figures);
+        if (l != profile->main_label)
+            rps_run_system_join(sum, &profile->system[l]);
     }
-    for (size_t l = 0; l < labels; l++)
-        put_packages(work, &sum[l], profile->mean + l * figures);
-    put_packages(work, &sum[labels + 1], rest);
+    put_packages(work, sum, rest);
     for (size_t f = work->tallied; f < figures; f++) {
-        profile->figure[f].whole = rps_run_system_package(&work->packages[work->phases->count],
+        profile->figure[f].whole = rps_run_system_package(&profile->system[profile->label_count],
                                                           work->package[f - work->tallied]);
         profile->figure[f].rest = profile->main_label >= 0 ? rest[f] : NAN;
     }
-    sum[labels] = work->packages[work->phases->count];
-    profile->system = sum;
 }
 
 /* They are counted all the time, and what they come to is no mean of observations. */
@@ -264,7 +259,7 @@ static void work_begin(struct work *work, size_t packages, struct rps_arena *are
     name_figures(work);
 }
 
-/* What system signals say of the labels, where phases were not asked for. */
+/* What system signals say of the labels. */
 static int read_system(struct rps_reader *reader, int64_t run_id, int64_t from_ns, int64_t to_ns,
                        const struct rps_phases *phases, struct rps_profile *profile,
                        struct rps_error *err)
@@ -319,7 +314,7 @@ static int read_io(struct rps_reader *reader, int64_t run_id, int64_t from_ns, i
     struct rps_phases rows = {.phase = rps_arena_get(arena, phases->count, sizeof(*rows.phase)),
                               .label_count = phases->label_count};
     struct rps_signals signals = {.signal_count = io->count};
-    double *value[IO_MAX] = {0};
+    double(*value)[IO_MAX] = NULL;
     struct rps_system_cursor *cursor;
     struct rps_system_row row;
     size_t at = 0, before = NOWHERE, phase;
@@ -340,18 +335,17 @@ static int read_io(struct rps_reader *reader, int64_t run_id, int64_t from_ns, i
         }
         before = phase;
         rows.phase[rows.count - 1].last = signals.count;
-        for (size_t s = 0; s < io->count; s++) {
-            value[s] = rps_arena_grow(arena, value[s], signals.count, sizeof(*value[s]));
-            value[s][signals.count] = io_value(io, s, &row);
-        }
+        value = rps_arena_grow(arena, value, signals.count, sizeof(*value));
+        for (size_t s = 0; s < io->count; s++)
+            value[signals.count][s] = io_value(io, s, &row);
         signals.count++;
     }
     rps_system_cursor_close(cursor);
     if (result < 0 || signals.count == 0)
         return result;
     signals.value = rps_arena_get(arena, io->count * signals.count, sizeof(*signals.value));
-    for (size_t s = 0; s < io->count; s++)
-        memcpy(signals.value + s * signals.count, value[s], signals.count * sizeof(**value));
+    for (size_t i = 0; i < io->count * signals.count; i++)
+        signals.value[i] = value[i % signals.count][i / signals.count];
     profile->io = rps_arena_get(arena, 1, sizeof(*profile->io));
     *profile->io = rps_profile_signals(arena, &signals, io->name, 1, &rows);
     return 0;
@@ -377,6 +371,8 @@ int rps_profile_run(struct rps_arena *arena, struct rps_reader *reader, int64_t 
     }
     while (phases->count > 0 && rps_walk_next(&walk, &result, err))
         add_period(&work, walk.period);
+    if (result == 0)
+        result = read_system(reader, run_id, from_ns, to_ns, phases, &work.profile, err);
     if (result == 0) {
         end_rotation(&work);
         evaluate_all(&work);
@@ -384,11 +380,8 @@ int rps_profile_run(struct rps_arena *arena, struct rps_reader *reader, int64_t 
             evaluate_packages(&work, arena);
         rps_profile_finish(&work.profile, &work.spreads);
         finish_packages(&work);
-        if (packages == 0)
-            result = read_system(reader, run_id, from_ns, to_ns, phases, &work.profile, err);
-    }
-    if (result == 0)
         result = read_io(reader, run_id, from_ns, to_ns, &cpu_series, phases, &work.profile, err);
+    }
     if (result == 0)
         *ret = work.profile;
     rps_plan_free(plan);
