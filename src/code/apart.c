@@ -112,7 +112,7 @@ out:
 
 /* --- callers ---------------------------------------------------------------------------------- */
 
-/* The function that is `up` calls above the innermost one with this name, in a stack; -1: none. */
+/* The function `up` calls above the innermost one of a stack, if that has this name; -1: none. */
 static int64_t caller_of(const struct rps_share_index *index, size_t stack, const char *name,
                          int up)
 {
@@ -122,12 +122,14 @@ static int64_t caller_of(const struct rps_share_index *index, size_t stack, cons
         const size_t frame = rps_share_frame_of(index->code, at);
 
         for (size_t e = index->first[frame]; e < index->first[frame + 1]; e++) {
-            const size_t item = index->item[e];
+            const struct rps_share_key *key = &index->items.key[index->item[e]];
 
-            if (last != RPS_SHARE_NONE && item != last && --up == 0)
-                return (int64_t)item;
-            if (last != RPS_SHARE_NONE || strcmp(index->items.key[item].name, name) == 0)
-                last = item;
+            if (last != RPS_SHARE_NONE && index->item[e] != last && --up == 0)
+                return (int64_t)index->item[e];
+            if (last != RPS_SHARE_NONE || strcmp(key->name, name) == 0)
+                last = index->item[e];
+            else if (!rps_share_index_is_kernel(index->code, key->module))
+                return -1; /* it is in another function */
         }
     }
     return -1;
@@ -185,7 +187,8 @@ int rps_code_callers(struct rps_arena *arena, struct rps_sample_source *source,
             for (size_t g = 0; g < part->group_count; g++) {
                 struct rps_share_apart *own = &group[g].apart[RPS_APART_CALLER];
 
-                own->is_found &= own->share > own->rest;
+                own->is_found &= own->share > own->rest && /* most of its calls come from there */
+                                 own->share >= .5 * group[g].top[0].share;
                 is_found |= own->is_found && has_top(&group[g], top);
                 group[g].is_alike &= !own->is_found;
             }

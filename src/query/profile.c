@@ -140,13 +140,13 @@ static void finish_figure(struct rps_profile *profile, const struct rps_spreads 
     const struct rps_spread *whole = &spreads->whole[f];
     double inside = 0, between = 0, count = 0, blocks[2] = {0}, freedom[2] = {0};
 
-    figure->spread = deviation(whole);
+    figure->spread = figure->is_of_package ? 0 : deviation(whole); /* it is no mean */
     for (int l = 0; l < profile->label_count; l++) {
         size_t at = (size_t)l * profile->figure_count + f;
         const struct rps_spread *label = &spreads->label[at];
         double n = (double)label->count;
 
-        profile->spread[at] = deviation(label);
+        profile->spread[at] = figure->is_of_package ? 0 : deviation(label);
         if (label->count == 0)
             continue;
         count += n;

@@ -191,18 +191,6 @@ static void evaluate_packages(struct work *work, struct rps_arena *arena)
     }
 }
 
-/* They are counted all the time, and what they come to is no mean of observations. */
-static void finish_packages(struct work *work)
-{
-    struct rps_profile *profile = &work->profile;
-
-    for (size_t f = work->tallied; f < profile->figure_count; f++) {
-        profile->figure[f].spread = 0;
-        for (size_t l = 0; l < (size_t)profile->label_count; l++)
-            profile->spread[l * profile->figure_count + f] = 0;
-    }
-}
-
 /* --- all of it -------------------------------------------------------------------------------- */
 
 static void name_figures(struct work *work)
@@ -379,7 +367,6 @@ int rps_profile_run(struct rps_arena *arena, struct rps_reader *reader, int64_t 
         if (packages > 0)
             evaluate_packages(&work, arena);
         rps_profile_finish(&work.profile, &work.spreads);
-        finish_packages(&work);
         result = read_io(reader, run_id, from_ns, to_ns, &cpu_series, phases, &work.profile, err);
     }
     if (result == 0)

@@ -478,8 +478,8 @@ int rps_profile_told(const struct rps_profile *profile, int label, size_t ret[RP
 }
 
 /* Write what was counted and read of a label, as far as there is room. */
-static void write_own(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
-                      int label, int room)
+static char *write_own(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
+                       int label, int room)
 {
     struct pair pair = {.profile = profile, .label = (size_t)label, .other = -1};
     size_t told[RPS_PROFILE_TOLD];
@@ -512,42 +512,41 @@ static void write_own(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profile
     }
     if (count + more == 0 && profile->label[label].is_ramp)
         sprintf(own, "a ramp: its values change steadily");
+    return own;
 }
 
-/* Return a label with the same name and description, or -1. */
-static int twin_of(const struct rps_profile *profile, int label)
+/* Has another label the same name and description? */
+static int is_twin(const struct rps_profile *profile, int label, int other, const char *own)
 {
-    const struct rps_profile_label *of = profile->label;
-    char own[RPS_PROFILE_WORDS_SIZE], other[RPS_PROFILE_WORDS_SIZE];
+    const struct rps_profile_label *a = &profile->label[label], *b = &profile->label[other];
+    char words[RPS_PROFILE_WORDS_SIZE];
 
-    write_own(own, profile, label, 0);
-    for (int l = 0; l < profile->label_count && of[label].code[0]; l++) {
-        if (l == label || strcmp(of[l].code, of[label].code) != 0 ||
-            strcmp(of[l].place, of[label].place) != 0)
-            continue;
-        write_own(other, profile, l, 0);
-        if (strcmp(own, other) == 0)
-            return l;
-    }
-    return -1;
+    return label != other && a->code[0] && strcmp(a->code, b->code) == 0 &&
+           strcmp(a->place, b->place) == 0 && strcmp(write_own(words, profile, other, 0), own) == 0;
 }
 
 char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
                         int label, int room)
 {
     const char *place = profile->label[label].place;
-    const int twin = twin_of(profile, label);
     char own[RPS_PROFILE_WORDS_SIZE], letter[RPS_PHASE_LABEL_SIZE];
+    int twin = 0;
 
+    write_own(own, profile, label, 0);
+    while (twin < profile->label_count && !is_twin(profile, label, twin, own))
+        twin++;
     if (room > 0 && place[0])
         room -= rps_text_width(place) + 2 < room ? rps_text_width(place) + 2 : room - 1;
-    write_own(own, profile, label, room);
-    rps_profile_join(ret, RPS_PROFILE_WORDS_SIZE, place, own);
-    if (twin >= 0)
-        snprintf(own, sizeof(own), "%s%sno difference from %s is large enough to name",
-                 strstr(ret, ALIKE) ? "" : ret, ret[0] && !strstr(ret, ALIKE) ? ", " : "",
-                 rps_phase_label(twin, letter));
-    return twin >= 0 ? strcpy(ret, own) : ret;
+    rps_profile_join(ret, RPS_PROFILE_WORDS_SIZE, place, write_own(own, profile, label, room));
+    if (twin == profile->label_count)
+        return ret;
+    snprintf(own, sizeof(own), "no difference from %s is large enough to name",
+             rps_phase_label(twin, letter));
+    if (strstr(ret, ALIKE))
+        ret[0] = '\0';
+    snprintf(ret + strlen(ret), RPS_PROFILE_WORDS_SIZE - strlen(ret), "%s%s", ret[0] ? ", " : "",
+             own);
+    return ret;
 }
 
 char *rps_profile_join(char *ret, size_t size, const char *names, const char *words)
