@@ -484,6 +484,24 @@ def test_idle():
     assert top == 5, top  # one on a CPU and four in locks, in the first part
 
 
+def test_disks():
+    """phases: of a machine, what a class reads from disks and writes to them, unless a burst may be chance"""
+    record("disks.data", "default threads=1 wait=0% m_wait=1\nphase a 8s\nphase b 8s branches=40M\nphase c 8s\n")
+    db = store("disks.data")
+    for table in ("period", "rollup"):
+        db.execute("UPDATE %s SET cpu = 0" % table)  # as of a recording by CPU
+    for table in ("reading", "reading_rollup"):
+        db.execute("DELETE FROM %s WHERE source = 0" % table)
+    # 200 MiB/s are read in b, and 2 MiB/s elsewhere; 1 MiB/s is written, but 1 GiB at once in a
+    db.execute("UPDATE reading SET s7 = length_us * iif(period BETWEEN 80 AND 159, 0.2048, 0.002048), "
+               "s8 = length_us * iif(period BETWEEN 20 AND 29, 1.048576, 0.001024)")
+    db.commit()
+    db.close()
+    text = words(expect(FOLDER.call("phases", "-i", "disks.data"), 0).stdout)
+    assert "reads 200 MiB/s from disks (elsewhere 2.0 MiB/s)" in text, text
+    assert text.count("from disks") == 1 and "to disks" not in text, text
+
+
 def test_idle_is_no_boundary():
     """phases, compare: that threads turn idle is no boundary, and an old store has the same phases"""
     script = "default threads=6 wait=0%%\nphase a 2s in=timer:5\nphase b 4s in=lock:4,timer:1\nphase c 4s %s\n"
@@ -571,5 +589,5 @@ with FOLDER:
     tap.main([test_one_thread, test_threads, test_unseen, test_not_read, test_export, test_phases,
               test_detector, test_drawn, test_compare, test_thinned, test_region, test_merged, test_killed,
               test_failed, test_factor, test_options, test_heard, test_group, test_exec, test_hidden,
-              test_late, test_long_wait, test_partial, test_idle, test_idle_is_no_boundary,
+              test_late, test_long_wait, test_partial, test_idle, test_disks, test_idle_is_no_boundary,
               test_deadlock, test_real_threads])
