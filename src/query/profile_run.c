@@ -274,14 +274,14 @@ struct io {
     const char *name[IO_MAX]; /* in words, without the number: "reads MiB/s from disks" */
 };
 
-static const struct io io_of_tree = {3,
-                                     RPS_SYSTEM_TREE,
-                                     {RPS_TREE_RSS, RPS_TREE_READ, RPS_TREE_WRITTEN},
-                                     {"uses MiB", "reads MiB/s", "writes MiB/s"}};
-static const struct io io_of_machine = {2,
-                                        RPS_SYSTEM_MACHINE,
-                                        {RPS_MACHINE_DISK_READ, RPS_MACHINE_DISK_WRITTEN},
-                                        {"reads MiB/s from disks", "writes MiB/s to disks"}};
+static const struct io io_of[] = {{3,
+                                   RPS_SYSTEM_TREE,
+                                   {RPS_TREE_RSS, RPS_TREE_READ, RPS_TREE_WRITTEN},
+                                   {"uses MiB", "reads MiB/s", "writes MiB/s"}},
+                                  {2,
+                                   RPS_SYSTEM_MACHINE,
+                                   {RPS_MACHINE_DISK_READ, RPS_MACHINE_DISK_WRITTEN},
+                                   {"reads MiB/s from disks", "writes MiB/s to disks"}}};
 
 static double io_value(const struct io *io, size_t s, const struct rps_system_row *row)
 {
@@ -297,7 +297,7 @@ static int read_io(struct rps_reader *reader, int64_t run_id, int64_t from_ns, i
                    struct rps_profile *profile, struct rps_error *err)
 {
     const int has_tree = profile->system[phases->label_count].length_s[RPS_SYSTEM_TREE] > 0;
-    const struct io *io = has_tree ? &io_of_tree : &io_of_machine;
+    const struct io *io = &io_of[!has_tree];
     struct rps_arena *arena = profile->arena;
     struct rps_phases rows = {.phase = rps_arena_get(arena, phases->count, sizeof(*rows.phase)),
                               .label_count = phases->label_count};

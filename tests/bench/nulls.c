@@ -5,9 +5,7 @@
  *
  * Each run is one steady mixture of 30 programs on two CPUs, cut at random into eight phases of 20 to
  * 60 s, each with a class of its own. A program runs for some time, and has rates and memory of its
- * own. A flat run has one program. So each clause is false. Prints the share of classes that have one,
- * in all and by metric.
- *
+ * own. A flat run has one program. So each clause is false. Prints the share of classes that have one.
  * The last rows show the power: one phase has 1.5 times the faults, and 1.5 times the memory.
  */
 #include <math.h>
@@ -15,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../unit/analyse/draw_name.h"
 #include "rpistat/profile.h"
 #include "rpistat/random.h"
 #include "rpistat/run_system.h"
@@ -26,29 +25,17 @@
 #define IO       2 /* of them, behind the others */
 
 static const struct {
-    const char *name, *label, *unit;
+    const char *name, *found_by, *unit;
     double median, per_period; /* of programs' values, and of the events of a period */
-} metrics[METRICS] = {{"context_switch_rate", "Context switches", "/s", 4000, .1},
-                      {"minor_fault_rate", "Minor faults", "/s", 20000, .1},
-                      {"migration_rate", "CPU migrations", "/s", 60, .1},
-                      {"uses MiB", "uses MiB", "", 50, 0},
-                      {"writes MiB/s", "writes MiB/s", "", 10, 0}};
+} metrics[METRICS] = {{"context_switch_rate", "switch", "/s", 4000, .1},
+                      {"minor_fault_rate", "fault", "/s", 20000, .1},
+                      {"migration_rate", "migration", "/s", 60, .1},
+                      {"uses MiB", "uses", "", 50, 0},
+                      {"writes MiB/s", "writes", "", 10, 0}};
 
 static double draw_normal(uint64_t *dice)
 {
     return sqrt(-2 * log(1 - rps_random_unit(dice))) * cos(6.283185307 * rps_random_unit(dice));
-}
-
-static size_t draw_program(uint64_t *dice, const double *weight)
-{
-    double at = 0;
-    size_t k = 0;
-
-    for (size_t i = 0; i < PROGRAMS; i++)
-        at += weight[i];
-    for (at *= rps_random_unit(dice); k + 1 < PROGRAMS && (at -= weight[k]) >= 0;)
-        k++;
-    return k;
 }
 
 /* Fill value[metric * PERIODS + period]. Programs run for `length` periods on average; 0: only one. */
@@ -66,15 +53,14 @@ static void simulate(uint64_t *dice, double length, size_t periods, double *valu
         for (size_t at = 0, end, k = 0; at < periods; at = end) {
             end = at + (size_t)fmax(1, -log(1 - rps_random_unit(dice)) * length);
             if (length > 0)
-                k = draw_program(dice, weight);
+                k = draw_name(dice, weight, PROGRAMS);
             end = end < periods ? end : periods;
-            for (size_t i = at; i < end; i++) {
-                for (size_t m = 0; m < METRICS; m++) {
-                    const double mean = rate[k][m], events = fmax(1, mean * metrics[m].per_period);
+            for (size_t i = at * METRICS; i < end * METRICS; i++) {
+                const size_t m = i % METRICS;
+                const double mean = rate[k][m], events = fmax(1, mean * metrics[m].per_period);
 
-                    value[m * PERIODS + i] +=
-                        fmax(0, mean * (1 + draw_normal(dice) / sqrt(events)));
-                }
+                value[m * PERIODS + i / METRICS] +=
+                    fmax(0, mean * (1 + draw_normal(dice) / sqrt(events)));
             }
         }
     }
@@ -91,10 +77,8 @@ static struct rps_profile profile_of(struct rps_arena *arena, size_t first, size
     for (size_t m = 0; m < count; m++)
         name[m] = metrics[first + m].name;
     profile = rps_profile_signals(arena, &signals, name, 1, phases);
-    for (size_t m = 0; m < count; m++) {
-        snprintf(profile.figure[m].label, RPS_NAME_SIZE, "%s", metrics[first + m].label);
-        snprintf(profile.figure[m].unit, RPS_NAME_SIZE, "%s", metrics[first + m].unit);
-    }
+    for (size_t m = 0; m < count; m++)
+        strcpy(profile.figure[m].unit, metrics[first + m].unit);
     return profile;
 }
 
@@ -102,8 +86,6 @@ static struct rps_profile profile_of(struct rps_arena *arena, size_t first, size
  * phase 3, which alone counts. */
 static void try(const char *title, double length, double more, int runs)
 {
-    static const char *const found_by[] = {"context switch", "fault", "migration", "uses",
-                                           "writes"};
     static double value[METRICS * PERIODS];
     int found[METRICS] = {0}, any = 0, classes = 0;
     char words[RPS_PROFILE_WORDS_SIZE];
@@ -141,11 +123,11 @@ static void try(const char *title, double length, double more, int runs)
                 continue;
             any++;
             for (int m = 0; m < METRICS; m++)
-                found[m] += strstr(words, found_by[m]) != NULL;
+                found[m] += strstr(words, metrics[m].found_by) != NULL;
         }
         rps_arena_free(arena);
     }
-    printf("%-34s %5.1f %%", title, 100. * any / classes);
+    printf("%-30s %5.1f %%", title, 100. * any / classes);
     for (int m = 0; m < METRICS; m++)
         printf(" %9.1f %%", 100. * found[m] / classes);
     printf("\n");
@@ -153,17 +135,16 @@ static void try(const char *title, double length, double more, int runs)
 
 int main(int argc, char **argv)
 {
-    const int runs = argc > 1 ? atoi(argv[1]) : 200;
+    static const struct {
+        const char *title;
+        double length;
+    } kinds[] = {{"flat", 0}, {"programs of 0.1 s", 1}, {"of 0.5 s", 5}, {"of 2 s", 20}};
 
-    printf("%-34s %7s %11s %11s %11s %11s %11s\n", "Classes with a clause", "any", "switches",
-           "faults", "migrations", "memory", "written");
-    try("flat", 0, 1, runs);
-    try("programs of 0.1 s", 1, 1, runs);
-    try("programs of 0.5 s", 5, 1, runs);
-    try("programs of 2 s", 20, 1, runs);
-    try("flat, 1.5 x in one phase", 0, 1.5, runs);
-    try("0.1 s, 1.5 x in one phase", 1, 1.5, runs);
-    try("0.5 s, 1.5 x in one phase", 5, 1.5, runs);
-    try("2 s, 1.5 x in one phase", 20, 1.5, runs);
+    for (int power = 0; power < 2; power++) {
+        printf("%-30s %5s    switches      faults  migrations      memory     written\n",
+               power ? "1.5 x in one class: clauses" : "Alike: classes with a clause", "any");
+        for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+            try(kinds[k].title, kinds[k].length, power ? 1.5 : 1, argc > 1 ? atoi(argv[1]) : 200);
+    }
     return 0;
 }
