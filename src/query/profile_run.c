@@ -315,7 +315,7 @@ static int read_io(struct rps_reader *reader, int64_t run_id, int64_t from_ns, i
         return result < 0 ? result : 0;
     while ((result = rps_system_cursor_next(cursor, &row, err)) > 0) {
         phase = rps_phases_at(phases, row.period + (row.last_period - row.period) / 2, &at);
-        if (phase == NOWHERE)
+        if (phase == NOWHERE || (before != NOWHERE && phase < before)) /* an impossible order */
             continue;
         if (phase != before) {
             rows.phase[rows.count] = phases->phase[phase];
