@@ -1443,8 +1443,11 @@ static void test_unknown(void **state)
     check_at(7, 101 * MS, 0, 0);
     add_awake(7, 200 * MS);
     check_at(7, 200 * MS + 400000, 0, 0); /* .4 ms of 100 is missing */
-    add_wait(7, 202 * MS, 0x10);
+    add_awake(7, 200 * MS + 400000);
     assert_int_equal(rps_tracker_unknown_waits(tracker) / 1000, 0);
+    check_at(7, 201 * MS, 0, 0); /* and now 1 ms */
+    add_wait(7, 202 * MS, 0x10);
+    assert_int_equal(rps_tracker_unknown_waits(tracker) / 1000, 1000);
     add_lost(-1, 0, 203 * MS);
     check_at(7, 302 * MS, 0, 0);
     rps_tracker_tell_waits(tracker, 303 * MS);
