@@ -25,18 +25,22 @@ struct rps_apart_counts {
     const uint64_t *of;   /* of each block, all samples, also those of names that are not listed */
 };
 
+/* A second name is reported if both names have at least this share of the group's samples. */
+#define RPS_APART_SECOND_MIN .2
+
 struct rps_apart {
     int is_tested; /* 0: unknown; the group or the others had too few samples or blocks */
-    int is_found;  /* 0: no name differs beyond chance */
-    size_t name;
-    double share,
-        rest; /* of the group's samples, and of the samples of all other groups, 0 ... 1 */
+    struct rps_apart_name {
+        int is_found; /* 0: no name, or no second one, differs beyond chance */
+        size_t name;
+        double share, rest; /* of the samples of the group, and of all other groups, 0 ... 1 */
+    } name[2];
 };
 
 /* Return the number of periods per block, for a group of this many periods. */
 uint64_t rps_apart_block_length(uint64_t periods);
 
-/* Find the name of each group, into ret[group_count]. */
+/* Find the name of each group, and a second one that it has more of, into ret[group_count]. */
 void rps_apart_find(const struct rps_apart_counts *counts, struct rps_apart *ret);
 
 #endif

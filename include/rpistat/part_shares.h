@@ -27,13 +27,23 @@ struct rps_share_name {
     size_t processes;     /* of a program that had samples there; 0: it is a function */
 };
 
+/* A group is named by the function or program that has so much of its samples. */
+#define RPS_SHARES_NAME_MIN .5
+
 /* What a group's samples were in most: functions of the program, for which the kernel's work
  * counts. Programs where the run is of a machine; or of several processes, and code without names
  * has more of all groups than any function: a library's name would say nothing of them. */
 #define RPS_SHARES_TOP   5
 #define RPS_SHARES_WAITS 3
 
-enum rps_apart_kind { RPS_APART_FUNCTION, RPS_APART_PROGRAM, RPS_APART_CGROUP, RPS_APART_KINDS };
+enum rps_apart_kind {
+    RPS_APART_FUNCTION,
+    RPS_APART_PROGRAM,
+    RPS_APART_PROGRAM_2, /* found if two programs are most of the group */
+    RPS_APART_CGROUP,
+    RPS_APART_CALLER, /* of the top function, if other groups have most samples in it too */
+    RPS_APART_KINDS
+};
 
 /* The name that sets a group apart from the other groups (rpistat/apart.h). */
 struct rps_share_apart {
@@ -128,8 +138,10 @@ char *rps_share_name_text(char *ret, size_t size, const struct rps_share_name *n
  * Write which code sets a group apart, for a sentence: "in solve (three.c:40)" if most samples are in
  * it, and "9 % of samples in soffice.bin (elsewhere 0 %)" if a name differs beyond chance. If none
  * does: "no program or function stands out". A group that could not be tested has its largest share:
- * "34 % of samples in cc1 (31 processes)". "" for too few samples. Fits into size; returns ret.
+ * "34 % of samples in cc1 (31 processes)". "" for too few samples. A clause that does not fit into
+ * size is left out; returns ret.
  */
+#define RPS_SHARE_TEXT_SIZE 1024
 char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group *group);
 
 /* "waited 3.05 s in hold_the_lock (lock.c:7)", ", 1.00 s in wait_pipe", the most first, up to so

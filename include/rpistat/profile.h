@@ -51,8 +51,9 @@ struct rps_profile_label {
     int64_t length_ns; /* 0 without times */
     double seconds;    /* of a run: the length of its periods, */
     double cpu_s;      /* and the CPU time in them */
-    char code[32];     /* "solve", "gzip": behind its letter; rps_profile_code. "" at first */
-    char place[96];    /* "in solve": before its words; rps_profile_place. "" at first */
+    char code[48];     /* "solve", "gzip": behind its letter; rps_profile_code. "" at first */
+    char place[RPS_SHARE_TEXT_SIZE]; /* "in solve": before its words; rps_profile_place. "" at
+                                        first */
 };
 
 struct rps_profile {
@@ -76,7 +77,10 @@ struct rps_profile {
                                         label's observations (rotations, rows) */
     struct rps_run_system *system;      /* of each label, and of all: rpistat/run_system.h; NULL:
                                            nothing was read, as of a table */
-    struct rps_loops loops;             /* of the phases */
+    struct rps_profile
+        *io; /* memory, and bytes read and written, of the same labels; its periods are
+                               readings. NULL: not read. A figure's label is the verb */
+    struct rps_loops loops; /* of the phases */
 };
 
 /*

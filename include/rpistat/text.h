@@ -100,6 +100,10 @@ int rps_text_has_prefix(const char *unit);
 /* As rps_text_number, for a number that the unit follows: "20480" of MiB, not "20.5 k". */
 char *rps_text_number_of(char *ret, size_t size, double value, const char *unit);
 
+/* Round parts to multiples of a unit so that they add up to their total, which is rounded too (largest
+ * remainder). They must add up to the total before. */
+void rps_text_round_parts(double *part, size_t count, double total, double unit);
+
 /* A size for people: "512 B", "1.4 MiB". */
 char *rps_text_size(char *ret, size_t size, uint64_t bytes);
 

@@ -1,5 +1,5 @@
 /*
- * Finds the name whose share of a group's samples differs most from its share of the other groups'.
+ * Finds the names whose shares of a group's samples differ most from their shares of the other groups'.
  *
  * Samples are not independent draws: a compiler that runs for half a second has all samples of that
  * time. So the variance of a share is taken from blocks of periods, as that of a ratio of two sums
@@ -25,6 +25,7 @@
 #define Z                 3.
 #define Z_FEW             1.5
 #define LACKING_MIN       .15  /* share of the others' samples of a name that a group lacks */
+#define SCORE_MAX         10.  /* more than log(1 / SHARE_ADDED) */
 #define SHARE_ADDED       .005 /* to both shares of a factor: a factor of almost 0 is no surprise */
 
 /* Sums over the blocks of one group, or of all other groups. */
@@ -120,24 +121,31 @@ static double score_of(const struct sums *own, const struct sums *rest)
     return (apart - error) * factor;
 }
 
-/* Keep the name with the highest score; a name that the group has more of precedes all others. */
-static void keep_best(struct rps_apart *best, double *best_score, const struct sums *own,
+/* Keep the two names with the highest scores. A name that the group has more of precedes all others. */
+static void keep_best(struct rps_apart_name best[2], double best_score[2], const struct sums *own,
                       const struct sums *rest, size_t name)
 {
-    const double p = own->x / own->n, q = rest->x / rest->n, score = score_of(own, rest);
-    const int has_more = p > q, had_more = best->is_found && best->share > best->rest;
+    const double p = own->x / own->n, q = rest->x / rest->n;
+    double score = score_of(own, rest);
+    int at;
 
-    if (score == 0 || (had_more && !has_more) || (has_more == had_more && score <= *best_score))
+    score += score > 0 && p > q ? SCORE_MAX : 0;
+    at = score <= best_score[0];
+    if (score <= best_score[at])
         return;
-    *best_score = score;
-    *best = (struct rps_apart){1, 1, name, p, q};
+    if (at == 0) {
+        best[1] = best[0];
+        best_score[1] = best_score[0];
+    }
+    best_score[at] = score;
+    best[at] = (struct rps_apart_name){1, name, p, q};
 }
 
 void rps_apart_find(const struct rps_apart_counts *counts, struct rps_apart *ret)
 {
     struct rps_arena *scratch = rps_arena_new();
     struct sums *own = rps_arena_get(scratch, counts->group_count, sizeof(*own));
-    double *score = rps_arena_get(scratch, counts->group_count, sizeof(*score));
+    double *score = rps_arena_get(scratch, counts->group_count, 2 * sizeof(*score));
 
     for (size_t g = 0; g < counts->group_count; g++)
         ret[g] = (struct rps_apart){0};
@@ -157,8 +165,14 @@ void rps_apart_find(const struct rps_apart_counts *counts, struct rps_apart *ret
             if (pass == 0)
                 ret[g].is_tested = is_enough(&own[g]) && is_enough(&rest);
             else if (ret[g].is_tested)
-                keep_best(&ret[g], &score[g], &own[g], &rest, name);
+                keep_best(ret[g].name, &score[2 * g], &own[g], &rest, name);
         }
+    }
+    for (size_t g = 0; g < counts->group_count; g++) {
+        const struct rps_apart_name *name = ret[g].name;
+
+        ret[g].name[1].is_found &= name[0].share > name[0].rest && name[1].share > name[1].rest &&
+                                   fmin(name[0].share, name[1].share) >= RPS_APART_SECOND_MIN;
     }
     rps_arena_free(scratch);
 }

@@ -418,6 +418,24 @@ char *rps_text_stretch(char *ret, size_t size, int64_t ns)
     return ret;
 }
 
+void rps_text_round_parts(double *part, size_t count, double total, double unit)
+{
+    int64_t left = (int64_t)(total / unit + .5);
+
+    for (size_t i = 0; i < count; i++) {
+        part[i] = part[i] / unit + 1e-9; /* less than a rounding error is not missing */
+        left -= (int64_t)part[i];
+    }
+    for (size_t most = 0; count > 0 && left > 0; left--) {
+        for (size_t i = 0; i < count; i++)
+            if (part[i] - (double)(int64_t)part[i] > part[most] - (double)(int64_t)part[most])
+                most = i;
+        part[most] = (double)((int64_t)part[most] + 1);
+    }
+    for (size_t i = 0; i < count; i++)
+        part[i] = (double)(int64_t)part[i] * unit;
+}
+
 char *rps_text_clock(char *ret, size_t size, int64_t ns, int decimals)
 {
     const char *sign = "";

@@ -5,7 +5,11 @@
  */
 #include "apart.h"
 
+#include <string.h>
+
 #include "rpistat/apart.h"
+
+#define CALLERS_MAX 8 /* functions between a caller and the function that it is named for */
 
 /* Cut each group into blocks of as many periods. Periods of a group follow one another in its
  * blocks, whatever lies between them. */
@@ -89,16 +93,106 @@ int rps_code_apart(struct rps_arena *arena, struct rps_sample_source *source,
         &(struct rps_apart_counts){part->group_count, counts.key_count, counts.seen, counts.of},
         apart);
     for (size_t g = 0; g < part->group_count; g++) {
-        struct rps_share_apart *to = &group[g].apart[kind];
+        for (int i = 0; i < 1 + (kind == RPS_APART_PROGRAM) && apart[g].is_tested; i++) {
+            const struct rps_apart_name *from = &apart[g].name[i];
+            struct rps_share_apart *to = &group[g].apart[i == 0 ? kind : RPS_APART_PROGRAM_2];
 
-        *to = (struct rps_share_apart){.is_tested = apart[g].is_tested,
-                                       .is_found = apart[g].is_found,
-                                       .share = apart[g].share,
-                                       .rest = apart[g].rest};
-        if (to->is_found)
-            to->name = rps_share_name_keep(arena, &names->name[chosen[apart[g].name]]);
+            *to = (struct rps_share_apart){.is_tested = apart[g].is_tested,
+                                           .is_found = from->is_found,
+                                           .share = from->share,
+                                           .rest = from->rest};
+            if (to->is_found)
+                to->name = rps_share_name_keep(arena, &names->name[chosen[from->name]]);
+        }
     }
 out:
     rps_arena_free(scratch);
     return result;
+}
+
+/* --- callers ---------------------------------------------------------------------------------- */
+
+/* The function `up` calls above the innermost one of a stack, if that has this name; -1: none. */
+static int64_t caller_of(const struct rps_share_index *index, size_t stack, const char *name,
+                         int up)
+{
+    size_t last = RPS_SHARE_NONE; /* a function that calls itself is one call */
+
+    for (size_t at = stack; at != RPS_SHARE_NONE; at = rps_share_parent_of(index->code, at)) {
+        const size_t frame = rps_share_frame_of(index->code, at);
+
+        for (size_t e = index->first[frame]; e < index->first[frame + 1]; e++) {
+            const struct rps_share_key *key = &index->items.key[index->item[e]];
+
+            if (last != RPS_SHARE_NONE && index->item[e] != last && --up == 0)
+                return (int64_t)index->item[e];
+            if (last != RPS_SHARE_NONE || strcmp(key->name, name) == 0)
+                last = index->item[e];
+            else if (!rps_share_index_is_kernel(index->code, key->module))
+                return -1; /* it is in another function */
+        }
+    }
+    return -1;
+}
+
+static int has_top(const struct rps_share_group *group, const char *name)
+{
+    return group->count > 0 && group->top[0].share >= RPS_SHARES_NAME_MIN &&
+           strcmp(group->top[0].name.name, name) == 0;
+}
+
+/* Look for callers that many calls up. Groups without stretches in `alike` are not changed. */
+static int find_callers(struct rps_arena *arena, struct rps_sample_source *source,
+                        const struct rps_run_part *alike, const char *top, int up,
+                        const struct rps_share_name *name, struct rps_share_group *group,
+                        struct rps_error *err)
+{
+    const size_t stacks = source->code->stack_count;
+    struct rps_code_counts counts = {.key_count = source->index.items.count};
+    int64_t *caller = rps_arena_get(arena, stacks, sizeof(*caller));
+    struct rps_apart_names names = {
+        RPS_COUNT_STACKS, stacks, caller, counts.key_count, name, 0, NULL};
+
+    for (size_t s = 0; s < stacks; s++)
+        caller[s] = caller_of(&source->index, s, top, up);
+    counts.key = caller;
+    if (rps_sample_source_count(arena, &counts, source, alike, RPS_COUNT_STACKS, err) < 0)
+        return RPS_FAILED;
+    names.seen = counts.seen;
+    return rps_code_apart(arena, source, alike, &names, RPS_APART_CALLER, group, err);
+}
+
+int rps_code_callers(struct rps_arena *arena, struct rps_sample_source *source,
+                     const struct rps_run_part *part, const struct rps_share_name *name,
+                     struct rps_share_group *group, struct rps_error *err)
+{
+    for (size_t first = 0; first < part->group_count; first++) {
+        const char *top = group[first].count > 0 ? group[first].top[0].name.name : "";
+        struct rps_run_part alike = {.group_count = part->group_count};
+        int is_found = 1; /* unless there are others with this function */
+
+        for (size_t i = 0; i < part->count && has_top(&group[first], top); i++) {
+            if (!has_top(&group[part->stretch[i].group], top))
+                continue;
+            alike.stretch =
+                rps_arena_grow(arena, alike.stretch, alike.count, sizeof(*alike.stretch));
+            alike.stretch[alike.count++] = part->stretch[i];
+            is_found &= part->stretch[i].group == first;
+        }
+        for (size_t g = 0; g < first; g++) /* these had their turn */
+            is_found |= has_top(&group[g], top);
+        for (int up = 1; up <= CALLERS_MAX && !is_found; up++) {
+            if (find_callers(arena, source, &alike, top, up, name, group, err) < 0)
+                return RPS_FAILED;
+            for (size_t g = 0; g < part->group_count; g++) {
+                struct rps_share_apart *own = &group[g].apart[RPS_APART_CALLER];
+
+                own->is_found &= own->share > own->rest && /* most of its calls come from there */
+                                 own->share >= .5 * group[g].top[0].share;
+                is_found |= own->is_found && has_top(&group[g], top);
+                group[g].is_alike &= !own->is_found;
+            }
+        }
+    }
+    return 0;
 }

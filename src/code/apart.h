@@ -21,4 +21,11 @@ int rps_code_apart(struct rps_arena *arena, struct rps_sample_source *source,
                    const struct rps_run_part *part, const struct rps_apart_names *names,
                    enum rps_apart_kind kind, struct rps_share_group *group, struct rps_error *err);
 
+/* Tell groups apart that have most of their samples in the same function: find the nearest caller that
+ * sets each of them apart from the others, into apart[RPS_APART_CALLER]. They are then no longer alike.
+ * `name` has the functions of the source's index. Errors: the store's. */
+int rps_code_callers(struct rps_arena *arena, struct rps_sample_source *source,
+                     const struct rps_run_part *part, const struct rps_share_name *name,
+                     struct rps_share_group *group, struct rps_error *err);
+
 #endif

@@ -316,6 +316,8 @@ static int find_shares(struct rps_arena *arena, struct rps_sample_source *source
         result = fill_programs(arena, source, part, owners, ret, err);
     if (result == 0)
         find_alike(ret);
+    if (!by_program && result == 0)
+        result = rps_code_callers(arena, source, part, name, ret->group, err);
 out:
     rps_arena_free(scratch);
     return result;

@@ -44,8 +44,12 @@
 /* If two readings are further apart, the sleep between them is unknown. */
 #define SAMPLED_WITHIN_NS RPS_NS_PER_S
 
-/* A difference up to this share of a thread's sleep does not count as unknown. */
-#define UNKNOWN_THRESHOLD .02
+/* A thread was asleep between two readings if it slept for all but this share of the time. */
+#define AWAKE_MAX .02
+
+/* A difference up to this share of a thread's sleep does not count as unknown. At 2 %, known and unknown
+ * sleep of threads whose records were lost lacked as much. */
+#define UNKNOWN_THRESHOLD .005
 
 struct rps_tracker_place {
     uint64_t place; /* 0: none */
@@ -93,8 +97,8 @@ static void compare(struct rps_tracker *tracker, struct rps_tracker_waits *waits
     int64_t slept_ns;
 
     book->is_asleep =
-        book->is_known && (double)came_ns >= (1 - UNKNOWN_THRESHOLD) *
-                                                 (double)(reading->time_ns - book->latest.time_ns);
+        book->is_known &&
+        (double)came_ns >= (1 - AWAKE_MAX) * (double)(reading->time_ns - book->latest.time_ns);
     if (!waits->is_waiting)
         find_unseen(tracker, waits, reading);
     slept_ns = waits->slept_ns;

@@ -79,7 +79,7 @@ void rps_tracker_waits_settle(struct rps_tracker *tracker, struct rps_tracker_wa
 void rps_tracker_waits_forget(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
                               int64_t time_ns);
 
-/* Returns the sleep by schedstat that no wait accounts for, ns; 0 up to 2 % of the sleep. */
+/* Returns the sleep by schedstat that no wait accounts for, ns; 0 up to .5 % of the sleep. */
 int64_t rps_tracker_waits_unknown(const struct rps_tracker_waits *waits);
 
 /* Find the stack that was taken at a place, of a thread or process; or RPS_TRACKER_NO_STACK. */

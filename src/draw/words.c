@@ -56,7 +56,8 @@ void rps_picture_choose_words(struct rps_picture *picture, const struct rps_prof
             continue;
         labels++;
         rps_phase_label(l, letter);
-        code = strstr(profile->label[l].place, profile->label[l].code) /* the words name it */
+        code = strstr(profile->label[l].place, profile->label[l].code) || /* the words name it */
+                       strstr(profile->label[l].place, ", called by ")
                    ? ""
                    : profile->label[l].code;
         snprintf(name, sizeof(name), "%s%s%s", letter, code[0] ? " " : "", code);

@@ -16,9 +16,8 @@
 
 #define WAITED_FOR .9 /* of the CPU time: Linux told of it how much was in the kernel */
 
-#define CALLED_BY .5 /* of the samples: a group may be called by what has so many */
-#define NEARLY    .9 /* of them: the functions are of this program */
-#define TOLD_OF   .1 /* of them: a function behind a program is told of */
+#define NEARLY  .9 /* of them: the functions are of this program */
+#define TOLD_OF .1 /* of them: a function behind a program is told of */
 
 #define PROGRAMS_MOST 4   /* that were not sampled, in a line */
 #define PROGRAM_LEAST .01 /* of the CPU time */
@@ -110,51 +109,43 @@ static double difference_of(const struct rps_share_apart *apart)
 
 /* The name that most samples were in, unless it is the same elsewhere, and the names that set the
  * group apart. A control group counts if it differs by more than the program does. */
-static char *tested_text(char *ret, size_t size, const struct rps_share_group *group)
-{
-    static const enum rps_apart_kind order[] = {RPS_APART_PROGRAM, RPS_APART_CGROUP,
-                                                RPS_APART_FUNCTION};
-    const struct rps_share_top *top = &group->top[0];
-    const int is_named = top->share >= CALLED_BY && !group->is_alike;
-    const double by_program = difference_of(&group->apart[RPS_APART_PROGRAM]);
-    char name[256];
-
-    if (is_named)
-        snprintf(ret, size, "in %s", rps_share_name_text(name, sizeof(name), &top->name));
-    for (size_t i = 0; i < RPS_APART_KINDS; i++) {
-        const struct rps_share_apart *apart = &group->apart[order[i]];
-
-        if (!apart->is_found || (is_named && strcmp(apart->name.name, top->name.name) == 0) ||
-            (order[i] == RPS_APART_CGROUP &&
-             difference_of(apart) < by_program + RPS_APART_SHARE_MIN))
-            continue;
-        append_apart(ret, size, order[i], apart);
-    }
-    if (!ret[0])
-        snprintf(ret, size, "no %sfunction stands out", group->by_program ? "program or " : "");
-    return ret;
-}
-
 char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group *group)
 {
+    static const enum rps_apart_kind order[] = {RPS_APART_PROGRAM, RPS_APART_PROGRAM_2,
+                                                RPS_APART_CGROUP, RPS_APART_FUNCTION};
+    const struct rps_share_top *top = &group->top[0], *function = &group->function[0];
+    const struct rps_share_apart *caller = &group->apart[RPS_APART_CALLER];
+    const int is_tested = group->apart[RPS_APART_FUNCTION].is_tested;
+    const double by_program = difference_of(&group->apart[RPS_APART_PROGRAM]);
+    int is_named;
     char name[256];
-    size_t used;
 
     ret[0] = '\0';
-    if (group->count == 0 || isnan(group->top[0].share))
+    if (group->count == 0 || isnan(top->share))
         return ret;
-    if (group->apart[RPS_APART_FUNCTION].is_tested)
-        return tested_text(ret, size, group);
-    rps_share_name_text(name, sizeof(name), &group->top[0].name);
-    if (group->top[0].share < CALLED_BY)
-        snprintf(ret, size, "%.0f %% of samples in %s", 100 * group->top[0].share, name);
-    else
+    is_named = top->share >= RPS_SHARES_NAME_MIN && !(is_tested && group->is_alike);
+    rps_share_name_text(name, sizeof(name), &top->name);
+    if (is_named)
         snprintf(ret, size, "in %s", name);
-    used = strlen(ret);
-    if (group->function_count > 0 && group->function[0].share >= TOLD_OF)
-        snprintf(ret + used, size - used, ", %.0f %% %sin %s", 100 * group->function[0].share,
+    else if (!is_tested)
+        snprintf(ret, size, "%.0f %% of samples in %s", 100 * top->share, name);
+    if (is_named && caller->is_found)
+        snprintf(ret + strlen(ret), size - strlen(ret), ", called by %s",
+                 rps_text_function(name, sizeof(name), caller->name.name));
+    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+        const struct rps_share_apart *apart = &group->apart[order[i]];
+
+        if (apart->is_found && !(is_named && strcmp(apart->name.name, top->name.name) == 0) &&
+            !(order[i] == RPS_APART_CGROUP &&
+              difference_of(apart) < by_program + RPS_APART_SHARE_MIN))
+            append_apart(ret, size, order[i], apart);
+    }
+    if (!is_tested && group->function_count > 0 && function->share >= TOLD_OF)
+        snprintf(ret + strlen(ret), size - strlen(ret), ", %.0f %% %sin %s", 100 * function->share,
                  strchr(ret, '%') ? "" : "of samples ",
-                 rps_share_name_text(name, sizeof(name), &group->function[0].name));
+                 rps_share_name_text(name, sizeof(name), &function->name));
+    else if (!ret[0])
+        snprintf(ret, size, "no %sfunction stands out", group->by_program ? "program or " : "");
     return ret;
 }
 
@@ -183,17 +174,24 @@ char *rps_share_waits_text(char *ret, size_t size, const struct rps_share_group 
 char *rps_share_group_name(char *ret, size_t size, const struct rps_share_group *group)
 {
     const struct rps_share_top *top = group->top, *function = group->function;
-    int is_of_function = group->function_count > 0 && function->share >= CALLED_BY;
+    const char *outer = top->name.name, *inner = NULL;
     size_t used;
 
     ret[0] = '\0';
-    if (group->count == 0 || !(top->share >= CALLED_BY))
+    if (group->count == 0 || !(top->share >= RPS_SHARES_NAME_MIN))
         return ret;
-    rps_text_function(ret, size, top->name.name);
+    if (group->apart[RPS_APART_CALLER].is_found) {
+        outer = group->apart[RPS_APART_CALLER].name.name;
+        inner = top->name.name;
+    } else if (group->function_count > 0 && function->share >= RPS_SHARES_NAME_MIN &&
+               top->share >= NEARLY) {
+        inner = function->name.name;
+    }
+    rps_text_function(ret, size, outer);
     used = strlen(ret);
-    if (is_of_function && top->share >= NEARLY && used + sizeof(": ...") < size) {
+    if (inner && used + sizeof(": ...") < size) {
         strcpy(ret + used, ": ");
-        rps_text_function(ret + used + 2, size - used - 2, function->name.name);
+        rps_text_function(ret + used + 2, size - used - 2, inner);
     }
     return ret;
 }

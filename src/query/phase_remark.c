@@ -123,8 +123,8 @@ static void say_blocks(const struct rps_found_phases *found, int64_t block_ns,
                  block);
 }
 
-/* The tenths of what the phases cover, each with a label of its own. */
-static void make_tenths(const struct rps_phases *phases, struct rps_phase ret[TENTHS])
+/* Make tenths of what the phases cover. Each has a label of its own, from `label` on. */
+static void make_tenths(const struct rps_phases *phases, int label, struct rps_phase ret[TENTHS])
 {
     const struct rps_phase *first = &phases->phase[0], *last = &phases->phase[phases->count - 1];
     uint64_t count = last->last - first->first + 1;
@@ -136,7 +136,7 @@ static void make_tenths(const struct rps_phases *phases, struct rps_phase ret[TE
             .last = first->first + count * (uint64_t)(k + 1) / TENTHS - 1,
             .start_ns = first->start_ns + length_ns * k / TENTHS,
             .end_ns = first->start_ns + length_ns * (k + 1) / TENTHS,
-            .label = k,
+            .label = label + k,
         };
 }
 
@@ -145,7 +145,7 @@ static void make_tenths(const struct rps_phases *phases, struct rps_phase ret[TE
  * the spread inside the tenths. */
 static double apart(const struct rps_profile *tenths, size_t f, double *ret_low, double *ret_high)
 {
-    double low = INFINITY, high = -INFINITY, error;
+    double low = INFINITY, high = -INFINITY, error, inside = tenths->figure[f].inside;
 
     for (size_t k = 0; k < TENTHS; k++) {
         double value = tenths->mean[k * tenths->figure_count + f];
@@ -157,12 +157,12 @@ static double apart(const struct rps_profile *tenths, size_t f, double *ret_low,
     }
     *ret_low = low;
     *ret_high = high;
-    error = tenths->figure[f].inside / sqrt(fmax((double)tenths->periods / TENTHS, 1));
+    error = inside / sqrt(fmax((double)tenths->periods / TENTHS, 1));
     if (!(high - low > ERRORS * error))
         return 1;
     if (tenths->length_ns > 0)
         return low > 0 ? high / low : 1;
-    return tenths->figure[f].inside > 0 ? 1 + (high - low) / tenths->figure[f].inside : 1;
+    return inside > 0 ? 1 + (high - low) / inside : 1;
 }
 
 /* How far a figure goes, as apart(): what drifts, before what wanders. */
@@ -269,46 +269,59 @@ static void add_ramp(const struct rps_profile *tenths, int label, char ret[RPS_P
     add_figures(tenths, drift, count, ret);
 }
 
-/* Profile tenths of the time that the phases cover, and add the remark on them. is_ramp: the phase
- * is a ramp. */
-static int find_drift(const struct rps_phases *of, int is_ramp, rps_profile_find *profile,
-                      const void *context, char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err)
+/* Profile tenths of what each of `of` covers, in one walk, and add the remarks on them. */
+static int find_drifts(const struct rps_phases *of, size_t count, int are_ramps,
+                       rps_profile_find *profile, const void *context,
+                       char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err)
 {
-    struct rps_phase phase[TENTHS];
-    const struct rps_phases tenths = {.count = TENTHS, .phase = phase, .label_count = TENTHS};
-    struct rps_arena *arena;
-    struct rps_profile of_tenths;
-    int result;
+    struct rps_phase phase[RAMPS_MAX * TENTHS];
+    const struct rps_phases all = {
+        .count = count * TENTHS, .phase = phase, .label_count = (int)count * TENTHS};
+    struct rps_profile tenths;
+    struct rps_arena *arena = rps_arena_new();
+    int result = 0;
 
-    if (of->phase[of->count - 1].last - of->phase[0].first + 1 < TENTHS)
-        return 0; /* fewer rows have no tenths */
-    make_tenths(of, phase);
-    arena = rps_arena_new();
-    result = profile(context, arena, &tenths, &of_tenths, err);
-    if (result == 0 && is_ramp)
-        add_ramp(&of_tenths, of->phase[0].label, ret);
-    else if (result == 0)
-        add_drift(&of_tenths, ret);
+    for (size_t k = 0; k < count; k++)
+        make_tenths(&of[k], (int)k * TENTHS, &phase[k * TENTHS]);
+    if (count > 0)
+        result = profile(context, arena, &all, &tenths, err);
+    for (size_t k = 0; k < count && result == 0; k++) {
+        tenths.periods = of[k].phase[of[k].count - 1].last - of[k].phase[0].first + 1;
+        if (are_ramps)
+            add_ramp(&tenths, of[k].phase[0].label, ret);
+        else
+            add_drift(&tenths, ret);
+        tenths.mean += TENTHS * tenths.figure_count;
+    }
     rps_arena_free(arena);
     return result;
 }
 
-/* Add the ramps, at most RAMPS_MAX. Returns their number. */
+/* Fewer rows have no tenths. */
+static int has_tenths(const struct rps_phases *of)
+{
+    return of->phase[of->count - 1].last - of->phase[0].first + 1 >= TENTHS;
+}
+
+/* Add the ramps, at most RAMPS_MAX, the first of each label. Returns 1 if there is any. */
 static int find_ramps(const struct rps_phases *shown, rps_profile_find *profile,
                       const void *context, char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err)
 {
-    int count = 0;
+    struct rps_phases ramp[RAMPS_MAX] = {{0}};
+    int is_any = 0;
+    size_t count = 0;
 
     for (size_t k = 0; k < shown->count && count < RAMPS_MAX; k++) {
         const struct rps_phases one = {.count = 1, .phase = &shown->phase[k]};
+        size_t at = 0;
 
-        if (shown->phase[k].trend == 0)
-            continue;
-        if (find_drift(&one, 1, profile, context, ret, err) < 0)
-            return RPS_FAILED;
-        count++;
+        while (at < count && ramp[at].phase[0].label != one.phase[0].label)
+            at++;
+        is_any |= one.phase[0].trend != 0;
+        if (one.phase[0].trend != 0 && at == count && has_tenths(&one))
+            ramp[count++] = one;
     }
-    return count;
+    return find_drifts(ramp, count, 1, profile, context, ret, err) < 0 ? RPS_FAILED : is_any;
 }
 
 int rps_profile_remark(const struct rps_found_phases *found, int64_t observation_ns, int in_blocks,
@@ -321,8 +334,8 @@ int rps_profile_remark(const struct rps_found_phases *found, int64_t observation
     ret[0] = '\0';
     say_repetition(shown, &found->wave, observation_ns, ret);
     ramps = find_ramps(shown, profile, context, ret, err);
-    if (ramps < 0 ||
-        (ramps == 0 && found->drifts && find_drift(shown, 0, profile, context, ret, err) < 0))
+    if (ramps < 0 || (ramps == 0 && found->drifts && has_tenths(shown) &&
+                      find_drifts(shown, 1, 0, profile, context, ret, err) < 0))
         return RPS_FAILED;
     if (in_blocks)
         say_blocks(found, observation_ns, ret);

@@ -18,7 +18,10 @@
 /* The figure that everybody looks at first. */
 #define FIGURE_FIRST "cpi"
 
-#define BLOCK 16 /* observations */
+/* Observations per block. The longer blocks are for what stays alike for seconds. */
+static const uint64_t block_length[2] = {16, 4 * 16};
+
+#define FEW 1.5 /* a variance of B blocks is raised by (1 + FEW / (B - 1)) squared */
 
 /* Figures that later ones should not repeat: more are not shown beside one another. */
 #define FIGURES_TOLD 8
@@ -36,12 +39,14 @@ void rps_spread_add(struct rps_spread *spread, double value)
     if (!isfinite(value))
         return;
     add_value(++spread->count, &spread->mean, &spread->squares, value);
-    spread->block_sum += value;
-    if (spread->count % BLOCK > 0)
-        return;
-    add_value(++spread->blocks, &spread->block_mean, &spread->block_squares,
-              spread->block_sum / BLOCK);
-    spread->block_sum = 0;
+    for (int i = 0; i < 2; i++) {
+        spread->block[i].sum += value;
+        if (spread->count % block_length[i] > 0)
+            continue;
+        add_value(++spread->block[i].count, &spread->block[i].mean, &spread->block[i].squares,
+                  spread->block[i].sum / (double)block_length[i]);
+        spread->block[i].sum = 0;
+    }
 }
 
 static double deviation(const struct rps_spread *spread)
@@ -115,29 +120,45 @@ struct rps_spreads rps_profile_init(struct rps_arena *arena, struct rps_profile 
 
 /* --- what follows ----------------------------------------------------------------------------- */
 
+/* Return the variance of a mean as a multiple of that of independent observations, from the squares of
+ * both lengths of blocks and their degrees of freedom. A block of the length L that holds many clumps
+ * shows a part 1 - c / L of it. */
+static double clumps_of(const double blocks[2], const double freedom[2], double variance)
+{
+    double of[2] = {1, 1};
+
+    for (int i = 0; i < 2 && freedom[i] > 0; i++)
+        of[i] = (double)block_length[i] * blocks[i] / freedom[i] / variance;
+    if (freedom[1] > 0)
+        of[1] = pow(1 + FEW / freedom[1], 2) * fmax(of[1], (4 * of[1] - of[0]) / 3);
+    return fmax(of[0], of[1]);
+}
+
 static void finish_figure(struct rps_profile *profile, const struct rps_spreads *spreads, size_t f)
 {
     struct rps_figure *figure = &profile->figure[f];
     const struct rps_spread *whole = &spreads->whole[f];
-    double inside = 0, between = 0, count = 0, blocks = 0, freedom = 0;
+    double inside = 0, between = 0, count = 0, blocks[2] = {0}, freedom[2] = {0};
 
-    figure->spread = deviation(whole);
+    figure->spread = figure->is_of_package ? 0 : deviation(whole); /* it is no mean */
     for (int l = 0; l < profile->label_count; l++) {
         size_t at = (size_t)l * profile->figure_count + f;
         const struct rps_spread *label = &spreads->label[at];
         double n = (double)label->count;
 
-        profile->spread[at] = deviation(label);
+        profile->spread[at] = figure->is_of_package ? 0 : deviation(label);
         if (label->count == 0)
             continue;
         count += n;
         inside += label->squares;
-        blocks += label->block_squares;
-        freedom += fmax(0, (double)label->blocks - 1);
+        for (int i = 0; i < 2; i++) {
+            blocks[i] += label->block[i].squares;
+            freedom[i] += fmax(0, (double)label->block[i].count - 1);
+        }
         between += n * (label->mean - whole->mean) * (label->mean - whole->mean);
     }
     figure->inside = count > 0 ? sqrt(inside / count) : NAN;
-    figure->clumps = inside > 0 && freedom > 0 ? BLOCK * blocks / freedom / (inside / count) : 1;
+    figure->clumps = inside > 0 ? clumps_of(blocks, freedom, inside / count) : 1;
     figure->explained = between + inside > 0 ? between / (between + inside) : NAN;
     figure->apart = 0;
     if (between > 0 && count > 0)

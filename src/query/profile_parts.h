@@ -5,10 +5,14 @@
 #include "rpistat/profile.h"
 
 /* Mean and sum of squared differences of a stream of numbers (Welford 1962), and of the means of
- * its blocks. */
+ * its blocks, of 16 and of 64. */
 struct rps_spread {
-    uint64_t count, blocks;
-    double mean, squares, block_sum, block_mean, block_squares;
+    uint64_t count;
+    double mean, squares;
+    struct {
+        uint64_t count;
+        double sum, mean, squares;
+    } block[2];
 };
 
 struct rps_spreads {

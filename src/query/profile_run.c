@@ -15,7 +15,8 @@
 #include "rpistat/run_system.h"
 #include "rpistat/walk.h"
 
-#define NOWHERE SIZE_MAX
+#define NOWHERE     SIZE_MAX
+#define KIB_PER_MIB 1024
 
 struct work {
     const struct rps_plan *plan;
@@ -171,39 +172,22 @@ static void put_packages(const struct work *work, const struct rps_run_system *s
 static void evaluate_packages(struct work *work, struct rps_arena *arena)
 {
     struct rps_profile *profile = &work->profile;
-    const size_t figures = profile->figure_count, labels = (size_t)profile->label_count;
-    struct rps_run_system *sum = rps_arena_get(arena, labels + 2, sizeof(*sum));
+    const size_t figures = profile->figure_count;
+    struct rps_run_system *sum = rps_arena_get(arena, 1, sizeof(*sum)); /* without the main label */
     double *rest = rps_arena_get(arena, figures, sizeof(*rest));
-    for (size_t i = 0; i < work->phases->count; i++) {
-        const struct rps_run_system *of = &work->packages[i];
-        const int label = work->phases->phase[i].label;
 
-        put_packages(work, of, profile->phase + i * figures);
-        rps_run_system_join(&sum[label], of);
-        if (label != profile->main_label)
-            rps_run_system_join(&sum[labels + 1], of);
+    for (size_t i = 0; i < work->phases->count; i++)
+        put_packages(work, &work->packages[i], profile->phase + i * figures);
+    for (int l = 0; l < profile->label_count; l++) {
+        put_packages(work, &profile->system[l], profile->mean + (size_t)l * figures);
+        if (l != profile->main_label)
+            rps_run_system_join(sum, &profile->system[l]);
     }
-    for (size_t l = 0; l < labels; l++)
-        put_packages(work, &sum[l], profile->mean + l * figures);
-    put_packages(work, &sum[labels + 1], rest);
+    put_packages(work, sum, rest);
     for (size_t f = work->tallied; f < figures; f++) {
-        profile->figure[f].whole = rps_run_system_package(&work->packages[work->phases->count],
+        profile->figure[f].whole = rps_run_system_package(&profile->system[profile->label_count],
                                                           work->package[f - work->tallied]);
         profile->figure[f].rest = profile->main_label >= 0 ? rest[f] : NAN;
-    }
-    sum[labels] = work->packages[work->phases->count];
-    profile->system = sum;
-}
-
-/* They are counted all the time, and what they come to is no mean of observations. */
-static void finish_packages(struct work *work)
-{
-    struct rps_profile *profile = &work->profile;
-
-    for (size_t f = work->tallied; f < profile->figure_count; f++) {
-        profile->figure[f].spread = 0;
-        for (size_t l = 0; l < (size_t)profile->label_count; l++)
-            profile->spread[l * profile->figure_count + f] = 0;
     }
 }
 
@@ -264,7 +248,7 @@ static void work_begin(struct work *work, size_t packages, struct rps_arena *are
     name_figures(work);
 }
 
-/* What system signals say of the labels, where phases were not asked for. */
+/* What system signals say of the labels. */
 static int read_system(struct rps_reader *reader, int64_t run_id, int64_t from_ns, int64_t to_ns,
                        const struct rps_phases *phases, struct rps_profile *profile,
                        struct rps_error *err)
@@ -278,6 +262,82 @@ static int read_system(struct rps_reader *reader, int64_t run_id, int64_t from_n
                                                    (size_t)phases->phase[i].label};
     return rps_run_system_read(profile->arena, reader, run_id, from_ns, to_ns, &part,
                                &profile->system, err);
+}
+
+/* --- memory, and bytes read and written ------------------------------------------------------- */
+
+#define IO_MAX 3
+
+struct io {
+    size_t count;
+    enum rps_system_source source;
+    int slot[IO_MAX];
+    const char *name[IO_MAX]; /* in words, without the number: "reads MiB/s from disks" */
+};
+
+static const struct io io_of[] = {{3,
+                                   RPS_SYSTEM_TREE,
+                                   {RPS_TREE_RSS, RPS_TREE_READ, RPS_TREE_WRITTEN},
+                                   {"uses MiB", "reads MiB/s", "writes MiB/s"}},
+                                  {2,
+                                   RPS_SYSTEM_MACHINE,
+                                   {RPS_MACHINE_DISK_READ, RPS_MACHINE_DISK_WRITTEN},
+                                   {"reads MiB/s from disks", "writes MiB/s to disks"}}};
+
+static double io_value(const struct io *io, size_t s, const struct rps_system_row *row)
+{
+    const double by = strstr(io->name[s], "/s") ? (double)row->length_us / 1e6
+                                                : (double)row->readings[io->slot[s]];
+
+    return row->readings[io->slot[s]] > 0 ? (double)row->sum[io->slot[s]] / KIB_PER_MIB / by : NAN;
+}
+
+/* Profile what the workload's processes, or else the machine's disks, did: a row per reading. */
+static int read_io(struct rps_reader *reader, int64_t run_id, int64_t from_ns, int64_t to_ns,
+                   const struct rps_cpu_series *series, const struct rps_phases *phases,
+                   struct rps_profile *profile, struct rps_error *err)
+{
+    const int has_tree = profile->system[phases->label_count].length_s[RPS_SYSTEM_TREE] > 0;
+    const struct io *io = &io_of[!has_tree];
+    struct rps_arena *arena = profile->arena;
+    struct rps_phases rows = {.phase = rps_arena_get(arena, phases->count, sizeof(*rows.phase)),
+                              .label_count = phases->label_count};
+    struct rps_signals signals = {.signal_count = io->count};
+    double(*value)[IO_MAX] = NULL;
+    struct rps_system_cursor *cursor;
+    struct rps_system_row row;
+    size_t at = 0, before = NOWHERE, phase;
+    int result = !has_tree && !series->by_cpu;
+
+    if (result == 0)
+        result = rps_system_cursor_open(&cursor, reader, run_id, io->source, from_ns, to_ns,
+                                        series->resolution, err);
+    if (result != 0)
+        return result < 0 ? result : 0;
+    while ((result = rps_system_cursor_next(cursor, &row, err)) > 0) {
+        phase = rps_phases_at(phases, row.period + (row.last_period - row.period) / 2, &at);
+        if (phase == NOWHERE || (before != NOWHERE && phase < before)) /* an impossible order */
+            continue;
+        if (phase != before) {
+            rows.phase[rows.count] = phases->phase[phase];
+            rows.phase[rows.count++].first = signals.count;
+        }
+        before = phase;
+        rows.phase[rows.count - 1].last = signals.count;
+        value = rps_arena_grow(arena, value, signals.count, sizeof(*value));
+        for (size_t s = 0; s < io->count; s++)
+            value[signals.count][s] = io_value(io, s, &row);
+        signals.count++;
+    }
+    rps_system_cursor_close(cursor);
+    if (result < 0 || signals.count == 0)
+        return result;
+    signals.value = rps_arena_get(arena, io->count * signals.count, sizeof(*signals.value));
+    for (size_t i = 0; i < io->count * signals.count; i++)
+        signals.value[i] = value[i % signals.count][i / signals.count];
+    profile->io = rps_arena_get(arena, 1, sizeof(*profile->io));
+    *profile->io = rps_profile_signals(arena, &signals, io->name, 1, &rows);
+    return 0;
 }
 
 int rps_profile_run(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
@@ -300,15 +360,15 @@ int rps_profile_run(struct rps_arena *arena, struct rps_reader *reader, int64_t 
     }
     while (phases->count > 0 && rps_walk_next(&walk, &result, err))
         add_period(&work, walk.period);
+    if (result == 0)
+        result = read_system(reader, run_id, from_ns, to_ns, phases, &work.profile, err);
     if (result == 0) {
         end_rotation(&work);
         evaluate_all(&work);
         if (packages > 0)
             evaluate_packages(&work, arena);
         rps_profile_finish(&work.profile, &work.spreads);
-        finish_packages(&work);
-        if (packages == 0)
-            result = read_system(reader, run_id, from_ns, to_ns, phases, &work.profile, err);
+        result = read_io(reader, run_id, from_ns, to_ns, &cpu_series, phases, &work.profile, err);
     }
     if (result == 0)
         *ret = work.profile;

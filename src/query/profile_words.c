@@ -25,17 +25,15 @@
 #define LEAST_SPREAD  .5  /* of columns, in standard deviations */
 #define LEAST_CPU_USE .22 /* log of 1.25: other processes take a part of the CPU use */
 #define MOST          7.  /* of nought, or for nought */
-#define ERRORS        2.  /* standard errors that an interval reaches to either side */
+#define ERRORS        2.5 /* standard errors that an interval reaches to either side */
 #define FOLLOWS       1.5 /* a rate that changes by so much of the CPU use's change follows it */
 #define HARDLY_RUNS   1.4 /* log of 4: with a quarter of the CPU use all lower rates follow it */
 #define TEXT_SIZE     320 /* of a clause */
 #define ALIKE         " sets it apart"
 #define WAITED_TOLD   .1  /* of the time that a label wanted a CPU, and of all time */
 #define OFF_CPU       .02 /* of its time on a CPU: a label that waited */
-#define MIB_TOLD      2.  /* a label differs from another by so many, */
-#define MIB_APART     .14 /* and by this, of memory, or */
-#define RATE_APART    .7  /* this, of a rate: logarithms */
-#define KIB_PER_MIB   1024
+#define MIB_TOLD      2.  /* MiB, or MiB/s: smaller differences are not reported */
+#define RATE_APART    .7  /* log of 2: the same of MiB/s */
 
 #define SYSTEM_CLAUSES 5
 
@@ -288,7 +286,7 @@ static size_t choose(struct pair *pair, const size_t *said, int count)
 /* Two digits before `extra` ones, and none that do not matter. */
 static void write_number(char *ret, size_t size, double value, double matters, int extra)
 {
-    double places = value == 0 ? 0 : 1 - floor(log10(fabs(value))) + extra;
+    double places = value == 0 ? 0 : 1 - floor(log10(fabs(value) * (1 + 1e-9))) + extra;
 
     if (matters > 0)
         places = fmin(places, 1 - log10(matters));
@@ -361,23 +359,31 @@ static int write_clause(char *ret, const struct pair *pair, size_t f)
 
 /* --- system signals --------------------------------------------------------------------------- */
 
-static double mib_of(const struct rps_profile *profile, int label, enum rps_tree_slot slot)
+/* Write how much memory a label uses, and how much it reads and writes: "reads 240 MiB/s from disks
+ * (elsewhere 2 MiB/s)". */
+static int write_io(char ret[][TEXT_SIZE], const struct rps_profile *profile, int label)
 {
-    return rps_run_system_mean(&profile->system[label], RPS_SYSTEM_TREE, slot) / KIB_PER_MIB;
-}
+    const struct rps_profile *io = profile->io;
+    struct pair pair = {.profile = io, .label = (size_t)label, .other = -1};
+    char number[48], other[48];
+    int count = 0;
 
-/* Does the label differ from all together in it, by more than MIB_TOLD and by `apart`? */
-static int differs(const struct rps_profile *profile, int label, enum rps_tree_slot slot,
-                   double apart)
-{
-    double value = mib_of(profile, label, slot), sum = 0, length_s = 0, mean;
+    for (size_t f = 0; io && f < io->figure_count; f++) {
+        const char *name = io->figure[f].name, *unit = strchr(name, ' ') + 1;
+        const int is_rate = strstr(unit, "/s") != NULL;
+        const double all = (double)io->periods, own = (double)io->label[label].periods;
+        const double value = value_of(&pair, f);
+        const double rest = fmax(0, (io->figure[f].whole * all - value * own) / (all - own));
 
-    for (int l = 0; l < profile->label_count; l++) {
-        sum += profile->system[l].slot[RPS_SYSTEM_TREE][slot].sum;
-        length_s += profile->system[l].slot[RPS_SYSTEM_TREE][slot].length_s;
+        if (!(fabs(sure_difference(&pair, f)) > (is_rate ? RATE_APART : 0)) ||
+            fabs(value - rest) <= MIB_TOLD || (is_rate && value <= MIB_TOLD))
+            continue;
+        write_number(number, sizeof(number), value, 1, value < 100 ? 0 : 1);
+        write_number(other, sizeof(other), rest, 1, rest < 100 ? 0 : 1);
+        snprintf(ret[count++], TEXT_SIZE, "%.*s%s %s (elsewhere %s %.*s)", (int)(unit - name), name,
+                 number, unit, other, (int)strcspn(unit, " "), unit);
     }
-    mean = sum / length_s / KIB_PER_MIB;
-    return fabs(value - mean) > MIB_TOLD && fmax(value, mean) > fmin(value, mean) * exp(apart);
+    return count;
 }
 
 /* What the label is asleep in, as rps_system_time_sleep has it; -1 also where as many threads sleep in
@@ -422,15 +428,7 @@ static int waits(const struct rps_profile *profile, const struct rps_system_time
 static int write_system(char ret[SYSTEM_CLAUSES][TEXT_SIZE], const struct rps_profile *profile,
                         int label)
 {
-    static const struct {
-        enum rps_tree_slot slot;
-        double apart, least;
-        const char *before, *behind;
-    } told[] = {{RPS_TREE_RSS, MIB_APART, 0, "uses", "MiB"},
-                {RPS_TREE_READ, RATE_APART, MIB_TOLD, "reads", "MiB/s"},
-                {RPS_TREE_WRITTEN, RATE_APART, MIB_TOLD, "writes", "MiB/s"}};
     struct rps_system_time time;
-    char number[48];
     int count = 0, sleep;
 
     if (!profile->system)
@@ -439,14 +437,7 @@ static int write_system(char ret[SYSTEM_CLAUSES][TEXT_SIZE], const struct rps_pr
     sleep = sleep_of(profile, label, &time);
     if (sleep >= 0)
         snprintf(ret[count++], TEXT_SIZE, "sleeps in %s", rps_sleep_words[sleep]);
-    for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
-        double value = mib_of(profile, label, told[i].slot);
-
-        if (!(value > told[i].least) || !differs(profile, label, told[i].slot, told[i].apart))
-            continue;
-        write_number(number, sizeof(number), value, 0, value < 100 ? 0 : 1);
-        snprintf(ret[count++], TEXT_SIZE, "%s %s %s", told[i].before, number, told[i].behind);
-    }
+    count += write_io(ret + count, profile, label);
     if (sleep < 0 && waits(profile, &time))
         snprintf(ret[count++], TEXT_SIZE, "waits for a CPU in %.0f %% of its runnable time",
                  100 * rps_system_time_waited(&time));
@@ -486,21 +477,20 @@ int rps_profile_told(const struct rps_profile *profile, int label, size_t ret[RP
     return compare(&pair) ? told_of_whole(&pair, ret) : 0;
 }
 
-char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
-                        int label, int room)
+/* Write what was counted and read of a label, as far as there is room. */
+static char *write_own(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
+                       int label, int room)
 {
     struct pair pair = {.profile = profile, .label = (size_t)label, .other = -1};
-    const char *place = profile->label[label].place;
     size_t told[RPS_PROFILE_TOLD];
-    char own[RPS_PROFILE_WORDS_SIZE] = "", clause[TEXT_SIZE], system[SYSTEM_CLAUSES][TEXT_SIZE];
+    char clause[TEXT_SIZE], system[SYSTEM_CLAUSES][TEXT_SIZE];
     int count = 0, more = 0, is_ratio, is_named = 0;
 
+    own[0] = '\0';
     if (compare(&pair)) {
         count = told_of_whole(&pair, told);
         more = write_system(system, profile, label);
     }
-    if (room > 0 && place[0])
-        room -= rps_text_width(place) + 2 < room ? rps_text_width(place) + 2 : room - 1;
     for (int i = 0; i < count + more; i++) {
         is_ratio = i < count && write_clause(clause, &pair, told[i]);
         if (i >= count)
@@ -509,7 +499,8 @@ char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profi
             strcat(clause, " of the whole run");
         if (i > 0 && room > 0 && rps_text_width(own) + 2 + rps_text_width(clause) > room)
             continue;
-        snprintf(own + strlen(own), sizeof(own) - strlen(own), "%s%s", i > 0 ? ", " : "", clause);
+        snprintf(own + strlen(own), RPS_PROFILE_WORDS_SIZE - strlen(own), "%s%s", i > 0 ? ", " : "",
+                 clause);
         is_named |= is_ratio;
     }
     pair.is_small = 1;
@@ -521,7 +512,41 @@ char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profi
     }
     if (count + more == 0 && profile->label[label].is_ramp)
         sprintf(own, "a ramp: its values change steadily");
-    return rps_profile_join(ret, RPS_PROFILE_WORDS_SIZE, place, own);
+    return own;
+}
+
+/* Has another label the same name and description? */
+static int is_twin(const struct rps_profile *profile, int label, int other, const char *own)
+{
+    const struct rps_profile_label *a = &profile->label[label], *b = &profile->label[other];
+    char words[RPS_PROFILE_WORDS_SIZE];
+
+    return label != other && a->code[0] && strcmp(a->code, b->code) == 0 &&
+           strcmp(a->place, b->place) == 0 && strcmp(write_own(words, profile, other, 0), own) == 0;
+}
+
+char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
+                        int label, int room)
+{
+    const char *place = profile->label[label].place;
+    char own[RPS_PROFILE_WORDS_SIZE], letter[RPS_PHASE_LABEL_SIZE];
+    int twin = 0;
+
+    write_own(own, profile, label, 0);
+    while (twin < profile->label_count && !is_twin(profile, label, twin, own))
+        twin++;
+    if (room > 0 && place[0])
+        room -= rps_text_width(place) + 2 < room ? rps_text_width(place) + 2 : room - 1;
+    rps_profile_join(ret, RPS_PROFILE_WORDS_SIZE, place, write_own(own, profile, label, room));
+    if (twin == profile->label_count)
+        return ret;
+    snprintf(own, sizeof(own), "no difference from %s is large enough to name",
+             rps_phase_label(twin, letter));
+    if (strstr(ret, ALIKE))
+        ret[0] = '\0';
+    snprintf(ret + strlen(ret), RPS_PROFILE_WORDS_SIZE - strlen(ret), "%s%s", ret[0] ? ", " : "",
+             own);
+    return ret;
 }
 
 char *rps_profile_join(char *ret, size_t size, const char *names, const char *words)

@@ -632,7 +632,7 @@ static void add_words(struct rps_document *document, const struct rps_phase_outp
 {
     const struct rps_profile *profile = output->profile;
     struct rps_block *block;
-    char label[RPS_PHASE_LABEL_SIZE], words[RPS_PROFILE_WORDS_SIZE], code[640] = "", text[2048];
+    char label[RPS_PHASE_LABEL_SIZE], words[RPS_PROFILE_WORDS_SIZE], code[RPS_SHARE_TEXT_SIZE] = "", text[2048];
 
     if (profile->label_count < 2)
         return;

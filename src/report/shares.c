@@ -220,7 +220,7 @@ char *rps_report_differences(const struct rps_report *report, char *ret, size_t 
         rps_text_stretch(from, sizeof(from), phase->start_ns);
         used += (size_t)snprintf(
             ret + used, size - used, "%s%s from %s on, %s of samples in %s (elsewhere %s)",
-            i > 0 ? "; " : "Different because of a program: ", rps_phase_label(label[i], letter),
+            i > 0 ? "; " : "Programs that set phases apart: ", rps_phase_label(label[i], letter),
             from, rps_shares_percent_text(own, sizeof(own), apart->share),
             rps_text_function(name, sizeof(name), apart->name.name),
             rps_shares_percent_text(rest, sizeof(rest), apart->rest));
@@ -234,27 +234,35 @@ char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_
 {
     const struct rps_share_group *group = report->shares.group;
     const size_t programs = report->shares.programs.all;
-    char name[NAME_SIZE];
+    char name[NAME_SIZE], percent[16];
+    double part[TOLD + 1];
     size_t used = 0;
-    int t = 0, rest = 100; /* percent; the printed parts add up to it */
+    int count = 0;
 
     ret[0] = '\0';
     if (report->shares.group_count == 0 || report->shares.sampling.frequency <= 0)
         return ret;
-    for (; t < group->count && t < TOLD && isfinite(group->top[t].share) &&
-           (t == 0 || group->top[t].share >= TOLD_LEAST);
-         t++) {
-        rest -= (int)lround(100 * group->top[t].share);
-        used += (size_t)snprintf(ret + used, size - used, "%s%s %.0f %%",
+    for (part[0] = 1; count < group->count && count < TOLD && isfinite(group->top[count].share) &&
+                      (count == 0 || group->top[count].share >= TOLD_LEAST);
+         count++) {
+        part[count + 1] = fmax(0, part[count] - group->top[count].share); /* the rest */
+        part[count] = group->top[count].share;
+    }
+    if (programs > 0) /* the others are printed too */
+        rps_text_round_parts(part, (size_t)count + 1, 1, .01);
+    for (int t = 0; t < count && used < size; t++)
+        used += (size_t)snprintf(ret + used, size - used, "%s%s %s",
                                  t > 0          ? ", "
                                  : programs > 0 ? "CPU time by program: "
                                                 : "Its CPU time: ",
                                  rps_text_function(name, sizeof(name), group->top[t].name.name),
-                                 100 * group->top[t].share);
-    }
-    if (programs > (size_t)t && rest > 0 && used > 0 && used < size)
-        used += (size_t)snprintf(ret + used, size - used, ", %zu other%s %d %%",
-                                 programs - (size_t)t, programs == (size_t)t + 1 ? "" : "s", rest);
+                                 rps_shares_percent_text(percent, sizeof(percent), part[t]));
+    if (programs > (size_t)count && used > 0 && used < size)
+        used += (size_t)snprintf(
+            ret + used, size - used, ", %zu other%s %s", programs - (size_t)count,
+            programs == (size_t)count + 1 ? "" : "s",
+            part[count] > 0 ? rps_shares_percent_text(percent, sizeof(percent), part[count])
+                            : "under 1 %");
     if (used > 0 && used < size)
         snprintf(ret + used, size - used, " (%s samples)",
                  rps_text_count(name, sizeof(name), group->samples));

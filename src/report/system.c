@@ -162,13 +162,15 @@ static void say_threads(struct sentences *to, const struct rps_system_time *time
 {
     double wanted_s = time->on_s + time->wait_s;
 
-    next(to);
-    say(to, "Its threads wanted a CPU for ");
-    say_seconds(to, wanted_s);
-    say(to, ": they had one for ");
-    say_seconds(to, time->on_s);
-    say(to, " (%.0f %%) and waited ", 100 * time->on_s / wanted_s);
-    say_seconds(to, time->wait_s);
+    if (wanted_s > 0) {
+        next(to);
+        say(to, "Its threads wanted a CPU for ");
+        say_seconds(to, wanted_s);
+        say(to, ": they had one for ");
+        say_seconds(to, time->on_s);
+        say(to, " (%.0f %%) and waited ", 100 * time->on_s / wanted_s);
+        say_seconds(to, time->wait_s);
+    }
     if (time->asleep_s > SLEEPS_TOLD * time->threads_s)
         say_sleeps(to, time);
 }
@@ -249,7 +251,7 @@ char *rps_report_time(const struct rps_report *report, char *ret, size_t size)
         say_stuck(&to, &time);
     if (time.elapsed_s > 0 && rps_system_time_is_of_one(&time))
         say_one_thread(&to, &time, is_limited);
-    else if (time.elapsed_s > 0 && time.on_s + time.wait_s > 0)
+    else if (time.elapsed_s > 0)
         say_threads(&to, &time);
     if (time.elapsed_s > 0) {
         say_unknown(&to, &time);

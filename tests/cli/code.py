@@ -493,11 +493,41 @@ def test_stands_out():
         whole = json.loads(expect(folder.call("report", "--format", "json"), 0).stdout)
         answer = whole["answer"].splitlines()  # of a machine: who used it, and when that was different
         assert answer[1].startswith("CPU time by program: cc1 50 %, as 46 %, soffice.bin 4 % ("), answer
-        assert re.match(r"Different because of a program: B from 12\.0 s on, 10 % of samples in soffice\.bin "
+        assert re.match(r"Programs that set phases apart: B from 12\.0 s on, 10 % of samples in soffice\.bin "
                         r"\(elsewhere 1 %\)", answer[2]), answer
         assert "words" not in whole and "stands_out" not in whole, whole
         few = json.loads(expect(folder.call("report", "--from", "13s", "--to", "13.5s", "--format", "json"), 0).stdout)
         assert "stands_out" not in few, few["stands_out"]  # five periods are one block: unknown
+
+
+def test_callers():
+    """phases in one function are told apart by the nearest caller that differs, in text, JSON and pictures"""
+    with Folder() as folder:
+        folder.write("script.sim", "clock 700M\nseed 1\nnoise 3%\nphase a 12s instructions=200M\n"
+                     "phase b 12s instructions=400M\nphase c 12s instructions=100M\n")
+        folder.record("-q")
+        seen = Code(folder / "rpistat.data")
+        for period in range(360):
+            outer = ("small", "large")[period // 120] if period < 240 else "write"
+            inner = ["draw"] if period >= 240 else [outer, "walk", "step", "step"]
+            seen.add(period, ["main", *inner], 8)
+            seen.add(period, ["main", *inner, COPY], 1)  # the kernel's work for it
+            seen.add(period, ["main"], 1)
+        seen.write()
+        found = json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)["labels"]
+        callers = [[(row["name"], round(row["self_share"], 3), round(row["elsewhere_share"], 3))
+                    for row in label["stands_out"] if row["kind"] == "caller"] for label in found]
+        assert [len(rows) for rows in callers] == [1, 1, 0], found
+        for (name, own, rest), expected in zip((callers[0][0], callers[1][0]), ("small", "large")):
+            assert name == expected and abs(own - .9) < .02 and rest < .02, callers
+        words = " ".join(expect(folder.call("phases"), 0).stdout.split())
+        assert "A: in step, called by small" in words and "B: in step, called by large" in words, words
+        assert "A small: step" in words and "B large: step" in words and "C draw" in words, words
+        report = " ".join(expect(folder.call("report"), 0).stdout.split())
+        assert "A (small: step) 12.0 s, B (large: step) 12.0 s, C (draw) 12.0 s" in report, report
+        expect(folder.call("plot", "-o", "p.svg"), 0)
+        picture = folder.read("p.svg").decode()
+        assert ">A: in step, called by small, " in picture and ">B: in step, called by large, " in picture, picture
 
 
 def test_machine():
@@ -554,7 +584,7 @@ def test_others():
         seen.write()
         set_target(folder, "all 2 CPUs")
         answer = json.loads(expect(folder.call("report", "--format", "json"), 0).stdout)["answer"]
-        assert ": a 29 %, b 29 %, c 29 %, 2 others 13 % (680 samples)" in answer, answer
+        assert ": a 30 %, b 29 %, c 29 %, 2 others 12 % (680 samples)" in answer, answer
 
 
 def test_cgroups():
@@ -612,6 +642,6 @@ prepare()
 try:
     tap.main([test_functions, test_by, test_phase, test_labels, test_text, test_tree, test_folded,
               test_report, test_answer, test_pprof, test_phases, test_programs,
-              test_turns_of_programs, test_stands_out, test_machine, test_others, test_cgroups, test_without])
+              test_turns_of_programs, test_stands_out, test_callers, test_machine, test_others, test_cgroups, test_without])
 finally:
     FOLDER.__exit__()

@@ -93,6 +93,10 @@ def test_threads():
     assert ("Its threads wanted a CPU for 4.0 s: they had one for 4.0 s (100 %) and waited 0.0 s. "
             "Asleep, all threads added up: 32.0 s in locks, or waiting for threads. The hypervisor took 5 % of the CPUs. " in text), text
     near(system("locked.data"), threads_s=36, asleep_s=32, in_lock_s=32, stolen=0.05, m_wait=3)
+    record("never.data", "default threads=3 wait=0%\nsleep 8s in=timer:2,message:1\n")  # no thread ever ran or waited
+    text = words(report("never.data"))
+    assert "Asleep, all threads added up: 16.0 s in timers, 8.0 s in messages (pipes, sockets). " in text, text
+    assert "wanted a CPU" not in text, text
     record("many.data", "phase build 3s threads=40 wait=75% in=message:5,child:5,io:20\n")
     text = words(report("many.data"))
     assert ("Its threads wanted a CPU for 30.0 s: they had one for 7.5 s (25 %) and waited 22.5 s. "
@@ -160,7 +164,8 @@ def test_export():
 def test_phases():
     """phases: words for each kind; what differs alone is told of memory"""
     text = words(expect(FOLDER.call("phases", "-i", "waiting.data"), 0).stdout)
-    assert "waits for a CPU in 80 % of its runnable time" in text and "uses 100 MiB" in text and "uses 10.0 MiB" in text, text
+    assert "waits for a CPU in 80 % of its runnable time" in text and "uses 100 MiB (elsewhere 10 MiB)" in text, text
+    assert "uses 10 MiB (elsewhere 100 MiB)" in text, text
     record("starved.data", "phase work 2s\nphase starved 8s wait=99.5%\nphase work 2s\n")
     assert "B (waiting for a CPU) 8.0 s" in report("starved.data"), report("starved.data")
     assert "B (waiting for locks or threads) 8.0 s" in report("locked.data"), report("locked.data")
@@ -479,6 +484,24 @@ def test_idle():
     assert top == 5, top  # one on a CPU and four in locks, in the first part
 
 
+def test_disks():
+    """phases: of a machine, what a class reads from disks and writes to them, unless a burst may be chance"""
+    record("disks.data", "default threads=1 wait=0% m_wait=1\nphase a 8s\nphase b 8s branches=40M\nphase c 8s\n")
+    db = store("disks.data")
+    for table in ("period", "rollup"):
+        db.execute("UPDATE %s SET cpu = 0" % table)  # as of a recording by CPU
+    for table in ("reading", "reading_rollup"):
+        db.execute("DELETE FROM %s WHERE source = 0" % table)
+    # 200 MiB/s are read in b, and 2 MiB/s elsewhere; 1 MiB/s is written, but 1 GiB at once in a
+    db.execute("UPDATE reading SET s7 = length_us * iif(period BETWEEN 80 AND 159, 0.2048, 0.002048), "
+               "s8 = length_us * iif(period BETWEEN 20 AND 29, 1.048576, 0.001024)")
+    db.commit()
+    db.close()
+    text = words(expect(FOLDER.call("phases", "-i", "disks.data"), 0).stdout)
+    assert "reads 200 MiB/s from disks (elsewhere 2.0 MiB/s)" in text, text
+    assert text.count("from disks") == 1 and "to disks" not in text, text
+
+
 def test_idle_is_no_boundary():
     """phases, compare: that threads turn idle is no boundary, and an old store has the same phases"""
     script = "default threads=6 wait=0%%\nphase a 2s in=timer:5\nphase b 4s in=lock:4,timer:1\nphase c 4s %s\n"
@@ -566,5 +589,5 @@ with FOLDER:
     tap.main([test_one_thread, test_threads, test_unseen, test_not_read, test_export, test_phases,
               test_detector, test_drawn, test_compare, test_thinned, test_region, test_merged, test_killed,
               test_failed, test_factor, test_options, test_heard, test_group, test_exec, test_hidden,
-              test_late, test_long_wait, test_partial, test_idle, test_idle_is_no_boundary,
+              test_late, test_long_wait, test_partial, test_idle, test_disks, test_idle_is_no_boundary,
               test_deadlock, test_real_threads])

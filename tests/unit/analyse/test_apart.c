@@ -44,18 +44,43 @@ static void shares_of_the_name(void **state)
     add(&made, 2, 40, 3, 1, 100);
     add(&made, 2, 40, 7, 50, 0); /* half of the third group */
     find(&made, 3);
-    assert_true(made.apart[0].is_found);
-    assert_int_equal(made.apart[0].name, 3);
-    assert_float_equal(made.apart[0].share, .09, 1e-12);
-    assert_float_equal(made.apart[0].rest, .01, 1e-12);
-    assert_true(made.apart[2].is_found);
-    assert_int_equal(made.apart[2].name, 7);
-    assert_float_equal(made.apart[2].share, .5, 1e-12);
-    assert_float_equal(made.apart[2].rest, 0, 1e-12);
-    assert_true(made.apart[1].is_found); /* it has more of no name, and lacks the seventh */
-    assert_int_equal(made.apart[1].name, 7);
-    assert_float_equal(made.apart[1].share, 0, 1e-12);
-    assert_float_equal(made.apart[1].rest, .25, 1e-12);
+    assert_true(made.apart[0].name[0].is_found);
+    assert_int_equal(made.apart[0].name[0].name, 3);
+    assert_float_equal(made.apart[0].name[0].share, .09, 1e-12);
+    assert_float_equal(made.apart[0].name[0].rest, .01, 1e-12);
+    assert_true(made.apart[2].name[0].is_found);
+    assert_int_equal(made.apart[2].name[0].name, 7);
+    assert_float_equal(made.apart[2].name[0].share, .5, 1e-12);
+    assert_float_equal(made.apart[2].name[0].rest, 0, 1e-12);
+    assert_true(made.apart[1].name[0].is_found); /* it has more of no name, and lacks the seventh */
+    assert_int_equal(made.apart[1].name[0].name, 7);
+    assert_float_equal(made.apart[1].name[0].share, 0, 1e-12);
+    assert_float_equal(made.apart[1].name[0].rest, .25, 1e-12);
+}
+
+/* Two names are found if each has a fifth of the group, and more than elsewhere. */
+static void two_names(void **state)
+{
+    struct made made = {0};
+
+    (void)state;
+    add(&made, 0, 40, 3, 40, 100);
+    add(&made, 0, 40, 5, 25, 0);
+    add(&made, 1, 40, 9, 60, 100);
+    add(&made, 1, 40, 5, 10, 0);
+    find(&made, 2);
+    assert_int_equal(made.apart[0].name[0].name, 3);
+    assert_true(made.apart[0].name[1].is_found);
+    assert_int_equal(made.apart[0].name[1].name, 5);
+    assert_float_equal(made.apart[0].name[1].share, .25, 1e-12);
+    assert_float_equal(made.apart[0].name[1].rest, .1, 1e-12);
+    assert_int_equal(made.apart[1].name[0].name, 9);
+    assert_false(made.apart[1].name[1].is_found); /* it has less of the others */
+    for (size_t b = 0; b < 40; b++)
+        made.seen[b * NAMES + 5] = 19; /* percent: too few, though more than elsewhere */
+    find(&made, 2);
+    assert_true(made.apart[0].name[0].is_found);
+    assert_false(made.apart[0].name[1].is_found);
 }
 
 /* The same shares in clumps: 9 of 100 samples of each block, or all in one block of forty. */
@@ -71,7 +96,7 @@ static void clumps_are_chance(void **state)
     add(&made, 1, 40, 3, 0, 100);
     find(&made, 2);
     assert_true(made.apart[0].is_tested);
-    assert_false(made.apart[0].is_found); /* 7.5 % and 0 % */
+    assert_false(made.apart[0].name[0].is_found); /* 7.5 % and 0 % */
 }
 
 static void too_little_is_unknown(void **state)
@@ -154,10 +179,10 @@ static void check_simulated(double clump, int false_max, int found_min)
         simulate(seed, clump, 0, &made);
         for (size_t g = 0; g < GROUPS_MAX; g++) {
             assert_true(made.apart[g].is_tested);
-            named += made.apart[g].is_found;
+            named += made.apart[g].name[0].is_found;
         }
         simulate(seed, clump, .1, &made);
-        found += made.apart[3].is_found && made.apart[3].name == NAMES - 1;
+        found += made.apart[3].name[0].is_found && made.apart[3].name[0].name == NAMES - 1;
     }
     print_message("# %.1f s at a time: %d of 320 false, %d of 40 found\n", clump / 10, named,
                   found);
@@ -186,10 +211,10 @@ static void programs_of_two_seconds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shares_of_the_name),      cmocka_unit_test(clumps_are_chance),
-        cmocka_unit_test(too_little_is_unknown),   cmocka_unit_test(lengths_of_blocks),
-        cmocka_unit_test(programs_of_tenths),      cmocka_unit_test(programs_of_halves),
-        cmocka_unit_test(programs_of_two_seconds),
+        cmocka_unit_test(shares_of_the_name), cmocka_unit_test(two_names),
+        cmocka_unit_test(clumps_are_chance),  cmocka_unit_test(too_little_is_unknown),
+        cmocka_unit_test(lengths_of_blocks),  cmocka_unit_test(programs_of_tenths),
+        cmocka_unit_test(programs_of_halves), cmocka_unit_test(programs_of_two_seconds),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -373,6 +373,28 @@ static void test_number_of(void **state)
         assert_string_equal(rps_text_number_of(text, sizeof(text), 20480, plain[i]), "20.5 k");
 }
 
+/* Check these parts of 1, in percent. */
+static void check_parts(size_t count, const double *part, const double *expected)
+{
+    double rounded[8];
+
+    memcpy(rounded, part, count * sizeof(*part));
+    rps_text_round_parts(rounded, count, 1, .01);
+    for (size_t i = 0; i < count; i++)
+        assert_float_equal(100 * rounded[i], expected[i], 1e-6);
+}
+
+/* Rounded one by one, they would be 99 and 102 %. */
+static void test_round_parts(void **state)
+{
+    (void)state;
+    check_parts(3, (double[]){1 / 3., 1 / 3., 1 / 3.}, (double[]){34, 33, 33});
+    check_parts(4, (double[]){.2951, .2952, .2948, .1149}, (double[]){30, 30, 29, 11});
+    check_parts(2, (double[]){.29, .71}, (double[]){29, 71});
+    check_parts(3, (double[]){.996, .004, 0}, (double[]){100, 0, 0});
+    check_parts(1, (double[]){1}, (double[]){100});
+}
+
 static void test_file_name(void **state)
 {
     (void)state;
@@ -385,13 +407,14 @@ static void test_file_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_utf8),      cmocka_unit_test(test_printable),
-        cmocka_unit_test(test_print),     cmocka_unit_test(test_cut_at_whole_characters),
-        cmocka_unit_test(test_command),   cmocka_unit_test(test_function),
-        cmocka_unit_test(test_duration),  cmocka_unit_test(test_clock),
-        cmocka_unit_test(test_size),      cmocka_unit_test(test_utc),
-        cmocka_unit_test(test_numbers),   cmocka_unit_test(test_number),
-        cmocka_unit_test(test_number_of), cmocka_unit_test(test_file_name),
+        cmocka_unit_test(test_utf8),        cmocka_unit_test(test_printable),
+        cmocka_unit_test(test_print),       cmocka_unit_test(test_cut_at_whole_characters),
+        cmocka_unit_test(test_command),     cmocka_unit_test(test_function),
+        cmocka_unit_test(test_duration),    cmocka_unit_test(test_clock),
+        cmocka_unit_test(test_size),        cmocka_unit_test(test_utc),
+        cmocka_unit_test(test_numbers),     cmocka_unit_test(test_number),
+        cmocka_unit_test(test_number_of),   cmocka_unit_test(test_file_name),
+        cmocka_unit_test(test_round_parts),
     };
 
     return cmocka_run_group_tests_name("text", tests, NULL, NULL);

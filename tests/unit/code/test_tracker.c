@@ -1435,16 +1435,19 @@ static void test_long_queue(void **state)
     assert_in_range(seen.blocked[1].to_ns, 292 * MS - 2, 292 * MS + 2);
 }
 
-/* Sleep that no record tells is unknown time, from 2 % on; a wait that is found later is not. */
+/* Sleep that no record tells is unknown time, from .5 % on; a wait that is found later is not. */
 static void test_unknown(void **state)
 {
     (void)state;
     add_wait(7, 100 * MS, 0x10);
     check_at(7, 101 * MS, 0, 0);
     add_awake(7, 200 * MS);
-    check_at(7, 201 * MS, 0, 0); /* 1 ms of 100 is missing */
-    add_wait(7, 202 * MS, 0x10);
+    check_at(7, 200 * MS + 400000, 0, 0); /* .4 ms of 100 is missing */
+    add_awake(7, 200 * MS + 400000);
     assert_int_equal(rps_tracker_unknown_waits(tracker) / 1000, 0);
+    check_at(7, 201 * MS, 0, 0); /* and now 1 ms */
+    add_wait(7, 202 * MS, 0x10);
+    assert_int_equal(rps_tracker_unknown_waits(tracker) / 1000, 1000);
     add_lost(-1, 0, 203 * MS);
     check_at(7, 302 * MS, 0, 0);
     rps_tracker_tell_waits(tracker, 303 * MS);

@@ -131,6 +131,15 @@ static void names_that_stand_out(void **state)
         "office (elsewhere under 1 %), 5 % in draw (elsewhere 0 %)");
     rps_share_group_text(little, sizeof(little), &group);
     assert_string_equal(little, "9 % of samples in soffice.bin (elsewhere under ");
+    cgroup->share = .1;
+    group.apart[RPS_APART_PROGRAM_2] =
+        (struct rps_share_apart){1, 1, {.name = "Xorg", .file = ""}, .3, .1};
+    program->share = .25;
+    assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
+                        "25 % of samples in soffice.bin (elsewhere under 1 %), 30 % in Xorg "
+                        "(elsewhere 10 %), 5 % in draw (elsewhere 0 %)");
+    group.apart[RPS_APART_PROGRAM_2].is_found = 0;
+    program->share = .09;
     group.is_alike = 0; /* most is in the compiler here alone */
     program->name.name = "cc1";
     cgroup->is_found = 0;
@@ -139,6 +148,13 @@ static void names_that_stand_out(void **state)
     group.by_program = program->is_found = function->is_found = 0;
     group.is_alike = 1;
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "no function stands out");
+    group.is_alike = 0;
+    group.apart[RPS_APART_CALLER] =
+        (struct rps_share_apart){1, 1, {.name = "main", .file = ""}, .6, 0};
+    assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "in cc1, called by main");
+    assert_string_equal(rps_share_group_name(little, sizeof(little), &group), "main: cc1");
+    group.apart[RPS_APART_CALLER].is_found = 0;
+    group.is_alike = 1;
     function->is_tested = 0; /* unknown: its largest share, without the others' */
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "in cc1");
 }

@@ -261,7 +261,29 @@ static void test_clumps_of_columns(void **state)
     profile = rps_profile_signals(arena, &signals, names, 1, &phases);
     /* four means of each label, 0 and 1: a variance of 1/3 instead of that of single rows by 16 */
     assert_float_equal(profile.figure[0].clumps, (1 / 3.) / (.25 / 16), 1e-9);
-    assert_float_equal(profile.figure[1].clumps, 0, 1e-9);
+    assert_float_equal(profile.figure[1].clumps, 1, 1e-9);
+    rps_arena_free(arena);
+}
+
+/* Of a column that changes every 64 rows: blocks of 16 rows show a part of it. */
+static void test_long_clumps(void **state)
+{
+    static const char *const names[] = {"slower"};
+    const struct rps_phases phases = {
+        .count = 2,
+        .phase = (struct rps_phase[]){{.first = 0, .last = 255},
+                                      {.first = 256, .last = 511, .label = 1}},
+        .label_count = 2};
+    double value[512];
+    const struct rps_signals signals = {.count = 512, .signal_count = 1, .value = value};
+    const double of_16 = 16 * (8 / 30.) / .25, of_64 = 64 * (2 / 6.) / .25;
+    struct rps_arena *arena = rps_arena_new();
+
+    (void)state;
+    for (int i = 0; i < 512; i++)
+        value[i] = i / 64 % 2;
+    assert_float_equal(rps_profile_signals(arena, &signals, names, 1, &phases).figure[0].clumps,
+                       (4 * of_64 - of_16) / 3 * (1 + 1.5 / 6) * (1 + 1.5 / 6), 1e-9);
     rps_arena_free(arena);
 }
 
@@ -290,6 +312,33 @@ static void test_place(void **state)
     strcpy(made.label[1].place, "no function stands out");
     assert_string_equal(words_of(&made, 1),
                         "nothing counted sets it apart, no function stands out");
+}
+
+/* Two labels with the same name are told apart, or the words say that they are not. */
+static void test_twins(void **state)
+{
+    const struct given given = {"f", "Minor faults", "/s", 1000, 1000};
+    struct made made;
+
+    (void)state;
+    fill(&made, &given, 1);
+    for (int l = 1; l < 3; l++) {
+        strcpy(made.label[l].code, "solve");
+        strcpy(made.label[l].place, "in solve");
+    }
+    assert_string_equal(words_of(&made, 1),
+                        "in solve, no difference from C is large enough to name");
+    assert_string_equal(words_of(&made, 2),
+                        "in solve, no difference from B is large enough to name");
+    assert_string_equal(words_of(&made, 0), "nothing counted sets it apart");
+    made.label[1].place[0] = made.label[2].place[0] = '\0'; /* the caller adds it */
+    assert_string_equal(words_of(&made, 1), "no difference from C is large enough to name");
+    made.mean[1] = 3100;
+    assert_string_equal(words_of(&made, 1), "3.1 x the minor faults of the whole run");
+    assert_string_equal(words_of(&made, 2), "nothing counted sets it apart");
+    made.mean[1] = 1000;
+    strcpy(made.label[1].code, "load: solve");
+    assert_string_equal(words_of(&made, 1), "nothing counted sets it apart");
 }
 
 /* Faults and switches that take no time worth mention are not described; major faults wait for disks. */
@@ -369,16 +418,16 @@ static void test_counted(void **state)
 
     (void)state;
     fill(&made, &given, 1);
-    made.spread[1] = 9000; /* ± 1,800 */
+    made.spread[1] = 7900; /* ± 1,975 */
     assert_string_equal(words_of(&made, 1), "3.0 x the minor faults of the whole run");
-    made.spread[1] = 11000;
+    made.spread[1] = 8100;
     assert_string_equal(words_of(&made, 1), unsure);
     made.spread[1] = NAN; /* no whole observation */
     assert_string_equal(words_of(&made, 1), unsure);
     made.spread[1] = 0;
-    made.figure[0].spread = 17000; /* of the run's 300 periods: ± 1,963 */
+    made.figure[0].spread = 13600; /* of the run's 300 periods: ± 1,963 */
     assert_string_equal(words_of(&made, 1), "3.0 x the minor faults of the whole run");
-    made.figure[0].spread = 18000;
+    made.figure[0].spread = 13900;
     assert_string_equal(words_of(&made, 1), unsure);
     made.figure[0].spread = 0;
     made.figure[0].whole = made.mean[0] = made.mean[2] =
@@ -446,39 +495,75 @@ static struct rps_run_system read_system(const int64_t value[RPS_TREE_SLOTS])
     return system;
 }
 
+#define READINGS 256 /* of each label */
+
+/* Memory, and bytes read, of three labels, reading by reading. */
+static struct rps_profile read_io(struct rps_arena *arena, const double mib[3], double read_mib_s)
+{
+    static const char *const names[] = {"uses MiB", "reads MiB/s from disks"};
+    static struct rps_phase phase[3];
+    static double value[2 * 3 * READINGS];
+    const struct rps_signals signals = {.count = 3 * READINGS, .signal_count = 2, .value = value};
+    const struct rps_phases phases = {.count = 3, .phase = phase, .label_count = 3};
+
+    for (int l = 0; l < 3; l++) {
+        phase[l] = (struct rps_phase){.first = (uint64_t)l * READINGS,
+                                      .last = (uint64_t)(l + 1) * READINGS - 1,
+                                      .start_ns = l,
+                                      .end_ns = l + 1,
+                                      .label = l};
+        for (int i = 0; i < READINGS; i++) {
+            value[l * READINGS + i] = mib[l];
+            value[(3 + l) * READINGS + i] = l == 1 ? read_mib_s : 0;
+        }
+    }
+    return rps_profile_signals(arena, &signals, names, 1, &phases);
+}
+
 /* What was read stands behind what was counted, as far as labels differ in it or it tells by
  * itself; what fits is said, whatever before it does not. */
 static void test_system(void **state)
 {
     static const struct given given = {"f", "Minor faults", "/s", 10000, 31000};
+    struct rps_arena *arena = rps_arena_new();
     struct rps_run_system system[3] = {
+        read_system((int64_t[RPS_TREE_SLOTS]){[RPS_TREE_WAIT] = 6000000, [RPS_TREE_THREADS] = 1}),
         read_system((int64_t[RPS_TREE_SLOTS]){
-            [RPS_TREE_WAIT] = 6000000, [RPS_TREE_THREADS] = 1, [RPS_TREE_RSS] = 13 << 10}),
-        read_system((int64_t[RPS_TREE_SLOTS]){[RPS_TREE_THREADS] = 4,
-                                              [RPS_TREE_IN_LOCK] = 3,
-                                              [RPS_TREE_WAIT] = 5000000,
-                                              [RPS_TREE_RSS] = 306 << 10,
-                                              [RPS_TREE_READ] = 8660 << 10}),
-        read_system((int64_t[RPS_TREE_SLOTS]){[RPS_TREE_THREADS] = 1, [RPS_TREE_RSS] = 14 << 10}),
+            [RPS_TREE_THREADS] = 4, [RPS_TREE_IN_LOCK] = 3, [RPS_TREE_WAIT] = 5000000}),
+        read_system((int64_t[RPS_TREE_SLOTS]){[RPS_TREE_THREADS] = 1}),
     };
+    struct rps_profile io = read_io(arena, (double[]){13, 306, 13}, 866);
     struct made made;
 
     (void)state;
     fill(&made, &given, 1);
     made.profile.system = system;
+    made.profile.io = &io;
     for (int l = 0; l < 3; l++)
         made.label[l].cpu_s = 4;
-    assert_string_equal(words_of(&made, 0),
-                        "uses 13 MiB, waits for a CPU in 60 % of its runnable time");
+    assert_string_equal(words_of(&made, 0), /* its memory is that of most others */
+                        "waits for a CPU in 60 % of its runnable time");
     assert_string_equal(words_of(&made, 1),
                         "3.1 x the minor faults of the whole run, sleeps in locks, or waiting for "
-                        "threads, uses 306 MiB, reads 866 MiB/s");
-    assert_string_equal(words_of(&made, 2), "uses 14 MiB");
-    rps_profile_words(made.words, &made.profile, 1, 54);
-    assert_string_equal(made.words, "3.1 x the minor faults of the whole run, uses 306 MiB");
-    for (int l = 0; l < 3; l++) /* memory that is alike is no difference */
-        system[l].slot[RPS_SYSTEM_TREE][RPS_TREE_RSS].sum = 13 << 10;
+                        "threads, uses 306 MiB (elsewhere 13 MiB), reads 866 MiB/s from disks "
+                        "(elsewhere 0 MiB/s)");
     assert_string_equal(words_of(&made, 2), "nothing counted sets it apart");
+    rps_profile_words(made.words, &made.profile, 1, 73);
+    assert_string_equal(made.words, "3.1 x the minor faults of the whole run, uses 306 MiB "
+                                    "(elsewhere 13 MiB)");
+    io.spread[2] = 600; /* MiB; clumps of 16 readings: 306 +- 375 */
+    io.figure[0].clumps = 16;
+    assert_null(strstr(words_of(&made, 1), "uses"));
+    io.figure[0].clumps = 1; /* +- 94 */
+    assert_non_null(strstr(words_of(&made, 1), "uses 306 MiB"));
+    io = read_io(arena, (double[]){13, 14, 13}, 1.9); /* too little to matter */
+    assert_null(strstr(words_of(&made, 1), "MiB"));
+    io = read_io(arena, (double[]){1, 500, 500}, 3);
+    assert_string_equal(words_of(&made, 0),
+                        "uses 1.0 MiB (elsewhere 500 MiB), waits for a CPU in 60 % of its runnable "
+                        "time");
+    made.profile.io = NULL; /* not read */
+    made.mean[1] = 10000;
     for (int l = 0; l < 3; l++) /* nor waiting */
         system[l] = read_system(
             (int64_t[RPS_TREE_SLOTS]){[RPS_TREE_WAIT] = 6000000, [RPS_TREE_THREADS] = 1});
@@ -493,6 +578,7 @@ static void test_system(void **state)
     system[2] = read_system((int64_t[RPS_TREE_SLOTS]){
         [RPS_TREE_THREADS] = 14, [RPS_TREE_IN_LOCK] = 2, [RPS_TREE_IDLE] = 12});
     assert_string_equal(words_of(&made, 2), "nothing counted sets it apart");
+    rps_arena_free(arena);
 }
 
 /* CPU use that other processes took says nothing of a label: it wanted as much as the others did. */
@@ -557,6 +643,48 @@ static void test_long_loops(void **state)
     free(shown.phase);
 }
 
+/* A column that is steady, rises, is steady, rises again, and falls to other values. */
+static int profile_ramps(const void *context, struct rps_arena *arena,
+                         const struct rps_phases *phases, struct rps_profile *ret,
+                         struct rps_error *err)
+{
+    static const char *const names[] = {"x"};
+    static double value[500];
+    const struct rps_signals signals = {.count = 500, .signal_count = 1, .value = value};
+
+    (void)err;
+    for (int i = 0; i < 500; i++)
+        value[i] = i / 100 % 2 ? 100 + i % 100 : i < 400 ? 100 : 1000 - i % 100;
+    *ret = rps_profile_signals(arena, &signals, names, 1, phases);
+    ++*(int *)context;
+    return 0;
+}
+
+/* Ramps are profiled in one walk, and each label is named once. */
+static void test_ramps(void **state)
+{
+    static const int label[] = {0, 1, 0, 1, 2};
+    struct rps_phase phase[5];
+    struct rps_phases shown = {.count = 5, .phase = phase, .label_count = 3};
+    const struct rps_found_phases found = {.levels = {.count = 1, .level = &shown}};
+    char remark[RPS_PHASE_REMARK_SIZE];
+    struct rps_error err;
+    int walks = 0;
+
+    (void)state;
+    for (int k = 0; k < 5; k++)
+        phase[k] = (struct rps_phase){.first = (uint64_t)k * 100,
+                                      .last = (uint64_t)k * 100 + 99,
+                                      .label = label[k],
+                                      .trend = label[k] == 1   ? 1
+                                               : label[k] == 2 ? -1
+                                                               : 0};
+    assert_int_equal(rps_profile_remark(&found, 0, 0, profile_ramps, &walks, remark, &err), 0);
+    assert_int_equal(walks, 1);
+    assert_string_equal(remark, "phase B is a ramp: x from 104 to 194; phase C is a ramp: x from "
+                                "996 to 906");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -567,7 +695,10 @@ int main(void)
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_unlike_most),
         cmocka_unit_test(test_clumps),
+        cmocka_unit_test(test_long_clumps),
         cmocka_unit_test(test_ramp),
+        cmocka_unit_test(test_ramps),
+        cmocka_unit_test(test_twins),
         cmocka_unit_test(test_place),
         cmocka_unit_test(test_what_matters),
         cmocka_unit_test(test_follows_cpu_use),
