@@ -150,6 +150,23 @@ static char *add_shares(struct rps_document *document, char *text, const char *b
     return text;
 }
 
+/* For programs: which ones waited for a CPU. */
+static void put_waits(struct rps_report *report)
+{
+    static const struct rps_column columns[] = {{.name = "name"},
+                                                {"wait_s", .kind = RPS_VALUE_NUMBER}};
+    const struct rps_share_owners *waits = &report->shares.waits;
+    struct rps_block *block;
+
+    if (waits->count == 0 || rps_report_is_part(report))
+        return;
+    block = rps_document_block(report->document, "waits", columns, 2);
+    for (size_t i = 0; i < waits->count; i++) {
+        rps_put_text(block, waits->owner[i].name.name);
+        rps_put_number(block, (double)waits->owner[i].samples / 1e6);
+    }
+}
+
 void rps_report_shares(struct rps_report *report)
 {
     const struct rps_share_group *group = report->shares.group;
@@ -184,6 +201,7 @@ void rps_report_shares(struct rps_report *report)
                                   &report->shares.unsampled, report->cpu_s);
     put_owners(report, &report->shares.programs, "programs", "Program", "program");
     put_owners(report, &report->shares.cgroups, "cgroups", "Cgroup", "cgroup");
+    put_waits(report);
 }
 
 static double difference_of(const struct rps_share_group *group)
@@ -230,33 +248,53 @@ char *rps_report_differences(const struct rps_report *report, char *ret, size_t 
     return ret;
 }
 
-char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_t size)
+/* "make 30 %, cc1 20 %, 4 others 50 %" of `all`, whose shares in order come to 100 %. Return the
+ * bytes. */
+static size_t say_shares(char *ret, size_t size, const struct rps_share_top *top, int count,
+                         size_t all)
 {
-    const struct rps_share_group *group = report->shares.group;
-    const size_t programs = report->shares.programs.all;
     char name[NAME_SIZE];
     size_t used = 0;
     int t = 0, rest = 100; /* percent; the printed parts add up to it */
 
-    ret[0] = '\0';
-    if (report->shares.group_count == 0 || report->shares.sampling.frequency <= 0)
-        return ret;
-    for (; t < group->count && t < TOLD && isfinite(group->top[t].share) &&
-           (t == 0 || group->top[t].share >= TOLD_LEAST);
+    for (;
+         t < count && t < TOLD && isfinite(top[t].share) && (t == 0 || top[t].share >= TOLD_LEAST);
          t++) {
-        rest -= (int)lround(100 * group->top[t].share);
-        used += (size_t)snprintf(ret + used, size - used, "%s%s %.0f %%",
-                                 t > 0          ? ", "
-                                 : programs > 0 ? "CPU time by program: "
-                                                : "Its CPU time: ",
-                                 rps_text_function(name, sizeof(name), group->top[t].name.name),
-                                 100 * group->top[t].share);
+        rest -= (int)lround(100 * top[t].share);
+        used += (size_t)snprintf(ret + used, size - used, "%s%s %.0f %%", t > 0 ? ", " : "",
+                                 rps_text_function(name, sizeof(name), top[t].name.name),
+                                 100 * top[t].share);
     }
-    if (programs > (size_t)t && rest > 0 && used > 0 && used < size)
-        used += (size_t)snprintf(ret + used, size - used, ", %zu other%s %d %%",
-                                 programs - (size_t)t, programs == (size_t)t + 1 ? "" : "s", rest);
-    if (used > 0 && used < size)
-        snprintf(ret + used, size - used, " (%s samples)",
-                 rps_text_count(name, sizeof(name), group->samples));
+    if (all > (size_t)t && rest > 0 && used > 0 && used < size)
+        used += (size_t)snprintf(ret + used, size - used, ", %zu other%s %d %%", all - (size_t)t,
+                                 all == (size_t)t + 1 ? "" : "s", rest);
+    return used < size ? used : size - 1;
+}
+
+char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_t size)
+{
+    const struct rps_share_group *group = report->shares.group;
+    const size_t programs = report->shares.programs.all;
+    char count[RPS_TEXT_NUMBER_SIZE], text[3 * NAME_SIZE + 64];
+
+    ret[0] = '\0';
+    if (report->shares.group_count > 0 && report->shares.sampling.frequency > 0 &&
+        say_shares(text, sizeof(text), group->top, group->count, programs) > 0)
+        snprintf(ret, size, "%s%s (%s samples)",
+                 programs > 0 ? "CPU time by program: " : "Its CPU time: ", text,
+                 rps_text_count(count, sizeof(count), group->samples));
+    return ret;
+}
+
+char *rps_report_waits(const struct rps_report *report, char *ret, size_t size)
+{
+    const struct rps_share_owners *waits = &report->shares.waits;
+    struct rps_share_top top[RPS_SHARES_OWNERS];
+
+    for (size_t i = 0; i < waits->count; i++)
+        top[i] = (struct rps_share_top){waits->owner[i].name, (double)waits->owner[i].samples /
+                                                                  (double)report->shares.wait_us};
+    ret[0] = '\0';
+    say_shares(ret, size, top, (int)waits->count, waits->all);
     return ret;
 }
