@@ -14,6 +14,7 @@
 #include <linux/netlink.h>
 #include <linux/taskstats.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -26,13 +27,6 @@
 
 /* Until the end of the recording is reached. */
 static const char goes_on[] = "the recording did not reach its end";
-
-struct request {
-    struct nlmsghdr head;
-    struct genlmsghdr command;
-    struct nlattr attr;
-    char text[256];
-};
 
 /* The content of the first attribute of a type; NULL: there is none, or a length makes no sense. */
 static const uint8_t *find(const uint8_t *at, size_t size, int type, size_t *ret_size)
@@ -70,66 +64,71 @@ int rps_perf_queue_parse(const uint8_t *message, size_t size, int family, struct
     return ret->ac_pid == 0 || ret->ac_pid > INT_MAX || ret->cpu_delay_total > INT64_MAX ? -1 : 0;
 }
 
-/* Send a request, which Linux answers at once. Returns the bytes of the answer, or -errno. */
-static ssize_t ask(int fd, struct request *sent, uint8_t answer[RPS_PERF_QUEUE_BYTES])
+/* Send a request with a text, which Linux answers at once. Returns the bytes of the answer, or -errno. */
+static ssize_t ask(int fd, uint16_t family, uint8_t command, uint16_t type, const char *text,
+                   uint8_t answer[RPS_PERF_QUEUE_BYTES])
 {
+    struct {
+        struct nlmsghdr head;
+        struct genlmsghdr command;
+        struct nlattr attr;
+        char text[256];
+    } sent = {{0, family, NLM_F_REQUEST | (family == GENL_ID_CTRL ? 0 : NLM_F_ACK), 0, 0},
+              {command, 1, 0},
+              {(uint16_t)(NLA_HDRLEN + strlen(text) + 1), type},
+              ""};
     struct nlmsgerr error = {.error = -EBADMSG};
     ssize_t got;
 
-    sent->attr.nla_len = (uint16_t)(sizeof(sent->attr) + strlen(sent->text) + 1);
-    sent->head.nlmsg_len = (uint32_t)(HEAD_BYTES + sent->attr.nla_len);
-    if (send(fd, sent, sent->head.nlmsg_len, 0) < 0 ||
+    snprintf(sent.text, sizeof(sent.text), "%s", text);
+    sent.head.nlmsg_len = (uint32_t)(HEAD_BYTES + sent.attr.nla_len);
+    if (send(fd, &sent, sent.head.nlmsg_len, 0) < 0 ||
         (got = recv(fd, answer, RPS_PERF_QUEUE_BYTES, 0)) < 0)
         return -errno;
-    memcpy(&sent->head, answer, sizeof(sent->head));
+    memcpy(&sent.head, answer, sizeof(sent.head));
     if (got >= (ssize_t)(NLMSG_HDRLEN + sizeof(error)))
         memcpy(&error, answer + NLMSG_HDRLEN, sizeof(error));
-    return sent->head.nlmsg_type == NLMSG_ERROR ? error.error : got;
+    return sent.head.nlmsg_type == NLMSG_ERROR || got < (ssize_t)HEAD_BYTES ? error.error : got;
 }
 
-/* Register for all CPUs. 0, or the error of Linux. */
+/* Register for the ends on all CPUs. Negative: the error of Linux. */
 static ssize_t listen_to_ends(struct rps_perf_queue *queue)
 {
     const struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
     const int room = ROOM_BYTES;
-    struct request sent = {{.nlmsg_type = GENL_ID_CTRL, .nlmsg_flags = NLM_F_REQUEST},
-                           {.cmd = CTRL_CMD_GETFAMILY, .version = 1},
-                           {.nla_type = CTRL_ATTR_FAMILY_NAME},
-                           TASKSTATS_GENL_NAME};
     uint8_t answer[RPS_PERF_QUEUE_BYTES] = {0};
     const uint8_t *family;
+    char cpus[200];
     size_t bytes = 0;
     ssize_t got;
 
     queue->fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_GENERIC);
     if (queue->fd < 0 || connect(queue->fd, (const struct sockaddr *)&kernel, sizeof(kernel)) < 0)
         return -errno;
-    if ((got = ask(queue->fd, &sent, answer)) < (ssize_t)HEAD_BYTES)
-        return got < 0 ? got : -EBADMSG;
+    got = ask(queue->fd, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME,
+              TASKSTATS_GENL_NAME, answer);
+    if (got < 0)
+        return got;
     family = find(answer + HEAD_BYTES, (size_t)got - HEAD_BYTES, CTRL_ATTR_FAMILY_ID, &bytes);
     if (!family || bytes < sizeof(queue->family))
         return -EBADMSG;
     memcpy(&queue->family, family, sizeof(queue->family));
     setsockopt(queue->fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room));
-    sent = (struct request){{.nlmsg_type = queue->family, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK},
-                            {.cmd = TASKSTATS_CMD_GET, .version = 1},
-                            {.nla_type = TASKSTATS_CMD_ATTR_REGISTER_CPUMASK},
-                            ""};
-    rps_proc_read(sent.text, sizeof(sent.text), "/sys/devices/system/cpu/possible");
-    sent.text[strcspn(sent.text, "\n")] = '\0';
-    return ask(queue->fd, &sent, answer);
+    rps_proc_read(cpus, sizeof(cpus), "/sys/devices/system/cpu/possible");
+    cpus[strcspn(cpus, "\n")] = '\0';
+    return ask(queue->fd, queue->family, TASKSTATS_CMD_GET, TASKSTATS_CMD_ATTR_REGISTER_CPUMASK,
+               cpus, answer);
 }
 
 void rps_perf_queue_open(struct rps_perf_queue *queue)
 {
     const ssize_t error = listen_to_ends(queue);
 
-    queue->failure = error >= 0 ? goes_on
-                     : error == -EPERM
-                         ? "only root, or who has CAP_NET_ADMIN, may record it"
-                         : "no taskstats in this kernel, container or network namespace";
     if (error < 0)
         rps_perf_queue_close(queue);
+    queue->failure = error >= 0        ? goes_on
+                     : error == -EPERM ? "it takes root, or CAP_NET_ADMIN"
+                                       : "taskstats are missing in this kernel or container";
 }
 
 void rps_perf_queue_close(struct rps_perf_queue *queue)
