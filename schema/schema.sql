@@ -427,7 +427,9 @@ CREATE TABLE sampling (           -- one row: how samples were taken, and what c
                                   -- were most switches; 1: in all
     blocked_off_us INTEGER,       -- time that threads were off the CPU in waits that are not known; in
                                   -- stores of older versions time of the run with too many switches
-    switches_lost INTEGER         -- of it: switches for which there was no room
+    switches_lost INTEGER,        -- of it: switches for which there was no room
+    no_wait TEXT                  -- why program.wait_ns is unknown, or not of all programs; NULL: it
+                                  -- is known, or was not asked for, as in formats up to 1.5
 ) STRICT;
 
 CREATE TABLE module (             -- one row per file, or other memory, that had code
@@ -504,8 +506,8 @@ CREATE TABLE cgroup (             -- one row per control group that tasks were i
     PRIMARY KEY (run_id, cgroup)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE program (            -- threads that ended, and had exact CPU times, by program: the
-                                  -- name of a process
+CREATE TABLE program (            -- threads that ended, and had exact CPU times, by program (the
+                                  -- name of a process); of a machine what all threads waited for CPUs
     run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
     program INTEGER NOT NULL,
     name TEXT NOT NULL,
@@ -514,6 +516,8 @@ CREATE TABLE program (            -- threads that ended, and had exact CPU times
     unsampled_ns INTEGER NOT NULL,        -- CPU time of those that had none, ns
     unsampled_processes INTEGER NOT NULL, -- how many of these were a process's first thread
     unsampled_threads INTEGER NOT NULL,   -- and how many another one
+    wait_ns INTEGER,              -- of a recording of CPUs: what all its threads on the machine waited
+                                  -- for CPUs, ns; NULL: not known
     PRIMARY KEY (run_id, program)
 ) STRICT, WITHOUT ROWID;
 

@@ -138,6 +138,8 @@ struct rps_program {
     uint64_t samples;                                /* that were taken of them */
     int64_t unsampled_ns;                            /* CPU time of those of them that had none, */
     uint64_t unsampled_processes, unsampled_threads; /* first threads, and others */
+    int64_t
+        wait_ns; /* that all its threads waited for CPUs, of a recording of CPUs; -1: not known */
 };
 
 /* What is counted: columns of code_count. */

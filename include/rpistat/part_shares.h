@@ -104,6 +104,8 @@ struct rps_part_shares {
     size_t group_count, name_count;
     struct rps_share_group *group;
     struct rps_share_owners programs, cgroups; /* of all groups, where the run is of a machine */
+    struct rps_share_owners waits;             /* programs that waited for a CPU in the run; us */
+    uint64_t wait_us;                          /* of all programs; 0: not known */
     struct rps_share_name *name;               /* the functions of the run */
     uint64_t *samples;                         /* samples[group * name_count + name] */
 };

@@ -34,6 +34,8 @@ enum rps_sample_kind {
     RPS_SAMPLE_SYMBOL, /* a simulation's code at map_address, map_length long: function `path`, of
                           source_file and source_line; pid 0: in all processes */
     RPS_SAMPLE_CGROUP, /* process pid is in the control group `path` */
+    RPS_SAMPLE_QUEUE,  /* thread tid, called `path`, has ended, and waited queue_ns for CPUs. tid 0:
+                          the recording ends, and this is known of all threads that ended */
 };
 
 /* What a thread's registers and the top of its stack were, for unwinding. */
@@ -53,8 +55,8 @@ struct rps_sample {
     pid_t pid, tid;
     pid_t parent_pid, parent_tid;
 
-    /* RPS_SAMPLE_TIME */
-    int64_t cpu_time_ns;
+    /* RPS_SAMPLE_TIME; RPS_SAMPLE_QUEUE */
+    int64_t cpu_time_ns, queue_ns;
 
     /* RPS_SAMPLE_WAIT: a number for the kernel's addresses, the instruction and the stack pointer; 0:
      * not known. place_alike: of the stack pointer its place in its page alone, which threads with the
@@ -119,6 +121,8 @@ struct rps_sampling {
     uint64_t
         blocked_off_us; /* time that threads were off the CPU, too, and in which waits is not known */
     uint64_t switches_lost; /* and the switches for which there was no room */
+    char no_wait[80];       /* why rps_program.wait_ns is not known, or not whole; "" it is, or it
+                               was not asked for */
 };
 
 /* Who gets them, in order of time. Called on the measurement loop: must not wait. */

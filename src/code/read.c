@@ -145,6 +145,7 @@ static void fill_program(struct reading *r, sqlite3_stmt *stmt, void *element)
     program->unsampled_ns = time_of(stmt, 4, 0);
     program->unsampled_processes = count_of(stmt, 5);
     program->unsampled_threads = count_of(stmt, 6);
+    program->wait_ns = time_of(stmt, 7, -1);
 }
 
 static void fill_location(struct reading *r, sqlite3_stmt *stmt, void *element)
@@ -204,9 +205,9 @@ static const struct {
                    " WHERE l.run_id = ?1 ORDER BY l.frame, l.depth",
                    fill_location, sizeof(struct rps_location), 4000000, .unknown.number = 0},
     [PROGRAMS] = {"SELECT program, name, cpu_ns, samples, unsampled_ns, unsampled_processes,"
-                  " unsampled_threads FROM program WHERE run_id = ?1 ORDER BY program",
+                  " unsampled_threads, wait_ns FROM program WHERE run_id = ?1 ORDER BY program",
                   fill_program, sizeof(struct rps_program), 100000,
-                  .unknown.program = {.name = ""}},
+                  .unknown.program = {.name = "", .wait_ns = -1}},
     [CGROUPS] = {"SELECT cgroup, path FROM cgroup WHERE run_id = ?1 ORDER BY cgroup", fill_cgroup,
                  sizeof(struct rps_cgroup), 100000, .unknown.cgroup = {.path = ""}},
 };
@@ -275,6 +276,7 @@ static int read_sampling(void *context, sqlite3_stmt *stmt, struct rps_error *er
     s->blocked_of = count_of(stmt, 15);
     s->blocked_off_us = count_of(stmt, 16);
     s->switches_lost = count_of(stmt, 17);
+    rps_fields_copy_text(stmt, 19, s->no_wait, sizeof(s->no_wait));
     s->is_incomplete = strstr(fitting ? fitting : "", RPS_RUN_SOME_COUNTS) != NULL;
     return 0;
 }
@@ -312,7 +314,7 @@ static int read_all(struct reading *r, struct rps_reader *reader, int64_t run_id
                                  " lost, throttled, unmapped, is_wide, is_fixed, lookups,"
                                  " iif(target = 'command', user_ns, NULL),"
                                  " iif(target = 'command', system_ns, NULL), blocked_us,"
-                                 " blocked_of, blocked_off_us, switches_lost, fitting"
+                                 " blocked_of, blocked_off_us, switches_lost, fitting, no_wait"
                                  " FROM sampling JOIN run USING (run_id) WHERE run_id = ?1",
                                  run_id, 0, read_sampling, r, err);
 

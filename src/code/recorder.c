@@ -457,6 +457,8 @@ static void begin(void *self, struct rps_writer *writer, int64_t start_ns)
     samples->start_ns = start_ns;
     samples->naming_ns = NAMING_FIRST_NS;
     samples->blocked_of = samples->blocked_most = 1;
+    if (samples->has_files)
+        rps_tracker_begin_queues(samples->tracker, "/proc", start_ns);
     tell_store(samples);
 }
 

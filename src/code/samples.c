@@ -131,6 +131,25 @@ static struct rps_share_owners first_owners(struct rps_arena *arena, const struc
     return ret;
 }
 
+/* The programs that waited most for a CPU, where all are known. */
+static void fill_waits(struct rps_arena *arena, const struct rps_code *code,
+                       struct rps_part_shares *shares)
+{
+    const size_t count = code->sampling.no_wait[0] ? 0 : code->program_count;
+    uint64_t *us = rps_arena_get(arena, count, sizeof(*us));
+    size_t place[RPS_SHARES_OWNERS];
+
+    for (size_t i = 0; i < count; i++) {
+        us[i] = code->program[i].wait_ns > 0 ? (uint64_t)code->program[i].wait_ns / 1000 : 0;
+        shares->wait_us += us[i];
+        shares->waits.all += us[i] > 0;
+    }
+    shares->waits.count = rps_shares_largest(us, count, RPS_SHARES_OWNERS, place);
+    for (size_t i = 0; i < shares->waits.count; i++)
+        shares->waits.owner[i] = (struct rps_share_owner){
+            {.name = rps_arena_text(arena, code->program[place[i]].name)}, us[place[i]]};
+}
+
 /* Find out whether all groups with enough samples have most of them in the same name. */
 static void find_alike(struct rps_part_shares *shares)
 {
@@ -289,6 +308,7 @@ static int find_shares(struct rps_arena *arena, struct rps_sample_source *source
             rps_arena_get(arena, part->group_count, counts.key_count * sizeof(*ret->samples)),
     };
     memcpy(ret->samples, counts.seen, part->group_count * counts.key_count * sizeof(*ret->samples));
+    fill_waits(arena, code, ret);
     for (size_t g = 0; g < part->group_count; g++) {
         ret->group[g].samples = counts.of[g];
         ret->sample_count += counts.of[g];

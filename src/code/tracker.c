@@ -51,10 +51,11 @@ struct rps_thread {
     pid_t pid;
     int64_t task; /* its number, once a sample was taken; else -1 */
     int64_t start_ns;
-    int64_t end_ns; /* on the clock of the samples; -1: it lives */
-    int64_t next;   /* number of the thread that ended after it */
-    int is_renamed; /* since the task was told */
-    int64_t cpu_ns; /* exact; -1: not known */
+    int64_t end_ns;   /* on the clock of the samples; -1: it lives */
+    int64_t next;     /* number of the thread that ended after it */
+    int is_renamed;   /* since the task was told */
+    int64_t cpu_ns;   /* exact; -1: not known */
+    int64_t queue_ns; /* that it had waited for CPUs when queues were read first */
     uint64_t samples;
     struct rps_tracker_waits waits;
     char name[NAME_SIZE];
@@ -143,16 +144,23 @@ static struct rps_tracker_program *add_program(struct rps_tracker *tracker, cons
     struct rps_tracker_program *program = rps_intern_at(&tracker->program, number);
 
     if (program && is_new)
-        program->told = (struct rps_program){.program = number, .name = program->name.text};
+        program->told =
+            (struct rps_program){.program = number, .name = program->name.text, .wait_ns = -1};
     return program;
 }
 
-/* The exact time of a thread that has ended is its program's. */
-static void count_time(struct rps_tracker *tracker, const struct rps_thread *thread,
-                       const struct rps_process *process)
+/* The name of a thread's program, which is that of the process's first thread. */
+static const char *program_name(const struct rps_tracker *tracker, const struct rps_thread *thread)
 {
     const struct rps_thread *first = find_thread(tracker, thread->pid);
-    struct rps_tracker_program *program = add_program(tracker, first ? first->name : process->name);
+
+    return first ? first->name : find_process(tracker, thread->pid)->name;
+}
+
+/* The exact time of a thread that has ended is its program's. */
+static void count_time(struct rps_tracker *tracker, const struct rps_thread *thread)
+{
+    struct rps_tracker_program *program = add_program(tracker, program_name(tracker, thread));
     int is_first = (pid_t)thread->key.a == thread->pid;
 
     if (!program) {
@@ -175,7 +183,7 @@ static void leave_process(struct rps_tracker *tracker, const struct rps_thread *
     struct rps_process *process = rps_intern_at(&tracker->process, number);
 
     if (thread->cpu_ns >= 0)
-        count_time(tracker, thread, process);
+        count_time(tracker, thread);
     if ((pid_t)thread->key.a == thread->pid)
         strcpy(process->name, thread->name);
     process->cpu_ns =
@@ -478,6 +486,61 @@ static void take_time(struct rps_tracker *tracker, const struct rps_sample *samp
         thread->cpu_ns = (thread->cpu_ns > 0 ? thread->cpu_ns : 0) + sample->cpu_time_ns;
 }
 
+/* Count what a thread waited for CPUs until time_ns. Since Linux 6.12 there may be sleep in it
+ * (measure/signals_tree.c), but no more than has passed. */
+static int count_queue(struct rps_tracker *tracker, const char *name, int64_t queue_ns,
+                       int64_t time_ns)
+{
+    struct rps_tracker_program *program = add_program(tracker, name);
+
+    if (!program)
+        return -1;
+    if (queue_ns > time_ns - tracker->queues_ns)
+        queue_ns = time_ns - tracker->queues_ns;
+    program->told.wait_ns += (queue_ns > 0 ? queue_ns : 0) + (program->told.wait_ns < 0);
+    program->is_changed = 1;
+    return 0;
+}
+
+/* Read how long threads that live have waited. At the end what came since the beginning counts. */
+static int read_queues(struct rps_tracker *tracker, int64_t time_ns, int is_end)
+{
+    int status = 0;
+
+    for (size_t i = 0; i < tracker->thread.count && tracker->queues_proc; i++) {
+        struct rps_thread *thread = rps_intern_at(&tracker->thread, (int64_t)i);
+        int64_t cpu_ns, before_ns = thread->queue_ns;
+
+        if (thread->end_ns < 0 &&
+            rps_tracker_waits_times(tracker->queues_proc, (pid_t)thread->key.a, &cpu_ns,
+                                    &thread->queue_ns) == 0 &&
+            is_end)
+            status |= count_queue(tracker, program_name(tracker, thread),
+                                  thread->queue_ns - before_ns, time_ns);
+    }
+    return status;
+}
+
+void rps_tracker_begin_queues(struct rps_tracker *tracker, const char *proc, int64_t time_ns)
+{
+    tracker->queues_ns = time_ns;
+    tracker->queues_proc = proc;
+    read_queues(tracker, time_ns, 0);
+}
+
+/* A thread may have ended before its fork was read. The name that a process has at its end is newer
+ * than what was read of it. */
+static int take_queue(struct rps_tracker *tracker, const struct rps_sample *sample)
+{
+    const struct rps_thread *thread = find_thread(tracker, sample->tid);
+    int is_first = !thread || thread->pid == sample->tid;
+
+    if (sample->tid == 0)
+        return read_queues(tracker, sample->time_ns, 1);
+    return count_queue(tracker, is_first ? sample->path : program_name(tracker, thread),
+                       sample->queue_ns - (thread ? thread->queue_ns : 0), sample->time_ns);
+}
+
 static int take_stack(struct rps_tracker *tracker, const struct rps_sample *sample)
 {
     const struct rps_process *process = add_process(tracker, sample);
@@ -755,6 +818,9 @@ void rps_tracker_add(struct rps_tracker *tracker, const struct rps_sample *sampl
         break;
     case RPS_SAMPLE_TIME:
         take_time(tracker, sample);
+        break;
+    case RPS_SAMPLE_QUEUE:
+        status = take_queue(tracker, sample);
         break;
     case RPS_SAMPLE_SYMBOL:
         status = rps_simulated_add(&tracker->simulated, sample);

@@ -85,6 +85,10 @@ void rps_tracker_add_workload(struct rps_tracker *tracker, const char *proc, pid
  * files of at most 64 threads; does nothing in a simulation. */
 void rps_tracker_check_waits(struct rps_tracker *tracker, const char *proc, int64_t time_ns);
 
+/* Read below `proc`, which is borrowed, how long the threads have waited for CPUs: RPS_SAMPLE_QUEUE
+ * counts from here on, which is time_ns. */
+void rps_tracker_begin_queues(struct rps_tracker *tracker, const char *proc, int64_t time_ns);
+
 /* Time that threads were off the CPU in waits that are not known, ns. */
 int64_t rps_tracker_unknown_waits(const struct rps_tracker *tracker);
 

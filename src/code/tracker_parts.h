@@ -81,6 +81,8 @@ struct rps_tracker {
     int64_t complete_ns; /* all switches are read since then; 0: since the threads began */
     int lacks_switches;  /* none are read at present */
     int64_t before_cpu_ns, before_queue_ns; /* of the workload, before its exec */
+    const char *queues_proc;                /* as /proc; NULL: queues were never read */
+    int64_t queues_ns;                      /* CLOCK_MONOTONIC, when they were read first */
     size_t next_check;                      /* the thread that is checked next */
     int64_t unknown_ns;                     /* unknown waits of threads that have ended */
     struct rps_unwinder unwinder;

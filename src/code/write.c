@@ -31,7 +31,7 @@ enum {
 
 void rps_writer_sampling(struct rps_writer *writer, const struct rps_sampling *sampling)
 {
-    const char *const text[] = {sampling->event, sampling->stacks};
+    const char *const text[] = {sampling->event, sampling->stacks, sampling->no_wait};
     const int64_t number[] = {
         (int64_t)sampling->frequency,
         (int64_t)sampling->threshold,
@@ -116,6 +116,7 @@ void rps_writer_program(struct rps_writer *writer, const struct rps_program *pro
         program->unsampled_ns,
         (int64_t)program->unsampled_processes,
         (int64_t)program->unsampled_threads,
+        program->wait_ns,
     };
     const char *const text[] = {program->name};
 
@@ -255,11 +256,12 @@ const struct rps_store_wing rps_code_store = {
     .add_functions = add_functions,
     .insert =
         {
-            [SAMPLING] = "INSERT OR REPLACE INTO sampling (run_id, frequency, threshold, samples,"
-                         " complete, lost, throttled, unmapped, is_wide, is_fixed, lookups,"
-                         " blocked_us, blocked_of, blocked_off_us, switches_lost, event, stacks)"
-                         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, nullif(?12, -1),"
-                         " ?13, ?14, ?15, ?16, ?17)",
+            [SAMPLING] =
+                "INSERT OR REPLACE INTO sampling (run_id, frequency, threshold, samples,"
+                " complete, lost, throttled, unmapped, is_wide, is_fixed, lookups,"
+                " blocked_us, blocked_of, blocked_off_us, switches_lost, event, stacks, no_wait)"
+                " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, nullif(?12, -1),"
+                " ?13, ?14, ?15, ?16, ?17, nullif(?18, ''))",
             [MODULE] = "INSERT OR IGNORE INTO module (run_id, module, kind, path, build_id)"
                        " VALUES (?1, ?2, ?3, ?4, ?5)",
             [FRAME] = "INSERT OR IGNORE INTO frame (run_id, frame, module, address, function)"
@@ -275,8 +277,8 @@ const struct rps_store_wing rps_code_store = {
                 " function, file, how) VALUES (?1, ?2, ?3, ?4, nullif(?5, -1), ?6, ?7, ?8)",
             [PROCESS_TIME] = "UPDATE task SET process_ns = ?3 WHERE run_id = ?1 AND task = ?2",
             [PROGRAM] = "INSERT OR REPLACE INTO program (run_id, program, cpu_ns, samples,"
-                        " unsampled_ns, unsampled_processes, unsampled_threads, name)"
-                        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                        " unsampled_ns, unsampled_processes, unsampled_threads, wait_ns, name)"
+                        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, nullif(?8, -1), ?9)",
         },
     .open = open_gathered,
     .forget = forget,

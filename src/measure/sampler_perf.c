@@ -95,9 +95,10 @@ struct sampler {
     struct rps_perf_tree tree;
     struct rps_perf_rings rings; /* of each CPU, one a kind */
     struct rps_perf_wall wall;
-    int reads_switches; /* all switches are read now */
-    long online;        /* CPUs, at the latest look; 0: none yet */
-    int is_on;          /* it has been started */
+    struct rps_perf_queue queue; /* of a machine */
+    int reads_switches;          /* all switches are read now */
+    long online;                 /* CPUs, at the latest look; 0: none yet */
+    int is_on;                   /* it has been started */
 };
 
 static const char *const stacks_name[] = {
@@ -618,6 +619,7 @@ static int sampler_start(void *self, struct rps_error *err)
 
     if (!sampler->is_on)
         rps_perf_wall_resume(&sampler->wall, rps_clock_monotonic_ns());
+    rps_perf_queue_drain(&sampler->queue, 1, 0, NULL);
     sampler->is_on = 1;
     sampler->rings.is_paused = 0;
     return start_kinds(sampler, RPS_PERF_SAMPLES, err);
@@ -727,6 +729,7 @@ static int sampler_drain(void *self, int64_t until_ns, const struct rps_sample_s
         rps_perf_tree_check(&sampler->tree, until_ns);
     if (until_ns == INT64_MAX)
         tell_times(sampler, sink);
+    rps_perf_queue_drain(&sampler->queue, sampler->is_on, until_ns == INT64_MAX, sink);
     return 0;
 }
 
@@ -766,6 +769,8 @@ static void sampler_status(void *self, struct rps_sampling *ret)
     ret->has_waits = sampler->what.options.waits;
     ret->switches_lost = sampler->rings.switches_lost;
     ret->blocked_of = sampler->wall.of;
+    snprintf(ret->no_wait, sizeof(ret->no_wait), "%s",
+             sampler->queue.failure ? sampler->queue.failure : "");
 }
 
 static void sampler_close(void *self)
@@ -790,6 +795,7 @@ static void sampler_close(void *self)
     free(sampler->rings.timer);
     free(sampler->rings.silent);
     rps_perf_tree_free(&sampler->tree);
+    rps_perf_queue_close(&sampler->queue);
     free(sampler);
 }
 
@@ -860,6 +866,8 @@ int rps_perf_open_sampler(void *self, const struct rps_sampling_options *options
         sampler_close(sampler);
         return rc;
     }
+    if (target->kind == RPS_TARGET_CPUS)
+        rps_perf_queue_open(&sampler->queue);
     *ret = (struct rps_sampler){
         .self = sampler,
         .start = sampler_start,

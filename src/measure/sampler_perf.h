@@ -1,7 +1,7 @@
 /*
  * What the files of sampling by perf_event share: sampler_perf.c (opening, and the sampler),
- * sampler_perf_event.c (what is sampled), sampler_perf_ring.c (reading the rings) and
- * sampler_perf_tree.c (whose samples are kept).
+ * sampler_perf_event.c (what is sampled), sampler_perf_ring.c (reading the rings),
+ * sampler_perf_tree.c (whose samples are kept) and sampler_perf_queue.c (who waited for a CPU).
  */
 #ifndef RPISTAT_MEASURE_SAMPLER_PERF_H
 #define RPISTAT_MEASURE_SAMPLER_PERF_H
@@ -13,6 +13,7 @@
 #include "rpistat/sampler.h"
 
 struct perf_event_mmap_page;
+struct taskstats;
 
 /* --- sampler_perf_event.c: what is sampled ---------------------------------------------------- */
 
@@ -112,6 +113,29 @@ void rps_perf_wall_resume(struct rps_perf_wall *wall, int64_t now_ns);
  * before until_ns. 1: what is to be taken, or heard, has changed. */
 int rps_perf_wall_step(struct rps_perf_wall *wall, uint64_t switches, int64_t until_ns,
                        int64_t now_ns);
+
+/* --- sampler_perf_queue.c: how long threads waited for a CPU ------------------------------------ */
+
+#define RPS_PERF_QUEUE_BYTES 4096 /* of a message at most */
+
+struct rps_perf_queue {
+    int fd; /* of netlink; 0: none */
+    uint16_t family;
+    const char *failure; /* why waits are unknown; NULL: they are known, or not asked for */
+};
+
+/* Parse a message of taskstats about a thread that has ended: fill *ret up to its number. -1: it is
+ * none. */
+int rps_perf_queue_parse(const uint8_t *message, size_t size, int family, struct taskstats *ret);
+
+/* Open it, as far as that is allowed. */
+void rps_perf_queue_open(struct rps_perf_queue *queue);
+void rps_perf_queue_close(struct rps_perf_queue *queue);
+
+/* Hand over what came (RPS_SAMPLE_QUEUE); without a sink it is dropped. is_on 0: sampling stands
+ * still, which makes waits unknown unless is_end is 1. */
+void rps_perf_queue_drain(struct rps_perf_queue *queue, int is_on, int is_end,
+                          const struct rps_sample_sink *sink);
 
 /* --- sampler_perf_ring.c: the rings ----------------------------------------------------------- */
 

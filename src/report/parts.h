@@ -159,6 +159,10 @@ void rps_report_shares(struct rps_report *report);
  * "" where samples are too few to tell. Returns ret. */
 char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_t size);
 
+/* Write the shares of programs in the time that threads of the machine waited for a CPU: "make 30 %,
+ * cc1 20 %, 4 others 50 %"; "" if they are unknown. Returns ret. */
+char *rps_report_waits(const struct rps_report *report, char *ret, size_t size);
+
 /* Write in which classes of a machine a program ran beyond chance more than elsewhere, the largest
  * difference first: "B from 20.1 s on, 27 % of samples in xz (elsewhere 2 %)"; "" if there are none.
  * Returns ret. */

@@ -150,6 +150,23 @@ static char *add_shares(struct rps_document *document, char *text, const char *b
     return text;
 }
 
+/* For programs: which ones waited for a CPU. */
+static void put_waits(struct rps_report *report)
+{
+    static const struct rps_column columns[] = {{.name = "name"},
+                                                {"wait_s", .kind = RPS_VALUE_NUMBER}};
+    const struct rps_share_owners *waits = &report->shares.waits;
+    struct rps_block *block;
+
+    if (waits->count == 0 || rps_report_is_part(report))
+        return;
+    block = rps_document_block(report->document, "waits", columns, 2);
+    for (size_t i = 0; i < waits->count; i++) {
+        rps_put_text(block, waits->owner[i].name.name);
+        rps_put_number(block, (double)waits->owner[i].samples / 1e6);
+    }
+}
+
 void rps_report_shares(struct rps_report *report)
 {
     const struct rps_share_group *group = report->shares.group;
@@ -184,6 +201,7 @@ void rps_report_shares(struct rps_report *report)
                                   &report->shares.unsampled, report->cpu_s);
     put_owners(report, &report->shares.programs, "programs", "Program", "program");
     put_owners(report, &report->shares.cgroups, "cgroups", "Cgroup", "cgroup");
+    put_waits(report);
 }
 
 static double difference_of(const struct rps_share_group *group)
@@ -230,41 +248,61 @@ char *rps_report_differences(const struct rps_report *report, char *ret, size_t 
     return ret;
 }
 
+/* "make 30 %, cc1 20 %, 4 others 50 %" of `all`, whose shares in order come to 100 %; of all: 0, the others
+ * are not printed. Return the bytes. */
+static size_t append_shares(char *ret, size_t size, const struct rps_share_top *top, int top_count,
+                            size_t all)
+{
+    char name[NAME_SIZE], percent[16];
+    double part[TOLD + 1] = {1};
+    size_t used = 0;
+    int count = 0;
+
+    for (; count < top_count && count < TOLD && isfinite(top[count].share) &&
+           (count == 0 || top[count].share >= TOLD_LEAST);
+         count++) {
+        part[count + 1] = fmax(0, part[count] - top[count].share); /* the rest */
+        part[count] = top[count].share;
+    }
+    if (all > 0) /* the others are printed too */
+        rps_text_round_parts(part, (size_t)count + 1, 1, .01);
+    for (int t = 0; t < count && used < size; t++)
+        used += (size_t)snprintf(ret + used, size - used, "%s%s %s", t > 0 ? ", " : "",
+                                 rps_text_function(name, sizeof(name), top[t].name.name),
+                                 rps_shares_percent_text(percent, sizeof(percent), part[t]));
+    if (all > (size_t)count && used > 0 && used < size)
+        used += (size_t)snprintf(
+            ret + used, size - used, ", %zu other%s %s", all - (size_t)count,
+            all == (size_t)count + 1 ? "" : "s",
+            part[count] > 0 ? rps_shares_percent_text(percent, sizeof(percent), part[count])
+                            : "under 1 %");
+    return used < size ? used : size - 1;
+}
+
 char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_t size)
 {
     const struct rps_share_group *group = report->shares.group;
     const size_t programs = report->shares.programs.all;
-    char name[NAME_SIZE], percent[16];
-    double part[TOLD + 1];
-    size_t used = 0;
-    int count = 0;
+    char count[RPS_TEXT_NUMBER_SIZE], text[3 * NAME_SIZE + 64];
 
     ret[0] = '\0';
-    if (report->shares.group_count == 0 || report->shares.sampling.frequency <= 0)
-        return ret;
-    for (part[0] = 1; count < group->count && count < TOLD && isfinite(group->top[count].share) &&
-                      (count == 0 || group->top[count].share >= TOLD_LEAST);
-         count++) {
-        part[count + 1] = fmax(0, part[count] - group->top[count].share); /* the rest */
-        part[count] = group->top[count].share;
-    }
-    if (programs > 0) /* the others are printed too */
-        rps_text_round_parts(part, (size_t)count + 1, 1, .01);
-    for (int t = 0; t < count && used < size; t++)
-        used += (size_t)snprintf(ret + used, size - used, "%s%s %s",
-                                 t > 0          ? ", "
-                                 : programs > 0 ? "CPU time by program: "
-                                                : "Its CPU time: ",
-                                 rps_text_function(name, sizeof(name), group->top[t].name.name),
-                                 rps_shares_percent_text(percent, sizeof(percent), part[t]));
-    if (programs > (size_t)count && used > 0 && used < size)
-        used += (size_t)snprintf(
-            ret + used, size - used, ", %zu other%s %s", programs - (size_t)count,
-            programs == (size_t)count + 1 ? "" : "s",
-            part[count] > 0 ? rps_shares_percent_text(percent, sizeof(percent), part[count])
-                            : "under 1 %");
-    if (used > 0 && used < size)
-        snprintf(ret + used, size - used, " (%s samples)",
-                 rps_text_count(name, sizeof(name), group->samples));
+    if (report->shares.group_count > 0 && report->shares.sampling.frequency > 0 &&
+        append_shares(text, sizeof(text), group->top, group->count, programs) > 0)
+        snprintf(ret, size, "%s%s (%s samples)",
+                 programs > 0 ? "CPU time by program: " : "Its CPU time: ", text,
+                 rps_text_count(count, sizeof(count), group->samples));
+    return ret;
+}
+
+char *rps_report_waits(const struct rps_report *report, char *ret, size_t size)
+{
+    const struct rps_share_owners *waits = &report->shares.waits;
+    struct rps_share_top top[RPS_SHARES_OWNERS];
+
+    for (size_t i = 0; i < waits->count; i++)
+        top[i] = (struct rps_share_top){waits->owner[i].name, (double)waits->owner[i].samples /
+                                                                  (double)report->shares.wait_us};
+    ret[0] = '\0';
+    append_shares(ret, size, top, (int)waits->count, waits->all);
     return ret;
 }

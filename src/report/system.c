@@ -206,13 +206,15 @@ static void say_unknown(struct sentences *to, const struct rps_system_time *time
     say(to, " waiting or asleep, in programs or threads too short-lived to tell");
 }
 
-/* How many threads of the machine waited for a CPU, and in which classes most and fewest did. */
+/* How many threads of the machine waited for a CPU, of which programs, and in which classes most and
+ * fewest did. */
 static void say_queue(struct sentences *to, const struct rps_report *report, double queue)
 {
     const struct rps_profile *profile = &report->profile;
     double most = queue, fewest = queue;
     int most_label = -1, fewest_label = -1;
-    char letter[RPS_PHASE_LABEL_SIZE], other[RPS_PHASE_LABEL_SIZE];
+    char letter[RPS_PHASE_LABEL_SIZE], other[RPS_PHASE_LABEL_SIZE], text[512];
+    const char *no_wait = report->shares.sampling.no_wait;
 
     for (int l = 0; profile->system && l < profile->label_count; l++) {
         const double own =
@@ -231,7 +233,12 @@ static void say_queue(struct sentences *to, const struct rps_report *report, dou
     if (most_label >= 0 && fewest_label >= 0 && most > QUEUE_APART * fewest)
         say(to, ": most in %s (%.1f), fewest in %s (%.1f)", rps_phase_label(most_label, letter),
             most, rps_phase_label(fewest_label, other), fewest);
-    say(to, "; which programs waited was not recorded");
+    if (!rps_report_is_part(report) && report->shares.wait_us > 0)
+        say(to, "; by program: %s", rps_report_waits(report, text, sizeof(text)));
+    else if (report->shares.wait_us > 0)
+        say(to, "; which programs waited is known of the whole run alone");
+    else
+        say(to, "; which programs waited was not recorded%s%s", no_wait[0] ? ": " : "", no_wait);
 }
 
 char *rps_report_time(const struct rps_report *report, char *ret, size_t size)

@@ -16,7 +16,7 @@
 #define RPS_STORE_APPLICATION_ID 0x72706973
 
 /* user_version is 1000 * major + minor; this program writes the format below. */
-#define RPS_STORE_VERSION       1005
+#define RPS_STORE_VERSION       1006
 #define RPS_STORE_VERSION_MAJOR 1000
 
 /* SQL: the beginning of a query of `id`, whose n are the run_ids of a table and at the end a NULL.

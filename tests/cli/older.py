@@ -64,7 +64,7 @@ def printed(folder, name):
 def test_columns():
     """columns are dropped, each that shows in turn, all others together: what does not show them prints the same as from the whole store"""
     with Folder(1) as folder:
-        whole = printed(folder, older(folder, "w.data", "", 1005))
+        whole = printed(folder, older(folder, "w.data", "", 1006))
         assert [status for status, _, _ in whole] == [0] * len(COMMANDS), whole
         drop = {}
         for table in TABLES:
@@ -153,7 +153,7 @@ def test_formats():
                 folder.write(store, before)
                 folder.write("samples.sim", "function f 0x1000 0x10\nphase a 2s code=f\n")
                 expect(folder.call(*write, store), 0)
-                assert ask(folder, "PRAGMA user_version", store) == [(1005,)]
+                assert ask(folder, "PRAGMA user_version", store) == [(1006,)]
                 answer = expect(folder.call("check", "-i", store), 0)
                 assert answer.stdout.startswith(store + " is sound"), answer.stdout
                 after = ask(folder, "SELECT recorder_after_ns FROM run WHERE run_id = 1", store)

@@ -1,9 +1,13 @@
 """Phases by system signals, of simulated recordings: what the workload does cuts, not how it was read, nor what others do."""
 import contextlib
 import json
+import os
 import re
+import signal
 import sqlite3
+import sys
 
+import program
 from program import Folder, expect, tap
 
 FOLDER = Folder()
@@ -150,5 +154,59 @@ def test_machine_alone():
     assert line in watched, watched
 
 
+def test_who_waited():
+    """report: of which programs the threads of a machine waited, with parts that come to 100 %; unknown is not 0"""
+    record("waits.data", "function work 0x1000 64\nphase one 10s code=work\n", system="default m_wait=3\n")
+
+    def store(*statements):
+        with contextlib.closing(sqlite3.connect(FOLDER / "waits.data")) as db, db:
+            for statement in statements:
+                db.execute(statement)
+
+    def waits(*options):
+        found = json.loads(expect(FOLDER.call("report", "-i", "waits.data", "--format", "json", *options), 0).stdout)
+        lines = [line for line in found["answer"].splitlines() if line.startswith("On average 3.0 threads")]
+        assert len(lines) == 1, found["answer"]
+        return lines[0].split("waited for a CPU; ")[1], found.get("waits")
+
+    store("UPDATE run SET target = 'all 2 CPUs'")
+    assert waits() == ("which programs waited was not recorded.", None), waits()
+    rows = [("as", "3e9"), ("cc1", "12e9"), ("tar", "NULL"), ("xz", "8.4e9"), ("sh", "6.6e9"), ("cat", "0")]
+    store(*("INSERT INTO program VALUES (1, %d, '%s', 0, 0, 0, 0, 0, CAST(%s AS INTEGER))" % (number, *row)
+            for number, row in enumerate(rows)))
+    assert waits() == ("by program: cc1 40 %, xz 28 %, sh 22 %, 1 other 10 %.",
+                       [{"name": name, "wait_s": s} for name, s in (("cc1", 12), ("xz", 8.4), ("sh", 6.6), ("as", 3))]), waits()
+    assert waits("--from", "5s") == ("which programs waited is known of the whole run alone.", None)
+    assert expect(FOLDER.call("check", "-i", "waits.data"), 0).stdout.startswith("waits.data is sound")
+    store("UPDATE sampling SET no_wait = 'the recording was paused'")
+    assert waits() == ("which programs waited was not recorded: the recording was paused.", None), waits()
+
+
+def test_waits_are_recorded():
+    """record: of a machine, who waited for a CPU: programs that live at the end, and those that lived for a moment"""
+    workload = "import os, subprocess, sys\n"
+    workload += "hogs = [subprocess.Popen(['./hog'], stdout=-3, stderr=-3) for cpu in range(2 * os.cpu_count())]\n"
+    workload += "print(*[hog.pid for hog in hogs], flush=True)\n"
+    workload += "for turn in range(20): subprocess.run(['./brief'])\n"
+    for name, loop in (("hog", "while kill -0 %d 2>&-; do :; done" % os.getpid()),
+                       ("brief", "i=0; while [ $i -lt 9999 ]; do i=$((i + 1)); done")):
+        FOLDER.write(name, "#!/bin/sh\n%s\n" % loop)
+        os.chmod(FOLDER / name, 0o755)
+    answer = FOLDER.call(*program.counting(), "-q", "-a", "-o", "live.data", "--", sys.executable, "-c", workload)
+    for pid in answer.stdout.split():
+        os.kill(int(pid), signal.SIGKILL)
+    if answer.returncode != 0:
+        raise tap.Skip("a machine cannot be recorded here: " + answer.stderr)
+    with contextlib.closing(sqlite3.connect(FOLDER / "live.data")) as db:
+        (why,), = db.execute("SELECT no_wait FROM sampling").fetchall() or [("no samples are taken here",)]
+        waits = {name: s for name, s in db.execute("SELECT name, wait_ns / 1e9 FROM program")}
+        elapsed_s, = db.execute("SELECT elapsed_ns / 1e9 FROM run").fetchone()
+    if why:
+        raise tap.Skip(why)
+    assert 0 < waits["brief"] < elapsed_s, waits
+    assert 0 < waits["hog"] < 2 * os.cpu_count() * elapsed_s, waits
+
+
 with FOLDER:
-    tap.main([test_steps, test_threads, test_short_tasks, test_stretched, test_mixed, test_thinned, test_three_words, test_who_had_most, test_one_thread, test_machine_alone])
+    tap.main([test_steps, test_threads, test_short_tasks, test_stretched, test_mixed, test_thinned, test_three_words, test_who_had_most, test_one_thread, test_machine_alone, test_who_waited,
+              test_waits_are_recorded])

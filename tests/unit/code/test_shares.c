@@ -612,10 +612,10 @@ static void scale(struct rps_code *of, int by)
 static void what_is_not_sampled(void **state)
 {
     struct rps_program programs[] = {
-        {0, "md5sum", 2000000000, 0, 2000000000, 500, 0},
-        {1, "cc", 9000000000, 910, 100000000, 3, 0}, /* samples for more than it had */
-        {2, "sh", 1000000000, 60, 500000000, 20, 9},
-        {3, "", 100000000, 0, 100000000, 0, 7},
+        {0, "md5sum", 2000000000, 0, 2000000000, 500, 0, -1},
+        {1, "cc", 9000000000, 910, 100000000, 3, 0, -1}, /* samples for more than it had */
+        {2, "sh", 1000000000, 60, 500000000, 20, 9, -1},
+        {3, "", 100000000, 0, 100000000, 0, 7, -1},
     };
     struct rps_code ended = {
         .sampling = {.event = "cpu-clock", .frequency = 100, .user_ns = -1, .kernel_ns = -1},
@@ -656,7 +656,7 @@ static void what_is_not_sampled(void **state)
 /* Threads of 2 ms are not what lacks .6 s. */
 static void test_who_lacks_samples(void **state)
 {
-    struct rps_program server = {0, "server", 6810000000, 600, 2000000, 0, 4};
+    struct rps_program server = {0, "server", 6810000000, 600, 2000000, 0, 4, -1};
     const struct rps_code ended = {
         .sampling = {.event = "cpu-clock", .frequency = 100, .user_ns = -1, .kernel_ns = -1},
         .program_count = 1,

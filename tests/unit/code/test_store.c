@@ -122,7 +122,7 @@ static void what_comes_again(void **state)
     const struct rps_cgroup cgroup = {1, "/b"};
     const struct rps_code_count count = {.cpu = RPS_CPU_ALL, .period = 3, .id = 0, .samples = 5};
     const struct rps_frame frame = {2, 1, 7, 0};
-    struct rps_program program = {0, "md5sum", 6000, 5, 4000, 3, 2};
+    struct rps_program program = {0, "md5sum", 6000, 5, 4000, 3, 2, -1};
     struct rps_reader *reader;
     struct rps_code code;
     struct rps_run run;
@@ -139,6 +139,8 @@ static void what_comes_again(void **state)
     rps_writer_program(writer, &program);
     program.cpu_ns++;
     rps_writer_program(writer, &program);
+    program = (struct rps_program){1, "xz", 0, 0, 0, 0, 0, INT64_C(9000000000)};
+    rps_writer_program(writer, &program);
     rps_writer_frame(writer, &frame);
     fixture_end(writer, &run);
     reader = open_reader(path);
@@ -152,7 +154,9 @@ static void what_comes_again(void **state)
     assert_int_equal(code.task[0].process_ns, INT64_C(8000000000));
     assert_int_equal(code.task[0].cgroup, 1);
     assert_string_equal(code.cgroup[1].path, "/b");
-    assert_int_equal(code.program_count, 1);
+    assert_int_equal(code.program_count, 2);
+    assert_int_equal(code.program[0].wait_ns, -1);
+    assert_int_equal(code.program[1].wait_ns, INT64_C(9000000000));
     assert_string_equal(code.program[0].name, "md5sum");
     assert_int_equal(code.program[0].cpu_ns, 6001);
     assert_int_equal(code.program[0].samples, 5);

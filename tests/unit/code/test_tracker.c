@@ -1370,6 +1370,71 @@ static int open_checked(void **state)
     return mkdtemp(schedstat_root) ? open_tracker(state) : -1;
 }
 
+static void add_queue(pid_t tid, const char *name, int64_t queue_ns)
+{
+    struct rps_sample sample = {.kind = RPS_SAMPLE_QUEUE,
+                                .time_ns = 1000 * MS,
+                                .tid = tid,
+                                .path = name,
+                                .queue_ns = queue_ns};
+
+    rps_tracker_add(tracker, &sample);
+}
+
+/* Waits for CPUs count from the beginning on, for the program of the process: of threads that ended
+ * before their fork was read by their own name, of processes by the latest. */
+static void test_queues(void **state)
+{
+    (void)state;
+    add_name(7, 7, 1, "serve");
+    add_fork(7, 7, 70);
+    add_name(7, 70, 0, "worker");
+    add_fork(7, 8, 8);
+    add_name(8, 8, 1, "make");
+    add_fork(7, 9, 9);
+    add_name(9, 9, 1, "cat");
+    write_schedstat(7, 1, 100 * MS);
+    write_schedstat(8, 1, 40 * MS);
+    rps_tracker_begin_queues(tracker, schedstat_root, 100 * MS);
+    assert_null(program_of("serve"));
+    add_queue(70, "worker", 5 * MS);
+    add_queue(8, "cc1", 60 * MS); /* its exec was not read yet */
+    add_queue(800, "short", 3 * MS);
+    add_exit(8, 8);
+    add_queue(9, "cat", 0);
+    add_exit(9, 9);
+    assert_null(program_of("make"));
+    write_schedstat(7, 1, 350 * MS);
+    write_schedstat(8, 1, 90 * MS); /* another process has its number */
+    add_queue(0, NULL, 0);
+    assert_int_equal(program_of("serve")->wait_ns, 255 * MS);
+    assert_int_equal(program_of("cc1")->wait_ns, 20 * MS);
+    assert_int_equal(program_of("short")->wait_ns, 3 * MS);
+    assert_int_equal(program_of("cat")->wait_ns, 0);
+    assert_int_equal(program_of("cc1")->cpu_ns, 0);
+    assert_null(program_of("worker"));
+}
+
+/* No thread waited longer than the time that has passed, or less than nothing. */
+static void test_queue_limits(void **state)
+{
+    (void)state;
+    add_name(7, 7, 1, "serve");
+    write_schedstat(7, 1, 100 * MS);
+    rps_tracker_begin_queues(tracker, schedstat_root, 100 * MS);
+    add_queue(800, "sleeper", 5000 * MS);
+    add_queue(801, "sleeper", 5000 * MS);
+    write_schedstat(7, 1, 99 * MS);
+    add_queue(0, NULL, 0);
+    assert_int_equal(program_of("sleeper")->wait_ns, 2 * 900 * MS);
+    assert_int_equal(program_of("serve")->wait_ns, 0);
+    add_name(9, 9, 1, "other");
+    add_time(9, 9, 5);
+    add_exit(9, 9);
+    rps_tracker_end(tracker);
+    assert_int_equal(program_of("other")->wait_ns, -1);
+}
+
 static int close_checked(void **state)
 {
     char path[96];
@@ -1645,6 +1710,8 @@ int main(void)
         CHECKED_CASE(test_never_seen),
         CHECKED_CASE(test_seen_asleep),
         CHECKED_CASE(test_sampled),
+        CHECKED_CASE(test_queues),
+        CHECKED_CASE(test_queue_limits),
     };
 
     return cmocka_run_group_tests_name("tracker", tests, NULL, NULL);

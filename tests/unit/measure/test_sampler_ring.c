@@ -1,13 +1,21 @@
-/* Rings of perf_event, made by hand: what is handed over, in which order, and what is lost. */
+/* Rings of perf_event, and messages of taskstats, made by hand: what is handed over, in which order,
+ * and what is lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
+#include <linux/genetlink.h>
+#include <linux/netlink.h>
 #include <linux/perf_event.h>
+#include <linux/taskstats.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "measure/sampler_perf.h"
 
@@ -522,15 +530,164 @@ static void test_places(void **state)
         assert_int_not_equal(place[i], place[0]);
 }
 
+/* --- messages of taskstats -------------------------------------------------------------------- */
+
+#define FAMILY 31
+
+/* A message as Linux sends it with the end of a thread, of `bytes`. */
+struct ended {
+    struct nlmsghdr head;
+    struct genlmsghdr command;
+    struct nlattr of, pid;
+    uint32_t number;
+    struct nlattr pad, stats;
+    struct taskstats task;
+};
+
+static struct ended ended_of(uint32_t pid, uint64_t wait_ns)
+{
+    struct ended ended = {
+        .head = {.nlmsg_len = sizeof(ended), .nlmsg_type = FAMILY},
+        .of = {sizeof(ended) - offsetof(struct ended, of), TASKSTATS_TYPE_AGGR_PID | NLA_F_NESTED},
+        .pid = {8, TASKSTATS_TYPE_PID},
+        .number = pid,
+        .pad = {4, TASKSTATS_TYPE_NULL},
+        .stats = {4 + sizeof(ended.task), TASKSTATS_TYPE_STATS},
+        .task = {.version = 1, .cpu_count = 3, .cpu_delay_total = wait_ns, .ac_pid = pid}};
+
+    strcpy(ended.task.ac_comm, "cc1");
+    return ended;
+}
+
+static int parse(const struct ended *ended, size_t size, struct taskstats *ret)
+{
+    uint8_t *exact = malloc(size > 0 ? size : 1); /* so that a byte too many is found */
+    int rc;
+
+    memcpy(exact, ended, size);
+    rc = rps_perf_queue_parse(exact, size, FAMILY, ret);
+    free(exact);
+    return rc;
+}
+
+static void test_ended(void **state)
+{
+    struct ended ended = ended_of(1234, 56789);
+    struct taskstats task;
+
+    (void)state;
+    assert_int_equal(parse(&ended, sizeof(ended), &task), 0);
+    assert_int_equal(task.ac_pid, 1234);
+    assert_int_equal(task.cpu_delay_total, 56789);
+    assert_string_equal(task.ac_comm, "cc1");
+    memset(ended.task.ac_comm, 'x', sizeof(ended.task.ac_comm));
+    assert_int_equal(parse(&ended, sizeof(ended), &task), 0);
+    assert_int_equal(strlen(task.ac_comm), TS_COMM_LEN - 1);
+    ended.head.nlmsg_type++;
+    assert_int_equal(parse(&ended, sizeof(ended), &task), -1);
+    ended = ended_of(0, 1);
+    assert_int_equal(parse(&ended, sizeof(ended), &task), -1);
+    ended = ended_of(UINT32_C(1) << 31, 1);
+    assert_int_equal(parse(&ended, sizeof(ended), &task), -1);
+    ended = ended_of(1, UINT64_C(1) << 63);
+    assert_int_equal(parse(&ended, sizeof(ended), &task), -1);
+    ended = ended_of(1, 1);
+    ended.of.nla_type = TASKSTATS_TYPE_AGGR_TGID; /* of a process: its threads come one by one */
+    assert_int_equal(parse(&ended, sizeof(ended), &task), -1);
+}
+
+/* Each length in turn is each number: what is read lies in the message. */
+static void test_hostile_lengths(void **state)
+{
+    const struct ended good = ended_of(1234, 56789);
+    struct taskstats task;
+    int accepted = 0;
+
+    (void)state;
+    for (size_t size = 0; size < sizeof(good); size++)
+        assert_int_equal(parse(&good, size, &task), -1);
+    for (uint32_t length = 0; length <= UINT16_MAX; length++) {
+        struct ended bad[5] = {good, good, good, good, good};
+
+        bad[0].head.nlmsg_len = length;
+        bad[1].of.nla_len = (uint16_t)length;
+        bad[2].pid.nla_len = (uint16_t)length;
+        bad[3].pad.nla_len = (uint16_t)length;
+        bad[4].stats.nla_len = (uint16_t)length;
+        for (int i = 0; i < 5; i++)
+            accepted += parse(&bad[i], sizeof(good), &task) == 0;
+    }
+    /* the right ones, those that are rounded up to them, and statistics that end after the number */
+    assert_true(accepted >= 5 && accepted < 1000);
+}
+
+static struct rps_sample last_queue;
+static char last_name[32];
+static int queues;
+
+static void keep_queue(void *context, const struct rps_sample *sample)
+{
+    const int *pid = context;
+
+    queues += sample->tid == 0;
+    if (sample->tid != *pid)
+        return;
+    last_queue = *sample;
+    snprintf(last_name, sizeof(last_name), "%s", sample->path);
+}
+
+/* What another socket sends is refused; the end of a child comes from Linux. */
+static void test_kernel_alone(void **state)
+{
+    struct ended forged = ended_of(1, 77);
+    struct rps_perf_queue queue = {.fd = 0};
+    struct sockaddr_nl to;
+    socklen_t bytes = sizeof(to);
+    int pid = 1, other;
+    const struct rps_sample_sink sink = {&pid, keep_queue};
+
+    (void)state;
+    rps_perf_queue_open(&queue);
+    if (queue.fd == 0) {
+        print_message("skipped: %s\n", queue.failure);
+        skip();
+    }
+    rps_perf_queue_drain(&queue, 1, 0, NULL);
+    forged.head.nlmsg_type = queue.family;
+    assert_int_equal(getsockname(queue.fd, (struct sockaddr *)&to, &bytes), 0);
+    other = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
+    assert_true(sendto(other, &forged, sizeof(forged), 0, (struct sockaddr *)&to, bytes) < 0);
+    close(other);
+    pid = fork();
+    if (pid == 0)
+        _exit(0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    rps_perf_queue_drain(&queue, 1, 0, &sink);
+    assert_int_equal(last_queue.tid, pid);
+    assert_string_equal(last_name, "test_measure_sa");
+    assert_int_equal(queues, 0);
+    rps_perf_queue_drain(&queue, 0, 1, &sink);
+    assert_int_equal(queues, 1);
+    assert_null(queue.failure);
+    rps_perf_queue_close(&queue);
+    rps_perf_queue_open(&queue);
+    rps_perf_queue_drain(&queue, 0, 0, &sink); /* a pause */
+    rps_perf_queue_drain(&queue, 0, 1, &sink);
+    assert_int_equal(queues, 1);
+    assert_non_null(queue.failure);
+    rps_perf_queue_close(&queue);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),         cmocka_unit_test(test_wrapped),
-        cmocka_unit_test(test_chains),        cmocka_unit_test(test_long_chain),
-        cmocka_unit_test(test_other_records), cmocka_unit_test(test_malformed),
-        cmocka_unit_test(test_bad_lengths),   cmocka_unit_test(test_foreign),
-        cmocka_unit_test(test_times),         cmocka_unit_test(test_switches),
-        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_order),           cmocka_unit_test(test_wrapped),
+        cmocka_unit_test(test_chains),          cmocka_unit_test(test_long_chain),
+        cmocka_unit_test(test_other_records),   cmocka_unit_test(test_malformed),
+        cmocka_unit_test(test_bad_lengths),     cmocka_unit_test(test_foreign),
+        cmocka_unit_test(test_times),           cmocka_unit_test(test_switches),
+        cmocka_unit_test(test_places),          cmocka_unit_test(test_ended),
+        cmocka_unit_test(test_hostile_lengths), cmocka_unit_test(test_kernel_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -241,7 +241,7 @@ static void add_code(struct rps_writer *writer, int64_t n)
     rps_writer_frame(writer, &frame);
     rps_writer_stack(writer, &stack);
     if (n % 20 == 0) {
-        const struct rps_program program = {n / 20, "worker", 7000000, 2, 1000000, 3, 0};
+        const struct rps_program program = {n / 20, "worker", 7000000, 2, 1000000, 3, 0, -1};
 
         rps_writer_task(writer, &task);
         rps_writer_process_time(writer, n / 20, 6000000);

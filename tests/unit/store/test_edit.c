@@ -229,7 +229,7 @@ static void free_space(void **state)
     assert_int_equal(stat(path, &status), 0);
     assert_true((uint64_t)status.st_size <= before - unused);
     assert_int_equal(fixture_number(path, "PRAGMA application_id"), 0x72706973);
-    assert_int_equal(fixture_number(path, "PRAGMA user_version"), 1005);
+    assert_int_equal(fixture_number(path, "PRAGMA user_version"), 1006);
     expect_sound(path, 1, "");
 }
 
