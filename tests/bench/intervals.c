@@ -8,7 +8,8 @@
  * Simulated ones are made up (series.c), RUNS of each kind, length and number of sets, the same at
  * every call. Thinned ones are read as blocks of 16 and of 256 rotations, too, with how their periods
  * differ and, as in older stores, without. Recorded ones are the events of each run of STORE, counted all the time in one set.
- * tests/bench/intervals does both.
+ * Coverage is the share of printed intervals that hold, by class, without the rule for ends and
+ * starts, with it, and with record --fine-start. tests/bench/intervals does all.
  */
 #include <math.h>
 #include <stdint.h>
