@@ -26,10 +26,10 @@ struct rps_bins;
 
 /*
  * Bins over [from, to) of the axis (s or clock ticks), all metrics of the plan (kept by reference).
- * bin_count >= 1. A run with fewer rotations than bins gets one bin a rotation.
+ * bin_count >= 1; least_ns as in struct rps_rotation. A run with fewer rotations than bins gets one bin a rotation.
  */
 struct rps_bins *rps_bins_new(const struct rps_plan *plan, enum rps_axis axis, double from,
-                              double to, size_t bin_count);
+                              double to, size_t bin_count, int64_t least_ns);
 void rps_bins_free(struct rps_bins *bins);
 
 /* Add the next period; of one CPU, in their order. */

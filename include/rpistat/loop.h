@@ -92,6 +92,7 @@ struct rps_loop_options {
     const struct rps_system_sink *system_sink; /* who gets readings */
     int64_t start_ns;    /* the event loop's time at exec: zero of all times */
     int64_t period_ns;   /* RPS_PERIOD_MIN_NS ... RPS_PERIOD_MAX_NS */
+    int fine_start;      /* 1: with several sets, periods begin at 10 ms and grow, see below */
     int64_t duration_ns; /* end the recording after this; 0: with the workload */
     int64_t delay_ns;    /* let counting begin so much after start_ns */
     int paused;          /* 1: counting begins at the first RPS_WAKE_RESUME */
@@ -114,6 +115,9 @@ enum rps_loop_end {
  * tell what was counted since the last reading: that is a gap, which says so; the period before
  * ends with that reading, and the cycle timestamp leaves the time out. perf's counters have 64
  * bits, and do not wrap.
+ *
+ * With `fine_start` the periods of a rotation last a hundredth of the time since counting began, at
+ * least 10 ms, at least a hundred times the last switch, and at most the period.
  *
  * The period is stretched by a whole factor when the switch (the median of 16, or of 3 when each
  * took a twentieth of it) takes more than 1 % of it, and more than RPS_LOOP_SWITCH_FREE_NS; with

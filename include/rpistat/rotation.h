@@ -10,6 +10,8 @@
  *     rps_rotation_add(&rotation, period);
  *
  * A block of a coarser level (rpistat/period.h) is added up the same way, and is one rotation here.
+ * So are successive rotations that are shorter than least_ns together: with record --fine-start, the
+ * first periods are 10 ms, and a rate varies ten times as much there as in 100 ms.
  */
 #ifndef RPISTAT_ROTATION_H
 #define RPISTAT_ROTATION_H
@@ -18,6 +20,7 @@
 
 #include "rpistat/period.h"
 #include "rpistat/plan.h"
+#include "rpistat/run.h"
 #include "rpistat/tally.h"
 
 /* Of one value of several rotations. */
@@ -28,10 +31,12 @@ struct rps_range {
 struct rps_rotation {
     struct rps_tally tally; /* its start_ns and end_ns are the rotation's; no periods: none added,
                                and what follows means nothing */
-    uint64_t number;
+    int64_t least_ns; /* 0, or of what is merged, as rps_rotation_least_ns; stays at a reset */
+    uint64_t number;  /* of the first rotation */
+    uint64_t latest;  /* of the last one */
     int32_t cpu;
     int level;
-    uint64_t merged;               /* rotations in it: 1, or those of a block */
+    uint64_t merged;               /* 1, or the rotations of a block */
     uint64_t first, last;          /* numbers of its periods */
     uint64_t from_cycle, to_cycle; /* cycle timestamps */
 
@@ -44,6 +49,10 @@ struct rps_rotation {
 /* A rotation of the plan's sets, nothing added. */
 struct rps_rotation rps_rotation_new(struct rps_arena *arena, const struct rps_plan *plan);
 void rps_rotation_reset(struct rps_rotation *rotation);
+
+/* Return the least_ns that merges the short periods of a fine start, but not a late or a last
+ * rotation, to `periods` periods; 0 for imports, whose rows are of any length. */
+int64_t rps_rotation_least_ns(const struct rps_run *run, int periods);
 
 /* 1: something was added, and the period belongs to another rotation, CPU or level. */
 int rps_rotation_ends(const struct rps_rotation *rotation, const struct rps_period *period);

@@ -52,7 +52,7 @@ struct rps_bins {
 };
 
 struct rps_bins *rps_bins_new(const struct rps_plan *plan, enum rps_axis axis, double from,
-                              double to, size_t bin_count)
+                              double to, size_t bin_count, int64_t least_ns)
 {
     struct rps_arena *arena = rps_arena_new();
     struct rps_bins *bins = rps_arena_get(arena, 1, sizeof(*bins));
@@ -65,6 +65,7 @@ struct rps_bins *rps_bins_new(const struct rps_plan *plan, enum rps_axis axis, d
                               .to = to,
                               .room = bin_count > 0 ? bin_count : 1,
                               .current = rps_rotation_new(arena, plan)};
+    bins->current.least_ns = least_ns;
     bins->operand =
         rps_arena_get(arena, (size_t)rps_plan_operand_count(plan), sizeof(*bins->operand));
     bins->bin = rps_arena_get(arena, bins->room, sizeof(*bins->bin));

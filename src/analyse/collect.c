@@ -149,7 +149,7 @@ static void put_reaches(struct rps_collect *collect, size_t row)
 /* Is a rotation one observation, and not each of its periods? */
 static int is_whole(const struct rps_collect *collect, int level)
 {
-    return collect->options.by_rotation || level > 0;
+    return collect->options.by_rotation || level > 0 || collect->is_fine;
 }
 
 /* What the observation's row is found by where CPUs are side by side. */
@@ -164,7 +164,9 @@ int rps_collect_end_rotation(struct rps_collect *collect, struct rps_error *err)
 {
     const struct rps_rotation *rotation = &collect->rotation;
     const struct rps_tally *tally = &rotation->tally;
-    double periods = (double)rotation->merged * (tally->set_count > 0 ? tally->set_count : 1);
+    double periods = collect->is_fine && !collect->options.by_rotation
+                         ? 1
+                         : (double)rotation->merged * (tally->set_count > 0 ? tally->set_count : 1);
     size_t row = (collect->rotation_row + collect->rotation_end) / 2;
     int whole = is_whole(collect, rotation->level);
 
@@ -216,14 +218,29 @@ static int add_observation(struct rps_collect *collect, const struct rps_period 
     return 0;
 }
 
+/* A track is fine up to the first rotation that begins with a period of full length. */
+static void begin_rotation(struct rps_collect *collect, int track, const struct rps_period *period)
+{
+    int64_t least_ns = collect->options.least_ns;
+
+    if (track != collect->track || collect->count == 0)
+        collect->is_fine = least_ns > 0;
+    collect->is_fine = collect->is_fine && period->length_ns < least_ns;
+    if (collect->options.by_rotation)
+        least_ns *= collect->options.plan->set_count;
+    collect->rotation.least_ns = collect->is_fine ? least_ns : 0;
+    collect->track = track;
+}
+
 int rps_collect_add(struct rps_collect *collect, int track, const struct rps_period *period,
                     struct rps_error *err)
 {
     if (track != collect->track || rps_rotation_ends(&collect->rotation, period)) {
         if (rps_collect_end_rotation(collect, err) < 0)
             return RPS_FAILED;
-        collect->track = track;
     }
+    if (collect->rotation.tally.periods == 0)
+        begin_rotation(collect, track, period);
     if (!is_whole(collect, period->level) && add_observation(collect, period, err) < 0)
         return RPS_FAILED;
     rps_rotation_add(&collect->rotation, period);

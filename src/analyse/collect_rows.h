@@ -23,6 +23,7 @@ struct rps_collect {
     struct rps_rotation rotation;      /* that is being added up */
     size_t rotation_row, rotation_end; /* its first and last row */
     int track;                         /* of the rotation */
+    int is_fine;                       /* 1: all periods of the track were shorter so far */
     double period_s;
 };
 

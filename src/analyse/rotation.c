@@ -17,11 +17,24 @@ void rps_rotation_reset(struct rps_rotation *rotation)
     rps_tally_reset(&rotation->tally);
 }
 
+int64_t rps_rotation_least_ns(const struct rps_run *run, int periods)
+{
+    return rps_run_is_import(run) || run->period_ns <= 0 ? 0 : run->period_ns / 4 * 3 * periods;
+}
+
+/* Is the rotation too short to end before the period, which follows without a gap? */
+static int is_short(const struct rps_rotation *rotation, const struct rps_period *period)
+{
+    return period->level == 0 &&
+           rotation->tally.end_ns - rotation->tally.start_ns < rotation->least_ns &&
+           period->start_ns - rotation->tally.end_ns < rotation->least_ns / 10;
+}
+
 int rps_rotation_ends(const struct rps_rotation *rotation, const struct rps_period *period)
 {
     return rotation->tally.periods > 0 &&
-           (period->rotation != rotation->number || period->cpu != rotation->cpu ||
-            period->level != rotation->level);
+           (period->cpu != rotation->cpu || period->level != rotation->level ||
+            (period->rotation != rotation->latest && !is_short(rotation, period)));
 }
 
 /* Keep the ranges of a row of a block. */
@@ -57,6 +70,7 @@ void rps_rotation_add(struct rps_rotation *rotation, const struct rps_period *pe
         rotation->from_cycle = period->cycle - period->cycles;
         rotation->to_cycle = period->cycle;
     }
+    rotation->latest = period->rotation;
     rps_tally_add(&rotation->tally, period);
     if (period->level > 0)
         add_ranges(rotation, period);

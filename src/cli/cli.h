@@ -141,6 +141,7 @@ enum rps_record_signals {
 
 struct rps_record_settings {
     int64_t period_ns;       /* --period, 1 ms ... 1 h */
+    int fine_start;          /* --fine-start */
     int64_t duration_ns;     /* --duration; 0: until the workload ends */
     const char *label;       /* --label, "" when not given; shorter than RPS_RUN_TEXT_SIZE */
     struct rps_texts tag;    /* --tag: "KEY=VALUE", KEY not empty */

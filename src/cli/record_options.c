@@ -82,6 +82,8 @@ static int set_budget(const char *option, const char *text, void *member, struct
 static const struct rps_option options[] = {
     {"period", 0, "T", "measurement period, 1ms to 1h", "100ms", RPS_OPTION_DURATION, AT(period_ns),
      RPS_NS_PER_MS, HOUR_NS},
+    {"fine-start", 0, NULL, "use shorter periods in the first seconds", NULL, RPS_OPTION_FLAG,
+     AT(fine_start)},
     {"duration", 0, "T", "stop recording after T; the workload continues", NULL,
      RPS_OPTION_DURATION, AT(duration_ns), RPS_NS_PER_MS, YEAR_NS},
     {"repeat", 0, "N", "record COMMAND N times, as one group of runs", NULL, RPS_OPTION_INT,

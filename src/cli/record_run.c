@@ -443,6 +443,7 @@ int rps_record_loop(struct rps_recording *r, enum rps_loop_end *ret_end, struct 
         .start_ns =
             r->simulated ? r->event_loop->now_ns(r->event_loop->self) : r->run.start_monotonic_ns,
         .period_ns = r->settings->period_ns,
+        .fine_start = r->settings->fine_start,
         .duration_ns = r->settings->duration_ns,
         .delay_ns = r->settings->delay_ns,
         .paused = r->settings->delay_ns < 0,

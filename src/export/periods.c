@@ -12,6 +12,7 @@
  * long: a row an event and period. `count` is the raw count, `scaled` what counting through the
  * whole of the period would have seen; both are empty where the event was not counted.
  */
+#include <math.h>
 #include <string.h>
 
 #include "gauges.h"
@@ -250,6 +251,8 @@ static void long_period(struct rps_export_job *job, const struct rps_period *per
         if (row.count.kind != RPS_CELL_EXACT) {
             int is_known = rps_tally_estimate_u64(&periods->tally, set_no, slot, &scaled);
 
+            if (is_known && scaled >> 53 == 0) /* in a double */
+                scaled = (uint64_t)llround(rps_tally_estimate(&periods->tally, set_no, slot));
             row.scaled = rps_sheet_count(is_known, scaled);
         }
         rps_sheet_put(job, &row);

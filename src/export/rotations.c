@@ -265,6 +265,7 @@ static int every_begin(struct rps_export_job *job, struct rps_error *err)
     if (result < 0)
         return result;
     every = job->state;
+    every->rotation.least_ns = rps_rotation_least_ns(job->run, job->plan->set_count);
     every->range = rps_arena_get(job->arena, metrics, sizeof(*every->range));
     every->is_unknown = rps_arena_get(job->arena, metrics, sizeof(*every->is_unknown));
     every->stretch = rps_tally_new(job->arena, job->plan);
@@ -358,7 +359,7 @@ static void end_rotation(struct rps_export_job *job)
     rps_tally_merge(&every->stretch, tally);
     every->first = every->merged == 0 ? rotation->first : every->first;
     every->last = rotation->last;
-    every->merged += rotation->merged;
+    every->merged += rotation->merged + (rotation->latest - rotation->number);
     every->block = rotation->merged > every->block ? rotation->merged : every->block;
     rps_tally_operands(tally, job->plan, every->operand);
     for (int m = 0; m < job->plan->metric_count; m++) {

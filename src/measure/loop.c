@@ -32,6 +32,10 @@
 #define SWITCH_PERCENT  1
 #define READING_PERCENT 25
 
+/* Share of the run so far that a period lasts with `fine_start`, and its minimum length. */
+#define FINE_PARTS  100
+#define FINE_MIN_NS (10 * RPS_NS_PER_MS)
+
 /* Most rows of switches that the period waits until it shrinks. */
 #define SHRINK_ROWS_MAX 1024
 
@@ -62,6 +66,8 @@ struct loop {
     int64_t pause_ns;    /* since when nothing is counted, event loop's time */
     const char *pause_reason;
     int64_t period_ns; /* as stretched */
+    int64_t length_ns; /* of the periods of this rotation: period_ns, or less at a fine start */
+    int64_t begun_ns;  /* when counting began, event loop's time */
     int64_t grid_ns;   /* last point of the grid that was passed, event loop's time */
     int64_t end_ns;    /* event loop's time at which --duration is over, INT64_MAX: never */
     int64_t resume_ns; /* event loop's time at which a delay is over, INT64_MAX: none */
@@ -86,6 +92,21 @@ static int64_t now(const struct loop *loop)
 static int set_of(const struct loop *loop, uint64_t period)
 {
     return rps_order_set(&loop->o->order, loop->set_count, period);
+}
+
+/* Return the length of the next rotation's periods. At a fine start it grows with the time since
+ * counting began: each set is soon counted, and what it does not see is a small part of the run. */
+static int64_t length_of(const struct loop *loop, int64_t time_ns, int64_t switch_ns)
+{
+    int64_t length_ns = (time_ns - loop->begun_ns) / FINE_PARTS;
+
+    if (!loop->o->fine_start || loop->set_count < 2)
+        return loop->period_ns;
+    if (length_ns < FINE_MIN_NS)
+        length_ns = FINE_MIN_NS;
+    if (length_ns < switch_ns * 100 / SWITCH_PERCENT)
+        length_ns = switch_ns * 100 / SWITCH_PERCENT;
+    return length_ns < loop->period_ns ? length_ns : loop->period_ns;
 }
 
 static void gap(struct loop *loop, int32_t cpu, int64_t from_ns, int64_t to_ns, const char *reason)
@@ -392,7 +413,7 @@ static void consider_stretching(struct loop *loop, int64_t switch_ns, int64_t ti
 /* Timer expiries that passed unseen, when a period ends at time_ns. */
 static uint64_t missed_until(const struct loop *loop, int64_t time_ns)
 {
-    int64_t passed = (time_ns - loop->grid_ns) / loop->period_ns;
+    int64_t passed = (time_ns - loop->grid_ns) / loop->length_ns;
 
     return passed > 1 ? (uint64_t)(passed - 1) : 0;
 }
@@ -407,7 +428,7 @@ static int switch_set(struct loop *loop, struct rps_error *err)
     uint64_t missed = missed_until(loop, before_ns);
     int rc, lost;
 
-    rps_affinity_policy_woke(&loop->policy, before_ns - loop->grid_ns - loop->period_ns);
+    rps_affinity_policy_woke(&loop->policy, before_ns - loop->grid_ns - loop->length_ns);
     if (!alone && (rc = pmu->disable(loop->o->pmu_self, loop->current, err)) < 0)
         return rc;
     if ((rc = read_at_once(loop, &read_ns, err)) < 0)
@@ -420,11 +441,13 @@ static int switch_set(struct loop *loop, struct rps_error *err)
         return rc;
     after_ns = now(loop);
     if (before_ns > loop->grid_ns)
-        loop->grid_ns += (before_ns - loop->grid_ns) / loop->period_ns * loop->period_ns;
+        loop->grid_ns += (before_ns - loop->grid_ns) / loop->length_ns * loop->length_ns;
     if (lost)
         return 0;
     finish_periods(loop, read_ns, after_ns - before_ns, missed);
     consider_stretching(loop, after_ns - before_ns, read_ns);
+    if (!loop->o->fine_start || loop->period % (uint64_t)loop->set_count == 0)
+        loop->length_ns = length_of(loop, read_ns, after_ns - before_ns);
     drain(loop, loop->drained_ns, loop->boundary_ns);
     read_system(loop, 0);
     return 0;
@@ -481,6 +504,10 @@ static int resume_counting(struct loop *loop, struct rps_error *err)
         rps_mux_resume(&loop->track[t].mux, time_ns - loop->o->start_ns);
     gap(loop, RPS_CPU_ALL, loop->pause_ns, time_ns, loop->pause_reason);
     loop->grid_ns = loop->read_ns = time_ns;
+    if (loop->period == 0) {
+        loop->begun_ns = time_ns;
+        loop->length_ns = length_of(loop, time_ns, 0);
+    }
     loop->counting = 1;
     start_samples(loop);
     resume_system(loop, time_ns);
@@ -491,7 +518,7 @@ static int resume_counting(struct loop *loop, struct rps_error *err)
 
 static int64_t next_deadline(const struct loop *loop)
 {
-    int64_t deadline_ns = loop->counting ? loop->grid_ns + loop->period_ns : loop->resume_ns;
+    int64_t deadline_ns = loop->counting ? loop->grid_ns + loop->length_ns : loop->resume_ns;
 
     return deadline_ns < loop->end_ns ? deadline_ns : loop->end_ns;
 }
@@ -650,6 +677,8 @@ static void set_times(struct loop *loop)
     loop->shrink_rows = 1;
     loop->period_ns = o->period_ns;
     loop->grid_ns = loop->pause_ns = loop->boundary_ns = loop->read_ns = o->start_ns;
+    loop->begun_ns = o->start_ns;
+    loop->length_ns = length_of(loop, o->start_ns, 0);
     loop->end_ns = o->duration_ns > 0 ? o->start_ns + o->duration_ns : INT64_MAX;
     loop->resume_ns = o->delay_ns > 0 ? o->start_ns + o->delay_ns : INT64_MAX;
     loop->pause_reason = o->delay_ns > 0 ? "before the delay was over" : "not yet enabled";

@@ -348,6 +348,7 @@ int rps_profile_run(struct rps_arena *arena, struct rps_reader *reader, int64_t 
     struct rps_cpu_series cpu_series = {0};
     struct rps_walk walk = {.series = &cpu_series, .way = RPS_CPUS_SUM};
     struct rps_plan *plan = NULL;
+    struct rps_run run;
     int result = rps_reader_plan(reader, run_id, &plan, err);
     size_t packages = read_packages(&work, reader, run_id, from_ns, to_ns, arena, &result, err);
 
@@ -357,6 +358,11 @@ int rps_profile_run(struct rps_arena *arena, struct rps_reader *reader, int64_t 
     if (result == 0) {
         rps_cpu_series_choose_signals(&cpu_series, plan->metric_count + 1);
         work_begin(&work, packages, arena);
+        result = rps_reader_run(reader, run_id, &run, err);
+    }
+    if (result == 0) {
+        work.rotation.least_ns = rps_rotation_least_ns(&run, plan->set_count);
+        rps_run_free(&run);
     }
     while (phases->count > 0 && rps_walk_next(&walk, &result, err))
         add_period(&work, walk.period);

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "rpistat/rotation.h"
 #include "rpistat/wing.h"
 
 /* Period numbers of a recording by CPU may have holes, but not more than periods. */
@@ -128,6 +129,7 @@ static int walk_run(const struct work *work, struct rps_run_member *member, int 
                                           .level = work->level,
                                           .as_shown = work->as_shown,
                                           .period_ns = member->run.period_ns,
+                                          .least_ns = rps_rotation_least_ns(&member->run, 1),
                                           .together = together};
     int result = 0;
 

@@ -41,6 +41,9 @@ const char *rps_report_clock_unit(const struct rps_report *report)
     return strcmp(unit, "cycles") == 0 || strcmp(unit, "events") == 0 ? "" : unit;
 }
 
+/* A fine start makes at least so many more periods per CPU; a gap makes one. */
+#define FINE_EXTRA 8
+
 /* Periods that were late are longer without having been stretched. */
 int64_t rps_report_stretched_ns(const struct rps_report *report)
 {
@@ -221,6 +224,15 @@ static int row_periods(const struct rps_report *report)
     return rps_run_row_periods(&report->run, report->plan->set_count);
 }
 
+int rps_report_has_fine_start(const struct rps_report *report)
+{
+    int64_t period_ns = report->run.period_ns, cut = (int64_t)report->gaps.count + FINE_EXTRA;
+
+    return period_ns > 0 && !rps_run_is_import(&report->run) &&
+           (int64_t)report->tally.periods - report->tally.length_ns / period_ns >
+               report->cpu_series.count * cut;
+}
+
 static void put_period(struct rps_report *report)
 {
     char nominal[RPS_TEXT_NUMBER_SIZE], mean[RPS_TEXT_NUMBER_SIZE];
@@ -233,7 +245,8 @@ static void put_period(struct rps_report *report)
     if (stretched_ns > 0)
         field(report, "Measurement period:", "%s, stretched to %s (mean)", nominal, mean);
     else
-        field(report, "Measurement period:", "%s", nominal);
+        field(report, "Measurement period:", "%s%s", nominal,
+              rps_report_has_fine_start(report) ? ", shorter at the start" : "");
 }
 
 void rps_report_run(struct rps_report *report)

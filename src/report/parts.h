@@ -111,6 +111,9 @@ const char *rps_report_clock_unit(const struct rps_report *report);
  * took too long; 0 of all others. */
 int64_t rps_report_stretched_ns(const struct rps_report *report);
 
+/* Are there more periods than the nominal length allows, as record --fine-start makes them? */
+int rps_report_has_fine_start(const struct rps_report *report);
+
 /* Is a part of the run alone reported? */
 int rps_report_is_part(const struct rps_report *report);
 

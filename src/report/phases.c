@@ -763,7 +763,11 @@ static void add_heading(struct rps_document *document, const struct rps_phase_ou
     struct rps_block *block = rps_document_block(document, NULL, NULL, 0);
     const char *length = "", *unit = output->unit, *count = "1 phase";
     char found[RPS_TEXT_NUMBER_SIZE];
+    const struct rps_phase *phase = output->phases->phase;
+    uint64_t rows = output->observations;
 
+    if (output->run && output->block == 0) /* an observation may be several short periods */
+        rows = phase[output->phases->count - 1].last - phase[0].first + 1;
     if (output->phases->count > 1)
         count = rps_arena_print(document->arena, "%zu phases of %d kind%s", output->phases->count,
                                 output->phases->label_count,
@@ -778,8 +782,8 @@ static void add_heading(struct rps_document *document, const struct rps_phase_ou
         length = rps_arena_print(document->arena, " (means of %zu rows)", output->rows_per);
     rps_block_title(block, "Phases of %s", output->title);
     rps_block_wrap(block, 0, 0, "%s, found in %s %s%s%s of %zu signal%s", count,
-                   rps_text_count(found, sizeof(found), output->observations), unit,
-                   plural(output->block > 0 ? 2 : output->observations), length,
+                   rps_text_count(found, sizeof(found), rows), unit,
+                   plural(output->block > 0 ? 2 : rows), length,
                    output->signal_count, plural(output->signal_count));
     say_thinned(block, output->periods_from_ns);
     say_levels(block, output);

@@ -201,6 +201,8 @@ static void remark_edge(struct rps_report *report, enum rps_certainty certainty,
                         const char *when)
 {
     struct name_list list = {"", 0, 0};
+    int is_finer = certainty == RPS_CERTAINTY_START && report->options->from_ns <= 0 &&
+                   !rps_report_has_fine_start(report);
 
     for (size_t i = 0; i < report->item_count && !report->plain; i++) {
         const struct rps_report_item *item = &report->item[i];
@@ -212,8 +214,9 @@ static void remark_edge(struct rps_report *report, enum rps_certainty certainty,
         remark(
             report,
             "The %s was not counted of: %s. %s, the rates of other events were far from usual. The "
-            "intervals in JSON and CSV allow for that.",
-            side, list.text, when);
+            "intervals in JSON and CSV allow for that.%s",
+            side, list.text, when,
+            is_finer ? " To count more of it, record with --fine-start." : "");
 }
 
 /* The clock event's counter can be taken away too, and what is made of it then is an estimate. */

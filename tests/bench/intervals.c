@@ -1,14 +1,15 @@
 /*
  * The yardstick of the intervals: do 95 of 100 hold the true value?
  *
- * usage: intervals simulated RUNS | thinned RUNS | recorded STORE
+ * usage: intervals simulated RUNS | coverage RUNS | thinned RUNS | recorded STORE
  *
  * Series whose totals are known are read as if their event had been counted in turns, by each of 2,
  * 4 and 7 event sets, and every set's estimate, with its interval, is held against the total.
  * Simulated ones are made up (series.c), RUNS of each kind, length and number of sets, the same at
  * every call. Thinned ones are read as blocks of 16 and of 256 rotations, too, with how their periods
  * differ and, as in older stores, without. Recorded ones are the events of each run of STORE, counted all the time in one set.
- * tests/bench/intervals does both.
+ * Coverage is the share of printed intervals that hold, by class, without the rule for ends and
+ * starts, with it, and with record --fine-start. tests/bench/intervals does all.
  */
 #include <math.h>
 #include <stdint.h>
@@ -294,54 +295,80 @@ static const struct rps_tally *simulate(struct bench *bench, const struct bench_
     return read_in_turns(bench, sets, &order, period, count);
 }
 
+/* --- coverage --------------------------------------------------------------------------------- */
+
+/* 10 ms of a period, as --fine-start has them; it makes so many more periods at most. */
+#define GRAINS    10
+#define FINE_MORE 300
+
 /* The same with an event of its own in each set; their totals in truth[]. */
 static const struct rps_tally *simulate_apart(struct bench *bench, const struct bench_kind *kind,
-                                              int sets, size_t count, int run,
+                                              int sets, size_t count, int run, int fine,
                                               double truth[SETS_MOST])
 {
-    static struct rps_period one[LENGTH_LONGEST], period[LENGTH_LONGEST];
+    static struct rps_period one[LENGTH_LONGEST + FINE_MORE], period[LENGTH_LONGEST + FINE_MORE];
     uint64_t random = seed_of(kind, sets, count, run);
     struct rps_order order = {kind->random_order, random};
+    size_t made = 0;
 
     for (int n = 0; n < sets; n++) {
-        bench_make_series(kind, &random, sets, 1, one, count);
+        made = bench_make_fine_series(kind, &random, sets, 1, one, count, fine ? GRAINS : 1, fine);
         truth[n] = 0;
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < made; i++) {
             truth[n] += (double)one[i].count[0];
             if (rps_order_set(&order, sets, i) == n)
                 period[i] = one[i];
         }
     }
-    return read_in_turns(bench, sets, &order, period, count);
+    return read_in_turns(bench, sets, &order, period, made);
 }
 
-static void print_edges(struct bench *bench, int runs)
+/* Judge what is printed as an interval; `rule` 0: as if nothing were known of ends and starts. */
+static void judge_apart(struct bench *bench, const struct bench_kind *kind, int runs, int fine,
+                        int rule, struct score *score)
 {
-    const struct bench_kind *kind = bench_edges;
+    for (size_t s = 0; s < COUNT(sets_of); s++)
+        for (int length = 0; length < LENGTHS; length++)
+            for (int run = 0; run < runs; run++) {
+                double truth[SETS_MOST];
+                struct rps_tally tally = *simulate_apart(bench, kind, sets_of[s], length_of[length],
+                                                         run, fine, truth);
 
-    print_head("ends and starts, printed intervals", LENGTHS);
-    for (; kind->name; kind++) {
-        struct score score = {0};
+                tally.has_blocks = !rule;
+                for (int n = 0; n < sets_of[s]; n++) {
+                    struct rps_interval interval = rps_tally_interval(&tally, n, 0);
 
-        for (size_t s = 0; s < COUNT(sets_of); s++)
-            for (int length = 0; length < LENGTHS; length++)
-                for (int run = 0; run < runs; run++) {
-                    double truth[SETS_MOST];
-                    const struct rps_tally *tally =
-                        simulate_apart(bench, kind, sets_of[s], length_of[length], run, truth);
-
-                    for (int n = 0; n < sets_of[s]; n++) {
-                        struct rps_interval interval = rps_tally_interval(tally, n, 0);
-
-                        if (interval.certainty != RPS_CERTAINTY_INTERVAL)
-                            interval.low = interval.high = NAN; /* words are printed instead */
-                        judge(&score, length, &interval, truth[n]);
-                    }
+                    if (interval.certainty != RPS_CERTAINTY_INTERVAL)
+                        interval.low = interval.high = NAN; /* words are printed instead */
+                    judge(score, length, &interval, truth[n]);
                 }
-        print_row(kind->name, 0, &score, LENGTHS);
-        free_score(&score);
-    }
+            }
 }
+
+static void print_coverage(int runs)
+{
+    static const struct {
+        const char *name;
+        int fine, rule;
+    } way[] = {{"no rule", 0, 0}, {"rule", 0, 1}, {"rule, --fine-start", 1, 1}};
+    struct bench bench;
+
+    init_bench(&bench, 1);
+    printf("coverage: printed intervals that hold, by length of the run in periods; --order random\n");
+    for (size_t w = 0; w < COUNT(way); w++) {
+        print_head(way[w].name, LENGTHS);
+        for (const struct bench_kind *kind = bench_edges; kind->name; kind++) {
+            struct score score = {0};
+
+            judge_apart(&bench, kind, runs, way[w].fine, way[w].rule, &score);
+            print_row(kind->name, 0, &score, LENGTHS);
+            free_score(&score);
+        }
+    }
+    free_bench(&bench);
+}
+
+/* --- simulated, continued --------------------------------------------------------------------- */
 
 static void judge_kind(struct bench *bench, const struct bench_kind *kind, int sets, int length,
                        int runs, struct score *score)
@@ -620,7 +647,6 @@ static void print_simulated(int runs)
     print_kinds(&bench, bench_kinds, "totals", runs, &all);
     print_row("all totals", 0, &all, LENGTHS);
     print_kinds(&bench, bench_drifts, "drifts and starts", runs, NULL);
-    print_edges(&bench, runs);
     print_kinds(&bench, bench_beyond, "beyond the rules", runs, NULL);
     print_ratios(&bench, bench_kinds, "ratios of two events", runs);
     print_ratios(&bench, bench_drifts, "ratios where both drift", runs);
@@ -829,12 +855,14 @@ int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "simulated") == 0 && atoi(argv[2]) > 0) {
         print_simulated(atoi(argv[2]));
+    } else if (argc == 3 && strcmp(argv[1], "coverage") == 0 && atoi(argv[2]) > 0) {
+        print_coverage(atoi(argv[2]));
     } else if (argc == 3 && strcmp(argv[1], "thinned") == 0 && atoi(argv[2]) > 0) {
         print_thinned(atoi(argv[2]));
     } else if (argc == 3 && strcmp(argv[1], "recorded") == 0) {
         print_recorded(argv[2]);
     } else {
-        fprintf(stderr, "usage: intervals simulated RUNS | thinned RUNS | recorded STORE\n");
+        fprintf(stderr, "usage: intervals simulated RUNS | coverage RUNS | thinned RUNS | recorded STORE\n");
         return 2;
     }
     return 0;

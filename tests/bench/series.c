@@ -47,6 +47,12 @@ static double poisson(uint64_t *random, double mean)
     return count;
 }
 
+/* Noise of a grain, independent from grain to grain. */
+static double noise(const struct bench_draft *d, double of_period)
+{
+    return lognormal(d->random, of_period * sqrt((double)d->grains));
+}
+
 /* --- kinds ------------------------------------------------------------------------------------ */
 
 static void make_lognormal(struct bench_draft *d)
@@ -114,23 +120,34 @@ static void make_start(struct bench_draft *d)
         d->c[i] = 1e6 * ((double)i < length ? high : 1) * lognormal(d->random, d->of_kind);
 }
 
+/* The same rate in each grain, with `number` of noise in a period. */
+static void make_steady(struct bench_draft *d)
+{
+    for (size_t i = 0; i < d->count; i++)
+        d->c[i] = 1e6 * noise(d, d->of_kind);
+}
+
 /* `number` times as much in the last two periods; 0: 2 to 200 times. */
 static void make_end(struct bench_draft *d)
 {
     double high = d->of_kind > 0 ? d->of_kind : 2 * pow(100, rps_random_unit(d->random));
 
     for (size_t i = 0; i < d->count; i++)
-        d->c[i] = 1e6 * (i + 2 >= d->count ? high : 1) * lognormal(d->random, .05);
+        d->c[i] = 1e6 * (i + 2 * d->grains >= d->count ? high : 1) * noise(d, .05);
 }
 
-/* 2 to 200 times as much in a part of the first period, or of the last one where `number` is 1. */
+/* 2 to 200 times as much in the beginning of the first period, or in the end of the last one where
+ * `number` is 1. */
 static void make_short_edge(struct bench_draft *d)
 {
     double high = 2 * pow(100, rps_random_unit(d->random)), part = rps_random_unit(d->random);
-    size_t edge = d->of_kind > 0 ? d->count - 1 : 0;
 
-    for (size_t i = 0; i < d->count; i++)
-        d->c[i] = 1e6 * (i == edge ? 1 + (high - 1) * part : 1) * lognormal(d->random, .05);
+    for (size_t i = 0; i < d->count; i++) {
+        double distance = (double)(d->of_kind > 0 ? d->count - 1 - i : i);
+        double share = fmin(1, fmax(0, part * (double)d->grains - distance));
+
+        d->c[i] = 1e6 * (1 + (high - 1) * share) * noise(d, .05);
+    }
 }
 
 /* The same start as make_end's end. */
@@ -148,8 +165,13 @@ static void make_steep_start(struct bench_draft *d)
 /* Thirty times as much in 5 of 100 periods. */
 static void make_spikes(struct bench_draft *d)
 {
-    for (size_t i = 0; i < d->count; i++)
-        d->c[i] = 1e6 * (rps_random_unit(d->random) < .05 ? 30 : 1) * lognormal(d->random, .05);
+    double height = 1;
+
+    for (size_t i = 0; i < d->count; i++) {
+        if (i % d->grains == 0)
+            height = rps_random_unit(d->random) < .05 ? 30 : 1;
+        d->c[i] = 1e6 * height * noise(d, .05);
+    }
 }
 
 /* The logarithm is a first-order autoregression. */
@@ -281,14 +303,19 @@ const struct bench_kind bench_drifts[] = {
 };
 
 const struct bench_kind bench_edges[] = {
+    {"constant", make_steady, 0, 1},
+    {"stationary, 20 % noise", make_steady, .2, 1},
+    {"phases", make_phased, 0, 1},
     {"end, 3 times", make_end, 3, 1},
     {"end, 50 times", make_end, 50, 1},
     {"end, 2 to 200 times", make_end, 0, 1},
     {"start, 3 times", make_steep_start, 3, 1},
+    {"start, 50 times", make_steep_start, 50, 1},
     {"start, 2 to 200 times", make_steep_start, 0, 1},
     {"end shorter than a period", make_short_edge, 1, 1},
     {"start shorter than a period", make_short_edge, 0, 1},
-    {"stationary, 20 % noise", make_lognormal, .2, 1},
+    {"30 times in 5 % of the periods", make_spikes, 0, 1},
+    {"Pareto, alpha 1.3", make_pareto, 1.3, 1},
     {NULL, NULL, 0, 0},
 };
 
@@ -314,29 +341,36 @@ const struct bench_kind bench_bursts[] = {
 
 /* --- periods ---------------------------------------------------------------------------------- */
 
-static void set_period(struct rps_period *period, size_t number, double awake)
+/* Append `awake` of one grain to a period that begins at start_ns. */
+static void add_grain(struct rps_period *period, double grain_ns, double awake)
 {
-    uint64_t awake_ns = (uint64_t)(PERIOD_NS * awake);
+    uint64_t awake_ns = (uint64_t)(grain_ns * awake);
 
-    *period = (struct rps_period){
-        .cpu = RPS_CPU_ALL,
-        .period = number,
-        .cycles = awake_ns,
-        .start_ns = (int64_t)number * (int64_t)PERIOD_NS,
-        .length_ns = (int64_t)PERIOD_NS,
-        .enabled_ns = awake_ns,
-        .running_ns = awake_ns,
-        .clock_running_ns = awake_ns,
-    };
+    period->cycles += awake_ns;
+    period->length_ns += (int64_t)grain_ns;
+    period->enabled_ns += awake_ns;
+    period->running_ns += awake_ns;
+    period->clock_running_ns += awake_ns;
 }
 
-void bench_make_series(const struct bench_kind *kind, uint64_t *random, int sets, int slots,
-                       struct rps_period *period, size_t count)
+/* Of how many grains the next period is, which begins after `passed` of them. */
+static size_t length_of_next(size_t passed, size_t grains, int fine)
 {
-    double *c = calloc(4 * count, sizeof(*c)), mean = 0;
+    size_t length = passed / 100;
+
+    if (!fine || length > grains)
+        return grains;
+    return length > 1 ? length : 1;
+}
+
+size_t bench_make_fine_series(const struct bench_kind *kind, uint64_t *random, int sets, int slots,
+                              struct rps_period *period, size_t count, size_t grains, int fine)
+{
+    size_t all = count * grains, made = 0, length = 0;
+    double *c = calloc(4 * all, sizeof(*c)), mean = 0, grain_ns = PERIOD_NS / (double)grains;
     struct bench_draft draft[2] = {
-        {random, count, sets, kind->number, c, c + count},
-        {random, count, sets, kind->number, c + 2 * count, c + 3 * count},
+        {random, all, grains, sets, kind->number, c, c + all},
+        {random, all, grains, sets, kind->number, c + 2 * all, c + 3 * all},
     };
 
     if (!c) {
@@ -344,18 +378,36 @@ void bench_make_series(const struct bench_kind *kind, uint64_t *random, int sets
         exit(1);
     }
     for (int s = 0; s < slots; s++) {
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < all; i++)
             draft[s].awake[i] = 1;
         kind->make(&draft[s]);
     }
-    for (size_t i = 0; i < count; i++)
-        mean += draft[1].c[i] / (double)count;
-    for (size_t i = 0; i < count; i++) {
-        set_period(&period[i], i, draft[0].awake[i]);
-        period[i].counted = (UINT32_C(1) << slots) - 1;
-        period[i].count[0] = (uint64_t)llround(draft[0].c[i]);
-        if (slots > 1)
-            period[i].count[1] = (uint64_t)llround(draft[0].c[i] * draft[1].c[i] / mean / 3);
+    for (size_t i = 0; i < all; i++)
+        mean += draft[1].c[i] / (double)all;
+    for (size_t i = 0; i < all; made++) {
+        struct rps_period *one = &period[made];
+        double sum[2] = {0, 0};
+
+        *one = (struct rps_period){.cpu = RPS_CPU_ALL,
+                                   .period = made,
+                                   .start_ns = (int64_t)(grain_ns * (double)i),
+                                   .counted = (UINT32_C(1) << slots) - 1};
+        if (made % (size_t)sets == 0) /* a rotation's periods are alike */
+            length = length_of_next(i, grains, fine);
+        for (size_t end = i + length; i < end && i < all; i++) {
+            add_grain(one, grain_ns, draft[0].awake[i]);
+            sum[0] += draft[0].c[i] / (double)grains;
+            sum[1] += draft[0].c[i] * draft[1].c[i] / mean / 3 / (double)grains;
+        }
+        for (int s = 0; s < slots; s++)
+            one->count[s] = (uint64_t)llround(sum[s]);
     }
     free(c);
+    return made;
+}
+
+void bench_make_series(const struct bench_kind *kind, uint64_t *random, int sets, int slots,
+                       struct rps_period *period, size_t count)
+{
+    bench_make_fine_series(kind, random, sets, slots, period, count, 1, 0);
 }

@@ -12,7 +12,8 @@
 /* What one series is made from. */
 struct bench_draft {
     uint64_t *random;
-    size_t count;   /* periods */
+    size_t count;   /* grains, of which a period has so many: */
+    size_t grains;
     int sets;       /* that will be counted in turn */
     double of_kind; /* the kind's own number */
     double *c;      /* the event's counts, filled by the kind's function */
@@ -42,5 +43,12 @@ extern const struct bench_kind bench_bursts[];
  */
 void bench_make_series(const struct bench_kind *kind, uint64_t *random, int sets, int slots,
                        struct rps_period *period, size_t count);
+
+/*
+ * The same from `grains` grains per period, and with `fine` in periods as record --fine-start makes
+ * them: a hundredth of the run so far, at least a grain and at most 100 ms. Return how many.
+ */
+size_t bench_make_fine_series(const struct bench_kind *kind, uint64_t *random, int sets, int slots,
+                              struct rps_period *period, size_t count, size_t grains, int fine);
 
 #endif

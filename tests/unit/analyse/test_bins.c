@@ -75,7 +75,7 @@ static struct source begin(int sets, enum rps_axis axis, double to, size_t count
     struct source source = {0};
 
     source.plan = make_plan(sets);
-    source.bins = rps_bins_new(source.plan, axis, 0, to, count);
+    source.bins = rps_bins_new(source.plan, axis, 0, to, count, 0);
     return source;
 }
 

@@ -335,7 +335,7 @@ static void whole_is_its_bins(const struct random_run *run, const struct rows *r
     const struct rps_plan *plan = run->fixture.plan;
     struct rps_tally whole = tally_of(run, rows, 0, rows->count);
     double to = axis == RPS_AXIS_CYCLE ? (double)sums->cycles + 1 : (double)run->end_ns / 1e9;
-    struct rps_bins *bins = rps_bins_new(plan, axis, 0, to, 1 + random_below(state, 60));
+    struct rps_bins *bins = rps_bins_new(plan, axis, 0, to, 1 + random_below(state, 60), 0);
 
     for (size_t i = 0; i < rows->count; i++)
         rps_bins_add(bins, &rows->row[i]);
