@@ -11,6 +11,9 @@
 
 #include "rpistat/arena.h"
 
+#define RPS_CHANGE_ALPHA    .05 /* a difference is significant below this p */
+#define RPS_CHANGE_RUNS_MIN 5   /* with fewer runs on a side, a verdict also needs ranks */
+
 enum rps_change_basis {
     RPS_CHANGE_NONE,     /* there is no test; `why` says why */
     RPS_CHANGE_GROUPS,   /* two or more runs a side: Welch's t test */
@@ -44,6 +47,7 @@ struct rps_change {
                          of the logarithm of their ratio, or, on values, of `ratio` (where a is 0 of
                          b - a); NaN: not known, as from one run a side */
     int is_log;    /* 1: compared as logarithms */
+    int is_few;    /* 1: p is below RPS_CHANGE_ALPHA, but a side has too few runs */
 };
 
 /*
@@ -52,6 +56,10 @@ struct rps_change {
  * and a variance of s^2 (1 + 1 / n): on logarithms, or where a value is 0 or below on the values. A
  * side's variance is at least the mean of its floors, and what rounding makes (1e-12 of the values).
  * adjusted is p.
+ *
+ * With fewer than RPS_CHANGE_RUNS_MIN values on a side, p is not enough: one run that a neighbour slowed
+ * down may be the whole change. Unless all values of one side are above all of the other, which chance
+ * must do in fewer than RPS_CHANGE_ALPHA of the cases (Mann and Whitney, 1947), is_few is set.
  */
 struct rps_change rps_change_find(const struct rps_change_value *a, size_t a_count,
                                   const struct rps_change_value *b, size_t b_count);

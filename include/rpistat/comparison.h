@@ -126,10 +126,11 @@ int rps_comparison_figure(const struct rps_comparison *comparison, const char *n
 
 /* In words: what the change is worth. */
 enum rps_comparison_verdict {
-    RPS_VERDICT_NONE,    /* no test, or no value */
-    RPS_VERDICT_SAME,    /* no difference is shown */
-    RPS_VERDICT_PERHAPS, /* p below .05, adjusted p not: too little among so many tests */
-    RPS_VERDICT_LESS,    /* adjusted p below .05 */
+    RPS_VERDICT_NONE,         /* no test, or no value */
+    RPS_VERDICT_SAME,         /* no difference is shown */
+    RPS_VERDICT_PERHAPS_LESS, /* p below .05; but adjusted p is not, or a side has too few runs */
+    RPS_VERDICT_PERHAPS_MORE,
+    RPS_VERDICT_LESS, /* adjusted p below .05, with enough runs */
     RPS_VERDICT_MORE,
 };
 enum rps_comparison_verdict rps_comparison_verdict(const struct rps_change *change);

@@ -88,6 +88,7 @@ struct rps_event {
     uint64_t config, config1, config2;
     enum rps_event_state state;
     int by_clock;    /* 1: its count is the clock event's, it takes no counter */
+    int copy_of;     /* operand of a software event's first copy, in a set before; 0: none */
     int64_t cost_ns; /* what counting it takes each time that it occurs; 0: not known */
     char reason[RPS_REASON_SIZE]; /* why not measured; "" when it is */
     char where[RPS_WHERE_SIZE];   /* "FILE:LINE" of the document, for messages; or "" */
@@ -97,6 +98,12 @@ struct rps_event {
     struct rps_interval whole; /* of a whole run that has ended, from its store; else without
                                      certainty */
 };
+
+/* Return 1 for an event that the kernel counts, without a counter of the processor. */
+static inline int rps_event_is_software(const struct rps_event *event)
+{
+    return event->type == RPS_EVENT_SOFTWARE || event->type == RPS_EVENT_TRACEPOINT;
+}
 
 struct rps_event_set {
     char name[RPS_NAME_SIZE];
@@ -209,7 +216,7 @@ struct rps_plan *rps_plan_new(void);
 struct rps_event_set *rps_plan_add_set(struct rps_plan *plan);
 struct rps_metric *rps_plan_add_metric(struct rps_plan *plan);
 
-/* Compile every metric's formula again: after sets were merged, split or read from a store.
+/* Compile all formulas again, and find copies: after sets were merged, split or read from a store.
  * Metrics whose events are all gone stay; they give missing values. */
 int rps_plan_compile(struct rps_plan *plan, struct rps_error *err);
 

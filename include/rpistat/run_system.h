@@ -14,13 +14,14 @@
 #include "rpistat/store.h"
 #include "rpistat/system_signals.h"
 
-/* What threads are asleep in: slots of the tree from RPS_TREE_IN_IO on, without children. */
+/* What threads are asleep in: slots of the tree, without children, and unknown. */
 enum rps_sleep {
     RPS_SLEEP_IO,
     RPS_SLEEP_LOCK,
     RPS_SLEEP_MESSAGE,
     RPS_SLEEP_TIMER,
     RPS_SLEEP_OTHER,
+    RPS_SLEEP_UNKNOWN, /* the rest, so that they add up to the time asleep */
     RPS_SLEEPS,
 };
 
@@ -50,7 +51,7 @@ struct rps_system_time {
     double asleep_s;  /* and the rest */
     double unseen_s;  /* that such threads lived, and how long on a CPU */
     double unseen_on_s;
-    double asleep_in_s[RPS_SLEEPS]; /* by what they did at the readings */
+    double asleep_in_s[RPS_SLEEPS]; /* of it by what they did at the readings */
     double idle_s; /* thread time of idle threads; NaN: not known, and part of locks */
 };
 

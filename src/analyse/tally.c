@@ -94,9 +94,13 @@ static void add_set(struct rps_tally *tally, const struct rps_period *period)
     set->running_ns += period->running_ns;
     for (int slot = 0; slot < RPS_SLOT_MAX; slot++) {
         if (period->counted & (1u << slot)) {
-            set->count[slot] += period->count[slot];
-            set->counted[slot] += rps_period_weight(period);
-            set->counted_ns[slot] += rps_period_counted_ns(period, slot);
+            const int first = tally->plan->set[period->set_no].event[slot].copy_of;
+            struct rps_set_tally *to = first > 0 ? &tally->set[rps_operand_set(first)] : set;
+            const int at = first > 0 ? rps_operand_slot(first) : slot;
+
+            to->count[at] += period->count[slot];
+            to->counted[at] += rps_period_weight(period);
+            to->counted_ns[at] += rps_period_counted_ns(period, slot);
         }
     }
     if (tally->is_plain)

@@ -94,7 +94,7 @@ static void on_sample(void *context, const struct rps_sample *sample)
 {
     struct recorder *samples = context;
 
-    rps_tracker_add(samples->tracker, sample);
+    rps_tracker_add_known(samples->tracker, sample);
 }
 
 static void on_module(void *context, const struct rps_module *module)

@@ -71,6 +71,10 @@ void rps_tracker_add_process(struct rps_tracker *tracker, pid_t pid);
 /* The next sample, in order of time. Without memory it is counted as lost. */
 void rps_tracker_add(struct rps_tracker *tracker, const struct rps_sample *sample);
 
+/* Add the next sample; where control groups are read, first add its process, or the one that forks.
+ * A process that moved into a control group after its exec has sent no record before. */
+void rps_tracker_add_known(struct rps_tracker *tracker, const struct rps_sample *sample);
+
 /* Read that of a process now; -1: it has none. */
 int rps_tracker_add_cgroup(struct rps_tracker *tracker, pid_t pid);
 

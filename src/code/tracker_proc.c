@@ -6,7 +6,12 @@
 #include <string.h>
 
 #include "rpistat/proc.h"
-#include "tracker.h"
+#include "tracker_parts.h"
+
+static const char *proc_of(const struct rps_tracker *tracker)
+{
+    return tracker->proc ? tracker->proc : "/proc";
+}
 
 /* A line of /proc/PID/maps; only what can be executed matters. */
 static void add_map(struct rps_tracker *tracker, pid_t pid, char *line)
@@ -29,11 +34,11 @@ static void add_map(struct rps_tracker *tracker, pid_t pid, char *line)
 
 static void add_maps(struct rps_tracker *tracker, pid_t pid)
 {
-    char path[64], *line = NULL;
+    char path[256], *line = NULL;
     size_t room = 0;
     FILE *file;
 
-    snprintf(path, sizeof(path), "/proc/%ld/maps", (long)pid);
+    snprintf(path, sizeof(path), "%s/%ld/maps", proc_of(tracker), (long)pid);
     file = fopen(path, "re");
     if (!file)
         return;
@@ -48,7 +53,8 @@ static void add_thread_name(struct rps_tracker *tracker, pid_t pid, pid_t tid)
     struct rps_sample sample = {.kind = RPS_SAMPLE_NAME, .pid = pid, .tid = tid};
     char name[64];
 
-    if (rps_proc_read(name, sizeof(name), "/proc/%ld/task/%ld/comm", (long)pid, (long)tid) == 0)
+    if (rps_proc_read(name, sizeof(name), "%s/%ld/task/%ld/comm", proc_of(tracker), (long)pid,
+                      (long)tid) == 0)
         return;
     name[strcspn(name, "\n")] = '\0';
     sample.path = name;
@@ -58,10 +64,10 @@ static void add_thread_name(struct rps_tracker *tracker, pid_t pid, pid_t tid)
 void rps_tracker_add_process(struct rps_tracker *tracker, pid_t pid)
 {
     struct dirent *entry;
-    char path[64];
+    char path[256];
     DIR *folder;
 
-    snprintf(path, sizeof(path), "/proc/%ld/task", (long)pid);
+    snprintf(path, sizeof(path), "%s/%ld/task", proc_of(tracker), (long)pid);
     folder = opendir(path);
     if (!folder)
         return;
@@ -71,4 +77,14 @@ void rps_tracker_add_process(struct rps_tracker *tracker, pid_t pid)
     }
     closedir(folder);
     add_maps(tracker, pid);
+}
+
+void rps_tracker_add_known(struct rps_tracker *tracker, const struct rps_sample *sample)
+{
+    const pid_t pid = sample->kind == RPS_SAMPLE_FORK ? sample->parent_pid : sample->pid;
+
+    if (tracker->proc && (sample->kind == RPS_SAMPLE_STACK || sample->kind == RPS_SAMPLE_FORK) &&
+        rps_intern_find(&tracker->process, (uint32_t)pid, 0) < 0)
+        rps_tracker_add_process(tracker, pid);
+    rps_tracker_add(tracker, sample);
 }

@@ -382,7 +382,10 @@ static void say_other(struct answer *answer)
         if (figure != NO_FIGURE) {
             r = r > 0 ? r : only_row(comparison, figure);
             say(answer, "; but ");
-            say_subject(answer, "has", "have");
+            if (rps_comparison_is_possible(&comparison->row[r].change[figure]))
+                say_subject(answer, "possibly has", "possibly have");
+            else
+                say_subject(answer, "has", "have");
             say_figure(answer, r, figure);
             if (r > 0)
                 say(answer, " in phase %s", rps_phase_label(comparison->row[r].label, label));
@@ -420,7 +423,7 @@ static int say_cpu_time(struct answer *answer)
     return 1;
 }
 
-/* Where the interval leaves nought out, the correction for all that was compared did that. */
+/* If the interval excludes zero, the correction or the number of runs prevented the verdict. */
 static void say_same(struct answer *answer)
 {
     const struct rps_change *whole = answer->whole;
@@ -431,6 +434,11 @@ static void say_same(struct answer *answer)
     if (whole->low * whole->high > 0) {
         say(answer, "It is not sure that ");
         say_time(answer);
+        if (rps_comparison_is_possible(whole)) {
+            say_why(answer);
+            say(answer, "; a side has too few runs");
+            return;
+        }
         say(answer, ": of %zu tests one such may be chance",
             rps_comparison_tests(answer->comparison));
     } else {

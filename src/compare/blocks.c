@@ -134,13 +134,14 @@ static const char *kind_name(enum rps_comparison_kind kind)
     return names[kind];
 }
 
-/* For programs as for people, but for these. */
-static const char *verdict_name(enum rps_comparison_verdict verdict, const char *words)
-{
-    return verdict == RPS_VERDICT_NONE   ? NULL
-           : verdict == RPS_VERDICT_SAME ? "no difference shown"
-                                         : words;
-}
+/* The verdicts for programs. */
+static const char *const verdict_name[] = {
+    [RPS_VERDICT_SAME] = "no difference shown",
+    [RPS_VERDICT_PERHAPS_LESS] = "perhaps less",
+    [RPS_VERDICT_PERHAPS_MORE] = "perhaps more",
+    [RPS_VERDICT_LESS] = "less",
+    [RPS_VERDICT_MORE] = "more",
+};
 
 static const char *basis_name(enum rps_change_basis basis)
 {
@@ -149,7 +150,8 @@ static const char *basis_name(enum rps_change_basis basis)
 
 static const char *reason_name(const struct rps_change *change)
 {
-    return change->basis != RPS_CHANGE_NONE   ? NULL
+    return change->is_few                     ? "too few runs"
+           : change->basis != RPS_CHANGE_NONE ? NULL
            : change->why == RPS_CHANGE_SINGLE ? "one run a side"
            : change->why == RPS_CHANGE_WILD   ? "no bounds"
                                               : "no value";
@@ -162,7 +164,6 @@ static void put_change(struct rps_block *block, const struct rps_comparison_figu
 {
     const struct rps_comparison_words words =
         rps_comparison_words(block->document->arena, figure, change);
-    const char *verdict = verdict_name(rps_comparison_verdict(change), words.verdict);
 
     rps_put_text(block, figure->unit);
     rps_put_number(block, change->a)->words = words.a;
@@ -174,7 +175,8 @@ static void put_change(struct rps_block *block, const struct rps_comparison_figu
     rps_put_number(block, change->adjusted);
     rps_put_text(block, basis_name(change->basis));
     rps_put_text(block, reason_name(change));
-    rps_put_text(block, verdict)->words = says_verdict ? words.verdict : "";
+    rps_put_text(block, verdict_name[rps_comparison_verdict(change)])->words =
+        says_verdict ? words.verdict : "";
 }
 
 /* --- changes of figures ----------------------------------------------------------------------- */
@@ -231,7 +233,8 @@ static void put_row(struct rps_block *block, const struct rps_comparison *compar
     put_change(block, is, &of->change[figure],
                alone ? rps_arena_print(comparison->arena, "%s alone", alone) : NULL,
                row == 0 || is->kind != RPS_FIGURE_TIME ||
-                   rps_comparison_is_changed(&of->change[figure]));
+                   rps_comparison_is_changed(&of->change[figure]) ||
+                   rps_comparison_is_possible(&of->change[figure]));
     rps_put_number(block, share);
     if (isnan(share))
         rps_put_words(block, "%s", "");

@@ -25,6 +25,7 @@ struct scale {
 struct side {
     double count, mean, variance; /* of values; the variance is at least the mean floor */
     double value;                 /* the mean as a value */
+    double least, most;           /* values */
 };
 
 struct difference {
@@ -64,7 +65,7 @@ static double variance_of(const struct scale *scale, double value, double varian
 static struct side add_up(const struct scale *scale, const struct rps_change_value *value,
                           size_t count)
 {
-    struct side ret = {0};
+    struct side ret = {.least = INFINITY, .most = -INFINITY};
     double first = 0, sum = 0, squares = 0, least = 0;
 
     for (size_t i = 0; i < count; i++) {
@@ -74,6 +75,8 @@ static struct side add_up(const struct scale *scale, const struct rps_change_val
             continue;
         first = ret.count > 0 ? first : value[i].value;
         above = compared(scale, value[i].value) - compared(scale, first);
+        ret.least = fmin(ret.least, value[i].value);
+        ret.most = fmax(ret.most, value[i].value);
         sum += above;
         squares += above * above;
         least += variance_of(scale, value[i].value, fmax(0, value[i].floor));
@@ -149,11 +152,27 @@ static void conclude(const struct scale *scale, const struct difference *differe
         ret->spread = as_ratio(scale, ret, ret->spread);
 }
 
+/* --- few runs --------------------------------------------------------------------------------- */
+
+/* Return 1 if a side has few runs, and ranks do not confirm p. All runs of one side must be above all
+ * runs of the other, which chance does in 2 of C(n + m, n) cases. */
+static int is_few(const struct side *a, const struct side *b, double p)
+{
+    const double runs = fmin(a->count, b->count);
+    double chance = a->most < b->least || b->most < a->least ? 2 : INFINITY;
+
+    for (int i = 1; i <= runs && i < RPS_CHANGE_RUNS_MIN; i++)
+        chance *= i / (fmax(a->count, b->count) + i);
+    return p < RPS_CHANGE_ALPHA && runs < RPS_CHANGE_RUNS_MIN && chance >= RPS_CHANGE_ALPHA;
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
 struct rps_change rps_change_find(const struct rps_change_value *a, size_t a_count,
                                   const struct rps_change_value *b, size_t b_count)
 {
     struct rps_change ret = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, RPS_CHANGE_NONE, RPS_CHANGE_ABSENT,
-                             NAN, 0};
+                             NAN, 0,   0};
     struct scale scale = {.logarithms = 1};
     struct difference difference = {.of_runs = NAN};
     struct side before, after;
@@ -183,6 +202,7 @@ struct rps_change rps_change_find(const struct rps_change_value *a, size_t a_cou
         ret.why = RPS_CHANGE_SINGLE;
     if (ret.basis != RPS_CHANGE_NONE)
         conclude(&scale, &difference, &ret);
+    ret.is_few = is_few(&before, &after, ret.p);
     return ret;
 }
 

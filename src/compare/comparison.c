@@ -6,7 +6,6 @@
 
 #include "work.h"
 
-#define ALPHA     .05
 #define ALL_OF_IT .01 /* a phase that lacks less of the time than this is the whole */
 
 void rps_comparison_free(struct rps_comparison *comparison)
@@ -38,8 +37,10 @@ enum rps_comparison_verdict rps_comparison_verdict(const struct rps_change *chan
 {
     if (isnan(change->adjusted) || isnan(change->a) || isnan(change->b))
         return RPS_VERDICT_NONE;
-    if (change->adjusted >= ALPHA)
-        return change->p < ALPHA ? RPS_VERDICT_PERHAPS : RPS_VERDICT_SAME;
+    if (change->p >= RPS_CHANGE_ALPHA)
+        return RPS_VERDICT_SAME;
+    if (change->adjusted >= RPS_CHANGE_ALPHA || change->is_few)
+        return change->b < change->a ? RPS_VERDICT_PERHAPS_LESS : RPS_VERDICT_PERHAPS_MORE;
     return change->b < change->a ? RPS_VERDICT_LESS : RPS_VERDICT_MORE;
 }
 

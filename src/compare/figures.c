@@ -103,7 +103,8 @@ static void offer_totals(struct rps_compared_run *run)
         for (int s = 0; s < plan->set[n].event_count; s++) {
             const struct rps_event *event = &plan->set[n].event[s];
 
-            if (event->state == RPS_EVENT_MEASURED && !event->by_clock && is_total(event))
+            if (event->state == RPS_EVENT_MEASURED && !event->by_clock && event->copy_of == 0 &&
+                is_total(event))
                 offer(run, RPS_FIGURE_TOTAL, event->name, event->label, event->unit)->formula =
                     operand_alone(RPS_OPERAND_EVENTS + n * RPS_SLOT_MAX + s);
         }

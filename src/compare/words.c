@@ -137,23 +137,14 @@ static const char *interval_text(struct rps_arena *arena,
                            ratio_text(arena, change, change->high), is_factor(change) ? 'x' : '%');
 }
 
-/* "less", "more", "perhaps less", "not shown", "-". */
-static const char *verdict_text(const struct rps_change *change)
-{
-    switch (rps_comparison_verdict(change)) {
-    case RPS_VERDICT_LESS:
-        return "less";
-    case RPS_VERDICT_MORE:
-        return "more";
-    case RPS_VERDICT_PERHAPS:
-        return change->b < change->a ? "perhaps less" : "perhaps more";
-    case RPS_VERDICT_SAME:
-        return "not shown";
-    case RPS_VERDICT_NONE:
-        break;
-    }
-    return "-";
-}
+static const char *const verdict_text[] = {
+    [RPS_VERDICT_NONE] = "-",
+    [RPS_VERDICT_SAME] = "not shown",
+    [RPS_VERDICT_PERHAPS_LESS] = "possibly lower",
+    [RPS_VERDICT_PERHAPS_MORE] = "possibly higher",
+    [RPS_VERDICT_LESS] = "lower",
+    [RPS_VERDICT_MORE] = "higher",
+};
 
 struct rps_comparison_words rps_comparison_words(struct rps_arena *arena,
                                                  const struct rps_comparison_figure *figure,
@@ -164,7 +155,7 @@ struct rps_comparison_words rps_comparison_words(struct rps_arena *arena,
         .b = rps_comparison_value_text(arena, figure, change->b),
         .change = change_text(arena, change),
         .interval = interval_text(arena, figure, change),
-        .verdict = verdict_text(change),
+        .verdict = verdict_text[rps_comparison_verdict(change)],
     };
 }
 
@@ -210,14 +201,18 @@ const char *rps_comparison_limit_text(const struct rps_comparison *comparison,
 
 int rps_comparison_is_changed(const struct rps_change *change)
 {
-    enum rps_comparison_verdict verdict = rps_comparison_verdict(change);
+    return rps_comparison_verdict(change) >= RPS_VERDICT_LESS;
+}
 
-    return verdict == RPS_VERDICT_LESS || verdict == RPS_VERDICT_MORE;
+int rps_comparison_is_possible(const struct rps_change *change)
+{
+    return change->is_few && change->adjusted < RPS_CHANGE_ALPHA;
 }
 
 int rps_comparison_is_sayable(const struct rps_change *change)
 {
-    return rps_comparison_is_changed(change) || change->why == RPS_CHANGE_SINGLE;
+    return rps_comparison_is_changed(change) || rps_comparison_is_possible(change) ||
+           change->why == RPS_CHANGE_SINGLE;
 }
 
 /* --- what says most --------------------------------------------------------------------------- */
@@ -239,7 +234,7 @@ double rps_comparison_share_of_change(const struct rps_comparison *comparison, s
     const struct rps_change *whole = elapsed >= 0 ? &comparison->row[0].change[elapsed] : NULL;
     double share = rps_comparison_longer(comparison, row) / rps_comparison_longer(comparison, 0);
 
-    return !whole || fabs(share) > 99 || (!isnan(whole->p) && !rps_comparison_is_changed(whole)) ||
+    return !whole || fabs(share) > 99 || (!isnan(whole->p) && !rps_comparison_is_sayable(whole)) ||
                    fabs(whole->ratio) < CHANGED_LEAST
                ? NAN
                : share;
@@ -311,7 +306,7 @@ static double magnitude(const struct rps_change *change)
 /* 1: it changed, or is a fact of one run a side that is too large to be nothing. */
 static int is_tellable(const struct rps_comparison_figure *figure, const struct rps_change *change)
 {
-    return rps_comparison_is_changed(change) ||
+    return rps_comparison_is_changed(change) || rps_comparison_is_possible(change) ||
            (change->why == RPS_CHANGE_SINGLE && magnitude(change) > FACT_LEAST &&
             (figure->kind != RPS_FIGURE_TOTAL ||
              fmax(change->a, change->b) >= RPS_COMPARISON_COUNTED_LEAST));

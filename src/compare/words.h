@@ -31,7 +31,11 @@ double rps_comparison_low(const struct rps_change *change);
 /* 1: the verdict is that there is less or more. */
 int rps_comparison_is_changed(const struct rps_change *change);
 
-/* 1: the change may be said: it is one, or a fact of one run a side, of which there is no test. */
+/* Return 1 if only the number of runs is too small for a verdict. */
+int rps_comparison_is_possible(const struct rps_change *change);
+
+/* Return 1 if the change may be printed: a verdict, one that lacks only runs, or a fact of one run a
+ * side, which has no test. */
 int rps_comparison_is_sayable(const struct rps_change *change);
 
 /* An event in one run a side, to be said without a test. */

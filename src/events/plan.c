@@ -201,12 +201,25 @@ static int find_any(void *plan, const char *name)
     return RPS_OPERAND_CLOCK;
 }
 
+static void find_copies(struct rps_plan *plan)
+{
+    for (int n = 1; n < plan->set_count; n++) {
+        for (int s = 0; s < plan->set[n].event_count; s++) {
+            struct rps_event *event = &plan->set[n].event[s];
+            int first = rps_plan_operand(plan, event->name);
+
+            event->copy_of = rps_event_is_software(event) && rps_operand_set(first) < n ? first : 0;
+        }
+    }
+}
+
 int rps_plan_compile(struct rps_plan *plan, struct rps_error *err)
 {
     /* the formula of a metric whose events are gone: one missing value */
     static const struct rps_formula nothing = {.step_count = 1,
                                                .step = {{.op = RPS_FORMULA_NUMBER, .number = NAN}}};
 
+    find_copies(plan);
     for (int i = 0; i < plan->metric_count; i++) {
         struct rps_metric *metric = &plan->metric[i];
         const char *text = metric->formula_text;

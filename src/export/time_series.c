@@ -365,6 +365,8 @@ static void feed_row(struct rps_time_totals *totals, struct track *track,
     track->idle_unknown |= row->idle_ns < 0;
     if (track->idle_unknown)
         times[1].fed = 0;
+    else if (row->cpu >= 0 && row->enabled_ns - (uint64_t)row->idle_ns > (uint64_t)row->length_ns)
+        feed(&times[1], (uint64_t)row->length_ns); /* no CPU is busy for longer */
     else
         feed(&times[1], row->enabled_ns - (uint64_t)row->idle_ns);
 }

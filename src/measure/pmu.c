@@ -111,6 +111,8 @@ struct fit {
     const struct rps_pmu *pmu;
     void *self;
     struct rps_fitting *fitting;
+    int hardware_count;            /* measured events that are not software events */
+    struct rps_event_set software; /* events that are to be counted beside each set */
     struct rps_event sampled; /* what samples are taken by; its state: measured, or there is none */
 };
 
@@ -139,7 +141,8 @@ static int set_fits(struct fit *fit, const struct rps_event_set *set)
             event[count++] = &set->event[s];
     if (count > 0 && fit->sampled.state == RPS_EVENT_MEASURED)
         event[count++] = &fit->sampled;
-    return count == 0 || fit->pmu->fits(fit->self, event, count);
+    return set->event_count + fit->software.event_count <= RPS_SLOT_MAX &&
+           (count == 0 || fit->pmu->fits(fit->self, event, count));
 }
 
 /*
@@ -188,6 +191,7 @@ static int try_events(struct fit *fit, struct rps_plan *plan, int *ret_measured,
                 return rc;
             if (event->state == RPS_EVENT_MEASURED) {
                 measured++;
+                fit->hardware_count += !rps_event_is_software(event);
                 continue;
             }
             if (!first.message[0])
@@ -252,6 +256,13 @@ static void append_explain(struct rps_event_set *set, const char *explain)
              explain);
 }
 
+static void append_events(struct rps_event_set *into, const struct rps_event_set *set)
+{
+    memcpy(&into->event[into->event_count], set->event,
+           (size_t)set->event_count * sizeof(set->event[0]));
+    into->event_count += set->event_count;
+}
+
 /* Events that are not measured take no counter: with merge they may fill any set that has a
  * slot. */
 static int joins(struct fit *fit, const struct rps_event_set *into, const struct rps_event_set *set)
@@ -260,9 +271,7 @@ static int joins(struct fit *fit, const struct rps_event_set *into, const struct
 
     if (into->event_count + set->event_count > RPS_SLOT_MAX)
         return 0;
-    memcpy(&joined.event[into->event_count], set->event,
-           (size_t)set->event_count * sizeof(set->event[0]));
-    joined.event_count += set->event_count;
+    append_events(&joined, set);
     return set_fits(fit, &joined);
 }
 
@@ -310,9 +319,7 @@ static int arrange_sets(struct fit *fit, struct rps_plan *plan, int merge, struc
         struct rps_event_set *last = fitted->set_count ? &fitted->set[fitted->set_count - 1] : NULL;
 
         if (merge && last && joins(fit, last, set)) {
-            memcpy(&last->event[last->event_count], set->event,
-                   (size_t)set->event_count * sizeof(set->event[0]));
-            last->event_count += set->event_count;
+            append_events(last, set);
             append_name(last, set->name);
             append_explain(last, set->explain);
         } else if (set_fits(fit, set)) {
@@ -357,11 +364,28 @@ static void drop_idle_sets(struct rps_plan *plan)
                 target = m;
         if (target < 0)
             continue;
-        memcpy(&plan->set[target].event[plan->set[target].event_count], set->event,
-               (size_t)set->event_count * sizeof(set->event[0]));
-        plan->set[target].event_count += set->event_count;
+        append_events(&plan->set[target], set);
         memmove(set, set + 1, (size_t)(plan->set_count - n - 1) * sizeof(*set));
         plan->set_count--;
+    }
+}
+
+/* Take software events out of the sets of a plan that also counts hardware events: they need no
+ * counter, and are counted beside each set. Two slots stay for hardware events. */
+static void take_software(struct fit *fit, struct rps_plan *plan)
+{
+    for (int n = 0; n < plan->set_count && fit->hardware_count > 0; n++) {
+        const struct rps_event_set old = plan->set[n];
+
+        plan->set[n].event_count = 0;
+        for (int s = 0; s < old.event_count; s++) {
+            int is_software = old.event[s].state == RPS_EVENT_MEASURED &&
+                              rps_event_is_software(&old.event[s]) &&
+                              fit->software.event_count < RPS_SLOT_MAX - 2;
+            struct rps_event_set *to = is_software ? &fit->software : &plan->set[n];
+
+            to->event[to->event_count++] = old.event[s];
+        }
     }
 }
 
@@ -379,16 +403,23 @@ int rps_pmu_prepare(const struct rps_pmu *pmu, void *self, struct rps_plan *plan
                     struct rps_fitting *ret, struct rps_error *err)
 {
     struct rps_fitting fitting = {.counter_count = -1};
-    struct fit fit = {pmu, self, &fitting, {.state = RPS_EVENT_UNSUPPORTED}};
+    struct fit fit = {pmu, self, &fitting, .sampled = {.state = RPS_EVENT_UNSUPPORTED}};
     int measured = 0, rc;
 
     find_sampled(&fit, plan->sampled);
     if ((rc = pmu->choose_clock(self, &plan->clock, err)) < 0 ||
         (rc = try_events(&fit, plan, &measured, err)) < 0)
         return rc;
+    take_software(&fit, plan);
     drop_idle_sets(plan);
     use_clock(plan);
-    if ((rc = arrange_sets(&fit, plan, merge, err)) < 0 || (rc = rps_plan_compile(plan, err)) < 0)
+    if ((rc = arrange_sets(&fit, plan, merge, err)) < 0)
+        return rc;
+    for (int n = 0; n < plan->set_count; n++)
+        append_events(&plan->set[n], &fit.software);
+    if (fit.software.event_count > 0 && plan->set_count > 1)
+        say(&fit, "software events are counted all the time, beside each event set");
+    if ((rc = rps_plan_compile(plan, err)) < 0)
         return rc;
     keep_lone_clocks(plan);
     fitting.counter_count = count_counters(&fit, plan);

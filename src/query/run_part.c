@@ -257,6 +257,8 @@ static void add_group_time(struct group_time *to, const struct rps_period *perio
     double length = (double)period->length_ns;
     double cpu = period->idle_ns < 0 ? NAN : (double)(period->enabled_ns - period->idle_ns);
 
+    if (period->cpus_length_ns > 0) /* NaN stays */
+        cpu = isnan(cpu) ? cpu : fmin(cpu, (double)period->cpus_length_ns);
     to->length += length;
     to->cpu += cpu;
     to->off += isnan(cpu) ? NAN : fmax(0, length - cpu);

@@ -25,6 +25,7 @@ const char *const rps_sleep_words[RPS_SLEEPS] = {
     [RPS_SLEEP_MESSAGE] = "messages (pipes, sockets)",
     [RPS_SLEEP_TIMER] = "timers",
     [RPS_SLEEP_OTHER] = "other waits",
+    [RPS_SLEEP_UNKNOWN] = "what could not be read",
 };
 
 const struct rps_package_figure_name rps_package_figures[RPS_PACKAGE_FIGURES] = {
@@ -40,7 +41,7 @@ const struct rps_package_figure_name rps_package_figures[RPS_PACKAGE_FIGURES] = 
     [RPS_PACKAGE_GHZ] = {"ghz", "Frequency", "GHz", RPS_PACKAGE_FREQUENCY, 1e3},
 };
 
-static const enum rps_tree_slot sleep_slot[RPS_SLEEPS] = {
+static const enum rps_tree_slot sleep_slot[RPS_SLEEP_UNKNOWN] = {
     [RPS_SLEEP_IO] = RPS_TREE_IN_IO,           [RPS_SLEEP_LOCK] = RPS_TREE_IN_LOCK,
     [RPS_SLEEP_MESSAGE] = RPS_TREE_IN_MESSAGE, [RPS_SLEEP_TIMER] = RPS_TREE_IN_TIMER,
     [RPS_SLEEP_OTHER] = RPS_TREE_IN_OTHER,
@@ -200,6 +201,20 @@ static void split_futex(const struct rps_run_system *system, struct rps_system_t
         time->asleep_in_s[RPS_SLEEP_LOCK] += idle->sum;
 }
 
+/* Let the reasons add up to the time asleep. A reading stands for the time since the one before, so
+ * they may come to more than that; what they lack is unknown. */
+static void balance_sleeps(struct rps_system_time *time)
+{
+    double known_s = 0, factor;
+
+    for (int i = 0; i < RPS_SLEEP_UNKNOWN; i++)
+        known_s += fmax(0, time->asleep_in_s[i]); /* NaN: 0 */
+    factor = known_s > time->asleep_s ? time->asleep_s / known_s : 1;
+    for (int i = 0; i < RPS_SLEEP_UNKNOWN; i++)
+        time->asleep_in_s[i] *= factor;
+    time->asleep_in_s[RPS_SLEEP_UNKNOWN] = time->asleep_s - factor * known_s;
+}
+
 /* A short wait counts where it ends, and may have begun before. */
 struct rps_system_time rps_run_system_time(const struct rps_run_system *system, double on_s)
 {
@@ -209,7 +224,7 @@ struct rps_system_time rps_run_system_time(const struct rps_run_system *system, 
     struct rps_system_time time = {.on_s = on_s, .unseen_s = unseen_s};
 
     for (int i = 0; i < RPS_SLEEPS; i++)
-        time.asleep_in_s[i] = sum_of(system, sleep_slot[i]);
+        time.asleep_in_s[i] = i < RPS_SLEEP_UNKNOWN ? sum_of(system, sleep_slot[i]) : NAN;
     split_futex(system, &time);
     time.threads_s = sum_of(system, RPS_TREE_THREADS) + unseen_s - fmax(0, time.idle_s) -
                      fmax(0, sum_of(system, RPS_TREE_IN_CHILD));
@@ -220,7 +235,8 @@ struct rps_system_time rps_run_system_time(const struct rps_run_system *system, 
     time.wait_s = fmin(wait_s, time.threads_s - on_s);
     time.unseen_on_s = fmin(unseen_s, fmax(0, on_s - seen_on_s));
     time.unknown_s = fmin(unseen_s - time.unseen_on_s, time.threads_s - on_s - time.wait_s);
-    time.asleep_s = time.threads_s - on_s - time.wait_s - time.unknown_s;
+    time.asleep_s = fmax(0, time.threads_s - on_s - time.wait_s - time.unknown_s);
+    balance_sleeps(&time);
     return time;
 }
 
@@ -282,7 +298,7 @@ int rps_system_time_sleep(const struct rps_system_time *time)
 
     if (!(time->elapsed_s > 0) || time->asleep_s < SLEEPS_LEAST * time->threads_s)
         return -1;
-    for (int i = 1; i < RPS_SLEEPS; i++) {
+    for (int i = 1; i < RPS_SLEEP_UNKNOWN; i++) {
         if (time->asleep_in_s[i] > time->asleep_in_s[most])
             most = i;
     }

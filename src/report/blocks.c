@@ -179,7 +179,7 @@ static void put_figure(struct rps_report *report, struct rps_block *block,
     rps_put_words(block, "%s", sure);
     rps_put_int(block,
                 (int64_t)(is_clock ? tally->periods
-                          : event  ? tally->set[item->set].periods
+                          : event  ? tally->set[item->set].counted[item->slot]
                                    : 0),
                 is_clock || (event && event->state == RPS_EVENT_MEASURED));
     put_rate(block, rate, report->operand[RPS_OPERAND_SECONDS], 1);

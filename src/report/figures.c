@@ -36,7 +36,8 @@ static void add_family(struct rps_report *report, const char *family)
         for (int s = 0; s < plan->set[i].event_count; s++) {
             const struct rps_event *event = &plan->set[i].event[s];
 
-            if (strcmp(event->unit, RPS_UNIT_GAUGE) != 0 && strcmp(event->family, family) == 0)
+            if (strcmp(event->unit, RPS_UNIT_GAUGE) != 0 && strcmp(event->family, family) == 0 &&
+                event->copy_of == 0)
                 report->item[report->item_count++] = (struct rps_report_item){.event = event,
                                                                               .set = i,
                                                                               .slot = s,

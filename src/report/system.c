@@ -80,6 +80,14 @@ static void next(struct sentences *to)
     say(to, "%s", to->used > 0 ? ". " : "");
 }
 
+/* Return the value of the printed seconds. */
+static double rounded(const struct sentences *to, double seconds)
+{
+    double scale = seconds < MINUTES_FROM_S ? pow(10, to->decimals) : 1;
+
+    return round(seconds * scale) / scale;
+}
+
 static void say_seconds(struct sentences *to, double seconds)
 {
     char text[RPS_TEXT_NUMBER_SIZE];
@@ -95,13 +103,11 @@ static void say_sleeps(struct sentences *to, const struct rps_system_time *time)
 {
     const char *asleep =
         time->asleep_s > time->elapsed_s ? "Asleep, all threads added up: " : "Asleep: ";
-    double all_s = 0;
     int order[RPS_SLEEPS], count = 0;
 
     for (int i = 0; i < RPS_SLEEPS; i++) {
         int at = count;
 
-        all_s += time->asleep_in_s[i];
         if (!(time->asleep_in_s[i] > SLEEPS_TOLD * time->asleep_s))
             continue;
         for (; at > 0 && time->asleep_in_s[i] > time->asleep_in_s[order[at - 1]]; at--)
@@ -116,21 +122,15 @@ static void say_sleeps(struct sentences *to, const struct rps_system_time *time)
         say_seconds(to, time->asleep_in_s[order[i]]);
         say(to, " in %s", rps_sleep_words[order[i]]);
     }
-    if (!isfinite(all_s)) {
-        next(to);
-        say(to, "%s", asleep);
-        say_seconds(to, time->asleep_s);
-        say(to, "; in what could not be read");
-    }
 }
 
-/* Nobody can say which of both it was. Of one thread it is what is left of all time, also where none
- * was seen for a moment. */
+/* Return the time of which it is unknown whether the threads waited or slept. A run of one thread lasts
+ * as long as its thread, or longer than its readings. */
 static double unknown_of(const struct rps_system_time *time)
 {
-    return rps_system_time_is_of_one(time)
-               ? time->elapsed_s - time->on_s - time->wait_s - time->asleep_s
-               : time->unknown_s;
+    return rps_system_time_is_of_one(time) ? fmax(0, fmax(time->elapsed_s, time->threads_s) -
+                                                         time->on_s - time->wait_s - time->asleep_s)
+                                           : time->unknown_s;
 }
 
 static int tells_unknown(const struct rps_system_time *time)
@@ -143,16 +143,19 @@ static void say_one_thread(struct sentences *to, const struct rps_system_time *t
     int sleep = rps_system_time_sleep(time);
     int others_had_it = !is_limited && rps_system_time_waited(time) > WAITED_TOLD &&
                         time->wait_s > WAIT_LEAST * time->elapsed_s;
+    double all_s = rounded(to, fmax(time->elapsed_s, time->threads_s));
+    double unknown_s = tells_unknown(time) ? rounded(to, unknown_of(time)) : 0;
 
     next(to);
     say(to, "Of ");
-    say_seconds(to, time->elapsed_s);
-    say(to, ": ");
+    say_seconds(to, all_s);
+    say(to, "%s: ", all_s > rounded(to, time->elapsed_s) ? " (all threads)" : "");
     say_seconds(to, time->on_s);
     say(to, " on a CPU, ");
     say_seconds(to, time->wait_s);
     say(to, " waiting for one%s, ", others_had_it ? " (others had it)" : "");
-    say_seconds(to, time->asleep_s + (tells_unknown(time) ? 0 : fmax(0, unknown_of(time))));
+    say_seconds(to,
+                fmax(0, all_s - rounded(to, time->on_s) - rounded(to, time->wait_s) - unknown_s));
     say(to, " asleep");
     if (sleep >= 0)
         say(to, " (in %s)", rps_sleep_words[sleep]);
@@ -160,7 +163,7 @@ static void say_one_thread(struct sentences *to, const struct rps_system_time *t
 
 static void say_threads(struct sentences *to, const struct rps_system_time *time)
 {
-    double wanted_s = time->on_s + time->wait_s;
+    double wanted_s = rounded(to, time->on_s) + rounded(to, time->wait_s);
 
     if (wanted_s > 0) {
         next(to);
@@ -168,7 +171,7 @@ static void say_threads(struct sentences *to, const struct rps_system_time *time
         say_seconds(to, wanted_s);
         say(to, ": they had one for ");
         say_seconds(to, time->on_s);
-        say(to, " (%.0f %%) and waited ", 100 * time->on_s / wanted_s);
+        say(to, " (%.0f %%) and waited ", 100 * time->on_s / (time->on_s + time->wait_s));
         say_seconds(to, time->wait_s);
     }
     if (time->asleep_s > SLEEPS_TOLD * time->threads_s)
@@ -316,6 +319,7 @@ void rps_report_system(struct rps_report *report)
         {"asleep_s", .kind = RPS_VALUE_NUMBER},        {"in_io_s", .kind = RPS_VALUE_NUMBER},
         {"in_lock_s", .kind = RPS_VALUE_NUMBER},       {"in_message_s", .kind = RPS_VALUE_NUMBER},
         {"in_timer_s", .kind = RPS_VALUE_NUMBER},      {"in_other_s", .kind = RPS_VALUE_NUMBER},
+        {"in_unknown_s", .kind = RPS_VALUE_NUMBER},    {"unknown_s", .kind = RPS_VALUE_NUMBER},
         {"threads_s", .kind = RPS_VALUE_NUMBER},       {"unseen_s", .kind = RPS_VALUE_NUMBER},
         {"unseen_on_cpu_s", .kind = RPS_VALUE_NUMBER}, {"rss_mib", .kind = RPS_VALUE_NUMBER},
         {"rss_low_mib", .kind = RPS_VALUE_NUMBER},     {"rss_high_mib", .kind = RPS_VALUE_NUMBER},
@@ -345,6 +349,7 @@ void rps_report_system(struct rps_report *report)
     rps_put_number(block, time.elapsed_s > 0 ? time.asleep_s : NAN);
     for (int i = 0; i < RPS_SLEEPS; i++)
         rps_put_number(block, time.asleep_in_s[i]);
+    rps_put_number(block, time.elapsed_s > 0 ? time.unknown_s : NAN);
     rps_put_number(block, time.elapsed_s > 0 ? time.threads_s : NAN);
     rps_put_number(block, time.elapsed_s > 0 ? time.unseen_s : NAN);
     rps_put_number(block, time.elapsed_s > 0 ? time.unseen_on_s : NAN);

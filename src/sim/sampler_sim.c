@@ -171,8 +171,12 @@ void rps_sampler_sim_go(struct sim_sampler *sampler, const struct sim_going *goi
 static void take_waits(struct sim_sampler *sampler, const struct sim_phase *sleep,
                        enum rps_sample_kind kind, int64_t time_ns)
 {
-    const struct sim_mix *mix = &sampler->script->code.mix[sleep->mix];
+    const int is_known = sleep->mix >= 0;
+    const struct sim_mix *mix =
+        &sampler->script->code.mix[is_known ? sleep->mix : sampler->ran->mix];
 
+    if (!is_known && kind == RPS_SAMPLE_WAIT)
+        kind = RPS_SAMPLE_ASLEEP;
     for (size_t i = mix->first; i < mix->first + mix->count; i++) {
         struct sim_taken *taken = rps_sim_stretches_have(&sampler->script->lose, time_ns)
                                       ? NULL
@@ -192,13 +196,15 @@ void rps_sampler_sim_wait(struct sim_sampler *sampler, const struct sim_phase *p
     const struct sim_phase *sleep = sampler->sleep;
 
     sampler->now_ns = to_ns;
-    sampler->sleep = phase->sleeping && phase->mix >= 0 ? phase : NULL;
-    if (!sampler->status.has_waits || !sampler->runs || sampler->sleep == sleep)
-        return;
-    if (sleep)
-        take_waits(sampler, sleep, RPS_SAMPLE_AWAKE, from_ns);
-    if (sampler->sleep)
-        take_waits(sampler, sampler->sleep, RPS_SAMPLE_WAIT, from_ns);
+    sampler->sleep = phase->sleeping && (phase->mix >= 0 || sampler->ran) ? phase : NULL;
+    if (sampler->status.has_waits && sampler->runs && sampler->sleep != sleep) {
+        if (sleep)
+            take_waits(sampler, sleep, RPS_SAMPLE_AWAKE, from_ns);
+        if (sampler->sleep)
+            take_waits(sampler, sampler->sleep, RPS_SAMPLE_WAIT, from_ns);
+    }
+    if (!phase->sleeping && phase->mix >= 0)
+        sampler->ran = phase;
 }
 
 /* --- handing over ----------------------------------------------------------------------------- */

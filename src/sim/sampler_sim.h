@@ -19,6 +19,7 @@ struct sim_sampler {
     int told; /* names were handed over */
     int64_t now_ns;
     const struct sim_phase *sleep; /* in which threads wait; NULL: they do not */
+    const struct sim_phase *ran;   /* the latest phase with code that ran; NULL: none */
 
     uint64_t passed;     /* events while it ran */
     uint64_t taken;      /* samples that were due, whatever became of them */
@@ -46,8 +47,8 @@ struct sim_going {
 
 void rps_sampler_sim_go(struct sim_sampler *sampler, const struct sim_going *going);
 
-/* The workload goes on in that phase. With `runs` at the beginning of a sleep the threads of its code
- * begin to wait. */
+/* The workload goes on in that phase. With `runs`, when a sleep begins, the threads of its code
+ * begin to wait; if it has none, those of the code that ran before wait in unknown places. */
 void rps_sampler_sim_wait(struct sim_sampler *sampler, const struct sim_phase *phase,
                           int64_t from_ns, int64_t to_ns);
 

@@ -9,6 +9,9 @@
  *     two modes
  * power: five runs against five, 1 % between runs: p below .05 (found), as the only change of 40
  *     figures (of 40)
+ * few: 3, 4, 5 and 10 runs per side that differ by 1 %, alone or with a neighbour that slows three
+ *     successive runs down by 10 to 15 %; B takes as long as A, or 5 % longer: verdicts of "less" and
+ *     of "more", by the interval alone (before) and with ranks
  * gate: a limit of +3 %, as of `compare --fail-if`: how often it holds, fails, and is undecided; of
  *     the undecided the median of the runs a side that it is told to take (more), and how often it
  *     is decided when so many are recorded anew (decided), up to 200
@@ -166,6 +169,57 @@ static void print_power(int pairs)
         print_change(changes[k], 4 * pairs);
 }
 
+/* --- few runs --------------------------------------------------------------------------------- */
+
+#define NEIGHBOUR_RUNS   3  /* successive runs that a neighbour slows down */
+#define NEIGHBOUR_LONGER .1 /* that share of the run, and up to half as much again */
+
+/* Runs of A, then of B, as two series are recorded; the neighbour begins at any of them. */
+static void draw_series(struct rps_change_value value[2][RUNS_MOST], size_t runs, double change,
+                        int has_neighbour, uint64_t *random)
+{
+    size_t first = (size_t)(rps_random_unit(random) * (double)(2 * runs));
+
+    for (size_t r = 0; r < 2 * runs; r++) {
+        double *time = &value[r / runs][r % runs].value;
+
+        *time = (r < runs ? 1 : 1 + change) * exp(BETWEEN * normal(random));
+        if (has_neighbour && r >= first && r < first + NEIGHBOUR_RUNS)
+            *time *= 1 + NEIGHBOUR_LONGER * (1 + rps_random_unit(random) / 2);
+    }
+}
+
+static void print_few_of(size_t runs, int has_neighbour, double change, int tries)
+{
+    struct rps_change_value value[2][RUNS_MOST] = {{{0}}};
+    int before[2] = {0}, after[2] = {0};
+    uint64_t random = 1;
+
+    for (int i = 0; i < tries; i++) {
+        struct rps_change told;
+
+        draw_series(value, runs, change, has_neighbour, &random);
+        told = rps_change_find(value[0], runs, value[1], runs);
+        before[told.ratio > 0] += told.p < ALARM;
+        after[told.ratio > 0] += told.p < ALARM && !told.is_few;
+    }
+    printf("%6zu %-9s %+5.0f %% %8.1f %8.1f %8.1f %8.1f\n", runs,
+           has_neighbour ? "neighbour" : "alone", 100 * change, 100. * before[0] / tries,
+           100. * before[1] / tries, 100. * after[0] / tries, 100. * after[1] / tries);
+}
+
+static void print_few(int pairs)
+{
+    static const size_t runs[] = {3, 4, 5, 10};
+
+    printf("\n%6s %-9s %7s %8s %8s %8s %8s\n", "few", "machine", "true", "less", "more", "less now",
+           "more now");
+    for (int has_neighbour = 0; has_neighbour < 2; has_neighbour++)
+        for (size_t r = 0; r < COUNT(runs); r++)
+            for (int is_longer = 0; is_longer < 2; is_longer++)
+                print_few_of(runs[r], has_neighbour, is_longer ? .05 : 0, pairs);
+}
+
 /* --- the gate --------------------------------------------------------------------------------- */
 
 static int by_size(const void *a, const void *b)
@@ -222,11 +276,12 @@ static void print_gate(int pairs)
 static const struct part {
     const char *name;
     void (*print)(int pairs);
-} parts[] = {{"groups", print_groups}, {"power", print_power}, {"gate", print_gate}};
+} parts[] = {
+    {"groups", print_groups}, {"power", print_power}, {"few", print_few}, {"gate", print_gate}};
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: changes [--quick] [groups|power|gate]...\n");
+    fprintf(stderr, "usage: changes [--quick] [groups|power|few|gate]...\n");
     return 2;
 }
 

@@ -228,7 +228,8 @@ def test_limit_names():
 def test_formats():
     """text begins with the answer, which Markdown and JSON have too; JSON says which limits failed; CSV has its rows"""
     answer = " ".join(compare("main", "new").stdout.split("\n\n")[0].split())
-    assert re.match("new takes 1[0-9]* % more time than main ", answer), answer
+    assert re.match("It is not sure that new takes 1[0-9]* % more time than main ", answer), answer
+    assert answer.endswith("; a side has too few runs."), answer
     found = json.loads(compare("main", "new", "--format", "json", "--fail-if", "elapsed>+5%", "--fail-if",
                                "A:cpi<-50%", status=3).stdout)
     assert found["answer"] + "." == answer, found["answer"]
@@ -236,6 +237,9 @@ def test_formats():
         ("elapsed>+5%", None, "elapsed", "fails"), ("A:cpi<-50%", "A", "cpi", "holds")], found["limits"]
     assert found["answer"] in compare("main", "new", "--format", "markdown").stdout.split("\n")[0]
     rows = list(csv.DictReader(io.StringIO(compare("main", "new", "--format", "csv").stdout)))
+    assert (rows[0]["verdict"], rows[0]["reason"]) == ("perhaps more", "too few runs"), rows[0]
+    assert float(rows[0]["p_corrected"]) < 0.05, rows[0]
+    assert "possibly higher" in compare("main", "new").stdout
     assert [(row["label"], row["name"]) for row in rows] == [
         (row["label"] or "", row["name"]) for row in found["changes"]]
     assert {row["label"] for row in rows} == {"", "A", "B"}, rows

@@ -170,6 +170,20 @@ def test_faults():
         near("minor faults", run.count("minor_faults"), 30000, 30000, 1)
 
 
+def test_faults_beside():
+    """page faults are counted all the time, beside event sets of another PMU that rotate"""
+    if not os.path.exists("/sys/bus/event_source/devices/msr/events/smi"):
+        raise tap.Skip("this machine has no PMU msr with two events")
+    with Folder() as folder:
+        run = Run(folder, ["--pmu", "software", "--no-merge", "-e", "msr/tsc/", "-e",
+                           "minor-faults", "-e", "msr/smi/"], "touch", "30000")
+        figures = json.loads(expect(folder.call("report", "--format", "json"), 0).stdout)["figures"]
+        [faults] = [figure for figure in figures if figure["name"] == "minor_faults"]
+        assert run.rows("SELECT count(*) FROM event_set") == [(2,)]
+        assert faults["certainty"] == "counted" and faults["share"] > 0.98, faults
+        near("minor faults", faults["value"], 30000, 30000, 2)
+
+
 def zeros(options):
     """While the workload sleeps nothing is counted: 0, not NULL, and the cycle timestamp stands."""
     with Folder() as folder:
@@ -227,7 +241,8 @@ def test_clock():
                 "SELECT spec FROM event WHERE run_id = :run AND set_no = -1")[0][0]
             run = Run(folder, ["--pmu", choice, "--no-merge", "-e", "page-faults," + clock,
                                "-e", "context-switches"], "threads", "1", "100000")
-            rows = run.rows("SELECT cycles, c1 FROM period WHERE run_id = :run AND set_no = 0")
+            slot, = run.rows("SELECT slot FROM event WHERE run_id = :run AND set_no = 0 AND spec = '%s'" % clock)[0]
+            rows = run.rows("SELECT cycles, c%d FROM period WHERE run_id = :run AND set_no = 0" % slot)
             assert len(rows) > 2 and all(cycles == count for cycles, count in rows), rows
             assert sum(count for _, count in rows) > 0, rows
 
@@ -238,7 +253,7 @@ tap.main(
     [("CPU time of %s is its schedstat within 3 %%" % what, check_cpu_time, options, task)
      for what, options, task in [("a single thread: software", SOFTWARE, ONE), ("a single thread: default", [], ONE),
                                  ("64 threads", SOFTWARE, MANY)]] +
-    [test_children, test_used, test_faults,
+    [test_children, test_used, test_faults, test_faults_beside,
      ("a workload that sleeps gives true zeros: software", zeros, SOFTWARE),
      ("a workload that sleeps gives true zeros: default", zeros, []),
      ("a workload that sleeps gives true zeros: sets in rotation", zeros, ["--no-merge"]),

@@ -185,7 +185,7 @@ phase run 2s code=main>solve
 sleep 2050ms code=main>hold_the_lock>futex_wait>schedule
 phase run 2s code=main>solve
 sleep 1s code=main>wait_pipe>schedule:50%,worker/main>hold_the_lock>futex_wait>schedule
-sleep 500ms
+idle 500ms
 """
 
 
@@ -231,6 +231,19 @@ def check_wall():
         assert merged == folded, merged
         samples = json.loads(expect(folder.call("code", "--format", "json"), 0).stdout)  # these are what they were
         assert samples["weight"] == "samples" and [row["name"] for row in samples["code"]] == ["solve", "main"], samples
+
+
+def check_wall_without_code():
+    """threads whose place in a sleep is unknown wait at an unknown place, until it ends or the run does"""
+    with Folder(runs=0) as folder:
+        folder.write("waits.sim", "task main 100\ntask w 100 101\nfunction f 0x1000 0x100 main.c:10\nwidth 64\n"
+                     "sleep 1s\nphase work 2s instructions=200M threads=2 code=f:50%,w/f:50%\nsleep 3s\n"
+                     "phase work 1s instructions=200M threads=2 code=f:50%,w/f:50%\nsleep 2s\n")
+        expect(folder.call("record", "-q", "--wall", "--frequency", "100", "--pmu", "sim:waits.sim"), 0)
+        found = {row["name"]: (int(row["self"]), int(row["waited"])) for row in rows_of(folder)}
+        assert found == {"f": (6000000, 0), "[unknown]+0x0": (10000000, 10000000)}, found
+        head = " ".join(expect(folder.call("report"), 0).stdout.split())
+        assert "Its threads waited 10.0 s at an unknown place" in head, head
 
 
 def check_wall_children():
@@ -385,5 +398,5 @@ def check_ramps():
         assert re.match("phase B is a ramp: .*; phase D is a ramp: ", found["remark"]), found["remark"]
 
 
-tap.main([check_ramps, check_off_cpu, check_counts, check_names, check_periods, check_options, check_cgroups, check_missing, check_wall, check_wall_children, check_wall_phases, check_wall_thinned, check_wall_refused,
+tap.main([check_ramps, check_off_cpu, check_counts, check_names, check_periods, check_options, check_cgroups, check_missing, check_wall, check_wall_without_code, check_wall_children, check_wall_phases, check_wall_thinned, check_wall_refused,
           check_many_names, check_refused])

@@ -94,6 +94,36 @@ static void test_sums(void **state)
     rps_plan_free(plan);
 }
 
+/* A software event that is counted beside each set is counted all the time: no estimate. */
+static void test_software(void **state)
+{
+    struct rps_plan *plan = make_plan();
+    struct rps_interval interval;
+    struct rps_tally tally, other;
+
+    (void)state;
+    for (int n = 0; n < 2; n++) {
+        strcpy(plan->set[n].event[1].name, "faults");
+        plan->set[n].event[1].type = RPS_EVENT_SOFTWARE;
+    }
+    assert_int_equal(rps_plan_compile(plan, NULL), 0);
+    tally = rps_tally_new(arena, plan);
+    other = rps_tally_new(arena, plan);
+    for (uint64_t i = 0; i < 9; i++) {
+        struct rps_period period = make_period(i, 100, 100, 5, i == 8 ? 700 : i);
+
+        rps_tally_add(i < 5 ? &tally : &other, &period);
+    }
+    rps_tally_merge(&tally, &other);
+    interval = rps_tally_interval(&tally, 0, 1);
+    assert_int_equal(interval.certainty, RPS_CERTAINTY_COUNTED);
+    assert_true(interval.value == 28 + 700 && interval.share == 1);
+    assert_int_equal(tally.set[0].counted[1], 9);
+    assert_int_equal(rps_tally_interval(&tally, 1, 1).certainty, RPS_CERTAINTY_NONE);
+    assert_true(rps_tally_interval(&tally, 0, 0).share < .6); /* hardware events take turns */
+    rps_plan_free(plan);
+}
+
 /* Sets 0 and 1 are counted once each; then Linux stops counting for two periods. */
 static void test_incomplete(void **state)
 {
@@ -1102,6 +1132,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_sums, open_arena, close_arena),
         cmocka_unit_test_setup_teardown(test_unknown_set, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_software, open_arena, close_arena),
         cmocka_unit_test_setup_teardown(test_merge_is_adding, open_arena, close_arena),
         cmocka_unit_test_setup_teardown(test_estimate_rules, open_arena, close_arena),
         cmocka_unit_test_setup_teardown(test_exact, open_arena, close_arena),

@@ -79,7 +79,7 @@ static void add_map(pid_t pid, uint64_t start, uint64_t length, uint64_t offset,
                                 .file_offset = offset,
                                 .path = path};
 
-    rps_tracker_add(tracker, &sample);
+    rps_tracker_add_known(tracker, &sample);
 }
 
 static void add_fork(pid_t parent, pid_t pid, pid_t tid)
@@ -91,7 +91,7 @@ static void add_fork(pid_t parent, pid_t pid, pid_t tid)
                                 .parent_pid = parent,
                                 .parent_tid = parent};
 
-    rps_tracker_add(tracker, &sample);
+    rps_tracker_add_known(tracker, &sample);
 }
 
 static void add_name(pid_t pid, pid_t tid, int is_exec, const char *name)
@@ -103,14 +103,14 @@ static void add_name(pid_t pid, pid_t tid, int is_exec, const char *name)
                                 .is_exec = is_exec,
                                 .path = name};
 
-    rps_tracker_add(tracker, &sample);
+    rps_tracker_add_known(tracker, &sample);
 }
 
 static void add_exit(pid_t pid, pid_t tid)
 {
     struct rps_sample sample = {.kind = RPS_SAMPLE_EXIT, .time_ns = ++now, .pid = pid, .tid = tid};
 
-    rps_tracker_add(tracker, &sample);
+    rps_tracker_add_known(tracker, &sample);
 }
 
 static void add_time(pid_t pid, pid_t tid, int64_t cpu_time_ns)
@@ -148,7 +148,7 @@ static void add_stack(pid_t pid, pid_t tid, const uint64_t *address, size_t coun
                                 .address_count = count,
                                 .kernel_count = kernel};
 
-    rps_tracker_add(tracker, &sample);
+    rps_tracker_add_known(tracker, &sample);
 }
 
 static void add_address(pid_t pid, uint64_t address)
@@ -586,6 +586,42 @@ static void test_cgroups(void **state)
     add_fork(13, 14, 14); /* by one that was not heard of before */
     expect_cgroup(14, "/moved");
     assert_int_equal(seen.cgroup_count, 3);
+}
+
+/* Write the files of a process with one thread. */
+static void write_process(pid_t pid, const char *name, const char *maps)
+{
+    char path[32], folder[80];
+
+    write_proc(pid, "maps", maps, strlen(maps));
+    snprintf(folder, sizeof(folder), "%s/%d/task", proc, pid);
+    assert_true(mkdir(folder, 0700) == 0 || errno == EEXIST);
+    snprintf(folder + strlen(folder), 16, "/%d", pid);
+    assert_true(mkdir(folder, 0700) == 0 || errno == EEXIST);
+    snprintf(path, sizeof(path), "task/%d/comm", pid);
+    write_proc(pid, path, name, strlen(name));
+}
+
+/* A process that moves into a control group after its exec is read once, at its first sample, or
+ * when it forks. */
+static void test_newcomers(void **state)
+{
+    (void)state;
+    write_process(30, "moved\n", "1000-2000 r-xp 00000000 00:01 5 /bin/moved\n");
+    write_process(40, "parent\n", "1000-2000 r-xp 00000000 00:01 6 /bin/parent\n");
+    rps_tracker_read_cgroups(tracker, proc);
+    add_address(30, 0x1800);
+    assert_string_equal(seen.task[seen.last_task].name, "moved");
+    assert_string_equal(seen_module(&seen, 0)->path, "/bin/moved");
+    write_process(30, "later\n", "1000-2000 r-xp 00000000 00:01 7 /bin/later\n");
+    add_address(30, 0x1900);
+    assert_string_equal(seen.task[seen.last_task].name, "moved");
+    add_fork(40, 41, 41);
+    add_address(41, 0x1800);
+    assert_string_equal(seen.task[seen.last_task].name, "parent");
+    assert_string_equal(seen_module(&seen, 0)->path, "/bin/parent");
+    add_address(50, 0x1800); /* it has ended */
+    assert_string_equal(seen.task[seen.last_task].name, "");
 }
 
 /* Nobody reads where that was not asked for; a simulation tells. */
@@ -1676,6 +1712,7 @@ int main(void)
         CASE(test_number_again),
         PROC_CASE(test_hierarchies),
         PROC_CASE(test_cgroups),
+        PROC_CASE(test_newcomers),
         PROC_CASE(test_cgroups_unasked),
         PROC_CASE(test_files),
         CASE(test_short_processes),

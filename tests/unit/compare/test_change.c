@@ -193,6 +193,27 @@ static void test_rounding(void **state)
     assert_true(change.p > .9);
 }
 
+/* --- few runs --------------------------------------------------------------------------------- */
+
+/* Chance puts all of one side above the other in 2 of C(n + m, n) cases: on the right. */
+static void test_few(void **state)
+{
+    static const double a[] = {1.01, 1.02, 1.03, 1.04}, six[] = {1.1, 1.11, 1.12, 1.13, 1.14, 1.15};
+    static const double mixed[] = {1.1, 1.11, 1.035, 1.12}, tie[] = {1.1, 1.11, 1.04, 1.12};
+
+    (void)state;
+    assert_true(find(a, 3, six, 3, 0).is_few);                                 /* .1 */
+    assert_true(find(six, 3, a, 4, 0).is_few);                                 /* .057 */
+    assert_false(find(a, 3, six, 5, 0).is_few);                                /* .036 */
+    assert_false(find(six, 4, a, 4, 0).is_few);                                /* .029 */
+    assert_true(find(a, 2, six, 6, 0).is_few);                                 /* .071 */
+    assert_true(find(a, 1, six, 6, 0).is_few && find(six, 6, a, 1, 0).is_few); /* .29 */
+    assert_true(find(a, 4, mixed, 4, 0).p < .05 && find(a, 4, mixed, 4, 0).is_few);
+    assert_true(find(a, 4, tie, 4, 0).p < .05 && find(a, 4, tie, 4, 0).is_few);
+    assert_false(find(six, 5, six, 5, 0).is_few ||
+                 find(a, 3, a + 1, 3, 0).is_few); /* p is not low */
+}
+
 /* --- one run a side --------------------------------------------------------------------------- */
 
 static void test_baseline(void **state)
@@ -442,15 +463,15 @@ static void test_correct(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_student),        cmocka_unit_test(test_student_ends),
-        cmocka_unit_test(test_groups),         cmocka_unit_test(test_units),
-        cmocka_unit_test(test_not_positive),   cmocka_unit_test(test_floor),
-        cmocka_unit_test(test_all_zero),       cmocka_unit_test(test_rounding),
-        cmocka_unit_test(test_baseline),       cmocka_unit_test(test_untested),
-        cmocka_unit_test(test_hostile),        cmocka_unit_test(test_gate),
-        cmocka_unit_test(test_deciding_runs),  cmocka_unit_test(test_judge),
-        cmocka_unit_test(test_judge_negative), cmocka_unit_test(test_many_runs),
-        cmocka_unit_test(test_correct),
+        cmocka_unit_test(test_student),      cmocka_unit_test(test_student_ends),
+        cmocka_unit_test(test_groups),       cmocka_unit_test(test_units),
+        cmocka_unit_test(test_not_positive), cmocka_unit_test(test_floor),
+        cmocka_unit_test(test_few),          cmocka_unit_test(test_all_zero),
+        cmocka_unit_test(test_rounding),     cmocka_unit_test(test_baseline),
+        cmocka_unit_test(test_untested),     cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_gate),         cmocka_unit_test(test_deciding_runs),
+        cmocka_unit_test(test_judge),        cmocka_unit_test(test_judge_negative),
+        cmocka_unit_test(test_many_runs),    cmocka_unit_test(test_correct),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

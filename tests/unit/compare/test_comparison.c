@@ -196,7 +196,8 @@ static void add_runs(enum rps_comparison_side side, size_t count, double scale, 
     }
 }
 
-static void check_basis(size_t a_count, size_t b_count, enum rps_change_basis basis)
+static void check_basis(size_t a_count, size_t b_count, enum rps_change_basis basis,
+                        enum rps_comparison_verdict more, enum rps_comparison_verdict less)
 {
     struct rps_comparison comparison;
     uint64_t noise = 3;
@@ -206,9 +207,8 @@ static void check_basis(size_t a_count, size_t b_count, enum rps_change_basis ba
     must_compare(&whole_only, &comparison);
     assert_int_equal(comparison.a_count, a_count);
     assert_int_equal(change_of(&comparison, 0, "instructions")->basis, basis);
-    assert_int_equal(rps_comparison_verdict(change_of(&comparison, 0, "instructions")),
-                     RPS_VERDICT_MORE);
-    assert_int_equal(rps_comparison_verdict(change_of(&comparison, 0, "cpi")), RPS_VERDICT_LESS);
+    assert_int_equal(rps_comparison_verdict(change_of(&comparison, 0, "instructions")), more);
+    assert_int_equal(rps_comparison_verdict(change_of(&comparison, 0, "cpi")), less);
     assert_int_equal(rps_comparison_verdict(change_of(&comparison, 0, "elapsed")),
                      RPS_VERDICT_SAME);
     assert_int_equal(rps_comparison_verdict(change_of(&comparison, 0, "dc_miss_ratio")),
@@ -221,13 +221,26 @@ static void check_basis(size_t a_count, size_t b_count, enum rps_change_basis ba
 static void test_five_against_five(void **state)
 {
     (void)state;
-    check_basis(5, 5, RPS_CHANGE_GROUPS);
+    check_basis(5, 5, RPS_CHANGE_GROUPS, RPS_VERDICT_MORE, RPS_VERDICT_LESS);
 }
 
 static void test_one_against_five(void **state)
 {
     (void)state;
-    check_basis(5, 1, RPS_CHANGE_BASELINE);
+    check_basis(5, 1, RPS_CHANGE_BASELINE, RPS_VERDICT_PERHAPS_MORE, RPS_VERDICT_PERHAPS_LESS);
+}
+
+/* Ranks can confirm four runs a side, but not three. */
+static void test_few_runs(void **state)
+{
+    (void)state;
+    check_basis(4, 4, RPS_CHANGE_GROUPS, RPS_VERDICT_MORE, RPS_VERDICT_LESS);
+}
+
+static void test_too_few_runs(void **state)
+{
+    (void)state;
+    check_basis(3, 3, RPS_CHANGE_GROUPS, RPS_VERDICT_PERHAPS_MORE, RPS_VERDICT_PERHAPS_LESS);
 }
 
 /* A run of one phase is not corrected for twice; what never happened is no test. */
@@ -288,8 +301,8 @@ static void test_phases(void **state)
     uint64_t noise = 11;
 
     (void)state;
-    for (size_t i = 0; i < 6; i++)
-        add_phases(i < 3 ? RPS_SIDE_A : RPS_SIDE_B, &noise);
+    for (size_t i = 0; i < 8; i++)
+        add_phases(i < 4 ? RPS_SIDE_A : RPS_SIDE_B, &noise);
     must_compare(&options, &comparison);
     assert_int_equal(comparison.row_count, 3);
     for (size_t r = 0; r < comparison.run_count; r++)
@@ -710,6 +723,8 @@ int main(void)
         TEST(test_exact),
         TEST(test_five_against_five),
         TEST(test_one_against_five),
+        TEST(test_few_runs),
+        TEST(test_too_few_runs),
         TEST(test_corrected),
         TEST(test_phases),
         TEST(test_phase_that_a_run_lacks),

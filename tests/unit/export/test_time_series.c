@@ -97,6 +97,15 @@ static int64_t unix_ms(const struct random_run *run, int64_t time_ns)
     return (run->fixture.run.start_realtime_ns + time_ns) / RPS_NS_PER_MS;
 }
 
+/* No CPU is busy for longer than a period. */
+static uint64_t busy_ns(const struct rps_period *period)
+{
+    uint64_t busy = period->enabled_ns - (uint64_t)period->idle_ns;
+
+    return period->cpu >= 0 && busy > (uint64_t)period->length_ns ? (uint64_t)period->length_ns
+                                                                  : busy;
+}
+
 /* What a series is at a time: the plain sum over the periods of its CPU that were over. */
 static double truth(const struct random_run *run, const struct rps_time_series *series,
                     int64_t time_ms)
@@ -116,7 +125,7 @@ static double truth(const struct random_run *run, const struct rps_time_series *
         if (strcmp(metric, "rpistat_enabled_seconds_total") == 0)
             sum += period->enabled_ns;
         else if (strcmp(metric, "rpistat_cpu_seconds_total") == 0)
-            sum += period->enabled_ns - (uint64_t)period->idle_ns;
+            sum += busy_ns(period);
         else if (set_no < 0)
             sum += strcmp(metric, "rpistat_events_total") == 0 ? period->cycles
                                                                : period->clock_running_ns;
@@ -356,6 +365,21 @@ static void test_not_counted(void **state)
     end(&hand);
 }
 
+/* A CPU is not busy for longer than its periods last, though its clocks are read one after another. */
+static void test_busy(void **state)
+{
+    struct hand hand;
+
+    (void)state;
+    begin(&hand);
+    hand.next.cpu = 0;
+    hand.next.enabled_ns += 50000000;
+    add(&hand, 10, 1);
+    expect(&hand, "rpistat_cpu_seconds_total", NULL, "0=0 100=0.10000000000000001");
+    expect(&hand, "rpistat_enabled_seconds_total", NULL, "0=0 100=0.14999999999999999");
+    end(&hand);
+}
+
 /* A workload that sleeps: true zeros. */
 static void test_asleep(void **state)
 {
@@ -505,12 +529,12 @@ static void test_no_start(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_runs), cmocka_unit_test(test_quiet_rows),
-        cmocka_unit_test(test_names),       cmocka_unit_test(test_not_counted),
-        cmocka_unit_test(test_asleep),      cmocka_unit_test(test_short_periods),
-        cmocka_unit_test(test_blocks),      cmocka_unit_test(test_large),
-        cmocka_unit_test(test_info),        cmocka_unit_test(test_phases),
-        cmocka_unit_test(test_no_start),
+        cmocka_unit_test(test_random_runs),   cmocka_unit_test(test_quiet_rows),
+        cmocka_unit_test(test_names),         cmocka_unit_test(test_not_counted),
+        cmocka_unit_test(test_busy),          cmocka_unit_test(test_asleep),
+        cmocka_unit_test(test_short_periods), cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_large),         cmocka_unit_test(test_info),
+        cmocka_unit_test(test_phases),        cmocka_unit_test(test_no_start),
     };
 
     if (argc > 1)

@@ -42,18 +42,25 @@ static int fits(void *self, const struct rps_event *const *event, int count)
 static const struct rps_pmu counters_pmu = {
     .choose_clock = choose_cycles, .try_event = try_event, .fits = fits};
 
+static void fit_plan(struct rps_plan *plan, int counters, int merge)
+{
+    struct rps_fitting fitting;
+    struct rps_error err = {""};
+
+    if (rps_pmu_prepare(&counters_pmu, &counters, plan, merge, &fitting, &err) != 0)
+        fail_msg("%s", err.message);
+}
+
 /* The document as it is counted without merging, where there are so many counters. */
 static struct rps_plan *fit(const char *document, int counters, const char *sampled)
 {
     struct rps_plan *plan = NULL;
-    struct rps_fitting fitting;
     struct rps_error err = {""};
 
     if (rps_plan_load(document, &plan, &err) != 0)
         fail_msg("%s", err.message);
     snprintf(plan->sampled, sizeof(plan->sampled), "%s", sampled);
-    if (rps_pmu_prepare(&counters_pmu, &counters, plan, 0, &fitting, &err) != 0)
-        fail_msg("%s", err.message);
+    fit_plan(plan, counters, 0);
     return plan;
 }
 
@@ -126,6 +133,61 @@ static void test_sampled_event(void **state)
     rps_plan_free(plan);
 }
 
+/* --- software events -------------------------------------------------------------------------- */
+
+/* The events of all sets that groups of events are counted in, "a b | c". */
+static const char *sets_of(const char *const *group, int count, int counters, int merge)
+{
+    static char text[512];
+    struct rps_plan *plan = NULL;
+
+    assert_int_equal(rps_plan_from_events(group, count, &plan, NULL), 0);
+    fit_plan(plan, counters, merge);
+    text[0] = '\0';
+    for (int n = 0; n < plan->set_count; n++) {
+        for (int s = 0; s < plan->set[n].event_count; s++) {
+            const struct rps_event *event = &plan->set[n].event[s];
+            int first = rps_plan_operand(plan, event->name);
+
+            snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
+                     s > 0   ? " "
+                     : n > 0 ? " | "
+                             : "",
+                     event->name);
+            assert_int_equal(event->copy_of, rps_operand_set(first) < n ? first : 0);
+        }
+    }
+    rps_plan_free(plan);
+    return text;
+}
+
+/* Beside hardware events they are counted in each set, with and without merging; alone they rotate. */
+static void test_software_events(void **state)
+{
+    static const char *const mixed[] = {"instructions,branches", "page-faults,context-switches",
+                                        "cache-misses"};
+    static const char *const alone[] = {"page-faults", "context-switches"};
+    static const char *const large[] = {"instructions,branches,cache-misses,branch-misses",
+                                        "page-faults,context-switches,cpu-migrations,minor-faults,"
+                                        "major-faults"};
+
+    (void)state;
+    for (int merge = 0; merge < 2; merge++)
+        assert_string_equal(sets_of(mixed, 3, 2, merge),
+                            "instructions branches page_faults context_switches"
+                            " | cache_misses page_faults context_switches");
+    assert_string_equal(sets_of(mixed, 3, 3, 1),
+                        "instructions branches cache_misses page_faults context_switches");
+    assert_string_equal(sets_of(alone, 2, 2, 0), "page_faults | context_switches");
+    assert_string_equal(sets_of(alone, 2, 2, 1), "page_faults context_switches");
+    assert_string_equal(
+        sets_of(large, 2, 6, 1),
+        "instructions branches cache_misses page_faults context_switches cpu_migrations "
+        "minor_faults "
+        "major_faults | branch_misses page_faults context_switches cpu_migrations minor_faults "
+        "major_faults"); /* a set has eight slots */
+}
+
 /* --- kinds of core ---------------------------------------------------------------------------- */
 
 /* On Intel the PMU of the big cores has the type of raw events, and raw numbers are its own. */
@@ -170,9 +232,8 @@ static void test_raw_events_on_arm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_topdown_fits),
-        cmocka_unit_test(test_sampled_event),
-        cmocka_unit_test(test_raw_events_on_intel),
+        cmocka_unit_test(test_topdown_fits),      cmocka_unit_test(test_sampled_event),
+        cmocka_unit_test(test_software_events),   cmocka_unit_test(test_raw_events_on_intel),
         cmocka_unit_test(test_raw_events_on_arm),
     };
 
