@@ -39,7 +39,8 @@
 #include "rpistat/detect.h"
 #include "rpistat/error.h"
 #include "rpistat/period.h"
-#include "rpistat/plan.h"
+
+struct rps_plan;
 
 #define RPS_COLLECT_CPU_USE "cpu_use"
 

@@ -13,10 +13,11 @@
 #include "rpistat/csv_writer.h"
 #include "rpistat/error.h"
 #include "rpistat/period.h"
-#include "rpistat/plan.h"
 #include "rpistat/run.h"
 #include "rpistat/run_part.h"
-#include "rpistat/store.h"
+
+struct rps_plan;
+struct rps_reader;
 
 struct rps_export_options {
     int64_t from_ns, to_ns; /* the part of the run; 0 and INT64_MAX for all of it */

@@ -10,6 +10,11 @@
 /* Slots of an event set: the columns c0 ... c7 of the store. */
 #define RPS_SLOT_MAX 8
 
+/* Room for texts of an event, metric or event set. */
+#define RPS_NAME_SIZE    64
+#define RPS_SPEC_SIZE    192
+#define RPS_EXPLAIN_SIZE 1024
+
 struct rps_scatter;
 
 /* `cpu` of a period whose counts are those of the whole workload. */

@@ -9,11 +9,14 @@
 
 #include "rpistat/chart.h"
 #include "rpistat/phase.h"
-#include "rpistat/profile.h"
 #include "rpistat/plot.h"
 #include "rpistat/series.h"
 #include "rpistat/run_regions.h"
 #include "rpistat/walk.h"
+
+struct rps_loop_run;
+struct rps_metric;
+struct rps_profile;
 
 /* Room in a picture (pixels at scale 1) and in a drawing (characters) that panels do not get. */
 #define RPS_PICTURE_LEFT          58 /* of a panel, where a kind has no reason for another */

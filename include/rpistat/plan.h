@@ -46,9 +46,6 @@
 #include "rpistat/interval.h"
 #include "rpistat/period.h"
 
-#define RPS_NAME_SIZE    64
-#define RPS_SPEC_SIZE    192
-#define RPS_EXPLAIN_SIZE 1024
 #define RPS_REASON_SIZE  256
 #define RPS_WHERE_SIZE   192
 #define RPS_MATCH_SIZE   1024

@@ -9,8 +9,8 @@
 
 #include <stdint.h>
 #include <sys/types.h>
-
 #include "rpistat/error.h"
+
 
 struct rps_sample;
 

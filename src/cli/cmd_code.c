@@ -9,9 +9,11 @@
 #include "cpus.h"
 #include "format.h"
 #include "rpistat/code_output.h"
+#include "rpistat/code_store.h"
 #include "rpistat/code_wing.h"
 #include "rpistat/naming.h"
 #include "rpistat/run_phases.h"
+#include "rpistat/store.h"
 
 #define AT_MOST_TEXT 20 /* rows that people read unless told otherwise */
 #define TITLE_WIDTH  96 /* as wide as lines are that are broken */

@@ -12,7 +12,9 @@
 #include "cpus.h"
 #include "rpistat/export.h"
 #include "rpistat/clock.h"
+#include "rpistat/store.h"
 #include "rpistat/text.h"
+#include "rpistat/wing.h"
 
 #define LOOK_MS 250 /* from one look at a run that goes on to the next */
 

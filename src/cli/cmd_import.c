@@ -5,6 +5,7 @@
 
 #include "cli.h"
 #include "rpistat/import.h"
+#include "rpistat/store.h"
 #include "time_range.h"
 
 struct settings {

@@ -4,6 +4,8 @@
 
 #include "cli.h"
 #include "format.h"
+#include "rpistat/store.h"
+#include "rpistat/run.h"
 
 struct settings {
     const char *store; /* -i */

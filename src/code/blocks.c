@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/sample.h"
 #include "rpistat/share_block.h"
 #include "rpistat/text.h"
 #include "rpistat/words.h"

@@ -1,8 +1,10 @@
 /* What the code wing gives the core. */
 #include "wing.h"
 
+#include "rpistat/code_store.h"
 #include "rpistat/code_wing.h"
 #include "rpistat/off_cpu.h"
+#include "rpistat/store.h"
 #include "timeline.h"
 
 /* --- shares ----------------------------------------------------------------------------------- */

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "rpistat/collect.h"
+#include "rpistat/error.h"
+#include "rpistat/plan.h"
 
 /* Elapsed time, CPU time, CPU use and the clock event; and of system signals. */
 #define OFFERED_BESIDE (4 + RPS_COMPARED_PACKAGE + RPS_PACKAGE_FIGURES)

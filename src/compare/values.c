@@ -10,6 +10,8 @@
 #include <math.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/error.h"
+#include "rpistat/plan.h"
 #include "rpistat/tally.h"
 #include "rpistat/walk.h"
 

@@ -6,6 +6,7 @@
 #define RPISTAT_COMPARE_WORK_H
 
 #include "rpistat/comparison.h"
+#include "rpistat/formula.h"
 #include "rpistat/run_part.h"
 #include "rpistat/run_system.h"
 

@@ -10,7 +10,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "rpistat/fold.h"
+#include "rpistat/plan.h"
 #include "rpistat/rotation.h"
+#include "rpistat/run.h"
 #include "rpistat/text.h"
 
 #define PICTURE_WIDTH        1200

@@ -15,7 +15,10 @@
 #include "import_parts.h"
 #include "rpistat/check.h"
 #include "rpistat/clock.h"
+#include "rpistat/plan.h"
 #include "rpistat/report.h"
+#include "rpistat/run.h"
+#include "rpistat/store.h"
 #include "rpistat/text.h"
 #include "rpistat/wall.h"
 

@@ -14,6 +14,8 @@
 #include <string.h>
 
 #include "formats.h"
+#include "rpistat/plan.h"
+#include "rpistat/run.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/run_system.h"
 #include "rpistat/run_regions.h"

@@ -15,6 +15,7 @@
 
 #include "formats.h"
 #include "gauges.h"
+#include "rpistat/plan.h"
 #include "rpistat/text.h"
 #include "rpistat/time_series.h"
 #include "rpistat/words.h"

@@ -12,6 +12,9 @@
 
 #include "formats.h"
 #include "rpistat/arena.h"
+#include "rpistat/plan.h"
+#include "rpistat/run.h"
+#include "rpistat/store.h"
 #include "rpistat/time_series.h"
 
 #define BLOCK_SAMPLES 255

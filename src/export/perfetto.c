@@ -10,8 +10,12 @@
 #include <math.h>
 
 #include "formats.h"
+#include "rpistat/formula.h"
 #include "rpistat/json.h"
+#include "rpistat/plan.h"
 #include "rpistat/rotation.h"
+#include "rpistat/store.h"
+#include "rpistat/system_rows.h"
 #include "rpistat/system_signals.h"
 #include "rpistat/wing.h"
 

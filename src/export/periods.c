@@ -16,7 +16,7 @@
 
 #include "gauges.h"
 #include "rpistat/arena.h"
-#include "formats.h"
+#include "rpistat/plan.h"
 #include "rpistat/tally.h"
 #include "sheet.h"
 

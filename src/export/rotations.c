@@ -20,8 +20,9 @@
 #include <string.h>
 
 #include "rpistat/arena.h"
-#include "formats.h"
 #include "gauges.h"
+#include "rpistat/formula.h"
+#include "rpistat/plan.h"
 #include "rpistat/rotation.h"
 #include "rpistat/wall.h"
 #include "sheet.h"

@@ -14,6 +14,9 @@
 #include <math.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/count_table.h"
+#include "rpistat/system_rows.h"
+#include "rpistat/system_signals.h"
 
 #define RSS_MIB       4.
 #define BYTES_MIB     .25

@@ -16,6 +16,9 @@
 #include "phases_outliers.h"
 #include "rpistat/clock.h"
 #include "rpistat/collect.h"
+#include "rpistat/document.h"
+#include "rpistat/fold.h"
+#include "rpistat/profile.h"
 #include "rpistat/share_block.h"
 #include "rpistat/text.h"
 

@@ -1,6 +1,7 @@
 /* Rows of runs. */
 #include "rpistat/report.h"
 #include "rpistat/clock.h"
+#include "rpistat/store.h"
 
 #include <string.h>
 

@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include <sqlite3.h>
-
 #include "rpistat/store_wing.h"
+
 
 enum rps_field_kind {
     RPS_FIELD_TEXT,    /* char[size] */

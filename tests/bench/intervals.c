@@ -16,8 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/formula.h"
 #include "rpistat/order.h"
+#include "rpistat/period.h"
+#include "rpistat/plan.h"
 #include "rpistat/random.h"
+#include "rpistat/run.h"
 #include "rpistat/store.h"
 #include "rpistat/tally.h"
 #include "series.h"

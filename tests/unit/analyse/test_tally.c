@@ -9,7 +9,9 @@
 #include <cmocka.h>
 
 #include "support/arena.h"
+#include "rpistat/formula.h"
 #include "rpistat/moments.h"
+#include "rpistat/plan.h"
 #include "rpistat/random.h"
 #include "rpistat/tally.h"
 

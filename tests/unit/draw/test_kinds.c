@@ -15,6 +15,7 @@
 
 #include "support/drawing.h"
 #include "rpistat/picture_kinds.h"
+#include "rpistat/plan.h"
 #include "rpistat/plot.h"
 
 #define GOLDEN_WIDTH 640
