@@ -17,7 +17,7 @@
 
 #define AT_MOST_TEXT 20 /* rows that people read unless told otherwise */
 #define TITLE_WIDTH  96 /* as wide as lines are that are broken */
-#define FORMATS      RPS_DOCUMENT_FORMATS " folded pprof firefox"
+#define FORMATS      RPS_DOCUMENT_FORMATS RPS_EXPORT_SAMPLE_FORMATS(RPS_EXPORT_WORD)
 
 struct settings {
     enum rps_shares_by by;
@@ -31,10 +31,12 @@ struct settings {
 
 #define AT(member) RPS_AT(struct settings, member)
 
-/* The words of --by are in the order of enum rps_shares_by. */
+#define WORD(by, name) " " name
+#define LIST(by, name) ", " name
+
 static const struct rps_option options[] = {
-    {"by", 0, "NAME", "function, line, module, process, thread, program, cgroup", NULL,
-     RPS_OPTION_CHOICE, AT(by), .words = "function line module process thread program cgroup"},
+    {"by", 0, "NAME", &RPS_SHARES_BY(LIST)[2], NULL, RPS_OPTION_CHOICE, AT(by),
+     .words = &RPS_SHARES_BY(WORD)[1]},
     {"lines", 0, NULL, "the same as --by line", NULL, RPS_OPTION_FLAG, AT(by), RPS_SHARES_LINE},
     {"tree", 0, NULL, "calls as a tree, of 1 % of the samples and more", NULL, RPS_OPTION_FLAG,
      AT(is_tree)},
@@ -46,7 +48,7 @@ static const struct rps_option options[] = {
      AT(cpus), .check = rps_cpus_check},
     {"region", 0, "NAME", "only the periods wholly inside that region", NULL, RPS_OPTION_TEXT,
      AT(region)},
-    {"format", 0, "NAME", "as of report; folded pprof firefox", "text", RPS_OPTION_CHOICE,
+    {"format", 0, "NAME", "as of report;" RPS_EXPORT_SAMPLE_FORMATS(RPS_EXPORT_WORD), "text", RPS_OPTION_CHOICE,
      AT(format), .words = FORMATS},
     {"resolve", 0, NULL, "look for names again, and keep them", NULL, RPS_OPTION_FLAG,
      AT(is_resolving), .is_once = 1},
@@ -57,8 +59,8 @@ static const struct rps_option options[] = {
 
 static int check_code(struct rps_cli *cli)
 {
-    static const struct rps_export_format *const exports[] = {&rps_export_folded, &rps_export_pprof,
-                                                              &rps_export_firefox};
+    static const struct rps_export_format *const exports[] = {
+        RPS_EXPORT_SAMPLE_FORMATS(RPS_EXPORT_ROW)};
     struct settings *settings = cli->settings;
     int is_limited = rps_options_source(cli, "at-most") == RPS_SOURCE_COMMAND_LINE;
     int export = (int)settings->format - rps_options_word(FORMATS, "folded");

@@ -309,12 +309,8 @@ static void put_fields(const struct rps_code_filling *filling)
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-const char *const rps_code_by_names[] = {
-    [RPS_SHARES_FUNCTION] = "function", [RPS_SHARES_LINE] = "line",
-    [RPS_SHARES_MODULE] = "module",     [RPS_SHARES_PROCESS] = "process",
-    [RPS_SHARES_THREAD] = "thread",     [RPS_SHARES_PROGRAM] = "program",
-    [RPS_SHARES_CGROUP] = "cgroup",     NULL,
-};
+#define NAME(by, name) name,
+const char *const rps_code_by_names[] = {RPS_SHARES_BY(NAME) NULL};
 
 static size_t rows_of(const struct rps_code_output *output, size_t count)
 {

@@ -290,7 +290,6 @@ static void perfetto_end(struct rps_export_job *job)
 
 const struct rps_export_format rps_export_perfetto = {
     .name = "perfetto",
-    .summary = "a trace for ui.perfetto.dev: figures, phases, regions and calls over time",
     .own_form = 1,
     .phases = 1,
     .begin = perfetto_begin,

@@ -232,7 +232,6 @@ static void rates_end(struct rps_export_job *job)
 
 const struct rps_export_format rps_export_rates = {
     .name = "rates",
-    .summary = "one row a rotation of the event sets, a column a metric, and its interval",
     .rotations = 1,
     .phases = 1,
     .begin = rates_begin,
@@ -243,7 +242,6 @@ const struct rps_export_format rps_export_rates = {
 
 const struct rps_export_format rps_export_long_rates = {
     .name = "long-rates",
-    .summary = "one row a metric and rotation, and its interval",
     .rotations = 1,
     .phases = 1,
     .begin = long_begin,
@@ -391,7 +389,6 @@ static void every_end(struct rps_export_job *job)
 
 const struct rps_export_format rps_export_every = {
     .name = "every",
-    .summary = "one row a stretch of time: mean, minimum and maximum of each metric",
     .rotations = 1,
     .phases = 1,
     .begin = every_begin,
