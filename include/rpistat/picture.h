@@ -85,9 +85,9 @@ struct rps_picture_areas {
     double entry;      /* ... and width of one of it, in pixels at scale 1 */
 };
 
-/* A panel of system signals, as resident memory or power: system_panels.c. Arrays are the picture's
+/* A panel of system signals, as resident memory or power: rpistat/system_metrics.h. Arrays are the picture's
  * arena's. */
-#define RPS_PICTURE_GAUGES      7
+#define RPS_PICTURE_GAUGES      16
 #define RPS_PICTURE_GAUGE_LINES 2
 
 struct rps_picture_gauge {
