@@ -11,7 +11,6 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "rpistat/code_store.h"
 #include "rpistat/comparison.h"
 #include "rpistat/plan.h"
 #include "rpistat/store.h"

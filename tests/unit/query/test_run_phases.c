@@ -12,7 +12,6 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "rpistat/code_store.h"
 #include "rpistat/profile.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/store.h"
