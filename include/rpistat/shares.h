@@ -12,7 +12,7 @@
 #include "rpistat/code.h"
 #include "rpistat/part_shares.h"
 
-/* What rows of shares are of. A program is all processes of one name; control groups of one
+/* The kinds of rows of shares. A program is all processes of one name; control groups of one
  * container or unit are one. */
 #define RPS_SHARES_BY(BY)                                                                          \
     BY(FUNCTION, "function")                                                                       \

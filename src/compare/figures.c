@@ -12,7 +12,7 @@
 #include "rpistat/error.h"
 #include "rpistat/plan.h"
 
-/* Elapsed time, CPU time, CPU use and the clock event; and of system signals. */
+/* Room for metrics that are not of the plan: times, CPU use, the clock event, readings, packages. */
 #define OFFERED_BESIDE (16 + RPS_PACKAGE_FIGURES)
 
 #define NAMES_MOST 30 /* of figures that are left out */
@@ -168,7 +168,9 @@ static void offer_readings(struct rps_compared_run *run, const struct rps_run_sy
     for (of.package = 0; of.package < RPS_PACKAGE_FIGURES; of.package++) {
         const struct rps_package_figure_name *is = &rps_package_figures[of.package];
 
-        offer_system(run, isfinite(package(&of)), is->name, is->label, is->unit, package);
+        if (!isfinite(package(&of)))
+            continue;
+        offer_system(run, 1, is->name, is->label, is->unit, package);
         run->offered[run->offered_count - 1].package = of.package;
     }
 }
