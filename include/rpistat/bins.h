@@ -13,9 +13,10 @@
 
 #include <stddef.h>
 
-#include "rpistat/plan.h"
 #include "rpistat/series.h"
 #include "rpistat/tally.h"
+
+struct rps_plan;
 
 enum rps_axis {
     RPS_AXIS_TIME,  /* seconds since the start of the run */

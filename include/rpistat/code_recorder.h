@@ -8,7 +8,8 @@
 #include "rpistat/period.h"
 #include "rpistat/pmu.h"
 #include "rpistat/sampler.h"
-#include "rpistat/store.h"
+
+struct rps_writer;
 
 /* What goes on beside the loop, once it is open; zeroed it is not there. */
 struct rps_code_recorder {

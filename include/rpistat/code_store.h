@@ -10,8 +10,10 @@
 #include "rpistat/arena.h"
 #include "rpistat/code.h"
 #include "rpistat/error.h"
-#include "rpistat/store.h"
 #include "rpistat/store_wing.h"
+
+struct rps_reader;
+struct rps_writer;
 
 /* What the store must know of these tables, for rps_store_use. Without it nothing of them is
  * written, and reading goes on. */

@@ -11,7 +11,7 @@
 extern const struct rps_wing rps_code_wing;
 
 /* Its formats, which are those of `rpistat code`, too. */
-extern const struct rps_export_format rps_export_folded, rps_export_pprof, rps_export_firefox;
+RPS_EXPORT_SAMPLE_FORMATS(RPS_EXPORT_DECLARE)
 
 /* `rpistat code --wall` alone: time on and off the CPU, us. */
 extern const struct rps_export_format rps_export_folded_wall;

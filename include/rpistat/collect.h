@@ -39,7 +39,8 @@
 #include "rpistat/detect.h"
 #include "rpistat/error.h"
 #include "rpistat/period.h"
-#include "rpistat/plan.h"
+
+struct rps_plan;
 
 #define RPS_COLLECT_CPU_USE "cpu_use"
 
@@ -54,12 +55,12 @@ struct rps_collect_options {
                                       by_rotation alone */
     int as_shown;                /* 1: rates per second of elapsed time, as people are shown them */
     int64_t period_ns;           /* nominal length of a period; 0: 100 ms */
-    int64_t least_ns; /* 0, or that of rps_rotation_least_ns for one period: in shorter periods at
+    int64_t least_ns;   /* 0, or that of rps_rotation_least_ns for one period: in shorter periods at
                          the start, one observation is as many rotations as are so long together */
-    const int32_t *cpu;          /* tracks that are put side by side, a signal a metric and CPU */
-    int cpu_count;               /* 0 or 1: one track */
-    int together;                /* 1: to be ended with others, in order of the signals' names */
-    uint64_t first, last;        /* for several tracks: the lowest and highest number of a period,
+    const int32_t *cpu; /* tracks that are put side by side, a signal a metric and CPU */
+    int cpu_count;      /* 0 or 1: one track */
+    int together;       /* 1: to be ended with others, in order of the signals' names */
+    uint64_t first, last; /* for several tracks: the lowest and highest number of a period,
                                       or by rotation of a rotation */
 };
 

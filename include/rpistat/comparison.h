@@ -14,11 +14,12 @@
 #include "rpistat/error.h"
 #include "rpistat/part_shares.h"
 #include "rpistat/phase.h"
-#include "rpistat/plan.h"
 #include "rpistat/plot.h"
 #include "rpistat/run.h"
 #include "rpistat/run_phases.h"
-#include "rpistat/store.h"
+
+struct rps_plan;
+struct rps_reader;
 
 enum rps_comparison_side { RPS_SIDE_A, RPS_SIDE_B };
 

@@ -5,9 +5,14 @@
 #ifndef RPISTAT_CPU_SERIES_H
 #define RPISTAT_CPU_SERIES_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "rpistat/arena.h"
 #include "rpistat/cpus.h"
-#include "rpistat/store.h"
+
+struct rps_error;
+struct rps_reader;
 
 #define RPS_CPU_SERIES_TEXT_SIZE 256
 

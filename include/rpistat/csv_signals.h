@@ -17,8 +17,10 @@
 #include "rpistat/arena.h"
 #include "rpistat/detect.h"
 #include "rpistat/error.h"
+#include "rpistat/period.h"
 #include "rpistat/phases.h"
-#include "rpistat/plan.h"
+
+struct rps_plan;
 
 struct rps_csv_options {
     const char *origin;      /* name of the file, for sentences */

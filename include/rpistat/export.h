@@ -13,10 +13,11 @@
 #include "rpistat/csv_writer.h"
 #include "rpistat/error.h"
 #include "rpistat/period.h"
-#include "rpistat/plan.h"
 #include "rpistat/run.h"
 #include "rpistat/run_part.h"
-#include "rpistat/store.h"
+
+struct rps_plan;
+struct rps_reader;
 
 struct rps_export_options {
     int64_t from_ns, to_ns; /* the part of the run; 0 and INT64_MAX for all of it */
@@ -48,16 +49,50 @@ struct rps_export_job {
     struct rps_error err;
 };
 
+/*
+ * The formats, in the order of the help: FORMAT(object, name, line of the help). The object is
+ * rps_export_<object>. Declarations, tables, words of options and the help are made of these rows.
+ * Formats of samples belong to the wing (rpistat/wing.h).
+ */
+#define RPS_EXPORT_FORMATS(FORMAT)                                                                 \
+    FORMAT(wide, "wide",                                                                           \
+           "wide           a row a measurement period, a column an event: the default")            \
+    FORMAT(table, "table",                                                                         \
+           "table          a row a row of an imported file, as it was: its default")               \
+    FORMAT(rates, "rates", "rates          a row a rotation of the event sets, a column a figure") \
+    FORMAT(long, "long", "long           a row an event and period")                               \
+    FORMAT(long_rates, "long-rates", "long-rates     a row a derived figure and rotation")         \
+    FORMAT(every, "every",                                                                         \
+           "every          a row a stretch of --every T, a column a derived figure")               \
+    FORMAT(openmetrics, "openmetrics",                                                             \
+           "openmetrics    a line a sample of running totals, for Prometheus and others")          \
+    FORMAT(line_protocol, "line-protocol",                                                         \
+           "line-protocol  a line a measurement period, for InfluxDB and others")                  \
+    FORMAT(signals, "signals", "signals        a row a reading of system signals")                 \
+    FORMAT(perfetto, "perfetto",                                                                   \
+           "perfetto       a trace for ui.perfetto.dev: figures, phases, calls over time")
+#define RPS_EXPORT_SAMPLE_FORMATS(FORMAT)                                                          \
+    FORMAT(folded, "folded",                                                                       \
+           "folded         a line a call stack of the samples, for flame graphs")                  \
+    FORMAT(pprof, "pprof", "pprof          a profile of the samples for pprof, with their phases") \
+    FORMAT(firefox, "firefox",                                                                     \
+           "firefox        a profile of the samples over time, for profiler.firefox.com")
+
+#define RPS_EXPORT_DECLARE(object, name, help)                                                     \
+    extern const struct rps_export_format rps_export_##object;
+#define RPS_EXPORT_ROW(object, name, help)  &rps_export_##object,
+#define RPS_EXPORT_WORD(object, name, help) " " name
+#define RPS_EXPORT_HELP(object, name, help) "\n  " help
+
 /* Functions that a format has no use for are NULL. None looks at what became of its writing: the
  * walk ends when job->out has failed. */
 struct rps_export_format {
-    const char *name;    /* "wide", "rates", "long" */
-    const char *summary; /* one line for --help */
-    int rotations;       /* 1: its rows are made of whole rotations */
-    int phases;          /* 1: it says what is in which phase, by the job's phases */
-    int own_form;        /* 1: it is neither CSV nor JSON lines, and takes no option of these */
-    int takes_every;     /* 1: of those, one that has an every_ns */
-    int follows;         /* 1: of those, one for rps_export_follow */
+    const char *name; /* "wide", "rates", "long" */
+    int rotations;    /* 1: its rows are made of whole rotations */
+    int phases;       /* 1: it says what is in which phase, by the job's phases */
+    int own_form;     /* 1: it is neither CSV nor JSON lines, and takes no option of these */
+    int takes_every;  /* 1: of those, one that has an every_ns */
+    int follows;      /* 1: of those, one for rps_export_follow */
 
     /* Make job->state, and write what stands before the periods. 0 or negative. */
     int (*begin)(struct rps_export_job *job, struct rps_error *err);

@@ -11,6 +11,15 @@
 #define RPS_IMPORT_COLUMNS_MAX 512
 #define RPS_IMPORT_LINE_MAX    (1 << 20)
 
+/* The formats, in the order in which a file is tried: FORMAT(object, name, lines of the help). The
+ * object is rps_import_<object>. The last one takes every table. */
+#define RPS_IMPORT_FORMATS(FORMAT)                                                                 \
+    FORMAT(perf_csv, "perf-csv", "perf-csv    perf stat -I MS -x SEPARATOR")                       \
+    FORMAT(csv, "csv",                                                                             \
+           "csv         tables of numbers with a row a moment, or one of each CPU:\n"              \
+           "              CSV of any country, and as vmstat, sar, pidstat and iostat print\n"      \
+           "              it; --map says what is what")
+
 struct rps_import_options {
     const char *format; /* name of one of the formats; NULL: found out */
     const char *label;  /* of the run; NULL: none */

@@ -11,7 +11,6 @@
 #define RPISTAT_LEVELS_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "rpistat/arena.h"
 #include "rpistat/detect.h"

@@ -14,7 +14,9 @@
 #include "rpistat/period.h"
 #include "rpistat/pmu.h"
 #include "rpistat/sampler.h"
-#include "rpistat/system_signals.h"
+
+struct rps_system_reader;
+struct rps_system_sink;
 
 #define RPS_PERIOD_MIN_NS     INT64_C(1000000)       /* 1 ms */
 #define RPS_PERIOD_MAX_NS     INT64_C(3600000000000) /* 1 h */

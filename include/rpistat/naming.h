@@ -6,7 +6,6 @@
 #define RPISTAT_NAMING_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "rpistat/arena.h"
 #include "rpistat/code.h"

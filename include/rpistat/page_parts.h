@@ -5,6 +5,7 @@
 #define RPISTAT_PAGE_PARTS_H
 
 #include "rpistat/picture_kinds.h"
+#include "rpistat/profile.h"
 #include "rpistat/json.h"
 #include "rpistat/run_part.h"
 

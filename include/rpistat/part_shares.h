@@ -14,7 +14,8 @@
 #include "rpistat/error.h"
 #include "rpistat/phase.h"
 #include "rpistat/run_part.h"
-#include "rpistat/store.h"
+
+struct rps_reader;
 
 /* Fewer samples tell no shares. */
 #define RPS_SHARES_SAMPLES_MIN 20

@@ -10,7 +10,6 @@
 #include "rpistat/part_shares.h"
 #include "rpistat/phase.h"
 #include "rpistat/run_part.h"
-#include "rpistat/store.h"
 
 /* Return the stretches of a part as phases whose labels are the groups. The gaps between the
  * stretches, from period `first` to `last`, are phases of the label `rest`. Stretches are in order;

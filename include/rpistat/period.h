@@ -10,6 +10,11 @@
 /* Slots of an event set: the columns c0 ... c7 of the store. */
 #define RPS_SLOT_MAX 8
 
+/* Room for texts of an event, metric or event set. */
+#define RPS_NAME_SIZE    64
+#define RPS_SPEC_SIZE    192
+#define RPS_EXPLAIN_SIZE 1024
+
 struct rps_scatter;
 
 /* `cpu` of a period whose counts are those of the whole workload. */
@@ -44,7 +49,8 @@ struct rps_period {
     uint64_t merged;      /* rotations in the block, and so periods of the set */
     uint64_t last_period; /* number of the last of them */
     int64_t end_ns;       /* and its end, since the start of the run */
-    const struct rps_scatter *scatter; /* how its periods differ (rpistat/moments.h), of whoever gave
+    const struct rps_scatter
+        *scatter; /* how its periods differ (rpistat/moments.h), of whoever gave
                                         the row, until the next; NULL: not known */
 
     /* Of a sum over CPUs, and of the slots in `counted`: part of running_ns in which the slot was

@@ -11,6 +11,9 @@
 
 #include "rpistat/error.h"
 
+/* Room for a remark on all phases of a run. */
+#define RPS_PHASE_REMARK_SIZE 512
+
 /* Levels of inner loops inside a loop, at most. */
 #define RPS_PHASE_INNER_MAX 2
 

@@ -11,10 +11,11 @@
 #include "rpistat/levels.h"
 #include "rpistat/phase.h"
 #include "rpistat/phases.h"
-#include "rpistat/profile.h"
 #include "rpistat/run.h"
 #include "rpistat/run_bursts.h"
 #include "rpistat/part_shares.h"
+
+struct rps_profile;
 
 struct rps_phase_output {
     const char *title;         /* what was looked at: "run 3, ./phased"; any text */

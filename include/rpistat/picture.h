@@ -9,11 +9,14 @@
 
 #include "rpistat/chart.h"
 #include "rpistat/phase.h"
-#include "rpistat/profile.h"
 #include "rpistat/plot.h"
 #include "rpistat/series.h"
 #include "rpistat/run_regions.h"
 #include "rpistat/walk.h"
+
+struct rps_loop_run;
+struct rps_metric;
+struct rps_profile;
 
 /* Room in a picture (pixels at scale 1) and in a drawing (characters) that panels do not get. */
 #define RPS_PICTURE_LEFT          58 /* of a panel, where a kind has no reason for another */
@@ -82,9 +85,9 @@ struct rps_picture_areas {
     double entry;      /* ... and width of one of it, in pixels at scale 1 */
 };
 
-/* A panel of system signals, as resident memory or power: system_panels.c. Arrays are the picture's
+/* A panel of system signals, as resident memory or power: rpistat/system_metrics.h. Arrays are the picture's
  * arena's. */
-#define RPS_PICTURE_GAUGES      7
+#define RPS_PICTURE_GAUGES      16
 #define RPS_PICTURE_GAUGE_LINES 2
 
 struct rps_picture_gauge {

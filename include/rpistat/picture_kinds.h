@@ -5,7 +5,8 @@
 #define RPISTAT_PICTURE_KINDS_H
 
 #include "rpistat/picture.h"
-#include "rpistat/profile.h"
+
+struct rps_profile;
 
 /* Make the figure of an open picture, all of the picture's arena. RPS_FAILED where the run has not
  * what the picture is about: phases, two metrics, ... */

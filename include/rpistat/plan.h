@@ -46,12 +46,9 @@
 #include "rpistat/interval.h"
 #include "rpistat/period.h"
 
-#define RPS_NAME_SIZE    64
-#define RPS_SPEC_SIZE    192
-#define RPS_EXPLAIN_SIZE 1024
-#define RPS_REASON_SIZE  256
-#define RPS_WHERE_SIZE   192
-#define RPS_MATCH_SIZE   1024
+#define RPS_REASON_SIZE 256
+#define RPS_WHERE_SIZE  192
+#define RPS_MATCH_SIZE  1024
 
 /* Numbers of Linux's perf ABI; the perf backend asserts that they are the kernel's. */
 enum rps_event_type {

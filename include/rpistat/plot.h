@@ -13,7 +13,8 @@
 #include "rpistat/error.h"
 #include "rpistat/palette.h"
 #include "rpistat/phase.h"
-#include "rpistat/store.h"
+
+struct rps_reader;
 
 /* Kinds of pictures: in C, as `--kind` takes it, its line of the help; draw/fill_NAME.c makes it. */
 #define RPS_PLOT_KINDS(KIND)                                                                       \

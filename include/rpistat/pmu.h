@@ -20,7 +20,9 @@
 
 #include "rpistat/error.h"
 #include "rpistat/period.h"
-#include "rpistat/plan.h"
+
+struct rps_event;
+struct rps_plan;
 
 /* What one read of the clock event and one event set gives; all cumulative since attach. */
 struct rps_reading {

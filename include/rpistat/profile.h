@@ -15,10 +15,12 @@
 #include "rpistat/fold.h"
 #include "rpistat/interval.h"
 #include "rpistat/part_shares.h"
+#include "rpistat/period.h"
 #include "rpistat/phase.h"
 #include "rpistat/phases.h"
-#include "rpistat/plan.h"
-#include "rpistat/store.h"
+
+struct rps_plan;
+struct rps_reader;
 
 struct rps_run_system;
 
@@ -127,9 +129,6 @@ char *rps_profile_join(char *ret, size_t size, const char *names, const char *wo
 /* The figures that the words of a label name, and how many: the first is named first. */
 #define RPS_PROFILE_TOLD 3
 int rps_profile_told(const struct rps_profile *profile, int label, size_t ret[RPS_PROFILE_TOLD]);
-
-/* Room for any remark. */
-#define RPS_PHASE_REMARK_SIZE 512
 
 /* The profile of phases of what was looked at; context: the caller's. */
 typedef int rps_profile_find(const void *context, struct rps_arena *arena,

@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 #include "rpistat/error.h"
-#include "rpistat/store.h"
+
+struct rps_reader;
 
 struct rps_push_options {
     const char *url;        /* of remote write: http://HOST:8428, with or without /api/v1/write */

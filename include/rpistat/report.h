@@ -9,7 +9,10 @@
 #include "rpistat/cpus.h"
 #include "rpistat/document.h"
 #include "rpistat/error.h"
-#include "rpistat/store.h"
+
+struct rps_plan;
+struct rps_reader;
+struct rps_run_summary;
 
 #define RPS_REPORT_ANSWER_SIZE 4096
 

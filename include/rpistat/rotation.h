@@ -19,9 +19,11 @@
 #include <stdint.h>
 
 #include "rpistat/period.h"
-#include "rpistat/plan.h"
 #include "rpistat/run.h"
 #include "rpistat/tally.h"
+
+struct rps_formula;
+struct rps_plan;
 
 /* Of one value of several rotations. */
 struct rps_range {

@@ -10,7 +10,8 @@
 #include "rpistat/error.h"
 #include "rpistat/part_shares.h"
 #include "rpistat/phase.h"
-#include "rpistat/store.h"
+
+struct rps_reader;
 
 struct rps_run_bursts {
     struct rps_bursts bursts; /* in period numbers; count 0: there are none, and no times */

@@ -12,7 +12,8 @@
 #include "rpistat/cpus.h"
 #include "rpistat/error.h"
 #include "rpistat/phase.h"
-#include "rpistat/store.h"
+
+struct rps_reader;
 
 struct rps_run_stretch {
     uint64_t first, last; /* numbers of its periods, both inclusive */

@@ -16,10 +16,12 @@
 #include "rpistat/detect.h"
 #include "rpistat/error.h"
 #include "rpistat/joint.h"
+#include "rpistat/period.h"
 #include "rpistat/phase.h"
 #include "rpistat/phases.h"
-#include "rpistat/profile.h"
-#include "rpistat/store.h"
+
+struct rps_profile;
+struct rps_reader;
 
 /* Runs that are longer are not looked at unless the user asks for it (`rpistat phases`). */
 #define RPS_RUN_PHASES_PERIODS_MAX 100000

@@ -14,8 +14,8 @@
 
 #include "rpistat/arena.h"
 #include "rpistat/error.h"
-#include "rpistat/store.h"
 #include "rpistat/cpu_series.h"
+#include "rpistat/store.h"
 
 /* Regions of further names are not looked at. */
 #define RPS_RUN_REGIONS_MAX 100

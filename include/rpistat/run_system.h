@@ -5,13 +5,12 @@
 #ifndef RPISTAT_RUN_SYSTEM_H
 #define RPISTAT_RUN_SYSTEM_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "rpistat/arena.h"
 #include "rpistat/error.h"
 #include "rpistat/run_part.h"
-#include "rpistat/store.h"
+#include "rpistat/system_rows.h"
 #include "rpistat/system_signals.h"
 
 /* What threads are asleep in: slots of the tree, without children, and unknown. */

@@ -5,7 +5,6 @@
 #define RPISTAT_SERIES_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "rpistat/arena.h"
 

@@ -12,14 +12,20 @@
 #include "rpistat/code.h"
 #include "rpistat/part_shares.h"
 
+/* The kinds of rows of shares. A program is all processes of one name; control groups of one
+ * container or unit are one. */
+#define RPS_SHARES_BY(BY)                                                                          \
+    BY(FUNCTION, "function")                                                                       \
+    BY(LINE, "line")                                                                               \
+    BY(MODULE, "module")                                                                           \
+    BY(PROCESS, "process")                                                                         \
+    BY(THREAD, "thread")                                                                           \
+    BY(PROGRAM, "program")                                                                         \
+    BY(CGROUP, "cgroup")
+
 enum rps_shares_by {
-    RPS_SHARES_FUNCTION,
-    RPS_SHARES_LINE,
-    RPS_SHARES_MODULE,
-    RPS_SHARES_PROCESS,
-    RPS_SHARES_THREAD,
-    RPS_SHARES_PROGRAM, /* processes of one name */
-    RPS_SHARES_CGROUP,  /* those of a container or unit are one */
+#define RPS_SHARES_BY_ENUM(by, name) RPS_SHARES_##by,
+    RPS_SHARES_BY(RPS_SHARES_BY_ENUM)
 };
 
 /* What code without a name is one function of, where it is not known where its function begins; by

@@ -12,7 +12,8 @@
 #include "rpistat/collect.h"
 #include "rpistat/cpus.h"
 #include "rpistat/error.h"
-#include "rpistat/store.h"
+
+struct rps_reader;
 
 /* The periods of a run. */
 struct rps_signal_run {

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "rpistat/error.h"
+#include "rpistat/system_metrics.h"
 
 struct rps_sample;
 
@@ -29,59 +30,16 @@ enum rps_system_kind {
     RPS_SYSTEM_GAUGE,   /* as it stood at the reading */
 };
 
-/* Slots of the tree, the machine, the group and the packages: places in rps_system_signals[source]. */
-enum rps_tree_slot {
-    RPS_TREE_RUNNING,    /* us on a CPU, of threads that were seen twice */
-    RPS_TREE_WAIT,       /* us ready to run, waiting for a CPU */
-    RPS_TREE_UNSEEN,     /* us that threads lived after their last reading */
-    RPS_TREE_THREADS,    /* that lived at the reading; from here to IN_OTHER in threads */
-    RPS_TREE_IN_IO,      /* asleep in block I/O */
-    RPS_TREE_IN_LOCK,    /* in locks, or waiting for threads, without the IDLE ones */
-    RPS_TREE_IN_MESSAGE, /* pipes, sockets, polls */
-    RPS_TREE_IN_TIMER,
-    RPS_TREE_IN_CHILD,
-    RPS_TREE_IN_OTHER,
-    RPS_TREE_RSS,          /* KiB resident, sum over processes */
-    RPS_TREE_READ,         /* KiB that reads returned, pipes and cache too */
-    RPS_TREE_WRITTEN,      /* KiB */
-    RPS_TREE_DISK_READ,    /* KiB that came from a disk */
-    RPS_TREE_DISK_WRITTEN, /* KiB of pages that were made dirty */
-    RPS_TREE_IDLE,         /* threads that sleep in futex, hardly run and wait for no lock */
-    RPS_TREE_SLOTS,
-};
-
-enum rps_machine_slot {
-    RPS_MACHINE_WAIT,    /* threads that wait for a CPU, of the whole machine */
-    RPS_MACHINE_STEAL,   /* us that a hypervisor took, summed over CPUs */
-    RPS_MACHINE_IOWAIT,  /* us */
-    RPS_MACHINE_PSI_CPU, /* us in which some thread waited; pressure stall information */
-    RPS_MACHINE_PSI_IO,
-    RPS_MACHINE_PSI_MEMORY,
-    RPS_MACHINE_AVAILABLE, /* KiB of memory */
-    RPS_MACHINE_DISK_READ, /* KiB, of whole disks */
-    RPS_MACHINE_DISK_WRITTEN,
-    RPS_MACHINE_NET_IN, /* KiB, of the recorder's whole network namespace, without lo */
-    RPS_MACHINE_NET_OUT,
-    RPS_MACHINE_SLOTS,
-};
-
-enum rps_group_slot {
-    RPS_GROUP_THROTTLED, /* us that its CPU limit kept it from CPUs, summed over CPUs */
-    RPS_GROUP_MEMORY,    /* KiB, with the cache of files */
-    RPS_GROUP_READ,      /* KiB, of whole disks */
-    RPS_GROUP_WRITTEN,
-    RPS_GROUP_SLOTS,
-};
-
-enum rps_package_slot {
-    RPS_PACKAGE_ENERGY,     /* uJ, summed over packages, as all of these are */
-    RPS_PACKAGE_ENERGY_RAM, /* uJ of their memory */
-    RPS_PACKAGE_READ,       /* KiB that came from memory */
-    RPS_PACKAGE_WRITTEN,    /* KiB */
-    RPS_PACKAGE_FREQUENCY,  /* MHz of the CPUs while they ran, their mean */
-    RPS_PACKAGE_COUNTERS,   /* that were looked at, whether they could be read or not */
-    RPS_PACKAGE_SLOTS,
-};
+/* Slots of each source: places in rps_system_signals[source]. */
+#define RPS_TREE_SLOT(slot, ...)    RPS_TREE_##slot,
+#define RPS_MACHINE_SLOT(slot, ...) RPS_MACHINE_##slot,
+#define RPS_GROUP_SLOT(slot, ...)   RPS_GROUP_##slot,
+#define RPS_PACKAGE_SLOT(slot, ...) RPS_PACKAGE_##slot,
+enum rps_tree_slot { RPS_TREE_METRICS(RPS_TREE_SLOT) RPS_TREE_SLOTS };
+enum rps_machine_slot { RPS_MACHINE_METRICS(RPS_MACHINE_SLOT) RPS_MACHINE_SLOTS };
+enum rps_group_slot { RPS_GROUP_METRICS(RPS_GROUP_SLOT) RPS_GROUP_SLOTS };
+enum rps_package_slot { RPS_PACKAGE_METRICS(RPS_PACKAGE_SLOT) RPS_PACKAGE_SLOTS };
+_Static_assert(RPS_TREE_SLOTS <= RPS_SYSTEM_SLOT_MAX, "the store has a column per slot");
 
 /* What a signal is. */
 struct rps_system_signal {
@@ -91,6 +49,32 @@ struct rps_system_signal {
     enum rps_system_kind kind;
     const char *origin;  /* "schedstat" */
     const char *explain; /* one sentence for people */
+    struct {
+        const char *stem, *suffix; /* name in sheets: "rss", "_mib"; NULL: none */
+        double divisor;            /* of what is stored, or came per second */
+        enum {
+            RPS_COLUMN_SHEET,
+            RPS_COLUMN_MEAN,
+            RPS_COLUMN_RANGE
+        } json;    /* in reports: nothing;
+                                      its mean; that, its lowest and its highest */
+        int later; /* 1: behind the columns of all that are not */
+    } column;
+    struct {
+        const char *title, *name, *unit; /* NULL: another line of the panel before it */
+        const char *line, *file;         /* NULL: no panel */
+    } panel;
+    struct {
+        enum {
+            RPS_PHASES_NONE,
+            RPS_PHASES_LEVEL,
+            RPS_PHASES_BY_CPU
+        } how;        /* as it stands; what
+                                      came in a CPU second */
+        double scale; /* small value, in the column's unit */
+        double resolution;
+        int is_memory;
+    } phases;
 };
 
 /* The signals of each source, in order of slots, and how many there are. */

@@ -20,7 +20,9 @@
 #include "rpistat/interval.h"
 #include "rpistat/moments.h"
 #include "rpistat/period.h"
-#include "rpistat/plan.h"
+
+struct rps_formula;
+struct rps_plan;
 
 struct rps_set_tally {
     uint64_t periods;    /* in which the set was on */

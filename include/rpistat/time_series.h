@@ -31,8 +31,9 @@
 #include "rpistat/error.h"
 #include "rpistat/period.h"
 #include "rpistat/phase.h"
-#include "rpistat/plan.h"
 #include "rpistat/run.h"
+
+struct rps_plan;
 
 struct rps_time_label {
     const char *name, *value; /* the name fits [a-zA-Z_][a-zA-Z0-9_]* */

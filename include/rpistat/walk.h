@@ -13,6 +13,9 @@
 
 #include "rpistat/cpu_series.h"
 
+struct rps_period;
+struct rps_error;
+
 struct rps_walk {
     const struct rps_cpu_series *series; /* borrowed, and not changed while it is walked */
     enum rps_cpus_way way;               /* RPS_CPUS_SUM: added up; else CPU by CPU, in order */

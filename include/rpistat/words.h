@@ -4,8 +4,10 @@
 
 #include <stddef.h>
 
-#include "rpistat/plan.h"
-#include "rpistat/run.h"
+#include "rpistat/period.h"
+
+struct rps_plan;
+struct rps_run;
 
 /* A figure's label inside a sentence: a common noun is lower case, what names itself (a column, a
  * user's metric) stays as it is. Returns ret. */

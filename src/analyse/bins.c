@@ -18,6 +18,8 @@
  * take everything.
  */
 #include "rpistat/bins.h"
+#include "rpistat/formula.h"
+#include "rpistat/plan.h"
 #include "rpistat/rotation.h"
 
 #include <math.h>

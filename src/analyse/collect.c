@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/plan.h"
 #include "collect_rows.h"
 
 #define PERIOD_NS_DEFAULT (100 * RPS_NS_PER_MS)

@@ -6,6 +6,7 @@
 
 #include "collect_rows.h"
 #include "detect_math.h"
+#include "rpistat/plan.h"
 
 /* Signals whose weights are all above it need none. */
 #define WEIGHT_FULL 0.95f

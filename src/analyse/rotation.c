@@ -3,7 +3,9 @@
 
 #include <math.h>
 
+#include "rpistat/formula.h"
 #include "rpistat/moments.h"
+#include "rpistat/plan.h"
 
 struct rps_rotation rps_rotation_new(struct rps_arena *arena, const struct rps_plan *plan)
 {

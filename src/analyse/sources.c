@@ -5,6 +5,8 @@
 
 #include "detect_math.h"
 #include "rpistat/clock.h"
+#include "rpistat/formula.h"
+#include "rpistat/plan.h"
 
 /* Standard deviation, relative to the mean, of a large count; and of a large ratio at least, and at
  * most where it wanders. */

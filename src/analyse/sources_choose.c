@@ -7,6 +7,9 @@
  * all.
  */
 #include "sources.h"
+#include "rpistat/formula.h"
+#include "rpistat/plan.h"
+#include "rpistat/error.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -15,6 +15,8 @@
 #include <string.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/formula.h"
+#include "rpistat/plan.h"
 
 /* A ratio of events needs a workload that ran for at least this part of the stretch; a rate over
  * elapsed time does not. */

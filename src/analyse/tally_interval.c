@@ -20,6 +20,8 @@
 #include <math.h>
 
 #include "detect_math.h"
+#include "rpistat/formula.h"
+#include "rpistat/plan.h"
 #include "rpistat/student.h"
 
 /* Counted for more than this share of the time: counted all the time. */

@@ -22,8 +22,9 @@
 #include "rpistat/run.h"
 #include "rpistat/sampler.h"
 #include "rpistat/signals.h"
-#include "rpistat/store.h"
 #include "rpistat/wing.h"
+
+struct rps_reader;
 
 /* Said of all that the wing `code` does, where it is left out. */
 #define RPS_CLI_NO_CODE                                                                            \

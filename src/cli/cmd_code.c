@@ -9,13 +9,15 @@
 #include "cpus.h"
 #include "format.h"
 #include "rpistat/code_output.h"
+#include "rpistat/code_store.h"
 #include "rpistat/code_wing.h"
 #include "rpistat/naming.h"
 #include "rpistat/run_phases.h"
+#include "rpistat/store.h"
 
 #define AT_MOST_TEXT 20 /* rows that people read unless told otherwise */
 #define TITLE_WIDTH  96 /* as wide as lines are that are broken */
-#define FORMATS      RPS_DOCUMENT_FORMATS " folded pprof firefox"
+#define FORMATS      RPS_DOCUMENT_FORMATS RPS_EXPORT_SAMPLE_FORMATS(RPS_EXPORT_WORD)
 
 struct settings {
     enum rps_shares_by by;
@@ -29,10 +31,12 @@ struct settings {
 
 #define AT(member) RPS_AT(struct settings, member)
 
-/* The words of --by are in the order of enum rps_shares_by. */
+#define WORD(by, name) " " name
+#define LIST(by, name) ", " name
+
 static const struct rps_option options[] = {
-    {"by", 0, "NAME", "function, line, module, process, thread, program, cgroup", NULL,
-     RPS_OPTION_CHOICE, AT(by), .words = "function line module process thread program cgroup"},
+    {"by", 0, "NAME", &RPS_SHARES_BY(LIST)[2], NULL, RPS_OPTION_CHOICE, AT(by),
+     .words = &RPS_SHARES_BY(WORD)[1]},
     {"lines", 0, NULL, "the same as --by line", NULL, RPS_OPTION_FLAG, AT(by), RPS_SHARES_LINE},
     {"tree", 0, NULL, "show calls as a tree (1 % of the samples and more)", NULL, RPS_OPTION_FLAG,
      AT(is_tree)},
@@ -44,8 +48,8 @@ static const struct rps_option options[] = {
      .check = rps_cpus_check},
     {"region", 0, "NAME", "use only periods completely inside this region", NULL, RPS_OPTION_TEXT,
      AT(region)},
-    {"format", 0, "NAME", "as of report, or folded, pprof, firefox", "text", RPS_OPTION_CHOICE,
-     AT(format), .words = FORMATS},
+    {"format", 0, "NAME", "as of report, or" RPS_EXPORT_SAMPLE_FORMATS(RPS_EXPORT_WORD), "text",
+     RPS_OPTION_CHOICE, AT(format), .words = FORMATS},
     {"resolve", 0, NULL, "look up symbols again, and store them", NULL, RPS_OPTION_FLAG,
      AT(is_resolving), .is_once = 1},
     {"binaries", 0, "PATH", "with --resolve: a program, or a directory of programs", NULL,
@@ -55,8 +59,8 @@ static const struct rps_option options[] = {
 
 static int check_code(struct rps_cli *cli)
 {
-    static const struct rps_export_format *const exports[] = {&rps_export_folded, &rps_export_pprof,
-                                                              &rps_export_firefox};
+    static const struct rps_export_format *const exports[] = {
+        RPS_EXPORT_SAMPLE_FORMATS(RPS_EXPORT_ROW)};
     struct settings *settings = cli->settings;
     int is_limited = rps_options_source(cli, "at-most") == RPS_SOURCE_COMMAND_LINE;
     int export = (int)settings->format - rps_options_word(FORMATS, "folded");

@@ -11,6 +11,7 @@
 #include "phases.h"
 #include "picture_options.h"
 #include "rpistat/comparison.h"
+#include "rpistat/store.h"
 
 /* Of limits; nothing else ends with these. */
 #define STATUS_FAILS     3

@@ -8,6 +8,7 @@
 #include "events.h"
 #include "format.h"
 #include "rpistat/clock.h"
+#include "rpistat/plan.h"
 
 #define CPUINFO "/proc/cpuinfo"
 

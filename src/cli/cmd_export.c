@@ -12,7 +12,9 @@
 #include "cpus.h"
 #include "rpistat/export.h"
 #include "rpistat/clock.h"
+#include "rpistat/store.h"
 #include "rpistat/text.h"
+#include "rpistat/wing.h"
 
 #define LOOK_MS 250 /* from one look at a run that goes on to the next */
 
@@ -73,9 +75,8 @@ static int set_locale(const char *option, const char *text, void *member, struct
 static const struct rps_option options[] = {
     {"format", 0, "NAME", "format, see above", NULL, RPS_OPTION_OTHER, RPS_AT_SETTINGS,
      .set = set_format,
-     .words =
-         "wide table rates long long-rates every signals jsonl openmetrics line-protocol perfetto "
-         "folded pprof firefox"},
+     .words = &RPS_EXPORT_FORMATS(RPS_EXPORT_WORD)
+                  RPS_EXPORT_SAMPLE_FORMATS(RPS_EXPORT_WORD) " jsonl"[1]},
     {"rates", 0, NULL, "the same as --format rates", NULL, RPS_OPTION_FLAG, AT(is_rates)},
     {"long", 0, NULL, "the same as --format long; also with --rates", NULL, RPS_OPTION_FLAG,
      AT(is_long)},
@@ -285,21 +286,10 @@ const struct rps_command rps_command_export = {
     .summary = "write a run as CSV, JSON lines or a trace",
     .usage = "[OPTIONS]",
     .description =
-        "Write a run for other programs, as CSV with a header row. Formats:\n"
-        "  wide           a row a measurement period, a column an event: the default\n"
-        "  table          a row a row of an imported file, as it was: its default\n"
-        "  rates          a row a rotation of the event sets, a column a figure\n"
-        "  long           a row an event and period\n"
-        "  long-rates     a row a derived figure and rotation\n"
-        "  every          a row a stretch of --every T, a column a derived figure\n"
-        "  openmetrics    a line a sample of running totals, for Prometheus and others\n"
-        "  line-protocol  a line a measurement period, for InfluxDB and others\n"
-        "  signals        a row a reading of system signals\n"
-        "  perfetto       a trace for ui.perfetto.dev: figures, phases, calls over time\n"
-        "  folded         a line a call stack of the samples, for flame graphs\n"
-        "  pprof          a profile of the samples for pprof, with their phases\n"
-        "  firefox        a profile of the samples over time, for profiler.firefox.com\n"
-        "  jsonl          a row of the other format as a JSON object in a line",
+        "Write a run for other programs, as CSV with a header row. Formats:" RPS_EXPORT_FORMATS(
+            RPS_EXPORT_HELP)
+            RPS_EXPORT_SAMPLE_FORMATS(RPS_EXPORT_HELP) "\n  jsonl          a row of the other "
+                                                       "format as a JSON object in a line",
     .examples = "  rpistat export --locale -o run.csv            for this user's spreadsheet\n"
                 "  rpistat export --every 10s --clock -o day.csv\n"
                 "  rpistat export --follow --rates               of a recording that goes on\n"

@@ -1,10 +1,10 @@
-/* `rpistat import`: what other tools recorded, as runs of a store. The formats are rows of a table
- * in exchange/import.c. */
+/* `rpistat import`: what other tools recorded, as runs of a store. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cli.h"
 #include "rpistat/import.h"
+#include "rpistat/store.h"
 #include "time_range.h"
 
 struct settings {
@@ -14,9 +14,12 @@ struct settings {
 
 #define AT(member) RPS_AT(struct settings, member)
 
+#define WORD(object, name, help) " " name
+#define HELP(object, name, help) "\n  " help
+
 static const struct rps_option options[] = {
     {"format", 0, "NAME", "format of FILE, see above (default detected)", NULL, RPS_OPTION_TEXT,
-     AT(import.format), .words = "perf-csv csv"},
+     AT(import.format), .words = &RPS_IMPORT_FORMATS(WORD)[1]},
     {"map", 0, "LIST", "columns of a table: COLUMN=KIND[:UNIT],...", NULL, RPS_OPTION_TEXT,
      AT(import.map)},
     {"label", 0, "TEXT", "label of the run, for --run in other commands", NULL, RPS_OPTION_TEXT,
@@ -85,12 +88,8 @@ const struct rps_command rps_command_import = {
     .usage = "[OPTIONS] FILE...",
     .description =
         "Add files to a store, a run each, for report, phases, plot and compare. A FILE\n"
-        "that is wrong leaves nothing behind; - is standard input. Formats:\n"
-        "  perf-csv    perf stat -I MS -x SEPARATOR\n"
-        "  csv         tables of numbers with a row a moment, or one of each CPU:\n"
-        "              CSV of any country, and as vmstat, sar, pidstat and iostat print\n"
-        "              it; --map says what is what\n"
-        "Recipes make tables of others (perf stat -j, toplev): examples/README.md.",
+        "that is wrong leaves nothing behind; - is standard input. Formats:" RPS_IMPORT_FORMATS(
+            HELP) "\nRecipes make tables of others (perf stat -j, toplev): examples/README.md.",
     .examples = "  rpistat import run.csv     of perf stat -I 100 -x, -o run.csv ./program\n"
                 "  rpistat import --map Timestamp=time,requests=count load.csv\n"
                 "  rpistat import --label busy --start 2026-11-21T14:30 load.csv",

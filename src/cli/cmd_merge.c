@@ -4,6 +4,9 @@
 
 #include "cli.h"
 #include "format.h"
+#include "rpistat/columns.h"
+#include "rpistat/store.h"
+#include "rpistat/run.h"
 
 struct settings {
     const char *store; /* -i */
@@ -87,6 +90,18 @@ static void say_rest(struct merge *merge, int result)
                        merge->present == 1 ? "was" : "were");
 }
 
+#define COLUMNS(CELL, BY)                                                                          \
+    CELL(TEXT, (merge->other), "from_store")                                                       \
+    CELL(INT, (run->run->run_id, 1), "from_run")                                                   \
+    CELL(TEXT, (results[run->result]), "result")                                                   \
+    CELL(INT, (run->run_id, run->run_id >= 0), "run")                                              \
+    CELL(INT, (run->replaced_run_id, run->replaced_run_id >= 0), "replaced_run")                   \
+    CELL(INT, (run->differing_run_id, run->differing_run_id >= 0), "differing_run")                \
+    CELL(TEXT, (run->run->uuid), "uuid")                                                           \
+    CELL(TEXT, (run->run->host), "host")                                                           \
+    CELL(TEXT, (run->run->label), "label")                                                         \
+    CELL(INT, (run->summary->periods, 1), "periods")
+
 static void put_run(struct merge *merge, const struct rps_merge_run *run)
 {
     static const char *const results[] = {
@@ -94,16 +109,9 @@ static void put_run(struct merge *merge, const struct rps_merge_run *run)
         [RPS_MERGE_COPIED] = "copied",       [RPS_MERGE_PRESENT] = "present",
         [RPS_MERGE_RECORDING] = "recording", [RPS_MERGE_UNSOUND] = "unsound",
     };
-    struct rps_block *runs = merge->runs;
+    struct rps_block *block = merge->runs;
 
-    rps_put_text(runs, merge->other);
-    rps_put_int(runs, run->run->run_id, 1);
-    rps_put_text(runs, results[run->result]);
-    rps_put_int(runs, run->run_id, run->run_id >= 0);
-    rps_put_int(runs, run->replaced_run_id, run->replaced_run_id >= 0);
-    rps_put_int(runs, run->differing_run_id, run->differing_run_id >= 0);
-    rps_put_texts(runs, 3, run->run->uuid, run->run->host, run->run->label);
-    rps_put_int(runs, (int64_t)run->summary->periods, 1);
+    COLUMNS(RPS_PUT, RPS_PUT_BY)
 }
 
 static int tell(void *context, const struct rps_merge_run *run)
@@ -153,18 +161,7 @@ static int merge_stores(struct merge *merge)
 
 static int run(struct rps_cli *cli)
 {
-    static const struct rps_column columns[] = {
-        {.name = "from_store"},
-        {.name = "from_run", .kind = RPS_VALUE_INT},
-        {.name = "result"},
-        {.name = "run", .kind = RPS_VALUE_INT},
-        {.name = "replaced_run", .kind = RPS_VALUE_INT},
-        {.name = "differing_run", .kind = RPS_VALUE_INT},
-        {.name = "uuid"},
-        {.name = "host"},
-        {.name = "label"},
-        {.name = "periods", .kind = RPS_VALUE_INT},
-    };
+    static const struct rps_column columns[] = {COLUMNS(RPS_COLUMN, RPS_COLUMN)};
     const struct settings *settings = cli->settings;
     struct merge merge = {.cli = cli, .document = {.arena = cli->arena}};
     int result;

@@ -6,7 +6,10 @@
 
 #include "cpus.h"
 #include "phases.h"
+#include "rpistat/error.h"
+#include "rpistat/profile.h"
 #include "rpistat/run_phases.h"
+#include "rpistat/store.h"
 
 /* Fewer observations have no phases that anybody could tell. */
 #define OBSERVATIONS_MIN 4

@@ -8,6 +8,7 @@
 #include "cpus.h"
 #include "picture_options.h"
 #include "rpistat/plot.h"
+#include "rpistat/store.h"
 #include "screen.h"
 
 struct settings {

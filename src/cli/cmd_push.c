@@ -15,6 +15,7 @@
 #include "rpistat/clock.h"
 #include "rpistat/push.h"
 #include "rpistat/signals.h"
+#include "rpistat/store.h"
 #include "rpistat/text.h"
 
 #define SECRET_MAX      4096

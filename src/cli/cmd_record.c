@@ -22,6 +22,8 @@
 #include "rpistat/host.h"
 #include "rpistat/parse.h"
 #include "rpistat/report.h"
+#include "rpistat/run.h"
+#include "rpistat/store.h"
 #include "rpistat/text.h"
 
 /* If the counted CPU time and the command's CPU time differ by more than both, a remark says so. */

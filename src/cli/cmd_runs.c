@@ -4,6 +4,7 @@
 #include "format.h"
 #include "runs_edit.h"
 #include "rpistat/report.h"
+#include "rpistat/store.h"
 
 static int put_run(struct rps_cli *cli, int64_t run_id, struct rps_block *block)
 {

@@ -6,6 +6,7 @@
 #include "format.h"
 #include "recorders.h"
 #include "rpistat/clock.h"
+#include "rpistat/columns.h"
 #include "rpistat/text.h"
 
 /* cli->settings of `status`. */
@@ -13,26 +14,32 @@ struct status_settings {
     enum rps_format format;
 };
 
-static const struct rps_column columns[] = {
-    {"user", "USER", .place = 1, .width_max = 12},
-    {"pid", "PROCESS", RPS_VALUE_INT, .place = 2, .is_id = 1},
-    {.name = "recorder_command"},
-    {"recorder_state", "STATE", .place = 5},
-    {"store", "STORE", .place = 11},
-    {.name = "reason"},
-    {"store_bytes", "SIZE", RPS_VALUE_BYTES, .place = 10, .drop = 4},
-    {"run", "RUN", RPS_VALUE_INT, .place = 3, .is_id = 1},
-    {.name = "uuid"},
-    {"label", "LABEL", .place = 4, .shown = RPS_SHOWN_IF_KNOWN, .width_max = 24, .drop = 6},
-    {"command", "COMMAND", .place = 12},
-    {.name = "target"},
-    {"start", "SINCE", RPS_VALUE_TIME, .place = 6, .drop = 3},
-    {"elapsed_s", "ELAPSED", RPS_VALUE_DURATION, .place = 7, .drop = 5},
-    {"period_s", .kind = RPS_VALUE_DURATION},
-    {"periods", .kind = RPS_VALUE_INT},
-    {"periods_per_s", "PERIODS/S", RPS_VALUE_NUMBER, .place = 8, .drop = 1},
-    {"written_per_s", "WRITTEN/S", RPS_VALUE_NUMBER, .place = 9, .drop = 2},
-};
+#define COLUMNS(CELL, BY)                                                                          \
+    CELL(TEXT, (recorder->user), "user", "USER", .place = 1, .width_max = 12)                      \
+    CELL(INT, (recorder->pid, recorder->pid > 0), "pid", "PROCESS", .place = 2, .is_id = 1)        \
+    CELL(TEXT, (recorder->command), "recorder_command")                                            \
+    CELL(TEXT, (rps_recorder_states[recorder->state]), "recorder_state", "STATE", .place = 5)      \
+    CELL(TEXT, (recorder->entry.store), "store", "STORE", .place = 11)                             \
+    CELL(TEXT, (reason_of(recorder)), "reason")                                                    \
+    CELL(BYTES, (recorder->entry.store_bytes, known), "store_bytes", "SIZE", .place = 10,          \
+         .drop = 4)                                                                                \
+    CELL(INT, (run->run_id, run->run_id > 0), "run", "RUN", .place = 3, .is_id = 1)                \
+    CELL(TEXT, (run->uuid), "uuid")                                                                \
+    CELL(TEXT, (run->label), "label", "LABEL", .place = 4, .shown = RPS_SHOWN_IF_KNOWN,            \
+         .width_max = 24, .drop = 6)                                                               \
+    BY(TEXT, put_command(block, recorder), "command", "COMMAND", .place = 12)                      \
+    CELL(TEXT, (run->target), "target")                                                            \
+    CELL(TIME, (run->start_realtime_ns, known && run->start_realtime_ns >= 0), "start", "SINCE",   \
+         .place = 6, .drop = 3)                                                                    \
+    CELL(DURATION, (run->elapsed_ns, known && run->elapsed_ns >= 0), "elapsed_s", "ELAPSED",       \
+         .place = 7, .drop = 5)                                                                    \
+    CELL(DURATION, (run->period_ns, known && run->period_ns > 0), "period_s")                      \
+    CELL(INT, (recorder->entry.periods, known), "periods")                                         \
+    CELL(NUMBER, (per_s(recorder, recorder->entry.periods)), "periods_per_s", "PERIODS/S",         \
+         .place = 8, .drop = 1)                                                                    \
+    BY(NUMBER, put_written(block, recorder), "written_per_s", "WRITTEN/S", .place = 9, .drop = 2)
+
+static const struct rps_column columns[] = {COLUMNS(RPS_COLUMN, RPS_COLUMN)};
 
 #define AT(member) RPS_AT(struct status_settings, member)
 
@@ -64,34 +71,33 @@ static const char *reason_of(const struct rps_recorder *recorder)
                                                    : NULL;
 }
 
-static void put_recorder(struct rps_block *block, const struct rps_recorder *recorder)
+static void put_command(struct rps_block *block, const struct rps_recorder *recorder)
 {
-    const struct rps_run *run = &recorder->entry.run;
-    double written_per_s = per_s(recorder, recorder->written_bytes);
-    char title[4096] = "", size[RPS_TEXT_NUMBER_SIZE];
-    int known = run->run_id >= 0;
+    char title[4096] = "";
 
-    rps_put_text(block, recorder->user);
-    rps_put_int(block, recorder->pid, recorder->pid > 0);
-    rps_put_text(block, recorder->command);
-    rps_put_text(block, rps_recorder_states[recorder->state]);
-    rps_put_texts(block, 2, recorder->entry.store, reason_of(recorder));
-    rps_put_int(block, recorder->entry.store_bytes, known);
-    rps_put_int(block, run->run_id, run->run_id > 0);
-    rps_put_text(block, run->uuid);
-    rps_put_text(block, run->label);
-    rps_put_text(block, known ? rps_run_title(title, sizeof(title), run) : title);
-    if (!known)
+    if (recorder->entry.run.run_id >= 0)
+        rps_run_title(title, sizeof(title), &recorder->entry.run);
+    rps_put_text(block, title);
+    if (recorder->entry.run.run_id < 0)
         rps_put_words(block, "%s", recorder->command);
-    rps_put_text(block, run->target);
-    rps_put_int(block, run->start_realtime_ns, known && run->start_realtime_ns >= 0);
-    rps_put_int(block, run->elapsed_ns, known && run->elapsed_ns >= 0);
-    rps_put_int(block, run->period_ns, known && run->period_ns > 0);
-    rps_put_int(block, recorder->entry.periods, known);
-    rps_put_number(block, per_s(recorder, recorder->entry.periods));
+}
+
+static void put_written(struct rps_block *block, const struct rps_recorder *recorder)
+{
+    double written_per_s = per_s(recorder, recorder->written_bytes);
+    char size[RPS_TEXT_NUMBER_SIZE];
+
     rps_put_number(block, written_per_s);
     if (!isnan(written_per_s))
         rps_put_words(block, "%s", rps_text_size(size, sizeof(size), (uint64_t)written_per_s));
+}
+
+static void put_recorder(struct rps_block *block, const struct rps_recorder *recorder)
+{
+    const struct rps_run *run = &recorder->entry.run;
+    int known = run->run_id >= 0;
+
+    COLUMNS(RPS_PUT, RPS_PUT_BY)
 }
 
 /* One sentence for all recorders that have this reason. */

@@ -17,6 +17,7 @@
 #include "format.h"
 #include "recorders.h"
 #include "rpistat/clock.h"
+#include "rpistat/store.h"
 #include "rpistat/text.h"
 
 #define NAME_SIZE 800

@@ -11,6 +11,7 @@
 
 #include "format.h"
 #include "verify.h"
+#include "rpistat/plan.h"
 
 struct settings {
     const char *sets; /* NULL: what a recording would count */

@@ -12,6 +12,8 @@
 
 #include "embed.h"
 #include "names.h"
+#include "rpistat/store.h"
+#include "rpistat/period.h"
 
 extern const struct rps_embedded rps_embedded_completions[];
 

@@ -1,6 +1,7 @@
 /* --cpu of a reading command: which CPUs of the run, and a word where it has none to choose. */
 #include "cli.h"
 #include "cpus.h"
+#include "rpistat/store.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,9 +8,10 @@
 #include "cli.h"
 #include "machine.h"
 #include "rpistat/document.h"
-#include "rpistat/plan.h"
 #include "rpistat/pmu.h"
 #include "rpistat/system_signals.h"
+
+struct rps_plan;
 
 /* "hardware 0x1", "pmu 11 0x3c", with config1 and config2 where they are used. */
 

@@ -5,6 +5,7 @@
 
 #include "events.h"
 #include "rpistat/run_system.h"
+#include "rpistat/plan.h"
 
 #define ENCODING_SIZE  128
 #define ENCODING_WIDTH 20

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "rpistat/sim.h"
+#include "rpistat/plan.h"
 
 const struct rps_pmu *const rps_machine_others[] = {&rps_pmu_sim, NULL};
 

@@ -2,8 +2,11 @@
 #ifndef RPISTAT_CLI_MACHINE_H
 #define RPISTAT_CLI_MACHINE_H
 
-#include "rpistat/plan.h"
-#include "rpistat/pmu.h"
+#include "rpistat/error.h"
+
+struct rps_event;
+struct rps_plan;
+struct rps_pmu;
 
 #define RPS_BACKEND_MAX 8
 

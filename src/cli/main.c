@@ -20,6 +20,7 @@
 #include "rpistat/fault.h"
 #include "rpistat/memory_limit.h"
 #include "rpistat/rights.h"
+#include "rpistat/store.h"
 #include "rpistat/workload.h"
 
 #define STACK_BYTES ((size_t)1 << 20)

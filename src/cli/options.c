@@ -13,6 +13,7 @@
 #include "config.h"
 #include "names.h"
 #include "rpistat/parse.h"
+#include "rpistat/store.h"
 #include "rpistat/suggestion.h"
 #include "time_range.h"
 

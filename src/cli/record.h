@@ -13,6 +13,7 @@
 #include "rpistat/loop.h"
 #include "rpistat/plan.h"
 #include "rpistat/pmu.h"
+#include "rpistat/system_signals.h"
 #include "rpistat/workload.h"
 #include "status.h"
 

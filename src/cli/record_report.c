@@ -10,6 +10,7 @@
 #include "record.h"
 #include "rpistat/arena.h"
 #include "rpistat/report.h"
+#include "rpistat/store.h"
 #include "rpistat/text.h"
 
 char *rps_record_path_beside(const char *store, const char *ending)

@@ -29,6 +29,7 @@
 #include "rpistat/proc.h"
 #include "rpistat/rights.h"
 #include "rpistat/signals.h"
+#include "rpistat/store.h"
 
 /* --- signals ---------------------------------------------------------------------------------- */
 

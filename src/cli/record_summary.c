@@ -13,6 +13,7 @@
 #include "rpistat/change.h"
 #include "rpistat/clock.h"
 #include "rpistat/run_system.h"
+#include "rpistat/store.h"
 #include "rpistat/text.h"
 
 #define ODD           .05

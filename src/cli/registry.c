@@ -7,6 +7,7 @@
  * opens its file only once.
  */
 #include "registry.h"
+#include "rpistat/store.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -14,7 +14,8 @@
 #include <sys/types.h>
 
 #include "rpistat/run.h"
-#include "rpistat/store.h"
+
+struct rps_writer_beat;
 
 /* What a file says. */
 struct rps_registered {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "format.h"
+#include "rpistat/store.h"
 #include "rpistat/text.h"
 #include "time_range.h"
 

@@ -7,7 +7,10 @@
 
 #include "terminal_line.h"
 #include "rpistat/clock.h"
+#include "rpistat/formula.h"
+#include "rpistat/plan.h"
 #include "rpistat/rotation.h"
+#include "rpistat/store.h"
 #include "rpistat/text.h"
 
 #define METRICS_MAX 3

@@ -2,10 +2,13 @@
 #ifndef RPISTAT_CLI_STATUS_H
 #define RPISTAT_CLI_STATUS_H
 
+#include <stdint.h>
+
 #include "rpistat/error.h"
 #include "rpistat/period.h"
-#include "rpistat/plan.h"
-#include "rpistat/store.h"
+
+struct rps_plan;
+struct rps_writer;
 
 struct rps_status;
 

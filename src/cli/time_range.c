@@ -11,6 +11,7 @@
 #include "rpistat/clock.h"
 #include "rpistat/parse.h"
 #include "rpistat/run_phases.h"
+#include "rpistat/store.h"
 #include "rpistat/text.h"
 #include "rpistat/wall.h"
 

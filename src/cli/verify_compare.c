@@ -7,6 +7,8 @@
 
 #include "rpistat/clock.h"
 #include "rpistat/loop.h"
+#include "rpistat/plan.h"
+#include "rpistat/tally.h"
 #include "verify.h"
 
 /* The rotation: short periods, so that it takes seconds, and enough of them. */

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/columns.h"
+#include "rpistat/sample.h"
 #include "rpistat/share_block.h"
 #include "rpistat/text.h"
 #include "rpistat/words.h"
@@ -227,47 +229,33 @@ static void say_head(const struct rps_code_filling *filling)
     say_programs(filling, head);
 }
 
+#define SAMPLING(CELL, BY)                                                                         \
+    CELL(TEXT, (s->event), "event")                                                                \
+    CELL(INT, (s->frequency, s->frequency > 0), "frequency")                                       \
+    CELL(INT, (s->threshold, s->threshold > 0), "threshold")                                       \
+    CELL(TEXT, (s->stacks), "callers")                                                             \
+    CELL(INT, (s->samples, 1), "taken")                                                            \
+    CELL(INT, (s->complete, 1), "complete")                                                        \
+    CELL(INT, (s->lost, 1), "lost_samples")                                                        \
+    CELL(INT, (s->throttled, 1), "throttled")                                                      \
+    CELL(INT, (s->unmapped, 1), "unmapped")                                                        \
+    CELL(BOOL, (s->is_wide, 1), "whole_cpus")                                                      \
+    CELL(BOOL, (s->is_fixed, 1), "fixed_interval")                                                 \
+    CELL(INT, (s->lookups, 1), "lookups")                                                          \
+    CELL(NUMBER, (s->has_waits ? (double)s->blocked_us / 1e6 : NAN), "waited_s")                   \
+    CELL(INT, (s->blocked_of, s->has_waits), "waits_of")                                           \
+    CELL(NUMBER, (s->has_waits ? (double)s->blocked_off_us / 1e6 : NAN), "waits_unknown_s")        \
+    CELL(INT, (s->switches_lost, s->has_waits), "lost_switches")
+
 static void put_sampling(const struct rps_code_filling *filling)
 {
-    static const struct rps_column columns[] = {
-        {.name = "event"},
-        {"frequency", .kind = RPS_VALUE_INT},
-        {"threshold", .kind = RPS_VALUE_INT},
-        {.name = "callers"},
-        {"taken", .kind = RPS_VALUE_INT},
-        {"complete", .kind = RPS_VALUE_INT},
-        {"lost_samples", .kind = RPS_VALUE_INT},
-        {"throttled", .kind = RPS_VALUE_INT},
-        {"unmapped", .kind = RPS_VALUE_INT},
-        {"whole_cpus", .kind = RPS_VALUE_BOOL},
-        {"fixed_interval", .kind = RPS_VALUE_BOOL},
-        {"lookups", .kind = RPS_VALUE_INT},
-        {"waited_s", .kind = RPS_VALUE_NUMBER},
-        {"waits_of", .kind = RPS_VALUE_INT},
-        {"waits_unknown_s", .kind = RPS_VALUE_NUMBER},
-        {"lost_switches", .kind = RPS_VALUE_INT},
-    };
+    static const struct rps_column columns[] = {SAMPLING(RPS_COLUMN, RPS_COLUMN)};
     const struct rps_sampling *s = &filling->output->code->sampling;
     struct rps_block *block = rps_document_block(filling->document, "sampling", columns,
                                                  sizeof(columns) / sizeof(columns[0]));
 
     block->is_object = 1;
-    rps_put_text(block, s->event);
-    rps_put_int(block, (int64_t)s->frequency, s->frequency > 0);
-    rps_put_int(block, (int64_t)s->threshold, s->threshold > 0);
-    rps_put_text(block, s->stacks);
-    rps_put_int(block, (int64_t)s->samples, 1);
-    rps_put_int(block, (int64_t)s->complete, 1);
-    rps_put_int(block, (int64_t)s->lost, 1);
-    rps_put_int(block, (int64_t)s->throttled, 1);
-    rps_put_int(block, (int64_t)s->unmapped, 1);
-    rps_put_int(block, s->is_wide, 1);
-    rps_put_int(block, s->is_fixed, 1);
-    rps_put_int(block, (int64_t)s->lookups, 1);
-    rps_put_number(block, s->has_waits ? (double)s->blocked_us / 1e6 : NAN);
-    rps_put_int(block, (int64_t)s->blocked_of, s->has_waits);
-    rps_put_number(block, s->has_waits ? (double)s->blocked_off_us / 1e6 : NAN);
-    rps_put_int(block, (int64_t)s->switches_lost, s->has_waits);
+    SAMPLING(RPS_PUT, RPS_PUT_BY)
 }
 
 /* Samples of a table of functions or lines in code that has no name; 0 of other tables. */
@@ -308,12 +296,8 @@ static void put_fields(const struct rps_code_filling *filling)
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-const char *const rps_code_by_names[] = {
-    [RPS_SHARES_FUNCTION] = "function", [RPS_SHARES_LINE] = "line",
-    [RPS_SHARES_MODULE] = "module",     [RPS_SHARES_PROCESS] = "process",
-    [RPS_SHARES_THREAD] = "thread",     [RPS_SHARES_PROGRAM] = "program",
-    [RPS_SHARES_CGROUP] = "cgroup",     NULL,
-};
+#define NAME(by, name) name,
+const char *const rps_code_by_names[] = {RPS_SHARES_BY(NAME) NULL};
 
 static size_t rows_of(const struct rps_code_output *output, size_t count)
 {

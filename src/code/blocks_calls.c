@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "blocks_parts.h"
+#include "rpistat/columns.h"
 #include "rpistat/text.h"
 
 #define CALL_LEAST .01 /* of a tree, of all samples */
@@ -25,21 +26,23 @@ static uint64_t *waits_of_calls(const struct rps_code_filling *filling)
                            : NULL;
 }
 
+#define CALLS(CELL, BY)                                                                            \
+    CELL(INT, (node, 1), "call")                                                                   \
+    CELL(INT, (call->parent, node > 0), "caller")                                                  \
+    CELL(TEXT, (call->function), "name")                                                           \
+    CELL(INT, (call->self, 1), "self")                                                             \
+    CELL(INT, (call->total, 1), "total")                                                           \
+    CELL(SHARE, (rps_shares_part(call->total, calls->call[0].total)), "total_share")               \
+    CELL(TEXT, (call->module), "module")                                                           \
+    CELL(TEXT, (call->file), "file")                                                               \
+    CELL(INT, (call->line, call->line > 0), "line")                                                \
+    CELL(BOOL, (call->is_kernel, node > 0), "in_kernel")                                           \
+    CELL(BOOL, (call->is_inlined, node > 0), "inlined")
+
 void rps_code_put_calls(const struct rps_code_filling *filling)
 {
     static const struct rps_column columns[] = {
-        {"call", .kind = RPS_VALUE_INT},
-        {"caller", .kind = RPS_VALUE_INT},
-        {.name = "name"},
-        {"self", .kind = RPS_VALUE_INT},
-        {"total", .kind = RPS_VALUE_INT},
-        {"total_share", .kind = RPS_VALUE_SHARE},
-        {.name = "module"},
-        {.name = "file"},
-        {"line", .kind = RPS_VALUE_INT},
-        {"in_kernel", .kind = RPS_VALUE_BOOL},
-        {"inlined", .kind = RPS_VALUE_BOOL},
-        {"waited", .kind = RPS_VALUE_INT},
+        CALLS(RPS_COLUMN, RPS_COLUMN){"waited", .kind = RPS_VALUE_INT},
     };
     const struct rps_calls *calls = filling->output->calls;
     const uint64_t *waited = waits_of_calls(filling);
@@ -50,16 +53,7 @@ void rps_code_put_calls(const struct rps_code_filling *filling)
     for (size_t node = 0; node < calls->count; node++) {
         const struct rps_call *call = &calls->call[node];
 
-        rps_put_int(block, (int64_t)node, 1);
-        rps_put_int(block, (int64_t)call->parent, node > 0);
-        rps_put_text(block, call->function);
-        rps_put_int(block, (int64_t)call->self, 1);
-        rps_put_int(block, (int64_t)call->total, 1);
-        rps_put_number(block, rps_shares_part(call->total, calls->call[0].total));
-        rps_put_texts(block, 2, call->module, call->file);
-        rps_put_int(block, call->line, call->line > 0);
-        rps_put_int(block, call->is_kernel, node > 0);
-        rps_put_int(block, call->is_inlined, node > 0);
+        CALLS(RPS_PUT, RPS_PUT_BY)
         if (waited)
             rps_put_int(block, (int64_t)waited[node], 1);
     }

@@ -432,7 +432,6 @@ static int firefox_part(struct rps_export_job *job, const struct rps_part_choice
 
 const struct rps_export_format rps_export_firefox = {
     .name = "firefox",
-    .summary = "samples over time, with phases, for profiler.firefox.com",
     .own_form = 1,
     .phases = 1,
     .part = firefox_part,

@@ -98,14 +98,12 @@ static int wall_part(struct rps_export_job *job, const struct rps_part_choice *c
 
 const struct rps_export_format rps_export_folded_wall = {
     .name = "folded",
-    .summary = "time on and off the CPU: a line a call stack, for flame graphs",
     .own_form = 1,
     .part = wall_part,
 };
 
 const struct rps_export_format rps_export_folded = {
     .name = "folded",
-    .summary = "samples: a line a call stack, for flame graphs",
     .own_form = 1,
     .part = folded_part,
 };

@@ -342,7 +342,6 @@ static int pprof_part(struct rps_export_job *job, const struct rps_part_choice *
 
 const struct rps_export_format rps_export_pprof = {
     .name = "pprof",
-    .summary = "samples: a profile for pprof and other readers of profile.proto",
     .own_form = 1,
     .phases = 1,
     .part = pprof_part,

@@ -14,6 +14,8 @@
 #include "counts.h"
 #include "paths.h"
 #include "rpistat/code_store.h"
+#include "rpistat/period.h"
+#include "rpistat/run.h"
 
 #define TEXTS_MAX (UINT64_C(64) << 20) /* bytes of all of them */
 

@@ -17,6 +17,7 @@
 #include "rpistat/clock.h"
 #include "rpistat/code_store.h"
 #include "rpistat/proc.h"
+#include "rpistat/store.h"
 #include "intern.h"
 #include "naming_job.h"
 #include "tracker.h"

@@ -2,6 +2,8 @@
 #include "sample_source.h"
 
 #include "rpistat/array.h"
+#include "rpistat/cpus.h"
+#include "rpistat/period.h"
 
 #define KEPT_MAX 4000000 /* counts in memory: 64 MB */
 

@@ -19,6 +19,7 @@
 #include "rpistat/clock.h"
 #include "rpistat/run_code.h"
 #include "rpistat/signal.h"
+#include "rpistat/store.h"
 #include "rpistat/text.h"
 
 #define ALL    "samples"

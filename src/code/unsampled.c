@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "rpistat/clock.h"
-#include "shares_index.h"
 
 /* What is missing is told when it is more than so many standard deviations of the samples that were
  * to be expected. */

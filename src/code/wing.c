@@ -1,8 +1,10 @@
 /* What the code wing gives the core. */
 #include "wing.h"
 
+#include "rpistat/code_store.h"
 #include "rpistat/code_wing.h"
 #include "rpistat/off_cpu.h"
+#include "rpistat/store.h"
 #include "timeline.h"
 
 /* --- shares ----------------------------------------------------------------------------------- */
@@ -42,8 +44,8 @@ static int find_shares(struct rps_arena *arena, struct rps_reader *reader, int64
 
 /* --- formats ---------------------------------------------------------------------------------- */
 
-static const struct rps_export_format *const formats[] = {&rps_export_folded, &rps_export_pprof,
-                                                          &rps_export_firefox, NULL};
+static const struct rps_export_format *const formats[] = {RPS_EXPORT_SAMPLE_FORMATS(RPS_EXPORT_ROW)
+                                                              NULL};
 
 const struct rps_wing rps_code_wing = {
     .signals = &rps_code_signals,

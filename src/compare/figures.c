@@ -9,9 +9,11 @@
 #include <string.h>
 
 #include "rpistat/collect.h"
+#include "rpistat/error.h"
+#include "rpistat/plan.h"
 
-/* Elapsed time, CPU time, CPU use and the clock event; and of system signals. */
-#define OFFERED_BESIDE (4 + RPS_COMPARED_PACKAGE + RPS_PACKAGE_FIGURES)
+/* Room for metrics that are not of the plan: times, CPU use, the clock event, readings, packages. */
+#define OFFERED_BESIDE (16 + RPS_PACKAGE_FIGURES)
 
 #define NAMES_MOST 30 /* of figures that are left out */
 
@@ -111,30 +113,66 @@ static void offer_totals(struct rps_compared_run *run)
     }
 }
 
-static void offer_system(struct rps_compared_run *run, const struct rps_run_system *whole,
-                         int cpu_count)
+/* Metrics of readings: waiting is known if the time is; the time without it, of one thread. */
+static double wait_s(const struct rps_compared_system *of)
 {
-    struct rps_system_time time = rps_run_system_time(whole, 0);
-    const enum rps_comparison_kind kind = RPS_FIGURE_SYSTEM;
+    return of->time.elapsed_s > 0 ? of->time.wait_s : NAN;
+}
 
-    if (time.elapsed_s > 0) {
-        offer(run, kind, "wait", "Waiting for a CPU", "s")->system = RPS_COMPARED_WAIT;
-        offer(run, kind, "waited", "Share waiting", "%")->system = RPS_COMPARED_WAITED;
-    }
-    if (rps_system_time_is_of_one(&time))
-        offer(run, kind, "elapsed_not_waiting", "Elapsed without waiting", "s")->system =
-            RPS_COMPARED_NOT_WAITING;
-    if (isfinite(rps_run_system_stolen(whole, cpu_count)))
-        offer(run, kind, "stolen", "Taken by the hypervisor", "%")->system = RPS_COMPARED_STOLEN;
-    if (isfinite(rps_run_system_throttled_s(whole)))
-        offer(run, kind, "throttled", "Stopped by a CPU limit", "s")->system =
-            RPS_COMPARED_THROTTLED;
-    for (int f = 0; f < RPS_PACKAGE_FIGURES; f++) {
-        const struct rps_package_figure_name *of = &rps_package_figures[f];
+static double waited(const struct rps_compared_system *of)
+{
+    return of->time.elapsed_s > 0 ? 100 * rps_system_time_waited(&of->time) : NAN;
+}
 
-        if (isfinite(rps_run_system_package(whole, (enum rps_package_figure)f)))
-            offer(run, kind, of->name, of->label, of->unit)->system =
-                (enum rps_compared_system)(RPS_COMPARED_PACKAGE + f);
+static double not_waiting_s(const struct rps_compared_system *of)
+{
+    return of->elapsed_s - wait_s(of);
+}
+
+static double stolen(const struct rps_compared_system *of)
+{
+    return 100 * rps_run_system_stolen(of->system, of->cpu_count);
+}
+
+static double throttled_s(const struct rps_compared_system *of)
+{
+    return rps_run_system_throttled_s(of->system);
+}
+
+static double package(const struct rps_compared_system *of)
+{
+    return rps_run_system_package(of->system, (enum rps_package_figure)of->package);
+}
+
+/* Offer a metric of readings if the run has it. */
+static void offer_system(struct rps_compared_run *run, int has_it, const char *name,
+                         const char *label, const char *unit,
+                         double (*system)(const struct rps_compared_system *of))
+{
+    if (has_it)
+        offer(run, RPS_FIGURE_SYSTEM, name, label, unit)->system = system;
+}
+
+static void offer_readings(struct rps_compared_run *run, const struct rps_run_system *whole,
+                           int cpu_count)
+{
+    struct rps_compared_system of = {whole, rps_run_system_time(whole, 0), 0, cpu_count, 0};
+    int has_time = of.time.elapsed_s > 0, is_of_one = rps_system_time_is_of_one(&of.time);
+
+    offer_system(run, has_time, "wait", "Waiting for a CPU", "s", wait_s);
+    offer_system(run, has_time, "waited", "Share waiting", "%", waited);
+    offer_system(run, is_of_one, "elapsed_not_waiting", "Elapsed without waiting", "s",
+                 not_waiting_s);
+    offer_system(run, isfinite(stolen(&of)), "stolen", "Taken by the hypervisor", "%", stolen);
+    offer_system(run, isfinite(throttled_s(&of)), "throttled", "Stopped by a CPU limit", "s",
+                 throttled_s);
+    for (of.package = 0; of.package < RPS_PACKAGE_FIGURES; of.package++) {
+        const struct rps_package_figure_name *is = &rps_package_figures[of.package];
+
+        if (!isfinite(package(&of)))
+            continue;
+        offer_system(run, 1, is->name, is->label, is->unit, package);
+        run->offered[run->offered_count - 1].package = of.package;
     }
 }
 
@@ -157,7 +195,7 @@ static int offer_all(struct rps_arena *arena, const struct rps_comparison_run *o
     if (rps_run_system_read(arena, of->reader, of->run_id, INT64_MIN, INT64_MAX, NULL, &system,
                             err) < 0)
         return RPS_FAILED;
-    offer_system(run, system, of->run.cpu_count);
+    offer_readings(run, system, of->run.cpu_count);
     return 0;
 }
 

@@ -1,5 +1,8 @@
 /* Making a comparison: what takes part, its rows, and their changes. */
 #include "rpistat/comparison.h"
+#include "rpistat/plan.h"
+#include "rpistat/run.h"
+#include "rpistat/store.h"
 
 #include <inttypes.h>
 #include <math.h>

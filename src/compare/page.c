@@ -13,6 +13,7 @@
 #include "rpistat/clock.h"
 #include "rpistat/output_file.h"
 #include "rpistat/page_parts.h"
+#include "rpistat/plan.h"
 #include "rpistat/wing.h"
 
 #define PAGE_FIGURES 12 /* drawn over time, where none are named */

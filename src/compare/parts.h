@@ -6,8 +6,9 @@
 #define RPISTAT_COMPARE_PARTS_H
 
 #include "rpistat/comparison.h"
-#include "rpistat/plan.h"
 #include "rpistat/series.h"
+
+struct rps_plan;
 
 /* A phase of a run, in order of time; a run without phases has one, all of it, with label -1. */
 struct rps_comparison_stretch {

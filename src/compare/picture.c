@@ -16,6 +16,7 @@
 #include "rpistat/picture.h"
 #include "rpistat/clock.h"
 #include "rpistat/output_file.h"
+#include "rpistat/plan.h"
 #include "rpistat/text.h"
 
 #define COMPARISON_PANELS      6

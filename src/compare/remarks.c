@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "rpistat/text.h"
+#include "rpistat/plan.h"
 
 /* A set on counters for less than this share of its time is worth a word. */
 #define COVERAGE_LEAST .98

@@ -10,6 +10,8 @@
 
 #include "match.h"
 #include "parts.h"
+#include "rpistat/plan.h"
+#include "rpistat/store.h"
 #include "rpistat/walk.h"
 #include "rpistat/bins.h"
 #include "rpistat/rotation.h"

@@ -10,6 +10,8 @@
 #include <math.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/error.h"
+#include "rpistat/plan.h"
 #include "rpistat/tally.h"
 #include "rpistat/walk.h"
 
@@ -124,24 +126,14 @@ static double elapsed_of(const struct measuring *measuring, size_t row)
 
 /* What system signals say of the row whose operands are filled; NaN: not known. */
 static double system_of(const struct measuring *measuring, size_t row,
-                        enum rps_compared_system which)
+                        const struct rps_compared_figure *figure)
 {
     const struct rps_run_system *system = &measuring->compared->system[row];
-    struct rps_system_time time =
-        rps_run_system_time(system, measuring->operand[RPS_OPERAND_CPU_SECONDS]);
+    struct rps_compared_system of = {
+        system, rps_run_system_time(system, measuring->operand[RPS_OPERAND_CPU_SECONDS]),
+        elapsed_of(measuring, row), measuring->run->run.cpu_count, figure->package};
 
-    if (which == RPS_COMPARED_STOLEN)
-        return 100 * rps_run_system_stolen(system, measuring->run->run.cpu_count);
-    if (which == RPS_COMPARED_THROTTLED)
-        return rps_run_system_throttled_s(system);
-    if (which >= RPS_COMPARED_PACKAGE)
-        return rps_run_system_package(system,
-                                      (enum rps_package_figure)(which - RPS_COMPARED_PACKAGE));
-    if (!(time.elapsed_s > 0))
-        return NAN;
-    return which == RPS_COMPARED_WAIT     ? time.wait_s
-           : which == RPS_COMPARED_WAITED ? 100 * rps_system_time_waited(&time)
-                                          : elapsed_of(measuring, row) - time.wait_s;
+    return figure->system(&of);
 }
 
 /* Of the row whose operands are filled. */
@@ -149,7 +141,8 @@ static struct rps_change_value value_of(struct measuring *measuring, size_t row,
 {
     enum rps_comparison_kind kind = measuring->comparison->figure[figure].kind;
     const struct rps_compared_run *run = measuring->compared;
-    const struct rps_formula *formula = &run->offered[run->figure[figure]].formula;
+    const struct rps_compared_figure *offered = &run->offered[run->figure[figure]];
+    const struct rps_formula *formula = &offered->formula;
     const struct rps_tally *tally = &measuring->tally[row];
     struct rps_change_value ret = {.value = NAN};
     double length = length_variance(measuring, row), rate;
@@ -160,7 +153,7 @@ static struct rps_change_value value_of(struct measuring *measuring, size_t row,
         return ret;
     }
     if (kind == RPS_FIGURE_SYSTEM) {
-        ret.value = system_of(measuring, row, rps_compared_system(measuring->compared, figure));
+        ret.value = system_of(measuring, row, offered);
         return ret;
     }
     if (tally->periods == 0 || !is_estimated(tally, kind, formula))

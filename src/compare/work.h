@@ -6,25 +6,25 @@
 #define RPISTAT_COMPARE_WORK_H
 
 #include "rpistat/comparison.h"
+#include "rpistat/formula.h"
 #include "rpistat/run_part.h"
 #include "rpistat/run_system.h"
 
-/* What system signals give. */
-enum rps_compared_system {
-    RPS_COMPARED_NONE,
-    RPS_COMPARED_WAIT,        /* s that threads waited for a CPU */
-    RPS_COMPARED_WAITED,      /* %, of the time that they wanted one */
-    RPS_COMPARED_NOT_WAITING, /* elapsed s without these, of one thread */
-    RPS_COMPARED_STOLEN,      /* % of the CPUs */
-    RPS_COMPARED_THROTTLED,   /* s that a CPU limit stopped it */
-    RPS_COMPARED_PACKAGE,     /* from here on enum rps_package_figure */
+/* The readings of a row, for metrics that are made of them. */
+struct rps_compared_system {
+    const struct rps_run_system *system;
+    struct rps_system_time time;
+    double elapsed_s;
+    int cpu_count;
+    int package; /* of the metric; enum rps_package_figure */
 };
 
 /* A figure as one run has it. */
 struct rps_compared_figure {
     struct rps_comparison_figure is;
     struct rps_formula formula; /* over the plan's operands; without a step: the elapsed time, or */
-    enum rps_compared_system system;
+    double (*system)(const struct rps_compared_system *of); /* NaN: not known */
+    int package;
 };
 
 /* A run's part of the work; all but the plan lies in the comparison's arena. */
@@ -47,12 +47,6 @@ struct rps_comparison_work {
     struct rps_compared_run *run; /* of each run of the comparison */
     struct rps_run_phases phases; /* owned; of all runs together */
 };
-
-static inline enum rps_compared_system rps_compared_system(const struct rps_compared_run *run,
-                                                           size_t figure)
-{
-    return run->offered[run->figure[figure]].system;
-}
 
 /* Add a remark, a sentence (printf style). */
 #define rps_comparison_remark(comparison, ...)                                                     \

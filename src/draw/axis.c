@@ -1,8 +1,10 @@
 /* Axes of pictures: round steps, unit prefixes, and what may set a scale. */
 #include <math.h>
 
+#include "rpistat/formula.h"
 #include "rpistat/picture.h"
 #include "rpistat/clock.h"
+#include "rpistat/plan.h"
 #include "rpistat/text.h"
 #include "rpistat/wall.h"
 

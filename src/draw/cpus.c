@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "rpistat/picture.h"
+#include "rpistat/plan.h"
 
 #define PICTURE_BAND 0.1 /* share of the CPUs below and above the band of many */
 

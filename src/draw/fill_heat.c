@@ -17,7 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/formula.h"
 #include "rpistat/picture_kinds.h"
+#include "rpistat/plan.h"
 #include "rpistat/text.h"
 
 #define HEAT_ROW       26  /* natural height of a row */

@@ -7,6 +7,7 @@
 
 #include "cloud.h"
 #include "rpistat/picture_kinds.h"
+#include "rpistat/plan.h"
 #include "rpistat/run_phases.h"
 
 #define PCA_SHAPE    0.75 /* height of a picture of which only the width is known */

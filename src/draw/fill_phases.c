@@ -8,7 +8,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "rpistat/error.h"
+#include "rpistat/part_shares.h"
+#include "rpistat/picture.h"
 #include "rpistat/picture_kinds.h"
+#include "rpistat/plan.h"
+#include "rpistat/profile.h"
 #include "rpistat/text.h"
 
 #define PROFILE_ROW        40 /* natural height of a row */

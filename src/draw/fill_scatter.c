@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "cloud.h"
+#include "rpistat/formula.h"
 #include "rpistat/picture_kinds.h"
+#include "rpistat/plan.h"
 #include "rpistat/rotation.h"
 #include "scatter_axes.h"
 

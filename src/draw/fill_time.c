@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "rpistat/picture_kinds.h"
+#include "rpistat/plan.h"
+#include "rpistat/profile.h"
 
 #define TIME_FEW    40  /* points of a series that are drawn as dots too */
 #define TIME_NARROW 760 /* width below which names stand below headings */

@@ -6,7 +6,9 @@
 #include <math.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/fold.h"
 #include "rpistat/picture_kinds.h"
+#include "rpistat/profile.h"
 #include "rpistat/text.h"
 
 #define TURN_BINS 240

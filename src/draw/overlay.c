@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "rpistat/fold.h"
 #include "rpistat/picture_kinds.h"
 #include "rpistat/text.h"
 

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "rpistat/page_parts.h"
+#include "rpistat/plan.h"
 
 #define PAGE_PATH     4096
 #define PAGE_MARK     "@@" /* around the name of a part, in the template */

@@ -5,9 +5,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "rpistat/document.h"
+#include "rpistat/fold.h"
 #include "rpistat/page_parts.h"
 #include "rpistat/phase_output.h"
 #include "rpistat/clock.h"
+#include "rpistat/plan.h"
+#include "rpistat/profile.h"
 #include "rpistat/text.h"
 #include "rpistat/wall.h"
 #include "rpistat/wing.h"

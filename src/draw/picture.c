@@ -10,7 +10,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "rpistat/fold.h"
+#include "rpistat/plan.h"
 #include "rpistat/rotation.h"
+#include "rpistat/run.h"
 #include "rpistat/text.h"
 
 #define PICTURE_WIDTH        1200
@@ -281,9 +284,9 @@ static void bin_period(struct binning *binning, const struct rps_period *period)
     if (binning->line >= binning->lines)
         return; /* a CPU that came while the CPUs were counted: not in this picture */
     if (!binning->bins)
-        binning->bins = rps_bins_new(picture->plan, picture->axis, picture->from, picture->to,
-                                     picture->bin_count,
-                                     rps_rotation_least_ns(&picture->run, picture->plan->set_count));
+        binning->bins = rps_bins_new(
+            picture->plan, picture->axis, picture->from, picture->to, picture->bin_count,
+            rps_rotation_least_ns(&picture->run, picture->plan->set_count));
     binning->cpu = period->cpu;
     binning->multiplexed |=
         !rps_run_is_import(&picture->run) &&

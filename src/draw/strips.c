@@ -12,6 +12,7 @@
 
 #include "rpistat/array.h"
 #include "rpistat/bursts.h"
+#include "rpistat/fold.h"
 #include "rpistat/picture.h"
 #include "rpistat/run_phases.h"
 

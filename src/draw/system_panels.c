@@ -11,10 +11,9 @@
 #include "rpistat/picture_kinds.h"
 #include "rpistat/run_system.h"
 
-#define US_PER_S    1e6
-#define KIB_PER_MIB 1024.
-#define COLUMNS_PX  3 /* bins of the picture in a step, at least */
-#define STEP_ROWS   8 /* readings or blocks of them in a step, at least, where there are so many */
+#define US_PER_S   1e6
+#define COLUMNS_PX 3 /* bins of the picture in a step, at least */
+#define STEP_ROWS  8 /* readings or blocks of them in a step, at least, where there are so many */
 
 static const struct {
     const char *name;
@@ -25,56 +24,6 @@ static const struct {
     {"on a CPU", RPS_TREE_RUNNING, US_PER_S, 2}, {"waiting for one", RPS_TREE_WAIT, US_PER_S, -2},
     {"in block I/O", RPS_TREE_IN_IO, 1, 0},      {"in locks", RPS_TREE_IN_LOCK, 1, 4},
     {"in messages", RPS_TREE_IN_MESSAGE, 1, -1}, {"too short-lived", RPS_TREE_UNSEEN, US_PER_S, 6},
-};
-
-/* Lines without a name are not there. */
-static const struct {
-    const char *title, *name, *unit;
-    enum rps_system_source source;
-    struct {
-        const char *name, *file;
-        int slot;
-        double divisor;
-    } line[RPS_PICTURE_GAUGE_LINES];
-} gauge_of[RPS_PICTURE_GAUGES] = {
-    {"Resident memory (MiB, sum over processes)",
-     "RSS",
-     "MiB",
-     RPS_SYSTEM_TREE,
-     {{"Resident", "rss", RPS_TREE_RSS, KIB_PER_MIB}}},
-    {"Waiting for a CPU (threads of the machine)",
-     "Waiting",
-     "threads",
-     RPS_SYSTEM_MACHINE,
-     {{"Waiting", "waiting", RPS_MACHINE_WAIT, 1}}},
-    {"Available memory (MiB)",
-     "Avail.",
-     "MiB",
-     RPS_SYSTEM_MACHINE,
-     {{"Available", "available", RPS_MACHINE_AVAILABLE, KIB_PER_MIB}}},
-    {"Disks (MiB/s)",
-     "Disks",
-     "MiB/s",
-     RPS_SYSTEM_MACHINE,
-     {{"read", "disk-read", RPS_MACHINE_DISK_READ, KIB_PER_MIB},
-      {"written", "disk-written", RPS_MACHINE_DISK_WRITTEN, KIB_PER_MIB}}},
-    {"Power (W, sum over packages)",
-     "Power",
-     "W",
-     RPS_SYSTEM_PACKAGE,
-     {{"packages", "power", RPS_PACKAGE_ENERGY, 1e6},
-      {"their memory", "power-memory", RPS_PACKAGE_ENERGY_RAM, 1e6}}},
-    {"Memory traffic (GB/s, sum over packages)",
-     "Memory",
-     "GB/s",
-     RPS_SYSTEM_PACKAGE,
-     {{"read", "memory-read", RPS_PACKAGE_READ, 1e9 / 1024},
-      {"written", "memory-written", RPS_PACKAGE_WRITTEN, 1e9 / 1024}}},
-    {"Frequency (GHz, of CPUs while they ran)",
-     "Clock",
-     "GHz",
-     RPS_SYSTEM_PACKAGE,
-     {{"Frequency", "frequency", RPS_PACKAGE_FREQUENCY, 1e3}}},
 };
 
 #define LINES ((int)(sizeof(line_of) / sizeof(line_of[0])))
@@ -195,17 +144,16 @@ static void fill_threads(struct rps_picture *picture, const struct steps *steps)
     }
 }
 
-static void fill_line(struct rps_picture *picture, const struct steps *steps, int g, int k)
+static void fill_line(struct rps_picture *picture, const struct steps *steps,
+                      struct rps_picture_gauge *gauge, enum rps_system_source source, int slot)
 {
-    struct rps_picture_gauge *gauge = &picture->gauge[picture->gauge_count];
+    const struct rps_system_signal *signal = &rps_system_signals[source][slot];
     struct rps_picture_gauge_line *line = &gauge->line[gauge->line_count];
-    const enum rps_system_source source = gauge_of[g].source;
-    const int slot = gauge_of[g].line[k].slot;
-    const double divisor = gauge_of[g].line[k].divisor;
+    const double divisor = signal->column.divisor;
 
     *line = (struct rps_picture_gauge_line){
-        .name = gauge_of[g].line[k].name,
-        .file = gauge_of[g].line[k].file,
+        .name = signal->panel.line,
+        .file = signal->panel.file,
         .at = rps_arena_get(picture->arena, steps->count, sizeof(*line->at)),
         .mean = rps_arena_get(picture->arena, steps->count, sizeof(*line->mean)),
         .low = rps_arena_get(picture->arena, steps->count, sizeof(*line->low)),
@@ -226,21 +174,28 @@ static void fill_line(struct rps_picture *picture, const struct steps *steps, in
     gauge->line_count += line->count > 0;
 }
 
-/* Those of a source that are known somewhere. */
+/* Fill the panels of a source's signals. A signal without a title is a line of the panel before. */
 static void fill_gauges(struct rps_picture *picture, const struct steps *steps,
                         enum rps_system_source source)
 {
-    for (int g = 0; g < RPS_PICTURE_GAUGES; g++) {
-        struct rps_picture_gauge *gauge = &picture->gauge[picture->gauge_count];
+    struct rps_picture_gauge *gauge = NULL;
 
-        if (gauge_of[g].source != source)
-            continue;
-        *gauge = (struct rps_picture_gauge){
-            .title = gauge_of[g].title, .name = gauge_of[g].name, .unit = gauge_of[g].unit};
-        for (int k = 0; k < RPS_PICTURE_GAUGE_LINES && gauge_of[g].line[k].name; k++)
-            fill_line(picture, steps, g, k);
-        picture->gauge_count += gauge->line_count > 0;
+    for (int s = 0; s < rps_system_signal_count[source]; s++) {
+        const struct rps_system_signal *signal = &rps_system_signals[source][s];
+
+        if (signal->panel.title) {
+            picture->gauge_count += gauge && gauge->line_count > 0;
+            if (picture->gauge_count == RPS_PICTURE_GAUGES)
+                return;
+            gauge = &picture->gauge[picture->gauge_count];
+            *gauge = (struct rps_picture_gauge){.title = signal->panel.title,
+                                                .name = signal->panel.name,
+                                                .unit = signal->panel.unit};
+        }
+        if (signal->panel.line && gauge && gauge->line_count < RPS_PICTURE_GAUGE_LINES)
+            fill_line(picture, steps, gauge, source, s);
     }
+    picture->gauge_count += gauge && gauge->line_count > 0;
 }
 
 /* The coarsest blocks of readings that steps can be made of. */

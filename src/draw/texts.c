@@ -4,6 +4,7 @@
 
 #include "rpistat/picture.h"
 #include "rpistat/clock.h"
+#include "rpistat/plan.h"
 #include "rpistat/text.h"
 #include "rpistat/wall.h"
 

@@ -24,6 +24,7 @@
 
 #include "rpistat/picture.h"
 #include "raster.h"
+#include "rpistat/plan.h"
 #include "rpistat/text.h"
 
 #define AXIS_ROWS     2

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "rpistat/picture_kinds.h"
+#include "rpistat/profile.h"
 
 #define WORDS_ENTRY  520 /* width from which on two entries stand side by side */
 #define WORDS_SWATCH 14  /* before the text of an entry */

@@ -14,7 +14,6 @@
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #ifdef RPS_HAVE_PFM

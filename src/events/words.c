@@ -4,6 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "rpistat/period.h"
+#include "rpistat/plan.h"
+#include "rpistat/run.h"
 #include "rpistat/text.h"
 
 char *rps_words_name(char ret[RPS_NAME_SIZE], const char *label, const char *name)

@@ -15,13 +15,15 @@
 #include "import_parts.h"
 #include "rpistat/check.h"
 #include "rpistat/clock.h"
+#include "rpistat/plan.h"
 #include "rpistat/report.h"
+#include "rpistat/run.h"
+#include "rpistat/store.h"
 #include "rpistat/text.h"
 #include "rpistat/wall.h"
 
-static const struct rps_import_format *const formats[] = {
-    &rps_import_perf_csv, &rps_import_csv, /* the last: it takes every table */
-};
+#define ROW(object, name, help) &rps_import_##object,
+static const struct rps_import_format *const formats[] = {RPS_IMPORT_FORMATS(ROW)};
 
 #define FORMAT_COUNT (sizeof(formats) / sizeof(formats[0]))
 

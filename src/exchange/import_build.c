@@ -12,7 +12,12 @@
 #include <string.h>
 
 #include "import_parts.h"
+#include "rpistat/arena.h"
 #include "rpistat/clock.h"
+#include "rpistat/period.h"
+#include "rpistat/plan.h"
+#include "rpistat/run.h"
+#include "rpistat/store.h"
 
 /* Times and sums that a store holds, with room to spare. */
 #define TIME_MAX_NS (INT64_C(1) << 60)

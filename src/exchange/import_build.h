@@ -97,7 +97,7 @@ int rps_import_decimal(const char *text, char mark, int64_t unit, int64_t *ret);
 /* The beginning of the file, as a format's recognises() is given it. */
 const char *rps_import_head(const struct rps_import_builder *builder);
 
-/* A format: a const row in a file of its own, and in the table in import.c. */
+/* A format: a const row in a file of its own, and of RPS_IMPORT_FORMATS. */
 struct rps_import_format {
     const char *name; /* "perf-csv" */
     /* 1 when the file looks like it: `head` is its beginning, up to 64 KiB, terminated. */
@@ -107,7 +107,9 @@ struct rps_import_format {
                 struct rps_error *err);
 };
 
-extern const struct rps_import_format rps_import_perf_csv, rps_import_csv;
+#define RPS_IMPORT_DECLARE(object, name, help)                                                     \
+    extern const struct rps_import_format rps_import_##object;
+RPS_IMPORT_FORMATS(RPS_IMPORT_DECLARE)
 
 /* What readers of other tools' tables share: cells as numbers, strictly. 1, or 0 when the cell is
  * none. */

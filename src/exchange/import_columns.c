@@ -13,6 +13,8 @@
 #include "import_parts.h"
 #include "rpistat/clock.h"
 #include "rpistat/collect.h"
+#include "rpistat/interval.h"
+#include "rpistat/plan.h"
 #include "rpistat/text.h"
 
 /* A gauge's sum over the run stays below. */

@@ -13,6 +13,7 @@
 #include "import_perf.h"
 #include "import_table.h"
 #include "rpistat/clock.h"
+#include "rpistat/period.h"
 
 /* --- columns ---------------------------------------------------------------------------------- */
 

@@ -3,11 +3,15 @@
 #ifndef RPISTAT_EXCHANGE_IMPORT_PARTS_H
 #define RPISTAT_EXCHANGE_IMPORT_PARTS_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "import_build.h"
 #include "rpistat/arena.h"
 #include "rpistat/csv_rows.h"
-#include "rpistat/plan.h"
-#include "rpistat/store.h"
+
+struct rps_plan;
+struct rps_writer;
 
 struct rps_import_known_column {
     const char *name, *unit, *panel;

@@ -17,6 +17,7 @@
 #include "import_parts.h"
 #include "rpistat/array.h"
 #include "rpistat/clock.h"
+#include "rpistat/period.h"
 #include "rpistat/text.h"
 
 #define DATUM_MAX (1 << 18) /* more in one interval are no recording */

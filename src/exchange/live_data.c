@@ -10,6 +10,8 @@
 #include <math.h>
 
 #include "rpistat/page_parts.h"
+#include "rpistat/plan.h"
+#include "rpistat/run.h"
 
 #define ROTATIONS_BACK 64 /* in which a whole one is looked for */
 

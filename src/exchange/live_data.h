@@ -9,7 +9,8 @@
 
 #include "rpistat/error.h"
 #include "rpistat/run.h"
-#include "rpistat/store.h"
+
+struct rps_reader;
 
 /* The page, with nothing of a run in it: its script plot/live.js asks for that. RPS_FAILED when a
  * part of it cannot be read. */

@@ -34,6 +34,7 @@
 #include "rpistat/json.h"
 #include "live_data.h"
 #include "rpistat/parse.h"
+#include "rpistat/store.h"
 #include "rpistat/text.h"
 
 #define REQUEST_NS  (10 * RPS_NS_PER_S)

@@ -13,7 +13,12 @@
 
 #include "rpistat/array.h"
 #include "rpistat/clock.h"
+#include "rpistat/error.h"
+#include "rpistat/plan.h"
+#include "rpistat/push.h"
+#include "rpistat/run.h"
 #include "rpistat/run_phases.h"
+#include "rpistat/store.h"
 
 /* What the state has of a run beside the position of each CPU. */
 #define CPU_DONE   (-2) /* it was over and all of it sent, up to this ms of it */

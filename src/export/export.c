@@ -14,26 +14,15 @@
 #include <string.h>
 
 #include "formats.h"
+#include "rpistat/plan.h"
+#include "rpistat/run.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/run_system.h"
 #include "rpistat/run_regions.h"
 #include "rpistat/walk.h"
 
-/* clang-format off */ /* a line each */
-const struct rps_export_format *const rps_export_formats[] = {
-    &rps_export_wide,
-    &rps_export_table,
-    &rps_export_rates,
-    &rps_export_long,
-    &rps_export_long_rates,
-    &rps_export_every,
-    &rps_export_openmetrics,
-    &rps_export_line_protocol,
-    &rps_export_signals,
-    &rps_export_perfetto,
-    NULL,
-};
-/* clang-format on */
+const struct rps_export_format *const rps_export_formats[] = {RPS_EXPORT_FORMATS(RPS_EXPORT_ROW)
+                                                                  NULL};
 
 const struct rps_export_format *rps_export_find(const char *name)
 {

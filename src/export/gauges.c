@@ -1,5 +1,7 @@
 /* The values of an import's gauges. */
 #include "gauges.h"
+#include "rpistat/formula.h"
+#include "rpistat/plan.h"
 
 #include <math.h>
 #include <stdio.h>

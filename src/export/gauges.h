@@ -4,7 +4,10 @@
 
 #include "rpistat/arena.h"
 #include "rpistat/period.h"
-#include "rpistat/plan.h"
+
+struct rps_event;
+struct rps_metric;
+struct rps_plan;
 
 /* In place of a metric's number. */
 #define RPS_GAUGES_COUNT (-1) /* the slot has a count */

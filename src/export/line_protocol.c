@@ -15,6 +15,7 @@
 
 #include "formats.h"
 #include "gauges.h"
+#include "rpistat/plan.h"
 #include "rpistat/text.h"
 #include "rpistat/time_series.h"
 #include "rpistat/words.h"
@@ -191,7 +192,6 @@ static void line_period(struct rps_export_job *job, const struct rps_period *per
 
 const struct rps_export_format rps_export_line_protocol = {
     .name = "line-protocol",
-    .summary = "a line a measurement period, for InfluxDB and its relatives",
     .own_form = 1,
     .follows = 1,
     .begin = line_begin,

@@ -12,6 +12,9 @@
 
 #include "formats.h"
 #include "rpistat/arena.h"
+#include "rpistat/plan.h"
+#include "rpistat/run.h"
+#include "rpistat/store.h"
 #include "rpistat/time_series.h"
 
 #define BLOCK_SAMPLES 255
@@ -278,7 +281,6 @@ static void metrics_end(struct rps_export_job *job)
 
 const struct rps_export_format rps_export_openmetrics = {
     .name = "openmetrics",
-    .summary = "running totals with labels, for Prometheus and its relatives",
     .own_form = 1,
     .phases = 1,
     .takes_every = 1,

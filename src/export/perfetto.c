@@ -10,8 +10,12 @@
 #include <math.h>
 
 #include "formats.h"
+#include "rpistat/formula.h"
 #include "rpistat/json.h"
+#include "rpistat/plan.h"
 #include "rpistat/rotation.h"
+#include "rpistat/store.h"
+#include "rpistat/system_rows.h"
 #include "rpistat/system_signals.h"
 #include "rpistat/wing.h"
 
@@ -286,7 +290,6 @@ static void perfetto_end(struct rps_export_job *job)
 
 const struct rps_export_format rps_export_perfetto = {
     .name = "perfetto",
-    .summary = "a trace for ui.perfetto.dev: figures, phases, regions and calls over time",
     .own_form = 1,
     .phases = 1,
     .begin = perfetto_begin,

@@ -17,7 +17,7 @@
 
 #include "gauges.h"
 #include "rpistat/arena.h"
-#include "formats.h"
+#include "rpistat/plan.h"
 #include "rpistat/tally.h"
 #include "sheet.h"
 
@@ -156,7 +156,6 @@ static void wide_period(struct rps_export_job *job, const struct rps_period *per
 
 const struct rps_export_format rps_export_wide = {
     .name = "wide",
-    .summary = "one row a measurement period, a column an event (the default)",
     .phases = 1,
     .begin = wide_begin,
     .period = wide_period,
@@ -205,7 +204,6 @@ static void table_end(struct rps_export_job *job)
 
 const struct rps_export_format rps_export_table = {
     .name = "table",
-    .summary = "an imported table as it was, and the phase of each row (its default)",
     .rotations = 1,
     .phases = 1,
     .begin = table_begin,
@@ -261,7 +259,6 @@ static void long_period(struct rps_export_job *job, const struct rps_period *per
 
 const struct rps_export_format rps_export_long = {
     .name = "long",
-    .summary = "one row an event and measurement period",
     .phases = 1,
     .begin = long_begin,
     .period = long_period,

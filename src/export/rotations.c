@@ -20,8 +20,9 @@
 #include <string.h>
 
 #include "rpistat/arena.h"
-#include "formats.h"
 #include "gauges.h"
+#include "rpistat/formula.h"
+#include "rpistat/plan.h"
 #include "rpistat/rotation.h"
 #include "rpistat/wall.h"
 #include "sheet.h"
@@ -231,7 +232,6 @@ static void rates_end(struct rps_export_job *job)
 
 const struct rps_export_format rps_export_rates = {
     .name = "rates",
-    .summary = "one row a rotation of the event sets, a column a metric, and its interval",
     .rotations = 1,
     .phases = 1,
     .begin = rates_begin,
@@ -242,7 +242,6 @@ const struct rps_export_format rps_export_rates = {
 
 const struct rps_export_format rps_export_long_rates = {
     .name = "long-rates",
-    .summary = "one row a metric and rotation, and its interval",
     .rotations = 1,
     .phases = 1,
     .begin = long_begin,
@@ -391,7 +390,6 @@ static void every_end(struct rps_export_job *job)
 
 const struct rps_export_format rps_export_every = {
     .name = "every",
-    .summary = "one row a stretch of time: mean, minimum and maximum of each metric",
     .rotations = 1,
     .phases = 1,
     .begin = every_begin,

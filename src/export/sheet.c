@@ -9,6 +9,7 @@
 #include "rpistat/arena.h"
 #include "rpistat/clock.h"
 #include "rpistat/phase.h"
+#include "rpistat/plan.h"
 #include "rpistat/wall.h"
 
 enum kind {

@@ -1,46 +1,23 @@
 #include "system_cells.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "rpistat/csv_writer.h"
 
-#define US_PER_S    1e6
-#define KIB_PER_MIB 1024.
+/* The column of a source's slot, if the run has the source and the signal is one of these. */
+static void add_cell(struct rps_system_cells *cells, struct rps_export_job *job, int source,
+                     int slot, int later)
+{
+    const struct rps_system_signal *signal = &rps_system_signals[source][slot];
+    char name[64];
 
-static const struct {
-    const char *name;
-    enum rps_system_source source;
-    int slot;
-    double divisor;
-} cell_of[] = {
-    {"wait_s_per_s", RPS_SYSTEM_TREE, RPS_TREE_WAIT, US_PER_S},
-    {"threads", RPS_SYSTEM_TREE, RPS_TREE_THREADS, 1},
-    {"in_io", RPS_SYSTEM_TREE, RPS_TREE_IN_IO, 1},
-    {"in_lock", RPS_SYSTEM_TREE, RPS_TREE_IN_LOCK, 1},
-    {"in_message", RPS_SYSTEM_TREE, RPS_TREE_IN_MESSAGE, 1},
-    {"in_timer", RPS_SYSTEM_TREE, RPS_TREE_IN_TIMER, 1},
-    {"in_child", RPS_SYSTEM_TREE, RPS_TREE_IN_CHILD, 1},
-    {"in_other", RPS_SYSTEM_TREE, RPS_TREE_IN_OTHER, 1},
-    {"rss_mib", RPS_SYSTEM_TREE, RPS_TREE_RSS, KIB_PER_MIB},
-    {"read_mib_s", RPS_SYSTEM_TREE, RPS_TREE_READ, KIB_PER_MIB},
-    {"written_mib_s", RPS_SYSTEM_TREE, RPS_TREE_WRITTEN, KIB_PER_MIB},
-    {"disk_read_mib_s", RPS_SYSTEM_TREE, RPS_TREE_DISK_READ, KIB_PER_MIB},
-    {"disk_written_mib_s", RPS_SYSTEM_TREE, RPS_TREE_DISK_WRITTEN, KIB_PER_MIB},
-    {"m_wait", RPS_SYSTEM_MACHINE, RPS_MACHINE_WAIT, 1},
-    {"g_throttled_s_per_s", RPS_SYSTEM_GROUP, RPS_GROUP_THROTTLED, US_PER_S},
-    {"g_memory_mib", RPS_SYSTEM_GROUP, RPS_GROUP_MEMORY, KIB_PER_MIB},
-    {"g_read_mib_s", RPS_SYSTEM_GROUP, RPS_GROUP_READ, KIB_PER_MIB},
-    {"g_written_mib_s", RPS_SYSTEM_GROUP, RPS_GROUP_WRITTEN, KIB_PER_MIB},
-    {"power_w", RPS_SYSTEM_PACKAGE, RPS_PACKAGE_ENERGY, 1e6},
-    {"ram_power_w", RPS_SYSTEM_PACKAGE, RPS_PACKAGE_ENERGY_RAM, 1e6},
-    {"mem_read_gb_s", RPS_SYSTEM_PACKAGE, RPS_PACKAGE_READ, 1e9 / 1024},
-    {"mem_written_gb_s", RPS_SYSTEM_PACKAGE, RPS_PACKAGE_WRITTEN, 1e9 / 1024},
-    {"ghz", RPS_SYSTEM_PACKAGE, RPS_PACKAGE_FREQUENCY, 1e3},
-    {"idle", RPS_SYSTEM_TREE, RPS_TREE_IDLE,
-     1}, /* newer than the others: columns keep their place */
-};
-
-#define CELLS (sizeof(cell_of) / sizeof(cell_of[0]))
+    if (!cells->has[source] || !signal->column.stem || signal->column.later != later)
+        return;
+    snprintf(name, sizeof(name), "%s%s", signal->column.stem, signal->column.suffix);
+    rps_csv_text(job->state, name);
+    cells->cell[cells->count++] = (struct rps_system_cell){(enum rps_system_source)source, slot};
+}
 
 /* Those of the workload and the machine are always there, where anything was read. */
 void rps_system_cells_head(struct rps_system_cells *cells, struct rps_export_job *job)
@@ -58,11 +35,10 @@ void rps_system_cells_head(struct rps_system_cells *cells, struct rps_export_job
         cells->has[source] = result > 0;
     }
     job->result = result < 0 ? result : job->result;
-    for (size_t i = 0; i < CELLS; i++) {
-        cells->count += (size_t)cells->has[cell_of[i].source];
-        if (cells->has[cell_of[i].source])
-            rps_csv_text(job->state, cell_of[i].name);
-    }
+    for (int later = 0; later < 2; later++)
+        for (int source = 0; source < RPS_SYSTEM_SOURCES; source++)
+            for (int slot = 0; slot < rps_system_signal_count[source]; slot++)
+                add_cell(cells, job, source, slot, later);
 }
 
 static void close_cursors(struct rps_system_cells *cells)
@@ -118,11 +94,12 @@ void rps_system_cells_put(struct rps_system_cells *cells, struct rps_export_job 
     cells->cpu = cpu;
     for (int source = 0; source < RPS_SYSTEM_SOURCES; source++)
         gather(cells, job, source, first, last, &system);
-    for (size_t i = 0; i < CELLS; i++)
-        if (cells->has[cell_of[i].source])
-            rps_csv_double(job->state,
-                           rps_run_system_mean(&system, cell_of[i].source, cell_of[i].slot) /
-                               cell_of[i].divisor);
+    for (size_t i = 0; i < cells->count; i++) {
+        const struct rps_system_cell *cell = &cells->cell[i];
+
+        rps_csv_double(job->state, rps_run_system_mean(&system, cell->source, cell->slot) /
+                                       rps_system_signals[cell->source][cell->slot].column.divisor);
+    }
 }
 
 void rps_system_cells_end(struct rps_system_cells *cells)

@@ -9,8 +9,14 @@
 #include "rpistat/export.h"
 #include "rpistat/run_system.h"
 
+struct rps_system_cell {
+    enum rps_system_source source;
+    int slot;
+};
+
 struct rps_system_cells {
-    size_t count;                                         /* 0: the run has no system signals */
+    size_t count; /* of cell; 0: the run has no system signals */
+    struct rps_system_cell cell[RPS_SYSTEM_SOURCES * RPS_SYSTEM_SLOT_MAX];
     int has[RPS_SYSTEM_SOURCES];                          /* cells of that source */
     int32_t cpu;                                          /* of the last row */
     struct rps_system_cursor *cursor[RPS_SYSTEM_SOURCES]; /* NULL: not open */

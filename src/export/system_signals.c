@@ -141,7 +141,6 @@ static void signals_end(struct rps_export_job *job)
 
 const struct rps_export_format rps_export_signals = {
     .name = "signals",
-    .summary = "one row a reading of system signals: waiting, sleeping, memory, bytes",
     .begin = signals_begin,
     .period = ignore,
     .end = signals_end,

@@ -22,6 +22,7 @@
 #include "gauges.h"
 #include "rpistat/arena.h"
 #include "rpistat/clock.h"
+#include "rpistat/plan.h"
 #include "rpistat/text.h"
 #include "rpistat/words.h"
 

@@ -13,6 +13,8 @@
 #include "affinity_policy.h"
 #include "mux.h"
 #include "rpistat/clock.h"
+#include "rpistat/plan.h"
+#include "rpistat/system_signals.h"
 #include "rpistat/text.h"
 
 /* Periods whose switch costs are looked at together before the period is stretched; fewer where

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "rpistat/order.h"
+#include "rpistat/plan.h"
 #include "rpistat/random.h"
 
 /* The clock event was on its counter all the time when it lacks less than one part in this many. */

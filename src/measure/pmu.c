@@ -2,6 +2,7 @@
  * The table of backends, choosing one, and fitting a plan to what it can count.
  */
 #include "rpistat/pmu.h"
+#include "rpistat/plan.h"
 
 #include <stdarg.h>
 #include <stdio.h>

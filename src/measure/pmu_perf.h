@@ -16,7 +16,11 @@
 #include <sys/types.h>
 
 #include "idle.h"
+#include "rpistat/plan.h"
 #include "rpistat/pmu.h"
+
+struct rps_system_reader;
+struct rps_system_options;
 
 /* Kinds of core that one machine may have. */
 #define RPS_PERF_CORE_MAX 4

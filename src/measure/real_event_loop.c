@@ -6,7 +6,6 @@
 #include "rpistat/loop.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>

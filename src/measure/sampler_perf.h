@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "pmu_perf.h"
+#include "rpistat/clock.h"
 #include "rpistat/sampler.h"
 
 struct perf_event_mmap_page;

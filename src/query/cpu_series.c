@@ -5,7 +5,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/array.h"
+#include "rpistat/cpus.h"
+#include "rpistat/error.h"
+#include "rpistat/period.h"
+#include "rpistat/run.h"
+#include "rpistat/store.h"
 #include "rpistat/text.h"
 
 /* Values that a detection holds, some 37 bytes each. */

@@ -8,6 +8,7 @@
 
 #include "rpistat/apart.h"
 #include "rpistat/clock.h"
+#include "rpistat/store.h"
 #include "rpistat/text.h"
 #include "rpistat/wing.h"
 

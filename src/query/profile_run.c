@@ -11,8 +11,13 @@
 
 #include "profile_parts.h"
 #include "rpistat/collect.h"
+#include "rpistat/formula.h"
+#include "rpistat/phase.h"
+#include "rpistat/plan.h"
 #include "rpistat/rotation.h"
 #include "rpistat/run_system.h"
+#include "rpistat/store.h"
+#include "rpistat/system_rows.h"
 #include "rpistat/walk.h"
 
 #define NOWHERE     SIZE_MAX

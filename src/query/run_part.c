@@ -10,6 +10,8 @@
 #include "rpistat/clock.h"
 #include "rpistat/cpu_series.h"
 #include "rpistat/parse.h"
+#include "rpistat/plan.h"
+#include "rpistat/run.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/run_regions.h"
 #include "rpistat/run_system.h"

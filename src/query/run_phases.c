@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/error.h"
 #include "rpistat/fold.h"
+#include "rpistat/profile.h"
+#include "rpistat/store.h"
 #include "rpistat/subprocess.h"
 #include "run_signals.h"
 

@@ -3,8 +3,11 @@
 
 #include <inttypes.h>
 
+#include "rpistat/plan.h"
 #include "rpistat/rotation.h"
+#include "rpistat/run.h"
 #include "rpistat/wing.h"
+#include "rpistat/store.h"
 
 /* Period numbers of a recording by CPU may have holes, but not more than periods. */
 #define HOLES_MAX 1000

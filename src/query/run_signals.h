@@ -2,8 +2,11 @@
 #ifndef RPISTAT_QUERY_RUN_SIGNALS_H
 #define RPISTAT_QUERY_RUN_SIGNALS_H
 
+#include <stddef.h>
+
 #include "rpistat/arena.h"
 #include "rpistat/collect.h"
+#include "rpistat/run.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/signal.h"
 #include "rpistat/walk.h"

@@ -1,5 +1,6 @@
 /* What system signals say of stretches of a run. */
 #include "rpistat/run_system.h"
+#include "rpistat/period.h"
 
 #include <math.h>
 

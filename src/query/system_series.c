@@ -2,11 +2,10 @@
  * System signals as signals of phases. A reading belongs to the observation that it was made at the
  * end of; where readings are stretched, the observations between have none.
  *
- *   rss            log1p(MiB / 4)
- *   threads        log1p(threads)
- *   read, written  log1p(MiB a CPU second / 0.25): of what the workload does in its time, whatever
- *                  others leave of the CPUs; none where it used less than 1 % of one
- *   sleep          counts of reasons: of each the share of the threads, one observation a reading.
+ *   rss, threads   log1p(value / scale): RPS_PHASES_LEVEL in rpistat/system_metrics.h
+ *   read, written  log1p(MiB per CPU second / scale), RPS_PHASES_BY_CPU: independent of what others
+ *                  leave of the CPUs; unknown if the workload used less than 1 % of one
+ *   sleep          counts of reasons: the share of the threads in each, one observation per reading.
  *                  Idle threads are in locks here: they turn idle a second late, which is no change
  */
 #include "run_signals.h"
@@ -14,27 +13,15 @@
 #include <math.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/count_table.h"
+#include "rpistat/system_rows.h"
+#include "rpistat/system_signals.h"
 
-#define RSS_MIB       4.
-#define BYTES_MIB     .25
-#define KIB_PER_MIB   1024.
 #define USE_LEAST     .01 /* of a CPU: bytes a CPU second are not known below */
 #define USE_FULL      .5  /* and count in full from here on */
 #define REASON_LEAST  .03 /* of all threads: rarer ones are one */
 #define REASON_MOVES  .15 /* of them by which a share changes, or the mix says nothing */
 #define REASON_COUNTS 1.5 /* what is worth one independent count */
-
-enum series { RSS, THREADS, READ, WRITTEN, SERIES };
-
-static const struct {
-    enum rps_tree_slot slot;
-    double resolution;
-} series_of[SERIES] = {
-    [RSS] = {RPS_TREE_RSS, .15},
-    [THREADS] = {RPS_TREE_THREADS, .1},
-    [READ] = {RPS_TREE_READ, .7},
-    [WRITTEN] = {RPS_TREE_WRITTEN, .7},
-};
 
 /* Reasons, and behind them: not asleep. */
 #define REASONS (RPS_TREE_IN_OTHER - RPS_TREE_IN_IO + 2)
@@ -42,9 +29,9 @@ static const struct {
 /* What the readings of an observation come to. */
 struct seen {
     double readings, length_s, cpu_s;
-    double sum[SERIES]; /* of gauges over the readings; KiB; NaN: not known */
-    double reasons;     /* readings in which reasons were known, */
-    double in[REASONS]; /* and shares of the threads, over these */
+    double sum[RPS_TREE_SLOTS]; /* of gauges over the readings; NaN: not known */
+    double reasons;             /* readings in which reasons were known, */
+    double in[REASONS];         /* and shares of the threads, over these */
 };
 
 struct run_series {
@@ -97,9 +84,8 @@ static void add_reading(struct run_series *run, const struct rps_collected *coll
     seen->readings += (double)row->readings[RPS_TREE_THREADS];
     seen->length_s += (double)row->length_us / 1e6;
     seen->cpu_s += cpu_s_of(collected, at, row);
-    for (int s = 0; s < SERIES; s++)
-        seen->sum[s] +=
-            row->readings[series_of[s].slot] > 0 ? (double)row->sum[series_of[s].slot] : NAN;
+    for (int s = 0; s < RPS_TREE_SLOTS; s++)
+        seen->sum[s] += row->readings[s] > 0 ? (double)row->sum[s] : NAN;
     add_reasons(run, seen, row);
 }
 
@@ -136,21 +122,21 @@ static int read_run(struct rps_arena *arena, const struct rps_run_member *member
 /* --- values ----------------------------------------------------------------------------------- */
 
 /* The transformed value, NaN: not seen, and its weight. */
-static double value_of(const struct seen *seen, enum series s, float *ret_weight)
+static double value_of(const struct seen *seen, int slot, float *ret_weight)
 {
+    const struct rps_system_signal *signal = &rps_system_signals[RPS_SYSTEM_TREE][slot];
+    double divisor = signal->column.divisor, scale = signal->phases.scale;
     double use = seen->cpu_s / seen->length_s;
 
     *ret_weight = 1;
     if (!(seen->readings > 0))
         return NAN;
-    if (s == RSS)
-        return log1p(seen->sum[s] / seen->readings / KIB_PER_MIB / RSS_MIB);
-    if (s == THREADS)
-        return log1p(seen->sum[s] / seen->readings);
+    if (signal->phases.how == RPS_PHASES_LEVEL)
+        return log1p(seen->sum[slot] / seen->readings / divisor / scale);
     if (!(use >= USE_LEAST))
         return NAN;
     *ret_weight = (float)fmin(1, use / USE_FULL);
-    return log1p(seen->sum[s] / KIB_PER_MIB / seen->cpu_s / BYTES_MIB);
+    return log1p(seen->sum[slot] / divisor / seen->cpu_s / scale);
 }
 
 /* A reading across a step of what it adds up is a mix of both sides, and no level of its own: it is
@@ -172,31 +158,31 @@ static void drop_mixes(double *value, size_t count, double resolution)
 }
 
 static void add_series(struct rps_arena *arena, struct rps_run_signals *signals,
-                       const struct run_series *run, enum series s)
+                       const struct run_series *run, int slot)
 {
-    const char *name = rps_system_signals[RPS_SYSTEM_TREE][series_of[s].slot].name;
+    const struct rps_system_signal *signal = &rps_system_signals[RPS_SYSTEM_TREE][slot];
+    const double resolution = signal->phases.resolution;
     double low = INFINITY, high = -INFINITY;
 
     for (size_t r = 0; r < signals->count; r++) {
         for (size_t i = 0; i < run[r].count; i++) {
             float weight;
-            double value = value_of(&run[r].seen[i], s, &weight);
+            double value = value_of(&run[r].seen[i], slot, &weight);
 
             low = fmin(low, value);
             high = fmax(high, value);
         }
     }
-    for (size_t r = 0; r < signals->count && high - low > series_of[s].resolution; r++) {
+    for (size_t r = 0; r < signals->count && high - low > resolution; r++) {
         double *value = rps_arena_get(arena, run[r].count, sizeof(*value));
         float *weight = rps_arena_get(arena, run[r].count, sizeof(*weight));
 
         for (size_t i = 0; i < run[r].count; i++)
-            value[i] = value_of(&run[r].seen[i], s, &weight[i]);
-        if (s >= READ)
-            drop_mixes(value, run[r].count, series_of[s].resolution);
-        rps_collected_add_signal(&signals->collected[r], name, value, weight,
-                                 series_of[s].resolution);
-        if (s == RSS)
+            value[i] = value_of(&run[r].seen[i], slot, &weight[i]);
+        if (signal->phases.how == RPS_PHASES_BY_CPU)
+            drop_mixes(value, run[r].count, resolution);
+        rps_collected_add_signal(&signals->collected[r], signal->name, value, weight, resolution);
+        if (signal->phases.is_memory)
             signals->collected[r].signals.memory_signal =
                 signals->collected[r].signals.signal_count;
     }
@@ -288,8 +274,11 @@ static int add_all(struct rps_arena *arena, struct rps_run_signals *signals, str
         result = read_run(arena, &signals->member[r], &signals->collected[r], &run[r], err);
     if (result <= 0)
         return result;
-    for (int s = 0; s < SERIES; s++)
-        add_series(arena, signals, run, (enum series)s);
+    for (int memory = 1; memory >= 0; memory--) /* memory is the first signal */
+        for (int s = 0; s < RPS_TREE_SLOTS; s++)
+            if (rps_system_signals[RPS_SYSTEM_TREE][s].phases.how != RPS_PHASES_NONE &&
+                rps_system_signals[RPS_SYSTEM_TREE][s].phases.is_memory == memory)
+                add_series(arena, signals, run, s);
     add_reasons_of_all(signals, run);
     return 0;
 }

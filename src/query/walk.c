@@ -16,7 +16,10 @@
 
 #include "rpistat/arena.h"
 #include "rpistat/array.h"
+#include "rpistat/cpu_series.h"
+#include "rpistat/error.h"
 #include "rpistat/moments.h"
+#include "rpistat/store.h"
 
 /* A CPU's rows, or those of all that are walked one by one. */
 struct source {

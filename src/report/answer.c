@@ -8,6 +8,7 @@
 
 #include "parts.h"
 #include "rpistat/clock.h"
+#include "rpistat/plan.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/text.h"
 #include "rpistat/words.h"

@@ -8,7 +8,9 @@
 #include "rpistat/clock.h"
 #include "rpistat/interval_text.h"
 #include "parts.h"
+#include "rpistat/plan.h"
 #include "rpistat/report.h"
+#include "rpistat/run.h"
 #include "rpistat/text.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))

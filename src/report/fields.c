@@ -9,6 +9,7 @@
 
 #include "rpistat/clock.h"
 #include "parts.h"
+#include "rpistat/plan.h"
 #include "rpistat/text.h"
 #include "rpistat/words.h"
 #include "rpistat/wall.h"

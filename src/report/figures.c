@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "parts.h"
+#include "rpistat/plan.h"
 
 #define WHOLE_MOST 0x1p53 /* a double has whole numbers up to it */
 

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "parts.h"
+#include "rpistat/period.h"
+#include "rpistat/plan.h"
 #include "rpistat/text.h"
 
 #define LABEL_WIDTH 20 /* of "Label:" */

@@ -16,6 +16,9 @@
 #include "phases_outliers.h"
 #include "rpistat/clock.h"
 #include "rpistat/collect.h"
+#include "rpistat/document.h"
+#include "rpistat/fold.h"
+#include "rpistat/profile.h"
 #include "rpistat/share_block.h"
 #include "rpistat/text.h"
 
@@ -632,7 +635,8 @@ static void add_words(struct rps_document *document, const struct rps_phase_outp
 {
     const struct rps_profile *profile = output->profile;
     struct rps_block *block;
-    char label[RPS_PHASE_LABEL_SIZE], words[RPS_PROFILE_WORDS_SIZE], code[RPS_SHARE_TEXT_SIZE] = "", text[2048];
+    char label[RPS_PHASE_LABEL_SIZE], words[RPS_PROFILE_WORDS_SIZE], code[RPS_SHARE_TEXT_SIZE] = "",
+                                                                     text[2048];
 
     if (profile->label_count < 2)
         return;
@@ -783,8 +787,8 @@ static void add_heading(struct rps_document *document, const struct rps_phase_ou
     rps_block_title(block, "Phases of %s", output->title);
     rps_block_wrap(block, 0, 0, "%s, found in %s %s%s%s of %zu signal%s", count,
                    rps_text_count(found, sizeof(found), rows), unit,
-                   plural(output->block > 0 ? 2 : rows), length,
-                   output->signal_count, plural(output->signal_count));
+                   plural(output->block > 0 ? 2 : rows), length, output->signal_count,
+                   plural(output->signal_count));
     say_thinned(block, output->periods_from_ns);
     say_levels(block, output);
     if (is_long(output))

@@ -9,6 +9,7 @@
 #include "parts.h"
 #include "rpistat/clock.h"
 #include "rpistat/interval_text.h"
+#include "rpistat/plan.h"
 #include "rpistat/text.h"
 
 /* A set on counters for less than this share of its time is worth a word. */

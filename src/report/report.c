@@ -2,7 +2,10 @@
  * The report of a run: read from the store, and put into a document, or written in the layout of
  * 2013. All is read before anything is put, so that the reader's locale is in force around that only.
  */
+#include "rpistat/formula.h"
+#include "rpistat/plan.h"
 #include "rpistat/report.h"
+#include "rpistat/run.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "parts.h"
+#include "rpistat/plan.h"
 #include "rpistat/share_block.h"
 #include "rpistat/text.h"
 

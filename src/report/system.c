@@ -9,6 +9,7 @@
 
 #include "parts.h"
 #include "rpistat/clock.h"
+#include "rpistat/columns.h"
 #include "rpistat/text.h"
 
 #define WAITED_TOLD    .1   /* of the time that a CPU was wanted: somebody had it, */
@@ -20,7 +21,6 @@
 #define QUEUE_APART    1.25 /* factor between classes of which that is printed */
 #define QUEUE_TOLD     .5   /* threads of the machine that wait, where its own are not known */
 #define UNKNOWN_TOLD   .02  /* of the threads' time, not known whether waiting or asleep */
-#define KIB_PER_MIB    1024
 
 /* Longer times are told in minutes and hours. */
 #define MINUTES_FROM_S 100
@@ -307,58 +307,75 @@ char *rps_report_packages(const struct rps_report *report, char *ret, size_t siz
 
 /* --- for programs ----------------------------------------------------------------------------- */
 
-static void put_mib(struct rps_block *block, double kib)
+/* Add the columns of signals that are members of JSON, or put their values. */
+static void each_member(struct rps_report *report, struct rps_block *block, int are_columns)
 {
-    rps_put_number(block, kib / KIB_PER_MIB);
+    static const char *const parts[] = {"", "_low", "_high"};
+
+    for (int source = 0; source < RPS_SYSTEM_SOURCES; source++) {
+        for (int s = 0; s < rps_system_signal_count[source]; s++) {
+            const struct rps_system_signal *signal = &rps_system_signals[source][s];
+            const struct rps_system_sum *sum = &report->system.slot[source][s];
+            const double value[] = {
+                rps_run_system_mean(&report->system, (enum rps_system_source)source, s),
+                sum->length_s > 0 ? sum->low : NAN, sum->length_s > 0 ? sum->high : NAN};
+            int count = signal->column.json == RPS_COLUMN_RANGE ? 3 : signal->column.json;
+
+            for (int k = 0; k < count; k++) {
+                if (are_columns)
+                    rps_block_column(
+                        block, (struct rps_column){rps_arena_print(report->document->arena,
+                                                                   "%s%s%s", signal->column.stem,
+                                                                   parts[k], signal->column.suffix),
+                                                   .kind = RPS_VALUE_NUMBER});
+                else
+                    rps_put_number(block, value[k] / signal->column.divisor);
+            }
+        }
+    }
 }
+
+#define TIMES(CELL, BY)                                                                            \
+    CELL(NUMBER, (known ? time.on_s : NAN), "on_cpu_s")                                            \
+    CELL(NUMBER, (known ? time.wait_s : NAN), "wait_s")                                            \
+    CELL(NUMBER, (known ? time.asleep_s : NAN), "asleep_s")                                        \
+    CELL(NUMBER, (time.asleep_in_s[0]), "in_io_s")                                                 \
+    CELL(NUMBER, (time.asleep_in_s[1]), "in_lock_s")                                               \
+    CELL(NUMBER, (time.asleep_in_s[2]), "in_message_s")                                            \
+    CELL(NUMBER, (time.asleep_in_s[3]), "in_timer_s")                                              \
+    CELL(NUMBER, (time.asleep_in_s[4]), "in_other_s")                                              \
+    CELL(NUMBER, (time.asleep_in_s[5]), "in_unknown_s")                                            \
+    CELL(NUMBER, (known ? time.unknown_s : NAN), "unknown_s")                                      \
+    CELL(NUMBER, (known ? time.threads_s : NAN), "threads_s")                                      \
+    CELL(NUMBER, (known ? time.unseen_s : NAN), "unseen_s")                                        \
+    CELL(NUMBER, (known ? time.unseen_on_s : NAN), "unseen_on_cpu_s")
 
 void rps_report_system(struct rps_report *report)
 {
-    static const struct rps_column columns[] = {
-        {"on_cpu_s", .kind = RPS_VALUE_NUMBER},        {"wait_s", .kind = RPS_VALUE_NUMBER},
-        {"asleep_s", .kind = RPS_VALUE_NUMBER},        {"in_io_s", .kind = RPS_VALUE_NUMBER},
-        {"in_lock_s", .kind = RPS_VALUE_NUMBER},       {"in_message_s", .kind = RPS_VALUE_NUMBER},
-        {"in_timer_s", .kind = RPS_VALUE_NUMBER},      {"in_other_s", .kind = RPS_VALUE_NUMBER},
-        {"in_unknown_s", .kind = RPS_VALUE_NUMBER},    {"unknown_s", .kind = RPS_VALUE_NUMBER},
-        {"threads_s", .kind = RPS_VALUE_NUMBER},       {"unseen_s", .kind = RPS_VALUE_NUMBER},
-        {"unseen_on_cpu_s", .kind = RPS_VALUE_NUMBER}, {"rss_mib", .kind = RPS_VALUE_NUMBER},
-        {"rss_low_mib", .kind = RPS_VALUE_NUMBER},     {"rss_high_mib", .kind = RPS_VALUE_NUMBER},
-        {"read_mib_s", .kind = RPS_VALUE_NUMBER},      {"written_mib_s", .kind = RPS_VALUE_NUMBER},
-        {"m_wait", .kind = RPS_VALUE_NUMBER},          {"stolen", .kind = RPS_VALUE_SHARE},
-        {"throttled_s", .kind = RPS_VALUE_NUMBER},
-    };
+    static const struct rps_column columns[] = {TIMES(RPS_COLUMN, RPS_COLUMN)};
     const struct rps_run_system *system = &report->system;
-    const struct rps_system_sum *rss = &system->slot[RPS_SYSTEM_TREE][RPS_TREE_RSS];
     struct rps_block *block;
     struct rps_system_time time;
+    int known;
 
     if (system->length_s[RPS_SYSTEM_TREE] <= 0 && system->length_s[RPS_SYSTEM_MACHINE] <= 0 &&
         system->length_s[RPS_SYSTEM_GROUP] <= 0 && system->length_s[RPS_SYSTEM_PACKAGE] <= 0)
         return;
     rps_tally_operands(&report->tally, report->plan, report->operand);
     time = time_of(report);
+    known = time.elapsed_s > 0;
     block = rps_document_block(report->document, "system", columns,
                                sizeof(columns) / sizeof(columns[0]));
     block->is_object = 1;
+    each_member(report, block, 1);
+    rps_block_column(block, (struct rps_column){"stolen", .kind = RPS_VALUE_SHARE});
+    rps_block_column(block, (struct rps_column){"throttled_s", .kind = RPS_VALUE_NUMBER});
     for (int f = 0; f < RPS_PACKAGE_FIGURES; f++)
         rps_block_column(
             block, (struct rps_column){rps_package_figures[f].name, .kind = RPS_VALUE_NUMBER});
     rps_block_column(block, (struct rps_column){"idle_s", .kind = RPS_VALUE_NUMBER});
-    rps_put_number(block, time.elapsed_s > 0 ? time.on_s : NAN);
-    rps_put_number(block, time.elapsed_s > 0 ? time.wait_s : NAN);
-    rps_put_number(block, time.elapsed_s > 0 ? time.asleep_s : NAN);
-    for (int i = 0; i < RPS_SLEEPS; i++)
-        rps_put_number(block, time.asleep_in_s[i]);
-    rps_put_number(block, time.elapsed_s > 0 ? time.unknown_s : NAN);
-    rps_put_number(block, time.elapsed_s > 0 ? time.threads_s : NAN);
-    rps_put_number(block, time.elapsed_s > 0 ? time.unseen_s : NAN);
-    rps_put_number(block, time.elapsed_s > 0 ? time.unseen_on_s : NAN);
-    put_mib(block, rps_run_system_mean(system, RPS_SYSTEM_TREE, RPS_TREE_RSS));
-    put_mib(block, rss->length_s > 0 ? rss->low : NAN);
-    put_mib(block, rss->length_s > 0 ? rss->high : NAN);
-    put_mib(block, rps_run_system_mean(system, RPS_SYSTEM_TREE, RPS_TREE_READ));
-    put_mib(block, rps_run_system_mean(system, RPS_SYSTEM_TREE, RPS_TREE_WRITTEN));
-    rps_put_number(block, rps_run_system_mean(system, RPS_SYSTEM_MACHINE, RPS_MACHINE_WAIT));
+    TIMES(RPS_PUT, RPS_PUT_BY)
+    each_member(report, block, 0);
     rps_put_number(block, rps_run_system_stolen(system, report->run.cpu_count));
     rps_put_number(block, rps_run_system_throttled_s(system));
     for (int f = 0; f < RPS_PACKAGE_FIGURES; f++)

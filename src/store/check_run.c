@@ -16,6 +16,8 @@
 #include "sums.h"
 #include "system.h"
 #include "rpistat/moments.h"
+#include "rpistat/plan.h"
+#include "rpistat/run.h"
 
 struct check {
     struct rps_reader *reader;

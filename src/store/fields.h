@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 #include <sqlite3.h>
-
 #include "rpistat/store_wing.h"
 
 enum rps_field_kind {

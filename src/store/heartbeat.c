@@ -2,7 +2,6 @@
 #include "heartbeat.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

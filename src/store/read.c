@@ -16,9 +16,7 @@
 #include "fields.h"
 #include "database.h"
 #include "heartbeat.h"
-#include "period.h"
 #include "rpistat/array.h"
-#include "rpistat/parse.h"
 
 /* rps_reader_prepare for sql that is asked of run after run; end with release(). */
 static int borrow(struct rps_reader *reader, enum rps_reader_kept which, const char *sql,

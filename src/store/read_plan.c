@@ -7,6 +7,8 @@
 
 #include "fields.h"
 #include "rpistat/run.h"
+#include "rpistat/plan.h"
+#include "rpistat/store.h"
 
 /* A plan of a damaged store is not believed to have more. */
 #define METRICS_MAX 4096

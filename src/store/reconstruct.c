@@ -17,6 +17,7 @@
 #include "system.h"
 #include "tables.h"
 #include "rpistat/text.h"
+#include "rpistat/plan.h"
 
 struct reconstruct {
     struct rps_reader *reader;

@@ -17,6 +17,7 @@
 
 #include "rpistat/period.h"
 #include "rpistat/store.h"
+#include "rpistat/system_rows.h"
 #include "rpistat/system_signals.h"
 
 struct rps_findings;

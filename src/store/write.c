@@ -16,6 +16,7 @@
 #include "heartbeat.h"
 #include "period.h"
 #include "rpistat/clock.h"
+#include "rpistat/plan.h"
 #include "rpistat/text.h"
 
 #define RING_BYTES_MIN (UINT64_C(64) << 20)

@@ -9,7 +9,10 @@
 #include "database.h"
 #include "heartbeat.h"
 #include "rpistat/clock.h"
+#include "rpistat/formula.h"
+#include "rpistat/interval.h"
 #include "rpistat/json.h"
+#include "rpistat/plan.h"
 
 static void put_tags(struct rps_json *json, const struct rps_run *run)
 {

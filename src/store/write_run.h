@@ -6,8 +6,10 @@
 
 #include <sqlite3.h>
 
-#include "rpistat/plan.h"
+#include "rpistat/period.h"
 #include "rpistat/run.h"
+
+struct rps_plan;
 
 /* Sums over the periods of one event set. */
 struct rps_set_sum {

@@ -17,8 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/formula.h"
 #include "rpistat/order.h"
+#include "rpistat/period.h"
+#include "rpistat/plan.h"
 #include "rpistat/random.h"
+#include "rpistat/run.h"
 #include "rpistat/store.h"
 #include "rpistat/tally.h"
 #include "series.h"
@@ -331,8 +335,8 @@ static void judge_apart(struct bench *bench, const struct bench_kind *kind, int 
         for (int length = 0; length < LENGTHS; length++)
             for (int run = 0; run < runs; run++) {
                 double truth[SETS_MOST];
-                struct rps_tally tally = *simulate_apart(bench, kind, sets_of[s], length_of[length],
-                                                         run, fine, truth);
+                struct rps_tally tally =
+                    *simulate_apart(bench, kind, sets_of[s], length_of[length], run, fine, truth);
 
                 tally.has_blocks = !rule;
                 for (int n = 0; n < sets_of[s]; n++) {
@@ -354,7 +358,8 @@ static void print_coverage(int runs)
     struct bench bench;
 
     init_bench(&bench, 1);
-    printf("coverage: printed intervals that hold, by length of the run in periods; --order random\n");
+    printf(
+        "coverage: printed intervals that hold, by length of the run in periods; --order random\n");
     for (size_t w = 0; w < COUNT(way); w++) {
         print_head(way[w].name, LENGTHS);
         for (const struct bench_kind *kind = bench_edges; kind->name; kind++) {
@@ -862,7 +867,9 @@ int main(int argc, char **argv)
     } else if (argc == 3 && strcmp(argv[1], "recorded") == 0) {
         print_recorded(argv[2]);
     } else {
-        fprintf(stderr, "usage: intervals simulated RUNS | coverage RUNS | thinned RUNS | recorded STORE\n");
+        fprintf(
+            stderr,
+            "usage: intervals simulated RUNS | coverage RUNS | thinned RUNS | recorded STORE\n");
         return 2;
     }
     return 0;

@@ -143,6 +143,11 @@ def test_compare():
     found = words("compare", "-i", "fine.data", "-i", "more.data", "1", "1")
     assert re.search(r"Energy 5730 J 6300 J \+9\.9 %", found), found
     assert re.search(r"Power 47\.7 W 52\.5 W \+9\.9 %", found), found
+    # memory was not read: the metrics before and after keep their values
+    record("few.data", SCRIPT.replace("p_energy_ram=2.5J", "").replace("p_energy_ram=12J", ""))
+    found = words("compare", "-i", "few.data", "-i", "fine.data", "1", "1", "--all")
+    assert re.search(r"Power 47\.7 W 47\.7 W", found), found
+    assert "Memory power" not in found.split("Left out")[0], found
 
 
 def test_drawn():

@@ -6,6 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "rpistat/plan.h"
+#include "rpistat/run.h"
 #include "rpistat/sim.h"
 #include "sound.h"
 #include "store/writer.h"

@@ -6,6 +6,7 @@
 
 #include "exchange/import_parts.h"
 #include "rpistat/check.h"
+#include "rpistat/plan.h"
 
 static void tell(void *context, enum rps_finding_kind kind, const char *sentence)
 {

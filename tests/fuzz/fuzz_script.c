@@ -3,9 +3,11 @@
 
 #include "rpistat/clock.h"
 #include "rpistat/loop.h"
+#include "rpistat/plan.h"
 #include "rpistat/pmu.h"
 #include "rpistat/sampler.h"
 #include "rpistat/sim.h"
+#include "rpistat/system_signals.h"
 
 static void take_period(void *context, const struct rps_period *period)
 {

@@ -15,6 +15,8 @@
 #include "rpistat/plot.h"
 #include "rpistat/report.h"
 #include "rpistat/run_phases.h"
+#include "rpistat/store.h"
+#include "rpistat/store_wing.h"
 
 #define RUNS_MAX    3
 #define PERIODS_MAX 2000 /* of a store that takes no longer to read than a fuzzer has */

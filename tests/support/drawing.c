@@ -1,4 +1,6 @@
 #include "support/drawing.h"
+#include "rpistat/store.h"
+#include "rpistat/code_store.h"
 
 #include <dirent.h>
 #include <setjmp.h>

@@ -10,7 +10,12 @@
 #include <cmocka.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/code_store.h"
 #include "rpistat/code_wing.h"
+#include "rpistat/plan.h"
+#include "rpistat/run.h"
+#include "rpistat/store.h"
+#include "rpistat/store_wing.h"
 
 #ifdef RPS_HAS_CODE
 /* As main does. */

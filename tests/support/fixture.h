@@ -3,7 +3,14 @@
 #ifndef RPISTAT_TEST_SHOW_FIXTURE_H
 #define RPISTAT_TEST_SHOW_FIXTURE_H
 
+#include <stdint.h>
+
 #include "rpistat/code_store.h"
+#include "rpistat/period.h"
+#include "rpistat/run.h"
+
+struct rps_writer_options;
+struct rps_plan;
 
 #define FIXTURE_PERIOD_NS INT64_C(100000000)
 

@@ -10,6 +10,8 @@
 #include <cmocka.h>
 
 #include "rpistat/random.h"
+#include "rpistat/plan.h"
+#include "rpistat/store.h"
 
 #define CPUS_MAX 4
 

@@ -3,9 +3,13 @@
 #ifndef RPISTAT_TEST_SHOW_RANDOM_RUN_H
 #define RPISTAT_TEST_SHOW_RANDOM_RUN_H
 
+#include <stddef.h>
+#include <stdint.h>
 #include <stdbool.h>
 
 #include "support/fixture.h"
+
+struct rps_period;
 
 struct random_options {
     int sets, cpus; /* cpus 0: the workload as a whole */

@@ -14,7 +14,9 @@
 #include <cmocka.h>
 
 #include "rpistat/loop.h"
+#include "rpistat/plan.h"
 #include "rpistat/pmu.h"
+#include "rpistat/system_signals.h"
 
 #define MS INT64_C(1000000)
 #define S  INT64_C(1000000000)

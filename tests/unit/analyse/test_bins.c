@@ -9,6 +9,7 @@
 
 #include "support/arena.h"
 #include "rpistat/bins.h"
+#include "rpistat/plan.h"
 
 #define PERIOD_NS INT64_C(100000000)
 

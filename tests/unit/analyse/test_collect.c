@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "rpistat/collect.h"
+#include "rpistat/plan.h"
 
 #define PERIOD_NS INT64_C(100000000)
 

@@ -1,5 +1,6 @@
 /* Rotations: which periods belong to one, what they add up to, and blocks of a coarser level. */
 #include "rpistat/rotation.h"
+#include "rpistat/plan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -13,6 +13,7 @@
 #include "detect_series.h"
 #include "rpistat/collect.h"
 #include "rpistat/phases.h"
+#include "rpistat/plan.h"
 #include "rpistat/random.h"
 
 #define PERIOD_NS INT64_C(100000000)

@@ -9,7 +9,9 @@
 #include <cmocka.h>
 
 #include "support/arena.h"
+#include "rpistat/formula.h"
 #include "rpistat/moments.h"
+#include "rpistat/plan.h"
 #include "rpistat/random.h"
 #include "rpistat/tally.h"
 
@@ -763,7 +765,7 @@ static void test_formulas(void **state)
     interval = rps_tally_formula_interval(&tally, &within, operand);
     assert_int_equal(interval.certainty, RPS_CERTAINTY_START);
     assert_float_equal(interval.high, 3 + 9 * .99 + .01, 1e-6); /* d much more, and c none */
-    assert_float_equal(interval.low, 0, 1e-6); /* d may have been absent */
+    assert_float_equal(interval.low, 0, 1e-6);                  /* d may have been absent */
     free(operand);
     rps_plan_free(plan);
 }

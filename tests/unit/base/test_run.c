@@ -1,6 +1,5 @@
 /* Runs and series: initial values, deep copies, and that freeing twice does no harm. */
 #include "rpistat/run.h"
-#include "rpistat/series.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -19,7 +19,6 @@
 #include "code/naming_job.h"
 #include "rpistat/clock.h"
 #include "rpistat/code_recorder.h"
-#include "rpistat/code_store.h"
 
 #define PID 7
 

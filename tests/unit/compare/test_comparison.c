@@ -12,6 +12,8 @@
 #include <cmocka.h>
 
 #include "rpistat/comparison.h"
+#include "rpistat/plan.h"
+#include "rpistat/store.h"
 
 #define RUNS_MAX 10
 

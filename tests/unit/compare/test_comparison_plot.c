@@ -17,7 +17,9 @@
 
 #include "support/drawing.h"
 #include "rpistat/comparison.h"
+#include "rpistat/plan.h"
 #include "rpistat/random.h"
+#include "rpistat/store.h"
 #include "compare/parts.h"
 
 #define RUNS      3

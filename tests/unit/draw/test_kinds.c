@@ -15,6 +15,7 @@
 
 #include "support/drawing.h"
 #include "rpistat/picture_kinds.h"
+#include "rpistat/plan.h"
 #include "rpistat/plot.h"
 
 /* As narrow as shows all that the pictures have: legends, words, marks, three columns of phases. */
@@ -389,7 +390,8 @@ static void test_words(void **state)
     drawing_story(&fixture);
     check_words(&fixture, (struct rps_plot_options){0}, 2, "ABC");
     text = draw_and_read(&fixture, narrow, "text.gp");
-    assert_non_null(strstr(text, "\n|B: CPI 1.5 (whole run: 3.2)\n")); /* the second clause has no room */
+    assert_non_null(
+        strstr(text, "\n|B: CPI 1.5 (whole run: 3.2)\n")); /* the second clause has no room */
     assert_non_null(strstr(text, "\n|C: CPI 17 (whole run: 3.2)\n"));
     free(text);
     text = draw_and_read(&fixture, (struct rps_plot_options){.kind = RPS_PLOT_PHASES, .width = 300},

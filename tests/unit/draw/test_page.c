@@ -13,6 +13,8 @@
 #include "support/drawing.h"
 #include "rpistat/clock.h"
 #include "rpistat/comparison.h"
+#include "rpistat/plan.h"
+#include "rpistat/store.h"
 
 #define STACKS 30000
 

@@ -14,6 +14,7 @@
 
 #include "support/drawing.h"
 #include "rpistat/plot.h"
+#include "rpistat/plan.h"
 
 static void begin_run(struct fixture *fixture, int periods)
 {

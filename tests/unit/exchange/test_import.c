@@ -12,6 +12,9 @@
 
 #include "exchange/import_parts.h"
 #include "rpistat/clock.h"
+#include "rpistat/formula.h"
+#include "rpistat/plan.h"
+#include "rpistat/store.h"
 
 static const struct rps_import_options no_options = {.start_realtime_ns = -1};
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/store.h"
 
 /* --- batches ---------------------------------------------------------------------------------- */
 

@@ -13,6 +13,7 @@
 #include "rpistat/export.h"
 #include "rpistat/plot.h"
 #include "rpistat/report.h"
+#include "rpistat/store.h"
 #include "rpistat/tally.h"
 #include "rpistat/walk.h"
 

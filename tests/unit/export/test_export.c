@@ -10,6 +10,7 @@
 
 #include "support/fixture.h"
 #include "rpistat/export.h"
+#include "rpistat/plan.h"
 
 static const struct rps_export_options plain = {
     .to_ns = INT64_MAX, .every_ns = 1000000000, .csv.separator = ',', .csv.decimal = '.'};

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "support/fixture.h"
-#include "rpistat/clock.h"
 #include "rpistat/export.h"
+#include "rpistat/store.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define PERIODS      12 /* three rotations */

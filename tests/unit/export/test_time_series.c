@@ -10,6 +10,10 @@
 
 #include "support/random_run.h"
 #include "rpistat/clock.h"
+#include "rpistat/error.h"
+#include "rpistat/plan.h"
+#include "rpistat/run.h"
+#include "rpistat/store.h"
 #include "rpistat/time_series.h"
 
 static uint64_t runs = 25; /* `test_time_series 1000` checks so many */

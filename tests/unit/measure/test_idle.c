@@ -8,6 +8,7 @@
 #include "measure/idle.h"
 #include "measure/mux.h"
 #include "wide_pmu.h"
+#include "rpistat/plan.h"
 
 #define TICK (10 * MS)
 

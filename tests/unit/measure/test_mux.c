@@ -7,6 +7,7 @@
 
 #include "measure/mux.h"
 #include "wide_pmu.h"
+#include "rpistat/plan.h"
 
 /* A reading at so much of the workload's time, and what its period must have. */
 struct step {

@@ -16,6 +16,7 @@
 
 #include "measure/affinity.h"
 #include "rpistat/workload.h"
+#include "rpistat/plan.h"
 
 #define PAGES    5000
 #define CHILDREN 200

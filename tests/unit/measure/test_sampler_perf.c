@@ -26,6 +26,7 @@
 #include <cmocka.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/plan.h"
 #include "rpistat/pmu.h"
 #include "rpistat/sampler.h"
 #include "rpistat/workload.h"

@@ -7,7 +7,6 @@
 #include <cmocka.h>
 
 #include "measure/sampler_perf.h"
-#include "rpistat/clock.h"
 
 #define WINDOW RPS_PERF_WINDOW_NS
 

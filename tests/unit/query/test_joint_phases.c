@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "compare/match.h"
+#include "rpistat/plan.h"
 #include "rpistat/random.h"
 #include "rpistat/run_phases.h"
 

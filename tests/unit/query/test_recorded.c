@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "rpistat/fold.h"
+#include "rpistat/plan.h"
 #include "rpistat/run_phases.h"
 
 #define EDGES_MAX 64

@@ -14,6 +14,7 @@
 
 #include "rpistat/profile.h"
 #include "rpistat/run_phases.h"
+#include "rpistat/store.h"
 
 enum kind { QUIET, BUSY, ASLEEP };
 

@@ -15,9 +15,12 @@
 #include "support/arena.h"
 #include "support/random_run.h"
 #include "rpistat/bins.h"
+#include "rpistat/formula.h"
+#include "rpistat/plan.h"
 #include "rpistat/profile.h"
 #include "rpistat/report.h"
 #include "rpistat/rotation.h"
+#include "rpistat/store.h"
 #include "rpistat/tally.h"
 #include "rpistat/walk.h"
 

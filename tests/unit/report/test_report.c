@@ -11,6 +11,9 @@
 
 #include "support/fixture.h"
 #include "rpistat/report.h"
+#include "rpistat/plan.h"
+#include "rpistat/run.h"
+#include "rpistat/store.h"
 
 /* In the layout of 2013. */
 static char *report_text(struct fixture *fixture, const struct rps_report_options *options)

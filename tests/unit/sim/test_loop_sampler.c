@@ -1,8 +1,6 @@
 /* The loop and a sampler: what it is asked for, and when, on a simulated clock. */
 #include "simulate.h"
 
-#include "rpistat/clock.h"
-
 static struct {
     char text[4096]; /* what was asked for: "start", "stop", "UNTIL/PERIODS" for a drain */
     size_t length;

@@ -2,8 +2,6 @@
  * simulated clock. */
 #include "simulate.h"
 
-#include "rpistat/clock.h"
-
 static struct {
     char text[4096]; /* "from TIME", "PERIOD@TIME/PERIODS" for a reading, "!" where it is forced */
     size_t length;

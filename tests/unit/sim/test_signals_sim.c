@@ -1,7 +1,6 @@
 /* System signals of simulated workloads: every value, sum and factor is exact. */
 #include "simulate.h"
 
-#include "rpistat/signal_pace.h"
 #include "sim/sim_script.h"
 
 static const struct rps_system_options all = {

@@ -1,5 +1,6 @@
 /* The loop, the multiplexer and fitting over the simulated ARM1176: every number is exact. */
 #include "simulate.h"
+#include "rpistat/plan.h"
 
 static const struct test_options rotate = {0};
 static const struct test_options merge = {.merge = 1};

@@ -13,6 +13,10 @@
 #include "store/heartbeat.h"
 #ifdef RPS_HAS_CODE
 #include "rpistat/code_store.h"
+#include "rpistat/period.h"
+#include "rpistat/plan.h"
+#include "rpistat/store.h"
+#include "rpistat/system_signals.h"
 
 /* As main does. */
 __attribute__((constructor)) static void use_wing(void)

@@ -18,6 +18,9 @@
 #include "store/reader.h"
 #include "store/rollup.h"
 #include "store/write_run.h"
+#include "rpistat/plan.h"
+#include "rpistat/run.h"
+#include "rpistat/store.h"
 
 #define CPUS_MAX 8
 

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "store/database.h"
+#include "rpistat/plan.h"
+#include "rpistat/run.h"
 
 /* A store of one run, which `sql` then changes; opened. */
 static struct rps_reader *spoilt(void **state, const char *sql)

@@ -8,6 +8,8 @@
 
 #include "store/database.h"
 #include "store/downsample.h"
+#include "rpistat/plan.h"
+#include "rpistat/run.h"
 
 #define LENGTH_NS INT64_C(100000000)
 #define MINUTE_NS (60 * INT64_C(1000000000))

@@ -1,5 +1,9 @@
 /* What is written is read back: runs, plans, periods, marks, gaps; and runs are found. */
 #include "fixture.h"
+#include "rpistat/interval.h"
+#include "rpistat/plan.h"
+#include "rpistat/run.h"
+#include "rpistat/store.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* What can be read of a damaged store is saved, and only that; the file itself is never changed. */
 #include "sound.h"
+#include "rpistat/plan.h"
+#include "rpistat/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>

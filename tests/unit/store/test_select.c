@@ -1,5 +1,7 @@
 /* Which runs are meant by what a user types: groups, what is near, and what is live. */
 #include "fixture.h"
+#include "rpistat/plan.h"
+#include "rpistat/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,10 @@
 /* Readings of system signals: what is written is read again, at every resolution, and stays right
  * when it is thinned, merged and repaired. */
 #include "sound.h"
+#include "rpistat/store.h"
+#include "rpistat/system_rows.h"
+#include "rpistat/system_signals.h"
+#include "rpistat/period.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -20,6 +20,8 @@
 #include "store/database.h"
 #include "store/write_run.h"
 #include "store/writer.h"
+#include "rpistat/plan.h"
+#include "rpistat/run.h"
 
 /* --- the usual case ----------------------------------------------------------------------------
  */

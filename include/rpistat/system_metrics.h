@@ -1,0 +1,137 @@
+/*
+ * All system metrics, one row each: METRIC(slot, members of struct rps_system_signal). A new row is
+ * the last of its source, since slots are columns of the store. The rows make the slots
+ * (rpistat/system_signals.h), the rows of table `signal`, columns of sheets and of `export --format
+ * signals`, members of the report's JSON, panels of pictures and signals of phases. The code that
+ * reads a metric is in measure/signals_*.c.
+ */
+#ifndef RPISTAT_SYSTEM_METRICS_H
+#define RPISTAT_SYSTEM_METRICS_H
+
+/* Divisors of what is stored, and panels of more than one line. */
+#define RPS_PER_MIB 1024.
+#define RPS_PER_S   1e6
+#define RPS_PER_GB  (1e9 / 1024)
+
+/* clang-format off */ /* a row of few lines each */
+#define RPS_TREE_METRICS(METRIC)                                                                   \
+    METRIC(RUNNING, "running", "On a CPU", "us", RPS_SYSTEM_COUNTER, "schedstat",                  \
+        "Time that the workload's threads were on a CPU, of those that were read twice.")          \
+    METRIC(WAIT, "wait", "Waiting for a CPU", "us", RPS_SYSTEM_COUNTER, "schedstat",               \
+        "Time that threads were ready to run and waited for a CPU; one that goes on counts up to " \
+        "the reading.", .column = {"wait", "_s_per_s", RPS_PER_S})                                 \
+    METRIC(UNSEEN, "unseen", "Not seen", "us", RPS_SYSTEM_COUNTER, "sampler",                      \
+        "Time that threads lived after they were read last, or that were gone before they were "   \
+        "ever read.")                                                                              \
+    METRIC(THREADS, "threads", "Threads", "threads", RPS_SYSTEM_GAUGE, "task",                     \
+        "Threads that the workload had, in all its processes.", .column = {"threads", "", 1},      \
+        .phases = {RPS_PHASES_LEVEL, 1, .1})                                                       \
+    METRIC(IN_IO, "in_io", "Asleep in block I/O", "threads", RPS_SYSTEM_GAUGE, "wchan",            \
+        "Threads that waited for a disk, or for memory that comes from one.",                      \
+        .column = {"in_io", "", 1})                                                                \
+    METRIC(IN_LOCK, "in_lock", "Asleep in locks", "threads", RPS_SYSTEM_GAUGE, "wchan",            \
+        "Threads that waited for a lock, or for other threads, and ran in between.",               \
+        .column = {"in_lock", "", 1})                                                              \
+    METRIC(IN_MESSAGE, "in_message", "Asleep for messages", "threads", RPS_SYSTEM_GAUGE, "wchan",  \
+        "Threads that waited for a pipe, a socket or a terminal, or in poll.",                     \
+        .column = {"in_message", "", 1})                                                           \
+    METRIC(IN_TIMER, "in_timer", "Asleep in timers", "threads", RPS_SYSTEM_GAUGE, "wchan",         \
+        "Threads that slept for a time that they had chosen.", .column = {"in_timer", "", 1})      \
+    METRIC(IN_CHILD, "in_child", "Waiting for children", "threads", RPS_SYSTEM_GAUGE, "wchan",     \
+        "Threads that waited for a process that they had started.", .column = {"in_child", "", 1}) \
+    METRIC(IN_OTHER, "in_other", "Asleep otherwise", "threads", RPS_SYSTEM_GAUGE, "wchan",         \
+        "Threads that slept in anything else.", .column = {"in_other", "", 1})                     \
+    METRIC(RSS, "rss", "Resident memory", "KiB", RPS_SYSTEM_GAUGE, "statm",                        \
+        "Memory that processes had resident, their sum: a page that several share counts in "      \
+        "each.", .column = {"rss", "_mib", RPS_PER_MIB, RPS_COLUMN_RANGE},                         \
+        .panel = {"Resident memory (MiB, sum over processes)", "RSS", "MiB", "Resident", "rss"},   \
+        .phases = {RPS_PHASES_LEVEL, 4, .15, 1})                                                   \
+    METRIC(READ, "read", "Read", "KiB", RPS_SYSTEM_COUNTER, "io",                                  \
+        "What reads returned, from pipes, sockets and the cache too.",                             \
+        .column = {"read", "_mib_s", RPS_PER_MIB, RPS_COLUMN_MEAN},                                \
+        .phases = {RPS_PHASES_BY_CPU, .25, .7})                                                    \
+    METRIC(WRITTEN, "written", "Written", "KiB", RPS_SYSTEM_COUNTER, "io",                         \
+        "What was written, to pipes, sockets and the cache too.",                                  \
+        .column = {"written", "_mib_s", RPS_PER_MIB, RPS_COLUMN_MEAN},                             \
+        .phases = {RPS_PHASES_BY_CPU, .25, .7})                                                    \
+    METRIC(DISK_READ, "disk_read", "Read from disks", "KiB", RPS_SYSTEM_COUNTER, "io",             \
+        "What came from a disk, and not from the cache.",                                          \
+        .column = {"disk_read", "_mib_s", RPS_PER_MIB})                                            \
+    METRIC(DISK_WRITTEN, "disk_written", "Written to disks", "KiB", RPS_SYSTEM_COUNTER, "io",      \
+        "Pages of files that were changed, and that a disk gets sooner or later.",                 \
+        .column = {"disk_written", "_mib_s", RPS_PER_MIB})                                         \
+    METRIC(IDLE, "idle", "Idle", "threads", RPS_SYSTEM_GAUGE, "wchan",                             \
+        "Threads that slept in futex, hardly ran, and waited for no lock.",                        \
+        .column = {"idle", "", 1, .later = 1})
+
+#define RPS_MACHINE_METRICS(METRIC)                                                                \
+    METRIC(WAIT, "m_wait", "Machine: waiting for a CPU", "threads", RPS_SYSTEM_GAUGE,              \
+        "schedstat or loadavg",                                                                    \
+        "Threads of the whole machine that were ready to run and had no CPU.",                     \
+        .column = {"m_wait", "", 1, RPS_COLUMN_MEAN},                                              \
+        .panel = {"Waiting for a CPU (threads of the machine)", "Waiting", "threads", "Waiting",   \
+                  "waiting"})                                                                      \
+    METRIC(STEAL, "m_steal", "Machine: stolen", "us", RPS_SYSTEM_COUNTER, "stat",                  \
+        "Time that a hypervisor took from the CPUs, their sum.")                                   \
+    METRIC(IOWAIT, "m_iowait", "Machine: idle for block I/O", "us", RPS_SYSTEM_COUNTER, "stat",    \
+        "Time that CPUs were idle while a thread waited for a disk, their sum.")                   \
+    METRIC(PSI_CPU, "m_psi_cpu", "Machine: pressure on CPUs", "us", RPS_SYSTEM_COUNTER,            \
+        "pressure", "Time in which some thread of the machine waited for a CPU.")                  \
+    METRIC(PSI_IO, "m_psi_io", "Machine: pressure on I/O", "us", RPS_SYSTEM_COUNTER, "pressure",   \
+        "Time in which some thread of the machine waited for I/O.")                                \
+    METRIC(PSI_MEMORY, "m_psi_memory", "Machine: pressure on memory", "us", RPS_SYSTEM_COUNTER,    \
+        "pressure", "Time in which some thread of the machine waited for memory.")                 \
+    METRIC(AVAILABLE, "m_available", "Machine: memory available", "KiB", RPS_SYSTEM_GAUGE,         \
+        "meminfo", "Memory that programs could get without swapping.",                             \
+        .column = {.divisor = RPS_PER_MIB},                                                        \
+        .panel = {"Available memory (MiB)", "Avail.", "MiB", "Available", "available"})            \
+    METRIC(DISK_READ, "m_disk_read", "Machine: read from disks", "KiB", RPS_SYSTEM_COUNTER,        \
+        "diskstats", "What all disks of the machine read.", .column = {.divisor = RPS_PER_MIB},    \
+        .panel = {"Disks (MiB/s)", "Disks", "MiB/s", "read", "disk-read"})                         \
+    METRIC(DISK_WRITTEN, "m_disk_written", "Machine: written to disks", "KiB", RPS_SYSTEM_COUNTER, \
+        "diskstats", "What all disks of the machine wrote.", .column = {.divisor = RPS_PER_MIB},   \
+        .panel = {.line = "written", .file = "disk-written"})                                      \
+    METRIC(NET_IN, "m_net_in", "Machine: received", "KiB", RPS_SYSTEM_COUNTER, "net/dev",          \
+        "What came over the network, of the whole network namespace.")                             \
+    METRIC(NET_OUT, "m_net_out", "Machine: sent", "KiB", RPS_SYSTEM_COUNTER, "net/dev",            \
+        "What went over the network, of the whole network namespace.")
+
+#define RPS_GROUP_METRICS(METRIC)                                                                  \
+    METRIC(THROTTLED, "g_throttled", "Group: stopped by its CPU limit", "us", RPS_SYSTEM_COUNTER,  \
+        "cpu.stat", "Time that the control group's CPU limit kept it from CPUs, their sum.",       \
+        .column = {"g_throttled", "_s_per_s", RPS_PER_S})                                          \
+    METRIC(MEMORY, "g_memory", "Group: memory", "KiB", RPS_SYSTEM_GAUGE, "memory",                 \
+        "Memory that the control group had, with what it had cached of files.",                    \
+        .column = {"g_memory", "_mib", RPS_PER_MIB})                                               \
+    METRIC(READ, "g_read", "Group: read from disks", "KiB", RPS_SYSTEM_COUNTER, "io.stat",         \
+        "What disks read for the control group.", .column = {"g_read", "_mib_s", RPS_PER_MIB})     \
+    METRIC(WRITTEN, "g_written", "Group: written to disks", "KiB", RPS_SYSTEM_COUNTER, "io.stat",  \
+        "What disks wrote for the control group.", .column = {"g_written", "_mib_s", RPS_PER_MIB})
+
+#define RPS_PACKAGE_METRICS(METRIC)                                                                \
+    METRIC(ENERGY, "p_energy", "Packages: energy", "uJ", RPS_SYSTEM_COUNTER, "power/energy-pkg/",  \
+        "Energy that the processor packages took, their sum.", .column = {"power", "_w", 1e6},     \
+        .panel = {"Power (W, sum over packages)", "Power", "W", "packages", "power"})              \
+    METRIC(ENERGY_RAM, "p_energy_ram", "Packages: energy of memory", "uJ", RPS_SYSTEM_COUNTER,     \
+        "power/energy-ram/", "Energy that the memory of the packages took, their sum.",            \
+        .column = {"ram_power", "_w", 1e6},                                                        \
+        .panel = {.line = "their memory", .file = "power-memory"})                                 \
+    METRIC(READ, "p_read", "Packages: read from memory", "KiB", RPS_SYSTEM_COUNTER, "uncore_imc*", \
+        "What memory controllers read, for CPUs and devices.",                                     \
+        .column = {"mem_read", "_gb_s", RPS_PER_GB},                                               \
+        .panel = {"Memory traffic (GB/s, sum over packages)", "Memory", "GB/s", "read",            \
+                  "memory-read"})                                                                  \
+    METRIC(WRITTEN, "p_written", "Packages: written to memory", "KiB", RPS_SYSTEM_COUNTER,         \
+        "uncore_imc*", "What memory controllers wrote, for CPUs and devices.",                     \
+        .column = {"mem_written", "_gb_s", RPS_PER_GB},                                            \
+        .panel = {.line = "written", .file = "memory-written"})                                    \
+    METRIC(FREQUENCY, "p_frequency", "Packages: frequency", "MHz", RPS_SYSTEM_GAUGE,               \
+        "msr/aperf/, msr/mperf/", "The clock that CPUs had while they ran, on average.",           \
+        .column = {"ghz", "", 1e3},                                                                \
+        .panel = {"Frequency (GHz, of CPUs while they ran)", "Clock", "GHz", "Frequency",          \
+                  "frequency"})                                                                    \
+    METRIC(COUNTERS, "p_counters", "Packages: counters", "counters", RPS_SYSTEM_GAUGE,             \
+        "perf_event", "Counters of packages that were looked at, and CPUs' clocks.")
+/* clang-format on */
+
+#endif
