@@ -2,22 +2,17 @@
 #include "rpistat/bursts.h"
 
 #include <math.h>
-#include <stdlib.h>
+
+#include "detect_math.h"
 
 #define EVEN       .2 /* of the median step: how much another one may differ */
 #define EVEN_SHARE .8 /* of the steps, which must be even */
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static double median(double *value, size_t count)
 {
-    qsort(value, count, sizeof(*value), compare);
-    return count % 2 ? value[count / 2] : (value[count / 2 - 1] + value[count / 2]) / 2;
+    return (rps_select_rank(value, count, count / 2) +
+            rps_select_rank(value, count, (count - 1) / 2)) /
+           2;
 }
 
 /* Without those of the first and the last observation alone: programs have a start and an end. */
