@@ -34,19 +34,17 @@ void rps_signals_free(struct rps_signals *signals)
 /* Of the values that are finite. */
 static double standard_deviation(const double *value, size_t count)
 {
-    double largest = 0, seen = 0, sum = 0, squares = 0;
+    double largest = 0, seen = 0, mean = 0, squares = 0;
 
     for (size_t i = 0; i < count; i++)
         largest = isfinite(value[i]) ? fmax(largest, fabs(value[i])) : largest;
     for (size_t i = 0; i < count; i++) {
-        if (isfinite(value[i]) && largest > 0) {
-            seen++;
-            sum += value[i] / largest;
-        }
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (isfinite(value[i]) && largest > 0)
-            squares += (value[i] / largest - sum / seen) * (value[i] / largest - sum / seen);
+        double off = value[i] / largest - mean;
+
+        if (!isfinite(off))
+            continue;
+        mean += off / ++seen;
+        squares += off * (value[i] / largest - mean);
     }
     return seen > 0 ? largest * sqrt(squares / seen) : 0;
 }
@@ -68,44 +66,23 @@ static double rounded(double value)
     return floor(value * 1e4 + 0.5) / 1e4;
 }
 
-static struct rps_phases phases_of(const struct rps_model *model)
+/* The phases that begin at first[0] ... first[count - 1]; model: NULL where nothing varies. */
+static struct rps_phases phases_of(const size_t *first, size_t count, const struct rps_model *model)
 {
-    const struct rps_segmentation *segmentation = &model->segmentation;
-    struct rps_phases ret = {.count = segmentation->count,
-                             .phase = rps_arena_loose(segmentation->count, sizeof(*ret.phase)),
-                             .label_count = (int)segmentation->count};
+    struct rps_phases ret = {.count = count,
+                             .phase = rps_arena_loose(count, sizeof(*ret.phase)),
+                             .label_count = (int)count};
 
-    for (size_t k = 0; k < segmentation->count; k++)
+    for (size_t k = 0; k < count; k++)
         ret.phase[k] = (struct rps_phase){
-            .first = segmentation->first[k],
-            .last = segmentation->first[k + 1] - 1,
-            .earliest = model->place[k].earliest,
-            .latest = model->place[k].latest,
+            .first = first[k],
+            .last = first[k + 1] - 1,
+            .earliest = model ? model->place[k].earliest : first[k],
+            .latest = model ? model->place[k].latest : first[k],
             .label = (int)k,
-            .confidence = rounded(model->confidence[k]),
+            .confidence = model ? rounded(model->confidence[k]) : 1,
             .label_confidence = 1,
         };
-    return ret;
-}
-
-/* A phase a block: there is nothing that varies. */
-static struct rps_phases blocks_of(const struct rps_observed *observed)
-{
-    struct rps_phases ret = {.count = observed->block_count,
-                             .phase = rps_arena_loose(observed->block_count, sizeof(*ret.phase)),
-                             .label_count = (int)observed->block_count};
-
-    for (size_t b = 0; b < observed->block_count; b++) {
-        size_t first = observed->block[b];
-
-        ret.phase[b] = (struct rps_phase){.first = first,
-                                          .last = observed->block[b + 1] - 1,
-                                          .label = (int)b,
-                                          .earliest = first,
-                                          .latest = first,
-                                          .confidence = 1,
-                                          .label_confidence = 1};
-    }
     return ret;
 }
 
@@ -159,9 +136,9 @@ int rps_detect(const struct rps_signals *signals, const struct rps_detect_option
     observed = rps_observed_make(arena, signals);
     if (observed.width > 0) {
         model = detect(arena, &observed, signals, options);
-        *ret = phases_of(&model);
+        *ret = phases_of(model.segmentation.first, model.segmentation.count, &model);
     } else {
-        *ret = blocks_of(&observed);
+        *ret = phases_of(observed.block, observed.block_count, NULL);
     }
     keep_outliers(&observed, signals->in_turns, ret);
     if (details)

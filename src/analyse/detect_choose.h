@@ -41,9 +41,9 @@ double rps_noise_innovation(const struct rps_noise *noise, double a);
 double rps_noise_overfit(double count, double fitted);
 
 /* Do the means of its last values describe each signal better than a segmentation whose residuals
- * are `noise`? fitted as above. */
+ * are `noise`, or so well that the levels of the segments add less than a change must? */
 int rps_noise_wanders(const struct rps_observed *observed, const struct rps_noise *none,
-                      const struct rps_noise *noise, size_t fitted);
+                      const struct rps_noise *noise, const struct rps_segmentation *segmentation);
 
 /* Bring each signal's residuals to the variance of the unit: noise that looked smaller in
  * differences than it is. */

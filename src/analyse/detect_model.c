@@ -165,10 +165,8 @@ static void find(struct finding *f, struct rps_model *model)
     model->place = rps_arena_get(model->arena, model->segmentation.count, sizeof(*model->place));
     rps_segmentation_refine(f->observed, &model->choice.penalties, 0,
                             RPS_PLACE_SLACK * model->inflation, &model->segmentation, model->place);
-    model->wanders =
-        model->segmentation.free > 0 &&
-        rps_noise_wanders(f->observed, f->none, model->noise,
-                          model->segmentation.count + model->segmentation.sloped_count);
+    model->wanders = model->segmentation.free > 0 &&
+                     rps_noise_wanders(f->observed, f->none, model->noise, &model->segmentation);
 }
 
 struct rps_model rps_model_find(struct rps_arena *arena, struct rps_observed *observed,

@@ -4,12 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "adjust.h"
 #include "counts.h"
 #include "ramps.h"
 #include "rise.h"
 
 /* Autocorrelation, at lag one, of what goes its own way. */
 #define WALKS_FROM .9
+#define ADJUST_MAX (1 << 20) /* values of a table that is looked at once more */
 
 void rps_found_phases_free(struct rps_found_phases *found)
 {
@@ -67,7 +69,7 @@ static int find_levels(const struct rps_signals *signals, struct rps_phases *fin
         fine->outlier = NULL;
         if (!rps_phases_repeat(shown)) {
             found->drifts = drifts(&levels, &found->details);
-            found->wave = rps_wave_find(signals);
+            found->wave = found->wave.turns > 0 ? found->wave : rps_wave_find(signals, 0);
         }
     }
     rps_levels_free(&levels);
@@ -90,19 +92,54 @@ static void refine(const struct rps_signals *signals, size_t min_length, int is_
     rps_arena_free(arena);
 }
 
+/* Find the phases. In a table, find a single one again without the season, if there is one, and all
+ * with the noise as signals, if it changes. *used are the signals that tell them apart. */
+static int find_fine(struct rps_arena *arena, const struct rps_detect_options *options,
+                     struct rps_signals *used, struct rps_found_phases *found,
+                     struct rps_phases *fine, struct rps_error *err)
+{
+    struct rps_signals plain = *used;
+    int result = rps_detect(used, options, fine, &found->details, err), is_changed;
+    struct rps_phases first;
+
+    if (result < 0 || plain.resolution || plain.weight ||
+        plain.count * plain.signal_count > ADJUST_MAX)
+        return result;
+    if (fine->count == 1 || found->details.wanders)
+        found->wave = rps_season_remove(arena, &plain, used);
+    plain = *used;
+    is_changed = rps_spread_append(arena, &plain, used);
+    if (!is_changed && found->wave.turns == 0)
+        return result;
+    first = *fine;
+    *fine = (struct rps_phases){0};
+    result = rps_detect(used, options, fine, &found->details, err);
+    if (is_changed && result == 0) { /* more than a tenth are the louder part's noise */
+        fine->outlier_count = 10 * first.outlier_count > plain.count ? 0 : first.outlier_count;
+        free(fine->outlier);
+        fine->outlier = first.outlier;
+        first.outlier = NULL;
+    }
+    rps_phases_free(&first);
+    return result;
+}
+
 int rps_phases_find(const struct rps_signals *signals, const struct rps_phases_options *options,
                     struct rps_found_phases *ret, struct rps_error *err)
 {
+    struct rps_arena *arena = rps_arena_new();
     struct rps_found_phases found = {0};
     struct rps_phases fine = {0};
-    int result = rps_detect(signals, &options->detect, &fine, &found.details, err);
+    struct rps_signals used = *signals;
+    int result = find_fine(arena, &options->detect, &used, &found, &fine, err);
 
-    if (result == 0 && rps_rise_join(signals, &fine) > 0)
+    if (result == 0 && rps_rise_join(&used, &fine) > 0)
         found.details.linear = 1;
     if (result == 0 && signals->table_count > 0)
         refine(signals, options->counts_min_length, found.details.linear, &fine);
     if (result == 0)
-        result = find_levels(signals, &fine, &options->level, &found, err);
+        result = find_levels(&used, &fine, &options->level, &found, err);
+    rps_arena_free(arena);
     rps_phases_free(&fine);
     if (result == 0)
         *ret = found;

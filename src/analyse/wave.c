@@ -10,8 +10,9 @@
 #include "rpistat/wave.h"
 
 #define POINTS_MAX 2048
-#define STEP       4 /* from one resolution to the next */
-#define LAG_MIN    4 /* shorter waves are the business of a finer resolution, or of nobody */
+#define POINTS_MIN 24 /* at the coarsest resolution of steps */
+#define STEP       4  /* from one resolution to the next */
+#define LAG_MIN    4  /* shorter waves are the business of a finer resolution, or of nobody */
 #define TURNS_MIN  4
 #define WINDOWS    3   /* where a resolution does not reach over the whole run */
 #define SEEN_MIN   .9  /* of the points */
@@ -28,6 +29,7 @@
 
 struct wave {
     size_t count;        /* points */
+    int is_in_steps;     /* 1: points are differences of means */
     double *point;       /* means of observations, less their mean; 0: not seen */
     double *correlation; /* by lag */
 };
@@ -52,6 +54,9 @@ static int take_points(struct wave *wave, const struct rps_signals *signals, siz
     }
     for (size_t k = 0; k < wave->count; k++)
         wave->point[k] = isnan(wave->point[k]) ? 0 : wave->point[k] - sum / seen;
+    for (size_t k = wave->count - 1; wave->is_in_steps && k > 0; k--)
+        wave->point[k] -= wave->point[k - 1];
+    wave->point[0] = wave->is_in_steps ? 0 : wave->point[0];
     return seen >= SEEN_MIN * (double)wave->count;
 }
 
@@ -154,15 +159,15 @@ static void look(struct wave *wave, const struct rps_signals *signals, size_t wi
     }
 }
 
-struct rps_wave rps_wave_find(const struct rps_signals *signals)
+struct rps_wave rps_wave_find(const struct rps_signals *signals, int is_in_steps)
 {
     double point[POINTS_MAX], correlation[POINTS_MAX], most = 0;
-    struct wave wave = {.point = point, .correlation = correlation};
+    struct wave wave = {.is_in_steps = is_in_steps, .point = point, .correlation = correlation};
     struct rps_wave ret = {0};
     size_t width = 1;
 
     look(&wave, signals, width, &most, &ret);
-    while (signals->count / width > POINTS_MAX)
+    while (signals->count / width > (is_in_steps ? STEP * POINTS_MIN : POINTS_MAX))
         look(&wave, signals, width *= STEP, &most, &ret);
     return ret;
 }

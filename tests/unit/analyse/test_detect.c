@@ -746,6 +746,58 @@ static void twice_the_same(void **state)
     rps_signals_free(&signals);
 }
 
+/* Noise becomes seven times as large, around the same mean. Heavy-tailed noise has no changes. */
+static void noise_changes(void **state)
+{
+    const double same[] = {0, 0};
+    size_t changes = 0;
+
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        struct rps_signals signals = series_levels(same, 2, 300, 1, 1, seed);
+        struct rps_phases phases;
+
+        for (size_t i = 300; i < 600; i++)
+            signals.value[i] *= 7;
+        phases = detect(&signals);
+        assert_in_range(phases.count, 2, 4);
+        assert_in_range(phases.phase[1].first, 295, 305);
+        assert_true(phases.phase[1].label != phases.phase[0].label);
+        assert_true(phases.outlier_count < 12);
+        rps_phases_free(&phases);
+        rps_signals_free(&signals);
+        signals = series_levels(same, 2, 300, 1, 1, seed);
+        for (size_t i = 0; i < 600; i++)
+            signals.value[i] *= fabs(signals.value[i]);
+        phases = detect(&signals);
+        changes += phases.count - 1;
+        rps_phases_free(&phases);
+        rps_signals_free(&signals);
+    }
+    assert_int_equal(changes, 0);
+    (void)state;
+}
+
+/* A step of 28 in a cycle of 144 rows from -40 to 40; the cycle alone is a single phase. */
+static void step_inside_a_cycle(void **state)
+{
+    for (int step = 0; step <= 28; step += 28) {
+        struct rps_signals signals = series_make(1440, 1);
+        uint64_t random = 7;
+        struct rps_phases phases;
+
+        for (size_t i = 0; i < signals.count; i++)
+            signals.value[i] = 40 * sin(2 * M_PI * (double)i / 144) + 3 * series_normal(&random) +
+                               (i >= 700 ? step : 0);
+        phases = detect(&signals);
+        assert_int_equal(phases.count, step > 0 ? 2 : 1);
+        if (step > 0)
+            assert_in_range(phases.phase[1].first, 695, 705);
+        rps_phases_free(&phases);
+        rps_signals_free(&signals);
+    }
+    (void)state;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -780,6 +832,8 @@ int main(void)
         cmocka_unit_test(period_of_both),
         cmocka_unit_test(options_hold),
         cmocka_unit_test(twice_the_same),
+        cmocka_unit_test(noise_changes),
+        cmocka_unit_test(step_inside_a_cycle),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -716,7 +716,7 @@ static struct rps_wave wave_at(size_t count, double length, int every, double re
         if ((int)(i % (size_t)every) != 0)
             signals.value[i] = NAN;
     }
-    wave = rps_wave_find(&signals);
+    wave = rps_wave_find(&signals, 0);
     rps_signals_free(&signals);
     return wave;
 }
@@ -737,7 +737,7 @@ static void a_turn_may_have_halves(void **state)
     (void)state;
     for (size_t i = 0; i < 600; i++)
         signals.value[i] = part[i / 3 % 4] + .3 * series_normal(&random);
-    wave = rps_wave_find(&signals);
+    wave = rps_wave_find(&signals, 0);
     assert_true(fabs(wave.length - 12) < .5);
     rps_signals_free(&signals);
 }
