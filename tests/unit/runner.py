@@ -71,6 +71,15 @@ def check_start():
     assert "\nexec sh tests/run --all\n" in text_of(".ci/run")
 
 
+def check_readme():
+    """every file that src/README.md names is there"""
+    found = re.findall(r"`((?:[a-z_]+/)+[a-z_.0-9-]+\.(?:c|h|md|py|sql|json|scd|js|gp))`", text_of("src/README.md"))
+    assert len(found) > 50, found
+    for name in found:
+        places = [name, os.path.join("src", name), os.path.join("include", name), os.path.join("tests/unit/events", name)]
+        assert any(os.path.exists(os.path.join(tap.root(), place)) for place in places), name
+
+
 def check_quarters():
     """each case is in one of four quarters; without a quarter all are run"""
     cases = list(range(11))
@@ -96,4 +105,4 @@ def check_skips():
         assert done.stdout.splitlines()[-1] == found, (said, done.stdout)
 
 
-tap.main([check_build, check_tests, check_start, check_quarters, check_skips])
+tap.main([check_build, check_tests, check_start, check_readme, check_quarters, check_skips])
