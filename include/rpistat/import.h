@@ -16,9 +16,8 @@
 #define RPS_IMPORT_FORMATS(FORMAT)                                                                 \
     FORMAT(perf_csv, "perf-csv", "perf-csv    perf stat -I MS -x SEPARATOR")                       \
     FORMAT(csv, "csv",                                                                             \
-           "csv         tables of numbers with a row a moment, or one of each CPU:\n"              \
-           "              CSV of any country, and as vmstat, sar, pidstat and iostat print\n"      \
-           "              it; --map says what is what")
+           "csv         tables with one row per moment, or per moment and CPU; also\n"             \
+           "              the output of vmstat, sar, pidstat and iostat (see --map)")
 
 struct rps_import_options {
     const char *format; /* name of one of the formats; NULL: found out */

@@ -285,14 +285,13 @@ const struct rps_command rps_command_export = {
     .name = "export",
     .summary = "write a run as CSV, JSON lines or a trace",
     .usage = "[OPTIONS]",
-    .description =
-        "Write a run for other programs, as CSV with a header row. Formats:" RPS_EXPORT_FORMATS(
-            RPS_EXPORT_HELP)
-            RPS_EXPORT_SAMPLE_FORMATS(RPS_EXPORT_HELP) "\n  jsonl          a row of the other "
-                                                       "format as a JSON object in a line",
-    .examples = "  rpistat export --locale -o run.csv            for this user's spreadsheet\n"
+    .description = "Write a run for other programs, by default as CSV. Formats:" RPS_EXPORT_FORMATS(
+        RPS_EXPORT_HELP)
+        RPS_EXPORT_SAMPLE_FORMATS(
+            RPS_EXPORT_HELP) "\n  jsonl          JSON lines, one object per row of another format",
+    .examples = "  rpistat export --locale -o run.csv            for a spreadsheet\n"
                 "  rpistat export --every 10s --clock -o day.csv\n"
-                "  rpistat export --follow --rates               of a recording that goes on\n"
+                "  rpistat export --follow --rates               follow a recording\n"
                 "  rpistat export --format openmetrics --every 10s -o run.om\n"
                 "  rpistat export --format perfetto -o run.json   for ui.perfetto.dev",
     .input = RPS_INPUT_RUN,

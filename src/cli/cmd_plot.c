@@ -153,8 +153,8 @@ const struct rps_command rps_command_plot = {
     .name = "plot",
     .summary = "draw a run",
     .usage = "[OPTIONS]",
-    .description = "Draw a run: panels of derived figures under one axis, with its phases. Needs\n"
-                   "gnuplot, but for an interactive page (.html) and in the terminal (-o -).\n"
+    .description = "Draw the metrics of a run over time, with its phases. Pictures need gnuplot;\n"
+                   "interactive pages (.html) and drawings in the terminal (-o -) do not.\n"
                    "\n"
                    "Kinds:" RPS_PLOT_KINDS(HELP),
     .examples = "  rpistat plot -o run.svg\n"
