@@ -52,9 +52,10 @@ struct rps_rotation {
 struct rps_rotation rps_rotation_new(struct rps_arena *arena, const struct rps_plan *plan);
 void rps_rotation_reset(struct rps_rotation *rotation);
 
-/* Return the least_ns that merges the short periods of a fine start, but not a late or a last
- * rotation, to `periods` periods; 0 for imports, whose rows are of any length. */
-int64_t rps_rotation_least_ns(const struct rps_run *run, int periods);
+/* Return the least_ns that merges the short periods of a fine start (record --fine-start) to the length
+ * of `periods` usual ones. Return 0 if there are none: for a single set, for periods of at most
+ * RPS_FINE_START_NS, and for imports, whose rows have any length. */
+int64_t rps_rotation_least_ns(const struct rps_run *run, int set_count, int periods);
 
 /* 1: something was added, and the period belongs to another rotation, CPU or level. */
 int rps_rotation_ends(const struct rps_rotation *rotation, const struct rps_period *period);

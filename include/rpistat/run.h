@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #define RPS_RUN_TEXT_SIZE 256
+#define RPS_FINE_START_NS INT64_C(10000000) /* the shortest period of record --fine-start: 10 ms */
 
 /* The line of `fitting` for a workload whose counts Linux gives to nobody but root: it is the
  * reason for all that is not counted then. */

@@ -19,9 +19,11 @@ void rps_rotation_reset(struct rps_rotation *rotation)
     rps_tally_reset(&rotation->tally);
 }
 
-int64_t rps_rotation_least_ns(const struct rps_run *run, int periods)
+int64_t rps_rotation_least_ns(const struct rps_run *run, int set_count, int periods)
 {
-    return rps_run_is_import(run) || run->period_ns <= 0 ? 0 : run->period_ns / 4 * 3 * periods;
+    return rps_run_is_import(run) || set_count < 2 || run->period_ns <= RPS_FINE_START_NS
+               ? 0
+               : run->period_ns / 4 * 3 * periods;
 }
 
 /* Is the rotation too short to end before the period, which follows without a gap? */

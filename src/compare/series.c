@@ -169,7 +169,7 @@ static int bin_run(const struct rps_comparison *comparison, struct rps_compariso
 
     rps_cpu_series_choose_bins(&cpus, count);
     bins = rps_bins_new(plan, RPS_AXIS_TIME, 0, line->length, count,
-                        rps_rotation_least_ns(&from->run, plan->set_count));
+                        rps_rotation_least_ns(&from->run, plan->set_count, plan->set_count));
     while (rps_walk_next(&walk, &result, err))
         rps_bins_add(bins, walk.period);
     for (size_t f = 0; f < series->figure_count && result == 0; f++) {

@@ -117,7 +117,8 @@ static int gather_points(struct gathering *gathering, struct rps_error *err)
     gathering->stride =
         ((series->last_rotation - series->first_rotation) >> gathering->shift) / POINTS_MAX + 1;
     gathering->rotation = rps_rotation_new(picture->arena, picture->plan);
-    gathering->rotation.least_ns = rps_rotation_least_ns(&picture->run, picture->plan->set_count);
+    gathering->rotation.least_ns =
+        rps_rotation_least_ns(&picture->run, picture->plan->set_count, picture->plan->set_count);
     gathering->operand = rps_arena_get(
         picture->arena, (size_t)rps_plan_operand_count(picture->plan), sizeof(*gathering->operand));
     while (rps_walk_next(&walk, &result, err)) {

@@ -284,9 +284,10 @@ static void bin_period(struct binning *binning, const struct rps_period *period)
     if (binning->line >= binning->lines)
         return; /* a CPU that came while the CPUs were counted: not in this picture */
     if (!binning->bins)
-        binning->bins = rps_bins_new(
-            picture->plan, picture->axis, picture->from, picture->to, picture->bin_count,
-            rps_rotation_least_ns(&picture->run, picture->plan->set_count));
+        binning->bins = rps_bins_new(picture->plan, picture->axis, picture->from, picture->to,
+                                     picture->bin_count,
+                                     rps_rotation_least_ns(&picture->run, picture->plan->set_count,
+                                                           picture->plan->set_count));
     binning->cpu = period->cpu;
     binning->multiplexed |=
         !rps_run_is_import(&picture->run) &&

@@ -264,7 +264,8 @@ static int every_begin(struct rps_export_job *job, struct rps_error *err)
     if (result < 0)
         return result;
     every = job->state;
-    every->rotation.least_ns = rps_rotation_least_ns(job->run, job->plan->set_count);
+    every->rotation.least_ns =
+        rps_rotation_least_ns(job->run, job->plan->set_count, job->plan->set_count);
     every->range = rps_arena_get(job->arena, metrics, sizeof(*every->range));
     every->is_unknown = rps_arena_get(job->arena, metrics, sizeof(*every->is_unknown));
     every->stretch = rps_tally_new(job->arena, job->plan);

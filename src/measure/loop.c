@@ -14,6 +14,7 @@
 #include "mux.h"
 #include "rpistat/clock.h"
 #include "rpistat/plan.h"
+#include "rpistat/run.h"
 #include "rpistat/system_signals.h"
 #include "rpistat/text.h"
 
@@ -36,7 +37,6 @@
 
 /* Share of the run so far that a period lasts with `fine_start`, and its minimum length. */
 #define FINE_PARTS  100
-#define FINE_MIN_NS (10 * RPS_NS_PER_MS)
 
 /* Most rows of switches that the period waits until it shrinks. */
 #define SHRINK_ROWS_MAX 1024
@@ -104,8 +104,8 @@ static int64_t length_of(const struct loop *loop, int64_t time_ns, int64_t switc
 
     if (!loop->o->fine_start || loop->set_count < 2)
         return loop->period_ns;
-    if (length_ns < FINE_MIN_NS)
-        length_ns = FINE_MIN_NS;
+    if (length_ns < RPS_FINE_START_NS)
+        length_ns = RPS_FINE_START_NS;
     if (length_ns < switch_ns * 100 / SWITCH_PERCENT)
         length_ns = switch_ns * 100 / SWITCH_PERCENT;
     return length_ns < loop->period_ns ? length_ns : loop->period_ns;

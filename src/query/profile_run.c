@@ -366,7 +366,7 @@ int rps_profile_run(struct rps_arena *arena, struct rps_reader *reader, int64_t 
         result = rps_reader_run(reader, run_id, &run, err);
     }
     if (result == 0) {
-        work.rotation.least_ns = rps_rotation_least_ns(&run, plan->set_count);
+        work.rotation.least_ns = rps_rotation_least_ns(&run, plan->set_count, plan->set_count);
         rps_run_free(&run);
     }
     while (phases->count > 0 && rps_walk_next(&walk, &result, err))

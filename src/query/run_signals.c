@@ -124,16 +124,16 @@ static int walk_run(const struct work *work, struct rps_run_member *member, int 
 {
     struct rps_cpu_series *series = &member->cpu_series;
     struct rps_walk walk = {.series = series, .way = RPS_CPUS_SUM};
-    struct rps_collect_options options = {.plan = member->plan,
-                                          .name = work->name,
-                                          .name_count = work->metric_count,
-                                          .by_rotation = work->as_shown || work->level > 0 ||
-                                                         rps_run_is_import(&member->run),
-                                          .level = work->level,
-                                          .as_shown = work->as_shown,
-                                          .period_ns = member->run.period_ns,
-                                          .least_ns = rps_rotation_least_ns(&member->run, 1),
-                                          .together = together};
+    struct rps_collect_options options = {
+        .plan = member->plan,
+        .name = work->name,
+        .name_count = work->metric_count,
+        .by_rotation = work->as_shown || work->level > 0 || rps_run_is_import(&member->run),
+        .level = work->level,
+        .as_shown = work->as_shown,
+        .period_ns = member->run.period_ns,
+        .least_ns = rps_rotation_least_ns(&member->run, member->plan->set_count, 1),
+        .together = together};
     int result = 0;
 
     series->resolution = work->level;

@@ -175,7 +175,7 @@ def test_region_wrong():
         refused(FOLDER.call(command, "--region", "short"), 1, "0.040 s in 1 entries")
         refused(FOLDER.call(command, "--region", "load", "--from", "9s"), 1, "no region 'load' there")
         with Folder(runs=1) as folder:
-            refused(folder.call(command, "--region", "load"), 1, "no regions", "REGIONS")
+            refused(folder.call(command, "--region", "load"), 1, "no regions", "man librpistat-region")
     refused(FOLDER.call("export", "--region", "load", "--follow"), 2, "--follow", "--region")
 
 
