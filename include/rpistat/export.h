@@ -55,23 +55,28 @@ struct rps_export_job {
  * Formats of samples belong to the wing (rpistat/wing.h).
  */
 #define RPS_EXPORT_FORMATS(FORMAT)                                                                 \
-    FORMAT(wide, "wide", "wide           one row per period, one column per event (default)")      \
-    FORMAT(table, "table", "table          the table of an imported run (its default)")            \
-    FORMAT(rates, "rates", "rates          one row per rotation, one column per metric")           \
-    FORMAT(long, "long", "long           one row per event and period")                            \
-    FORMAT(long_rates, "long-rates", "long-rates     one row per metric and rotation")             \
-    FORMAT(every, "every", "every          one row per interval --every T, one column per metric") \
-    FORMAT(openmetrics, "openmetrics", "openmetrics    running totals, for Prometheus and others") \
+    FORMAT(wide, "wide",                                                                           \
+           "wide           a row a measurement period, a column an event: the default")            \
+    FORMAT(table, "table",                                                                         \
+           "table          a row a row of an imported file, as it was: its default")               \
+    FORMAT(rates, "rates", "rates          a row a rotation of the event sets, a column a figure") \
+    FORMAT(long, "long", "long           a row an event and period")                               \
+    FORMAT(long_rates, "long-rates", "long-rates     a row a derived figure and rotation")         \
+    FORMAT(every, "every",                                                                         \
+           "every          a row a stretch of --every T, a column a derived figure")               \
+    FORMAT(openmetrics, "openmetrics",                                                             \
+           "openmetrics    a line a sample of running totals, for Prometheus and others")          \
     FORMAT(line_protocol, "line-protocol",                                                         \
-           "line-protocol  one line per period, for InfluxDB and others")                          \
-    FORMAT(signals, "signals", "signals        one row per reading of the system metrics")         \
+           "line-protocol  a line a measurement period, for InfluxDB and others")                  \
+    FORMAT(signals, "signals", "signals        a row a reading of system signals")                 \
     FORMAT(perfetto, "perfetto",                                                                   \
-           "perfetto       a trace for ui.perfetto.dev: metrics, phases and calls")
+           "perfetto       a trace for ui.perfetto.dev: figures, phases, calls over time")
 #define RPS_EXPORT_SAMPLE_FORMATS(FORMAT)                                                          \
     FORMAT(folded, "folded",                                                                       \
-           "folded         one line per call stack of the samples, for flame graphs")              \
-    FORMAT(pprof, "pprof", "pprof          the samples for pprof, with their phases")              \
-    FORMAT(firefox, "firefox", "firefox        the samples over time, for profiler.firefox.com")
+           "folded         a line a call stack of the samples, for flame graphs")                  \
+    FORMAT(pprof, "pprof", "pprof          a profile of the samples for pprof, with their phases") \
+    FORMAT(firefox, "firefox",                                                                     \
+           "firefox        a profile of the samples over time, for profiler.firefox.com")
 
 #define RPS_EXPORT_DECLARE(object, name, help)                                                     \
     extern const struct rps_export_format rps_export_##object;

@@ -16,9 +16,9 @@
 #define RPS_IMPORT_FORMATS(FORMAT)                                                                 \
     FORMAT(perf_csv, "perf-csv", "perf-csv    perf stat -I MS -x SEPARATOR")                       \
     FORMAT(csv, "csv",                                                                             \
-           "csv         tables of numbers, one row per time, or per time and CPU:\n"               \
-           "              CSV with any separator, or the output of vmstat, sar, pidstat\n"         \
-           "              and iostat; --map names the columns")
+           "csv         tables of numbers with a row a moment, or one of each CPU:\n"              \
+           "              CSV of any country, and as vmstat, sar, pidstat and iostat print\n"      \
+           "              it; --map says what is what")
 
 struct rps_import_options {
     const char *format; /* name of one of the formats; NULL: found out */

@@ -288,12 +288,11 @@ const struct rps_command rps_command_export = {
     .description =
         "Write a run for other programs, as CSV with a header row. Formats:" RPS_EXPORT_FORMATS(
             RPS_EXPORT_HELP)
-            RPS_EXPORT_SAMPLE_FORMATS(
-                RPS_EXPORT_HELP) "\n  jsonl          one JSON object per row, "
-                                 "also of another format",
-    .examples = "  rpistat export --locale -o run.csv            for your spreadsheet\n"
+            RPS_EXPORT_SAMPLE_FORMATS(RPS_EXPORT_HELP) "\n  jsonl          a row of the other "
+                                                       "format as a JSON object in a line",
+    .examples = "  rpistat export --locale -o run.csv            for this user's spreadsheet\n"
                 "  rpistat export --every 10s --clock -o day.csv\n"
-                "  rpistat export --follow --rates               while it is recorded\n"
+                "  rpistat export --follow --rates               of a recording that goes on\n"
                 "  rpistat export --format openmetrics --every 10s -o run.om\n"
                 "  rpistat export --format perfetto -o run.json   for ui.perfetto.dev",
     .input = RPS_INPUT_RUN,

@@ -87,11 +87,10 @@ const struct rps_command rps_command_import = {
     .summary = "add recordings of other tools to a store",
     .usage = "[OPTIONS] FILE...",
     .description =
-        "Add each FILE to a store as a run, for report, phases, plot and compare. If a\n"
-        "FILE has an error, nothing of it is imported. - is standard input. "
-        "Formats:" RPS_IMPORT_FORMATS(
-            HELP) "\nRecipes convert other formats (perf stat -j, toplev): examples/README.md.",
-    .examples = "  rpistat import run.csv     from perf stat -I 100 -x, -o run.csv ./program\n"
+        "Add files to a store, a run each, for report, phases, plot and compare. A FILE\n"
+        "that is wrong leaves nothing behind; - is standard input. Formats:" RPS_IMPORT_FORMATS(
+            HELP) "\nRecipes make tables of others (perf stat -j, toplev): examples/README.md.",
+    .examples = "  rpistat import run.csv     of perf stat -I 100 -x, -o run.csv ./program\n"
                 "  rpistat import --map Timestamp=time,requests=count load.csv\n"
                 "  rpistat import --label busy --start 2026-11-21T14:30 load.csv",
     .output = RPS_OUTPUT_PATH,

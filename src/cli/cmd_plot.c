@@ -153,14 +153,13 @@ const struct rps_command rps_command_plot = {
     .name = "plot",
     .summary = "draw a run",
     .usage = "[OPTIONS]",
-    .description =
-        "Draw the metrics of a run over time, with its phases. Pictures need gnuplot; an\n"
-        "interactive page (.html) and a drawing in the terminal (-o -) do not.\n"
-        "\n"
-        "Kinds:" RPS_PLOT_KINDS(HELP),
+    .description = "Draw a run: panels of derived figures under one axis, with its phases. Needs\n"
+                   "gnuplot, but for an interactive page (.html) and in the terminal (-o -).\n"
+                   "\n"
+                   "Kinds:" RPS_PLOT_KINDS(HELP),
     .examples = "  rpistat plot -o run.svg\n"
-                "  rpistat plot -o run.html                   an interactive page\n"
-                "  rpistat plot --x clock                     with the time of day\n"
+                "  rpistat plot -o run.html                   a page to zoom and look around in\n"
+                "  rpistat plot --x clock                     by the clock on the wall\n"
                 "  rpistat plot --kind scatter --metric cpi,dc_miss_ratio\n"
                 "  rpistat plot -o - --from 10s --to 20s      draw in the terminal",
     .input = RPS_INPUT_RUN,
