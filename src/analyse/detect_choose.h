@@ -40,7 +40,7 @@ double rps_noise_innovation(const struct rps_noise *noise, double a);
 double rps_noise_overfit(double count, double fitted);
 
 /* Return 1 if means of recent values describe signals better than a segmentation with the residuals
- * `noise`, or if the segments' levels add too little to them. */
+ * `noise`, or if the segments' levels add less to them than a change must. */
 int rps_noise_wanders(const struct rps_observed *observed, const struct rps_noise *none,
                       const struct rps_noise *noise, const struct rps_segmentation *segmentation);
 
