@@ -1,4 +1,4 @@
-/* Bursts: stretches of outliers, and whether they come in even steps. */
+/* Bursts: groups of outliers, and whether they are evenly spaced. */
 #include "rpistat/bursts.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #define EVEN       .2 /* of the median step: how much another one may differ */
 #define EVEN_SHARE .8 /* of the steps, which must be even */
 
-/* Without those of the first and the last observation alone: programs have a start and an end. */
+/* Skip those of only the first or the last observation: programs have a start and an end. */
 static void find_stretches(struct rps_arena *arena, const struct rps_phases *phases,
                            struct rps_bursts *ret)
 {

@@ -1,9 +1,9 @@
 /*
- * Changes of noise. Segments with a mean and a variance of their own (Killick and Eckley 2014) find
- * them in normal noise, but cut heavy-tailed noise and random walks to pieces. So the noise becomes
- * a signal: the logarithm of how far a value is from the mean of its neighbours. The detector finds
- * changes of its mean; the criterion allows for autocorrelation and for white noise. The
- * logarithm makes heavy tails light, and neighbours make a random walk white.
+ * Changes of noise. Segments with a mean and a variance of their own find them in normal noise
+ * (Killick and Eckley 2014). But they break up heavy-tailed noise and random walks. So the noise
+ * becomes a signal: the logarithm of the distance of a value from the mean of its neighbours. The
+ * detector finds changes of its mean, and the criterion allows for autocorrelation and for white
+ * noise. The logarithm makes heavy tails light, and neighbours make a random walk white.
  */
 #include <math.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #include "adjust.h"
 #include "detect_math.h"
 
-/* Distances count at most and at least so many times their median: an outlier is in three, and
- * values are rounded. */
+/* Distances are limited to so many times their median: an outlier is in three of them, and values
+ * are rounded. */
 #define FAR_MAX  5
 #define NEAR_MIN .3
 
