@@ -137,9 +137,10 @@ typedef int rps_profile_find(const void *context, struct rps_arena *arena,
 
 /*
  * The remark on the whole, a sentence without its full stop, into ret, "" when nothing is said:
- * that it repeats, and where it drifts how far, which takes the profile of its tenths; of blocks,
- * what these hide. observation_ns: of each; 0: they are rows of a table. in_blocks: they are
- * blocks of periods. Errors: those of `profile`.
+ * that it repeats, and where it drifts how far, which takes the profile of its tenths; of single
+ * periods, the share of the time with an uncertain class; of blocks, what these hide.
+ * observation_ns: of each; 0: they are rows of a table. in_blocks: they are blocks of periods.
+ * Errors: those of `profile`.
  */
 int rps_profile_remark(const struct rps_found_phases *found, int64_t observation_ns, int in_blocks,
                        rps_profile_find *profile, const void *context,
