@@ -17,7 +17,7 @@
 struct rps_bursts {
     size_t count;           /* 0: none recur */
     uint64_t *first, *last; /* of each, both inclusive, as the outliers are numbered; the arena's */
-    double every;           /* from the beginning of one to that of the next, in these numbers */
+    double every;           /* from the start of one to that of the next, in mean observations */
     double length;          /* of one, likewise */
 };
 
