@@ -339,9 +339,8 @@ static void write_ratio(char *ret, const struct pair *pair, size_t f, const char
         snprintf(ret, TEXT_SIZE, "1/%s of the %s", times, name);
 }
 
-/* Write the column of a table whose standard deviation differs most from that in the other phases, of
- * those that surely differ; 0: none does. Five times normal noise's variance of a deviation is allowed
- * for. */
+/* Write the column of a table whose standard deviation differs most from that in the other phases, if
+ * it surely does: the error allows for heavy tails (kurtosis 5). Returns 1 if there is one. */
 static int write_noise(char *ret, const struct pair *pair)
 {
     const struct rps_profile *profile = pair->profile;
