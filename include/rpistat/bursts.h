@@ -17,8 +17,8 @@
 struct rps_bursts {
     size_t count;           /* 0: none recur */
     uint64_t *first, *last; /* of each, both inclusive, numbered like the outliers; the arena's */
-    double every;           /* from the beginning of one to that of the next, in observations */
-    double length;          /* of one, in observations */
+    double every;           /* from the start of one to that of the next, in mean observations */
+    double length;          /* of one, in mean observations */
 };
 
 /*

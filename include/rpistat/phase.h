@@ -49,6 +49,7 @@ struct rps_phases {
     int label_count;         /* distinct labels */
     size_t outlier_count;    /* observations that are like none around them, ascending */
     uint64_t *outlier;       /* owned */
+    int64_t *outlier_ns;     /* owned; the start and end of each; NULL: not known */
     uint64_t wide; /* numbers that an outlier has beyond its own: of a block of 16 periods 15 */
 };
 
@@ -85,7 +86,8 @@ size_t rps_phases_at(const struct rps_phases *phases, uint64_t period, size_t *a
 /* Is any of them in a loop? */
 int rps_phases_repeat(const struct rps_phases *phases);
 
-/* When the observation or period of that number begins, ns; inside a phase by its share of it. */
+/* When the observation or period of that number begins, ns: exact at the bounds of outliers whose times
+ * are known and of phases, elsewhere by its share of the phase. */
 int64_t rps_phases_time(const struct rps_phases *phases, uint64_t number);
 
 /* Release what the struct points to and zero it; the struct itself is the caller's. */

@@ -101,6 +101,7 @@ static int find_fine(struct rps_arena *arena, const struct rps_detect_options *o
     struct rps_signals plain = *used;
     int result = rps_detect(used, options, fine, &found->details, err), is_changed;
     struct rps_phases first;
+    size_t used_count;
 
     if (result < 0 || plain.resolution || plain.weight ||
         plain.count * plain.signal_count > ADJUST_MAX)
@@ -113,7 +114,9 @@ static int find_fine(struct rps_arena *arena, const struct rps_detect_options *o
         return result;
     first = *fine;
     *fine = (struct rps_phases){0};
+    used_count = found->details.used_signal_count; /* without those of the noise */
     result = rps_detect(used, options, fine, &found->details, err);
+    found->details.used_signal_count = used_count;
     if (is_changed && result == 0) { /* more than a tenth are noise of the louder part */
         fine->outlier_count = 10 * first.outlier_count > plain.count ? 0 : first.outlier_count;
         free(fine->outlier);

@@ -36,7 +36,7 @@ static void find_noise(struct rps_arena *arena, const struct rps_signals *signal
     }
     middle = count > 0 ? rps_select_rank(seen, count, count / 2) : 0;
     for (size_t i = 0; i < signals->count; i++)
-        ret[i] = middle > 0 ? log(fmin(ret[i] / middle, FAR_MAX) + NEAR_MIN) : NAN;
+        ret[i] = middle > 0 && !isnan(ret[i]) ? log(fmin(ret[i] / middle, FAR_MAX) + NEAR_MIN) : NAN;
 }
 
 int rps_spread_append(struct rps_arena *arena, const struct rps_signals *signals,
@@ -49,6 +49,8 @@ int rps_spread_append(struct rps_arena *arena, const struct rps_signals *signals
     struct rps_error err;
     int is_changed;
 
+    if (width > signals->count) /* neighbours share values, which so many signals show */
+        return 0;
     noise.value = rps_arena_get(arena, 2 * cells, sizeof(*noise.value));
     noise.resolution = rps_arena_get(arena, width, sizeof(*noise.resolution));
     for (size_t s = 0; s < width; s++) {

@@ -479,6 +479,16 @@ static void test_table(void **state)
     assert_string_equal(words_of(&made, 1), "no column sets it apart");
     made.figure[0].spread = 0; /* all the same */
     assert_string_equal(words_of(&made, 1), "no column sets it apart");
+    made.spread[0] = made.spread[2] = 2;
+    made.spread[1] = 2.4; /* it may be chance */
+    assert_string_equal(words_of(&made, 1), "no column sets it apart");
+    made.spread[1] = 6;
+    assert_string_equal(words_of(&made, 1),
+                        "standard deviation of Temperature 6.0 (elsewhere: 2.0)");
+    made.spread[1] = 0;
+    made.spread[2] = NAN; /* no row has a value */
+    assert_string_equal(words_of(&made, 1),
+                        "standard deviation of Temperature 0 (elsewhere: 2.0)");
 }
 
 /* Readings of 10 s in which a signal of the tree had a value throughout. */
