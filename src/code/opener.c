@@ -13,7 +13,7 @@
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-union control { /* room for one descriptor */
+union control { /* space for one descriptor */
     struct cmsghdr header;
     char bytes[CMSG_SPACE(sizeof(int))];
 };
@@ -41,8 +41,8 @@ ssize_t rps_opener_receive(int socket, void *message, size_t size, int flags, in
     struct msghdr header = {.msg_iov = &part,
                             .msg_iovlen = 1,
                             .msg_control = &control,
-                            .msg_controllen = CMSG_LEN(sizeof(int))}; /* space for one descriptor
-                                                                       * only */
+                            .msg_controllen = CMSG_LEN(sizeof(int))}; /* a second one does not
+                                                                       * fit */
     ssize_t got;
 
     do {
@@ -132,7 +132,7 @@ int rps_opener_open(struct rps_opener *opener, const struct rps_process_file *fi
     answer.fd = opener->fd;
     rc = rps_opener_send(opener, &request);
     while (rc == 0 && (rc = poll(&answer, 1, wait_ms)) < 0 && errno == EINTR)
-        rc = 0; /* a signal that ends the recording arrives only once */
+        rc = 0; /* a signal that ends the recording comes only once */
     if (rc > 0 &&
         rps_opener_receive(opener->fd, &opened, sizeof(opened), 0, &fd) == (ssize_t)sizeof(opened))
         return fd >= 0 ? fd : opened.status < 0 ? opened.status : -ENOENT;

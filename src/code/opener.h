@@ -1,6 +1,6 @@
 /*
  * The process that opens files of other processes (process_file.h), since FUSE and NFS may never
- * answer. It keeps the recorder's rights, reads only build-ids, and passes descriptors on.
+ * answer. It keeps the recorder's rights, reads only build-ids, and passes on descriptors.
  */
 #ifndef RPISTAT_CODE_OPENER_H
 #define RPISTAT_CODE_OPENER_H
@@ -22,7 +22,7 @@ struct rps_opener_request {
     struct rps_process_file file;
 };
 
-/* Maximum number of processes that cannot be killed because the kernel waits for a file system. */
+/* Maximum number of processes that the kernel keeps alive while it waits for a file system. */
 #define RPS_OPENER_STUCK_MAX 4
 
 struct rps_opener { /* zeroed: no process was started yet */
@@ -33,15 +33,14 @@ struct rps_opener { /* zeroed: no process was started yet */
     int64_t cpu_ns; /* of the processes that have ended */
 };
 
-/* Start the process. It sends the opened files to `out`, or back to the caller (-1). Negative: no
+/* Start the process, which sends opened files to `out`, or back to the caller (-1). Negative: no
  * process. */
 int rps_opener_start(struct rps_opener *opener, int out);
 
 /* Send a request without waiting for the answer. Negative: the process has ended. */
 int rps_opener_send(const struct rps_opener *opener, const struct rps_opener_request *request);
 
-/* Open a file within wait_ms. Returns a descriptor or a negative errno, ETIMEDOUT if it took
- * longer. */
+/* Open a file in wait_ms. Returns a descriptor or a negative errno; ETIMEDOUT: too slow. */
 int rps_opener_open(struct rps_opener *opener, const struct rps_process_file *file, int wait_ms);
 
 void rps_opener_end(struct rps_opener *opener);

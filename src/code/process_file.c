@@ -177,8 +177,8 @@ static void read_notes_place(const unsigned char *segment, int is_64, uint64_t r
         ret[1] = 0;
 }
 
-/* SAFETY: root runs this on files of other users. It reads into arrays of fixed size and follows no
- * offsets itself: the kernel checks each. */
+/* SAFETY: root runs this on files of other users. It reads into arrays of fixed size, and follows
+ * nothing: the kernel checks each offset. */
 static int has_build_id(int fd, const char *build_id)
 {
     unsigned char segment[SEGMENTS_MAX * sizeof(Elf64_Phdr)] = {0};
@@ -208,8 +208,8 @@ static int has_build_id(int fd, const char *build_id)
     return 0;
 }
 
-/* Compare device and inode of our own map at the address, as the kernel reports them for maps.
- * fstat has another device on btrfs and overlayfs. */
+/* Compare device and inode of our own map at the address, as the kernel reports maps. On btrfs and
+ * overlayfs, fstat reports another device. */
 static int is_mapped_as(const void *address, const struct rps_module_origin *origin)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
@@ -252,8 +252,8 @@ static int is_origins(int fd, const struct rps_module_origin *origin)
 
 /* --- the kinds -------------------------------------------------------------------------------- */
 
-/* Open the first candidate that is the file. The mapped file comes first, then its path as the
- * process sees it, then as we see it, since the process may have ended. */
+/* Open the first candidate that is the file: the mapped file, then its path as the process sees it,
+ * then as we see it, since the process may have ended. */
 static int open_mapped(const struct rps_process_file *file)
 {
     const struct rps_module_origin *origin = &file->origin;

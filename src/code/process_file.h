@@ -1,6 +1,6 @@
 /*
- * Opens the files of other processes. SAFETY: another user chose the names of these files, and the
- * recorder may be root. So it must not open devices, named pipes, or files of kernel file systems.
+ * Opens the files of other processes. SAFETY: another user chose their names, and the recorder may
+ * be root: devices, named pipes and files of kernel file systems must not be opened.
  */
 #ifndef RPISTAT_CODE_PROCESS_FILE_H
 #define RPISTAT_CODE_PROCESS_FILE_H

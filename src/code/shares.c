@@ -33,7 +33,7 @@ static int is_hook(const struct rps_share *share)
                                 strcmp(share->name, RPS_SHARE_IDLE) == 0);
 }
 
-/* Order by samples, largest first, but the kernel's hooks last, since they are not work. */
+/* Order by samples, largest first, but kernel hooks last, since they are not work. */
 static int by_most(const void *a, const void *b)
 {
     const struct rps_share *x = a, *y = b;
@@ -79,7 +79,7 @@ static void name_share(const struct rps_share_index *index, size_t e, struct rps
     share->is_kernel = rps_share_index_is_kernel(index->code, key->module);
 }
 
-/* Count a stack's samples once for each of its items, however often it contains them. */
+/* Count a stack's samples once for each of its items. */
 static void add_totals(const struct rps_share_index *index, const uint64_t *samples,
                        struct rps_share *share)
 {

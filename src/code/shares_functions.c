@@ -145,7 +145,7 @@ size_t *rps_shares_processes(struct rps_arena *arena, const struct rps_code *cod
     return ret;
 }
 
-/* The key's `file` is the path before the name. */
+/* The key's `file` is the path, up to and including the name. */
 static struct rps_share_key key_of_cgroup(struct rps_arena *arena, const struct rps_code *code,
                                           int64_t cgroup)
 {

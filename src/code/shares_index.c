@@ -113,8 +113,8 @@ size_t rps_share_index_module(const struct rps_share_index *index, size_t frame)
                              : code->module_count];
 }
 
-/* Return the name for code without symbols. The map of code that a process generated has only the
- * process' number in its name, and its addresses mean nothing. */
+/* Return the name for code without symbols. The map of code made by a process has only the process'
+ * number in its name, and its addresses mean nothing. */
 static const char *address_name(const struct rps_share_index *index, size_t frame)
 {
     const struct rps_code *code = index->code;
@@ -141,8 +141,8 @@ static const char *address_name(const struct rps_share_index *index, size_t fram
 }
 
 /* Return the group of a kernel function that has samples only because of how a CPU waits, or how
- * interrupts reach it. A timer that expires while interrupts are disabled takes its sample in the
- * hook that enables them, and each hypervisor has its own. NULL: none. */
+ * interrupts reach it. A timer that expires with interrupts disabled is sampled in the hook that
+ * enables them, which differs by hypervisor. NULL: none. */
 static const char *find_hook(const char *function)
 {
     static const struct {
@@ -203,8 +203,7 @@ static int is_name_of(const struct rps_code *code, size_t at, size_t frame)
            code->location[at].how != RPS_LOCATION_NONE;
 }
 
-/* Return 1 if this name of a frame is an item. The last name is that of the function that contains
- * the code. */
+/* Return 1 if this name of a frame is an item. The last name is the function with the code. */
 static int is_wanted(const struct rps_share_index *index, size_t at, size_t frame)
 {
     const struct rps_code *code = index->code;

@@ -61,14 +61,13 @@ struct rps_share_index rps_share_index_make(struct rps_arena *arena, struct rps_
 const struct rps_share_key **rps_share_index_lines(const struct rps_share_index *index,
                                                    const uint64_t *samples);
 
-/* Do the same as rps_shares_functions and rps_shares_place, with an existing index of functions. */
+/* Do the same as rps_shares_functions and rps_shares_place, with an index of functions. */
 int64_t *rps_share_index_functions(struct rps_arena *arena, const struct rps_share_index *index,
                                    int user, struct rps_share_name **ret_name, size_t *ret_count);
 void rps_share_index_place(const struct rps_share_index *index, const uint64_t *samples,
                            struct rps_share_name *name);
 
-/* Return the module of a frame as its number, as its path or RPS_SHARE_UNKNOWN, and 1 if it is the
- * kernel. */
+/* Return a frame's module: its number; its path or RPS_SHARE_UNKNOWN; 1 for the kernel. */
 size_t rps_share_index_module(const struct rps_share_index *index, size_t frame);
 const char *rps_share_index_path(const struct rps_code *code, size_t module);
 int rps_share_index_is_kernel(const struct rps_code *code, size_t module);

@@ -1,4 +1,5 @@
-/* The source file that a process works on. The rest of its command line may hold secrets, and is not kept. */
+/* The source file that a process works on. SAFETY: the rest of its command line may contain
+ * secrets, and is not kept. */
 #include "rpistat/code.h"
 
 #include <stdio.h>
