@@ -90,7 +90,7 @@ static int compare_times(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Choose a grid. Edges within periods are moved to the period's start. */
+/* Choose a grid. Edges within periods move to the period's start. */
 static void choose_grid(const struct filling *filling, size_t bin_count)
 {
     const struct knot *knot = filling->knot;

@@ -1,5 +1,5 @@
 /*
- * Puts the code that ran into a document: the samples and how reliable they are, a table, and the
+ * Puts the code that ran into a document: the samples and their reliability, a table, and the
  * functions of each phase. blocks_calls.c adds call trees.
  */
 #include "blocks_parts.h"
@@ -55,7 +55,7 @@ static void put_weight(const struct rps_code_filling *filling, struct rps_block 
         rps_put_words(block, "%s", weight > 0 ? us_text(text, weight) : "-");
 }
 
-/* --- what was sampled ------------------------------------------------------------------------- */
+/* --- the samples ------------------------------------------------------------------------------ */
 
 static void say_sampling(const struct rps_code_filling *filling, struct rps_block *head)
 {

@@ -82,7 +82,7 @@ static void write_number(struct profile *profile, uint64_t field, uint64_t value
     free(number.data);
 }
 
-/* Write a text to the string table; return its number. */
+/* Write a text to the string table. Return its number. */
 static uint64_t write_string(struct profile *profile, const char *text)
 {
     char *valid = rps_text_harmless(text); /* pprof prints it unchanged */

@@ -1,6 +1,6 @@
 /*
  * Names while recording. The process is a copy of the recorder with the tracker's data. It works
- * like naming at the end, with a further, limited process per module file.
+ * like naming at the end: a further process with limits per module file.
  */
 #include "naming_job.h"
 

@@ -1,5 +1,4 @@
-/* Names while recording: a process names the frames without names, and its parent takes the results
- * without ever waiting. */
+/* Names while recording: a process names frames, and its parent never waits for the results. */
 #ifndef RPISTAT_CODE_NAMING_JOB_H
 #define RPISTAT_CODE_NAMING_JOB_H
 

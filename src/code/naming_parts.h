@@ -59,8 +59,8 @@ void rps_naming_kallsyms(struct rps_naming *naming, const struct rps_naming_grou
  * errno instead. */
 void rps_naming_jit(struct rps_naming *naming, const struct rps_naming_group *group, int fd);
 
-/* Name frames in a child process without rights: by the module's ELF file, by the memory file
- * `image` (unless -1), which stays open, or by a just-in-time compiler's map. RPS_FAILED: no
+/* Name frames in a child process without rights. The source is the module's ELF file, the memory
+ * file `image` unless -1 (it stays open), or a just-in-time compiler's map. RPS_FAILED: no
  * process. */
 int rps_naming_file(struct rps_naming *naming, const struct rps_naming_group *group, int image,
                     struct rps_error *err);
@@ -99,8 +99,8 @@ void rps_naming_unhear(struct rps_naming_heard *heard);
 
 /*
  * The files of one module. SAFETY: a process without rights reads the files, which it receives
- * open. It sends no paths, only a build-id or the name of a link. Its parent makes paths of these,
- * next to the module's file and below /usr/lib/debug.
+ * open. It sends no paths, only a build-id or a link's name. Its parent makes paths of these, next
+ * to the module's file and below /usr/lib/debug.
  */
 
 enum rps_naming_wanted {

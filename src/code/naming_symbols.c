@@ -1,7 +1,7 @@
 /*
  * Functions by the symbols of an ELF file. One pass over the symbols of the file, its debug file
- * and .gnu_debugdata keeps those of the requested addresses, while dwfl_module_addrinfo searches
- * all for each address.
+ * and .gnu_debugdata keeps those of the requested addresses; dwfl_module_addrinfo searches all per
+ * address.
  */
 #include <gelf.h>
 #include <stdlib.h>
@@ -49,8 +49,8 @@ static int is_better(const struct symbol *a, const struct symbol *b)
     return strcmp(a->name, b->name) < 0;
 }
 
-/* Return 1 if a symbol that begins at `start`, and ends at `end` if it has a size, may be
- * requested. *ret_first: the first address that is not before it. */
+/* Return 1 if a symbol from `start` to `end`, if it has a size, may be requested. *ret_first: the
+ * first address that is not before it. */
 static int is_wanted(const struct rps_symbols *symbols, uint64_t start, uint64_t end,
                      size_t *ret_first)
 {

@@ -12,7 +12,7 @@
 /* The message that comes with a descriptor. */
 struct rps_opened {
     int32_t status; /* 0, or a negative errno: no descriptor */
-    uint32_t kind;  /* the rest is copied from the request */
+    uint32_t kind;  /* the rest is from the request */
     int64_t module;
     uint64_t offset;
 };
@@ -49,7 +49,7 @@ void rps_opener_end(struct rps_opener *opener);
 int rps_opener_pass(int socket, const void *message, size_t size, int fd);
 
 /* Receive a message of at most `size` bytes. Returns its size; 0: the end; negative: errno.
- * *ret_fd: the descriptor that came with it, or -1. */
+ * *ret_fd: the descriptor with it, or -1. */
 ssize_t rps_opener_receive(int socket, void *message, size_t size, int flags, int *ret_fd);
 
 #endif

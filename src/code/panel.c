@@ -2,11 +2,11 @@
  * The panel "Code": the shares of time of functions, modules, threads or programs, in steps. There
  * is none for too few samples.
  *
- * 100 % is the time of one CPU (of a recording by CPU: of these CPUs), or of as many as were busy
- * if these were more. In the rest, the workload waited for a CPU, slept, or was not sampled; system
- * metrics separate these. It waited and slept at most as long as its threads did; for sleep, the
- * unknown time of threads that exited before they were read is subtracted. A step has enough
- * samples for its shares to be meaningful, and ends at the end of a phase.
+ * 100 % is the time of one CPU (by CPU: of these CPUs), or of as many as were busy if more. In the
+ * rest, the workload waited for a CPU, slept, or was not sampled; system metrics separate these. It
+ * waited and slept at most as long as its threads did. Sleep excludes the unknown time of threads
+ * that exited before they were read. A step has enough samples for its shares to be meaningful, and
+ * ends at the end of a phase.
  */
 #include "wing.h"
 

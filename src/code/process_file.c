@@ -177,8 +177,8 @@ static void read_notes_place(const unsigned char *segment, int is_64, uint64_t r
         ret[1] = 0;
 }
 
-/* SAFETY: root runs this on files of other users. It reads into arrays of fixed size, and follows
- * nothing: the kernel checks each offset. */
+/* SAFETY: root runs this on files of other users. It uses fixed-size arrays and follows nothing:
+ * the kernel checks each offset. */
 static int has_build_id(int fd, const char *build_id)
 {
     unsigned char segment[SEGMENTS_MAX * sizeof(Elf64_Phdr)] = {0};
@@ -252,8 +252,8 @@ static int is_origins(int fd, const struct rps_module_origin *origin)
 
 /* --- the kinds -------------------------------------------------------------------------------- */
 
-/* Open the first candidate that is the file: the mapped file, then its path as the process sees it,
- * then as we see it, since the process may have ended. */
+/* Open the first candidate that is the file: the mapped file, or its path as the process sees it,
+ * or as we see it, since the process may have ended. */
 static int open_mapped(const struct rps_process_file *file)
 {
     const struct rps_module_origin *origin = &file->origin;

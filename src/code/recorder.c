@@ -1,7 +1,7 @@
 /*
  * The samples of a recording. The tracker gives each a stack and a task. A sample waits here until
- * its period is known, and is counted when the next period comes, because the sampler passes on
- * what is older than the previous period.
+ * its period is known, and is counted when the next period comes: the sampler passes on samples
+ * that are older than the previous period.
  */
 #include "rpistat/array.h"
 #include "rpistat/code_recorder.h"

@@ -1,5 +1,4 @@
-/* Shares of samples: each frame gets its items, and each stack counts once for the items of all its
- * frames. */
+/* Shares of samples: each frame gets its items, and each stack counts once per item. */
 #include "rpistat/shares.h"
 
 #include <stdlib.h>
@@ -33,7 +32,7 @@ static int is_hook(const struct rps_share *share)
                                 strcmp(share->name, RPS_SHARE_IDLE) == 0);
 }
 
-/* Order by samples, largest first, but kernel hooks last, since they are not work. */
+/* Order by samples, largest first, but kernel hooks last: they are not work. */
 static int by_most(const void *a, const void *b)
 {
     const struct rps_share *x = a, *y = b;

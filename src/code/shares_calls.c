@@ -42,7 +42,7 @@ static size_t find_node(struct growing *growing, size_t parent, size_t e)
     return node;
 }
 
-/* Return the node of a stack whose caller has `node`, adding functions from the outermost on. */
+/* Return the node of a stack whose caller has `node`, adding functions outermost first. */
 static size_t add_stack_calls(struct growing *growing, size_t stack, size_t node)
 {
     const struct rps_share_index *index = growing->index;

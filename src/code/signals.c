@@ -1,10 +1,10 @@
 /*
- * Samples of the code as metrics for phases: the samples of each group of calls in every
- * observation (call_groups.h), and those of each program, if there are several. For metrics that
- * were chosen by name, the innermost functions are counted instead of calls.
+ * Samples of the code as metrics for phases: the samples of each group of calls per observation
+ * (call_groups.h), and, if there are several programs, of each program. For metrics that were
+ * chosen by name, the innermost functions are counted instead of calls.
  *
- * The counts are read twice, once to find the symbols with most samples and once to put them into
- * the observations: a day has millions of them.
+ * The counts are read twice, since a day has millions: once to find the symbols with most samples,
+ * and once to put these into the observations.
  */
 #include "wing.h"
 
@@ -433,7 +433,7 @@ static int add_count(void *context, size_t group, int64_t id, uint64_t samples,
 
 /* Return how many samples are worth one independent count: the further apart neighbours are, the
  * less they depend on each other. Means of 86 recordings, F1 and ARI: .741 .701 with the same
- * divisor for all, .747 .706 with this one; single-phase programs get no more boundaries. */
+ * divisor for all, .747 .706 with this one. Single-phase programs get no more boundaries. */
 static double divisor_of(const struct reading *reading, const struct rps_collected *collected)
 {
     size_t count = collected->signals.count;

@@ -8,7 +8,7 @@
 #include "rpistat/text.h"
 #include "rpistat/walk.h"
 
-/* Missing samples up to this number may be chance: no time off the CPU is shown for them. */
+/* Up to this number, missing samples may be chance: they show no time off the CPU. */
 #define CHANCE 2
 
 struct walking {
@@ -97,8 +97,7 @@ static int compare_order(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-/* Place the nodes of a row one after another, in a share of the row that corresponds to its
- * samples. */
+/* Place the nodes of a row one after another, in the part that its samples represent. */
 static void place_seen(const struct walking *walking)
 {
     const struct rps_timeline_row *row = &walking->row;
@@ -243,7 +242,7 @@ static void end_calls(struct nesting *nesting, size_t left)
                            call[nesting->open[nesting->count - 1]].function);
 }
 
-/* Keep the calls that the next node has in common with the open ones; end and begin the others. */
+/* End the calls that the next node does not share with the open ones, and begin its others. */
 static void begin_calls(struct nesting *nesting, size_t node, int64_t time_ns)
 {
     const struct rps_call *call = nesting->timeline->calls.call;

@@ -39,7 +39,7 @@ struct rps_process {
     int64_t task;   /* seen last; -1: none */
     int64_t cpu_ns; /* of the threads that have ended; -1: not known of all */
     pid_t parent;
-    int64_t cgroup;                   /* its parent's, until it is read; -1: not known */
+    int64_t cgroup;                   /* of ended threads; -1: not known of all */
     int is_placed;                    /* it was read since the last exec */
     struct rps_tracker_place *places; /* owned; where its threads waited */
     char name[NAME_SIZE];             /* of the first thread, when it had ended */
@@ -350,9 +350,9 @@ static int take_fork(struct rps_tracker *tracker, const struct rps_sample *sampl
     return 0;
 }
 
-/* End the other threads at an exec: the process then has one thread, with the number of the first.
- * If another thread called exec, the first has ended. No record ends the other numbers. Return 1 if
- * there were others. */
+/* End the other threads at an exec, which leaves one thread with the number of the first. If
+ * another thread called exec, the first has ended; no record ends the others. Return 1 if there
+ * were others. */
 static int end_others(struct rps_tracker *tracker, const struct rps_sample *sample)
 {
     const struct rps_thread *first = find_thread(tracker, sample->tid);
@@ -637,8 +637,7 @@ void rps_tracker_check_waits(struct rps_tracker *tracker, const char *proc, int6
 }
 
 /* Records of one CPU, or of all (cpu < 0), are missing: the state of its threads is unknown. A
- * thread that waits on another CPU may have moved there; otherwise its wait continues after the
- * gap. */
+ * thread that waits elsewhere may have moved there; otherwise its wait continues after the gap. */
 static void lose_waits(struct rps_tracker *tracker, const struct rps_sample *sample)
 {
     int64_t since_ns = sample->since_ns > 0 ? sample->since_ns : sample->time_ns;

@@ -58,10 +58,10 @@ struct rps_tracker_place {
     int64_t stack;
 };
 
-/* Find the sleep of a thread that is in no wait, up to a reading. Suppose that all switches are
- * read: if the thread sleeps now and has no record since then, it slept all that time. While no
- * switches are read, schedstat has its sleep since the reading before. Readings come at any moment,
- * so each place gets its share. */
+/* Find the sleep, up to a reading, of a thread that is in no wait. If all switches are read, and
+ * the thread sleeps now without a record since then, it slept all that time. While no switches are
+ * read, schedstat has its sleep since the reading before. Readings come at any moment, so each
+ * place gets its share. */
 static void find_unseen(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
                         const struct rps_tracker_reading *now)
 {
@@ -179,8 +179,7 @@ static size_t read_memory(const char *proc, pid_t tid, uint64_t address, void *r
     return got > 0 ? (size_t)got : 0;
 }
 
-/* Return the stack that a thread sleeps in; RPS_TRACKER_NO_STACK: it runs, or its files may not be
- * read. */
+/* Return the stack that a thread sleeps in. RPS_TRACKER_NO_STACK: it runs, or may not be read. */
 static int64_t read_stack(struct rps_tracker *tracker, const struct rps_space *space,
                           const char *proc, const struct rps_sample *of)
 {

@@ -1,8 +1,8 @@
 /*
- * Unwinding: finds the callers of a frame from the files' call frame information and a copy of the
- * stack, and where they join the kernel's chain of frame pointers. A file's information is read by
- * row; a row has the rules for one place in the code. Without elfutils, or for a processor with
- * unknown registers, there are no callers.
+ * Unwinding: finds the callers of a frame. Sources are the files' call frame information, a copy of
+ * the stack, and the kernel's chain of frame pointers where it joins. A file's information is read
+ * by row; a row has the rules for one place in the code. Without elfutils, or for a processor with
+ * unknown registers, no callers are found.
  */
 #ifndef RPISTAT_CODE_UNWIND_H
 #define RPISTAT_CODE_UNWIND_H
@@ -97,7 +97,7 @@ struct rps_unwind {
 enum rps_unwind_step {
     RPS_UNWIND_LOST,   /* the caller cannot be found */
     RPS_UNWIND_CALLER, /* the frame is now the caller's */
-    RPS_UNWIND_END,    /* there is no caller: the thread began here */
+    RPS_UNWIND_END,    /* the thread began here, without a caller */
 };
 
 /* The registers that are needed, in perf's mask: stack pointer and instruction, in this order. */

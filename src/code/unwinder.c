@@ -1,7 +1,7 @@
 /*
  * The process that reads call frame information, and its parent's side of the sockets. Requests go
- * to the process that opens files, which passes them on with the file; answers come from here. A
- * request is about one place in one file, so that the file that the process died of is known.
+ * to the opener, which passes them on with the file; answers come from here. A request is about one
+ * place in one file, so that the file that the process died of is known.
  */
 #include "unwinder.h"
 
@@ -170,7 +170,7 @@ static int has_time(struct rps_unwinder *unwinder, int64_t now_ns)
     return unwinder->waited_ns < unwinder->wait_us * RPS_NS_PER_US;
 }
 
-/* Return 1 if something else ended the process between requests: then no file is to blame. */
+/* Return 1 if the process was ended from outside between requests: no file is to blame. */
 static int has_ended(const struct rps_unwinder *unwinder)
 {
     char byte;
@@ -204,7 +204,7 @@ static int ask(struct rps_unwinder *unwinder, const struct rps_module *module,
     unwinder->module = module->module;
     unwinder->offset = offset;
     if (rps_opener_send(&unwinder->opener, &request) < 0) {
-        rps_unwinder_end(unwinder); /* something else ended it */
+        rps_unwinder_end(unwinder); /* ended from outside */
         return -1;
     }
     *given = module->module + 1;

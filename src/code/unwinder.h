@@ -39,7 +39,7 @@ struct rps_unwinder {
     pid_t pid; /* 0: none, and no opener */
     int fd;
     int64_t given[RPS_UNWINDER_FILES]; /* modules whose files it has, plus one */
-    int is_refused;  /* it cannot give up its rights here, so there is no unwinding */
+    int is_refused;  /* it cannot give up its rights here; then nothing is unwound */
     int is_late;     /* an answer is pending; the next request receives and keeps it */
     int64_t module;  /* of the last request, -1: none, */
     uint64_t offset; /* and its offset in the file */
@@ -49,9 +49,9 @@ struct rps_unwinder {
     size_t row_count;
 };
 
-/* Return the row of an offset in the module's file. NULL: it is not available now, since the
- * process is late, has died, or took too much time recently. The request is sent anyway, so that
- * later stacks find the row. Valid until the next request. */
+/* Return the row of an offset in the module's file. NULL: not available now, since the process is
+ * late, has died, or took too much time recently. The request is sent anyway, for later stacks.
+ * Valid until the next request. */
 const struct rps_unwind_row *rps_unwinder_find(struct rps_unwinder *unwinder,
                                                const struct rps_module *module,
                                                const struct rps_module_origin *origin,

@@ -1,4 +1,4 @@
-/* Declarations of this extension's files for its table (wing.c). */
+/* Declarations of this extension's files, for its table. */
 #ifndef RPISTAT_CODE_WING_PARTS_H
 #define RPISTAT_CODE_WING_PARTS_H
 
@@ -26,7 +26,7 @@ int rps_code_page(struct rps_json *json, const struct rps_picture *picture, stru
 int rps_code_page_joint(struct rps_json *json, const struct rps_page_joint *joint,
                         struct rps_error *err);
 
-/* --- what is right of the tables of the code in a store --------------------------------------- */
+/* --- checks of the code tables in a store ----------------------------------------------------- */
 
 #define RPS_CODE_QUESTIONS 14
 extern const struct rps_store_question rps_code_questions[RPS_CODE_QUESTIONS];
