@@ -17,7 +17,7 @@ enum rps_module_kind {
     RPS_MODULE_KERNEL,    /* the kernel and its modules: the address itself */
     RPS_MODULE_VDSO,      /* offset in the vdso */
     RPS_MODULE_JIT,       /* code made by a process: the address itself; one per process, with the
-                           *                              path of its map, /tmp/perf-PID.map */
+                             path of its map, /tmp/perf-PID.map */
     RPS_MODULE_MEMORY,    /* no mapping known: the address itself */
     RPS_MODULE_SIMULATED, /* of the simulated processor: the address itself */
     RPS_MODULE_KINDS,
@@ -55,9 +55,8 @@ struct rps_frame {
     int64_t frame;
     int64_t module;
     uint64_t address;  /* of an instruction: return addresses are one less than on the stack. With
-                        *                          many frames, the beginning of a function that
-                        *                          represents all of it
-                        *                          (code/tracker.h) */
+                          many frames, the beginning of a function that represents all of it
+                          (code/tracker.h) */
     uint64_t function; /* where the function around it begins, likewise; 0: not known */
 };
 
@@ -66,9 +65,8 @@ enum rps_location_how {
     RPS_LOCATION_DEBUG,  /* debug information: file, line, and inlined functions */
     RPS_LOCATION_SYMBOL, /* a symbol table */
     RPS_LOCATION_MAP,    /* the map of a just-in-time compiler, or the simulation's script */
-    RPS_LOCATION_NONE,   /* no name; `function` is the reason: "stripped",
-                          *                             "another build now", "not there any more",
-                          *                             ... */
+    RPS_LOCATION_NONE,   /* no name; `function` is the reason: "stripped", "another build now", "not
+                            there any more", ... */
     RPS_LOCATION_HOWS,
 };
 
@@ -101,8 +99,7 @@ struct rps_task {
     int64_t start_ns;   /* first seen, since the start of the run */
     int64_t end_ns;     /* when it ended; -1: not before the recording did, or not known */
     int64_t process_ns; /* for one task of a process: the exact CPU time of the process; -1: not
-                         * known,
-                         *                            or another task has it */
+                           known, or another task has it */
     int64_t cgroup;     /* of its process when the task was first seen; -1: not known */
     const char *file;   /* source file that its process works on; "": none, or not known */
 };
@@ -115,20 +112,20 @@ struct rps_cgroup {
 #define RPS_TASK_FILE_SIZE 128
 
 /* Read which source file a process works on, from its command line below `proc`. It is the first
- * argument with a suffix of source code, but not the value of -o or -main-file-name. ret gets the
- * last two components of its path; "": none, or not known. */
+ * argument with a suffix of source code, except the value of -o or -main-file-name. ret gets its
+ * path's last two components; "": none, or not known. */
 void rps_task_file_read(char ret[RPS_TASK_FILE_SIZE], const char *proc, pid_t pid);
 
 #define RPS_CGROUP_TEXT_SIZE 16384
 
-/* Return the path of a process's control group from PID/cgroup below `proc` (/proc), which lists
- * all hierarchies. Prefer one that names a container, then that of version 2, then the longest.
+/* Return a process's control group, from PID/cgroup below `proc` (/proc), which lists all
+ * hierarchies. Prefer a path that names a container, then that of version 2, then the longest.
  * Hierarchies without the process have "/". The result is part of `text`; NULL: none. */
 char *rps_cgroup_read(const char *proc, pid_t pid, char text[RPS_CGROUP_TEXT_SIZE]);
 
-/* Return the name for users, which is a part of the path: the first 12 characters of the
- * container's ID, otherwise the systemd unit, otherwise the path. ret_end: end of the container's
- * or unit's path, so that groups below it belong to it. */
+/* Return the name for users, which is a part of the path. It is the container's ID (12 characters),
+ * otherwise the systemd unit, otherwise the path. ret_end: end of the container's or unit's path,
+ * so that groups below it belong to it. */
 const char *rps_cgroup_name(const char *path, size_t *ret_length, size_t *ret_end);
 
 /* The threads of a program (by the name of a process's first thread) that ended while recording and
@@ -144,7 +141,7 @@ struct rps_program {
         wait_ns; /* wait of all its threads for CPUs, in a recording of CPUs; -1: not known */
 };
 
-/* What is counted: the columns of code_count. */
+/* The columns of code_count. */
 enum rps_code_counted {
     RPS_COUNT_STACKS,  /* samples of each stack */
     RPS_COUNT_TASKS,   /* ... of each task */
@@ -162,8 +159,8 @@ struct rps_code_count {
 };
 
 /* All that a store knows of a run's code except the counts, in an arena. Numbers are indices:
- * element i has number i. Missing elements are filled in: a module of kind MEMORY with the path "",
- * a frame of module -1, a stack of frame -1, a task of pid -1, an empty program. */
+ * element i has number i. Missing elements are filled in. Modules have kind MEMORY and the path "",
+ * frames have module -1, stacks frame -1, tasks pid -1; programs are empty. */
 struct rps_code {
     struct rps_sampling sampling;
     int is_of_machine; /* the run is of CPUs: programs are more informative than functions */

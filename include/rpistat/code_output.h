@@ -29,15 +29,12 @@ struct rps_code_output {
     const struct rps_unsampled *unsampled;   /* of the run */
     const struct rps_part_shares *groups;    /* of each class; NULL: not shown */
     const struct rps_part_time *groups_time; /* of each class */
-    const struct rps_off_cpu *off_cpu; /* NULL: samples; otherwise shares and calls are of its
-                                        *                                           time, moved to
-                                        *                                           functions, in
-                                        *                                           the tree to
-                                        *                                           reasons */
+    const struct rps_off_cpu *off_cpu; /* NULL: samples; otherwise shares and calls are of its time,
+                                          moved to functions, in the tree to reasons */
     const struct rps_off_cpu_share *waits; /* of each share, in that case */
     const struct rps_off_cpu_label *off_cpu_label;
     size_t off_cpu_labels; /* 0: not shown */
-    int is_read; /* 1: text, without the members for programs only, which may be many */
+    int is_read; /* 1: text, without the members for programs only, which are many */
     int width; /* of the title, in characters */
 };
 

@@ -22,8 +22,8 @@ extern const struct rps_store_wing rps_code_store;
 /*
  * Pass on code, each item before the first that refers to it, and counts of stacks and tasks in
  * periods; repeated counts add up. A repeated task, program or location, and the sampling status,
- * replace the earlier ones. alike: a frame whose location of depth 0 has the same function and
- * file, which are then not written; -1: none. Like periods, these calls never wait.
+ * replace the earlier ones. `alike` is a frame whose location of depth 0 has the same function and
+ * file. They are then not written; -1: none. Like periods, these calls never wait.
  */
 void rps_writer_sampling(struct rps_writer *writer, const struct rps_sampling *sampling);
 void rps_writer_module(struct rps_writer *writer, const struct rps_module *module);

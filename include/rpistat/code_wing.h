@@ -1,6 +1,5 @@
 /*
- * The extension for code, as cli sees it: what it provides to the core, and the parts of its own
- * command.
+ * The extension for code, as cli sees it: its part in the core, and its own command's parts.
  */
 #ifndef RPISTAT_CODE_WING_H
 #define RPISTAT_CODE_WING_H

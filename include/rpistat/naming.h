@@ -12,12 +12,11 @@
 #include "rpistat/error.h"
 
 struct rps_naming_options {
-    /* 1: the paths of modules may be opened, because the recorder itself saw them just now. 0: they
-     * come from a store. Then only files that the system has by build-id (/usr/lib/debug,
-     * debuginfod if set up), and the files and directories of `binary`, are used. */
+    /* 1: the paths of modules may be opened, since the recorder itself saw them just now. 0: they
+     * come from a store. Then only files by build-id (/usr/lib/debug, debuginfod if set up) and the
+     * files and directories of `binary` are used. */
     int opens_paths;
-    const char *const *binary; /* borrowed: files, or directories that may contain a module's
-                                * path */
+    const char *const *binary; /* borrowed: files, or directories with modules below them */
     size_t binary_count;
 };
 

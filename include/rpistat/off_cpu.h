@@ -14,16 +14,16 @@ struct rps_off_cpu {
     uint64_t time_us, waited_us, samples; /* of the group: all times, and the samples on the CPU */
 };
 
-/* Read the time of each group of a part, in the arena; ret has one element per group. RPS_FAILED:
- * the run has none; otherwise errors are those of the store. */
+/* Read the time of each group of a part into ret[], in the arena. RPS_FAILED: the run has none;
+ * otherwise errors are those of the store. */
 int rps_off_cpu_read(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                      const struct rps_run_part *part, const struct rps_cpus *cpus,
                      const struct rps_code *code, struct rps_off_cpu *ret, struct rps_error *err);
 
 enum rps_off_cpu_at {
     RPS_OFF_CPU_REASON,   /* the kernel's function that called the scheduler */
-    RPS_OFF_CPU_FUNCTION, /* the program's innermost function, outside the C library and
-                           *                              the kernel */
+    RPS_OFF_CPU_FUNCTION, /* the program's innermost function, outside the C library and the
+                             kernel */
 };
 
 /* Return for each stack the caller that its time off the CPU counts for, in the arena. */
@@ -35,8 +35,8 @@ size_t *rps_off_cpu_callers(struct rps_arena *arena, const struct rps_code *code
 struct rps_off_cpu rps_off_cpu_move(struct rps_arena *arena, const struct rps_code *code,
                                     const struct rps_off_cpu *of, const size_t *caller);
 
-/* Return for each call that rps_shares_calls found in the time how much was off the CPU, in the
- * call alone, or with its callees; in the arena. */
+/* Return how much of each call was off the CPU, in the call alone or with its callees, in the
+ * arena. The calls are those of rps_shares_calls. */
 uint64_t *rps_off_cpu_calls(struct rps_arena *arena, const struct rps_code *code,
                             const struct rps_off_cpu *of, const struct rps_calls *calls,
                             int is_total);
@@ -47,8 +47,8 @@ struct rps_off_cpu_share {
     const char *reason; /* NULL: not known, or not a function */
 };
 
-/* Return this for each share that rps_shares_find found in the time after it was moved to
- * functions, with the callers RPS_OFF_CPU_FUNCTION. of: the time as it was read. */
+/* Return this for the shares that rps_shares_find found in the time after it was moved to the
+ * callers RPS_OFF_CPU_FUNCTION. of: the time as it was read. */
 struct rps_off_cpu_share *rps_off_cpu_shares(struct rps_arena *arena, const struct rps_code *code,
                                              const struct rps_off_cpu *of, const size_t *caller,
                                              enum rps_shares_by by,

@@ -30,23 +30,22 @@ int rps_run_code_walk(struct rps_reader *reader, int64_t run_id, const struct rp
 
 /* How often each key of stacks or tasks was seen in each group of a part. */
 struct rps_code_counts {
-    const int64_t *key; /* of each stack or task: its function, program, ...; -1: none. NULL:
-                         *                            no keys */
+    const int64_t *key; /* of each stack or task: its function, program, ...; -1: none. NULL: no
+                           keys */
     size_t key_count, ids;
     uint64_t *seen; /* seen[group * key_count + key] */
     uint64_t *of;   /* of each group: all samples, including those without a key */
     uint64_t *id;   /* of each stack or task, in all groups: for rps_shares_find */
 };
 
-/* Count the samples. `key` and `key_count` are set; the rest is in the arena. Errors: those of the
- * store. */
+/* Count samples; `key` and `key_count` are set. The rest is in the arena. Errors: the store's. */
 int rps_code_counts_read(struct rps_arena *arena, struct rps_code_counts *counts,
                          struct rps_reader *reader, int64_t run_id, const struct rps_run_part *part,
                          const struct rps_cpus *cpus, const struct rps_code *code,
                          enum rps_code_counted what, struct rps_error *err);
 
 /* Find the shares of each group of these parts, into ret[count], in the arena. Samples are read
- * once for all parts. Errors: those of the store. */
+ * once for all. Errors: those of the store. */
 int rps_code_part_shares(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                          const struct rps_run_part *part, size_t count, const struct rps_cpus *cpus,
                          const struct rps_code *code, struct rps_part_shares *ret,

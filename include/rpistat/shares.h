@@ -35,8 +35,7 @@ enum rps_unnamed {
     RPS_UNNAMED_MODULE,   /* "[libm.so.6]": in call trees */
     RPS_UNNAMED_FUNCTION, /* likewise, but "libm.so.6+0x1a00" if its beginning is known */
     RPS_UNNAMED_PAGE,     /* of 4 KiB: "libm.so.6+0x1000" */
-    RPS_UNNAMED_PLACE,    /* of 4 KiB; without a name even if the beginning of a function is
-                           * known */
+    RPS_UNNAMED_PLACE,    /* of 4 KiB; unnamed even if the beginning of its function is known */
 };
 
 /* A function has one name in modules of one path, inlined or not. Code without a name is a function
@@ -63,9 +62,9 @@ struct rps_shares {
         *share; /* by self, then total (both descending), then name; none without samples */
 };
 
-/* Find the shares of samples: samples[i] is how often stack i of the code was seen (for PROCESS and
- * THREAD: task i), stack_count (task_count) in all. Results, here and below, are in the arena and
- * borrow the code's texts. */
+/* Find the shares of samples: samples[i] belongs to stack i of the code (for PROCESS and THREAD, to
+ * task i), stack_count (task_count) in all. Results, here and below, are in the arena and borrow
+ * the code's texts. */
 struct rps_shares rps_shares_find(struct rps_arena *arena, const struct rps_code *code,
                                   const uint64_t *samples, enum rps_shares_by by);
 
@@ -88,24 +87,23 @@ void rps_shares_place(const struct rps_code *code, enum rps_unnamed unnamed,
 /* Return 1 if several processes have samples. */
 int rps_shares_has_processes(const struct rps_code *code);
 
-/* Return 1 if programs are more informative than these functions of a part of a run. They are for a
- * machine. They also are for several processes, if code without a name has more samples than any
- * function. */
+/* Return 1 if programs are more informative than these functions of a part of a run: for a machine,
+ * and for several processes if code without a name has more samples than any function. */
 int rps_shares_are_of_programs(const struct rps_code *code, const struct rps_share_name *function,
                                const uint64_t *samples, size_t count);
 
 /* Find the process of each task, as a number lower than task_count. Linux reuses PIDs: a thread
  * belongs to the process whose first thread lived at that time. ret_first gets the task of that
- * first thread, plus 1, or 0 if it was never sampled. */
+ * first thread, plus 1; 0: never sampled. */
 size_t *rps_shares_processes(struct rps_arena *arena, const struct rps_code *code,
                              size_t *ret_first);
 
 #define RPS_SHARES_ONE_PROGRAM .9 /* share of samples from which functions are named instead */
 
-/* Return for each of task_count tasks the number of its program or control group. Programs are
- * named after the first threads of processes. *ret_name gets the names, with the paths of groups as
- * modules. *ret_process, unless NULL, gets a number lower than task_count per task: that of its
- * process, and a different one for each owner. */
+/* Return for each of task_count tasks the number of its program or control group. Programs have the
+ * names of processes' first threads. *ret_name gets the names, with the paths of groups as modules.
+ * *ret_process, unless NULL, gets a number lower than task_count for each task's process, a
+ * different one per owner. */
 int64_t *rps_shares_owners(struct rps_arena *arena, const struct rps_code *code,
                            enum rps_shares_by by, struct rps_share_name **ret_name,
                            size_t *ret_count, size_t **ret_process);
@@ -127,8 +125,8 @@ struct rps_calls {
     size_t *node; /* the node where each stack ends; SIZE_MAX: no samples */
 };
 
-/* Make the tree of `samples` (of stacks, as above). Adjacent frames of one function are one node;
- * only the root may have no samples. */
+/* Make the tree of `samples` (of stacks, as above). Frames of one function below one caller are one
+ * node. Only the root may have no samples. */
 struct rps_calls rps_shares_calls(struct rps_arena *arena, const struct rps_code *code,
                                   const uint64_t *samples);
 

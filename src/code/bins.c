@@ -10,8 +10,7 @@
 
 #include "rpistat/clock.h"
 
-#define BINS_PHASES 2000      /* maximum number of phases whose boundaries are edges; if there are
-                               * more, none are */
+#define BINS_PHASES 2000      /* phases whose boundaries are edges; if there are more, none are */
 #define CELLS_ROOM  (1 << 16) /* at first */
 
 /* The time of a period. Knots are in order of period; the last one is the end. */

@@ -17,8 +17,7 @@
 
 #define NAME_LEAST   20  /* characters of a command, on the narrowest terminal */
 #define MODULE_MOST  24  /* ... of a module */
-#define TOP_LEAST    .05 /* share of a phase's samples: functions after the first, or after
-                          * programs */
+#define TOP_LEAST    .05 /* share of a phase's samples: functions after the first or programs */
 #define TOP_TEXT     3   /* functions of a phase; programs */
 #define REASONS      3   /* modules with a reason for missing names */
 #define WHOLE_CHAINS .9  /* share of complete call stacks from which calls are reliable */

@@ -106,8 +106,7 @@ void rps_naming_job_end(struct rps_naming_job *job)
     enum rps_child_end how;
 
     if (job->pid != 0) {
-        job->cpu_ns += rps_child_end(job->pid, &how); /* a process that has sent everything is about
-                                                       * to end */
+        job->cpu_ns += rps_child_end(job->pid, &how); /* after its last message it ends by itself */
         close(job->fd);
     }
     rps_naming_unhear(&job->heard);

@@ -11,7 +11,7 @@
 struct rps_naming_job {
     cpu_set_t
         home;  /* CPUs to run on, since the loop may have moved to the workload's; none: the
-                * loop's */
+                  loop's */
     pid_t pid; /* 0: none */
     int fd;
     struct rps_naming_heard heard;

@@ -21,8 +21,7 @@ struct rps_naming_group {
     size_t count;
 };
 
-/* Return the index of the first of `count` ascending addresses that is at least `address`; `count`
- * if there is none. */
+/* Return the index of the first of `count` ascending addresses that is >= `address`; or `count`. */
 size_t rps_naming_lower_bound(const uint64_t *ascending, size_t count, uint64_t address);
 
 #define RPS_NAMING_RECENT 1024
@@ -55,8 +54,8 @@ void rps_naming_put_reason(struct rps_naming *naming, const struct rps_naming_gr
 void rps_naming_kallsyms(struct rps_naming *naming, const struct rps_naming_group *group,
                          FILE *file);
 
-/* Name frames by the open map of a just-in-time compiler, which is closed. fd may be a negative
- * errno instead. */
+/* Name frames by the map of a just-in-time compiler: an open file, closed here, or a negative
+ * errno. */
 void rps_naming_jit(struct rps_naming *naming, const struct rps_naming_group *group, int fd);
 
 /* Name frames in a child process without rights. The source is the module's ELF file, the memory

@@ -26,8 +26,8 @@ struct place {
 struct rps_symbols {
     const uint64_t *address; /* ascending */
     size_t count;
-    struct place *place; /* of each address. Until `finish`, nearest is only set if it begins
-                          *                             after the previous address */
+    struct place *place; /* of each address. Until `finish`, nearest is only set if it begins after
+                            the previous address */
 };
 
 /* Return 1 if a is preferable: it begins later, or is the one of several names that perf takes. A C
@@ -97,8 +97,7 @@ static void add_function(struct rps_symbols *symbols, Elf *elf, const GElf_Sym *
         return;
     symbol.is_sized = sym->st_size > 0;
     symbol.end = symbol.start + sym->st_size;
-    if (!symbol.is_sized || symbol.end < symbol.start) /* up to the next symbol within its
-                                                        * section */
+    if (!symbol.is_sized || symbol.end < symbol.start) /* to the next in its section */
         symbol.end = symbol.start - sym->st_value + section->sh_addr + section->sh_size;
     symbol.is_strong = bind != STB_WEAK;
     symbol.is_global = bind == STB_GLOBAL;

@@ -41,8 +41,7 @@ ssize_t rps_opener_receive(int socket, void *message, size_t size, int flags, in
     struct msghdr header = {.msg_iov = &part,
                             .msg_iovlen = 1,
                             .msg_control = &control,
-                            .msg_controllen = CMSG_LEN(sizeof(int))}; /* a second one does not
-                                                                       * fit */
+                            .msg_controllen = CMSG_LEN(sizeof(int))}; /* only one fits */
     ssize_t got;
 
     do {

@@ -28,8 +28,7 @@ struct rps_opener_request {
 struct rps_opener { /* zeroed: no process was started yet */
     pid_t pid;      /* 0: none */
     int fd;
-    int stuck;      /* processes that could not be killed; at RPS_OPENER_STUCK_MAX no more are
-                     * started */
+    int stuck;      /* unkillable processes; at RPS_OPENER_STUCK_MAX no more are started */
     int64_t cpu_ns; /* of the processes that have ended */
 };
 

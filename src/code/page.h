@@ -14,8 +14,8 @@ struct rps_page_code {
     struct rps_calls calls;
     struct rps_share_name *name; /* of each item of the calls, for its line */
     size_t name_count;
-    size_t *place;  /* of each call its place in the page: rare calls share one with others
-                     *                        of the same caller */
+    size_t *place;  /* of each call its place in the page: rare calls share one with others of the
+                       same caller */
     size_t *call;   /* of each place its call; SIZE_MAX: others, called by */
     size_t *caller; /* of each place: a lower one */
     size_t *others; /* of each place the one for its other callees; 0: none */

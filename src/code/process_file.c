@@ -27,9 +27,8 @@
 
 /* --- is it an ordinary file? ------------------------------------------------------------------ */
 
-/* File systems whose regular files belong to the kernel: reading may remove data or trigger
- * something. Numbers: configfs, fusectl, mqueue, nfsd, rpc_pipefs, functionfs, gadgetfs,
- * apparmorfs. */
+/* File systems whose regular files belong to the kernel: reading may have side effects. Numbers:
+ * configfs, fusectl, mqueue, nfsd, rpc_pipefs, functionfs, gadgetfs, apparmorfs. */
 static int is_kernels(long type)
 {
     static const uint32_t types[] = {
@@ -252,8 +251,8 @@ static int is_origins(int fd, const struct rps_module_origin *origin)
 
 /* --- the kinds -------------------------------------------------------------------------------- */
 
-/* Open the first candidate that is the file: the mapped file, or its path as the process sees it,
- * or as we see it, since the process may have ended. */
+/* Open the first candidate that is the file: the mapped file, then its path as the process sees it,
+ * then as we see it. The process may have ended. */
 static int open_mapped(const struct rps_process_file *file)
 {
     const struct rps_module_origin *origin = &file->origin;

@@ -15,12 +15,11 @@ enum rps_process_file_kind {
     RPS_PROCESS_FILE_NONE,       /* open nothing */
     RPS_PROCESS_FILE_MAPPED,     /* the file that origin describes, or one with the build-id */
     RPS_PROCESS_FILE_JIT_MAP,    /* the map of a just-in-time compiler, which must belong to
-                                  *                                     origin.user and not be a
-                                  *                                     link */
+                                    origin.user and not be a link */
     RPS_PROCESS_FILE_DEBUG,      /* any regular file below the root of origin.pid (0: our own); the
                                     caller compares its build-id or checksum */
     RPS_PROCESS_FILE_DEBUGINFOD, /* debuginfod's file for the build-id: path is "executable" or
-                                  *                                     "debuginfo" */
+                                    "debuginfo" */
 };
 
 struct rps_process_file {

@@ -1,6 +1,6 @@
 /*
  * The samples of a recording. The tracker gives each a stack and a task. A sample waits here until
- * its period is known, and is counted when the next period comes: the sampler passes on samples
+ * its period is known, and is counted at the end of the next one. The sampler passes on samples
  * that are older than the previous period.
  */
 #include "rpistat/array.h"

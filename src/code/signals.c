@@ -1,10 +1,10 @@
 /*
- * Samples of the code as metrics for phases: the samples of each group of calls per observation
- * (call_groups.h), and, if there are several programs, of each program. For metrics that were
- * chosen by name, the innermost functions are counted instead of calls.
+ * Samples of the code as metrics for phases: samples per group of calls and observation
+ * (call_groups.h), and per program, if there are several. For metrics that were chosen by name, the
+ * innermost functions are counted instead of calls.
  *
- * The counts are read twice, since a day has millions: once to find the symbols with most samples,
- * and once to put these into the observations.
+ * The counts are read twice, since a day has millions of them. The first pass finds the symbols
+ * with most samples; the second puts these into the observations.
  */
 #include "wing.h"
 

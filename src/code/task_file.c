@@ -1,5 +1,5 @@
-/* The source file that a process works on. SAFETY: the rest of its command line may contain
- * secrets, and is not kept. */
+/* The source file of a process. SAFETY: the rest of its command line may be secret: it is not
+ * kept. */
 #include "rpistat/code.h"
 
 #include <stdio.h>

@@ -328,8 +328,7 @@ static int take_fork(struct rps_tracker *tracker, const struct rps_sample *sampl
     if (sample->tid == sample->parent_tid) /* a thread cannot create itself */
         return 0;
     free_number(tracker, sample->tid, sample->time_ns);
-    if (tracker->proc && !find_process(tracker, sample->parent_pid)) /* it moved into a control
-                                                                      * group */
+    if (tracker->proc && !find_process(tracker, sample->parent_pid)) /* it moved into a group */
         add_thread(tracker, sample->parent_pid, sample->parent_tid, sample->time_ns);
     thread = add_thread(tracker, sample->pid, sample->tid, sample->time_ns);
     if (!thread)
@@ -350,9 +349,8 @@ static int take_fork(struct rps_tracker *tracker, const struct rps_sample *sampl
     return 0;
 }
 
-/* End the other threads at an exec, which leaves one thread with the number of the first. If
- * another thread called exec, the first has ended; no record ends the others. Return 1 if there
- * were others. */
+/* End the other threads at an exec, which leaves one thread, numbered as the first. If another one
+ * called exec, the first has ended; no record ends the others. Return 1 if there were others. */
 static int end_others(struct rps_tracker *tracker, const struct rps_sample *sample)
 {
     const struct rps_thread *first = find_thread(tracker, sample->tid);
@@ -437,8 +435,7 @@ static void place_process(struct rps_tracker *tracker, struct rps_process *proce
         process->cgroup = of->cgroup;
 }
 
-/* Return the number for a thread's new task; negative: no memory. *ret_is_new: it must be
- * reported. */
+/* Return the number for a thread's new task; negative: no memory. *ret_is_new: report it. */
 static int64_t next_task(struct rps_tracker *tracker, const struct rps_thread *thread,
                          int64_t cgroup, int *ret_is_new)
 {

@@ -2,12 +2,10 @@
  * How long threads are off the CPU, and where.
  *
  * - Each wait has its own length, from the switch that takes a thread off its CPU to the switch
- *   that
- *   brings it back. The switches of all threads are read.
+ *   that brings it back. The switches of all threads are read.
  * - That length includes the run queue after the wake-up. schedstat has the time that a thread
- *   spent
- *   on CPUs and in run queues; it slept for the rest of its life. If records have more than that,
- *   the excess is cut off the next waits. If they have less, the difference is unknown.
+ *   spent on CPUs and in run queues; it slept for the rest of its life. If records have more than
+ *   that, the excess is cut off the next waits. If they have less, the difference is unknown.
  * - If there are too many switches to read, each reading of schedstat shows how long the thread
  *   slept since the reading before. /proc shows where it sleeps now.
  * - Stacks are taken only in some windows. In the others, the kernel's addresses, the instruction

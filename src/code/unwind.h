@@ -115,8 +115,7 @@ enum rps_unwind_step rps_unwind_step(struct rps_unwind *unwind, const struct rps
 /* How far the kernel's chain of the same sample was followed. It lacks the callers of functions
  * that make no frame, or not yet. */
 struct rps_unwind_chain {
-    uint64_t frame; /* where the frame pointer points whose return address is next; 0: not
-                     *                        known */
+    uint64_t frame; /* where the frame pointer points whose return address is next; 0: not known */
     size_t next;    /* of the chain's addresses */
 };
 

@@ -55,8 +55,7 @@ static struct known_file *find_file(struct child *child, int fd)
     return file;
 }
 
-/* Find the row of a place; return its size. A file that was read and has no information has one row
- * for all places. */
+/* Find the row of a place; return its size. A file without information has one row for all. */
 static size_t find_place(const struct known_file *file, uint64_t offset, struct rps_unwind_row *ret)
 {
     size_t size = RPS_UNWIND_ROW_BYTES(0);
