@@ -1,7 +1,7 @@
 /*
  * Changes: whether and by how much a metric differs between two sides of runs, and with what
  * confidence. The run is the unit: runs of one program differ (layout, temperature, neighbours) by
- * more than its periods suggest. So one run per side has no test: by the variation within two runs
+ * more than its periods suggest. One run per side has no test. By the variation within two runs
  * that differ by 1 %, every second pair of equal runs would seem to differ. Pure functions.
  */
 #ifndef RPISTAT_CHANGE_H
@@ -44,8 +44,8 @@ struct rps_change {
     enum rps_change_basis basis;
     enum rps_change_why why;
     double spread; /* how far a run of A and one of B are apart by chance: standard deviation of the
-                      logarithm of their ratio, or, for values, of `ratio` (if a is 0, of b - a).
-                      NaN: not known, as for one run per side */
+                      logarithm of their ratio; for values, of `ratio` (if a is 0, of b - a). NaN:
+                      not known, as for one run per side */
     int is_log;    /* 1: compared as logarithms */
     int is_few;    /* 1: p is below RPS_CHANGE_ALPHA, but a side has too few runs */
 };
@@ -59,8 +59,7 @@ struct rps_change {
  *
  * With fewer than RPS_CHANGE_RUNS_MIN values on a side, p is not enough: one run that a neighbour
  * slowed down may be the whole change. is_few is set unless all values of one side are above all of
- * the other. Chance must do that in fewer than RPS_CHANGE_ALPHA of the cases (Mann and Whitney,
- * 1947).
+ * the other. Chance must do that in fewer than RPS_CHANGE_ALPHA of cases (Mann and Whitney, 1947).
  */
 struct rps_change rps_change_find(const struct rps_change_value *a, size_t a_count,
                                   const struct rps_change_value *b, size_t b_count);
@@ -92,12 +91,12 @@ enum rps_change_answer rps_change_judge(const struct rps_change *change, double 
 #define RPS_CHANGE_RUNS_MAX 1e12
 
 /*
- * Return the number of runs per side that would decide an inconclusive answer in 8 of 10 cases if
- * change and spread stay as they are. This is the least n with
+ * Return how many runs per side would decide an inconclusive answer in 8 of 10 cases, with the same
+ * change and spread. This is the least n with
  *
  * n >= (t(.975, 2 n - 2) + z(.8))^2 spread^2 / d^2
  *
- * d: distance of the change from the limit; t: quantile of Student's distribution for the interval;
+ * d: distance of the change from the limit. t: quantile of Student's distribution for the interval.
  * z: that of the normal one (NIST/SEMATECH e-Handbook of Statistical Methods, 7.2.2.2, two
  * samples). INFINITY: more than RPS_CHANGE_RUNS_MAX. NaN: the spread is not known.
  */

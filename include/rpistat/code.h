@@ -137,8 +137,7 @@ struct rps_program {
     uint64_t samples;                                /* of these threads */
     int64_t unsampled_ns;                            /* CPU time of those without samples, */
     uint64_t unsampled_processes, unsampled_threads; /* first threads, and others */
-    int64_t
-        wait_ns; /* wait of all its threads for CPUs, in a recording of CPUs; -1: not known */
+    int64_t wait_ns; /* wait of all its threads for CPUs, in a recording of CPUs; -1: not known */
 };
 
 /* The columns of code_count. */

@@ -34,8 +34,8 @@ struct rps_code_output {
     const struct rps_off_cpu_share *waits; /* of each share, in that case */
     const struct rps_off_cpu_label *off_cpu_label;
     size_t off_cpu_labels; /* 0: not shown */
-    int is_read; /* 1: text, without the members for programs only, which are many */
-    int width; /* of the title, in characters */
+    int is_read;           /* 1: text, without the members for programs only, which are many */
+    int width;             /* of the title, in characters */
 };
 
 /* "function", "line", "module", "process", "thread", "program", "cgroup"; then NULL. */

@@ -168,17 +168,17 @@ struct rps_comparison_output {
 
 /*
  * Return the answer in one sentence without its full stop: how much more or less time side B takes,
- * or that no difference is shown and its possible size. Then follow the phase with most of it, and
- * what changed there: a metric, a function. One run against one: "these runs differ", never that a
- * change caused it. Printable for any names; numbers are in the thread's locale. It is in the
- * comparison's arena.
+ * or that no difference is shown. Then follow the phase with most of it, and what changed there: a
+ * metric, a function; without a difference, how large it may be. One run against one: "these runs
+ * differ", never that a change caused it. Printable for any names; numbers are in the thread's
+ * locale. It is in the comparison's arena.
  */
 const char *rps_comparison_answer(const struct rps_comparison *comparison);
 
 /*
- * Put everything: the answer, what was compared, the lengths of the phases with new and missing
- * ones, the metrics, functions, remarks. Programs get every metric of every row (the table of the
- * CSV). Numbers in texts are in the thread's locale.
+ * Put everything: the answer, the sides, the lengths of the phases with new and missing ones, the
+ * metrics, functions, remarks. Programs get every metric of every row (the table of the CSV).
+ * Numbers in texts are in the thread's locale.
  */
 void rps_comparison_put(struct rps_document *document, const struct rps_comparison_output *output);
 
@@ -191,9 +191,9 @@ struct rps_comparison_plot {
         *metric; /* metrics by name; NULL: CPU use and the metrics that changed most */
     size_t metric_count;
     enum rps_theme theme;
-    int width, height;         /* in pixels; 0: automatic */
-    const char *keep;          /* where gnuplot's script and data are left; NULL: nowhere */
-    const char *script_folder; /* of the gnuplot scripts and the page's parts, as for rps_plot */
+    int width, height;            /* in pixels; 0: automatic */
+    const char *keep;             /* where gnuplot's script and data are left; NULL: nowhere */
+    const char *script_folder;    /* of the gnuplot scripts and the page's parts, as for rps_plot */
     const char *temporary_folder; /* where gnuplot's directory is created; NULL or "": P_tmpdir */
 };
 

@@ -14,8 +14,7 @@ struct rps_off_cpu {
     uint64_t time_us, waited_us, samples; /* of the group: all times, and the samples on the CPU */
 };
 
-/* Read the time of each group of a part into ret[], in the arena. RPS_FAILED: the run has none;
- * otherwise errors are those of the store. */
+/* Read the time of each group of a part into ret[], in the arena. RPS_FAILED: the run has none. */
 int rps_off_cpu_read(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                      const struct rps_run_part *part, const struct rps_cpus *cpus,
                      const struct rps_code *code, struct rps_off_cpu *ret, struct rps_error *err);

@@ -44,11 +44,11 @@ struct rps_share {
     const char *name;   /* a function, a module's path, a process's name */
     const char *module; /* path, also of control groups; "" for tasks and programs */
     const char *file;   /* of functions and lines; "": not known */
-    int line;         /* of a line; of a function, the one with most samples; 0: not known */
-    int64_t pid, tid; /* of tasks; otherwise -1 */
-    int64_t cpu_ns;   /* of processes, exact; -1: not known */
-    size_t processes; /* of programs and control groups: with samples; 0 for others */
-    size_t item;      /* number of the function, line or module, the same for all samples */
+    int line;           /* of a line; of a function, the one with most samples; 0: not known */
+    int64_t pid, tid;   /* of tasks; otherwise -1 */
+    int64_t cpu_ns;     /* of processes, exact; -1: not known */
+    size_t processes;   /* of programs and control groups: with samples; 0 for others */
+    size_t item;        /* number of the function, line or module, the same for all samples */
     int is_kernel;
     enum rps_location_how how;
     uint64_t self;  /* samples in which it was innermost */
@@ -87,8 +87,8 @@ void rps_shares_place(const struct rps_code *code, enum rps_unnamed unnamed,
 /* Return 1 if several processes have samples. */
 int rps_shares_has_processes(const struct rps_code *code);
 
-/* Return 1 if programs are more informative than these functions of a part of a run: for a machine,
- * and for several processes if code without a name has more samples than any function. */
+/* Return 1 if programs are more informative than these functions of a part of a run. They are for a
+ * machine, and for several processes if unnamed code has more samples than any function. */
 int rps_shares_are_of_programs(const struct rps_code *code, const struct rps_share_name *function,
                                const uint64_t *samples, size_t count);
 

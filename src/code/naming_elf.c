@@ -221,8 +221,7 @@ static void tell_function(FILE *out, size_t index, const char *function, enum rp
                     &(struct rps_location){.function = function, .file = "", .how = how}, 1);
 }
 
-/* Convert offsets to addresses, as dwfl has them; report those outside code. Return the others'
- * number. */
+/* Convert offsets to addresses, as dwfl has them. Return how many are in code; report the rest. */
 static size_t find_addresses(const struct reading *r, uint64_t *address, size_t *frame, FILE *out)
 {
     GElf_Addr bias;

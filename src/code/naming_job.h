@@ -9,10 +9,9 @@
 
 /* Zero it before use, except for `home`. */
 struct rps_naming_job {
-    cpu_set_t
-        home;  /* CPUs to run on, since the loop may have moved to the workload's; none: the
-                  loop's */
-    pid_t pid; /* 0: none */
+    cpu_set_t home; /* CPUs to run on, since the loop may have moved to the workload's; none: the
+                       loop's */
+    pid_t pid;      /* 0: none */
     int fd;
     struct rps_naming_heard heard;
     int64_t cpu_ns; /* of ended processes and their children */

@@ -54,8 +54,7 @@ void rps_naming_put_reason(struct rps_naming *naming, const struct rps_naming_gr
 void rps_naming_kallsyms(struct rps_naming *naming, const struct rps_naming_group *group,
                          FILE *file);
 
-/* Name frames by the map of a just-in-time compiler: an open file, closed here, or a negative
- * errno. */
+/* Name frames by the open map of a just-in-time compiler, which is closed; or a negative errno. */
 void rps_naming_jit(struct rps_naming *naming, const struct rps_naming_group *group, int fd);
 
 /* Name frames in a child process without rights. The source is the module's ELF file, the memory

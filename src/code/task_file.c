@@ -1,5 +1,4 @@
-/* The source file of a process. SAFETY: the rest of its command line may be secret: it is not
- * kept. */
+/* The source file of a process. SAFETY: the command line may have secrets; the rest is not kept. */
 #include "rpistat/code.h"
 
 #include <stdio.h>

@@ -159,8 +159,7 @@ static int find_period(struct walking *walking, uint64_t period, struct rps_erro
     if (result == 0 && !walking->is_over) {
         walking->row.start_ns = (*at)->start_ns;
         walking->row.end_ns =
-            (*at)->period > period ? (*at)->start_ns : rps_period_end_ns(*at); /* it does not
-                                                                                  exist */
+            (*at)->period > period ? (*at)->start_ns : rps_period_end_ns(*at); /* it is missing */
     }
     return result;
 }

@@ -39,8 +39,8 @@ struct rps_tracker_frame {
 struct rps_tracker_address {
     struct rps_intern_key key; /* module, address */
     uint64_t function;         /* where its function begins; 0: not known */
-    int64_t frame; /* its frame when it is not innermost, plus one; 0: none yet */
-    int innermost; /* times that it was innermost, up to RPS_TRACKER_OWN_SAMPLES */
+    int64_t frame;             /* its frame when it is not innermost, plus one; 0: none yet */
+    int innermost;             /* times that it was innermost, up to RPS_TRACKER_OWN_SAMPLES */
 };
 
 /* A name or path that is kept apart from others. Such items begin with it. */

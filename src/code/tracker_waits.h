@@ -59,7 +59,7 @@ int rps_tracker_waits_times(const char *proc, pid_t tid, int64_t *ret_cpu_ns,
                             int64_t *ret_queue_ns);
 
 /* Read schedstat of a thread below `proc`, and the stack that it sleeps in if no record shows that.
- * of: its pid and tid, and time_ns (now). Returns 0 without reading if that is known. */
+ * of: its pid, tid and time_ns (now). Returns 0 without reading if that is known. */
 int rps_tracker_waits_read(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
                            const struct rps_space *space, const char *proc,
                            const struct rps_sample *of);

@@ -57,7 +57,7 @@ const struct rps_unwind_row *rps_unwinder_find(struct rps_unwinder *unwinder,
                                                const struct rps_module_origin *origin,
                                                uint64_t offset);
 
-/* Close the files, which keep file systems from being unmounted. Call it about once per second. */
+/* Close the files: their file systems could not be unmounted otherwise. Once per second or so. */
 void rps_unwinder_close_files(struct rps_unwinder *unwinder);
 
 /* End the process, if there is one; rows are kept. */

@@ -2,9 +2,9 @@
  * The answer in one sentence: how much more or less time side B takes, by its name, in which phase,
  * and why.
  *
- * Elapsed time is instructions x CPI / clock rate / CPU use: a factor that explains half of its
- * change is named. Otherwise an event that changed by more than time is, or CPU time. One run
- * against one gives facts on these two runs, without a verdict on later ones.
+ * Elapsed time is instructions x CPI / clock rate / CPU use. The sentence names a factor that
+ * explains half of its change, or an event that changed more than time, or CPU time. One run
+ * against one gives facts on these two runs only.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -28,8 +28,7 @@ struct answer {
     const struct rps_comparison *comparison;
     int elapsed;                    /* index of the elapsed time */
     const struct rps_change *whole; /* change of the elapsed time */
-    int pair;                       /* 1: one run against one, or one per side has an elapsed
-                                       time */
+    int pair;                       /* 1: one run against one, or one per side has the time */
     const char *text;
 };
 

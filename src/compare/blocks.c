@@ -1,5 +1,5 @@
 /*
- * The document of a comparison: the answer, what it covers, the changes and the functions, remarks.
+ * The document of a comparison: the answer, the sides, the changes and the functions, remarks.
  *
  * The changes are one table with the same columns in every form. Programs get one row per metric
  * and row of the comparison. The text first has the lengths of the phases, in rows as in a table of
@@ -264,7 +264,7 @@ static void put_phases(struct rps_document *document, const struct rps_compariso
     rps_block_title(block, "Elapsed time");
 }
 
-/* Choose the metrics and rows of the text: told[row * figure_count + figure]. */
+/* Choose the metrics and rows of the text. Element of the result: row * figure_count + figure. */
 static char *choose_told(const struct rps_comparison_output *output)
 {
     const struct rps_comparison *comparison = output->comparison;

@@ -1,7 +1,6 @@
 /*
- * The metrics that runs are compared by. Two runs have a metric in common if its name is the same
- * and it is made in the same way from the same events, in any event sets. Gauges need only the
- * name.
+ * The metrics that runs are compared by. Two runs share a metric if its name is the same and it is
+ * made alike from the same events, in any event sets. Gauges need only the name.
  */
 #include "work.h"
 

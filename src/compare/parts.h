@@ -50,9 +50,9 @@ struct rps_comparison_series {
 };
 
 /*
- * Read the series of the metrics that plot->metric names. If it is NULL, use CPU use, and the
- * metrics whose change in any row is most significant and that are not always zero, `most` in
- * total. bin_count: across the longest run, fewer for shorter ones. Release *ret with
+ * Read the series of the metrics that plot->metric names. If it is NULL, use at most `most`: CPU
+ * use, and metrics with the most significant change in any row. Metrics that are always zero are
+ * left out. bin_count: across the longest run, fewer for shorter ones. Release *ret with
  * rps_comparison_series_free in any case. Errors: RPS_USAGE for an unknown metric; those of the
  * store.
  */

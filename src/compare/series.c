@@ -219,8 +219,7 @@ static int keep_figures(const struct rps_comparison *comparison,
 
 /* --- the axis by phase ------------------------------------------------------------------------ */
 
-/* Make one range per phase. If there are too many to be aligned, a loop is one, labelled as its
- * first phase. */
+/* Make one range per phase. If too many to be aligned, a loop is one, with its first label. */
 static void make_stretches(const struct rps_comparison *comparison, size_t r,
                            struct rps_comparison_line *line)
 {

@@ -41,12 +41,11 @@ int rps_comparison_is_sayable(const struct rps_change *change);
 /* The minimum count of an event in one run per side that is shown without a test. */
 #define RPS_COMPARISON_COUNTED_LEAST 1000
 
-/* Return 1 if the text has the metric of the whole: a side is not 0, and no total shows the
- * same. */
+/* Return 1 if the text has the metric of the whole: not 0 on both sides, and not shown by a
+ * total. */
 int rps_comparison_is_listed(const struct rps_comparison *comparison, size_t figure);
 
-/* Return the seconds that a row takes longer on side B, all of them if one side lacks it; NaN: not
- * known. */
+/* Return the seconds that a row takes longer on side B, all if one side lacks it; NaN: unknown. */
 double rps_comparison_longer(const struct rps_comparison *comparison, size_t row);
 
 /* Return a row's share of the change of the elapsed time; NaN: the whole hardly changed. */

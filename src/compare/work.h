@@ -32,14 +32,13 @@ struct rps_compared_run {
     struct rps_plan *plan; /* owned */
     size_t offered_count;
     struct rps_compared_figure *offered; /* all metrics that the run could be compared by */
-    size_t *figure;                      /* of each of the comparison's metrics, its index in
-                                            `offered` */
+    size_t *figure;                      /* of each of the comparison's metrics, its offer */
     struct rps_change_value *value;      /* value[row * figure_count + figure] */
     struct rps_run_system *system;       /* of each row */
     struct rps_system_time time;         /* of the whole */
-    double coverage;    /* lowest share of its time that a set was counted */
-    double unmatched;   /* share of the time that is in no row but the whole */
-    int64_t thinned_ns; /* from rps_reader_thinned */
+    double coverage;                     /* lowest share of its time that a set was counted */
+    double unmatched;                    /* share of the time that is in no row but the whole */
+    int64_t thinned_ns;                  /* from rps_reader_thinned */
 };
 
 struct rps_comparison_work {
