@@ -1,8 +1,8 @@
 /*
- * Changes: whether and by how much a metric differs between two sides of runs, and with what
- * confidence. The run is the unit: runs of one program differ (layout, temperature, neighbours) by
- * more than its periods suggest. One run per side has no test. By the variation within two runs
- * that differ by 1 %, every second pair of equal runs would seem to differ. Pure functions.
+ * Changes: whether a metric differs between two sides of runs, by how much, and how certain that
+ * is. The run is the unit: runs of one program differ (layout, temperature, neighbours) by more
+ * than periods within a run suggest. So one run per side has no test. By the variation within two
+ * runs that differ by 1 %, every second pair of equal runs would differ. Pure functions.
  */
 #ifndef RPISTAT_CHANGE_H
 #define RPISTAT_CHANGE_H
@@ -94,7 +94,7 @@ enum rps_change_answer rps_change_judge(const struct rps_change *change, double 
  * Return how many runs per side would decide an inconclusive answer in 8 of 10 cases, with the same
  * change and spread. This is the least n with
  *
- * n >= (t(.975, 2 n - 2) + z(.8))^2 spread^2 / d^2
+ *     n >= (t(.975, 2 n - 2) + z(.8))^2 spread^2 / d^2
  *
  * d: distance of the change from the limit. t: quantile of Student's distribution for the interval.
  * z: that of the normal one (NIST/SEMATECH e-Handbook of Statistical Methods, 7.2.2.2, two

@@ -70,10 +70,9 @@ struct rps_block *rps_phase_block(struct rps_document *document, const struct rp
                                   const struct rps_phases *phases,
                                   const struct rps_profile *profile);
 
-/* Put the table "labels", one row per phase class in the order of labels. It has number, length,
- * and in the group `mean` all metrics with intervals and deviations. For two classes or more, the
- * text has a row "all" and one with the share of each metric that they explain. run and shares may
- * be NULL. */
+/* Put the table "labels", one row per phase class in the order of labels: number, length, and in
+ * the group `mean` all metrics with intervals and deviations. With several classes, the text has
+ * rows for "all" and for the share of each metric that they explain. run and shares may be NULL. */
 struct rps_block *rps_label_block(struct rps_document *document, const struct rps_run *run,
                                   const struct rps_profile *profile,
                                   const struct rps_part_shares *shares);

@@ -1,6 +1,5 @@
 /*
- * The answer in one sentence: how much more or less time side B takes, by its name, in which phase,
- * and why.
+ * The answer in one sentence: how much more or less time side B takes, in which phase, and why.
  *
  * Elapsed time is instructions x CPI / clock rate / CPU use. The sentence names a factor that
  * explains half of its change, or an event that changed more than time, or CPU time. One run

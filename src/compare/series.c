@@ -45,7 +45,7 @@ static struct worth worth_of(const struct rps_comparison *comparison, size_t fig
             worth.change = size;
     }
     if (strcmp(comparison->figure[figure].name, RPS_COLLECT_CPU_USE) == 0)
-        worth.p = -1; /* first, since the others depend on it */
+        worth.p = -1; /* first: the others are read next to it */
     return worth;
 }
 
@@ -219,7 +219,7 @@ static int keep_figures(const struct rps_comparison *comparison,
 
 /* --- the axis by phase ------------------------------------------------------------------------ */
 
-/* Make one range per phase. If too many to be aligned, a loop is one, with its first label. */
+/* Make one range per phase. If there are too many to align, a loop is one, by its first label. */
 static void make_stretches(const struct rps_comparison *comparison, size_t r,
                            struct rps_comparison_line *line)
 {

@@ -130,7 +130,7 @@ static int compare_cells(const void *a, const void *b)
     return order ? order : (x->run > y->run) - (x->run < y->run);
 }
 
-/* Return 1 if the functions in cells from ... to - 1, of one name, are in one module per side. */
+/* Return 1 if at most one module per side has the functions in cells from ... to - 1. */
 static int is_one(const struct joining *joining, size_t from, size_t to)
 {
     const struct cell *of[2] = {NULL, NULL};

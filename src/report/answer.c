@@ -16,7 +16,7 @@
 #define COMMAND_MOST  56 /* characters of a command with what follows it, */
 #define COMMAND_LEAST 32 /* and at least of the command */
 #define ARGUMENTS     32 /* more do not fit in any case */
-#define NO_PATH       " \t\n\v\f\r;&|<>(){}$`'\"*?" /* not a path, with one of these */
+#define NO_PATH       " \t\n\v\f\r;&|<>(){}$`'\"*?" /* one of these shows that it is not a path */
 #define PERIODS_MIN   4                             /* fewer have no phases */
 #define PERIODS_TOLD  10                            /* fewer do not show that there is only one */
 #define KINDS_MOST    6                             /* classes that are named */
