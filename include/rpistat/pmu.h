@@ -98,7 +98,7 @@ struct rps_pmu {
     unsigned (*width)(void *self, int set, int slot);
 
     /* Return the time in which the fastest counter wraps, in ns. Two reads must be closer together,
-     * or counts between them are lost. INT64_MAX: it does not wrap. */
+     * or counts between them are lost. INT64_MAX: no limit. */
     int64_t (*read_within_ns)(void *self);
 
     /* Start or stop the clock event and the set: begin, and pause. */

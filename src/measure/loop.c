@@ -547,8 +547,8 @@ static int read_between(struct loop *loop, struct rps_error *err)
     return 0;
 }
 
-/* Wait for the end of the period. If a counter could wrap twice, read in between: after three
- * quarters of its time, as a margin for delays. Drain samples before the rings are full. */
+/* Wait for the end of the period. If a counter could wrap unnoticed, read in between: after three
+ * quarters of the time of a wrap, to allow for delays. Drain samples before the rings are full. */
 static int wait_period(struct loop *loop, enum rps_wake *wake, struct rps_error *err)
 {
     const struct rps_event_loop *event_loop = loop->o->event_loop;
