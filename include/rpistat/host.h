@@ -6,9 +6,9 @@
 #include "rpistat/run.h"
 
 /*
- * Fill what this machine and process say of themselves: host, boot id, CPU model and count, kernel,
+ * Fill in the facts about this machine and process: host, boot id, CPU model and count, kernel,
  * architecture, recorder's pid and start, paranoid level, NMI watchdog, frequency governor, working
- * folder. What cannot be read stays "not known". RPS_FAILED only without memory.
+ * directory. Unreadable values stay "not known". RPS_FAILED only without memory.
  */
 int rps_host_describe(struct rps_run *run, struct rps_error *err);
 

@@ -1,7 +1,8 @@
 /*
- * Tables of a store that a wing fills, such as those of the code. Their columns and keys are the
- * format's (schema/, store/tables.c), so that a program without the wing copies, merges, saves and
- * deletes their rows like all others; what they mean the wing alone knows, and tells the store here.
+ * Tables of a store that an optional module (a "wing") fills: for example, those of code. The
+ * format defines their columns and keys (schema/, store/tables.c), so that a program without the
+ * module copies, merges, repairs and deletes their rows like all others. Only the module knows
+ * their meaning, and describes it to the store here.
  */
 #ifndef RPISTAT_STORE_WING_H
 #define RPISTAT_STORE_WING_H
@@ -17,30 +18,30 @@ struct rps_writer;
 struct sqlite3;
 struct sqlite3_stmt;
 
-/* A question that a sound run answers with 0. Parameters of its SQL: run_id, the highest period
- * number, the end of the last period. */
+/* A query that returns 0 for a sound run. Parameters of its SQL: run_id, the highest period number,
+ * the end of the last period. */
 struct rps_store_question {
     enum rps_finding_kind kind;
     const char *sql, *what; /* "run 1: " and what */
     int counted;            /* 1: and ": 3" */
-    int whole;              /* 1: only of runs whose periods could all be read */
+    int whole;              /* 1: only for runs with all periods readable */
 };
 
 #define RPS_STORE_WING_KINDS_MAX 12
 
-/* All functions return an SQLite code, and are there. */
+/* All functions return an SQLite code, and must be set. */
 struct rps_store_wing {
-    /* SQL functions that its questions and its repair need; for each connection. */
+    /* Add the SQL functions that its queries and its repair need; called for each connection. */
     int (*add_functions)(struct sqlite3 *db);
 
-    /* By kind of record: the statement that inserts one: ?1 is run_id, then come its numbers and its
-     * texts. NULL: records of this kind are gathered. */
+    /* By kind of record: the statement that inserts one: ?1 is run_id, then its numbers and its
+     * texts. NULL: records of this kind are collected. */
     const char *insert[RPS_STORE_WING_KINDS_MAX];
 
     /*
-     * What is gathered while a run is recorded; called by the thread that owns the database. Records
-     * of a transaction are gathered one by one, and written at its end, within it. One that is
-     * taken back comes again, and begins with `forget`.
+     * Collecting records of a run; called by the thread that owns the database. Records of a
+     * transaction are collected one by one, and written at its end, within it. After a rollback,
+     * `forget` is called and the same records follow again.
      */
     int (*open)(struct sqlite3 *db, int64_t run_id, void **ret_self);
     void (*forget)(void *self);
@@ -48,92 +49,91 @@ struct rps_store_wing {
     int (*write)(void *self);
     void (*close)(void *self); /* NULL is harmless */
 
-    /* In a transaction: rows of the periods first ... last of a CPU are deleted from a level, and one
-     * block of the next stands for them (rpistat/period.h). What refers to them refers to it now. */
+    /* In a transaction: rows of the periods first ... last of a CPU are deleted from a level, and
+     * one block of the next level replaces them (rpistat/period.h). Rows that refer to them must
+     * refer to that block from now on. */
     int (*thin)(void *self, int level, int64_t cpu, int64_t first, int64_t last);
 
     /* For `check`. */
     const struct rps_store_question *question;
     size_t question_count;
 
-    /* In a transaction: drop what cannot be right of the run, whose periods are right already,
-     * last_period the highest, and keep the rest. *ret_dropped grows by the rows that were left
-     * out. */
+    /* In a transaction: drop the run's invalid rows and keep the rest. Its periods are already
+     * correct; last_period is the highest. *ret_dropped grows by the number of dropped rows. */
     int (*repair)(struct sqlite3 *db, int64_t run_id, uint64_t last_period, uint64_t *ret_dropped);
 };
 
 struct rps_wing;
 
-/* From now on stores are read and written with these tables, and whoever reads one finds the wing
- * (rpistat/wing.h) with rps_store_used_wing; borrowed, NULL: none. Once, before the first store is
- * opened: a program has the wing or not, whichever store it opens. */
+/* Read and write stores with these tables from now on. rps_store_used_wing returns `wing` to
+ * readers. Borrowed; NULL: none. Call once, before the first store is opened: a program has the
+ * module for all stores or for none. */
 void rps_store_use(const struct rps_store_wing *tables, const struct rps_wing *wing);
 
-/* --- what a wing may use of the store --------------------------------------------------------- */
+/* --- functions of the store for extensions ---------------------------------------------------- */
 
-/* Hand over a record of a kind: numbers, then texts (copied). Never waits; what has no room is
- * lost, and counted. */
+/* Pass a record of a kind: numbers, then texts (copied). Never waits; if the ring is full, the
+ * record is lost, and counted. */
 void rps_writer_row(struct rps_writer *writer, int kind, const int64_t *number, size_t numbers,
                     const char *const *text, size_t texts);
 uint64_t rps_writer_lost_rows(struct rps_writer *writer);
 
-/* Change the store behind rps_writer_end, in one transaction: what `change` does, which returns an
- * SQLite code. RPS_FAILED with a sentence. */
+/* Change the store after rps_writer_end, in one transaction, by `change`, which returns an SQLite
+ * code. RPS_FAILED with a message. */
 int rps_writer_change(struct rps_writer *writer, int (*change)(void *context, struct sqlite3 *db),
                       void *context, struct rps_error *err);
 
 /*
- * Change run `run_id` of the store at path, beside recorders and readers, in one transaction: what
- * `change` does, which returns an SQLite code. Errors: those of rps_writer_open; a run that is not
- * there.
+ * Change run `run_id` of the store at path in one transaction, by `change`, which returns an SQLite
+ * code. Recorders and readers may use the store. Errors: those of rps_writer_open; no such run.
  */
 int rps_store_change(const char *path, int64_t run_id,
                      int (*change)(void *context, struct sqlite3 *db), void *context,
                      struct rps_error *err);
 
-/* Prepare constant SQL that is used more than once; an SQLite code. */
+/* Prepare constant SQL that is used repeatedly. Returns an SQLite code. */
 int rps_database_prepare(struct sqlite3 *db, const char *sql, struct sqlite3_stmt **ret);
 
-/* The same for an INSERT of rows with the columns "a, b, c", a parameter each. */
+/* The same for an INSERT of rows with the columns "a, b, c", with one parameter per column. */
 int rps_database_prepare_insert(struct sqlite3 *db, const char *table, const char *columns,
                                 struct sqlite3_stmt **ret);
 
-/* Step a statement that gives no rows, and reset it; an SQLite code. */
+/* Step a statement that returns no rows, and reset it. Returns an SQLite code. */
 int rps_database_run(struct sqlite3_stmt *stmt);
 
 /*
- * Bind values to all parameters of a statement in their order, as `types` says: i int64_t, r double
- * (NaN is NULL), t text (NULL is '', bytes that are not UTF-8 are U+FFFD), n NULL. Any but int64_t
- * is to be cast. An SQLite code.
+ * Bind values to all parameters of a statement in order, with one letter of `types` each: i
+ * int64_t, r double (NaN is NULL), t text (NULL is '', bytes that are not UTF-8 are U+FFFD), n
+ * NULL. Cast every integer to int64_t. Returns an SQLite code.
  */
 int rps_database_bind(struct sqlite3_stmt *stmt, const char *types, ...);
 
-/* Run constant SQL once, one statement or several with `;` between, each with as many of the parameters
- * above as it has; an SQLite code. */
+/* Run constant SQL once: one statement, or several separated by `;`, each with its share of the
+ * parameters above. Returns an SQLite code. */
 int rps_database_do(struct sqlite3 *db, const char *sql, const char *types, ...);
 
 /*
- * The number in a column of the row; -1 when it is none from 0 to below `count`. What indexes an
- * array is looked at so: on damaged pages the conditions of a query do not hold.
+ * Return the number in a column of the row; -1 if it is not in 0 to count - 1. SAFETY: read every
+ * array index this way: on damaged pages the conditions of a query do not hold.
  */
 int rps_database_index(struct sqlite3_stmt *stmt, int column, int64_t count);
 
 /* Copy a column's text into ret, cut at a whole character; NULL is ''. */
 void rps_fields_copy_text(struct sqlite3_stmt *stmt, int column, char *ret, size_t size);
 
-/* Prepare sql and bind run_id to its first parameter; RPS_FAILED with a sentence. */
+/* Prepare sql and bind run_id to its first parameter; RPS_FAILED with a message. */
 int rps_reader_prepare(struct rps_reader *reader, const char *sql, int64_t run_id,
                        struct sqlite3_stmt **ret, struct rps_error *err);
 
-/* What is done with a row; 0, or a negative code, which ends the loop. */
+/* Process a row; 0, or a negative code, which ends the loop. */
 typedef int rps_reader_row(void *context, struct sqlite3_stmt *stmt, struct rps_error *err);
 
-/* Step through the rows of a statement that is reset or finalized afterwards. The first negative
- * code of `row`, or RPS_FAILED with a sentence. */
+/* Step through the rows of a statement, which the caller then resets or finalizes. Returns the
+ * first negative code of `row`, or RPS_FAILED with a message. */
 int rps_reader_step_all(struct rps_reader *reader, struct sqlite3_stmt *stmt, rps_reader_row *row,
                         void *context, struct rps_error *err);
 
-/* The same for sql, whose ?1 is run_id and whose ?2, where it has one, is number. */
+/* The same for sql. Its ?1 is run_id, its ?2 (if it has one) is number. */
 int rps_reader_each(struct rps_reader *reader, const char *sql, int64_t run_id, int64_t number,
                     rps_reader_row *row, void *context, struct rps_error *err);
 

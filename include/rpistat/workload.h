@@ -1,8 +1,8 @@
 /*
- * The workload: launching a command that waits, to be released once its counters are open.
+ * The workload: launch a command that waits, and release it once its counters are open.
  *
- * The command gets what it would have without rpistat: streams, environment, working folder,
- * process group, terminal, signal mask and dispositions, limits, and no descriptor of ours.
+ * The command gets the same environment as without rpistat: streams, variables, working directory,
+ * process group, terminal, signal mask and dispositions, limits, and no descriptor of rpistat.
  */
 #ifndef RPISTAT_WORKLOAD_H
 #define RPISTAT_WORKLOAD_H
@@ -15,18 +15,18 @@
 struct rps_workload {
     pid_t pid;
     int pidfd;               /* readable when the workload has ended */
-    int release_fd;          /* closed or written to let the child go on; -1 when released */
+    int release_fd;          /* closed or written to release the child; -1 after that */
     int status_fd;           /* the time just before exec; then end of file, or the errno of exec */
     const char *command;     /* argv[0], borrowed, for messages */
     const char *search_path; /* PATH, borrowed, for messages; the caller sets it; NULL: not set */
-    int64_t user_ns, system_ns; /* CPU time of the process before its exec, which is rpistat's */
-    int64_t memory_bytes;       /* resident before its exec; -1: not known */
+    int64_t user_ns, system_ns; /* CPU time of the process before its exec: rpistat's */
+    int64_t memory_bytes;       /* resident before its exec; -1: unknown */
 };
 
 /*
- * Can the command be executed? Searches `search_path` (the value of PATH, or NULL) as execvp does.
- * *ret_path (may be NULL) is the file that would be executed, for free(). Returns 0,
- * RPS_CANNOT_FIND or RPS_CANNOT_EXEC with a sentence. Cheap; made before anything is opened, so
+ * Check that the command can be executed. Searches `search_path` (the value of PATH, or NULL) as
+ * execvp does. *ret_path (may be NULL) is the file that would be executed, for free(). Returns 0,
+ * RPS_CANNOT_FIND or RPS_CANNOT_EXEC with a message. Cheap; called before anything is opened, so
  * that a mistyped command leaves no trace.
  */
 int rps_workload_check(const char *command, const char *search_path, char **ret_path,
@@ -40,9 +40,9 @@ int rps_workload_exec_error(const char *command, const char *search_path, int nu
                             struct rps_error *err);
 
 /*
- * 1 when executing the file gives the process rights of another user or group, or capabilities, or
- * when the file may be executed but not read: Linux then closes all its counters without a word,
- * and they read as if nothing had happened.
+ * Return 1 if executing the file gives the process the rights of another user or group, or
+ * capabilities. Also if the file may be executed but not read. SAFETY: Linux then silently closes
+ * all its counters, and they can still be read as if nothing had happened.
  */
 int rps_workload_drops_counters(const char *path);
 
@@ -56,28 +56,28 @@ int rps_workload_fork(struct rps_workload *ret, char *const argv[],
 /*
  * Let the child execute its command, and wait until it has. *ret_start_ns is CLOCK_MONOTONIC just
  * before exec, taken by the child: the recorder may wake up late. RPS_CANNOT_FIND or
- * RPS_CANNOT_EXEC when exec failed.
+ * RPS_CANNOT_EXEC if exec failed.
  */
 int rps_workload_release(struct rps_workload *workload, int64_t *ret_start_ns,
                          struct rps_error *err);
 
-/* How a workload ended, and what it used from its exec on: its process, and all children that were
- * waited for. */
+/* The end of a workload, and its resource use after its exec: its process, and all children that
+ * were waited for. */
 struct rps_workload_end {
     int status, signal;         /* status >= 0, or signal > 0 */
     int64_t user_ns, system_ns; /* CPU time; exact */
-    int64_t memory_bytes;       /* most that one process had resident at a time; -1: not known,
-                                   since it was no more than before the exec */
+    int64_t memory_bytes;       /* maximum resident memory of one process; -1: unknown, since it was
+                                   no more than before the exec */
 };
 
 /* Wait for the end. */
 int rps_workload_wait(struct rps_workload *workload, struct rps_workload_end *ret,
                       struct rps_error *err);
 
-/* 1 when the workload's process ignores the signal (SigIgn of /proc/PID/status). */
+/* Return 1 if the workload's process ignores the signal (SigIgn of /proc/PID/status). */
 int rps_workload_ignores(const struct rps_workload *workload, int signal);
 
-/* Close descriptors. A child that was never released is told to leave, and reaped. */
+/* Close descriptors. A child that was never released exits, and is reaped. */
 void rps_workload_close(struct rps_workload *workload);
 
 #endif

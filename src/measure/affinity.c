@@ -1,9 +1,9 @@
 /*
- * Being near the workload. A counter of a thread that runs on another CPU is switched and read
- * there, by an interrupt, while this thread waits; on the workload's own CPU its counters have just
- * been taken off by the context switch, and switching them is arithmetic. Where a virtual machine
- * traps each access to a counter that is 15 us instead of 200, though the context switch costs some
- * of it again. Whether it pays is found out by trying (affinity_policy.c).
+ * Run near the workload. A counter of a thread on another CPU is switched and read there, by an
+ * interrupt, while this thread waits. On the workload's own CPU the context switch has just taken
+ * its counters off, and switching them is arithmetic. If a virtual machine traps each access to a
+ * counter, that is 15 us instead of 200, though the context switch costs some of it again. The
+ * policy (affinity_policy.c) finds by trying whether it pays.
  */
 #include "affinity.h"
 #include "rpistat/proc.h"
@@ -17,10 +17,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Processes below the workload that are looked at. */
+/* Maximum number of descendants of the workload to check. */
 #define PROCESSES_MAX 64
 
-/* The shortest turns that can be asked for. */
+/* The shortest time slice that can be requested. */
 #define TURN_SHORT_NS 100000
 
 /* Return the CPU of a thread that runs and shares its CPU, or -1. */
@@ -74,7 +74,7 @@ static int add_children(pid_t pid, pid_t *list, int count)
     return count;
 }
 
-/* As the kernel takes it; glibc has had it since 2.41 only. */
+/* The kernel's layout; glibc has it only since 2.41. */
 struct sched_attributes {
     uint32_t size, policy;
     uint64_t flags;
@@ -84,9 +84,9 @@ struct sched_attributes {
 };
 
 /*
- * Ask for short turns: with those the scheduler (EEVDF, Linux 6.12 and later) lets this thread
- * interrupt a busy one as soon as it wakes up, and not at the end of that one's turn, 3 ms later.
- * Kernels that know nothing of it refuse, or do nothing.
+ * Request short time slices. The scheduler (EEVDF, Linux 6.12 and later) then lets this thread
+ * interrupt a busy one as soon as it wakes up, instead of 3 ms later at the end of its slice. Older
+ * kernels refuse, or ignore it.
  */
 static void ask_for_short_turns(void)
 {

@@ -1,6 +1,4 @@
-/*
- * Being near the workload: having the measurement loop run on the CPU that the workload runs on.
- */
+/* Run the measurement loop near the workload: on the workload's CPU. */
 #ifndef RPISTAT_MEASURE_AFFINITY_H
 #define RPISTAT_MEASURE_AFFINITY_H
 
@@ -12,18 +10,18 @@ struct rps_affinity {
     int cpu;        /* where it was moved to; -1: nowhere */
 };
 
-/* Note the calling thread's CPUs, and have it run as soon as it wakes up, where the kernel grants
- * that. Children that are forked later inherit it. */
+/* Save the calling thread's CPUs, and let it run as soon as it wakes up, if the kernel permits
+ * that. Children forked later inherit it. */
 void rps_affinity_init(struct rps_affinity *affinity);
 
 /*
- * Move the calling thread to the CPU of the process's running thread, or of that of a process below
- * it. 1 when it was moved, 0 when it stays: none is running, it is there already, it may not go
- * there, or the thread has a real-time policy and would not let it run.
+ * Move the calling thread to the CPU of a running thread of the process or of a descendant. Returns
+ * 1 if it moved. 0: none is running, it is already there, or it may not go there; or that thread
+ * has a real-time policy, which would not let it run.
  */
 int rps_affinity_move(struct rps_affinity *affinity, pid_t pid);
 
-/* Let the thread run wherever it might before. */
+/* Let the thread run on all its earlier CPUs. */
 void rps_affinity_leave(struct rps_affinity *affinity);
 
 #endif

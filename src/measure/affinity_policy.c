@@ -1,25 +1,25 @@
 /*
- * Where the loop runs. Being near pays where each access to a counter is trapped (affinity.c); but
- * two busy threads on one CPU are what a scheduler mends, so the workload is moved away now and
- * then, and has to be followed: waiting for a whole row of dear switches first made a quarter of
- * all switches of a recording of 20 s dear.
+ * Where the loop runs. Being near pays if each access to a counter is trapped (affinity.c). But the
+ * scheduler separates two busy threads that share a CPU, so the workload is moved now and then, and
+ * must be followed. Waiting for a whole row of slow switches before following made a quarter of all
+ * switches slow in a recording of 20 s.
  */
 #include "affinity_policy.h"
 
 #include <string.h>
 
-/* Where switching takes longer than this (median), the loop tries to be near the workload. It stays
- * when that halves the time, unless it then wakes up late so often in one row of switches. */
+/* If switching takes longer than this (median), the loop tries to be near the workload. It stays if
+ * that halves the time, unless it then wakes up late too often in one row of switches. */
 #define DEAR_SWITCH_NS (50 * RPS_NS_PER_US)
 #define LATE_NS        RPS_NS_PER_MS
 #define LATE_MAX       3
 
-/* So many dear switches in a row: the workload was moved. One alone is a hiccup. */
+/* This many slow switches in a row: the workload was moved. A single one is a hiccup. */
 #define FOLLOW_AFTER 2
 
-/* A move has paid when so many switches were cheap after it: finding the workload and going there
- * costs about as much as half a dear switch. After so many that did not pay the loop goes away, for
- * so many rows, and for twice as many each time. */
+/* A move has paid if so many switches after it were cheap. Finding the workload and moving there
+ * costs about as much as half a slow switch. After so many moves that did not pay, the loop leaves
+ * for so many rows, and for twice as many each time. */
 #define PAID_CHEAP 4
 #define MOVES_MAX  4
 #define WAIT_FIRST 8

@@ -10,7 +10,7 @@
 #include "rpistat/error.h"
 #include "rpistat/proc.h"
 
-/* First line of a file without its newline; "" when it cannot be read. */
+/* Read the first line of a file without its newline; "" if it cannot be read. */
 static void read_first_line(const char *path, char *ret, size_t size)
 {
     rps_proc_read(ret, size, "%s", path);
@@ -27,7 +27,7 @@ static int read_int(const char *path, int unknown)
     return end == text ? unknown : (int)value;
 }
 
-/* The value behind the first "NAME : value" of /proc/cpuinfo with one of the names. */
+/* Read the value of the first "NAME : value" of /proc/cpuinfo with one of the names. */
 static void read_cpu_model(char *ret, size_t size)
 {
     static const char *const names[] = {"model name", "Processor", "cpu model", "Model",

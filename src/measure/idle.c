@@ -1,9 +1,9 @@
 /*
- * Idle time of CPUs. Of what Linux tells only /proc/stat is there on every machine and goes on
- * while a CPU sleeps without a tick. The times of /proc/schedstat are exact, but a program that
- * runs on and on is not in them until it leaves its CPU; those of cpuidle's folder in sysfs stand
- * still while a CPU sleeps, and are missing in many virtual machines. Reading it takes 11 us on a
- * machine of two CPUs.
+ * Idle time of CPUs, from /proc/stat. No other source in Linux exists on every machine and
+ * continues while a CPU sleeps without a tick. The times of /proc/schedstat are exact, but lack a
+ * running program's time until it leaves its CPU. Those of cpuidle in sysfs stop while a CPU
+ * sleeps, and are missing in many virtual machines. Reading /proc/stat takes 11 us on a machine of
+ * two CPUs.
  */
 #include "idle.h"
 
@@ -15,7 +15,7 @@
 
 #include "rpistat/clock.h"
 
-/* Longer than a CPU's line; numbers of CPUs that Linux can have are below the most. */
+/* More than a CPU's line; Linux's CPU numbers are below the maximum. */
 #define LINE_BYTES 256
 #define CPU_MAX    1000000
 
@@ -23,7 +23,7 @@
 #define IDLE_COLUMN   3
 #define IOWAIT_COLUMN 4
 
-/* A decimal number, behind blanks. NULL when there is none, or it is too large. */
+/* Parse a decimal number after blanks. NULL: there is none, or it is too large. */
 static const char *parse_number(const char *text, uint64_t *ret)
 {
     char *end;
@@ -36,7 +36,7 @@ static const char *parse_number(const char *text, uint64_t *ret)
     return errno == 0 && (*end == ' ' || *end == '\n') ? end : NULL;
 }
 
-/* A line with an end: is it a CPU's? */
+/* Parse a complete line: is it a CPU's? */
 static int parse_stat_line(const char *line, int *ret_cpu, uint64_t *ret_ticks)
 {
     uint64_t cpu, number, ticks = 0;
@@ -96,7 +96,7 @@ void rps_idle_close(struct rps_idle *idle)
     memset(idle, 0, sizeof(*idle));
 }
 
-/* The sum of idle and iowait can go back by a tick, and catches up again. */
+/* The sum of idle and iowait can decrease by a tick, and later catches up. */
 static void note_idle_time(struct rps_idle_cpu *cpu, int64_t now_ns)
 {
     cpu->known = cpu->last_ns >= 0;

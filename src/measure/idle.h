@@ -1,9 +1,9 @@
 /*
- * How long CPUs have been idle, by /proc/stat: the use of a CPU is the rest of its time, which no
- * clock event tells, since one that counts everything on a CPU goes on while there is nothing.
+ * How long CPUs have been idle, by /proc/stat: the use of a CPU is the rest of its time. No clock
+ * event shows it, since an event that counts everything on a CPU also counts while the CPU is idle.
  *
- * Linux counts these times exactly and gives them in ticks, of 10 ms as a rule. They are
- * cumulative, so that nothing is lost over time; what one short period has of them is coarse.
+ * Linux counts these times exactly and reports them in ticks, usually of 10 ms. They are
+ * cumulative, so that nothing is lost over time; the value of one short period is coarse.
  */
 #ifndef RPISTAT_MEASURE_IDLE_H
 #define RPISTAT_MEASURE_IDLE_H
@@ -14,13 +14,13 @@
 #include "rpistat/error.h"
 
 struct rps_idle_cpu {
-    int64_t last_ns;  /* idle since the machine's start, the most that was seen; -1: not known */
-    int64_t total_ns; /* of that, while counting */
-    int known;        /* the latest look saw how much it is */
-    int taken;        /* it was asked for since */
+    int64_t last_ns;  /* maximum idle time since the machine's start so far; -1: unknown */
+    int64_t total_ns; /* part of that, while counting */
+    int known;        /* the latest look found it */
+    int taken;        /* read since then */
 };
 
-/* All zero is one of no CPU, and needs no rps_idle_close. */
+/* All zero means no CPUs, and needs no rps_idle_close. */
 struct rps_idle {
     int fd; /* of /proc/stat; -1: it cannot be read */
     int64_t tick_ns;
@@ -31,25 +31,24 @@ struct rps_idle {
 };
 
 /*
- * The next CPU in the text of /proc/stat: fills *ret_cpu and its idle time, with what it waited for
- * disks (Linux calls that iowait; it is free for others meanwhile), in ticks. Returns where to go
- * on, or NULL when no line of a CPU is left. Lines that are no CPU's, or are cut off, are passed
- * over.
+ * Parse the next CPU in the text of /proc/stat: fills *ret_cpu and its idle time in ticks. That
+ * includes waiting for disks (Linux's iowait, during which the CPU is free). Returns where to
+ * continue, or NULL if no line of a CPU is left. Other lines, and incomplete ones, are skipped.
  */
 const char *rps_idle_parse(const char *text, int *ret_cpu, uint64_t *ret_ticks);
 
-/* Watch these CPUs. Where /proc/stat cannot be read nothing is known. RPS_FAILED without memory. */
+/* Watch these CPUs. Without /proc/stat all times are unknown. RPS_FAILED: no memory. */
 int rps_idle_open(struct rps_idle *idle, const int *cpu, int count, struct rps_error *err);
 void rps_idle_close(struct rps_idle *idle);
 
-/* Counting begins: what passed since the last look, in a pause, is left out. */
+/* Begin counting; the time since the last look, in a pause, is excluded. */
 void rps_idle_start(struct rps_idle *idle);
 
-/* Look at all CPUs, with one system call. */
+/* Read all CPUs, with one system call. */
 void rps_idle_look(struct rps_idle *idle);
 
-/* How long the CPU was idle while counting, -1: not known. By the latest look, or, when that was
- * asked for this CPU before, by another one. */
+/* Return how long the CPU was idle while counting; -1: unknown. Uses the latest look, or a new one
+ * if that was already used for this CPU. */
 int64_t rps_idle_ns(struct rps_idle *idle, int cpu);
 
 #endif

@@ -2,8 +2,8 @@
  * The measurement loop, written against two tables: the PMU backend and the event loop. With the
  * real event loop it records a workload; with the simulated one an hour passes in a moment.
  *
- * A timer with an interval (timerfd) was not used: a one-shot absolute timer costs one more cheap
- * system call a period, and leaves the grid, lateness and stretching in one place, here.
+ * It does not use a timer with an interval (timerfd). A one-shot absolute timer costs one more
+ * cheap system call per period, and keeps the grid, lateness and stretching in one place, here.
  */
 #include "rpistat/loop.h"
 
@@ -18,31 +18,31 @@
 #include "rpistat/system_signals.h"
 #include "rpistat/text.h"
 
-/* Periods whose switch costs are looked at together before the period is stretched; fewer where
- * each of them took a large part of its period. */
+/* Periods whose switch costs are judged together before the period is stretched; fewer if each
+ * switch took a large part of its period. */
 #define STRETCH_PERIODS     16
 #define STRETCH_PERIODS_FEW 3
 #define STRETCH_LARGE(ns)   ((ns) / 20)
 
-/* A reading that takes longer than this, and than READ_FACTOR times the one before, is made again,
- * so often at most. */
+/* A reading that takes longer than this, and than READ_FACTOR times the previous one, is repeated,
+ * at most so often. */
 #define READ_LONG(ns) ((ns) / 64)
 #define READ_FACTOR   4
 #define READ_AGAIN    1
 
-/* Percent of the period that a switch may take, in which nothing is counted; and a reading where
- * there is one set, which goes on counting. */
+/* Percentage of the period that a switch may take, without counting; and that a reading may take
+ * with a single set, which continues counting. */
 #define SWITCH_PERCENT  1
 #define READING_PERCENT 25
 
-/* Share of the run so far that a period lasts with `fine_start`, and its minimum length. */
+/* Length of a period as share of the run so far with `fine_start`, and its minimum length. */
 #define FINE_PARTS  100
 
-/* Most rows of switches that the period waits until it shrinks. */
+/* Maximum number of rows of switches before the period shrinks. */
 #define SHRINK_ROWS_MAX 1024
 
-/* A machine that sleeps does so for longer. The wall clock is set when it moves by more than this
- * against time since boot; it runs up to 0.05 % faster or slower while it is being adjusted. */
+/* A machine that sleeps does so for longer. The wall clock was set if it moves by more than this
+ * against the time since boot; it runs up to 0.05 % faster or slower while being adjusted. */
 #define SLEPT_NS           (100 * RPS_NS_PER_MS)
 #define CLOCK_SET_NS       RPS_NS_PER_S
 #define CLOCK_SLEWED_SHARE 1000
@@ -59,15 +59,15 @@ struct loop {
     struct track *track;         /* owned */
     struct rps_reading *reading; /* owned; of the tracks */
     int set_count;
-    uint64_t period; /* number of the one that is being measured */
-    int current;     /* set that is on */
+    uint64_t period; /* number of the present period */
+    int current;     /* current set */
     int counting;
     int64_t boundary_ns; /* end of the last period, or of the run, event loop's time */
     int64_t read_ns;     /* when the counters were last read, event loop's time */
-    int64_t reading_ns;  /* what that took */
-    int64_t pause_ns;    /* since when nothing is counted, event loop's time */
+    int64_t reading_ns;  /* duration of that */
+    int64_t pause_ns;    /* counting stopped then, event loop's time */
     const char *pause_reason;
-    int64_t period_ns; /* as stretched */
+    int64_t period_ns; /* after stretching */
     int64_t length_ns; /* of the periods of this rotation: period_ns, or less at a fine start */
     int64_t begun_ns;  /* when counting began, event loop's time */
     int64_t grid_ns;   /* last point of the grid that was passed, event loop's time */
@@ -75,14 +75,14 @@ struct loop {
     int64_t resume_ns; /* event loop's time at which a delay is over, INT64_MAX: none */
     int64_t switch_ns[STRETCH_PERIODS]; /* costs of the latest switches, sorted */
     int switch_count;
-    int cheap_rows;  /* rows of switches, so far, after which the period could shrink */
-    int shrink_rows; /* rows that it takes; twice as many each time that it was too early */
+    int cheap_rows;  /* rows of switches so far that would permit a shorter period */
+    int shrink_rows; /* number of rows required; doubles each time that it was too early */
     int shrunk;
     struct rps_affinity_policy policy;
-    struct rps_clocks clocks;          /* as they were last seen */
-    const struct rps_sampler *sampler; /* NULL: no samples are taken, or not any more */
-    int64_t drained_ns;                /* when it was last drained, event loop's time */
-    uint64_t system_period;            /* as `period` when system signals were last read */
+    struct rps_clocks clocks;          /* their latest times */
+    const struct rps_sampler *sampler; /* NULL: no samples, or no more */
+    int64_t drained_ns;                /* last drain, event loop's time */
+    uint64_t system_period;            /* `period` when system metrics were last read */
 };
 
 static int64_t now(const struct loop *loop)
@@ -90,14 +90,14 @@ static int64_t now(const struct loop *loop)
     return loop->o->event_loop->now_ns(loop->o->event_loop->self);
 }
 
-/* The set of a period. */
+/* Return the set of a period. */
 static int set_of(const struct loop *loop, uint64_t period)
 {
     return rps_order_set(&loop->o->order, loop->set_count, period);
 }
 
 /* Return the length of the next rotation's periods. At a fine start it grows with the time since
- * counting began: each set is soon counted, and what it does not see is a small part of the run. */
+ * counting began. So each set is soon counted, and misses only a small part of the run. */
 static int64_t length_of(const struct loop *loop, int64_t time_ns, int64_t switch_ns)
 {
     int64_t length_ns = (time_ns - loop->begun_ns) / FINE_PARTS;
@@ -141,7 +141,7 @@ static void check_sampler(struct loop *loop, int rc, const struct rps_error *err
         loop->o->system->hear(loop->o->system->self, NULL);
 }
 
-/* Threads that come and go, and execs, are the reader's of system signals to hear of, too. */
+/* The reader of system metrics also receives starts and ends of threads, and execs. */
 static void take_sample(void *context, const struct rps_sample *sample)
 {
     const struct loop *loop = context;
@@ -154,8 +154,8 @@ static void take_sample(void *context, const struct rps_sample *sample)
         o->sample_sink->sample(o->sample_sink->context, sample);
 }
 
-/* Samples are handed over when they are older than the drain before: by now all CPUs have written
- * down what they saw until then. */
+/* Pass on samples that are older than the previous drain: by now all CPUs have written their
+ * records up to then. */
 static void drain(struct loop *loop, int64_t until_ns, int64_t time_ns)
 {
     const struct rps_sample_sink sink = {loop, take_sample};
@@ -183,8 +183,8 @@ static void stop_samples(struct loop *loop)
         check_sampler(loop, loop->sampler->stop(loop->sampler->self, &err), &err);
 }
 
-/* Behind the last period that was handed over, and what was drained. Once a period: one that was
- * lost, or a recording that ends in a pause, brings no new one. */
+/* Read after the last period and samples were passed on. At most once per period: after a lost one,
+ * or an end during a pause, there is no new one. */
 static void read_system(struct loop *loop, int force)
 {
     const struct rps_system_reader *system = loop->o->system;
@@ -205,7 +205,7 @@ static void resume_system(struct loop *loop, int64_t time_ns)
         loop->o->system->resume(loop->o->system->self, time_ns);
 }
 
-/* When it must be drained again, event loop's time. */
+/* Return when the next drain is due, event loop's time. */
 static int64_t drain_deadline(const struct loop *loop)
 {
     if (!loop->sampler || !loop->sampler->drain_within_ns)
@@ -215,7 +215,7 @@ static int64_t drain_deadline(const struct loop *loop)
 
 /* --- periods ---------------------------------------------------------------------------------- */
 
-/* A track is no more: its CPU went offline. What is missing of it is a gap at the end. */
+/* Remove a track: its CPU went offline. Its missing time becomes a gap at the end. */
 static void lose_track(struct loop *loop, int t)
 {
     int32_t cpu = loop->track[t].mux.cpu;
@@ -227,8 +227,7 @@ static void lose_track(struct loop *loop, int t)
     note(loop, loop->boundary_ns, text);
 }
 
-/* Read one track; one that is no more is left out from now on. Returns 1 and *ret when it was
- * read. */
+/* Read one track; a removed track is left out from now on. Returns 1 and *ret if it was read. */
 static int read_track(struct loop *loop, int t, struct rps_reading *ret, struct rps_error *err)
 {
     int rc;
@@ -241,7 +240,7 @@ static int read_track(struct loop *loop, int t, struct rps_reading *ret, struct 
     return rc < 0 ? rc : rc == 0;
 }
 
-/* Hand over the periods of all tracks, which ended at end_ns with what was read. */
+/* Pass on the periods of all tracks, which ended at end_ns with these readings. */
 static void finish_periods(struct loop *loop, int64_t end_ns, int64_t switch_ns, uint64_t missed)
 {
     /* a clock that goes back makes short periods, not negative ones */
@@ -271,8 +270,8 @@ static int is_lost(const struct loop *loop)
     return 0;
 }
 
-/* Nothing is known of what was counted since the last reading, up to this one at time_ns: a gap.
- * What the open period had before it is a period, and the next set's turn comes. */
+/* The counts since the last reading, up to this one at time_ns, are unknown: a gap. The open
+ * period's part before that is a period, and the next set follows. */
 static void lose(struct loop *loop, int64_t time_ns)
 {
     char text[120], length[RPS_TEXT_NUMBER_SIZE];
@@ -309,9 +308,9 @@ static int read_all(struct loop *loop, struct rps_reading *reading, struct rps_e
     return 0;
 }
 
-/* Read all at one moment, *ret_ns: behind the reading where the set goes on counting, else before
- * it. Who is kept waiting on a busy machine, between two CPUs or between them and the clock, reads
- * again: a count of 100 ms in a period that looks 40 ms long is a rate that never was. */
+/* Read all tracks at one moment, *ret_ns: after the reading if the set continues counting,
+ * otherwise before it. If a busy machine delays the loop between two CPUs, or between them and the
+ * clock, it reads again. A count of 100 ms in an apparent 40 ms would be a wrong rate. */
 static int read_at_once(struct loop *loop, int64_t *ret_ns, struct rps_error *err)
 {
     int64_t long_ns = loop->reading_ns * READ_FACTOR;
@@ -333,7 +332,7 @@ static int read_at_once(struct loop *loop, int64_t *ret_ns, struct rps_error *er
     return 0;
 }
 
-/* Put a value into a sorted row of `count`, which has room for it. */
+/* Insert a value into a sorted row of `count`, which has space for it. */
 static void insert_sorted(int64_t *row, int count, int64_t value)
 {
     while (count > 0 && row[count - 1] > value) {
@@ -343,7 +342,7 @@ static void insert_sorted(int64_t *row, int count, int64_t value)
     row[count] = value;
 }
 
-/* The factor by which the period must be stretched for a switch that takes so long. */
+/* The factor by which the period must be stretched for a switch of this length. */
 static int64_t stretch_factor(const struct loop *loop, int64_t switch_ns)
 {
     int64_t percent = loop->set_count == 1 ? READING_PERCENT : SWITCH_PERCENT;
@@ -357,8 +356,8 @@ static int64_t stretch_factor(const struct loop *loop, int64_t switch_ns)
     return factor < 1 ? 1 : factor;
 }
 
-/* Wide enough, and not much too wide, or only for a short time yet? Where costs go up and down the
- * period would follow them for ever. */
+/* Is the period long enough, and not much too long, or only for a short time so far? Otherwise the
+ * period would follow costs that go up and down forever. */
 static int keeps_period(struct loop *loop, int64_t factor, int64_t present)
 {
     int smaller = factor * 2 <= present;
@@ -386,7 +385,7 @@ static void set_period(struct loop *loop, int64_t factor, int64_t median_ns, int
     note(loop, time_ns, text);
 }
 
-/* The median, not the mean: one hiccup of the machine among cheap switches stretches nothing. */
+/* Uses the median, not the mean: one hiccup among cheap switches must not stretch the period. */
 static void consider_stretching(struct loop *loop, int64_t switch_ns, int64_t time_ns)
 {
     int64_t median_ns, factor;
@@ -397,7 +396,7 @@ static void consider_stretching(struct loop *loop, int64_t switch_ns, int64_t ti
     if (rps_affinity_policy_switch(&loop->policy, switch_ns) ||
         (count == RPS_AFFINITY_POLICY_FIRST &&
          rps_affinity_policy_first(&loop->policy, loop->switch_ns[count / 2]))) {
-        loop->switch_count = 0; /* costs are others here */
+        loop->switch_count = 0; /* costs differ here */
         return;
     }
     if (count < STRETCH_PERIODS &&
@@ -405,14 +404,14 @@ static void consider_stretching(struct loop *loop, int64_t switch_ns, int64_t ti
         return;
     loop->switch_count = 0;
     median_ns = loop->switch_ns[count / 2];
-    if (rps_affinity_policy_row(&loop->policy, median_ns)) /* is it still dear there? */
+    if (rps_affinity_policy_row(&loop->policy, median_ns)) /* is it still slow there? */
         return;
     factor = stretch_factor(loop, median_ns);
     if (!keeps_period(loop, factor, loop->period_ns / loop->o->period_ns))
         set_period(loop, factor, median_ns, time_ns);
 }
 
-/* Timer expiries that passed unseen, when a period ends at time_ns. */
+/* Count the missed timer expiries of a period that ends at time_ns. */
 static uint64_t missed_until(const struct loop *loop, int64_t time_ns)
 {
     int64_t passed = (time_ns - loop->grid_ns) / loop->length_ns;
@@ -420,7 +419,7 @@ static uint64_t missed_until(const struct loop *loop, int64_t time_ns)
     return passed > 1 ? (uint64_t)(passed - 1) : 0;
 }
 
-/* The deadline was reached: read, switch, hand over. */
+/* At the deadline: read, switch, pass on. */
 static int switch_set(struct loop *loop, struct rps_error *err)
 {
     const struct rps_pmu *pmu = loop->o->pmu;
@@ -455,7 +454,7 @@ static int switch_set(struct loop *loop, struct rps_error *err)
     return 0;
 }
 
-/* Nothing is switched on any more: the last, shorter period. */
+/* Finish the last, shorter period; no set is enabled any more. */
 static int finish(struct loop *loop, struct rps_error *err)
 {
     int64_t end_ns;
@@ -525,13 +524,13 @@ static int64_t next_deadline(const struct loop *loop)
     return deadline_ns < loop->end_ns ? deadline_ns : loop->end_ns;
 }
 
-/* So much later; never for INT64_MAX. */
+/* Add ns to a time; INT64_MAX: never. */
 static int64_t later(int64_t time_ns, int64_t ns)
 {
     return ns < INT64_MAX - time_ns ? time_ns + ns : INT64_MAX;
 }
 
-/* In the middle of a period: read, so that no counter wraps unseen. 1: one may have. */
+/* Read in the middle of a period, so that no wrap of a counter is missed. 1: one may be. */
 static int read_between(struct loop *loop, struct rps_error *err)
 {
     int64_t time_ns = now(loop);
@@ -548,9 +547,8 @@ static int read_between(struct loop *loop, struct rps_error *err)
     return 0;
 }
 
-/* Wait for the end of the period, reading in between where a counter could wrap unseen: after three
- * quarters of the time that takes, so that being late has room; and draining samples where there
- * may be no room for more. */
+/* Wait for the end of the period. If a counter could wrap unnoticed, read in between: after three
+ * quarters of the time of a wrap, to allow for delays. Drain samples before the rings are full. */
 static int wait_period(struct loop *loop, enum rps_wake *wake, struct rps_error *err)
 {
     const struct rps_event_loop *event_loop = loop->o->event_loop;
@@ -582,7 +580,7 @@ static int wait_period(struct loop *loop, enum rps_wake *wake, struct rps_error 
 
 /* --- sleep, and clocks that are set ----------------------------------------------------------- */
 
-/* A look at the clocks at each wake-up: what happened to them since the last. */
+/* Check the clocks at each wake-up: what happened to them since the last one? */
 static void watch_clocks(struct loop *loop)
 {
     const struct rps_event_loop *event_loop = loop->o->event_loop;
@@ -637,7 +635,7 @@ static void free_tracks(struct loop *loop)
     free(loop->reading);
 }
 
-/* Do what the wake-up asks for. 1: the recording is over, *ret_end says how. */
+/* Handle the wake-up. 1: the recording is over; *ret_end is how. */
 static int act(struct loop *loop, enum rps_wake wake, enum rps_loop_end *ret_end,
                struct rps_error *err)
 {
@@ -662,7 +660,7 @@ static int act(struct loop *loop, enum rps_wake wake, enum rps_loop_end *ret_end
     return 1;
 }
 
-/* The tracks that were lost, in the store. */
+/* Record the lost tracks in the store. */
 static void note_lost_tracks(struct loop *loop)
 {
     for (int t = 0; t < loop->track_count; t++)

@@ -1,6 +1,6 @@
 /*
- * The multiplexer. Everything here is arithmetic on readings, so that tests can be exact: the same
- * code runs over perf's 64-bit counts and over the simulated ARM1176's 32-bit registers.
+ * The multiplexer. It only computes with readings, so that tests can be exact. The same code runs
+ * over perf's 64-bit counts and over the simulated ARM1176's 32-bit registers.
  */
 #include "mux.h"
 
@@ -11,7 +11,7 @@
 #include "rpistat/plan.h"
 #include "rpistat/random.h"
 
-/* The clock event was on its counter all the time when it lacks less than one part in this many. */
+/* The clock event counts as always on its counter if less than this part of the time is missing. */
 #define CLOCK_LACK 1000
 
 /* Difference of two readings of a counter that wraps at 2^width. */
@@ -86,7 +86,7 @@ static void fold_slots(struct rps_mux *mux, const struct rps_reading *reading, u
             continue;
         if (!(set->by_clock & bit)) {
             if (!(reading->valid & bit) || set->stale & bit) {
-                open->counted &= ~bit; /* after a failure it holds more than this period's count */
+                open->counted &= ~bit; /* after a failure it exceeds this period's count */
                 continue;
             }
             delta = counter_delta(reading->value[s], set->last[s], set->width[s]);
@@ -97,8 +97,8 @@ static void fold_slots(struct rps_mux *mux, const struct rps_reading *reading, u
 }
 
 /*
- * The next differences are from this reading on. A slot that could not be read is stale then, but
- * where the clock event could not be read either: the next differences are of all of that time.
+ * Keep this reading for the next differences. A slot that could not be read is then stale. If the
+ * clock event could not be read either, the next differences cover all of that time instead.
  */
 static void remember(struct rps_mux *mux, const struct rps_reading *reading)
 {
@@ -130,13 +130,13 @@ void rps_mux_fold(struct rps_mux *mux, const struct rps_reading *reading)
     open->clock_running_ns += reading->clock_running_ns - mux->last_clock_running_ns;
     open->running_ns += reading->running_ns - mux->set[mux->current].last_running_ns;
     if (reading->idle_ns < 0 || mux->last_idle_ns < 0)
-        open->idle_ns = -1; /* nor is it in the next one, at whose beginning it is not known */
+        open->idle_ns = -1; /* and unknown in the next period, whose beginning is unknown */
     else
         open->idle_ns = rps_period_add_known(open->idle_ns, reading->idle_ns - mux->last_idle_ns);
     remember(mux, reading);
 }
 
-/* As much of the idle time as the period has room for; the rest is kept. */
+/* Use as much of the idle time as the period has space for; keep the rest. */
 static void settle_idle(struct rps_mux *mux)
 {
     struct rps_period *open = &mux->open;
@@ -149,7 +149,7 @@ static void settle_idle(struct rps_mux *mux)
     open->idle_ns -= mux->idle_left_ns;
 }
 
-/* End the period with what was folded in. */
+/* End the period with the folded readings. */
 static void close_period(struct rps_mux *mux, int64_t end_ns, struct rps_period *ret)
 {
     uint64_t number = mux->open.period;

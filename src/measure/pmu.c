@@ -1,6 +1,4 @@
-/*
- * The table of backends, choosing one, and fitting a plan to what it can count.
- */
+/* The table of backends: choose one, and fit a plan to its counters. */
 #include "rpistat/pmu.h"
 #include "rpistat/plan.h"
 
@@ -10,7 +8,7 @@
 
 const struct rps_pmu *const rps_pmus[] = {&rps_pmu_hardware, &rps_pmu_software, NULL};
 
-/* Counters are asked for up to here. */
+/* Maximum number of counters to look for. */
 #define COUNTER_MAX 16
 
 #define CPUINFO "/proc/cpuinfo"
@@ -38,7 +36,7 @@ static int open_best(const struct rps_pmu **ret_pmu, void **ret_self, char *note
     return rc;
 }
 
-/* The backend of that name, of so many letters; NULL: there is none. */
+/* Find the backend with a name of `length` letters; NULL: there is none. */
 static const struct rps_pmu *find_backend(const struct rps_pmu *const *pmu, const char *name,
                                           size_t length)
 {
@@ -113,8 +111,8 @@ struct fit {
     void *self;
     struct rps_fitting *fitting;
     int hardware_count;            /* measured events that are not software events */
-    struct rps_event_set software; /* events that are to be counted beside each set */
-    struct rps_event sampled; /* what samples are taken by; its state: measured, or there is none */
+    struct rps_event_set software; /* events to count together with each set */
+    struct rps_event sampled;      /* event for samples; its state: measured, or there is none */
 };
 
 static void __attribute__((format(printf, 2, 3))) say(struct fit *fit, const char *format, ...)
@@ -147,9 +145,9 @@ static int set_fits(struct fit *fit, const struct rps_event_set *set)
 }
 
 /*
- * Programmable counters beside the clock event, asked for with copies of one event that needs one:
- * branches where the plan has them, since some processors count instructions on a counter of their
- * own. The search starts at what fitted together already, and is over in two or three questions.
+ * Count the programmable counters in addition to the clock event, by trying copies of an event. It
+ * uses branches if the plan has them: some processors have a separate counter for instructions. The
+ * search starts at the number that already fitted together, and takes two or three tries.
  */
 static int count_counters(struct fit *fit, const struct rps_plan *plan)
 {
@@ -216,8 +214,8 @@ static int is_clock(const struct rps_event *event, const struct rps_event *clock
            strcmp(event->modifiers, clock->modifiers) == 0;
 }
 
-/* What the clock event counts takes no counter of its own: `-e cycles,instructions` on a processor
- * of two counters. */
+/* The clock event's count takes no counter of its own: `-e cycles,instructions` on a processor of
+ * two counters. */
 static void use_clock(struct rps_plan *plan)
 {
     for (int n = 0; n < plan->set_count; n++)
@@ -228,7 +226,7 @@ static void use_clock(struct rps_plan *plan)
         }
 }
 
-/* A set of nothing else counts for itself: its counters tell for how long it was on. */
+/* A set with only such events counts them itself: its counters show for how long it was on. */
 static void keep_lone_clocks(struct rps_plan *plan)
 {
     for (int n = 0; n < plan->set_count; n++) {
@@ -264,7 +262,7 @@ static void append_events(struct rps_event_set *into, const struct rps_event_set
     into->event_count += set->event_count;
 }
 
-/* Events that are not measured take no counter: with merge they may fill any set that has a
+/* Events that are not measured take no counter: with merge they may fill any set with a free
  * slot. */
 static int joins(struct fit *fit, const struct rps_event_set *into, const struct rps_event_set *set)
 {
@@ -276,7 +274,7 @@ static int joins(struct fit *fit, const struct rps_event_set *into, const struct
     return set_fits(fit, &joined);
 }
 
-/* Add set to the fitted plan, splitting it where it cannot be counted together. */
+/* Add set to the fitted plan, split if it cannot be counted together. */
 static int add_split(struct fit *fit, struct rps_plan *fitted, const struct rps_event_set *set,
                      struct rps_error *err)
 {
@@ -307,7 +305,7 @@ static int add_split(struct fit *fit, struct rps_plan *fitted, const struct rps_
     return 0;
 }
 
-/* Rebuild the plan's sets: joined in order while they fit, split where they do not. */
+/* Rebuild the plan's sets: joined in order while they fit, split if they do not. */
 static int arrange_sets(struct fit *fit, struct rps_plan *plan, int merge, struct rps_error *err)
 {
     struct rps_plan *fitted = rps_plan_new();
@@ -348,8 +346,8 @@ static int arrange_sets(struct fit *fit, struct rps_plan *plan, int merge, struc
     return rc;
 }
 
-/* A set none of whose events can be counted would only waste periods: its events move to the end of
- * a set that has room, or stay when there is none. */
+/* A set without countable events would only waste periods: its events move to the end of a set with
+ * free slots, or stay if there is none. */
 static void drop_idle_sets(struct rps_plan *plan)
 {
     for (int n = plan->set_count - 1; n >= 0; n--) {
@@ -372,7 +370,7 @@ static void drop_idle_sets(struct rps_plan *plan)
 }
 
 /* Take software events out of the sets of a plan that also counts hardware events: they need no
- * counter, and are counted beside each set. Two slots stay for hardware events. */
+ * counter, and are counted with each set. Two slots are reserved for hardware events. */
 static void take_software(struct fit *fit, struct rps_plan *plan)
 {
     for (int n = 0; n < plan->set_count && fit->hardware_count > 0; n++) {
@@ -390,7 +388,7 @@ static void take_software(struct fit *fit, struct rps_plan *plan)
     }
 }
 
-/* One that cannot be sampled needs no counter; who opens the sampler says why. */
+/* Find the event for samples. If it cannot be sampled, the opening of the sampler reports why. */
 static void find_sampled(struct fit *fit, const char *spec)
 {
     struct rps_event event = {.name = "sampled"};

@@ -1,7 +1,7 @@
 /*
- * The perf_event backends, hardware and software: two rows of the table over one implementation,
- * which differ in the clock event they choose and in the plan they default to. Here they are opened
- * and closed; pmu_perf.h says what stands where.
+ * The perf_event backends, hardware and software: two rows of the table over one implementation.
+ * They differ in their clock event and in their default plan. This file opens and closes them;
+ * pmu_perf.h lists the other files.
  */
 #include "pmu_perf.h"
 
@@ -62,7 +62,7 @@ static int group_reads_work(const struct rps_event *event)
     return fd >= 0;
 }
 
-/* Does the event that every machine of this kind has count? */
+/* Does the event that every such machine has count? */
 static int check_probe(const struct rps_perf *perf, const struct rps_event *probe, const char *what,
                        struct rps_error *err)
 {
@@ -157,7 +157,7 @@ static unsigned perf_width(void *self, int set, int slot)
     (void)self;
     (void)set;
     (void)slot;
-    return 64; /* the kernel keeps virtual counters of its own */
+    return 64; /* the kernel keeps its own virtual counters */
 }
 
 static int64_t perf_read_within_ns(void *self)
@@ -166,7 +166,7 @@ static int64_t perf_read_within_ns(void *self)
     return INT64_MAX;
 }
 
-/* What both have in common. */
+/* The functions that both share. */
 #define PERF_CALLS                                                                                 \
     .choose_clock = perf_choose_clock, .try_event = rps_perf_try_event, .fits = rps_perf_fits,     \
     .attach = rps_perf_attach, .track_count = perf_track_count, .track_cpu = perf_track_cpu,       \

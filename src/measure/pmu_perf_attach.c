@@ -1,13 +1,13 @@
 /*
- * perf_event: attaching to a target. Which places it has (threads, CPUs, a control group's CPUs),
- * and the plan's counters at each of them. Decided by trying:
- * - With one event set the clock event leads its group and nothing is ever switched: one system
- * call a period.
- * - Siblings have a read format of their own, so that each can still be read alone when a group
- * read answers ECHILD (threads whose groups are incomplete, Linux 6.5 and later).
- * - A process is attached to again and again until no thread was started meanwhile: what a thread
- * inherited cannot be asked for, and one that is opened as well would be counted twice. Adding
- * newcomers was tried: with threads coming and going it doubled counts and did not come to an end.
+ * perf_event: attach to a target: find its places (threads, CPUs, a control group's CPUs), and open
+ * the plan's counters at each of them. Decided by trying:
+ *
+ * - With one event set the clock event leads its group, without switching: one call per period.
+ * - Siblings have their own read format, so that each can still be read alone if a group read
+ *   returns ECHILD (threads with incomplete groups, Linux 6.5 and later).
+ * - Attaching to a process is repeated until no thread was started in between. A thread's inherited
+ *   counters cannot be queried, and a thread that is opened as well would be counted twice. Adding
+ *   new threads was tried: with threads coming and going it doubled counts and did not end.
  */
 #include "pmu_perf.h"
 
@@ -21,13 +21,13 @@
 #include "rpistat/array.h"
 #include "rpistat/clock.h"
 
-/* Attaching to a process is tried again so often, and for so long. */
+/* How often, and for how long, attaching to a process is retried. */
 #define ATTACH_TRIES 1000
 #define ATTACH_NS    (3 * RPS_NS_PER_S)
 
 /* --- places ----------------------------------------------------------------------------------- */
 
-/* The event could be counted on rpistat itself: what is refused here is the target. */
+/* Set the error: the event could be counted on rpistat itself, so the target is refused. */
 static int attach_failed(struct rps_error *err, const struct rps_event *event,
                          const struct rps_perf_place *place, int number)
 {
@@ -53,8 +53,8 @@ static int attach_failed(struct rps_error *err, const struct rps_event *event,
                          (long)place->pid, reason);
 }
 
-/* Is the event counted at this place? What needs no counter is counted once a thread, not once more
- * for each kind of core. */
+/* Is the event counted at this place? An event that needs no counter is counted once per thread,
+ * not once per kind of core. */
 static int is_counted_at(const struct rps_perf *perf, const struct rps_event *event,
                          const struct rps_perf_place *place)
 {
@@ -64,14 +64,14 @@ static int is_counted_at(const struct rps_perf *perf, const struct rps_event *ev
     return place->kind == 0 || place->cpu >= 0 || rps_perf_needs_counter(perf, event);
 }
 
-/* What opening answers when the thread has ended or the CPU is offline. */
+/* The error of opening if the thread has ended or the CPU is offline. */
 static int has_gone(int fd)
 {
     return fd == -ESRCH || fd == -ENODEV;
 }
 
-/* Open the measured events of a set; those that cannot join the group are counted on their own.
- * 1: the thread has gone, or the CPU is offline. */
+/* Open the measured events of a set; those that cannot join the group are counted alone. 1: the
+ * thread has gone, or the CPU is offline. */
 static int attach_set(struct rps_perf *perf, struct rps_perf_place *place, int number,
                       unsigned start, struct rps_error *err)
 {
@@ -138,7 +138,7 @@ static void close_place(struct rps_perf *perf, struct rps_perf_place *place)
     free(place->group);
 }
 
-/* Forget places from this one on. */
+/* Remove places from this one on. */
 static void drop_places(struct rps_perf *perf, int first)
 {
     while (perf->place_count > first)
@@ -212,7 +212,7 @@ static int compare_tids(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* List a process's threads; none when there is no such process. */
+/* List a process's threads; none if there is no such process. */
 static int list_threads(pid_t pid, struct threads *ret, struct rps_error *err)
 {
     struct threads list = {NULL, 0};
@@ -244,8 +244,8 @@ static int list_threads(pid_t pid, struct threads *ret, struct rps_error *err)
     return 0;
 }
 
-/* Open every thread of a process: *ret_opened of them; *ret_late is how many of the *ret_count that
- * it then has were started meanwhile. */
+/* Open every thread of a process: *ret_opened of them. *ret_late: how many of its present
+ * *ret_count threads were started in between. */
 static int open_threads(pid_t pid, const struct rps_perf_opener *opener, size_t *ret_opened,
                         size_t *ret_count, size_t *ret_late, struct rps_error *err)
 {
@@ -296,7 +296,7 @@ int rps_perf_open_process(pid_t pid, const struct rps_perf_opener *opener, struc
     return 0;
 }
 
-/* The places of a process that is being opened. */
+/* The places of a process during its opening. */
 struct process {
     struct rps_perf *perf;
     int first;
@@ -324,8 +324,8 @@ static int add_process(struct rps_perf *perf, pid_t pid, struct rps_error *err)
     return rps_perf_open_process(pid, &opener, err);
 }
 
-/* A CPU, of a track of its own, or what a control group has of it, of track 0; cgroup_fd -1: none.
- * An offline one is left out. */
+/* Add a CPU, as its own track, or a control group's part of it, in track 0; cgroup_fd -1: none. An
+ * offline CPU is left out. */
 static int add_cpu(struct rps_perf *perf, int cgroup_fd, int cpu, struct rps_error *err)
 {
     int cgroup = cgroup_fd >= 0;
@@ -396,7 +396,7 @@ unsigned long long rps_perf_reserve_descriptors(unsigned long long need)
     return 0;
 }
 
-/* Make sure that there are descriptors enough, before any is opened. */
+/* Check that there are enough descriptors, before any is opened. */
 static int check_descriptors(const struct rps_perf *perf, const struct rps_target *target,
                              struct rps_error *err)
 {

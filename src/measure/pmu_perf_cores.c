@@ -1,11 +1,11 @@
 /*
  * perf_event: kinds of core.
  *
- * A hybrid processor has a PMU for each kind of core. A generic event names one of them in the
- * upper half of its number, a raw one in its type; otherwise it belongs to one kind and stands
- * still on the others. Events of a group must all be of one PMU. Raw numbers on Intel's hybrid
- * processors are those of the performance cores, whose PMU has the type of raw events: on the
- * efficient cores most of them count something else, or nothing.
+ * A hybrid processor has one PMU per kind of core. A generic event names one of them in the upper
+ * half of its number, a raw one in its type. Without that it belongs to one kind and does not count
+ * on the others. All events of a group must belong to one PMU. Raw numbers on Intel's hybrid
+ * processors are those of the performance cores, whose PMU has the type of raw events. On the
+ * efficient cores most of them count something different, or nothing.
  * (tools/perf/Documentation/intel-hybrid.txt)
  */
 #include "pmu_perf.h"
@@ -24,7 +24,7 @@ int rps_perf_kinds(const struct rps_perf *perf)
     return perf->core_count > 1 ? perf->core_count : 1;
 }
 
-/* The only kind of core that can count the event, or -1: each can, in its own way. */
+/* The only kind of core that can count the event; -1: all can, each in its own way. */
 static int only_kind(const struct rps_perf *perf, const struct rps_event *event)
 {
     for (int k = 0; k < perf->core_count; k++) {
@@ -102,8 +102,8 @@ int rps_perf_go_to(const struct rps_perf_core *core)
     return CPU_COUNT(&wanted) > 0 && sched_setaffinity(0, sizeof(wanted), &wanted) == 0;
 }
 
-/* The kinds of core: PMUs of sysfs with a file "cpus", which core PMUs alone have, and CPUs in it:
- * those of a kind may all be offline. */
+/* List the kinds of core: PMUs of sysfs with a file "cpus", which only core PMUs have, and with
+ * CPUs in it. All CPUs of a kind may be offline. */
 static void list_cores(struct rps_perf *perf)
 {
     static const char folder_path[] = "/sys/bus/event_source/devices";
@@ -127,8 +127,8 @@ static void list_cores(struct rps_perf *perf)
         closedir(folder);
 }
 
-/* Older kernels cannot be told which kind of core a generic event is for (ARM before Linux 6.6):
- * they choose one kind, and the time it counted for shows how much of the run that was. */
+/* Older kernels cannot select the kind of core for a generic event (ARM before Linux 6.6). They
+ * choose one kind, and the running time shows how much of the run that was. */
 static void check_kinds(struct rps_perf *perf, const struct rps_event *event)
 {
     struct rps_event one = rps_perf_event_on(perf, event, 0);

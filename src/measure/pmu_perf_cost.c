@@ -1,11 +1,11 @@
 /*
- * What counting an event costs the workload, found by trying it on the recorder itself.
+ * Measure how much counting an event costs the workload, by trying it on the recorder itself.
  *
- * Events of the kernel are counted where they occur, and that takes time. For most of them it is
- * little beside what occurs (tests/bench/events compares); a system call can be shorter than its
- * counting. A figure from another machine would say nothing: on two that are much alike it was 30
- * ns and 155 ns a call. Merely opening a tracepoint of system calls makes those of all processes
- * slower, so calls are timed with the counter open and closed, not enabled and disabled.
+ * Kernel events are counted where they occur, and that takes time. For most events it is small
+ * compared with the event itself (tests/bench/events compares). A system call, however, can be
+ * shorter than its counting. Values from other machines do not apply: on two similar ones it was 30
+ * ns and 155 ns per call. An open tracepoint of system calls slows those of all processes, so calls
+ * are timed with the counter open and closed, not enabled and disabled.
  */
 #include "pmu_perf.h"
 
@@ -20,7 +20,7 @@
 #define BLOCKS 50
 #define ROUNDS 3
 
-/* The shortest time that a block of calls took, or *least_ns if that is shorter. */
+/* Find the shortest time of a block of calls, or *least_ns if that is shorter. */
 static void time_calls(int64_t *least_ns)
 {
     for (int block = 0; block < BLOCKS; block++) {
@@ -33,7 +33,7 @@ static void time_calls(int64_t *least_ns)
     }
 }
 
-/* What counting it takes of a system call, ns; 0: that cannot be told. */
+/* Return the cost of counting a system call, ns; 0: unknown. */
 static int64_t call_cost_ns(const struct rps_event *event)
 {
     int64_t without_ns = INT64_MAX, with_ns = INT64_MAX;

@@ -1,6 +1,4 @@
-/*
- * perf_event: opening one event, and what it means when the kernel refuses.
- */
+/* perf_event: open one event, and explain the kernel's refusals. */
 #include "pmu_perf.h"
 #include "rpistat/proc.h"
 
@@ -105,7 +103,7 @@ int rps_perf_is_virtual(void)
     return rps_proc_read(text, sizeof(text), "/proc/cpuinfo") > 0 && strstr(text, " hypervisor");
 }
 
-/* What to do about a refusal; root is refused only where something shuts it in. */
+/* Suggest a remedy for a refusal; root is refused only in a container or by other confinement. */
 static const char *permission_advice(void)
 {
     return geteuid() == 0

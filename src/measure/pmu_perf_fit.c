@@ -1,9 +1,9 @@
 /*
- * perf_event: what can be counted here, by trying. Which events open and count, and which of them
+ * perf_event: find the countable events by trying: which events open and count, and which of them
  * can count at the same time.
  *
- * Whether events fit is asked with a pinned group on the recorder itself: one that cannot be placed
- * reads 0 bytes at once. No waiting child is needed, and no table of counters per processor.
+ * A pinned group on the recorder itself shows whether events fit: one that cannot be placed reads 0
+ * bytes at once. That needs no waiting child, and no table of counters per processor.
  */
 #include "pmu_perf.h"
 
@@ -16,10 +16,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* Copies of one event that are tried at once. */
+/* Maximum number of copies of one event to try. */
 #define COPIES_MAX 16
 
-/* Events that happen inside the kernel and would read 0 for ever without it. */
+/* Events that occur inside the kernel and would always read 0 without it. */
 static int happens_in_kernel(const struct rps_event *event)
 {
     return event->type == RPS_EVENT_TRACEPOINT ||
@@ -27,7 +27,7 @@ static int happens_in_kernel(const struct rps_event *event)
                                                   event->config == PERF_COUNT_SW_CPU_MIGRATIONS));
 }
 
-/* Clocks in software count all of the task's time whatever is excluded. */
+/* Software clocks count all of the task's time, whatever is excluded. */
 static int counts_anyway(const struct rps_event *event)
 {
     return event->type == RPS_EVENT_SOFTWARE &&
@@ -83,9 +83,9 @@ int rps_perf_try_event(void *self, struct rps_event *event, struct rps_error *er
     return 0;
 }
 
-/* Does the event count on this thread? Returns 0, or the errno of opening, or ENODATA for an event
- * that opens and stands still. Pinned: a recording may hold the counters of this process already.
- */
+/* Does the event count on this thread? Returns 0, the errno of opening, or ENODATA for an event
+ * that opens but does not count. Pinned: a recording may already hold the counters of this
+ * process. */
 static int counts_now(const struct rps_event *event)
 {
     uint64_t value[3] = {0, 0, 0};
@@ -136,9 +136,9 @@ int rps_perf_find_limit(void)
         if (ioctl(fd[0], PERF_EVENT_IOC_DISABLE, 0) < 0 ||
             read(fd[0], buffer, sizeof(buffer)) <= 0 || buffer[2] == 0)
             break;
-        if (buffer[3 + opened] >= 10000) /* the newest copy; each turn has a branch */
+        if (buffer[3 + opened] >= 10000) /* the newest copy; each iteration has a branch */
             continue;
-        if (opened == 1) /* branches are not counted at all: nothing is learnt */
+        if (opened == 1) /* branches are not counted at all: no result */
             break;
         limit = opened - 1;
     }
@@ -147,8 +147,8 @@ int rps_perf_find_limit(void)
     return limit;
 }
 
-/* Can the events that this kind of core counts be on its counters all together? Asked on the core
- * that this thread is on. */
+/* Can all events that this kind of core counts be on its counters at once? Tested on the core that
+ * this thread is on. */
 static int fits_on(const struct rps_perf *perf, const struct rps_event *const *event, int count,
                    int kind)
 {
@@ -186,7 +186,7 @@ static int fits_on(const struct rps_perf *perf, const struct rps_event *const *e
     return fits;
 }
 
-/* A kind of core that this thread may not go to is not asked. */
+/* A kind of core that this thread may not run on is skipped. */
 int rps_perf_fits(void *self, const struct rps_event *const *event, int count)
 {
     const struct rps_perf *perf = self;

@@ -1,9 +1,10 @@
 /*
- * perf_event: switching what was attached to, and reading it. Decided by trying:
- * - The leader switches its group without PERF_IOC_FLAG_GROUP, siblings are opened enabled: with
- * the flag leader and siblings drifted apart when the workload ran on another CPU.
- * - Nothing is ever reset (IOC_RESET forgets neither times nor the counts of exited children).
- * - What could not be read keeps its last value, so that totals never go back.
+ * perf_event: switch and read the counters of a target. Decided by trying:
+ *
+ * - The leader switches its group without PERF_IOC_FLAG_GROUP; siblings are opened enabled. With
+ *   the flag, leader and siblings drifted apart when the workload ran on another CPU.
+ * - Nothing is ever reset (IOC_RESET keeps times and the counts of exited children).
+ * - An unreadable value keeps its last value, so that totals never decrease.
  */
 #include "pmu_perf.h"
 
@@ -14,12 +15,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A group read that meets a thread in the middle of its exit is tried again so often, after such
- * pauses. */
+/* A group read that meets an exiting thread is retried so often, after such pauses. */
 #define READ_TRIES    20
 #define READ_PAUSE_NS 20000
 
-/* Switch the clock event of all places, where it does not lead the group. */
+/* Switch the clock event of all places, if it does not lead the group. */
 static int switch_clocks(struct rps_perf *perf, unsigned long request)
 {
     int failed = 0;
@@ -70,12 +70,12 @@ int rps_perf_disable(void *self, int set, struct rps_error *err)
 }
 
 /*
- * Groups first when stopping, and last when starting: what a set counts, its clock counts too.
+ * Stop groups before clocks, and start them after: a clock counts whenever its set counts.
  *
- * A thread that is being started at that very moment can keep the state of before, and hand it on:
+ * SAFETY: a thread that is being started at that moment can keep the old state, and pass it on.
  * Linux swaps the counters of a thread and of those it started rather than switch them. With a
- * process that starts thousands of threads a second one recording in forty counted nothing. Asking
- * again finds those threads; where counting was started at exec there is nothing to ask.
+ * process that starts thousands of threads per second, one recording in forty counted nothing.
+ * Repeating the request finds those threads; if counting was started at exec, that is not needed.
  */
 int rps_perf_start(void *self, int set, struct rps_error *err)
 {
@@ -108,8 +108,8 @@ int rps_perf_stop(void *self, int set, struct rps_error *err)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Read one descriptor. A thread that is just leaving answers ECHILD until it has taken its counters
- * apart; it may be waiting for the very CPU that we are on, so each try lets it run. */
+/* Read one descriptor. An exiting thread returns ECHILD until it has released its counters. It may
+ * be waiting for this very CPU, so each try lets it run. */
 static ssize_t read_counter(int fd, void *buffer, size_t size)
 {
     const struct timespec pause = {.tv_nsec = READ_PAUSE_NS};
@@ -140,7 +140,7 @@ static void read_alone(struct rps_perf_group *group, int s)
 static void read_group(const struct rps_perf *perf, struct rps_perf_place *place,
                        struct rps_perf_group *group)
 {
-    uint64_t buffer[3 + RPS_SLOT_MAX + 1]; /* how many, enabled, running, values */
+    uint64_t buffer[3 + RPS_SLOT_MAX + 1]; /* number, enabled, running, values */
     ssize_t got = -1;
     int grouped = 0;
 
@@ -158,7 +158,7 @@ static void read_group(const struct rps_perf *perf, struct rps_perf_place *place
     }
     group->valid = 0;
     if (perf->clock_leads && !grouped)
-        return; /* nor is the clock event known: the next reading has all of it */
+        return; /* the clock event is unknown too: the next reading includes all of it */
     for (int s = 0; s < RPS_SLOT_MAX; s++) {
         const struct rps_perf_slot *slot = &group->slot[s];
 
@@ -189,8 +189,8 @@ static int read_clock(struct rps_perf_place *place, struct rps_error *err)
     return 0;
 }
 
-/* Read a place. 1: its CPU has gone: the counters of an offline CPU can be read for ever, but time
- * stands still for them. */
+/* Read a place. 1: its CPU has gone. The counters of an offline CPU can still be read, but their
+ * time stops. */
 static int read_place(const struct rps_perf *perf, struct rps_perf_place *place, int set,
                       struct rps_error *err)
 {
@@ -205,7 +205,7 @@ static int read_place(const struct rps_perf *perf, struct rps_perf_place *place,
     return rc;
 }
 
-/* Add what was read of a place; a slot that is not read at one of a track's places is not valid. */
+/* Add the reading of a place; a slot that was not read at one of a track's places is invalid. */
 static void add_reading(const struct rps_perf_place *place, int set, struct rps_reading *sum)
 {
     const struct rps_perf_group *group = &place->group[set];

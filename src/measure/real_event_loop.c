@@ -1,7 +1,7 @@
 /*
- * The real event loop: an absolute timer, the pidfds of what is recorded and descriptors of the
- * caller's, waited for together. With epoll: poll looked at all of them in every period, a quarter
- * of what a period of 100 ms cost.
+ * The real event loop waits for an absolute timer, the pidfds of the targets and the caller's
+ * descriptors together. It uses epoll: poll examined all of them in every period, which was a
+ * quarter of the cost of a 100 ms period.
  */
 #include "rpistat/loop.h"
 
@@ -16,23 +16,23 @@
 #include "rpistat/clock.h"
 #include "rpistat/proc.h"
 
-/* What is waited for, by number: the timer, then the pidfds, then the watched. */
+/* Numbers of the sources: the timer, then the pidfds, then the watched descriptors. */
 #define TIMER 0
 #define PIDFD 1
 
-/* What is looked at after one wake-up; the rest wakes again. */
+/* Number of events per wake-up; the rest wakes the loop again. */
 #define READY_MAX 16
 
 struct rps_real_event_loop {
     struct rps_event_loop table;
     int epoll, timer;
     int pidfd_count, left; /* processes, and how many have not ended */
-    int *pidfd;            /* owned; -1: that one has ended */
+    int *pidfd;            /* owned; -1: this one has ended */
     int watch_count;
     struct rps_watch *watch;       /* owned */
-    const struct rps_watch *asked; /* whose request the loop is acting on */
-    int done;                      /* that was told: only what came with the request is left */
-    pid_t pid;                     /* whose CPU to be near; -1: there is more than one, or none */
+    const struct rps_watch *asked; /* the loop is acting on its request */
+    int done;                      /* that was reported: only requests that came with it are left */
+    pid_t pid;                     /* the process to be near; -1: none, or several */
     struct rps_affinity affinity;
 };
 
@@ -64,7 +64,7 @@ static int watch_descriptor(struct rps_real_event_loop *event_loop, int fd, int 
     return epoll_ctl(event_loop->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
-/* 1 when no process is left. */
+/* 1 if no process is left. */
 static int all_ended(struct rps_real_event_loop *event_loop, const struct epoll_event *ready,
                      int count)
 {
@@ -115,11 +115,11 @@ static int real_wait(void *self, int64_t deadline_ns, enum rps_wake *ret, struct
         if (asked->on_done && !event_loop->done)
             asked->on_done(asked->context);
         event_loop->done = 1;
-        if (rps_clock_monotonic_ns() >= deadline_ns) { /* requests without an end do not delay it */
+        if (rps_clock_monotonic_ns() >= deadline_ns) { /* endless requests do not delay it */
             *ret = RPS_WAKE_DEADLINE;
             return 0;
         }
-        if (asked->on_ready(asked->context, ret)) { /* what had come together with it */
+        if (asked->on_ready(asked->context, ret)) { /* a request that came with it */
             event_loop->done = 0;
             return 0;
         }
@@ -149,7 +149,7 @@ static int real_wait(void *self, int64_t deadline_ns, enum rps_wake *ret, struct
     return rc;
 }
 
-/* The process behind a pidfd; -1 when it has ended. */
+/* Return the process of a pidfd; -1: it has ended. */
 static pid_t process_of(int pidfd)
 {
     const char *line;

@@ -1,19 +1,19 @@
 /*
- * perf_event: opening a sampler, on the target that is being counted.
+ * perf_event: open a sampler on the target that is being counted.
  *
- * - Where whole CPUs may be sampled, one event a CPU does that, and what is not the target's is
- *   dropped. Else events that are inherited do, one for each thread that runs and CPU: they can be
- *   mapped only where they belong to one CPU (EINVAL else).
- * - Two events more that are inherited are opened for each thread and CPU, and count nothing. One
- *   is always on, and hears of maps, names, forks and exits: the sampling event would not, while it
- *   stands still. The other is on with the sampling event, and tells the CPU time of each thread
- *   that ends; with the time since the last sample, which is lost, it makes all of it.
- * - Three more are opened where waits off the CPU are recorded. One samples a stack for each switch, in
- *   some windows; one samples the place of the switch in the others; one records all switches.
- * - All events of a kind and CPU write into one ring. It belongs to an event of our own that is
- *   never switched on, so that any of the others can be closed. The kernel leaves rings out of core
- *   dumps: where CPUs are sampled they have others' addresses in them.
- * - Nobody is woken up by the kernel; the loop looks often enough (drain_within_ns).
+ * - If whole CPUs may be sampled, one event per CPU does that, and other programs' samples are
+ *   dropped. Otherwise inherited events do, one per running thread and CPU: they can be mapped
+ *   only if they belong to one CPU (otherwise EINVAL).
+ * - Two more inherited events are opened for each thread and CPU, and count nothing. One is
+ *   always on, and records maps, names, forks and exits: the sampling event would not, while it
+ *   is stopped. The other is on with the sampling event, and reports the CPU time of each thread
+ *   that ends; with the time since the last sample, which is lost, that is all of its time.
+ * - Three more are opened if waits off the CPU are recorded. One samples a stack for each switch,
+ *   in some windows; one samples the place of the switch in the others; one records all switches.
+ * - All events of a kind and CPU write into one ring. It belongs to a separate event that is never
+ *   switched on, so that any of the others can be closed. SAFETY: the kernel leaves rings out of
+ *   core dumps: with CPUs sampled they have other programs' addresses in them.
+ * - The kernel wakes nobody up; the loop reads the rings often enough (drain_within_ns).
  * - A CPU that goes offline has no more samples; one that comes online later has none at all.
  */
 #include "sampler_perf.h"
@@ -34,8 +34,8 @@
 #include "rpistat/memory_limit.h"
 #include "rpistat/random.h"
 
-/* A ring's size, and to what all are halved where a user may not lock as much memory: 516 KiB a CPU
- * unless more is allowed. Root's are doubled for samples that are many and large. */
+/* Ring sizes; all are halved together if a user may not lock so much memory: 516 KiB per CPU by
+ * default. Root's are doubled for samples that are many and large. */
 static const size_t ring_bytes[] = {
     [RPS_PERF_SAMPLES] = (size_t)256 * 1024,  [RPS_PERF_HEARD] = (size_t)512 * 1024,
     [RPS_PERF_TIMES] = (size_t)128 * 1024,    [RPS_PERF_WAITS] = (size_t)512 * 1024,
@@ -45,19 +45,19 @@ static const size_t ring_bytes[] = {
 #define RING_BYTES_MIN ((size_t)16 * 1024)
 #define RING_TIMES_MAX (RING_BYTES_MAX / RING_BYTES_MIN)
 
-/* Time between two looks at the rings at most, as it should be, and at least. Rings that want more
- * than the last but one are for no copies of stacks, unless these were asked for. */
+/* Maximum, wanted, and minimum time between two readings of the rings. If they must be read more
+ * often than each DRAIN_COPIES_NS, stacks are not copied, unless that was requested. */
 #define DRAIN_MAX_NS    RPS_NS_PER_S
-#define DRAIN_WANTED_NS (500 * RPS_NS_PER_MS) /* others' programs may keep us from looking */
+#define DRAIN_WANTED_NS (500 * RPS_NS_PER_MS) /* other programs may keep the recorder off its CPU */
 #define DRAIN_COPIES_NS (25 * RPS_NS_PER_MS)
 #define DRAIN_MIN_NS    (10 * RPS_NS_PER_MS)
 
-/* What maps, names and ends of processes put into a ring each second, where many are started, and
- * times. */
+/* Bytes per second in a ring for maps, names and ends of processes, with many process starts; and
+ * for times. */
 #define HEARD_BYTES_PER_S ((uint64_t)128 * 1024)
 #define TIMES_BYTES_PER_S ((uint64_t)32 * 1024)
 
-/* What tells a switch, and that it is over. */
+/* Size of the records of a switch and of its end. */
 #define SWITCH_BYTES 64
 
 /* A place, with some 20 addresses of the kernel. */
@@ -67,11 +67,11 @@ static const size_t ring_bytes[] = {
 #define THREADS_BYTES       ((size_t)64 * 1024)
 
 /*
- * A workload that repeats itself in the sampling interval would always be seen at one place. By how
- * much of itself the interval is varied: of CPUs it is drawn anew each second, of that or a hundred
- * intervals the longer time, since the one that has begun is lost then. An event that was inherited
- * keeps the interval that it was made with: it is drawn once a run, by so little that the number of
- * samples still says what time passed.
+ * A workload that repeats itself in the sampling interval would always be sampled at one place, so
+ * the interval varies by this part of itself. On CPUs it is drawn again each second or each hundred
+ * intervals, whichever is longer, since the interval in progress is then lost. An inherited event
+ * keeps its first interval. That is drawn once per run, from a range so small that the number of
+ * samples still shows the time.
  */
 #define JITTER_CPUS      .1
 #define JITTER_TASKS     .005
@@ -85,19 +85,19 @@ struct descriptors {
 
 struct sampler {
     struct rps_perf_sampled what;
-    int tells_times;  /* of threads: CPUs are not the target */
+    int tells_times;  /* of threads: the target is not CPUs */
     double drawn;     /* in [0, 1), for the interval; */
-    int64_t drawn_ns; /* when that was last, the event loop's clock */
+    int64_t drawn_ns; /* when that was last drawn, event loop's clock */
     struct perf_event_attr attr[RPS_PERF_RING_KINDS];
     struct descriptors open[RPS_PERF_RING_KINDS];
     size_t first[RPS_PERF_RING_KINDS]; /* of the process that is being opened, */
-    pid_t pid;                         /* which this is */
+    pid_t pid;                         /* and its number */
     struct rps_perf_tree tree;
-    struct rps_perf_rings rings; /* of each CPU, one a kind */
+    struct rps_perf_rings rings; /* of each CPU, one per kind */
     struct rps_perf_wall wall;
-    struct rps_perf_queue queue; /* of a machine */
-    int reads_switches;          /* all switches are read now */
-    long online;                 /* CPUs, at the latest look; 0: none yet */
+    struct rps_perf_queue queue; /* of the machine */
+    int reads_switches;          /* all switches are being read */
+    long online;                 /* CPUs, at the latest check; 0: not yet checked */
     int is_on;                   /* it has been started */
 };
 
@@ -106,7 +106,7 @@ static const char *const stacks_name[] = {
     [RPS_STACKS_LBR] = "lbr",   [RPS_STACKS_NONE] = "none",
 };
 
-/* Events that count nothing: one of our own that has a ring, */
+/* Events that count nothing: one that only owns a ring, */
 static void fill_dummy(struct perf_event_attr *attr)
 {
     attr->size = sizeof(*attr);
@@ -118,7 +118,7 @@ static void fill_dummy(struct perf_event_attr *attr)
     attr->exclude_kernel = attr->exclude_hv = 1;
 }
 
-/* one that hears (of threads alone, where nothing is sampled), */
+/* one that records maps, names, forks and exits (only of threads, without sampling), */
 static void fill_hearing(struct perf_event_attr *attr, int inherits, int hears_maps)
 {
     fill_dummy(attr);
@@ -127,7 +127,7 @@ static void fill_hearing(struct perf_event_attr *attr, int inherits, int hears_m
     attr->comm = attr->comm_exec = attr->task = 1;
 }
 
-/* and one that tells times. */
+/* and one that reports times. */
 static void fill_timing(struct perf_event_attr *attr, int starts_at_exec)
 {
     fill_dummy(attr);
@@ -136,7 +136,7 @@ static void fill_timing(struct perf_event_attr *attr, int starts_at_exec)
     attr->read_format = PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID;
 }
 
-/* Events for each switch: its stack, as samples have them; that there is one; its place. */
+/* Events for each switch: its stack, as in samples; a record of it; its place. */
 static void fill_switches(struct sampler *sampler, const struct rps_target *target)
 {
     struct perf_event_attr *attr = &sampler->attr[RPS_PERF_WAITS];
@@ -150,7 +150,7 @@ static void fill_switches(struct sampler *sampler, const struct rps_target *targ
     sampler->attr[RPS_PERF_SWITCHES].context_switch = 1;
     attr->config = PERF_COUNT_SW_CONTEXT_SWITCHES;
     attr->sample_period = 1;
-    attr->exclude_kernel = 0; /* it is the kernel that switches */
+    attr->exclude_kernel = 0; /* switches occur in the kernel */
     attr->sample_type = sampling->sample_type;
     attr->sample_max_stack = sampling->sample_max_stack;
     attr->sample_regs_user = sampling->sample_regs_user;
@@ -173,7 +173,7 @@ static int is_by_clock(const struct sampler *sampler)
            (event->config == PERF_COUNT_SW_CPU_CLOCK || event->config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
-/* The next interval of a clock, ns; frequencies around the one that was asked for are alike
+/* Draw the next interval of a clock, ns; frequencies around the requested one are equally
  * likely. */
 static uint64_t draw_interval(struct sampler *sampler)
 {
@@ -202,7 +202,7 @@ static int fill_attrs(struct sampler *sampler, const struct rps_target *target,
     if (rps_random_bytes(&seed, sizeof(seed), err) < 0)
         return RPS_FAILED;
     sampler->drawn = rps_random_unit(&seed);
-    if (is_by_clock(sampler)) { /* the kernel would make the same of a frequency */
+    if (is_by_clock(sampler)) { /* the kernel would convert a frequency the same way */
         sampling->freq = 0;
         sampling->sample_period = draw_interval(sampler);
     }
@@ -211,7 +211,7 @@ static int fill_attrs(struct sampler *sampler, const struct rps_target *target,
 
 /* --- rings ------------------------------------------------------------------------------------ */
 
-/* Kinds of rings, the first of all. */
+/* Number of kinds of rings; they are the first ones. */
 static int count_kinds(const struct sampler *sampler)
 {
     if (sampler->what.options.waits)
@@ -219,8 +219,8 @@ static int count_kinds(const struct sampler *sampler)
     return sampler->tells_times ? RPS_PERF_WAITS : RPS_PERF_TIMES;
 }
 
-/* Half a ring must hold what comes until the next look: what is younger than the look before stays
- * in it. */
+/* Time that fills half a ring. That half must hold the records until the next reading: newer ones
+ * than the previous reading stay in it. */
 static int64_t fills_half_in_ns(const struct sampler *sampler, enum rps_perf_ring_kind kind,
                                 size_t bytes)
 {
@@ -228,7 +228,7 @@ static int64_t fills_half_in_ns(const struct sampler *sampler, enum rps_perf_rin
     uint64_t rate = sampler->what.options.threshold > 0 ? RPS_SAMPLE_FREQUENCY_MAX
                                                         : sampler->what.options.frequency;
     const uint64_t cpus = (uint64_t)(rings->count / count_kinds(sampler));
-    /* of a CPU: at first the most that there may be of all, then what one may have */
+    /* of a CPU: at first the maximum of all CPUs, then that of one */
     const uint64_t most = sampler->wall.rate > 0 ? (uint64_t)sampler->wall.rate
                                                  : RPS_PERF_SWITCHES_MAX / (cpus > 0 ? cpus : 1);
     const uint64_t switches = most > RPS_PERF_WAITS_PER_S ? most : RPS_PERF_WAITS_PER_S;
@@ -276,7 +276,7 @@ static void unmap_ring(struct rps_perf_ring *ring)
     ring->page = NULL;
 }
 
-/* Map all rings, each so many times smaller than it should be. 0 or -errno; then none is. */
+/* Map all rings, `times` times smaller than desired. 0, or -errno with none mapped. */
 static int map_rings(struct sampler *sampler, size_t times)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -328,7 +328,7 @@ static int add_ring(struct sampler *sampler, enum rps_perf_ring_kind kind, int c
     return 0;
 }
 
-/* All become smaller together, so that none takes what others need. */
+/* All become smaller together, so that none takes the memory of others. */
 static int add_rings(struct sampler *sampler, const struct rps_target *target,
                      struct rps_error *err)
 {
@@ -382,7 +382,7 @@ static void drop(struct descriptors *list, size_t first)
         close(list->fd[--list->count]);
 }
 
-/* Open an event of a kind that writes into the CPU's ring of it. 1: the thread has gone. */
+/* Open an event of a kind that writes into the CPU's ring of that kind. 1: the thread has gone. */
 static int open_event(struct sampler *sampler, pid_t pid, unsigned long flags,
                       const struct rps_perf_ring *ring, struct rps_error *err)
 {
@@ -399,7 +399,7 @@ static int open_event(struct sampler *sampler, pid_t pid, unsigned long flags,
     if (fd == -ESRCH || fd == -ENODEV) /* ENODEV: the CPU is offline */
         return fd == -ESRCH;
     if (fd >= 0 && is_of_switches && attr->exclude_kernel) {
-        close(fd); /* it is the kernel that switches: there would be none */
+        close(fd); /* switches occur in the kernel: there would be none */
         fd = -EACCES;
     }
     if (fd < 0 && is_of_switches) {
@@ -415,7 +415,7 @@ static int open_event(struct sampler *sampler, pid_t pid, unsigned long flags,
     return keep(&sampler->open[ring->kind], fd, err);
 }
 
-/* The event that samples, at a place, which has one kind of core. */
+/* Open the sampling event, at a place with one kind of core. */
 static int open_sampling(struct sampler *sampler, pid_t pid, unsigned long flags,
                          const struct rps_perf_ring *ring, struct rps_error *err)
 {
@@ -429,7 +429,7 @@ static int open_sampling(struct sampler *sampler, pid_t pid, unsigned long flags
     return open_event(sampler, pid, flags, ring, err);
 }
 
-/* The event that tells times, of a thread. */
+/* Open the event that reports times, for a thread. */
 static int open_timing(struct sampler *sampler, pid_t tid, const struct rps_perf_ring *ring,
                        struct rps_error *err)
 {
@@ -454,7 +454,7 @@ static int open_timing(struct sampler *sampler, pid_t tid, const struct rps_perf
     return 0;
 }
 
-/* A thread on all CPUs, as struct rps_perf_opener has it. */
+/* Open a thread on all CPUs, for struct rps_perf_opener. */
 static int open_thread(void *context, pid_t tid, struct rps_error *err)
 {
     struct sampler *sampler = context;
@@ -482,10 +482,10 @@ static void drop_process(void *context)
     for (int kind = 0; kind < RPS_PERF_RING_KINDS; kind++)
         drop(&sampler->open[kind], sampler->first[kind]);
     sampler->rings.timer_count = sampler->open[RPS_PERF_TIMES].count;
-    sampler->tree.is_in_doubt = 1; /* what was heard of it until now has no end */
+    sampler->tree.is_in_doubt = 1; /* its earlier records have no end */
 }
 
-/* A running thread, which is known; one that is started comes into the tree with its exec. */
+/* Open a running thread, which is known; a launched one enters the tree with its exec. */
 static int open_running(void *context, pid_t tid, struct rps_error *err)
 {
     struct sampler *sampler = context;
@@ -506,7 +506,7 @@ static int open_process(struct sampler *sampler, pid_t pid, struct rps_error *er
     return rps_perf_open_process(pid, &opener, err);
 }
 
-/* CPUs: all that runs there, or what of it is a control group's; -1: none. */
+/* Open CPUs: everything that runs there, or a control group's part; -1: none. */
 static int open_cpus(struct sampler *sampler, int cgroup_fd, struct rps_error *err)
 {
     const pid_t pid = cgroup_fd;
@@ -558,7 +558,7 @@ static int check_descriptors(const struct sampler *sampler, const struct rps_tar
     if (rps_perf_count_threads(target, &threads, err) < 0)
         return RPS_FAILED;
     threads += (size_t)target->cgroup_count;
-    /* those of the counters are open: the latest has a higher number */
+    /* the counters are open: the newest descriptor has a higher number */
     need = rings * (threads > 0 ? threads : 1) + RPS_PERF_DESCRIPTORS_FREE +
            (unsigned long long)sampler->rings.ring[rings - 1].fd;
     allowed = rps_perf_reserve_descriptors(need);
@@ -572,11 +572,11 @@ static int check_descriptors(const struct sampler *sampler, const struct rps_tar
 
 /* --- the sampler ------------------------------------------------------------------------------ */
 
-/* Why it is asked for several times, rps_perf_start says. */
+/* rps_perf_start explains why it is repeated. */
 static int switch_events(struct sampler *sampler, int first, const int *is_on,
                          struct rps_error *err)
 {
-    /* where there are too many, switches are counted alone, to see whether there are fewer */
+    /* with too many, switches are only counted, to find when they become fewer */
     const int reads =
         sampler->what.options.waits && is_on[RPS_PERF_SWITCHES] && sampler->wall.of > 0;
     int failed = 0;
@@ -599,7 +599,7 @@ static int switch_events(struct sampler *sampler, int first, const int *is_on,
     return 0;
 }
 
-/* The first kind, and those behind it, as the window wants them. */
+/* Start the first kind and those after it, as the window requires. */
 static int start_kinds(struct sampler *sampler, int first, struct rps_error *err)
 {
     const int is_on[RPS_PERF_RING_KINDS] = {
@@ -635,7 +635,7 @@ static int sampler_stop(void *self, struct rps_error *err)
     return switch_events(sampler, RPS_PERF_SAMPLES, is_on, err);
 }
 
-/* Draw the interval anew. Events that were inherited keep theirs: the kernel does not tell them. */
+/* Draw a new interval. Inherited events keep theirs: the kernel does not update them. */
 static void vary_interval(struct sampler *sampler)
 {
     const int64_t now_ns = rps_clock_monotonic_ns();
@@ -655,8 +655,8 @@ static void vary_interval(struct sampler *sampler)
     }
 }
 
-/* Whose time the event tells that was opened on a thread: its own, or, where that was told with
- * another one, that of the thread that ended and told none, of its process if there is one. */
+/* Find whose time an opened thread's event reports: its own, or, if another event reported that, a
+ * thread's that ended and reported none, preferably of the same process. */
 static struct rps_perf_ended find_owner(const struct rps_perf_rings *rings,
                                         const struct rps_perf_timer *timer)
 {
@@ -676,8 +676,8 @@ static struct rps_perf_ended find_owner(const struct rps_perf_rings *rings,
     return owner;
 }
 
-/* The CPU time of the threads that were opened: what their events say, without those of the threads
- * that were made and have ended. */
+/* Report the CPU time of the opened threads: their events' time, without that of the started
+ * threads that have ended. */
 static void tell_times(struct sampler *sampler, const struct rps_sample_sink *sink)
 {
     for (size_t i = 0; i < sampler->rings.timer_count; i++) {
@@ -688,7 +688,7 @@ static void tell_times(struct sampler *sampler, const struct rps_sample_sink *si
                                     .cpu = timer->cpu,
                                     .pid = owner.pid,
                                     .tid = owner.tid};
-        uint64_t value[3]; /* of nothing, time, id */
+        uint64_t value[3]; /* unused, time, id */
 
         if (read(timer->fd, value, sizeof(value)) != sizeof(value) || value[1] <= timer->told_ns)
             continue;
@@ -698,8 +698,8 @@ static void tell_times(struct sampler *sampler, const struct rps_sample_sink *si
     }
 }
 
-/* A CPU that goes offline ends its records, and one that comes back may have none: waits end here, and
- * schedstat tells which threads sleep on. */
+/* A CPU that goes offline ends its records, and may have none when it is online again. So waits end
+ * here, and schedstat shows which threads still sleep. */
 static void check_online(struct sampler *sampler)
 {
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -799,7 +799,7 @@ static void sampler_close(void *self)
     free(sampler);
 }
 
-/* Where little memory may be locked samples are small. */
+/* If little memory may be locked, samples are small. */
 static void fit_into_rings(struct sampler *sampler)
 {
     struct perf_event_attr *sampling = &sampler->attr[RPS_PERF_SAMPLES];

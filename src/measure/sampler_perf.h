@@ -1,7 +1,7 @@
 /*
- * What the files of sampling by perf_event share: sampler_perf.c (opening, and the sampler),
- * sampler_perf_event.c (what is sampled), sampler_perf_ring.c (reading the rings),
- * sampler_perf_tree.c (whose samples are kept) and sampler_perf_queue.c (who waited for a CPU).
+ * Internals of sampling by perf_event, shared by its files: sampler_perf.c (opening, and the
+ * sampler), sampler_perf_event.c (the sampled event), sampler_perf_ring.c (reading the rings),
+ * sampler_perf_tree.c (whose samples are kept) and sampler_perf_queue.c (waits for a CPU).
  */
 #ifndef RPISTAT_MEASURE_SAMPLER_PERF_H
 #define RPISTAT_MEASURE_SAMPLER_PERF_H
@@ -20,138 +20,137 @@ struct taskstats;
 
 struct rps_perf_sampled {
     struct rps_perf *perf;
-    struct rps_sampling_options options; /* with what was chosen for what was left open */
+    struct rps_sampling_options options; /* options that were left open have their chosen values */
     struct rps_event event;
-    uint64_t registers; /* that the kernel copies, with the stack's top; 0: none */
-    size_t depth_limit; /* of the kernel's chains of addresses */
-    int is_wide;        /* CPUs are sampled, and what is not the target's is dropped */
+    uint64_t registers; /* that the kernel copies, with the top of the stack; 0: none */
+    size_t depth_limit; /* limit of the kernel's call stacks */
+    int is_wide;        /* CPUs are sampled, and samples of other programs are dropped */
 };
 
 /*
- * Choose the event and the frequency, by trying. RPS_USAGE for options that make no sense,
- * RPS_FAILED with the reason when the event cannot be sampled here.
+ * Choose the event and the frequency, by trying. RPS_USAGE for invalid options, RPS_FAILED with the
+ * reason if the event cannot be sampled here.
  */
 int rps_perf_choose_sampled(struct rps_perf *perf, const struct rps_sampling_options *options,
                             const struct rps_target *target, struct rps_perf_sampled *ret,
                             struct rps_error *err);
 
-/* Stacks by frame pointers alone, in the place of AUTO. */
+/* Replace AUTO by stacks from frame pointers only. */
 void rps_perf_leave_out_registers(struct rps_perf_sampled *sampled);
 
-/* What perf_event_open takes to sample the target; of no kind of core in particular. */
+/* Fill the argument of perf_event_open to sample the target, for any kind of core. */
 void rps_perf_fill_sampling(const struct rps_perf_sampled *sampled, const struct rps_target *target,
                             struct perf_event_attr *attr);
 
-/* The error of a system call that failed with that number; RPS_FAILED. */
+/* Set the error of a system call that failed with that number; RPS_FAILED. */
 int rps_perf_cannot_sample(const struct rps_event *event, int number, struct rps_error *err);
 
 /* --- sampler_perf_tree.c: whose samples are kept ---------------------------------------------- */
 
 /*
- * Threads of the target that live, where whole CPUs are sampled. Events that are inherited hear of
- * its threads alone: what they hear makes the tree. Where a ring was full and something may not
- * have been heard, the tree is made anew from the processes that run: those that were in it before
- * that and their children of now. Orphans may be lost then; nobody else's process stays for longer
- * than until the next look at the rings but one.
+ * Live threads of the target, if whole CPUs are sampled. Inherited events cover only its threads,
+ * and their records build the tree. If a ring was full and records may be lost, the tree is rebuilt
+ * from the running processes: the threads in it before that, and their present children. Orphans
+ * may be lost then. A foreign process stays at most until the next but one reading of the rings.
  */
 struct rps_perf_tree {
     struct rps_perf_member {
         pid_t tid, pid;
     } * member; /* owned; in order of tid */
     size_t count;
-    int is_in_doubt;   /* what is heard is not all, to be dealt with by rps_perf_tree_check */
-    int64_t doubt_ns;  /* CLOCK_MONOTONIC, when that was seen; 0: it is right */
-    int64_t since_ns;  /* CLOCK_BOOTTIME, until when it was right; */
+    int is_in_doubt;   /* the records are incomplete; rps_perf_tree_check handles that */
+    int64_t doubt_ns;  /* CLOCK_MONOTONIC, when that was noticed; 0: the tree is correct */
+    int64_t since_ns;  /* CLOCK_BOOTTIME, until when it was correct; */
     int64_t looked_ns; /* of the check before */
-    uint64_t lookups;  /* times that it was made anew */
+    uint64_t lookups;  /* number of rebuilds */
 };
 
-/* A tree of no threads; to be freed. */
+/* Initialize an empty tree; the caller frees it. */
 void rps_perf_tree_init(struct rps_perf_tree *tree);
 
 void rps_perf_tree_free(struct rps_perf_tree *tree);
 
-/* Is it the target's? */
+/* Return whether a thread belongs to the target. */
 int rps_perf_tree_has(const struct rps_perf_tree *tree, pid_t pid, pid_t tid);
 
-/* One more, where it is not there. Without memory the tree is in doubt. */
+/* Add a thread if it is missing. Without memory the tree is in doubt. */
 void rps_perf_tree_add(struct rps_perf_tree *tree, pid_t pid, pid_t tid);
 
-/* What was heard of the target: forks, names that an exec gives, and ends change the tree. */
+/* Update the tree from a record of the target: a fork, a name from an exec, or an end. */
 void rps_perf_tree_hear(struct rps_perf_tree *tree, const struct rps_sample *sample);
 
-/* To be called when the rings were drained until then; makes the tree anew where that is due. */
+/* Call after the rings were drained up to until_ns; rebuilds the tree if necessary. */
 void rps_perf_tree_check(struct rps_perf_tree *tree, int64_t until_ns);
 
 /* --- sampler_perf_wall.c: of which switches stacks are taken ----------------------------------- */
 
-#define RPS_PERF_WAITS_PER_S    300  /* stacks of switches: all up to that rate, above it so many */
-#define RPS_PERF_SWITCHES_MAX   5000 /* a second; above, neither stacks nor switches are recorded, */
-#define RPS_PERF_SWITCHES_AGAIN 4000 /* until there are no more than these */
-#define RPS_PERF_WINDOWS_MAX    16   /* of so many windows one is drawn at least */
+#define RPS_PERF_WAITS_PER_S    300  /* stacks of switches: all up to that rate, then so many */
+#define RPS_PERF_SWITCHES_MAX   5000 /* per second; above, neither stacks nor switches are read, */
+#define RPS_PERF_SWITCHES_AGAIN 4000 /* until their rate is below this */
+#define RPS_PERF_WINDOWS_MAX    16   /* at least one of so many windows is drawn */
 #define RPS_PERF_WINDOW_NS      (RPS_NS_PER_S / 10)
 
-/* Windows of a tenth of a second, or from one look at the rings to the next where that is longer. */
+/* Windows of a tenth of a second, or of the time between two readings of the rings if longer. */
 struct rps_perf_wall {
     uint64_t seed;
-    int takes_stacks, hears_switches; /* in the window that is on */
-    uint32_t of;        /* of so many windows one is drawn; 0: there are too many switches */
-    uint32_t at, place; /* the window's number among them, and that of the drawn one */
-    double rate;        /* switches a second, when they were last heard */
+    int takes_stacks, hears_switches; /* in the current window */
+    uint32_t of;                      /* one of so many windows is drawn; 0: too many switches */
+    uint32_t at, place; /* number of the current window among them, and of the drawn one */
+    double rate;        /* switches per second, when they were last recorded */
     int64_t window_ns;  /* when the window began, CLOCK_MONOTONIC */
-    int64_t heard_ns;   /* they are heard since then */
-    int64_t until_ns;   /* when the window began those before this time were read, */
-    uint64_t switches;  /* so many */
+    int64_t heard_ns;   /* switches have been recorded since then */
+    int64_t until_ns;   /* at the beginning of the window, those before this time were read: */
+    uint64_t switches;  /* this many */
 };
 
-/* A first window, of which all stacks are taken. */
+/* Begin with a window that records all stacks. */
 void rps_perf_wall_init(struct rps_perf_wall *wall, uint64_t seed, int64_t now_ns);
 
-/* After a pause: the window begins anew. */
+/* Begin a new window after a pause. */
 void rps_perf_wall_resume(struct rps_perf_wall *wall, int64_t now_ns);
 
-/* To be called at each look at the rings, from which so many switches were read so far, all that came
- * before until_ns. 1: what is to be taken, or heard, has changed. */
+/* Call at each reading of the rings; `switches` is the total read so far, all before until_ns.
+ * Returns 1 if the stacks or switches to record have changed. */
 int rps_perf_wall_step(struct rps_perf_wall *wall, uint64_t switches, int64_t until_ns,
                        int64_t now_ns);
 
 /* --- sampler_perf_queue.c: how long threads waited for a CPU ------------------------------------ */
 
-#define RPS_PERF_QUEUE_BYTES 4096 /* of a message at most */
+#define RPS_PERF_QUEUE_BYTES 4096 /* maximum size of a message */
 
 struct rps_perf_queue {
-    int fd; /* of netlink; 0: none */
+    int fd; /* netlink socket; 0: none */
     uint16_t family;
-    const char *failure; /* why waits are unknown; NULL: they are known, or not asked for */
+    const char *failure; /* why waits are unknown; NULL: they are known, or not requested */
 };
 
-/* Parse a message of taskstats about a thread that has ended: fill *ret up to its number. -1: it is
- * none. */
+/* Parse a message of taskstats about a thread that has ended: fill *ret up to its number. -1:
+ * other. */
 int rps_perf_queue_parse(const uint8_t *message, size_t size, int family, struct taskstats *ret);
 
-/* Open it, as far as that is allowed. */
+/* Open the socket, if that is permitted. */
 void rps_perf_queue_open(struct rps_perf_queue *queue);
 void rps_perf_queue_close(struct rps_perf_queue *queue);
 
-/* Hand over what came (RPS_SAMPLE_QUEUE); without a sink it is dropped. is_on 0: sampling stands
- * still, which makes waits unknown unless is_end is 1. */
+/* Pass the received waits on (RPS_SAMPLE_QUEUE); without a sink they are dropped. is_on 0: sampling
+ * is paused, which makes waits unknown unless is_end is 1. */
 void rps_perf_queue_drain(struct rps_perf_queue *queue, int is_on, int is_end,
                           const struct rps_sample_sink *sink);
 
 /* --- sampler_perf_ring.c: the rings ----------------------------------------------------------- */
 
 /*
- * Memory that a CPU's kernel writes records into. There is one for each kind of event: what much is
- * heard or sampled of cannot push out the rest. And the kernel writes the times of a thread that
- * ends into the rings of all CPUs, from the one that it ended on, while the others may be writing
- * there as well, which it does not guard against: that may leave a ring broken for good.
+ * Memory into which the kernel writes records of a CPU. Each kind of event has its own ring, so
+ * that many records of one kind cannot push out the others. SAFETY: the kernel writes the times of
+ * a thread that ends into the rings of all CPUs, from the CPU where it ended. It does not guard
+ * that against the other CPUs' writes, which may break a ring for good.
  */
 enum rps_perf_ring_kind {
-    RPS_PERF_SAMPLES,  /* of what runs */
+    RPS_PERF_SAMPLES,  /* of running code */
     RPS_PERF_HEARD,    /* maps, names, forks, ends */
-    RPS_PERF_TIMES,    /* CPU times of threads that ended; not where CPUs are the target */
-    RPS_PERF_WAITS,    /* stacks of threads that leave their CPU, if they are asked for, */
-    RPS_PERF_SWITCHES, /* and that they leave it, or are on one again, */
+    RPS_PERF_TIMES,    /* CPU times of threads that ended; not if CPUs are the target */
+    RPS_PERF_WAITS,    /* if requested: stacks of threads that leave their CPU, */
+    RPS_PERF_SWITCHES, /* records of leaving and of returning to a CPU, */
     RPS_PERF_PLACES,   /* and the innermost part of their stack, in windows without stacks */
     RPS_PERF_RING_KINDS,
 };
@@ -159,7 +158,7 @@ enum rps_perf_ring_kind {
 struct rps_perf_ring {
     enum rps_perf_ring_kind kind;
     int cpu;
-    int fd; /* that the ring belongs to */
+    int fd; /* event that owns the ring */
     struct perf_event_mmap_page *page;
     const uint8_t *data;
     size_t bytes; /* of data; a power of two */
@@ -169,23 +168,23 @@ struct rps_perf_ring {
     /* While it is drained: */
     uint64_t head, tail;
     int64_t time_ns; /* of the first record, */
-    size_t size;     /* which is so long; 0: there is none */
+    size_t size;     /* its size; 0: there is none */
 };
 
 /*
- * An event that tells the CPU time of a thread that was opened, and of those that it makes: of the
- * latter when they end. When two of them follow one another on a CPU the kernel may exchange their
- * events, to save work, and only sees to it that each keeps its time: a thread that was made may
- * end with the event that was opened, and says nothing then, while the first one does. (An event
- * that is not inherited would forbid that, and took 2 us more of each such switch.)
+ * An event that counts the CPU time of an opened thread and of the threads that it starts; the
+ * latter's when they end. When two of them follow each other on a CPU, the kernel may exchange
+ * their events to save work, and only ensures that each keeps its time. So a started thread may end
+ * with the opened thread's event and report nothing; the opened thread then reports it. (An event
+ * that is not inherited would prevent that, but took 2 us more per such switch.)
  */
 struct rps_perf_timer {
-    uint64_t id; /* that the kernel gave it */
+    uint64_t id; /* assigned by the kernel */
     int fd;      /* owned by the sampler */
     int cpu;
     pid_t pid, tid;
-    uint64_t told_ns; /* of the threads that ended */
-    int is_told;      /* the time of this one is among that */
+    uint64_t told_ns; /* time of the threads that ended */
+    int is_told;      /* includes the time of the opened thread */
 };
 
 /* A thread that has ended. */
@@ -193,55 +192,55 @@ struct rps_perf_ended {
     pid_t pid, tid;
 };
 
-#define RPS_PERF_RECORD_BYTES 65536 /* at most */
+#define RPS_PERF_RECORD_BYTES 65536 /* maximum */
 
 struct rps_perf_rings {
     struct rps_perf_ring *ring; /* owned */
     int count;
-    enum rps_stacks stacks;           /* what samples hold */
-    uint64_t registers;               /* of the workload's that they hold, with its stack */
-    size_t depth_max;                 /* addresses that the kernel has room for in a chain */
-    uint64_t lost, throttled;         /* samples, of whomever, and times that these were; so far */
-    uint64_t own, foreign;            /* samples of the target, and others that were passed over */
-    uint64_t switches, switches_lost; /* of threads that left their CPU, so far */
-    int64_t complete_ns; /* all switches are read from then on; 0: that was handed over */
-    int64_t deaf_ns; /* no switches are read from then on; 0: they are, or that was handed over */
-    int is_paused;   /* and that is a pause */
-    int counts_only; /* switches are counted, and not handed over */
-    struct rps_perf_tree *tree;   /* whose samples are kept; NULL: all */
+    enum rps_stacks stacks;           /* content of samples */
+    uint64_t registers;               /* registers of the workload in samples, with its stack */
+    size_t depth_max;                 /* limit of addresses in the kernel's call stacks */
+    uint64_t lost, throttled;         /* samples, of any program, and times of throttling; so far */
+    uint64_t own, foreign;            /* samples of the target, and others, which were skipped */
+    uint64_t switches, switches_lost; /* threads leaving their CPU, so far */
+    int64_t complete_ns; /* all switches are read from then on; 0: that was passed on */
+    int64_t deaf_ns;     /* no switches are read from then on; 0: they are, or that was passed on */
+    int is_paused;       /* because of a pause */
+    int counts_only;     /* switches are counted, but not passed on */
+    struct rps_perf_tree *tree;   /* threads whose samples are kept; NULL: all */
     struct rps_perf_timer *timer; /* owned; in order of id */
     size_t timer_count;
-    struct rps_perf_ended *silent; /* owned; threads that have ended and told no time so far */
+    struct rps_perf_ended *silent; /* owned; threads that ended without reporting a time so far */
     size_t silent_count;
-    int64_t last_ns; /* time of what was handed over last */
-    /* Room for a record that goes over the end of its ring, RPS_PERF_RECORD_BYTES; in no core dump:
-     * behind a copied stack the kernel leaves what was there before, which may be others'. */
+    int64_t last_ns; /* time of the latest record passed on */
+    /* SAFETY: space for a record that wraps around the end of its ring, RPS_PERF_RECORD_BYTES. Core
+     * dumps exclude it: the kernel leaves old data after a copied stack, maybe of other users. */
     uint64_t *scratch;
 };
 
-/* The registers of a place, the instruction and the stack pointer; 0: not known here. */
+/* Return the registers of a place: the instruction and the stack pointer; 0: unknown here. */
 uint64_t rps_perf_place_registers(void);
 
-/* What a sample has, in the kernel's words (PERF_SAMPLE_*). */
+/* Return the fields of a sample, as the kernel's PERF_SAMPLE_* bits. */
 uint64_t rps_perf_sample_type(enum rps_stacks stacks, uint64_t registers);
 
-/* Bytes of the longest sample of that kind, when chains have so many addresses. */
+/* Return the maximum size of such a sample, in bytes, with call stacks of depth_max addresses. */
 size_t rps_perf_sample_bytes(enum rps_stacks stacks, uint64_t registers, size_t depth_max);
 
-/* Bytes of the stack's top that are copied. */
+/* Size of the copied top of the stack. */
 #define RPS_PERF_STACK_BYTES 8192
 
 /*
- * Hand over what came before until_ns, as struct rps_sampler says. A sample that is not the tree's
- * is passed over where it lies: of it no more than its length, time and number of thread is read. A
- * record whose length or content makes no sense counts as lost; where its length is wrong, so is all
- * that stands behind it in that ring at this time.
+ * Pass on the records before until_ns, as in struct rps_sampler. A sample of a thread outside the
+ * tree is skipped in place: only its length, time and thread number are read. A record with an
+ * invalid length or content counts as lost. If its length is wrong, all present records after it in
+ * that ring are lost too.
  */
 void rps_perf_rings_drain(struct rps_perf_rings *rings, int64_t until_ns,
                           const struct rps_sample_sink *sink);
 
-/* The samples of the target that were lost so far: where others' were passed over as large a part of
- * all that were lost as the target's are of those that were read. */
+/* Return the estimated number of lost samples of the target. If other programs' samples were
+ * skipped, the target's part of the lost samples is assumed to equal its part of those read. */
 uint64_t rps_perf_rings_lost(const struct rps_perf_rings *rings);
 
 #endif

@@ -1,6 +1,4 @@
-/*
- * perf_event: what is sampled, and how often.
- */
+/* perf_event: choose the sampled event and its frequency. */
 #include "sampler_perf.h"
 
 #include <errno.h>
@@ -13,8 +11,8 @@
 #include "pmu_perf.h"
 #include "rpistat/proc.h"
 
-/* The workload's registers, as the processor's kernel has them; 0: not known here. On x86 the
- * segment registers cannot be had. */
+/* The workload's registers, as numbered by the processor's kernel; 0: unknown here. On x86 the
+ * segment registers are not available. */
 #if defined(__x86_64__) || defined(__aarch64__) || defined(__arm__)
 #include <asm/perf_regs.h>
 #endif
@@ -28,7 +26,7 @@
 #define REGISTERS UINT64_C(0)
 #endif
 
-/* A number that the kernel has in a file of /proc/sys/kernel. */
+/* Read a number from a file of /proc/sys/kernel. */
 static uint64_t kernel_limit(const char *name, uint64_t otherwise)
 {
     unsigned long long value;
@@ -38,8 +36,8 @@ static uint64_t kernel_limit(const char *name, uint64_t otherwise)
     return sscanf(text, "%llu", &value) == 1 ? value : otherwise;
 }
 
-/* Where whole CPUs are sampled the kernel copies the stacks and registers of all that run: that is
- * for root alone. */
+/* SAFETY: if whole CPUs are sampled, the kernel copies the stacks and registers of all programs:
+ * only root may do that. */
 static int may_copy(const struct rps_perf_sampled *sampled)
 {
     return !sampled->is_wide || geteuid() == 0;
@@ -57,7 +55,7 @@ void rps_perf_fill_sampling(const struct rps_perf_sampled *sampled, const struct
         flags |= RPS_PERF_INHERIT;
     if (inherits && at_exec)
         flags |= RPS_PERF_ON_EXEC;
-    if (inherits || !at_exec) /* what comes before the exec is not the target's, and dropped */
+    if (inherits || !at_exec) /* records before the exec are not the target's, and dropped */
         flags |= RPS_PERF_DISABLED;
     rps_perf_fill_attr(attr, &sampled->event, flags);
     attr->read_format = 0;
@@ -74,7 +72,7 @@ void rps_perf_fill_sampling(const struct rps_perf_sampled *sampled, const struct
     if (sampled->depth_limit > RPS_SAMPLE_DEPTH_MAX)
         attr->sample_max_stack = RPS_SAMPLE_DEPTH_MAX;
     if (sampled->event.type == RPS_EVENT_SOFTWARE)
-        attr->exclude_idle = 1; /* the clocks go on on a CPU that has nothing to do */
+        attr->exclude_idle = 1; /* the clocks also run on an idle CPU */
     if (sampled->registers != 0) {
         attr->sample_regs_user = sampled->registers;
         attr->sample_stack_user = RPS_PERF_STACK_BYTES;
@@ -83,8 +81,8 @@ void rps_perf_fill_sampling(const struct rps_perf_sampled *sampled, const struct
         attr->branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK;
 }
 
-/* The event set beside which no counter is left for the event, so that the kernel would let them
- * take turns; NULL where one is left. */
+/* Find an event set that leaves no counter for the event, so that the kernel would multiplex them;
+ * NULL: there is none. */
 static const struct rps_event_set *find_rival(const struct rps_perf_sampled *sampled)
 {
     const struct rps_plan *plan = sampled->perf->plan;
@@ -141,7 +139,7 @@ static int resolve_sampled(struct rps_perf_sampled *sampled, const char *spec,
     return rps_perf_try_event(sampled->perf, &sampled->event, err);
 }
 
-/* Can the event be sampled, beside all that is counted? */
+/* Can the event be sampled in addition to all counted events? */
 static int check_event(struct rps_perf_sampled *sampled, const struct rps_target *target,
                        struct rps_error *err)
 {
@@ -169,8 +167,8 @@ static int check_event(struct rps_perf_sampled *sampled, const struct rps_target
     return 0;
 }
 
-/* The event that was asked for, or the first that can be sampled: cycles where there are any, and a
- * counter is left for them; the clock of the CPU, by a timer, is everywhere. */
+/* Choose the given event, or the first that can be sampled: cycles if they exist and have a free
+ * counter. The CPU clock, by a timer, is always available. */
 static int choose_event(struct rps_perf_sampled *sampled, const struct rps_target *target,
                         struct rps_error *err)
 {
@@ -189,7 +187,7 @@ static int choose_event(struct rps_perf_sampled *sampled, const struct rps_targe
 
 /* --- whole CPUs, or tasks --------------------------------------------------------------------- */
 
-/* Above, a workload of few threads would have few samples: the budget is that of all CPUs. */
+/* With more CPUs, short workloads would get few samples, since all CPUs share the budget. */
 #define WIDE_CPUS_MAX 8
 
 static int try_cpus(const struct rps_perf_sampled *sampled, const struct rps_target *target)
@@ -203,7 +201,7 @@ static int try_cpus(const struct rps_perf_sampled *sampled, const struct rps_tar
     if (tried.options.stacks == RPS_STACKS_AUTO && !may_copy(&tried))
         rps_perf_leave_out_registers(&tried);
     rps_perf_fill_sampling(&tried, target, &attr);
-    for (; fd == -ENODEV && place.cpu < cpus; place.cpu++) /* that one is offline */
+    for (; fd == -ENODEV && place.cpu < cpus; place.cpu++) /* that CPU is offline */
         fd = rps_perf_open_attr(&attr, &place, -1);
     if (fd < 0)
         return fd;
@@ -212,9 +210,9 @@ static int try_cpus(const struct rps_perf_sampled *sampled, const struct rps_tar
 }
 
 /*
- * An inherited event gives each new thread a whole interval before its first sample: who lives for
- * less is hardly seen. Where CPUs may be sampled they are, and what is not the target's is dropped.
- * Events by threshold are few, and counted exactly in tasks.
+ * An inherited event starts a whole interval in each new thread, so that short-lived threads get
+ * hardly any samples. Therefore CPUs are sampled if permitted, and other programs' samples are
+ * dropped. Events by threshold are few, and counted exactly in tasks.
  */
 static int choose_cpus(struct rps_perf_sampled *sampled, const struct rps_target *target,
                        struct rps_error *err)
@@ -247,7 +245,7 @@ static int choose_cpus(struct rps_perf_sampled *sampled, const struct rps_target
                : rps_perf_cannot_sample(&sampled->event, number, err);
 }
 
-/* Samples a second and CPU. */
+/* Samples per second and CPU. */
 static uint64_t choose_frequency(uint64_t asked, int cpus)
 {
     const uint64_t allowed = kernel_limit("perf_event_max_sample_rate", UINT64_MAX);
@@ -275,8 +273,8 @@ static int check_options(const struct rps_sampling_options *options, struct rps_
     return 0;
 }
 
-/* Whether samples hold copies of stacks where nobody asked for them. Other users' stacks are for root
- * alone; samples by a threshold come in bursts, for which there is no room. */
+/* May samples hold copies of stacks by default? SAFETY: only root may have other users' stacks.
+ * Samples by a threshold come in bursts, which need too much space. */
 static int may_hold_copies(const struct rps_sampling_options *options,
                            const struct rps_target *target)
 {

@@ -1,10 +1,10 @@
 /*
- * How long threads of the machine waited for a CPU until they ended: Linux sends it with the end of each
- * thread (taskstats, over generic netlink). /proc has it of threads that live alone, and short processes
- * do most of the waiting.
+ * How long the machine's ended threads had waited for a CPU. Linux sends that at the end of each
+ * thread (taskstats, over generic netlink). In /proc it exists only for live threads, and short
+ * processes do most of the waiting.
  *
- * SAFETY: the socket is connected to the kernel, so that nobody else's message reaches it, and no length
- * in a message is trusted.
+ * SAFETY: the socket is connected to the kernel, so that no other program's message reaches it, and
+ * no length in a message is trusted.
  */
 #include "sampler_perf.h"
 
@@ -28,7 +28,7 @@
 /* Until the end of the recording is reached. */
 static const char goes_on[] = "the recording did not reach its end";
 
-/* The content of the first attribute of a type; NULL: there is none, or a length makes no sense. */
+/* Find the content of the first attribute of a type; NULL: none, or an invalid length. */
 static const uint8_t *find(const uint8_t *at, size_t size, int type, size_t *ret_size)
 {
     struct nlattr attr;
@@ -64,7 +64,7 @@ int rps_perf_queue_parse(const uint8_t *message, size_t size, int family, struct
     return ret->ac_pid == 0 || ret->ac_pid > INT_MAX || ret->cpu_delay_total > INT64_MAX ? -1 : 0;
 }
 
-/* Send a request with a text, which Linux answers at once. Returns the bytes of the answer, or -errno. */
+/* Send a request with a text, which Linux answers at once. Returns the answer's size, or -errno. */
 static ssize_t ask(int fd, uint16_t family, uint8_t command, uint16_t type, const char *text,
                    uint8_t answer[RPS_PERF_QUEUE_BYTES])
 {
@@ -91,7 +91,7 @@ static ssize_t ask(int fd, uint16_t family, uint8_t command, uint16_t type, cons
     return sent.head.nlmsg_type == NLMSG_ERROR || got < (ssize_t)HEAD_BYTES ? error.error : got;
 }
 
-/* Register for the ends on all CPUs. Negative: the error of Linux. */
+/* Register for the ends on all CPUs. Negative: Linux's error. */
 static ssize_t listen_to_ends(struct rps_perf_queue *queue)
 {
     const struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
@@ -148,11 +148,11 @@ void rps_perf_queue_drain(struct rps_perf_queue *queue, int is_on, int is_end,
 
     while (queue->fd > 0 &&
            ((got = recv(queue->fd, message, sizeof(message), 0)) >= 0 || errno == ENOBUFS)) {
-        if (!sink) /* the acknowledgement may be among what came before the start */
+        if (!sink) /* the acknowledgement may be among the messages before the start */
             continue;
         if (got < 0 || rps_perf_queue_parse(message, (size_t)got, queue->family, &task) < 0) {
             queue->failure = "times of threads that ended were lost";
-        } else if (task.cpu_count == 0) { /* one that has run has been in a queue */
+        } else if (task.cpu_count == 0) { /* a thread that has run was in a queue */
             queue->failure = "Linux does not count it (boot option nodelayacct)";
         } else {
             sample.path = task.ac_comm;

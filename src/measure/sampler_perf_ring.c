@@ -1,7 +1,7 @@
 /*
- * perf_event: what is in the rings. One kind of sample is in all of them, so that every record has
- * its time at a known place, and the rings can be merged by looking at the first record of each.
- * Nothing is copied but records that go over the end of a ring.
+ * perf_event: read the rings. All contain one kind of sample, so that every record has its time at
+ * a known place, and the rings can be merged by their first records. Only records that wrap around
+ * the end of a ring are copied.
  */
 #include "sampler_perf.h"
 
@@ -15,10 +15,10 @@
 #include <asm/perf_regs.h>
 #endif
 
-/* Behind every record but a sample (sample_id_all): pid, tid, time, CPU. */
+/* At the end of every record except samples (sample_id_all): pid, tid, time, CPU. */
 #define TRAILER_BYTES 24
 
-/* Before the rest of a sample: header, address, pid and tid, time, CPU. */
+/* At the start of a sample: header, address, pid and tid, time, CPU. */
 #define SAMPLE_TASK  16
 #define SAMPLE_TIME  24
 #define SAMPLE_BYTES 40
@@ -67,14 +67,14 @@ size_t rps_perf_sample_bytes(enum rps_stacks stacks, uint64_t registers, size_t 
 
 /* --- a record's fields ------------------------------------------------------------------------ */
 
-/* What is left of a record while it is taken apart. */
+/* The rest of a record that is being parsed. */
 struct fields {
     const uint8_t *at;
     size_t bytes;
-    int is_short; /* more was asked for than there is */
+    int is_short; /* more was requested than it has */
 };
 
-/* The next bytes, or NULL. */
+/* Take the next bytes; NULL: too short. */
 static const void *take_bytes(struct fields *fields, uint64_t bytes)
 {
     const uint8_t *at = fields->at;
@@ -108,7 +108,7 @@ static uint32_t take_32(struct fields *fields)
     return value;
 }
 
-/* An array of 64-bit numbers; records are aligned so that it can be read as such. */
+/* Take an array of 64-bit numbers; records are aligned for that. */
 static const uint64_t *take_array(struct fields *fields, uint64_t count)
 {
     return count > fields->bytes / 8 ? take_bytes(fields, UINT64_MAX)
@@ -122,7 +122,7 @@ static int is_of_switches(const struct rps_perf_ring *ring)
     return ring->kind == RPS_PERF_WAITS || ring->kind == RPS_PERF_PLACES;
 }
 
-/* The addresses of a sample, while they are gathered. */
+/* The addresses of a sample, while they are collected. */
 struct stack {
     uint64_t address[RPS_SAMPLE_DEPTH_MAX];
     size_t count;
@@ -137,8 +137,8 @@ static void push_address(struct stack *stack, uint64_t address)
         stack->address[stack->count++] = address;
 }
 
-/* The kernel's addresses, or the user's, of a chain: what follows their mark in it. Returns how
- * many addresses of any kind there are. */
+/* Add the kernel's or the user's addresses of a call stack: those that follow its marker. Returns
+ * the number of addresses of any kind. */
 static size_t push_chain(struct stack *stack, const uint64_t *chain, uint64_t count,
                          uint64_t context)
 {
@@ -157,15 +157,15 @@ static size_t push_chain(struct stack *stack, const uint64_t *chain, uint64_t co
     return total;
 }
 
-/* The processor's record of calls has the address of each call. On a stack there are return
- * addresses: one behind it is as good, for whoever takes one off to get into the call. */
+/* The processor's record of calls has the address of each call. Stacks have return addresses: the
+ * address after the call serves as well, since readers subtract one to get into the call. */
 static void push_calls(struct stack *stack, const struct perf_branch_entry *entry, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++)
         push_address(stack, entry[i].from + 1);
 }
 
-/* The place of a stack pointer in its page. */
+/* Offset of a stack pointer in its page. */
 #define PAGE_BITS UINT64_C(0xfff)
 
 static uint64_t mix(uint64_t hash, uint64_t word)
@@ -183,7 +183,7 @@ static void take_registers(struct fields *fields, uint64_t mask, int has_stack,
 
     if (abi != PERF_SAMPLE_REGS_ABI_NONE)
         ret->value = take_array(fields, (uint64_t)__builtin_popcountll(mask));
-    if (abi == own && ret->value) /* other registers, another unwinding */
+    if (abi == own && ret->value) /* other registers, other unwinding */
         ret->mask = mask;
     bytes = has_stack ? take_64(fields) : 0;
     if (bytes == 0)
@@ -193,7 +193,7 @@ static void take_registers(struct fields *fields, uint64_t mask, int has_stack,
     ret->stack_bytes = (size_t)(copied < bytes ? copied : bytes);
 }
 
-/* The value of one register; 0: it is not there. */
+/* Return the value of one register; 0: missing. */
 static uint64_t register_of(const struct rps_sample_registers *registers, uint64_t bit)
 {
     return registers->mask & bit
@@ -201,8 +201,8 @@ static uint64_t register_of(const struct rps_sample_registers *registers, uint64
                : 0;
 }
 
-/* The number of a place: of the kernel's addresses, the instruction, and those bits of the stack pointer,
- * which is the lower one of the registers that a place has. */
+/* Compute the number of a place from the kernel's addresses, the instruction, and those bits of the
+ * stack pointer. The stack pointer is the lower one of the two registers of a place. */
 static uint64_t place_of(const struct stack *stack, const struct rps_sample_registers *registers,
                          uint64_t pointer_bits)
 {
@@ -215,7 +215,7 @@ static uint64_t place_of(const struct stack *stack, const struct rps_sample_regi
     return place != 0 ? place : 1;
 }
 
-/* A switch is a wait, which a place is enough for: of its registers one is the instruction. */
+/* Mark a switch as a wait. A place is enough for one: one of its registers is the instruction. */
 static void make_wait(const struct rps_perf_rings *rings, const struct rps_perf_ring *ring,
                       struct stack *stack, struct rps_sample *ret)
 {
@@ -236,7 +236,7 @@ static void make_wait(const struct rps_perf_rings *rings, const struct rps_perf_
     ret->registers = (struct rps_sample_registers){.mask = 0};
 }
 
-/* 1: *ret is a sample, 0: of a virtual machine's guest, -1: it makes no sense. */
+/* 1: *ret is a sample; 0: of a virtual machine's guest; -1: invalid. */
 static int parse_sample(const struct rps_perf_rings *rings, const struct rps_perf_ring *ring,
                         uint16_t misc, struct fields *fields, struct stack *stack,
                         struct rps_sample *ret)
@@ -251,7 +251,7 @@ static int parse_sample(const struct rps_perf_rings *rings, const struct rps_per
     ret->kind = RPS_SAMPLE_STACK;
     ret->pid = (pid_t)take_32(fields);
     ret->tid = (pid_t)take_32(fields);
-    take_64(fields); /* its time is known */
+    take_64(fields); /* its time is already known */
     ret->cpu = (int32_t)take_32(fields);
     take_32(fields);
     if (rings->stacks != RPS_STACKS_NONE) {
@@ -292,7 +292,7 @@ static int parse_sample(const struct rps_perf_rings *rings, const struct rps_per
 
 /* --- the other records ------------------------------------------------------------------------ */
 
-/* A text that fills the rest of a record, with its zero; NULL without one. */
+/* Take the text that fills the rest of a record, with its zero; NULL: none. */
 static const char *take_text(struct fields *fields)
 {
     const char *text = (const char *)fields->at;
@@ -353,8 +353,8 @@ static int is_before(const void *timer, const void *id)
     return ((const struct rps_perf_timer *)timer)->id < *(const uint64_t *)id;
 }
 
-/* So many are kept, where times were lost. Where it is left out the time that it had becomes that of
- * the thread which was opened. */
+/* Number of ended threads to keep if times were lost. For a thread that was dropped, its time is
+ * then credited to the opened thread. */
 #define SILENT_MAX 1000
 
 static void add_silent(struct rps_perf_rings *rings, pid_t pid, pid_t tid)
@@ -372,14 +372,14 @@ static void add_silent(struct rps_perf_rings *rings, pid_t pid, pid_t tid)
 
 static void remove_silent(struct rps_perf_rings *rings, pid_t tid)
 {
-    for (size_t i = rings->silent_count; i-- > 0;) /* it was the last to end, or nearly */
+    for (size_t i = rings->silent_count; i-- > 0;) /* it ended last, or nearly */
         if (rings->silent[i].tid == tid) {
             rings->silent[i] = rings->silent[--rings->silent_count];
             return;
         }
 }
 
-/* What a thread that has ended had of its CPU; 0: nothing. */
+/* Compute the CPU time of a thread that has ended; 0: none. */
 static int parse_time(struct rps_perf_rings *rings, int cpu, struct fields *fields,
                       struct rps_sample *ret)
 {
@@ -387,7 +387,7 @@ static int parse_time(struct rps_perf_rings *rings, int cpu, struct fields *fiel
     size_t place;
 
     ret->kind = RPS_SAMPLE_TIME;
-    ret->cpu = cpu; /* of the event: it may have ended on another */
+    ret->cpu = cpu; /* CPU of the event: the thread may have ended on another one */
     ret->pid = (pid_t)take_32(fields);
     ret->tid = (pid_t)take_32(fields);
     take_64(fields); /* the event counts nothing */
@@ -405,7 +405,7 @@ static int parse_time(struct rps_perf_rings *rings, int cpu, struct fields *fiel
     return running_ns > 0;
 }
 
-/* A thread has left its CPU, to wait or though it could have gone on, or is on one. */
+/* A thread has left its CPU, to wait or while still runnable, or has returned to a CPU. */
 static int parse_switch(struct rps_perf_rings *rings, uint16_t misc, struct fields *trailer,
                         struct rps_sample *ret)
 {
@@ -419,8 +419,8 @@ static int parse_switch(struct rps_perf_rings *rings, uint16_t misc, struct fiel
     return ret->tid != 0 && !rings->counts_only;
 }
 
-/* Samples, and switches: where those were lost the waits of the CPU's threads are not known. What was
- * lost of the rest shows in addresses without a map, threads that end unheard, and the tree that is made anew. */
+/* Count lost samples and switches; after lost switches the waits of the CPU's threads are unknown.
+ * Other losses show as addresses without a map, missing ends of threads, and a rebuilt tree. */
 static int count_lost(struct rps_perf_rings *rings, const struct rps_perf_ring *ring,
                       struct fields *fields, int has_id, struct rps_sample *ret)
 {
@@ -441,7 +441,7 @@ static int count_lost(struct rps_perf_rings *rings, const struct rps_perf_ring *
     return ring->kind == RPS_PERF_SWITCHES;
 }
 
-/* Take a record apart that has a trailer. */
+/* Parse a record with a trailer. */
 static int parse_other(struct rps_perf_rings *rings, const struct rps_perf_ring *ring,
                        const struct perf_event_header *header, struct fields *fields,
                        struct rps_sample *ret)
@@ -478,7 +478,7 @@ static int parse_other(struct rps_perf_rings *rings, const struct rps_perf_ring 
     }
 }
 
-/* The first record, in one piece. */
+/* The first record, as contiguous memory. */
 static const uint8_t *in_one_piece(struct rps_perf_rings *rings, const struct rps_perf_ring *ring)
 {
     const size_t start = (size_t)ring->tail & (ring->bytes - 1), rest = ring->bytes - start;
@@ -513,7 +513,7 @@ static void hand_over_record(struct rps_perf_rings *rings, const struct rps_perf
     if (rc <= 0)
         return;
     rings->own += header.type == PERF_RECORD_SAMPLE && ring->kind == RPS_PERF_SAMPLES;
-    /* a sample in an interrupt stands before the record that it interrupted, and is younger */
+    /* a sample in an interrupt precedes the record that it interrupted, although it is younger */
     if (rings->last_ns < ring->time_ns)
         rings->last_ns = ring->time_ns;
     sample.time_ns = rings->last_ns;
@@ -526,8 +526,8 @@ static void hand_over_record(struct rps_perf_rings *rings, const struct rps_perf
 
 /* --- the rings -------------------------------------------------------------------------------- */
 
-/* Bytes at an offset in the first record. Records are a multiple of 8 long, as the ring is: 8 of
- * them never go over its end. */
+/* Return the bytes at an offset in the first record. Records and rings are multiples of 8 bytes
+ * long, so that 8 bytes never wrap around. */
 static uint64_t word_at(const struct rps_perf_ring *ring, size_t offset)
 {
     uint64_t word;
@@ -536,13 +536,13 @@ static uint64_t word_at(const struct rps_perf_ring *ring, size_t offset)
     return word;
 }
 
-/* Is there room for any record more? */
+/* Is there space for another record of any size? */
 static int has_room(const struct rps_perf_ring *ring)
 {
     return ring->head - ring->tail <= ring->bytes - HEARD_BYTES_MAX;
 }
 
-/* Look at the first record; where its length makes no sense, nothing behind it can be found. */
+/* Parse the first record's head; if its length is invalid, nothing after it can be found. */
 static void look_at_first_record(struct rps_perf_rings *rings, struct rps_perf_ring *ring)
 {
     const size_t waiting = (size_t)(ring->head - ring->tail);
@@ -562,14 +562,14 @@ static void look_at_first_record(struct rps_perf_rings *rings, struct rps_perf_r
         return;
     }
     ring->size = header.size;
-    ring->time_ns = 0; /* too short to have a time: it will be handed over, and found lost */
+    ring->time_ns = 0; /* too short to have a time: it will be read, and found invalid */
     if (header.type == PERF_RECORD_SAMPLE && header.size >= SAMPLE_BYTES)
         ring->time_ns = (int64_t)word_at(ring, SAMPLE_TIME);
     else if (header.type != PERF_RECORD_SAMPLE && header.size >= sizeof(header) + TRAILER_BYTES)
         ring->time_ns = (int64_t)word_at(ring, header.size - TRAILER_BYTES + 8);
 }
 
-/* Is it the sample of a thread that is not the target's? */
+/* Is it the sample of a thread outside the target? */
 static int is_foreign(const struct rps_perf_rings *rings, const struct rps_perf_ring *ring)
 {
     uint64_t word = word_at(ring, 0);
@@ -585,7 +585,7 @@ static int is_foreign(const struct rps_perf_rings *rings, const struct rps_perf_
     return !rps_perf_tree_has(rings->tree, (pid_t)task[0], (pid_t)task[1]);
 }
 
-/* The ring whose first record is the oldest of all, or NULL. */
+/* The ring whose first record is the oldest of all; NULL: none. */
 static struct rps_perf_ring *oldest(const struct rps_perf_rings *rings)
 {
     struct rps_perf_ring *found = NULL;
@@ -597,9 +597,9 @@ static struct rps_perf_ring *oldest(const struct rps_perf_rings *rings)
 }
 
 /*
- * The kernel writes records, then data_head; we read data_head, then records, then say by data_tail
- * that their place is free: the fences keep that order. Loads of 64 bits in one piece, which some
- * processors of 32 bits lack, are not needed: their kernels count with 32 bits.
+ * SAFETY: the kernel writes records, then data_head. We read data_head, then records, then release
+ * their space by data_tail; the fences keep that order. 64-bit loads need not be atomic: 32-bit
+ * processors that lack those have kernels that count with 32 bits.
  */
 static uint64_t load_head(const struct perf_event_mmap_page *page)
 {
@@ -615,7 +615,7 @@ static void store_tail(struct perf_event_mmap_page *page, uint64_t tail)
     *(volatile __u64 *)&page->data_tail = tail;
 }
 
-/* Hand over that switches are read from a moment on, or no longer, once all before it has been. */
+/* Pass on that switches are read from a moment on, or no longer, after all earlier records. */
 static void hand_over_moment(const struct rps_perf_rings *rings, int64_t *time_ns,
                              enum rps_sample_kind kind, int64_t until_ns,
                              const struct rps_sample_sink *sink)
@@ -646,7 +646,7 @@ void rps_perf_rings_drain(struct rps_perf_rings *rings, int64_t until_ns,
     for (int i = 0; i < rings->count; i++) {
         ring = &rings->ring[i];
         ring->head = load_head(ring->page);
-        ring->tail = ring->page->data_tail; /* ours alone */
+        ring->tail = ring->page->data_tail; /* written only by us */
         if (rings->tree && ring->kind == RPS_PERF_HEARD && !has_room(ring))
             rings->tree->is_in_doubt = 1;
         look_at_first_record(rings, ring);

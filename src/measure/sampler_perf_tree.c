@@ -1,6 +1,4 @@
-/*
- * perf_event: which threads are the target's, where whole CPUs are sampled.
- */
+/* perf_event: which threads belong to the target, if whole CPUs are sampled. */
 #include "sampler_perf.h"
 
 #include <ctype.h>
@@ -68,7 +66,7 @@ void rps_perf_tree_add(struct rps_perf_tree *tree, pid_t pid, pid_t tid)
     tree->member[i] = (struct rps_perf_member){tid, pid};
 }
 
-/* Keep those of other threads, or, for tid 0, of other processes. */
+/* Remove a thread; for tid 0, all threads of a process. */
 static void drop(struct rps_perf_tree *tree, pid_t pid, pid_t tid)
 {
     size_t kept = 0;
@@ -87,7 +85,7 @@ void rps_perf_tree_hear(struct rps_perf_tree *tree, const struct rps_sample *sam
         drop(tree, sample->pid, sample->tid);
     if (sample->kind != RPS_SAMPLE_NAME || !sample->is_exec)
         return;
-    /* which thread did it is not said; it has the leader's number now */
+    /* the record does not name the thread, which now has the leader's number */
     drop(tree, sample->pid, 0);
     rps_perf_tree_add(tree, sample->pid, sample->tid);
 }
@@ -104,7 +102,7 @@ struct processes {
     size_t count;
 };
 
-/* What the kernel says of a process; 0 when it has gone. */
+/* Read the kernel's data of a process; 0: it has gone. */
 static int read_process(pid_t pid, struct process *ret, int64_t *ret_start_ns)
 {
     const char *start;
@@ -119,7 +117,7 @@ static int read_process(pid_t pid, struct process *ret, int64_t *ret_start_ns)
     return 1;
 }
 
-/* All that run; those that the tree had before since_ns are its own. -1 without memory. */
+/* List running processes; those in the tree from before since_ns belong to it. -1: no memory. */
 static int list_processes(const struct rps_perf_tree *tree, int64_t since_ns, struct processes *ret)
 {
     DIR *folder = opendir("/proc");
@@ -146,7 +144,7 @@ static int list_processes(const struct rps_perf_tree *tree, int64_t since_ns, st
     return 0;
 }
 
-/* Children of what is the target's are the target's, too. Returns how many more those are. */
+/* Add the children of the target's processes, which are its own too. Returns how many. */
 static size_t add_children(struct processes *list)
 {
     size_t more = 0;
@@ -184,14 +182,14 @@ static void make_anew(struct rps_perf_tree *tree)
     rc = list_processes(tree, tree->since_ns, &list);
     while (rc == 0 && add_children(&list) > 0)
         ;
-    tree->count = 0; /* without memory, too: nobody else's is kept */
+    tree->count = 0; /* also without memory: no other program's thread may stay */
     for (size_t i = 0; rc == 0 && i < list.count; i++)
         if (list.item[i].is_own)
             add_threads(tree, list.item[i].pid);
     free(list.item);
 }
 
-/* What is in the rings still, forks whose ends were lost among it, must come before. */
+/* Handle all records in the rings first, including forks whose ends were lost. */
 void rps_perf_tree_check(struct rps_perf_tree *tree, int64_t until_ns)
 {
     if (tree->doubt_ns > 0 && tree->doubt_ns <= until_ns) {

@@ -1,9 +1,9 @@
 /*
- * perf_event: of which switches stacks are taken. Each costs up to 17 us of CPU time, and a sampling
- * period of the kernel's would miss the few long waits of a thread: each thread has one of its own.
- * So all are taken up to a rate, and above it those of some windows. The window is drawn at random, so
- * that no rhythm of the workload is missed. Switches in the other windows tell their place, which takes
- * about 1 us.
+ * perf_event: which switches have their stack recorded. Each stack costs up to 17 us of CPU time.
+ * The kernel's sampling period would miss the few long waits of a thread, because each thread has
+ * its own period. So all stacks are recorded up to a rate, and above it those of some windows. The
+ * window is drawn at random, so that no rhythm of the workload is missed. Switches in other windows
+ * record their place, which takes about 1 us.
  */
 #include "sampler_perf.h"
 
@@ -33,7 +33,7 @@ void rps_perf_wall_resume(struct rps_perf_wall *wall, int64_t now_ns)
     wall->window_ns = wall->heard_ns = now_ns;
 }
 
-/* Switches a second since the look before, where all of that time was heard. */
+/* Compute the switches per second since the previous reading, if all of that time was recorded. */
 static void find_rate(struct rps_perf_wall *wall, uint64_t switches, int64_t until_ns)
 {
     if (wall->hears_switches && wall->until_ns >= wall->heard_ns && until_ns > wall->until_ns)
@@ -50,7 +50,7 @@ int rps_perf_wall_step(struct rps_perf_wall *wall, uint64_t switches, int64_t un
     const int were_too_many = wall->of == 0;
 
     if (now_ns - wall->window_ns <
-        RPS_PERF_WINDOW_NS / 100 * 95) /* a period that is some microseconds shorter */
+        RPS_PERF_WINDOW_NS / 100 * 95) /* periods may be some microseconds shorter */
         return 0;
     find_rate(wall, switches, until_ns);
     wall->window_ns = now_ns;
@@ -60,7 +60,7 @@ int rps_perf_wall_step(struct rps_perf_wall *wall, uint64_t switches, int64_t un
         wall->place = (uint32_t)(rps_random_unit(&wall->seed) * wall->of);
     }
     wall->takes_stacks = wall->of > 0 && wall->at == wall->place;
-    /* in the last of them is read what was heard in the one before, or a little earlier */
+    /* the last one reads the records of the one before, or a little earlier */
     wall->hears_switches = wall->of > 0 || wall->at + 3 >= RPS_PERF_WINDOWS_MAX;
     if (wall->hears_switches && !hears_switches)
         wall->heard_ns = now_ns;

@@ -1,4 +1,4 @@
-/* How often system signals are read: by a whole factor of the period, which follows their cost. */
+/* How often system metrics are read: by a whole factor of the period, which follows their cost. */
 #include "rpistat/signal_pace.h"
 
 #include <math.h>
@@ -8,11 +8,11 @@
 #include "rpistat/loop.h"
 #include "rpistat/text.h"
 
-#define COSTS_LEAST  3 /* the first reading opens files: it says little of those that follow */
+#define COSTS_LEAST  3 /* the first reading opens files, so its cost is not typical */
 #define SHRINK_FIRST 16
 #define SHRINK_MAX   1024
 
-/* A mark says that readings are made less often than this: before, nobody would see it. */
+/* A mark reports intervals from this length on: nobody would notice shorter ones. */
 #define NOTED_NS RPS_NS_PER_S
 
 void rps_signal_pace_init(struct rps_signal_pace *pace, int64_t period_ns, double budget)
@@ -44,7 +44,7 @@ static double mean_cost(const struct rps_signal_pace *pace)
     return sum / (double)count;
 }
 
-/* The factor by which readings of this cost stay within the budget. */
+/* The factor that keeps readings of this cost within the budget. */
 static int64_t factor_for(const struct rps_signal_pace *pace, double cost_ns)
 {
     const int64_t most = RPS_PERIOD_MAX_NS / pace->period_ns;
@@ -55,8 +55,8 @@ static int64_t factor_for(const struct rps_signal_pace *pace, double cost_ns)
     return factor < 1 ? 1 : (int64_t)factor;
 }
 
-/* Small enough, and not for a while already? Where costs go up and down the factor would follow
- * them for ever. */
+/* May the factor shrink, after enough cheap readings? Otherwise it would follow costs that go up
+ * and down forever. */
 static int may_shrink(struct rps_signal_pace *pace, double cost_ns)
 {
     int smaller = pace->factor > 1 && cost_ns < (double)pace->factor * pace->allowed_ns / 2;
@@ -84,7 +84,7 @@ void rps_signal_pace_spent(struct rps_signal_pace *pace, int64_t time_ns, int64_
     pace->shrunk = factor < pace->factor;
     longer = factor > pace->factor ? factor : pace->factor;
     pace->factor = factor;
-    pace->readings = 0; /* what was is not to raise it step by step */
+    pace->readings = 0; /* older costs must not raise it step by step */
     pace->cheap = 0;
     if (longer * pace->period_ns >= NOTED_NS)
         snprintf(note, size, "signals are read every %s: %s",

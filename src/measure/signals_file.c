@@ -1,4 +1,4 @@
-/* System signals: files of /proc, which stay open: reading them again is a third of the work. */
+/* System metrics: files of /proc. They stay open: reading them again is a third of the work. */
 #include "signals_proc.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ ssize_t rps_signal_file_read(struct rps_signal_files *files, int *fd, const char
     got = pread(*fd, text, size - 1, 0);
     if (got < 0)
         got = -errno;
-    /* Linux hands out most lists a page at a time, however large the buffer is */
+    /* Linux returns most lists one page at a time, for any size of the buffer */
     while (size > PAGE_BYTES && got > 0 && more > 0) {
         more = pread(*fd, text + got, size - 1 - (size_t)got, got);
         got += more > 0 ? more : 0;

@@ -1,6 +1,6 @@
 /*
- * System signals of a control group. Of version 2 its folder has all files, of version 1 each
- * controller has a hierarchy with a folder of the group's.
+ * System metrics of a control group. In version 2 its directory has all files; in version 1 each
+ * controller has a hierarchy with a directory for the group.
  */
 #include "signals_proc.h"
 
@@ -18,7 +18,7 @@
 
 enum { CPU, MEMORY, IO };
 
-/* Files of version 2, and of version 1 below the folder of the controller. */
+/* Files of version 2, and of version 1 below the controller's directory. */
 static const struct {
     const char *name, *controller, *old_name;
     uint32_t slots;
@@ -29,7 +29,7 @@ static const struct {
             BIT(RPS_GROUP_READ) | BIT(RPS_GROUP_WRITTEN)},
 };
 
-/* group->text is the file's, or NULL. One that counts nothing yet may be empty. */
+/* group->text is the file's, or NULL. A file without counts yet may be empty. */
 static const char *read_text(struct rps_signal_group *group, int *fd, const char *path)
 {
     return rps_signal_file_read(&group->files, fd, path, group->text, sizeof(group->text)) < 0
@@ -54,7 +54,7 @@ static void read_memory(struct rps_signal_group *group, const char *text)
     group->valid |= files[MEMORY].slots;
 }
 
-/* What is made of disks, and is counted there, has no device of its own. */
+/* Devices built from counted disks have no `device` of their own. */
 static void read_io(struct rps_signal_group *group, const char *line)
 {
     int64_t bytes[2] = {0, 0};
@@ -122,8 +122,8 @@ static int is_there(const struct rps_signal_group *group, const char *path)
     return faccessat(group->files.folder_fd, path, F_OK, 0) == 0;
 }
 
-/* The group's folder, from that of the hierarchy on: "a/b", or "". A container may be told a path
- * that it has not: it sees its own group as the root. */
+/* The group's directory, relative to the hierarchy: "a/b", or "". The path that a container gets
+ * may not exist there: it sees its own group as the root. */
 static void set_file(struct rps_signal_group *group, int file, const char *folder)
 {
     const char *const parent = group->is_old ? files[file].controller : ".";
@@ -135,7 +135,7 @@ static void set_file(struct rps_signal_group *group, int file, const char *folde
         snprintf(group->path[file], size, "%s/%s", parent, name);
 }
 
-/* A folder that is open. In hierarchies of version 1 its path begins with one of them. */
+/* Find the path of an open directory. In version 1 it begins with a hierarchy. */
 static int find_folder(struct rps_signal_group *group, const char *root, int folder_fd)
 {
     char link[64], text[RPS_GROUP_PATH_MAX], above[RPS_GROUP_PATH_MAX];
@@ -169,7 +169,7 @@ static int has_controller(const char *list, const char *controller)
     return 0;
 }
 
-/* The groups of a process: "4:cpu,cpuacct:/a/b", of version 2 "0::/a/b". */
+/* Find the groups of a process: "4:cpu,cpuacct:/a/b", in version 2 "0::/a/b". */
 static void find_groups(struct rps_signal_group *group, char *text)
 {
     char *save = NULL;
@@ -186,7 +186,7 @@ static void find_groups(struct rps_signal_group *group, char *text)
     }
 }
 
-/* A file beside cpu.stat of the group with this folder. */
+/* Read a file next to cpu.stat of the group with this directory. */
 static const char *read_beside(struct rps_signal_group *group, const char *folder, const char *name)
 {
     char path[RPS_GROUP_PATH_MAX + 32];
@@ -199,7 +199,7 @@ static const char *read_beside(struct rps_signal_group *group, const char *folde
     return text;
 }
 
-/* How many CPUs a group may use; INFINITY: it has no limit. */
+/* Return how many CPUs a group may use; INFINITY: no limit. */
 static double limit_of(struct rps_signal_group *group, const char *folder)
 {
     const char *text = read_beside(group, folder, group->is_old ? "cpu.cfs_quota_us" : "cpu.max");
@@ -213,8 +213,8 @@ static double limit_of(struct rps_signal_group *group, const char *folder)
     return text ? quota / (double)rps_signal_number(&text) : INFINITY;
 }
 
-/* Of the group and those above it that which has the tightest limit is the one whose cpu.stat is
- * read: it counts where it stops. 1: none has a limit. */
+/* Find the tightest limit of the group and its ancestors, and read that group's cpu.stat: it counts
+ * there. 1: no limit. */
 static int find_limit(struct rps_signal_group *group)
 {
     char folder[RPS_GROUP_PATH_MAX];
@@ -226,7 +226,7 @@ static int find_limit(struct rps_signal_group *group)
 
         *end = '\0';
         limit = limit_of(group, folder);
-        if (limit < tightest) /* as far as the two paths are the same */
+        if (limit < tightest) /* up to where the two paths are equal */
             strcpy(group->path[CPU] + strlen(folder), "/cpu.stat");
         tightest = fmin(limit, tightest);
     }
@@ -255,7 +255,7 @@ int rps_signal_group_init(struct rps_signal_group *group, const char *root,
     snprintf(path, sizeof(path), "%s/sys/dev/block", root);
     group->disks_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     group->is_old = !is_there(group, "cgroup.procs");
-    if (target->cgroup_count == 1) /* of several it would be a sum that nobody has set a limit of */
+    if (target->cgroup_count == 1) /* several groups have no common limit */
         rc = find_folder(group, root, target->cgroup_fd[0]);
     else if (target->pid_count == 1)
         rc = find_groups_of(group, root, target->pid[0]);

@@ -1,4 +1,4 @@
-/* System signals of the machine. */
+/* System metrics of the machine. */
 #include "signals_proc.h"
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ static const char *const name[RPS_MACHINE_FILES] = {
     [SCHEDSTAT] = "schedstat",
 };
 
-/* The file that a signal comes of. */
+/* The file of each metric. */
 static const int file_of[RPS_MACHINE_SLOTS] = {
     [RPS_MACHINE_WAIT] = LOADAVG,       [RPS_MACHINE_STEAL] = STAT,
     [RPS_MACHINE_IOWAIT] = STAT,        [RPS_MACHINE_PSI_CPU] = PSI_CPU,
@@ -51,7 +51,7 @@ static void set_total(struct rps_signal_machine *machine, int slot, int64_t tota
     machine->valid |= BIT(slot);
 }
 
-/* machine->text is the file's; NULL where it cannot be read, else its first number's place. */
+/* machine->text is the file's; NULL if it cannot be read, otherwise its first number's place. */
 static const char *read_text(struct rps_signal_machine *machine, int file)
 {
     return rps_signal_file_read(&machine->files, &machine->fd[file], name[file], machine->text,
@@ -94,7 +94,7 @@ static void read_memory(struct rps_signal_machine *machine)
     machine->valid |= BIT(RPS_MACHINE_AVAILABLE);
 }
 
-/* Parts of disks, and what is made of disks, have no device of their own. */
+/* Partitions, and devices built from disks, have no `device` of their own. */
 static int is_whole_disk(const struct rps_signal_machine *machine, const char *disk)
 {
     char path[96];
@@ -148,8 +148,8 @@ static void read_network(struct rps_signal_machine *machine)
     set_total(machine, RPS_MACHINE_NET_OUT, bytes[1]);
 }
 
-/* How long threads waited for each of the CPUs: not where the kernel does not count it, nor where
- * there is not room for all of them. Since Linux 6.12 it may have sleeps in it (signals_tree.c). */
+/* Read how long threads waited for each of the CPUs. Impossible if the kernel does not count it, or
+ * without space for all CPUs. Since Linux 6.12 it may include sleeps (signals_tree.c). */
 static void read_delay(struct rps_signal_machine *machine)
 {
     const char *line = read_text(machine, SCHEDSTAT);
@@ -169,7 +169,7 @@ static void read_delay(struct rps_signal_machine *machine)
     rps_signal_count(&machine->delay, delay_ns, 1);
 }
 
-/* Of the threads that run or are ready to, the reader is one. */
+/* The reader is one of the threads that are running or ready. */
 void rps_signal_machine_look(struct rps_signal_machine *machine)
 {
     const char *text = machine->has_delay ? NULL : read_text(machine, LOADAVG);

@@ -1,9 +1,9 @@
 /*
- * System signals of whole packages: counters that no thread has, each opened once a package, on the
- * CPU that the kernel names, for itself and for good. So they take no turns with the event sets.
+ * System metrics of whole packages: counters that belong to no thread. Each is opened once per
+ * package, on the CPU that the kernel names, alone and for good, so that it is not multiplexed.
  *
- * One that another tool has taken is not there: a sum without it would be no sum. What came while it
- * could not be read is of no reading.
+ * A counter that another tool holds is missing: a sum without it would be wrong. Increases while it
+ * could not be read belong to no reading.
  */
 #include "signals_proc.h"
 
@@ -20,8 +20,8 @@
 
 #define BIT(slot) (UINT32_C(1) << (slot))
 
-/* Names that an event goes by: those of the first PMUs that have it are opened. `parts` of a unit of
- * sysfs are counted, `stored` of them come to one of the signal. */
+/* Names of an event: those of the first PMUs that have it are opened. `parts` of a sysfs unit are
+ * counted; `stored` of them make one unit of the metric. */
 static const struct {
     enum rps_package_slot slot;
     const char *pmu, *name, *unit;
@@ -38,13 +38,13 @@ static const struct {
     {RPS_PACKAGE_WRITTEN, "uncore_imc_free_running*", "data_write", "MiB", 1 << 20, 1024},
 };
 
-#define CLOCKS_NS (RPS_NS_PER_S - 50 * RPS_NS_PER_MS) /* how often: each CPU is woken for it */
+#define CLOCKS_NS (RPS_NS_PER_S - 50 * RPS_NS_PER_MS) /* interval: each read wakes every CPU */
 
-#define PARTS_MOST 1e17 /* beyond it no counter has counted */
+#define PARTS_MOST 1e17 /* more than any counter can have */
 
 #define CHOICES ((int)(sizeof(choices) / sizeof(choices[0])))
 
-/* value, enabled, running. One that is on no counter has an end there. */
+/* value, enabled, running. A counter that is not running returns end of file. */
 static int read_counter(const struct rps_package_counter *counter, uint64_t *ret)
 {
     uint64_t buffer[3];
@@ -77,7 +77,7 @@ static void drop_counters(struct rps_signal_package *package, size_t first)
         rps_perf_close_fd(&package->counter[--package->count].fd);
 }
 
-/* Open an event for everything on a CPU, as long as descriptors are left for all else. */
+/* Open an event for everything on a CPU, while enough descriptors are left. */
 static int open_on(const struct rps_event *event, int cpu, int group_fd, unsigned flags,
                    int *ret_fd, struct rps_error *err)
 {
@@ -95,7 +95,7 @@ static int open_on(const struct rps_event *event, int cpu, int group_fd, unsigne
     return rps_error_set(err, RPS_FAILED, "%.79s", reason);
 }
 
-/* The event on each of its CPUs. */
+/* Open the event on each of its CPUs. */
 static int open_event(struct rps_signal_package *package, int choice,
                       const struct rps_package_event *event, struct rps_error *err)
 {
@@ -115,7 +115,7 @@ static int open_event(struct rps_signal_package *package, int choice,
     return 0;
 }
 
-/* Of all PMUs, or of none. 1 when there are such. */
+/* Open it for all PMUs, or for none. 1: there are such PMUs. */
 static int open_choice(struct rps_signal_package *package, int choice, struct rps_error *err)
 {
     struct rps_package_search search = {.sys = package->sys,
@@ -134,7 +134,7 @@ static int open_choice(struct rps_signal_package *package, int choice, struct rp
     return result < 0 ? result : package->count > first;
 }
 
-/* How fast CPUs ran: three counters of each, read together. */
+/* The clock of CPUs: three counters per CPU, read together. */
 static int open_frequency(struct rps_signal_package *package, const struct rps_target *target,
                           struct rps_error *err)
 {
@@ -241,7 +241,7 @@ static void read_counters(struct rps_signal_package *package)
     }
 }
 
-/* What came on all CPUs together: one that hardly ran counts hardly. */
+/* Add up all CPUs: a CPU that hardly ran contributes little. */
 static void read_clocks(struct rps_signal_package *package)
 {
     double came[RPS_PACKAGE_CLOCKS] = {0}, on_ns = 0;

@@ -1,11 +1,10 @@
 /*
- * System signals, from /proc: when they are read, and what that may cost.
+ * System metrics, from /proc: when they are read, within their budget.
  *
- * The workload and packages are read each period, the machine and a control group once a second.
- * Where reading the workload, or packages, takes more than its part of a CPU it is read each so many
- * periods; where one reading of the workload would make the loop late it happens on a thread of its
- * own, and is handed over at the end of the next period. What is heard of threads meanwhile waits
- * until then.
+ * The workload and packages are read each period, the machine and a control group once per second.
+ * If reading the workload, or packages, exceeds its share of a CPU, it is read every so many
+ * periods. If one reading of the workload would make the loop late, a separate thread reads, and
+ * the result is passed on at the end of the next period. Thread events in between wait until then.
  */
 #include "signals_proc.h"
 
@@ -31,7 +30,7 @@
 struct row {
     int is_read;
     int has_any;
-    uint64_t period; /* of the latest */
+    uint64_t period; /* of the latest reading */
     int64_t time_ns;
 };
 
@@ -42,25 +41,25 @@ struct reader {
     struct rps_signal_machine machine;
     struct rps_signal_group group;
     struct rps_signal_package package;
-    int has_package;               /* it was opened, whether there is anything of it or not */
-    struct rps_system_state state; /* of the tree, when it was opened, */
-    int64_t opened_ns;             /* which was then */
+    int has_package;               /* it was opened, even if it has no metrics */
+    struct rps_system_state state; /* of the tree, at its opening, */
+    int64_t opened_ns;             /* and the time of that */
 
-    struct rps_signal_event *heard; /* owned; not applied yet */
+    struct rps_signal_event *heard; /* owned; events not yet applied */
     size_t heard_count;
-    int is_deaf; /* no more will be heard */
+    int is_deaf; /* no more events follow */
 
     struct rps_signal_pace pace, package_pace; /* of the tree, of packages */
     int is_too_many, machine_begun;
 
-    /* The thread, while is_busy, has the tree and the cost of the reading. */
+    /* SAFETY: while is_busy, the thread owns the tree and the cost of the reading. */
     int has_thread, is_busy, ends;
     pthread_t thread;
     cpu_set_t cpus;
     sem_t go, done;
-    int64_t read_ns; /* what the reading cost */
-    uint64_t period; /* at whose end it was asked for, */
-    int64_t time_ns; /* and when that was */
+    int64_t read_ns; /* cost of the reading */
+    uint64_t period; /* requested at the end of this period, */
+    int64_t time_ns; /* and at this time */
 };
 
 static int64_t thread_cpu_ns(void)
@@ -102,7 +101,7 @@ static void hand_over(struct reader *reader, enum rps_system_source source, uint
     sink->reading(sink->context, &reading);
 }
 
-/* A reading of the workload was made: how far the next one is, and what it brought. */
+/* Finish a reading of the workload: set the distance to the next one, and pass on the result. */
 static void end_reading(struct reader *reader, uint64_t period, int64_t time_ns, int64_t start_ns,
                         const struct rps_system_sink *sink, char *note, size_t size)
 {
@@ -154,7 +153,7 @@ static void *thread_main(void *context)
     }
 }
 
-/* Signals are the loop's; CPUs those that the reader was opened on: the loop's may be one. */
+/* Signals go to the loop; CPUs are those of the reader's opening, as the loop may have only one. */
 static void start_thread(struct reader *reader)
 {
     sigset_t all, before;
@@ -165,7 +164,7 @@ static void start_thread(struct reader *reader)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* 1: the thread has read; waits: until it has. */
+/* 1: the thread has finished reading; waits: wait for that. */
 static int has_read(struct reader *reader, int waits)
 {
     if (!reader->is_busy)
@@ -215,12 +214,12 @@ static size_t reader_left(void *self, pid_t *ret_pid, size_t size)
 
     if (!reader->row[RPS_SYSTEM_TREE].is_read)
         return 0;
-    has_read(reader, 1); /* the thread may still read the tree */
+    has_read(reader, 1); /* SAFETY: the thread may still read the tree */
     apply_heard(reader);
     return rps_signal_tree_left(&reader->tree, ret_pid, size);
 }
 
-/* Too many threads, and when there are fewer again. */
+/* Are there too many threads, or again few enough? */
 static int has_too_many(struct reader *reader, char *note, size_t size)
 {
     const int is_now = reader->tree.thread_count > THREADS_MAX;
@@ -258,20 +257,20 @@ static void read_workload(struct reader *reader, uint64_t period, int64_t time_n
     end_reading(reader, period, time_ns, start_ns, sink, note, size);
 }
 
-/* The machine and the group are read each second. */
+/* The machine and the group are read once per second. */
 static int is_second(const struct reader *reader, const struct row *row, int64_t time_ns)
 {
     return time_ns - row->time_ns >= SECOND_NS - reader->options.period_ns / 2;
 }
 
-/* What comes is counted from the first reading on, at the end of the first period: a command that
- * is over before does not wait for it. */
+/* Counting begins at the first reading, at the end of the first period: a short command does not
+ * wait for it. */
 static void read_machine(struct reader *reader, uint64_t period, int64_t time_ns, int64_t start_ns,
                          int force, const struct rps_system_sink *sink)
 {
     struct row *row = &reader->row[RPS_SYSTEM_MACHINE];
 
-    if (!reader->row[RPS_SYSTEM_TREE].is_read) /* nothing else tells who waits: several looks */
+    if (!reader->row[RPS_SYSTEM_TREE].is_read) /* no other source of waits: sample several times */
         rps_signal_machine_look(&reader->machine);
     if (!reader->machine_begun) {
         begin_machine(reader, time_ns);
@@ -337,7 +336,7 @@ static void reader_resume(void *self, int64_t time_ns)
     has_read(reader, 1);
     rps_signal_pace_begin(&reader->pace, time_ns);
     row->time_ns = time_ns;
-    /* what was read when it was opened will do */
+    /* the reading at the opening is recent enough */
     if (row->is_read && time_ns - reader->opened_ns >= OPENED_NS) {
         apply_heard(reader);
         rps_signal_tree_read(&reader->tree);

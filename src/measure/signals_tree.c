@@ -1,26 +1,24 @@
 /*
- * System signals of a workload: of each thread schedstat and wchan, of each process statm and io.
+ * System metrics of a workload: of each thread schedstat and wchan, of each process statm and io.
  *
- * - A thread that has not run since the reading before sleeps where it slept then: its wchan is read
- *   again only each second, and the io of a process none of whose threads ran is not read. So one that
- *   is woken up and waits for a CPU may count as asleep for a second.
- * - The kernel counts a wait for a CPU when it ends. One that goes on is counted up to each reading:
- *   its thread is ready to run, was so at the reading before, and has not run in between.
- * - Since Linux 6.12 one that is moved to another CPU while it falls asleep has all its sleep counted
- *   as a wait when it wakes up: of one that slept at the reading before, only the time since then is
- *   taken.
- * - A process that has been waited for leaves its totals in its parent's io. What was counted of it
- *   while it lived is taken off what the parent's grows by, in the reading that misses it or the next
- *   one. It may have left them nowhere: to a parent that ignores its end, or that is not the
- *   workload's.
- * - Files of a thread that has ended already are not opened.
- * - A thread that waits in futex is idle when it hardly ran in the last one to two seconds, or since
+ * - A thread that has not run since the previous reading still sleeps in the same place. Its wchan
+ *   is read again only once per second. The io of a process without running threads is not read. So
+ *   a thread that wakes up and waits for a CPU may count as asleep for a second.
+ * - The kernel counts a wait for a CPU when it ends. An unfinished wait is counted up to each
+ *   reading if the thread is ready to run, was so at the previous reading, and has not run since.
+ * - Since Linux 6.12, if a thread moves to another CPU while it falls asleep, all its sleep counts
+ *   as a wait when it wakes up. If it slept at the previous reading, only the time since counts.
+ * - A process that has been waited for leaves its totals in its parent's io. The reading that
+ *   misses it, or the next one, subtracts its counted totals from the parent's increase. It may
+ *   also leave them nowhere: to a parent that ignores its end, or that is not the workload's.
+ * - Files of a thread that has already ended are not opened.
+ * - A thread that waits in futex is idle if it hardly ran in the last one to two seconds, or since
  *   its first reading. The kernel wakes a waiter when the lock is free, and a thread that works
  *   between waits uses CPU time. A parked thread of a pool does neither.
- * - A thread that waits for a mutex or a rwlock stays in the lock however long it waits. The thread's
+ * - A thread that waits for a mutex or a rwlock stays in the lock for any length of time. Its
  *   arguments of futex show that: the C library passes a "locked, with waiters" value.
- * - The first thread of a process is idle while it waits for the end of another thread: the value is
- *   that thread's number. Others are not, since all waits in futex would have to be read for that.
+ * - The first thread of a process is idle while it waits for the end of another thread: the value
+ *   is that thread's number. Other threads are not, since that requires reading all waits in futex.
  */
 #include "signals_proc.h"
 
@@ -39,29 +37,29 @@
 #include "rpistat/clock.h"
 #include "rpistat/proc.h"
 
-/* RSS of a process that does not run is looked at again: the kernel may have taken some. */
+/* The RSS of an idle process is read again after this: the kernel may have reduced it. */
 #define RSS_AGAIN_NS RPS_NS_PER_S
 
-/* Of the flags in stat: the task ends. */
+/* A flag in stat: the task is ending. */
 #define PF_EXITING 4u
 
-/* A thread that sleeps is looked at again: it may have been woken up, and wait. */
+/* A sleeping thread is checked again after this: it may have been woken up, and wait. */
 #define DOING_AGAIN_NS RPS_NS_PER_S
 
-/* So many readings after it was found gone a thread's end should have been heard; else it is lost. */
+/* A thread's end event should arrive within this number of readings without it; then it is lost. */
 #define GONE_MAX 3
 
-/* An idle thread ran at most so often, and so long, since a point one to two IDLE_NS ago. */
+/* Maximum runs, and run time, of an idle thread since a point one to two IDLE_NS ago. */
 #define IDLE_NS     RPS_NS_PER_S
 #define IDLE_RUNS   2
 #define IDLE_RUN_NS (IDLE_NS / 20)
 
 #define LOCK_PI2     13  /* FUTEX_LOCK_PI2, since Linux 5.14 */
-#define FUTEX_TIME64 422 /* number of futex_time64, which systems of 32 bits have */
+#define FUTEX_TIME64 422 /* number of futex_time64, on 32-bit systems */
 
 #define BIT(slot) (UINT32_C(1) << (slot))
 
-/* Slots that come of one file. */
+/* Slots that come from one file. */
 #define TIME_SLOTS (BIT(RPS_TREE_RUNNING) | BIT(RPS_TREE_WAIT))
 #define REASON_SLOTS                                                                               \
     (BIT(RPS_TREE_IN_IO) | BIT(RPS_TREE_IN_LOCK) | BIT(RPS_TREE_IN_MESSAGE) |                      \
@@ -71,11 +69,11 @@
     (BIT(RPS_TREE_READ) | BIT(RPS_TREE_WRITTEN) | BIT(RPS_TREE_DISK_READ) |                        \
      BIT(RPS_TREE_DISK_WRITTEN))
 
-/* What a thread does: one of the slots IN_IO to IN_OTHER, IDLE, or */
+/* A thread's activity: one of the slots IN_IO to IN_OTHER, IDLE, or */
 enum {
     AWAKE = RPS_SYSTEM_SLOT_MAX, /* it runs, or waits for a CPU */
-    HIDDEN,                      /* it sleeps, nobody says what for */
-    ENDED,                       /* it has, and was not waited for */
+    HIDDEN,                      /* it sleeps for an unknown reason */
+    ENDED,                       /* it has ended, and was not waited for */
 };
 
 struct rps_signal_process {
@@ -85,18 +83,18 @@ struct rps_signal_process {
     pid_t pid;
     size_t threads;
     uint64_t turn;  /* of a control group: the latest reading that found it there */
-    int is_old;     /* it was there when counting began: what it did before does not count */
-    int is_read;    /* its io, once */
-    int is_hidden;  /* its io is for others */
+    int is_old;     /* it existed when counting began: earlier counts are excluded */
+    int is_read;    /* its io was read once */
+    int is_hidden;  /* its io may not be read */
     int is_gone;    /* it was waited for */
-    int is_dropped; /* perf counts it no longer, and sends no events of it */
-    int has_run;    /* a thread of it, since the reading before */
+    int is_dropped; /* perf no longer counts it, and sends no events of it */
+    int has_run;    /* one of its threads has run since the previous reading */
     int statm_fd, io_fd;
     int64_t ran_ns;          /* on CPUs, in this reading */
     int64_t rss_kib, rss_ns; /* and when that was read; 0: never */
     int64_t io[RPS_IO_COUNT];
     int64_t grown[RPS_IO_COUNT];     /* in this reading */
-    int64_t credit[2][RPS_IO_COUNT]; /* of children, missed in the reading before, and in this */
+    int64_t credit[2][RPS_IO_COUNT]; /* of children, missed in the previous reading, in this */
 };
 
 struct rps_signal_thread {
@@ -106,13 +104,13 @@ struct rps_signal_thread {
     int is_old, is_read, has_run;
     int gone; /* readings that did not find it */
     int doing;
-    int may_be_idle;    /* it sleeps in futex, for no lock as far as is known */
+    int may_be_idle;    /* it sleeps in futex, not for a known lock */
     uint64_t turn;      /* of the latest reading that found it; 0: none */
-    int64_t since_ns;   /* it was read, or else made */
-    int64_t step_ns;    /* from the reading before to that one */
-    int64_t looked_ns;  /* what it does was found */
-    int64_t woken_ns;   /* found ready to run, has not run yet, and slept before; 0: not */
-    int64_t pending_ns; /* of a wait that goes on, counted so far */
+    int64_t since_ns;   /* when it was read, or otherwise started */
+    int64_t step_ns;    /* from the previous reading to that one */
+    int64_t looked_ns;  /* when its activity was found */
+    int64_t woken_ns;   /* found ready to run after sleeping, and has not run yet; 0: not */
+    int64_t pending_ns; /* counted part of an unfinished wait */
     int64_t time[RPS_TIMES], runs;
     struct mark {
         int64_t at_ns, running_ns, runs;
@@ -197,7 +195,7 @@ static struct rps_signal_thread *add_thread(struct rps_signal_tree *tree, pid_t 
     return &grown[i];
 }
 
-/* The last thread of a process that was never read takes it along. */
+/* Remove a thread; the last one of a process that was never read takes the process along. */
 static void remove_thread(struct rps_signal_tree *tree, struct rps_signal_thread *thread)
 {
     struct rps_signal_process *process = thread->process;
@@ -226,7 +224,7 @@ static struct rps_signal_process *find_process(const struct rps_signal_tree *tre
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
-/* Words of wchan, at its beginning or behind a "_". */
+/* Words at the beginning of wchan, or after a "_". */
 static const struct {
     const char *word;
     enum rps_tree_slot slot;
@@ -309,7 +307,7 @@ static int is_alive(char state)
     return state != 0 && state != 'Z' && state != 'X';
 }
 
-/* 1: *text is the name of what it sleeps in; 0: there is none; or -errno. */
+/* 1: *text is the function in which it sleeps; 0: none; or -errno. */
 static int read_wchan(struct rps_signal_tree *tree, struct rps_signal_thread *thread, char *text,
                       size_t size)
 {
@@ -319,7 +317,7 @@ static int read_wchan(struct rps_signal_tree *tree, struct rps_signal_thread *th
     return got < 0 ? (int)got : got > 0 && strcmp(text, "0") != 0;
 }
 
-/* What a thread does. "0" may mean that it runs, that it has ended, or that others may not know. */
+/* Find a thread's activity. "0" may mean that it runs, has ended, or is hidden from other users. */
 static int find_doing(struct rps_signal_tree *tree, struct rps_signal_thread *thread)
 {
     int rc, turn = 0;
@@ -335,7 +333,7 @@ static int find_doing(struct rps_signal_tree *tree, struct rps_signal_thread *th
             return AWAKE;
         if (!is_alive(state))
             return ENDED;
-        if (turn++ > 0) /* it did not fall asleep just now */
+        if (turn++ > 0) /* it did not just fall asleep */
             return HIDDEN;
     }
     if (rc < 0)
@@ -352,7 +350,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* What is to be counted of a wait that the kernel counts now. */
+/* Compute which part of a wait that the kernel now counts is to be added. */
 static int64_t ended_wait(const struct rps_signal_thread *thread, int64_t wait_ns, int64_t now_ns)
 {
     if (thread->doing < AWAKE)
@@ -362,7 +360,7 @@ static int64_t ended_wait(const struct rps_signal_thread *thread, int64_t wait_n
     return wait_ns - thread->pending_ns;
 }
 
-/* Keep a mark that is one to two IDLE_NS old. Fewer runs than before: another thread has the number. */
+/* Keep a mark that is one to two IDLE_NS old. Fewer runs than before: it is another thread. */
 static void put_mark(struct rps_signal_thread *thread, struct mark now)
 {
     struct mark *const mark = thread->mark;
@@ -392,7 +390,7 @@ static int is_lock_operation(uint32_t operation, uint32_t value)
 
 enum futex_wait { LOCK, JOIN, OTHER };
 
-/* What a thread that sleeps in futex waits for; OTHER also if that cannot be read. */
+/* Find what a thread in futex waits for; OTHER also if that cannot be read. */
 static enum futex_wait read_futex_wait(struct rps_signal_tree *tree,
                                        const struct rps_signal_thread *thread)
 {
@@ -414,7 +412,7 @@ static enum futex_wait read_futex_wait(struct rps_signal_tree *tree,
     return joined && joined->process == thread->process ? JOIN : OTHER;
 }
 
-/* Is a thread that sleeps idle? Its system call is read once, until the thread runs again. */
+/* Is a sleeping thread idle? Its system call is read once, until the thread runs again. */
 static int is_idle(struct rps_signal_tree *tree, struct rps_signal_thread *thread)
 {
     const struct mark *const since = &thread->mark[0];
@@ -429,7 +427,7 @@ static int is_idle(struct rps_signal_tree *tree, struct rps_signal_thread *threa
     return wait == JOIN || (wait == OTHER && has_hardly_run);
 }
 
-/* The thread's time on CPUs and waiting for them. 0, or -errno. */
+/* Read the thread's time on CPUs and waiting for them. 0, or -errno. */
 static int read_times(struct rps_signal_tree *tree, struct rps_signal_thread *thread)
 {
     char text[96];
@@ -448,7 +446,7 @@ static int read_times(struct rps_signal_tree *tree, struct rps_signal_thread *th
 
         if (i == RPS_WAITING && grown > 0)
             grown = ended_wait(thread, grown, now_ns);
-        /* less than before: an exec by another thread, which has the number now */
+        /* less than before: an exec by another thread, which now has the number */
         if ((thread->is_read || !thread->is_old) && grown > 0) {
             tree->time[i].total += grown;
             thread->process->ran_ns += i == RPS_RUNNING ? grown : 0;
@@ -471,14 +469,14 @@ static int read_times(struct rps_signal_tree *tree, struct rps_signal_thread *th
 static void count_ended(struct rps_signal_tree *tree, int doing)
 {
     if (doing == ENDED)
-        return; /* it is counted */
+        return; /* already counted */
     tree->ended[RPS_TREE_THREADS]++;
     if (doing < AWAKE)
         tree->ended[doing]++;
 }
 
-/* A thread has ended. The first of a process, if it was the last one, can be read until that has been
- * waited for; else another thread may have its number by now, and be another program. */
+/* End a thread. The last and first thread of a process can be read until the process has been
+ * waited for. Otherwise another thread, even of another program, may already have its number. */
 static void end_thread(struct rps_signal_tree *tree, struct rps_signal_thread *thread,
                        int64_t time_ns)
 {
@@ -518,8 +516,8 @@ static void fork_thread(struct rps_signal_tree *tree, const struct rps_signal_ev
         remove_process(tree, process);
 }
 
-/* Which thread became the new program is not said; it has the first one's number now, and the first
- * one has mostly ended before. */
+/* The event does not name the thread that became the new program. It now has the first thread's
+ * number, and the first thread has usually ended before. */
 static void exec_process(struct rps_signal_tree *tree, const struct rps_signal_event *event)
 {
     struct rps_signal_thread *thread = find(tree, event->tid);
@@ -535,8 +533,8 @@ static void exec_process(struct rps_signal_tree *tree, const struct rps_signal_e
             end_thread(tree, &tree->thread[i], event->time_ns);
 }
 
-/* Does the process of an EXIT record go on? Linux sends one, too, when it stops counting a process
- * that executes a program with other rights. */
+/* Does the process of an EXIT record continue? Linux also sends one when it stops counting a
+ * process that executes a program with other rights. */
 static int goes_on(struct rps_signal_tree *tree, pid_t pid)
 {
     const struct task_stat stat = read_stat(tree, pid, 0);
@@ -575,7 +573,7 @@ size_t rps_signal_tree_left(struct rps_signal_tree *tree, pid_t *ret_pid, size_t
 
 /* --- looking for threads ---------------------------------------------------------------------- */
 
-/* A thread that is found; is_old: what it did before does not count. */
+/* Add a thread that was found; is_old: its earlier counts are excluded. */
 static int found_thread(struct rps_signal_tree *tree, struct rps_signal_process *process, pid_t tid,
                         int is_old)
 {
@@ -633,7 +631,7 @@ static void find_children(struct rps_signal_tree *tree, pid_t tid,
         char *rest;
 
         text[kept + (size_t)got] = '\0';
-        rest = strrchr(text, ' '); /* one stands after each number: what follows is cut */
+        rest = strrchr(text, ' '); /* a space follows each number: cut the rest */
         if (!rest)
             break;
         *rest++ = '\0';
@@ -647,8 +645,8 @@ static void find_children(struct rps_signal_tree *tree, pid_t tid,
         close(fd);
 }
 
-/* A process of a control group. One that no other of them has made was moved there: what it did
- * before does not count. */
+/* Add a process of a control group. If no other process of the group started it, it was moved
+ * there: its earlier counts are excluded. */
 static void found_process(struct rps_signal_tree *tree, pid_t pid)
 {
     struct rps_signal_process *process = find_process(tree, pid), *maker = NULL;
@@ -664,7 +662,7 @@ static void found_process(struct rps_signal_tree *tree, pid_t pid)
     find_threads(tree, process, is_new && process->is_old);
 }
 
-/* Those of a group, and of the groups in it. */
+/* Find the processes of a group, and of the groups in it. */
 static void find_processes(struct rps_signal_tree *tree, int folder_fd)
 {
     const int list_fd = openat(folder_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC),
@@ -675,7 +673,7 @@ static void find_processes(struct rps_signal_tree *tree, int folder_fd)
     long pid;
 
     while (list && fscanf(list, "%ld", &pid) == 1)
-        if (pid > 0) /* else one that this namespace has no number for */
+        if (pid > 0) /* otherwise this namespace has no number for it */
             found_process(tree, (pid_t)pid);
     while (folder && (entry = readdir(folder))) {
         int below = entry->d_type == DT_DIR && entry->d_name[0] != '.'
@@ -693,7 +691,7 @@ static void find_processes(struct rps_signal_tree *tree, int folder_fd)
         closedir(folder);
 }
 
-/* One that lives and is not there any more was moved out of it. */
+/* A live process that is no longer found there was moved out of it. */
 static void find_group(struct rps_signal_tree *tree)
 {
     for (int i = 0; i < tree->group_count; i++)
@@ -703,8 +701,7 @@ static void find_group(struct rps_signal_tree *tree)
             one->is_gone |= is_alive(read_stat(tree, one->pid, 0).state);
 }
 
-/* Go through the processes that are known, and what is found on the way: through all, or those of
- * which no events come. */
+/* Check the known processes and those found on the way: all, or only those without events. */
 static void find_tree(struct rps_signal_tree *tree, int only_dropped)
 {
     for (struct rps_signal_process *one = tree->first; one; one = one->next) {
@@ -737,7 +734,7 @@ static void read_threads(struct rps_signal_tree *tree)
         int rc = thread->gone > 0 ? -ESRCH : read_times(tree, thread);
 
         if (rc == -ESRCH || rc == -ENOENT) {
-            thread->process->has_run = 1; /* it may have gone, too */
+            thread->process->has_run = 1; /* it may have ended, too */
             if (thread->gone++ >= GONE_MAX)
                 remove_thread(tree, thread);
         } else if (rc < 0) {
@@ -763,7 +760,7 @@ static void read_rss(struct rps_signal_tree *tree, struct rps_signal_process *pr
         }
         rps_signal_number(&at);
         kib = (int64_t)rps_signal_number(&at) * (sysconf(_SC_PAGESIZE) / 1024);
-        if (kib > 0) /* else it ends, and has given all back: that is no level of it */
+        if (kib > 0) /* otherwise it is ending, and has returned all memory: not a real level */
             process->rss_kib = kib;
         else if (process->rss_kib == 0)
             tree->missing |= BIT(RPS_TREE_RSS);
@@ -772,7 +769,7 @@ static void read_rss(struct rps_signal_tree *tree, struct rps_signal_process *pr
     tree->gauge[RPS_TREE_RSS] += process->rss_kib;
 }
 
-/* A process that was waited for: its parent has the totals. */
+/* Handle a process that was waited for: its parent has the totals. */
 static void lose_process(struct rps_signal_process *process)
 {
     process->is_gone = 1;
@@ -821,7 +818,7 @@ static void read_process(struct rps_signal_tree *tree, struct rps_signal_process
     process->has_run = 0;
 }
 
-/* What a process' io grew by, without what its children have left there. */
+/* Add the growth of a process' io without the totals that its children left there. */
 static void settle_process(struct rps_signal_tree *tree, struct rps_signal_process *process)
 {
     for (int i = 0; i < RPS_IO_COUNT; i++) {
@@ -835,7 +832,7 @@ static void settle_process(struct rps_signal_tree *tree, struct rps_signal_proce
     if (process->threads > 0 || (process->io_fd >= 0 && !process->is_gone))
         return;
     if (!process->is_gone)
-        lose_process(process); /* there was no room to keep its file open */
+        lose_process(process); /* its file could not stay open */
     remove_process(tree, process);
 }
 
@@ -905,8 +902,8 @@ void rps_signal_tree_read(struct rps_signal_tree *tree)
         settle_process(tree, process);
     }
     read_doings(tree);
-    /* At its end none lives: those that were read until then stand for the time since the reading
-     * before, which is in no `unseen`. A group may be empty. */
+    /* At the end no thread lives. Those that were read until then represent the time since the
+     * previous reading, which no `unseen` includes. A group may be empty. */
     if (tree->gauge[RPS_TREE_THREADS] == 0 && tree->group_count == 0) {
         memcpy(tree->gauge, tree->ended, sizeof(tree->gauge));
         tree->missing |= tree->ended[RPS_TREE_THREADS] > 0 ? BIT(RPS_TREE_RSS) : GAUGE_SLOTS;
@@ -932,7 +929,7 @@ void rps_signal_tree_tell(struct rps_signal_tree *tree, struct rps_system_readin
 
 /* --- the target ------------------------------------------------------------------------------- */
 
-/* Files, what comes of each, and why it is not there. */
+/* Files, the metrics from each, and why a file is missing. */
 static const struct {
     const char *name;
     uint32_t slots;
@@ -946,7 +943,7 @@ static const struct {
     {"io", IO_SLOTS, "this kernel counts no bytes of processes (io)", "io is another user's"},
 };
 
-/* Those that are there. One that is launched has one thread, and waits. */
+/* Add the existing threads. A launched workload has one thread, which waits. */
 static int add_target(struct rps_signal_tree *tree, const struct rps_target *target)
 {
     const int launched = target->kind == RPS_TARGET_LAUNCH;
@@ -964,7 +961,7 @@ static int add_target(struct rps_signal_tree *tree, const struct rps_target *tar
     return 0;
 }
 
-/* A process that is there lacks a file. */
+/* Find the files that an existing process lacks. */
 static void find_lacking(struct rps_signal_tree *tree, pid_t pid)
 {
     char path[64];

@@ -1,10 +1,10 @@
 /*
- * Launching the workload.
+ * Launch the workload.
  *
- * fork, not vfork or posix_spawn: the child has to wait between its creation, when counters are
- * opened on it, and its exec, when they begin to count. Two pipes lead to it: one it waits on, one
- * that brings back the time of exec and then closes, or brings errno. All of it is close-on-exec,
- * so nothing leaks.
+ * It uses fork, not vfork or posix_spawn: the child has to wait between its creation, when counters
+ * are opened on it, and its exec, when they begin to count. Two pipes lead to it: it waits on one.
+ * The other returns the time of exec and then closes, or returns errno. All are close-on-exec, so
+ * nothing leaks.
  */
 #include "rpistat/workload.h"
 
@@ -22,16 +22,16 @@
 #include "rpistat/clock.h"
 #include "rpistat/proc.h"
 
-/* Memory that the child may still touch after it has reported its own, and the error of Linux's
+/* Memory that the child may still use after it has reported its own, plus the error of Linux's
  * counter. */
 #define EXEC_BYTES (1024 * 1024)
 
-/* What the child says just before its exec. */
+/* The child's message just before its exec. */
 struct start {
     int64_t time_ns, user_ns, system_ns, memory_bytes;
 };
 
-/* What this process has resident; -1: not known. Without stdio, which allocates. */
+/* Resident memory of this process; -1: unknown. Without stdio, which allocates. */
 static int64_t resident_bytes(void)
 {
     char text[128], *at = text;
@@ -47,7 +47,7 @@ static int64_t resident_bytes(void)
     return pages > 0 ? pages * sysconf(_SC_PAGESIZE) : -1;
 }
 
-/* The child's life until exec; never returns. */
+/* Run the child until exec; never returns. */
 static _Noreturn void child_main(int wait_fd, int report_fd, char *const argv[],
                                  const struct rps_signals_before *before)
 {
@@ -57,12 +57,12 @@ static _Noreturn void child_main(int wait_fd, int report_fd, char *const argv[],
     ssize_t got, put;
     int number;
 
-    prctl(PR_SET_NAME, "rpistat command"); /* `status` takes none of that name for a recorder */
+    prctl(PR_SET_NAME, "rpistat command"); /* `status` never takes this name for a recorder */
     do {
         got = read(wait_fd, &byte, 1);
     } while (got < 0 && errno == EINTR);
     if (got != 1)
-        _exit(127); /* the recorder gave up */
+        _exit(127); /* the recorder failed */
     getrusage(RUSAGE_SELF, &used);
     start = (struct start){rps_clock_monotonic_ns(), rps_clock_timeval_ns(&used.ru_utime),
                            rps_clock_timeval_ns(&used.ru_stime), resident_bytes()};
@@ -119,13 +119,13 @@ fail:
     return RPS_FAILED;
 }
 
-/* Bytes that came before the end of the pipe; -1 on error. */
+/* Return the bytes read before the end of the pipe; -1: error. */
 static ssize_t read_fully(int fd, void *buffer, size_t size)
 {
     ssize_t got;
 
     do {
-        got = read(fd, buffer, size); /* so few bytes are written and read as one */
+        got = read(fd, buffer, size); /* so few bytes are written and read at once */
     } while (got < 0 && errno == EINTR);
     return got;
 }
@@ -177,7 +177,7 @@ int rps_workload_wait(struct rps_workload *workload, struct rps_workload_end *re
         .memory_bytes = (int64_t)used.ru_maxrss * 1024,
     };
     if (workload->memory_bytes < 0 || ret->memory_bytes <= workload->memory_bytes + EXEC_BYTES)
-        ret->memory_bytes = -1; /* it may be that of the time before the exec */
+        ret->memory_bytes = -1; /* it may be from before the exec */
     return 0;
 }
 

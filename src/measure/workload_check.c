@@ -1,9 +1,9 @@
 /*
- * Can a command be executed, and if not, why?
+ * Check whether a command can be executed, and if not, why.
  *
- * rps_workload_check looks before anything is opened. Only exec itself knows whether the
- * interpreter of a script or the loader of a program is there, whether the file is being written,
- * and whether the arguments fit, so rps_workload_exec_error explains what exec returned.
+ * rps_workload_check runs before anything is opened. Only exec itself finds whether the interpreter
+ * of a script or the loader of a program exists, whether the file is being written, and whether the
+ * arguments fit. So rps_workload_exec_error explains exec's error.
  */
 #include "rpistat/workload.h"
 
@@ -19,7 +19,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* Where execvp looks when PATH is not set. */
+/* Where execvp searches if PATH is not set. */
 #define DEFAULT_PATH "/bin:/usr/bin"
 
 static int is_noexec(const char *path)
@@ -29,7 +29,7 @@ static int is_noexec(const char *path)
     return statvfs(path, &fs) == 0 && (fs.f_flag & ST_NOEXEC);
 }
 
-/* The error of a command whose file cannot be executed. */
+/* Set the error of a command whose file cannot be executed. */
 static int set_error(struct rps_error *err, const char *command, int number)
 {
     static const struct {
@@ -59,7 +59,7 @@ static int set_error(struct rps_error *err, const char *command, int number)
         command, why ? "" : "cannot be executed: ", why ? why : strerror(number));
 }
 
-/* 0 when path is a regular file that may be executed, else an errno. */
+/* 0 if path is a regular file that may be executed, otherwise an errno. */
 static int check_path(const char *path)
 {
     struct stat st;
@@ -227,8 +227,8 @@ int rps_workload_exec_error(const char *command, const char *search_path, int nu
 
 /* --- programs that change their rights --------------------------------------------------------- */
 
-/* Does Linux look at the file's bits and capabilities? Not of scripts, and not where rights that
- * come with files are switched off. */
+/* Does Linux apply the file's set-ID bits and capabilities? Not for scripts, and not if such rights
+ * are turned off. */
 static int may_give_rights(const char *path)
 {
     struct statvfs fs;

@@ -1,9 +1,9 @@
 /*
- * Checking a store: what SQLite says of the file, the tables against those of schema/, rows of runs
- * that are not there, then every run by itself (check_run.c).
+ * Check a store: SQLite's check of the file, the tables against those of schema/, rows of missing
+ * runs, then each run (check_run.c).
  *
- * SQLite's full check is made, not the quick one: the tables are their own indexes, and a day's
- * store takes it 0.24 s instead of 0.20 s.
+ * This is SQLite's full check, not the quick one. The tables are their own indexes, so that it
+ * takes 0.24 s instead of 0.20 s for a day's store.
  */
 #include "rpistat/check.h"
 
@@ -21,13 +21,13 @@ struct check {
     struct rps_reader reader;
     struct rps_findings findings;
     struct rps_check_result result;
-    sqlite3 *expected; /* an empty store of the same version; NULL: the version is not known */
-    uint64_t unused;   /* pages that are in no tree and not free */
+    sqlite3 *expected; /* an empty store of the same version; NULL: the version is unknown */
+    uint64_t unused;   /* pages that are neither in a tree nor free */
 };
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* The table or index whose tree begins at a page; "" when there is none. */
+/* Find the table or index whose tree begins at a page; "": none. */
 static void name_of_tree(sqlite3 *db, int64_t root, char *ret, size_t size)
 {
     sqlite3_stmt *stmt = NULL;
@@ -42,7 +42,7 @@ static void name_of_tree(sqlite3 *db, int64_t root, char *ret, size_t size)
     sqlite3_finalize(stmt);
 }
 
-/* A line of SQLite's, with the name of what it is about where it begins with a number of ours. */
+/* Report a line of SQLite; if it begins with the number of a tree, add the name. */
 static void tell_line(struct check *check, const char *line)
 {
     char place[160] = "";
@@ -54,7 +54,7 @@ static void tell_line(struct check *check, const char *line)
                      place, line);
 }
 
-/* A row holds any number of lines; that a page is never used follows from damage elsewhere. */
+/* A row has any number of lines. Unused pages follow from damage elsewhere: not reported. */
 static int tell_integrity(void *context, sqlite3_stmt *stmt)
 {
     struct check *check = context;
@@ -68,7 +68,7 @@ static int tell_integrity(void *context, sqlite3_stmt *stmt)
         if (strstr(line, " is never used"))
             check->unused++;
         else if (strcmp(line, "ok") != 0 && strncmp(line, "***", 3) != 0 &&
-                 strncmp(line, "CHECK constraint", 16) != 0) /* asked below, with more to say */
+                 strncmp(line, "CHECK constraint", 16) != 0) /* checked below, with more details */
             tell_line(check, line);
         text += length + (text[length] == '\n');
     }
@@ -89,8 +89,8 @@ static void check_integrity(struct check *check)
 
 /* --- the tables ------------------------------------------------------------------------------- */
 
-/* What is in a store: of a table its columns, since those of an older store that was brought up to
- * date stand in another order and text. */
+/* The content of a store. For a table it is the columns, because an upgraded older store has them
+ * in another order and text. */
 #define CONTENT_SQL                                                                                \
     "SELECT s.type, s.name, CASE s.type WHEN 'table' THEN (SELECT l.strict || l.wr ||"             \
     " group_concat(c.name || ' ' || c.type || c.\"notnull\" || c.pk || c.hidden)"                  \
@@ -98,7 +98,7 @@ static void check_integrity(struct check *check)
     " ORDER BY name) AS c WHERE l.schema = 'main') ELSE coalesce(s.sql, '') END AS content"        \
     " FROM main.sqlite_schema AS s"
 
-/* Run in the empty store, with what is in the one that is checked in `found`. */
+/* Run in the empty store; `found` has the content of the checked store. */
 static const char sql_differences[] =
     "SELECT e.type, e.name, f.type IS NULL AS missing, 0 AS added FROM (" CONTENT_SQL ") AS e"
     " LEFT JOIN found AS f ON f.type = e.type AND f.name = e.name"
@@ -131,7 +131,7 @@ static int compare_schema(struct check *check)
                : code;
 }
 
-/* The tables, views and indexes against those of a new store of the same version. */
+/* Compare tables, views and indexes with those of a new store of the same version. */
 static int check_schema(struct check *check, struct rps_error *err)
 {
     int64_t version = 0;
@@ -151,7 +151,7 @@ static int check_schema(struct check *check, struct rps_error *err)
     }
     if (rps_schema_open(&check->expected) != SQLITE_OK)
         return rps_error_memory(err);
-    if (version == RPS_STORE_VERSION) /* an older one lacks some of it */
+    if (version == RPS_STORE_VERSION) /* an older store lacks some of it */
         code = compare_schema(check);
     if (code != SQLITE_OK)
         rps_findings_unreadable(&check->findings, check->reader.db, "the schema", code);
@@ -160,8 +160,8 @@ static int check_schema(struct check *check, struct rps_error *err)
 
 /* --- constraints ------------------------------------------------------------------------------ */
 
-/* Ask which rows of a table violate a condition of its CREATE TABLE, text of `length` bytes. Not
- * all versions of SQLite do so in their integrity check, and none says which condition it is. */
+/* Find the rows of a table that violate a condition of its CREATE TABLE, text of `length` bytes.
+ * Some versions of SQLite do not check that, and none reports the violated condition. */
 static void check_constraint(struct check *check, const char *table, const char *condition,
                              int length)
 {
@@ -176,7 +176,7 @@ static void check_constraint(struct check *check, const char *table, const char 
                          found[0], found[0] == 1 ? " that is" : "s that are", length, condition);
 }
 
-/* Length of what stands in the parentheses that text begins with, and of these. */
+/* Length of the parenthesized text at the beginning of text, including the parentheses. */
 static int parenthesis_length(const char *text)
 {
     int depth = 0, length = 0;
@@ -188,7 +188,7 @@ static int parenthesis_length(const char *text)
     return length;
 }
 
-/* Every CHECK of a table. */
+/* Check every CHECK of a table. */
 static int check_table(void *context, sqlite3_stmt *stmt)
 {
     static const char mark[] = "CHECK (";
@@ -205,7 +205,7 @@ static int check_table(void *context, sqlite3_stmt *stmt)
 /* --- rows of runs that are not there -----------------------------------------------------------
  */
 
-/* Rows of a table whose runs are not there. */
+/* Find the rows of a table whose runs do not exist. */
 static void check_orphans(struct check *check, const char *table)
 {
     char *sql = sqlite3_mprintf(
@@ -256,7 +256,7 @@ int rps_store_check(const char *path, const struct rps_finding_sink *sink,
         return result;
     check.reader.path = strdup(path);
     result = check.reader.path ? 0 : rps_error_memory(err);
-    /* one state of the store for everything that is asked */
+    /* one state of the store for all queries */
     if (result == 0 && (code = rps_database_exec(check.reader.db, "BEGIN")) != SQLITE_OK)
         result = rps_database_error(check.reader.db, code, path, err);
     if (result == 0)
@@ -264,7 +264,7 @@ int rps_store_check(const char *path, const struct rps_finding_sink *sink,
     if (result == 0)
         result = check_schema(&check, err);
     if (result == 0) {
-        if (check.expected) /* of the schema that the store should have: trusted text */
+        if (check.expected) /* of the expected schema: trusted text */
             rps_database_each(check.expected, "SELECT name, sql FROM sqlite_schema", 0, check_table,
                               &check);
         for (size_t i = 1; i < RPS_TABLE_COUNT; i++)
@@ -294,7 +294,7 @@ struct first_finding {
 static void keep_first(void *context, enum rps_finding_kind kind, const char *sentence)
 {
     struct first_finding *first = context;
-    const char *text = strstr(sentence, ": "); /* behind the run's number */
+    const char *text = strstr(sentence, ": "); /* after the run's number */
 
     if (kind == RPS_FINDING_WRONG && first->text[0] == '\0')
         snprintf(first->text, first->size, "%s", text ? text + 2 : sentence);
@@ -310,7 +310,7 @@ int rps_store_run_is_sound(struct rps_reader *reader, int64_t run_id, char *why,
     int code = rps_schema_open(&expected);
 
     why[0] = '\0';
-    /* its questions are about all rows of a run at once: they may do more, by the file's size */
+    /* its queries cover all rows of a run at once: the limit grows with the file */
     if (rps_database_ask(reader->db, &pages, "PRAGMA page_count", "") == SQLITE_OK)
         reader->limit.calls_max += (int)(pages < INT32_MAX / 2 ? pages : INT32_MAX / 2);
     reader->limit.calls = 0;

@@ -1,6 +1,6 @@
 /*
- * Checking a run: its row and its plan by reading them as every command does, its periods against
- * each other, its totals against the periods, and what refers to its periods.
+ * Check a run: its row and plan, read as by every command; its periods against each other; its
+ * totals against the periods; and the rows that refer to periods.
  */
 #include "findings.h"
 
@@ -26,14 +26,14 @@ struct check {
     sqlite3 *expected; /* an empty store */
     struct rps_run_sums sums;
     sqlite3_stmt *block; /* a row of `rollup` by its key */
-    /* by level less 1: rows that are there, of those that the finer rows make */
+    /* by level less 1: how many of the rows made from finer rows exist */
     struct level {
         uint64_t found, different, missing, first_different, first_missing;
-        const char *column; /* in which the first one is different */
+        const char *column; /* first column that differs */
     } level[RPS_LEVELS];
 };
 
-/* "run 3: " and what it is about. */
+/* "run 3: " and its subject. */
 #define WHAT_SIZE 128
 static const char *of_run(const struct check *check, char ret[WHAT_SIZE], const char *what)
 {
@@ -41,7 +41,7 @@ static const char *of_run(const struct check *check, char ret[WHAT_SIZE], const 
     return ret;
 }
 
-/* A question that the store could not answer. */
+/* Report a query that the store could not answer. */
 static void unreadable(struct check *check, const char *what, int code)
 {
     char text[WHAT_SIZE];
@@ -75,7 +75,7 @@ static void tell_blocks(struct check *check)
                              "run %" PRId64 ": rows of blocks of level %d are not the sum of the "
                              "finer rows: %" PRIu64 " (first: at period %" PRIu64 "%s)",
                              check->run_id, level, of->different, of->first_different, more);
-        if (of->missing > 0 && complete) /* else the recorder had not yet made them */
+        if (of->missing > 0 && complete) /* otherwise the recorder had not yet made them */
             rps_findings_add(check->findings, RPS_FINDING_ODD,
                              "run %" PRId64 ": rows of blocks of level %d are missing, and finer "
                              "rows are read instead: %" PRIu64 " (first: at period %" PRIu64 ")",
@@ -83,7 +83,7 @@ static void tell_blocks(struct check *check)
     }
 }
 
-/* A row of a block as a recorder makes it of the finer rows, against the one that is there. */
+/* Compare a block's row, computed from the finer rows as a recorder does, with the stored one. */
 static int compare_block(void *context, const struct rps_period *made)
 {
     struct check *check = context;
@@ -118,8 +118,8 @@ static int compare_block(void *context, const struct rps_period *made)
     return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
-/* Rows of blocks that stand for thinned ones are made of nothing; of all others so many are there
- * as were found. */
+/* Rows of blocks that replace downsampled rows have no source; the number of all others must
+ * match. */
 static const char sql_others[] =
     "SELECT level, count(*) - sum(period < coalesce((SELECT before_period FROM thinned AS t WHERE"
     " t.run_id = ?1 AND t.cpu = r.cpu AND t.level = r.level - 1), 0)), min(period) FROM rollup AS r"
@@ -139,7 +139,7 @@ static int tell_others(void *context, sqlite3_stmt *stmt)
     return SQLITE_OK;
 }
 
-/* Sum the periods, and compare the blocks with those that they make. An SQLite code. */
+/* Sum the periods, and compare the blocks with those computed from them. Returns an SQLite code. */
 static int check_sums(struct check *check)
 {
     const struct rps_rollup_sink sink = {check, compare_block};
@@ -164,13 +164,13 @@ static int check_sums(struct check *check)
 
 /* --- totals ----------------------------------------------------------------------------------- */
 
-/* A total of the store against that of the periods. */
+/* Compare a total of the store with that of the periods. */
 static void compare_total(struct check *check, sqlite3_stmt *stmt, int column, const char *of,
                           const char *what, uint64_t sum)
 {
     int64_t total = sqlite3_column_int64(stmt, column);
 
-    if ((uint64_t)total == sum) /* as it was written, were it too large for a row */
+    if ((uint64_t)total == sum) /* as it was written, even if too large for a row */
         return;
     rps_findings_add(check->findings, RPS_FINDING_WRONG,
                      "run %" PRId64 ": the total %s of %s is %" PRId64
@@ -224,7 +224,7 @@ static int check_event_total(void *context, sqlite3_stmt *stmt)
     return SQLITE_OK;
 }
 
-/* Totals stand there when the run has ended. */
+/* A run has totals once it has ended. */
 static void check_totals(struct check *check)
 {
     static const struct {
@@ -249,7 +249,7 @@ static void check_totals(struct check *check)
     }
 }
 
-/* A run that seems to be recorded, but whose recorder is gone. */
+/* Find a run in state `recording` whose recorder is gone. */
 static void check_state(struct check *check, const struct rps_run *run)
 {
     int64_t recording = 0;
@@ -272,7 +272,7 @@ static void check_state(struct check *check, const struct rps_run *run)
     " LEFT JOIN metric_step AS s ON s.run_id = m.run_id AND s.metric = m.name"                     \
     " WHERE m.run_id = ?1"
 
-/* Compare what the store holds with the steps that the plan's formulas give in an empty store. */
+/* Compare the stored steps with those that the plan's formulas give in an empty store. */
 static void check_steps(struct check *check, const struct rps_plan *plan)
 {
     sqlite3_stmt *stmt = NULL;
@@ -313,7 +313,7 @@ static void tell_detection(void *context, int64_t detection, const struct rps_er
     tell_error(context, why);
 }
 
-/* The row of the run, its plan and its detections, as every command reads them. */
+/* Read the run's row, plan and detections as every command does. */
 static void check_description(struct check *check)
 {
     const struct rps_detection_sink sink = {check, tell_detection};
@@ -351,7 +351,7 @@ uint64_t rps_check_run(struct rps_reader *reader, int64_t run_id, sqlite3 *expec
         check_totals(&check);
     if (code == SQLITE_OK && rps_system_check(reader, run_id, findings, &err) < 0)
         tell_error(&check, &err);
-    if (code == SQLITE_OK) /* else it says the same again */
+    if (code == SQLITE_OK) /* otherwise it reports the same again */
         check_description(&check);
     rps_questions_ask_rest(reader->db, run_id, findings);
     free(check.sums.sum);

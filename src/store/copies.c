@@ -1,9 +1,9 @@
 /*
- * Two copies of a run against each other.
+ * Compare two copies of a run.
  *
- * A table's rows of both are read side by side, in the order of its key. A row that only one has is
- * missing in the other, unless that has an excuse: it was thinned there, or it has ended before.
- * Blocks are rows like periods: where one copy was thinned, both have those.
+ * A table's rows of both are read in parallel, in key order. A row that only one copy has is
+ * missing in the other, unless there is an excuse: it was downsampled there, or the copy ends
+ * before it. Blocks are rows like periods: if one copy was downsampled, both have the blocks.
  */
 #include "copies.h"
 
@@ -13,12 +13,12 @@
 #include "period.h"
 #include "system.h"
 
-/* Rows of a table that two copies are to have. */
+/* Rows of a table that two copies must have. */
 struct content {
-    const char *table, *columns; /* those of its key first, in their order */
+    const char *table, *columns; /* those of its key first, in key order */
     /* SQL: may the copy lack a row? ?1 is its run, ?2 ... are the columns; NULL: no */
     const char *excuse;
-    int track; /* of so many columns: a copy that has no more rows of the same may have ended */
+    int track; /* columns that identify a track; a copy without further rows of it may have ended */
 };
 
 static const struct content description[] = {
@@ -35,7 +35,7 @@ static const struct content description[] = {
     {"metric", .columns = "name, metric_no, label, unit, family, panel, formula, explain"},
 };
 
-/* What is known at the end. */
+/* Known only at the end. */
 static const struct content ending[] = {
     {"run",
      .columns =
@@ -43,12 +43,12 @@ static const struct content ending[] = {
          " user_ns, system_ns, memory_bytes, fitting"},
 };
 
-/* Was the copy thinned up to here, in rows of the level ?2 - `finer`? */
+/* Is the copy downsampled up to here, in rows of the level ?2 - `finer`? */
 #define IS_THINNED(finer)                                                                          \
     "EXISTS (SELECT 1 FROM thinned WHERE run_id = ?1 AND level = ?2 - " finer                      \
     " AND cpu = ?3 AND before_period > ?4)"
 
-/* A block above a level that holds what was read at the end of a period, of source ?2. */
+/* A block above a level that includes the readings at the end of a period, of source ?2. */
 #define HAS_BLOCK(below, number)                                                                   \
     "SELECT 1 FROM (VALUES (1), (2), (3), (4)) AS v JOIN reading_rollup AS b ON run_id = ?1"       \
     " AND source = ?2 AND level = column1 AND period BETWEEN " number " >> 4 * column1"            \
@@ -68,7 +68,7 @@ static const struct content periods[] = {
      .excuse = "SELECT EXISTS (" HAS_BLOCK("?3", "?4") ")", .track = 2},
 };
 
-/* What comes while the run is recorded. */
+/* Added while the run is recorded. */
 static const struct content growing[] = {
     {"signal", .columns = "source, slot, name, label, unit, kind, origin, explain, state, reason"},
     {"gap", .columns = "start_ns, gap_no, cpu, length_ns, reason"},
@@ -92,12 +92,12 @@ struct side {
     sqlite3_stmt *row, *excuse;
     bool has_row;
     bool lacks;   /* a row that the other one has */
-    bool goes_on; /* behind the end of the other one */
+    bool goes_on; /* beyond the end of the other one */
 };
 
 /* --- a table ---------------------------------------------------------------------------------- */
 
-/* Below, at, or above 0 as the value of one row sorts before, with, or behind that of the other. */
+/* Negative, 0 or positive: the value of one row sorts before, with, or after that of the other. */
 static int order_values(sqlite3_stmt *a, sqlite3_stmt *b, int column)
 {
     int type = sqlite3_column_type(a, column), order = type - sqlite3_column_type(b, column);
@@ -120,7 +120,7 @@ static int order_values(sqlite3_stmt *a, sqlite3_stmt *b, int column)
     return order != 0 ? order : bytes;
 }
 
-/* The same of the first so many columns. */
+/* The same for the first `columns` columns. */
 static int order_rows(sqlite3_stmt *a, sqlite3_stmt *b, int columns)
 {
     int order = 0;
@@ -130,7 +130,7 @@ static int order_rows(sqlite3_stmt *a, sqlite3_stmt *b, int columns)
     return order;
 }
 
-/* Ask a copy a yes-or-no question about a row. */
+/* Run a yes-or-no query about a row in a copy. */
 static int ask_about_row(const struct rps_copy *copy, sqlite3_stmt *query, sqlite3_stmt *row,
                          bool *ret, struct rps_error *err)
 {
@@ -154,7 +154,7 @@ static int read_row(struct side *side, struct rps_error *err)
                                                 : rps_reader_error(side->copy->reader, code, err);
 }
 
-/* The row of `side` is not in `other`: has that an excuse? */
+/* The row of `side` is missing in `other`: is there an excuse? */
 static int find_excuse(const struct content *content, struct side *side, struct side *other,
                        struct rps_error *err)
 {
@@ -187,7 +187,7 @@ static int prepare_side(const struct content *content, struct side *side, struct
     return result == 0 ? read_row(side, err) : result;
 }
 
-/* Find out whether one of the copies lacks a row, or goes on; until both lack one. */
+/* Find out whether a copy lacks a row or continues, until both lack one. */
 static int compare_table(const struct content *content, struct side side[2], struct rps_error *err)
 {
     int result = 0;

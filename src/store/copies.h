@@ -1,4 +1,4 @@
-/* Two copies of a run against each other. */
+/* Compare two copies of a run. */
 #ifndef RPISTAT_STORE_COPIES_H
 #define RPISTAT_STORE_COPIES_H
 
@@ -11,22 +11,20 @@ struct rps_copy {
 
 enum rps_copies {
     RPS_COPIES_DIFFER,
-    RPS_COPIES_HAS_MORE, /* the first is the beginning of the second, which goes on */
-    RPS_COPIES_HAS_NONE, /* the second has nothing that the first has not: it is the same, or its
-                            beginning */
+    RPS_COPIES_HAS_MORE, /* the second continues the first */
+    RPS_COPIES_HAS_NONE, /* the second is the same as the first, or its beginning */
 };
 
 /*
- * Compare what was recorded, row by row:
- * - periods, CPU by CPU; where one copy was thinned, its blocks with those that the other one has
- *   beside its periods. A block that goes on behind the end of the other copy cannot be compared.
- * - what describes the run, its sets, events and metrics; of a complete run also how it ended.
- * - gaps, marks and samples with their modules, frames, stacks and tasks, the samples where both
- *   have them at the same level. The longer copy has those of the shorter one, maybe more.
- * What was found out or changed later is not compared: labels, tags, totals, phases, names of code.
- * A complete run has no continuation: it is the beginning of nothing but itself.
+ * Compare the recorded data of two copies, row by row:
  *
- * Errors are those of reading, of either store.
+ * - periods, CPU by CPU. If one copy is downsampled, compare its blocks with the other's.
+ *   A block that extends beyond the end of the other copy cannot be compared.
+ * - the run's description, sets, events and metrics; for a complete run also how it ended.
+ * - gaps, marks, and samples with modules, frames, stacks and tasks. Samples are compared if both
+ *   copies have them at the same level. The longer copy has those of the shorter, maybe more.
+ * Later results and changes are not compared: labels, tags, totals, phases, symbols. A complete run
+ * has no continuation: it is only the beginning of itself. Errors: reading either store failed.
  */
 int rps_copies_compare(const struct rps_copy *first, const struct rps_copy *second,
                        enum rps_copies *ret, struct rps_error *err);

@@ -1,14 +1,14 @@
 /*
  * Cursors over the periods of a run, at a resolution.
  *
- * A cursor goes from one period's number to the next, CPU by CPU. At each it takes the coarsest
- * block that begins there, is not coarser than asked for and lies in the part of the run; where
- * none does it looks one level finer, down to table period, up to where the next coarser block
- * begins. Finer rows than those that stand there are never missed: what was thinned away has a
- * coarser row, and `thinned` says up to where.
+ * A cursor advances by period numbers, CPU by CPU. At each place it takes the coarsest block that
+ * begins there, is not coarser than requested, and lies in the requested range. If there is none,
+ * it tries the next finer level, down to table period, up to the beginning of the next coarser
+ * block. It never misses finer rows: deleted ones have a coarser row, and `thinned` records up to
+ * where.
  *
- * Times are not in the key of either table, but grow along it. What lies before a part of a run is
- * passed over in blocks of any level, the coarsest first: some dozens of any run.
+ * Times are not in the key of either table, but grow along it. Rows before the requested range are
+ * skipped in blocks of any level, the coarsest first: some dozens in any run.
  */
 #include "reader.h"
 
@@ -20,14 +20,14 @@
 #include "period.h"
 #include "rpistat/moments.h"
 
-/* So many rows are stepped over before a statement seeks. */
+/* Number of rows to step over before a statement seeks. */
 #define STEP_ROWS 64
 
-/* The rows of a level, from one place on. */
+/* The rows of a level, from a place on. */
 struct rows {
-    sqlite3_stmt *stmt;     /* prepared when they are first sought */
-    int open;               /* 1: `next` holds its row; 0: to be sought; -1: there are no more */
-    struct rps_period next; /* of the table */
+    sqlite3_stmt *stmt;         /* prepared at the first seek */
+    int open;                   /* 1: `next` holds its row; 0: not sought yet; -1: no more rows */
+    struct rps_period next;     /* next row of the table */
     struct rps_scatter scatter; /* its */
 };
 
@@ -38,22 +38,22 @@ struct rps_cursor {
     sqlite3_stmt *hold, *next_cpu, *thinned, *has_block;
     struct rows rows[RPS_LEVELS + 1];
 
-    /* of the CPU that is read */
+    /* state of the CPU that is read */
     int64_t cpu;
-    int in_cpu, one_cpu; /* one_cpu: the next one is `chosen`, or there is none */
-    int in_part;         /* 0: nothing of the part has come yet */
+    int in_cpu, one_cpu; /* one_cpu: the next CPU is `chosen`, or there is none */
+    int in_part;         /* 0: no row of the range yet */
     int64_t chosen;
-    int64_t at, cycle;            /* number of the next period; its cycle is not below this */
-    int64_t before[RPS_LEVELS];   /* up to where rows of a level were thinned */
-    struct rps_period *block;     /* owned; rows of a block that are to be handed out */
-    struct rps_scatter *scatter;  /* owned; theirs */
+    int64_t at, cycle;            /* number of the next period; its cycle is at least this */
+    int64_t before[RPS_LEVELS];   /* up to where rows of a level were downsampled */
+    struct rps_period *block;     /* owned; rows of a block, to be returned */
+    struct rps_scatter *scatter;  /* owned; their scatters */
     size_t block_count, block_at; /* of them */
-    int64_t first_ns, last_ns;    /* what was handed out of blocks reaches so far */
+    int64_t first_ns, last_ns;    /* the returned rows of blocks reach this far */
 };
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* What the cursor must know of the run: its sets, and the most slots any has. */
+/* Read the run's sets, and the highest number of slots of a set. */
 static int read_shape(struct rps_cursor *cursor, struct rps_error *err)
 {
     sqlite3 *db = cursor->reader->db;
@@ -68,8 +68,8 @@ static int read_shape(struct rps_cursor *cursor, struct rps_error *err)
     return code == SQLITE_OK ? 0 : rps_reader_error(cursor->reader, code, err);
 }
 
-/* The statements of a run's rows, for sets of at most `slots` events: a column that is not asked
- * for costs nothing. */
+/* The statements for a run's rows, for sets of at most `slots` events: unread columns cost
+ * nothing. */
 static const char *rows_sql(int level, int64_t slots)
 {
 #define PERIODS(counts)                                                                            \
@@ -133,7 +133,7 @@ int rps_cursor_open(struct rps_cursor **ret, struct rps_reader *reader, int64_t 
     cursor->last_ns = INT64_MIN;
     result = prepare_statements(cursor, err);
     if (result == 0) {
-        /* a damaged store is not believed to have more sets than any plan has */
+        /* a damaged store cannot have more sets than any plan has */
         if (cursor->set_count > RPS_READER_SETS_MAX)
             cursor->set_count = RPS_READER_SETS_MAX;
         cursor->block = calloc((size_t)cursor->set_count + 1, sizeof(*cursor->block));
@@ -196,7 +196,7 @@ static int refuse_row(struct rps_cursor *cursor, sqlite3_stmt *stmt,
         cursor->run_id, fault->name, fault->value);
 }
 
-/* Step the rows of a level: *rows says whether there is a next one. */
+/* Step the rows of a level; *rows records whether there is a next one. */
 static int step_level(struct rps_cursor *cursor, int level, struct rps_error *err)
 {
     struct rows *rows = &cursor->rows[level];
@@ -227,7 +227,7 @@ static int is_passed(const struct rps_cursor *cursor, int level, uint64_t *rotat
     return 1;
 }
 
-/* Has the level a row there, or further on? To prepare the statement of its eighty columns takes
+/* Has the level a row at or after the place? Preparing the statement with its eighty columns takes
  * longer. */
 static int has_block(struct rps_cursor *cursor, int level, struct rps_error *err)
 {
@@ -244,12 +244,12 @@ static int has_block(struct rps_cursor *cursor, int level, struct rps_error *err
     return code == SQLITE_ROW;
 }
 
-/* Bring the rows of a level to the first, and of a block the first of its rows, whose number is at
- * least cursor->at. */
+/* Move a level's rows to the first whose number is at least cursor->at; in a block, to its first
+ * row. */
 static int seek(struct rps_cursor *cursor, int level, struct rps_error *err)
 {
     struct rows *rows = &cursor->rows[level];
-    uint64_t rotation = UINT64_MAX; /* of the last row that was passed */
+    uint64_t rotation = UINT64_MAX; /* of the last row that was skipped */
     int result = 0;
 
     for (int i = 0; i < STEP_ROWS; i++) {
@@ -298,7 +298,7 @@ static int read_thinned(struct rps_cursor *cursor, struct rps_error *err)
     return code == SQLITE_DONE ? 0 : rps_reader_error(cursor->reader, code, err);
 }
 
-/* Go on to the next CPU: 1; 0 when there is none. */
+/* Move to the next CPU: 1; 0: there is none. */
 static int open_cpu(struct rps_cursor *cursor, struct rps_error *err)
 {
     int64_t cpu = cursor->cpu;
@@ -325,7 +325,7 @@ static int open_cpu(struct rps_cursor *cursor, struct rps_error *err)
 
 /* --- one after the other ---------------------------------------------------------------------- */
 
-/* The finest level of which rows are left at the place. */
+/* The finest level with remaining rows at the place. */
 static int finest(const struct rps_cursor *cursor)
 {
     int level = 0;
@@ -335,7 +335,7 @@ static int finest(const struct rps_cursor *cursor)
     return level;
 }
 
-/* Take the rows of the block that begins with the level's next row into cursor->block. */
+/* Read the rows of the block that begins with the level's next row into cursor->block. */
 static int take_block(struct rps_cursor *cursor, int level, struct rps_error *err)
 {
     struct rows *rows = &cursor->rows[level];
@@ -377,7 +377,7 @@ static struct extent extent_of(const struct rps_cursor *cursor)
     return all;
 }
 
-/* Go on behind the block. */
+/* Move past the block. */
 static void pass(struct rps_cursor *cursor, const struct extent *block)
 {
     cursor->at = block->last + 1;
@@ -388,10 +388,10 @@ enum found {
     FOUND_NOTHING = 0, /* look further on */
     FOUND_ROW,         /* in *ret */
     FOUND_BLOCK,       /* in cursor->block */
-    FOUND_END,         /* of the CPU, or of the part */
+    FOUND_END,         /* of the CPU, or of the range */
 };
 
-/* The block of a level that begins at the place. *ret_finer: its finer rows are to be looked at. */
+/* Try the block of a level that begins at the place. *ret_finer: try its finer rows. */
 static int try_block(struct rps_cursor *cursor, int level, int *ret_finer, struct rps_error *err)
 {
     struct extent block;
@@ -422,7 +422,7 @@ static int try_block(struct rps_cursor *cursor, int level, int *ret_finer, struc
     return FOUND_BLOCK;
 }
 
-/* The row of period at the place, or behind it before `limit`. */
+/* Find the row of period at the place, or after it and before `limit`. */
 static int try_period(struct rps_cursor *cursor, int64_t limit, struct rps_period *ret,
                       struct rps_error *err)
 {
@@ -449,7 +449,7 @@ static int try_period(struct rps_cursor *cursor, int64_t limit, struct rps_perio
     return FOUND_ROW;
 }
 
-/* What stands at the place: the coarsest block that may be taken, or a period. */
+/* Find the row at the place: the coarsest permitted block, or a period. */
 static int look_at_place(struct rps_cursor *cursor, struct rps_period *ret, struct rps_error *err)
 {
     int least = finest(cursor);
@@ -508,7 +508,7 @@ int rps_reader_periods(struct rps_reader *reader, int64_t run_id, int64_t from_n
     struct rps_period row;
     int got, found = 0;
 
-    /* blocks as coarse as lie in the part: some hundred rows of any run */
+    /* the coarsest blocks within the range: some hundred rows in any run */
     if (rps_cursor_open(&cursor, reader, run_id, from_ns, to_ns, RPS_LEVELS, err) < 0)
         return RPS_FAILED;
     while ((got = rps_cursor_next(cursor, &row, err)) > 0) {

@@ -1,6 +1,4 @@
-/*
- * Small helpers around SQLite's calls, and the sentences for its errors. Opening is in open.c.
- */
+/* Small helpers around SQLite's calls, and the messages for its errors. Opening is in open.c. */
 #include "database.h"
 
 #include <errno.h>
@@ -14,7 +12,7 @@
 #include "rpistat/text.h"
 #include "identity.h"
 
-/* What a query may do for a row, in steps of SQLite's virtual machine: a second or so. */
+/* Limit of a query's work per row, in steps of SQLite's virtual machine: about a second. */
 #define STEPS_A_CALL 1000000
 #define CALLS_MAX    50
 
@@ -136,7 +134,7 @@ int rps_database_bind(sqlite3_stmt *stmt, const char *types, ...)
     return code;
 }
 
-/* Prepare the first statement, and bind; *ret is to be finalized in any case. */
+/* Prepare the first statement, and bind; finalize *ret in any case. */
 static int prepare_values(sqlite3 *db, const char *sql, const char *types, va_list values,
                           sqlite3_stmt **ret, const char **ret_rest)
 {
@@ -315,8 +313,8 @@ int rps_database_index(sqlite3_stmt *stmt, int column, int64_t count)
 }
 
 /*
- * The operating system's error behind an SQLite one, 0 when there is none. SQLite forgets errno
- * when a commit fails; the files of the store remember it.
+ * The operating system's error that caused an SQLite one; 0: none. SQLite forgets errno when a
+ * commit fails; the store's files remember it.
  */
 static int system_error(sqlite3 *db)
 {
@@ -324,7 +322,7 @@ static int system_error(sqlite3 *db)
     int number = 0;
 
     if (sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) == SQLITE_OK && log &&
-        log->pMethods && log->pMethods->xFileControl) /* one in memory has none */
+        log->pMethods && log->pMethods->xFileControl) /* an in-memory file has none */
         log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &number);
     if (number == 0)
         sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &number);

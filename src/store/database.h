@@ -1,6 +1,6 @@
 /*
- * The SQLite connection of a store: opening it in the two ways a store is opened, and what SQLite's
- * errors mean to a user.
+ * The SQLite connection of a store: open it for reading or writing, and translate SQLite's errors
+ * for users.
  */
 #ifndef RPISTAT_STORE_DATABASE_H
 #define RPISTAT_STORE_DATABASE_H
@@ -19,15 +19,15 @@
 #define RPS_STORE_VERSION       1006
 #define RPS_STORE_VERSION_MAJOR 1000
 
-/* SQL: the beginning of a query of `id`, whose n are the run_ids of a table and at the end a NULL.
- * They are found by seeking from one to the next: a row each is read. */
+/* SQL: the beginning of a query with one column, `n`: the distinct run_ids of a table, then NULL.
+ * It seeks from one id to the next, and reads one row per id. */
 #define RPS_SQL_RUN_IDS(table)                                                                     \
     "WITH RECURSIVE id (n) AS (SELECT min(run_id) FROM " table " UNION ALL"                        \
     " SELECT (SELECT min(run_id) FROM " table " WHERE run_id > id.n) FROM id"                      \
     " WHERE id.n IS NOT NULL)"
 
-/* SQL: the end of the last period of a run, found by seeking the last one of each CPU, as a scan of a
- * month's periods takes seconds; NULL when it has none. */
+/* SQL: the end of a run's last period; NULL: it has none. It seeks the last period of each CPU,
+ * because a scan of a month's periods takes seconds. */
 #define RPS_SQL_LAST_END(run)                                                                      \
     "(WITH RECURSIVE c (cpu) AS (SELECT min(cpu) FROM period WHERE run_id = " run " UNION ALL"     \
     " SELECT (SELECT min(cpu) FROM period WHERE run_id = " run " AND cpu > c.cpu) FROM c"          \
@@ -41,7 +41,7 @@
     " substr(lower(hex(randomblob(2))), 2) || '-a' || substr(lower(hex(randomblob(2))), 2) ||"     \
     " '-' || lower(hex(randomblob(6)))"
 
-/* How long an opening, or a change of a run that has ended, waits for another program's lock. */
+/* How long opening, or changing a run that has ended, waits for another program's lock. */
 #define RPS_DATABASE_BUSY_MS 5000
 
 struct rps_database_options {
@@ -53,92 +53,92 @@ struct rps_database_options {
 };
 
 /*
- * Open the store at path for writing: create it when absent, fill it when empty, migrate it, mark
- * the runs of dead recorders, and prove with a write that reaches the file that it can be written.
- * A file that is refused is not changed. It always has a write-ahead log; where there is no shared
- * memory for it, this connection has the store to itself, and the notice says so.
+ * Open the store at path for writing. Creates an absent store, fills an empty file, migrates old
+ * formats, and marks the runs of dead recorders. Proves by a write to the file that the store can
+ * be written. A refused file is not changed. The store always has a write-ahead log. Without shared
+ * memory for the log, this connection excludes all others, and `notice` reports that.
  */
 int rps_database_open_write(const char *path, const struct rps_database_options *options,
                             sqlite3 **ret, struct rps_error *err);
 
-/* Make the empty file called name an empty store, which is a copy of one; it is what will be called
- * path (make.h). 0 or RPS_FAILED. */
+/* Make the empty file `name` an empty store by copying one; its later name is `path` (make.h).
+ * Returns 0 or RPS_FAILED. */
 int rps_database_fill_store(void *path, const char *name, struct rps_error *err);
 
-/* Mark the runs of dead recorders, and say when they ended; an SQLite code. */
+/* Mark the runs of dead recorders, with the time of their end. Returns an SQLite code. */
 int rps_database_mark_interrupted(sqlite3 *db);
 
-/* rps_database_open_write of a store that must be there already, for a change beside a recorder and
- * readers. */
+/* Open an existing store for a change while recorders and readers may use it; otherwise like
+ * rps_database_open_write. */
 int rps_database_open_existing(const char *path, sqlite3 **ret, struct rps_error *err);
 
-/* Close a connection that can write; NULL is nothing. What SQLite then deletes beside the store it
- * deletes with the rights that are taken for the path. */
+/* Close a connection that can write; NULL: nothing. SAFETY: SQLite deletes the store's companion
+ * files with the rights that are taken for the path. */
 void rps_database_close(sqlite3 *db);
 
-/* Delete the store at path, which this process made, unless it holds a run or another process has it
- * open. No connection of this process may be open. */
+/* Delete the store at path, which this process made, unless it holds a run or another process has
+ * it open. No connection of this process may be open. */
 void rps_database_unmake(const char *path);
 
-/* 1 when db has its store to itself: nobody can read it, in this process either. */
+/* Return 1 if db holds its store exclusively: no other connection can read it, here or
+ * elsewhere. */
 int rps_database_is_alone(sqlite3 *db);
 
-/* Close it. Who reads the store as well has it open, so that closing alone leaves the log. */
+/* Empty the log, then close db. If readers have the store open, closing alone leaves the log. */
 void rps_database_close_beside(sqlite3 *db);
 
-/* Open the store at path read-only, with the guards that untrusted files need. What an
- * older format lacks is there, see schema.h. */
+/* Open the store at path read-only, with the guards for untrusted files. Columns and tables that an
+ * older format lacks are added as in schema.h. */
 int rps_database_open_read(const char *path, sqlite3 **ret, struct rps_error *err);
 
-/* The part of it that opens a file by SQLite's name for it, read-only and with the guards, and reads
- * nothing. Flags of sqlite3_open_v2 may be added. An SQLite code; *ret is to be closed in any case. */
+/* Open a file by SQLite's name for it, read-only and with the guards; nothing is read. Flags of
+ * sqlite3_open_v2 may be added. Returns an SQLite code; close *ret in any case. */
 int rps_database_open_guarded(const char *name, int flags, int busy_ms, sqlite3 **ret);
 
 /* Bind text, with U+FFFD for bytes that are not UTF-8. NULL is bound as ''. */
 int rps_database_bind_text(sqlite3_stmt *stmt, int index, const char *text);
 
 /*
- * Take away the empty log and the shared memory that reading leaves beside a store nobody writes.
- * SQLite does that itself when the last connection closes, but only for one that could write. A log
- * that holds something is left to the next writer. Cannot fail: what is left is harmless.
+ * Delete the empty log and the shared memory that reading leaves next to a store that nobody
+ * writes. SQLite deletes them itself only when the last connection that closes could write. A log
+ * with content is left for the next writer. Cannot fail: the remaining files are harmless.
  */
 void rps_database_tidy(const char *path);
 
-/*
- * The sentence for the failure that db reports now (db may be NULL: code says what happened).
- * Returns RPS_BUSY if another program holds a lock, otherwise RPS_FAILED.
- */
+/* Set the message for the failure that db reports now (db may be NULL: code has the failure).
+ * Returns RPS_BUSY if another program holds a lock, otherwise RPS_FAILED. */
 int rps_database_error(sqlite3 *db, int code, const char *path, struct rps_error *err);
 
-/* What stands behind the code that db has just answered, for a sentence: "its disk is full". */
+/* Return the reason for the code that db has just returned, for a sentence: "its disk is full". */
 const char *rps_database_reason(sqlite3 *db, int code);
 
-/* The code, with SQLITE_FULL for every way in which a full disk shows. */
+/* Return the code, or SQLITE_FULL for every code that a full disk causes. */
 int rps_database_code(sqlite3 *db, int code);
 
 /* Return 1 if the code says that another connection holds a lock. */
 int rps_database_is_busy(int code);
 
-/* 1 when a failed write may succeed later: BUSY, LOCKED, FULL, IOERR, CANTOPEN, PROTOCOL,
+/* Return 1 if a failed write may succeed later: BUSY, LOCKED, FULL, IOERR, CANTOPEN, PROTOCOL,
  * NOMEM. */
 int rps_database_is_transient(int code);
 
-/* rps_database_prepare for SQL that was made, which is freed. */
+/* Prepare generated SQL like rps_database_prepare, and free it. */
 int rps_database_prepare_made(sqlite3 *db, sqlite3_str *sql, sqlite3_stmt **ret);
 
-/* How many columns "a, b, c" are. */
+/* Return the number of columns in "a, b, c". */
 int rps_database_count_columns(const char *columns);
 
-/* sqlite3_step. A reader who may not write the store's -shm may see its header while a recorder is
- * writing it, which SQLite takes for one that a crash has left: it looks again for 20 ms. */
+/* Step like sqlite3_step. A reader without write access to the -shm file may see a header that a
+ * recorder is writing. SQLite takes it for the remains of a crash; this function retries for 20
+ * ms. */
 int rps_database_step(sqlite3_stmt *stmt);
 
-/* rps_database_do for SQL that gives a number: SQLITE_DONE when it gives no row. */
+/* Run SQL that returns a number, like rps_database_do; SQLITE_DONE if it returns no row. */
 int rps_database_ask(sqlite3 *db, int64_t *ret, const char *sql, const char *types, ...);
 
 #define RPS_STATEMENTS_MAX 24
 
-/* Statements that are run again and again, each prepared when it is first asked for. Zero it, and set
+/* A cache of statements that run repeatedly; each is prepared at its first use. Zero it, and set
  * db. */
 struct rps_statements {
     sqlite3 *db;
@@ -146,47 +146,47 @@ struct rps_statements {
     sqlite3_stmt *stmt[RPS_STATEMENTS_MAX];
 };
 
-/* The statement of constant SQL, which is known by its address; an SQLite code. */
+/* Find or prepare the statement of constant SQL, known by its address. Returns an SQLite code. */
 int rps_statements_get(struct rps_statements *statements, const char *sql, sqlite3_stmt **ret);
 
-/* rps_database_do and rps_database_ask by them. */
+/* rps_database_do and rps_database_ask with cached statements. */
 int rps_statements_do(struct rps_statements *statements, const char *sql, const char *types, ...);
 int rps_statements_ask(struct rps_statements *statements, int64_t *ret, const char *sql,
                        const char *types, ...);
 
 void rps_statements_finalize(struct rps_statements *statements);
 
-/* Have the log taken up into the file when it has so many pages, and made no larger than these; an
- * SQLite code. */
+/* Limit the log: at `pages` pages it is moved into the file, and its file is kept no larger.
+ * Returns an SQLite code. */
 int rps_database_bound_log(sqlite3 *db, int64_t pages);
 
-/* Run constant SQL without parameters; an SQLite code. */
+/* Run constant SQL without parameters. Returns an SQLite code. */
 int rps_database_exec(sqlite3 *db, const char *sql);
 
 /*
- * Hand every row that constant SQL gives to a function, until that returns another code than
- * SQLITE_OK. ?1, where it has one, is run_id. An SQLite code.
+ * Call a function for every row of constant SQL, until it returns a code other than SQLITE_OK. ?1,
+ * if the SQL has it, is run_id. Returns an SQLite code.
  */
 int rps_database_each(sqlite3 *db, const char *sql, int64_t run_id,
                       int (*row)(void *context, sqlite3_stmt *stmt), void *context);
 
-/* Run `insert`, constant SQL, in `to` for every row that `select` gives in `from`, with as many
- * parameters as it has columns. ?1 of `select`, where it has one, is run_id. An SQLite code. */
+/* Run `insert`, constant SQL, in `to` for every row that `select` returns in `from`. Its parameters
+ * are the row's columns. ?1 of `select`, if it has one, is run_id. Returns an SQLite code. */
 int rps_database_copy(sqlite3 *from, const char *select, int64_t run_id, sqlite3 *to,
                       const char *insert);
 
-/* Bytes of the file, and of its pages that are not in use; an SQLite code. */
+/* Read the size of the file and of its unused pages, in bytes. Returns an SQLite code. */
 int rps_database_space(sqlite3 *db, uint64_t *ret_bytes, uint64_t *ret_free_bytes);
 
-/* How much has been done for the next row of a query. */
+/* How much work the next row of a query has taken. */
 struct rps_step_limit {
-    int calls, calls_max; /* a call for so many steps, and when it is enough */
+    int calls, calls_max; /* one call per fixed number of steps, and the limit */
 };
 
 /*
- * From now on the queries of db end with SQLITE_INTERRUPT when they do more than a store's tables
- * give reason for. Whoever steps through rows sets *limit to zero at each (rps_reader_step). It
- * lives as long as db.
+ * End queries of db with SQLITE_INTERRUPT if they take more steps than a store's tables justify.
+ * Code that steps through rows sets *limit to zero for each row (rps_reader_step). *limit must live
+ * as long as db.
  */
 void rps_database_limit_steps(sqlite3 *db, struct rps_step_limit *limit);
 

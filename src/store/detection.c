@@ -1,10 +1,9 @@
 /*
  * Detections of phases: rows of `detection`, `phase` and `outlier`.
  *
- * A detection is added through a connection of its own and not through a writer: nothing is
- * recorded, and a recorder may be at work on the same store. It is read like everything in a store,
- * which comes from elsewhere: a detection that lacks a level or a phase, or whose phases or labels
- * do not follow one another, is damage.
+ * A detection is added through its own connection and not through a writer: nothing is recorded,
+ * and a recorder may be using the same store. A store is untrusted, so reading checks everything. A
+ * detection without a level or a phase, or with phases or labels out of sequence, is damaged.
  */
 #include "detection.h"
 
@@ -31,7 +30,7 @@ void rps_detection_free(struct rps_detection *detection)
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* What is written, and where to. */
+/* A detection to write, and its destination. */
 struct addition {
     sqlite3 *db;
     int64_t run_id;
@@ -39,7 +38,7 @@ struct addition {
     int64_t number;
 };
 
-/* Delete the run's detections of the same method and parameters, and rows that are of none. */
+/* Delete the run's detections with the same method and parameters, and rows that belong to none. */
 static int delete_equal(const struct addition *add)
 {
     int code = rps_database_do(
@@ -181,7 +180,7 @@ static int read_head(void *context, sqlite3_stmt *stmt, struct rps_error *err)
     return r->detection.parameters && !remark == !r->detection.remark ? 0 : rps_error_memory(err);
 }
 
-/* A share, whatever the store says. */
+/* Read a share; a store may hold any number. */
 static double share(sqlite3_stmt *stmt, int column)
 {
     double value = sqlite3_column_double(stmt, column);
@@ -205,8 +204,8 @@ static uint64_t period_between(sqlite3_stmt *stmt, int column, uint64_t low, uin
     return (uint64_t)period < low ? low : (uint64_t)period > high ? high : (uint64_t)period;
 }
 
-/* The loop of a phase follows those before it: of a turn its first part, the next one, or none that
- * is usual. */
+/* Does the phase's loop follow on the previous ones? In an iteration: its first part, the next
+ * part, or an unusual part. */
 static int follows(const struct reading *r, const struct rps_phase *before,
                    const struct rps_phase *phase)
 {
@@ -220,7 +219,7 @@ static int follows(const struct reading *r, const struct rps_phase *before,
            (phase->part == 0 || phase->part == (same_turn ? before->part : 0) + 1);
 }
 
-/* A number of few; one that is none of them makes the phase follow nothing. */
+/* Read a number of few values; with any other number the phase follows nothing. */
 static int small_number(sqlite3_stmt *stmt, int column)
 {
     int64_t number = sqlite3_column_int64(stmt, column);
@@ -228,7 +227,7 @@ static int small_number(sqlite3_stmt *stmt, int column)
     return number >= 0 && number < INT_MAX ? (int)number : -1;
 }
 
-/* The statement's row as the next phase of phases: NULL, or why it cannot be. */
+/* Append the statement's row to phases. Returns NULL, or why that is impossible. */
 static const char *read_phase(struct reading *r, sqlite3_stmt *stmt,
                               const struct rps_phases *phases, struct rps_phase *ret)
 {
@@ -250,7 +249,7 @@ static const char *read_phase(struct reading *r, sqlite3_stmt *stmt,
                               .loop = small_number(stmt, 11),
                               .turn = small_number(stmt, 12),
                               .part = small_number(stmt, 13)};
-    /* labels are numbered by first appearance: none is far above the others */
+    /* labels are numbered by first appearance, without jumps */
     if (ret->label < 0 || ret->label > phases->label_count)
         return "a label is none";
     if (!follows(r, before, ret))
@@ -289,7 +288,7 @@ static int add_level(struct reading *r, struct rps_error *err)
     return 0;
 }
 
-/* Rows come in the order of levels, and of the phases in each. */
+/* Rows are ordered by level, then by phase. */
 static int read_phase_row(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
     struct reading *r = context;
@@ -310,7 +309,7 @@ static int read_phase_row(void *context, sqlite3_stmt *stmt, struct rps_error *e
                : add_phase(&levels->level[level], &phase, err);
 }
 
-/* All levels are of the same part of the run: else the end of one is lost. */
+/* All levels must cover the same range of the run: otherwise the end of one is lost. */
 static int check_levels(struct reading *r, struct rps_error *err)
 {
     struct rps_phase_levels *levels = &r->detection.levels;
@@ -377,7 +376,7 @@ static int read_detection(struct rps_reader *reader, int64_t run_id, int64_t num
     return result;
 }
 
-/* Number of the newest detection: 1 and *ret, 0 when there is none. */
+/* Find the number of the newest detection: 1 and *ret; 0: there is none. */
 static int find_newest(struct rps_reader *reader, int64_t run_id, int64_t *ret,
                        struct rps_error *err)
 {
@@ -401,7 +400,7 @@ int rps_reader_detection(struct rps_reader *reader, int64_t run_id, struct rps_d
                          struct rps_error *err)
 {
     int64_t number = -1;
-    /* one state of the store: another program may put a newer one in its place meanwhile */
+    /* one state of the store: another program may replace the detection in between */
     int code = rps_database_exec(reader->db, "SAVEPOINT detection"), result;
 
     if (code != SQLITE_OK)

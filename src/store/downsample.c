@@ -1,15 +1,15 @@
 /*
- * Downsampling. The older, the coarser: rows of period that are older than an age T go where a
- * block of level 1 stands, rows of level 1 older than 16 T where one of level 2 does, and so on, so
- * that what is kept grows with the logarithm of time. T is what --keep says. For --max-size it is
- * as long as the store is small enough, and a fifth shorter each time it is not.
+ * Downsampling: older data are kept at coarser resolution. Rows of period older than an age T are
+ * deleted if a block of level 1 covers them, rows of level 1 older than 16 T if one of level 2
+ * does, and so on. The data kept thus grow with the logarithm of time. --keep sets T. With
+ * --max-size, T stays while the store is small enough, and becomes a fifth shorter each time it is
+ * not.
  *
- * Pages that become free are used again by the rows that come, so that the file does not grow. It
- * never shrinks: that would mean moving pages about, VACUUM's work.
+ * New rows use the freed pages, so that the file does not grow. It never shrinks: that would mean
+ * moving pages, as VACUUM does.
  *
- * A run of which fine rows went is read in blocks, all of it where it is to be of one resolution:
- * rows go only when the run has blocks enough to be read in. Where --max-size leaves no room for
- * that they go before.
+ * A run with deleted fine rows is read in blocks, in full if one resolution is needed. Therefore
+ * rows are deleted only when the run has enough blocks, or if --max-size leaves no space for that.
  */
 #include "downsample.h"
 
@@ -21,29 +21,29 @@
 #include "rpistat/period.h"
 #include "rpistat/system_signals.h"
 
-/* Work is looked for after so many periods, or after this share of the age T. */
+/* Look for work after so many periods, or after this share of the age T. */
 #define LOOK_PERIODS   256
 #define LOOK_SHARE(ns) ((ns) / 16)
 
-/* Rows that a transaction deletes, about. */
+/* Approximate number of rows that one transaction deletes. */
 #define TRANSACTION_ROWS 2000
 
-/* For --max-size: T begins and goes on at four fifths, down to so many blocks of level 1. */
+/* For --max-size: T begins and continues at 4/5, down to this number of blocks of level 1. */
 #define SHORTER(ns)  ((ns) / 5 * 4)
 #define LEAST_BLOCKS 2
 
-/* Pages of the log before it is copied into the file: a share of --max-size, within bounds. Beside
- * them lie those of the largest transaction. */
+/* Pages of the log before it is copied into the file: a share of --max-size, within bounds. The
+ * pages of the largest transaction come on top. */
 #define LOG_PAGES_SHARE   32
 #define LOG_PAGES_MIN     32
 #define LOG_PAGES_MAX     1000
 #define TRANSACTION_PAGES 192
 
-/* Up to where the rows of a CPU were deleted, level by level. */
+/* Up to which period the rows of a CPU were deleted, by level. */
 struct track {
     int64_t cpu;
     int64_t before[RPS_LEVELS]; /* number of a period */
-    int64_t cycle;              /* no row of period behind before[0] has a lower cycle timestamp */
+    int64_t cycle;              /* no row of a period after before[0] has a lower cycle timestamp */
 };
 
 struct block {
@@ -58,8 +58,8 @@ struct rps_downsample {
     struct track *track; /* owned */
     size_t track_count;
     int64_t whole_ns;               /* T */
-    int64_t least_ns;               /* T is not below it for --max-size; 0: not known yet */
-    int64_t bytes_soft, bytes_hard; /* of what the store holds */
+    int64_t least_ns;               /* lower bound of T for --max-size; 0: not known yet */
+    int64_t bytes_soft, bytes_hard; /* limits of the store's content */
     uint64_t looked_periods;
     int64_t looked_ns;
     int in_vain;
@@ -71,7 +71,7 @@ static const char sql_rollback[] = "ROLLBACK";
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* What --max-size leaves for the file when the log has its share. */
+/* Compute how much --max-size leaves for the file after the log's share. */
 static int set_bounds(struct rps_downsample *d)
 {
     int64_t page_bytes = 4096, pages, log;
@@ -88,7 +88,7 @@ static int set_bounds(struct rps_downsample *d)
     return rps_database_bound_log(d->db, log);
 }
 
-/* Insert the track of a CPU before place t of the list, which is in order. */
+/* Insert the track of a CPU at place t of the sorted list. */
 static int add_track(struct rps_downsample *d, size_t t, int64_t cpu)
 {
     struct track *more = rps_array_grow(d->track, d->track_count, sizeof(*more));
@@ -102,7 +102,7 @@ static int add_track(struct rps_downsample *d, size_t t, int64_t cpu)
     return SQLITE_OK;
 }
 
-/* What was thinned already, when a recording goes on in a copy of its store. */
+/* Load how far the store is downsampled, if a recording continues in a copy of its store. */
 static int load_thinned(void *context, sqlite3_stmt *stmt)
 {
     struct rps_downsample *d = context;
@@ -156,7 +156,7 @@ void rps_downsample_close(struct rps_downsample *d)
 
 /* --- one transaction -------------------------------------------------------------------------- */
 
-/* Set out on the blocks of a level, from a period on: SQLITE_ROW or SQLITE_DONE. *ret is to be reset. */
+/* Start reading the blocks of a level at a period: SQLITE_ROW or SQLITE_DONE. Reset *ret. */
 static int find_blocks(struct rps_downsample *d, int level, int64_t cpu, int64_t from,
                        sqlite3_stmt **ret)
 {
@@ -211,12 +211,12 @@ static int cut(struct rps_downsample *d, const struct track *track, int level,
     return code;
 }
 
-/* Of what was read before period ?4: what stands in blocks of level ?3. */
+/* The readings before period ?4 that blocks of level ?3 include. */
 #define SUMMED                                                                                     \
     " AND period < min(?4 >> 4 * ?3 << 4 * ?3, (SELECT last_period + 1 FROM reading_rollup"        \
     " WHERE run_id = ?1 AND source = ?2 AND level = ?3 ORDER BY period DESC LIMIT 1))"
 
-/* Delete what was read of system signals up to where the level's rows are gone. */
+/* Delete the readings of system metrics up to where the level's rows are deleted. */
 static int cut_readings(struct rps_downsample *d, const struct track *track, int level)
 {
     const char *sql = level > 0 ? "DELETE FROM reading_rollup WHERE run_id = ?1 AND source = ?2"
@@ -239,8 +239,8 @@ static int note_thinned(struct rps_downsample *d, const struct track *track, int
                              track->before[level]);
 }
 
-/* Delete rows of a CPU's level that end before limit_ns, some thousand at most; 1 in *ret_done when
- * there were any. *track is what it is then. */
+/* Delete rows of a CPU's level that end before limit_ns, at most some thousand. *ret_done: 1 if
+ * there were any. Updates *track. */
 static int cut_level(struct rps_downsample *d, struct track *track, int level, int64_t limit_ns,
                      int *ret_done)
 {
@@ -267,7 +267,7 @@ static int cut_level(struct rps_downsample *d, struct track *track, int level, i
     return code == SQLITE_OK && *ret_done ? note_thinned(d, track, level) : code;
 }
 
-/* T of a level: rows of it that are older go. */
+/* T of a level: its rows that are older are deleted. */
 static int64_t age_of(const struct rps_downsample *d, int level)
 {
     int bits = RPS_LEVEL_BITS * level;
@@ -275,7 +275,7 @@ static int64_t age_of(const struct rps_downsample *d, int level)
     return d->whole_ns > INT64_MAX >> bits ? INT64_MAX : d->whole_ns << bits;
 }
 
-/* Has the CPU so many rotations by now that they are blocks enough of the level? */
+/* *ret: the CPU has enough rotations by now for keep_blocks blocks of the level. */
 static int has_enough(struct rps_downsample *d, const struct track *track, int level, int *ret)
 {
     int64_t rotations = 0;
@@ -288,7 +288,7 @@ static int has_enough(struct rps_downsample *d, const struct track *track, int l
     return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
-/* One transaction, of the finest level that has something to do; *ret_done is 0 when none has. */
+/* Run one transaction on the finest level that has work; *ret_done: 0 if none has. */
 static int thin_once(struct rps_downsample *d, int64_t end_ns, int *ret_done)
 {
     int code = rps_statements_do(&d->statements, "BEGIN IMMEDIATE", "");
@@ -318,7 +318,7 @@ static int thin_once(struct rps_downsample *d, int64_t end_ns, int *ret_done)
 
 /* --- when ------------------------------------------------------------------------------------- */
 
-/* The CPUs that the run has blocks of by now: a seek each. What does not rise ends the search. */
+/* Find the CPUs for which the run has blocks, with one seek each. The highest number ends it. */
 static int find_tracks(struct rps_downsample *d)
 {
     int64_t cpu = INT64_MIN, next;
@@ -339,7 +339,7 @@ static int find_tracks(struct rps_downsample *d)
     }
 }
 
-/* How long a block of level 1 is: T for --max-size is not below two of them. */
+/* Find the length of a block of level 1: T for --max-size is at least two of them. */
 static void find_least(struct rps_downsample *d)
 {
     sqlite3_stmt *blocks = NULL;
@@ -358,7 +358,7 @@ static void find_least(struct rps_downsample *d)
     sqlite3_reset(blocks);
 }
 
-/* Is the store so large that T must get shorter? */
+/* Does the size of the store require a shorter T? */
 static int is_large(struct rps_downsample *d, int *ret)
 {
     uint64_t bytes, unused;
@@ -375,7 +375,7 @@ static int is_large(struct rps_downsample *d, int *ret)
     return code;
 }
 
-/* Make T shorter; 0 when it is as short as it may be. */
+/* Make T shorter; 0: it is already as short as permitted. */
 static int shorten(struct rps_downsample *d, int64_t end_ns)
 {
     int64_t before_ns = d->whole_ns;

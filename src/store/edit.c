@@ -1,8 +1,8 @@
 /*
- * Changing what a store holds already: labels and tags, and deleting runs, each in one transaction.
+ * Change stored runs: labels, tags and deletion, each in one transaction.
  *
- * A recorder of the same store waits for that with its periods in memory: for a second a day of
- * 100 ms periods. A run that would take much longer waits for the recorder.
+ * A recorder of the same store waits for that with its periods in memory: one second per day of 100
+ * ms periods. A run that would take much longer is deleted after the recorder has ended.
  */
 #include "edit.h"
 
@@ -18,14 +18,14 @@
 #include "rpistat/json.h"
 #include "tables.h"
 
-/* An opened store, with a reader's face for the sentences. */
+/* Open a store, as a reader for its error messages. */
 static int open_store(const char *path, struct rps_reader *ret, struct rps_error *err)
 {
     *ret = (struct rps_reader){.path = (char *)path};
     return rps_database_open_existing(path, &ret->db, err);
 }
 
-/* What is done to a run, in a transaction. */
+/* A change of a run, within a transaction. */
 typedef int change_run(void *context, struct rps_reader *store, int64_t run_id,
                        struct rps_error *err);
 
@@ -74,7 +74,7 @@ int rps_store_change(const char *path, int64_t run_id, int (*change)(void *conte
 
 /* --- labels and tags -------------------------------------------------------------------------- */
 
-/* The edit's tags as a merge patch (RFC 7396): a key with null is taken away. NULL: no memory. */
+/* The edit's tags as a merge patch (RFC 7396): a key with null is deleted. NULL: no memory. */
 static char *tag_patch(const struct rps_run_edit *edit)
 {
     struct rps_json json;
@@ -111,9 +111,9 @@ int rps_store_edit_run(const char *path, int64_t run_id, const struct rps_run_ed
     return change_store(path, run_id, edit_run, (void *)(uintptr_t)edit, err);
 }
 
-/* --- beside recorders ------------------------------------------------------------------------- */
+/* --- while a run is recorded ------------------------------------------------------------------ */
 
-/* A run that is being recorded; -1: none is. */
+/* Find a run that is being recorded; -1: none. */
 static int find_recording(struct rps_reader *store, int64_t *ret, struct rps_error *err)
 {
     sqlite3_stmt *stmt = NULL;
@@ -168,7 +168,7 @@ int rps_store_wait(const char *path, struct rps_error *err)
 
         if (recording >= 0)
             nanosleep(&pause, NULL);
-        result = rps_reader_open(&reader, path, err); /* anew: it may be another file by now */
+        result = rps_reader_open(&reader, path, err); /* it may be another file by now */
         if (result == 0)
             result = find_recording(reader, &recording, err);
         rps_reader_close(reader);
@@ -234,7 +234,7 @@ int rps_store_shrink(const char *path, struct rps_error *err)
                                " add --wait",
                                recording, path);
     if (result == 0) {
-        /* a copy of the whole store is not to be in memory */
+        /* the copy of the whole store must not be in memory */
         code = rps_database_exec(store.db, "PRAGMA temp_store = FILE; VACUUM");
         if (code != SQLITE_OK)
             result = rps_reader_error(&store, code, err);

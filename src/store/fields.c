@@ -1,4 +1,4 @@
-/* Members of structs as columns of rows. */
+/* Map members of structs to columns of rows. */
 #include "fields.h"
 
 #include <limits.h>

@@ -1,8 +1,8 @@
 /*
- * Members of structs as columns of rows, by a table of them (columns.c): what is selected, inserted,
- * updated and read follows from it, so that none of these can leave a column out or differ from the
- * others. An unknown number is NULL, and a UINT64 its bits as a signed number. Text is made valid
- * UTF-8 on its way in, and cut at a whole character where it does not fit on its way out.
+ * Maps members of structs to columns of rows by a table (columns.c). Select, insert, update and
+ * read all follow from it, so that none can omit a column or differ from the others. An unknown
+ * number is NULL, and a UINT64 is stored as a signed number with the same bits. Text is made valid
+ * UTF-8 when written. When read, it is cut at a whole character if it does not fit.
  */
 #ifndef RPISTAT_STORE_FIELDS_H
 #define RPISTAT_STORE_FIELDS_H
@@ -21,10 +21,10 @@ enum rps_field_kind {
     RPS_FIELD_INT64,
     RPS_FIELD_UINT64,
     RPS_FIELD_REAL, /* double; NaN is NULL */
-    RPS_FIELD_WORD, /* an enum, in the store one of `words` */
+    RPS_FIELD_WORD, /* an enum, stored as one of `words` */
 };
 
-/* When a column is written. What a user may change meanwhile, as a label, is not written again. */
+/* When a column is written. A column that users may change, such as a label, is written once. */
 enum rps_field_time {
     RPS_FIELD_BEGIN = 1, /* with its row */
     RPS_FIELD_END = 2,   /* when the run has ended */
@@ -40,18 +40,18 @@ struct rps_field {
     enum rps_field_kind kind;
     enum rps_field_time time;
     size_t offset, size;
-    int64_t unknown;          /* the number that stands for "not known"; for any other word */
+    int64_t unknown;          /* the number for "not known"; for any unknown word */
     const char *const *words; /* of the enum; NULL ends them */
 };
 
-/* A query: `before`, "SELECT a", then all columns of the table, and `after`; sqlite3_free(). NULL:
- * no memory. */
+/* Build a query: `before`, "SELECT a", then all columns of the table, and `after`. Free it with
+ * sqlite3_free(). NULL: no memory. */
 char *rps_fields_select(const char *before, const struct rps_field *field, const char *after);
 
 /*
- * The statement that inserts rows with the columns of that time, or updates them. Its first
+ * Prepare the statement that inserts or updates rows with the columns of that time. Its first
  * parameters are for the columns `keys`, "a, b": rps_database_bind. rps_fields_run binds the
- * others. An SQLite code.
+ * others. Returns an SQLite code.
  */
 int rps_fields_prepare_insert(sqlite3 *db, const char *table, const char *keys,
                               const struct rps_field *field, sqlite3_stmt **ret);
@@ -59,7 +59,7 @@ int rps_fields_prepare_update(sqlite3 *db, const char *table, const char *keys,
                               const struct rps_field *field, sqlite3_stmt **ret);
 
 /* Bind the members of base that are written at that time to the last parameters, and run the
- * statement. An SQLite code. */
+ * statement. Returns an SQLite code. */
 int rps_fields_run(sqlite3_stmt *stmt, const struct rps_field *field, enum rps_field_time time,
                    const void *base);
 
@@ -72,8 +72,8 @@ int rps_fields_read(sqlite3_stmt *stmt, int first, const struct rps_field *field
  * here, and its column in schema/.
  */
 
-/* Of struct rps_run, all but run_id, tags and command; of struct rps_plan, which stands in the row
- * of its run; of struct rps_event_set, rps_event and rps_metric. */
+/* Fields of struct rps_run (except run_id, tags and command), of struct rps_plan (in its run's
+ * row), and of struct rps_event_set, rps_event and rps_metric. */
 extern const struct rps_field rps_run_fields[], rps_plan_fields[], rps_set_fields[],
     rps_event_fields[], rps_metric_fields[];
 

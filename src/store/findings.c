@@ -1,4 +1,4 @@
-/* Telling the caller of a check or a repair what was found. */
+/* Report the findings of a check or a repair to the caller. */
 #include "findings.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Telling the caller of a check or a repair what was found. */
+/* Report the findings of a check or a repair to the caller. */
 #ifndef RPISTAT_STORE_FINDINGS_H
 #define RPISTAT_STORE_FINDINGS_H
 
@@ -14,43 +14,43 @@
 
 struct rps_findings {
     const struct rps_finding_sink *sink;
-    uint64_t count[RPS_FINDING_NOTE + 1]; /* by kind; those not listed too */
-    bool no_memory;                       /* nothing more can be found out */
+    uint64_t count[RPS_FINDING_NOTE + 1]; /* by kind; includes unlisted ones */
+    bool no_memory;                       /* no more findings are possible */
 };
 
-/* 1 when an error says that there was no memory, which is no finding: no more are told, and whoever
- * began the search says so. */
+/* Return 1 if an error is lack of memory, which is not a finding. No more findings are then
+ * reported, and the caller that began the search returns the error. */
 int rps_findings_end_by_error(struct rps_findings *findings, const struct rps_error *err);
 
-/* One sentence (printf style). Of a kind only the first hundred are listed: a store from elsewhere
+/* Add one sentence (printf style). Only the first hundred of a kind are listed: an untrusted store
  * may have any number of runs and CPUs. */
 void rps_findings_add(struct rps_findings *findings, enum rps_finding_kind kind, const char *format,
                       ...) __attribute__((format(printf, 3, 4)));
 
-/* Say that `what` cannot be read, which db has just answered with the code. */
+/* Report that `what` cannot be read, with the code that db has just returned. */
 void rps_findings_unreadable(struct rps_findings *findings, sqlite3 *db, const char *what,
                              int code);
 
 /*
- * Ask db for one row by SQL that was made for it and is freed (NULL: there was no memory); ?1 ...
- * are the numbers given. 1 when it comes, with its first two columns in ret; 0 when it cannot, as is said of `what` unless a table or column is missing, which the check
- * of the schema says.
+ * Query one row from db with generated SQL, which is freed (NULL: no memory); ?1 ... are the given
+ * numbers. Returns 1 if there is a row, with its first two columns in ret. Returns 0 if not, and
+ * reports `what` as unreadable, unless a table or column is missing: the check of the schema
+ * reports that.
  */
 int rps_findings_ask(struct rps_findings *findings, sqlite3 *db, char *sql, const int64_t *number,
                      const char *what, int64_t ret[2]);
 
-/* Say how many were not listed. */
+/* Report how many were not listed. */
 void rps_findings_end(struct rps_findings *findings);
 
-/* "run 3", or "run 3, CPU 2" for another cpu than RPS_CPU_ALL; returns ret. */
+/* Write "run 3", or "run 3, CPU 2" if cpu is not RPS_CPU_ALL; returns ret. */
 char *rps_findings_track(char *ret, size_t size, int64_t run_id, int32_t cpu);
 
 /* --- checking a run of a store ---------------------------------------------------------------- */
 
 /*
- * Tell of everything about the run that is not as it should be. `expected` is an empty store, whose
- * tables of metrics are written over; NULL: there is none. Returns the number of its periods, as
- * far as they could be read.
+ * Report everything that is wrong with the run. `expected` is an empty store, whose tables of
+ * metrics are overwritten; NULL: none. Returns the number of readable periods.
  */
 uint64_t rps_check_run(struct rps_reader *reader, int64_t run_id, sqlite3 *expected,
                        struct rps_findings *findings);

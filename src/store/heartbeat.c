@@ -1,4 +1,4 @@
-/* Heartbeats: what reading and writing ask of them. The writer writes them with its batches. */
+/* Heartbeats, for reading and writing. The writer writes them with its batches. */
 #include "heartbeat.h"
 
 #include <pthread.h>
@@ -15,7 +15,7 @@ void rps_heartbeat_boot_id(char *ret, size_t size)
     ret[strcspn(ret, "\n")] = '\0';
 }
 
-/* Read once: a list of runs asks of each. */
+/* Read once: a list of runs needs it for each run. */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char this_boot[64], this_host[256];
 

@@ -1,6 +1,6 @@
 /*
- * What a file is, asked in one transaction: another recorder may be creating the store right now,
- * and half of what was before and half of what is now looks like another program's.
+ * Identify a file in one transaction. Another recorder may be creating the store right now, and a
+ * mixture of its old and new state looks like another program's file.
  */
 #include "identity.h"
 

@@ -20,7 +20,7 @@
 #include "rpistat/rights.h"
 #include "rpistat/trust.h"
 
-/* An empty store, which SQLite has made of schema/schema.sql at build time (empty.py). */
+/* An empty store, built from schema/schema.sql by SQLite at build time (empty.py). */
 extern const struct rps_embedded rps_embedded_empty[];
 
 static int cannot_make(const char *path, struct rps_error *err)
@@ -31,7 +31,7 @@ static int cannot_make(const char *path, struct rps_error *err)
                          path, strerror(errno));
 }
 
-/* An empty file of a name that nobody else has, beside path: its descriptor, or RPS_FAILED. */
+/* Make an empty file with a unique name next to path; returns its descriptor or RPS_FAILED. */
 static int make_temporary(const char *path, mode_t mode, char **ret, struct rps_error *err)
 {
     uint32_t number;
@@ -53,14 +53,14 @@ static int make_temporary(const char *path, mode_t mode, char **ret, struct rps_
     return fd < 0 ? cannot_make(path, err) : fd;
 }
 
-/* The folder as well: the store's name is to be on the disk before its log is. */
+/* Sync the directory too: the store's name must be on the disk before its log. */
 static void sync_folder(const char *path)
 {
     char *folder = rps_path_check_folder(path);
     int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
     if (fd >= 0) {
-        fsync(fd); /* not every file system can */
+        fsync(fd); /* not every file system supports it */
         close(fd);
     }
     free(folder);
@@ -100,7 +100,7 @@ int rps_database_make(const char *path, mode_t mode, rps_database_fill fill, voi
         result = name ? fill(context, name, err) : rps_error_memory(err);
         if (result == 0 && fsync(fd) < 0)
             result = cannot_make(path, err);
-        close(fd); /* SQLite has closed it: there are no locks to lose */
+        close(fd); /* SQLite has closed it, so no locks are lost */
         if (result == 0)
             result = give_name(temporary, path, err);
         unlink(temporary);
@@ -127,5 +127,5 @@ int rps_database_make_missing(const char *path, rps_database_fill fill, struct r
     }
     free(place);
     rps_rights_return(&before);
-    return result < 0 ? result : is_made; /* when there is one meanwhile, it is opened */
+    return result < 0 ? result : is_made; /* a file made in between is opened */
 }

@@ -1,11 +1,11 @@
 /*
- * Merging: the runs of another store, copied row by row, each in one transaction.
+ * Merging: copy the runs of another store row by row, each run in one transaction.
  *
- * The other store is not attached: a connection of its own, with every guard of a reader, reads it
- * in one transaction, and its values are only bound to parameters. Nothing that a run says about
- * itself is believed: it is compared with what is here (copies.c) and checked as `rpistat check`
- * does before it is copied. Both take longer than copying, and come before the transaction, which a
- * recorder waits for; within it what is to be done is asked once more.
+ * SAFETY: the other store is not attached. A separate connection with all guards of a reader reads
+ * it in one transaction, and its values are only bound to parameters. A run's description of itself
+ * is not trusted: it is compared with the runs here (copies.c) and checked as by `rpistat check`.
+ * Both take longer than copying, and precede the transaction, which a recorder waits for; the
+ * decision is repeated within it.
  */
 #include "rpistat/store.h"
 
@@ -29,14 +29,14 @@ struct merge {
     struct rps_reader to; /* its connection can write */
     int64_t run_id;       /* its number here, once its row has been copied */
     const struct rps_run *run;
-    char uuid[40];      /* of the run here that it was compared with last */
-    char unsound[1024]; /* what the check found first */
+    char uuid[40];      /* of the run here that was last compared */
+    char unsound[1024]; /* first finding of the check */
 };
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* The statements that read a table's rows of a run, run_id first, and write one; both are to be
- * finalized in any case. What an older store lacks is there as NULL (schema.h). */
+/* Prepare the statements that read a table's rows of a run, run_id first, and write one row.
+ * Finalize both in any case. Columns that an older store lacks are NULL (schema.h). */
 static int prepare_copy(struct merge *merge, const char *table, sqlite3_stmt **ret_read,
                         sqlite3_stmt **ret_write, struct rps_error *err)
 {
@@ -67,7 +67,7 @@ static int prepare_copy(struct merge *merge, const char *table, sqlite3_stmt **r
     return result;
 }
 
-/* Why a row could not be written: what another store holds may be anything. */
+/* Set the error for a row that could not be written: another store may hold anything. */
 static int cannot_write(struct merge *merge, const char *table, int code, struct rps_error *err)
 {
     if ((code & 0xff) != SQLITE_CONSTRAINT && (code & 0xff) != SQLITE_MISMATCH &&
@@ -80,8 +80,8 @@ static int cannot_write(struct merge *merge, const char *table, int code, struct
                          merge->from->path);
 }
 
-/* Write the row that was read, under the run's number here; an SQLite code. Table `run` gives that
- * number. */
+/* Write the row that was read, under the run's number here. Table `run` provides that number.
+ * Returns an SQLite code. */
 static int write_row(struct merge *merge, sqlite3_stmt *read, sqlite3_stmt *write)
 {
     int code = merge->run_id < 0 ? sqlite3_bind_null(write, 1)
@@ -109,7 +109,7 @@ static int copy_table(struct merge *merge, const struct rps_table *table, struct
     return result;
 }
 
-/* Copy the run's rows of all tables, `run` first; but no heartbeat. */
+/* Copy the run's rows of all tables, `run` first, except for heartbeats. */
 static int copy_tables(struct merge *merge, struct rps_error *err)
 {
     int result = 0;
@@ -127,11 +127,11 @@ static int copy_tables(struct merge *merge, struct rps_error *err)
 
 /* --- a run ------------------------------------------------------------------------------------ */
 
-/* A run is looked for under its uuid first, then among the copies: what differed from the run here
- * came in under a uuid of its own, with its old one as this tag. */
+/* A run is looked for first by its uuid, then among the copies. A run that differed from the run
+ * here was stored under a new uuid, with its old one in this tag. */
 #define COPY_TAG "copy_of"
 
-/* ?1 is the run's uuid, ?2 what it is a copy of, or its uuid once more. */
+/* ?1 is the run's uuid, ?2 the uuid of which it is a copy, or again ?1. */
 static const char sql_copies[] =
     "SELECT run_id FROM run WHERE uuid <> ?1 AND (uuid = ?2 OR CASE WHEN json_valid(tags)"
     " THEN json_extract(tags, '$." COPY_TAG "') IN (?1, ?2) END) ORDER BY run_id";
@@ -144,7 +144,7 @@ static const char *copy_tag(const struct rps_run *run)
     return NULL;
 }
 
-/* Decide by what run `run_id` here holds; *ret_differs: something else. */
+/* Decide by the content of run `run_id` here; *ret_differs: its content differs. */
 static int decide_by(struct merge *merge, int64_t run_id, struct rps_merge_run *ret,
                      bool *ret_differs, struct rps_error *err)
 {
@@ -170,7 +170,7 @@ static int decide_by(struct merge *merge, int64_t run_id, struct rps_merge_run *
     return result;
 }
 
-/* Decide by the copies of the run that are here; *ret_differs: none, or all hold something else. */
+/* Decide by the copies of the run that are here; *ret_differs: none exist, or all differ. */
 static int decide_by_copies(struct merge *merge, struct rps_merge_run *ret, bool *ret_differs,
                             struct rps_error *err)
 {
@@ -191,7 +191,7 @@ static int decide_by_copies(struct merge *merge, struct rps_merge_run *ret, bool
                                                     : rps_reader_error(&merge->to, code, err);
 }
 
-/* What is to be done with the run, as the store is now. */
+/* Decide what to do with the run in the store's present state. */
 static int decide(struct merge *merge, struct rps_merge_run *ret, struct rps_error *err)
 {
     int64_t run_id = -1;
@@ -222,7 +222,7 @@ static int decide(struct merge *merge, struct rps_merge_run *ret, struct rps_err
 
 static const char sql_give_uuid[] = "UPDATE run SET uuid = ?2 WHERE run_id = ?1";
 
-/* The run that came takes label, tags and uuid of the one that it replaces. */
+/* Give the new run the label, tags and uuid of the one that it replaces. */
 static int replace(struct merge *merge, int64_t ours)
 {
     sqlite3 *db = merge->to.db;
@@ -238,8 +238,8 @@ static int replace(struct merge *merge, int64_t ours)
                              : code;
 }
 
-/* Copy the run within the open transaction. A run that has its uuid here already makes room for it
- * meanwhile. */
+/* Copy the run within the open transaction. A run here with the same uuid temporarily gets another
+ * one. */
 static int copy_rows(struct merge *merge, const struct rps_merge_run *decision,
                      struct rps_error *err)
 {
@@ -266,7 +266,7 @@ static int copy_rows(struct merge *merge, const struct rps_merge_run *decision,
         code = replace(merge, decision->run_id);
     if (code == SQLITE_OK)
         code = rps_database_do(db, sql_give_uuid, "it", holder, merge->run->uuid);
-    /* the row of a recorder that died says `recording` still */
+    /* the row of a dead recorder still has `recording` */
     if (code == SQLITE_OK && merge->run->state == RPS_RUN_INTERRUPTED)
         code = rps_database_mark_interrupted(db);
     return code == SQLITE_OK ? 0 : rps_reader_error(&merge->to, code, err);
@@ -278,8 +278,8 @@ static bool is_wanted(const struct rps_merge_run *decision)
            decision->result == RPS_MERGE_COPIED;
 }
 
-/* Copy the run in one transaction, if that is still to be done: another merge may have brought it,
- * or taken away what it replaces, and a recorder that was taken for dead may go on. */
+/* Copy the run in one transaction, if still necessary. Another merge may have added it, or deleted
+ * the run that it replaces. A recorder that seemed dead may have continued. */
 static int copy_run(struct merge *merge, struct rps_merge_run *decision, struct rps_error *err)
 {
     sqlite3 *db = merge->to.db;
@@ -304,8 +304,8 @@ static int copy_run(struct merge *merge, struct rps_merge_run *decision, struct 
     return 0;
 }
 
-/* Decide what is to be done with the run, and do it if it is sound. Where it could not even be
- * compared the check says why. */
+/* Decide what to do with the run, and do it if the run is sound. If it could not even be compared,
+ * the check gives the reason. */
 static int decide_and_copy(struct merge *merge, struct rps_merge_run *decision,
                            struct rps_error *err)
 {
@@ -348,7 +348,7 @@ static int merge_run(struct merge *merge, int64_t run_id,
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* The other store, and one state of it. */
+/* Open the other store and hold one state of it. */
 static int open_from(struct merge *merge, const char *path, const char *other,
                      struct rps_error *err)
 {

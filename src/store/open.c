@@ -1,19 +1,19 @@
 /*
- * Opening a store, in the two ways a store is opened.
+ * Open and close stores, for reading or for writing.
  *
- * A file is looked at through a read-only connection before one that can write is opened on it:
- * SQLite moves a foreign database's write-ahead log into it when the last connection closes, and a
- * file that we refuse is not to change in any way. A store's schema is looked at through the
- * connection that it is used with, which leaves the log alone until then.
+ * A connection that can write is opened only after a read-only one has identified the file. When
+ * its last connection closes, SQLite moves the write-ahead log into a foreign database; a refused
+ * file must not change in any way. The schema is checked through the final connection, which does
+ * not touch the log until then.
  *
- * That a store can be written is found by writing to it. Permissions, quotas, full disks and
- * network file systems without shared memory all look well until then. The write is user_version,
- * set to what it is: it changes no content and still takes a page to the disk.
+ * Whether a store can be written is found by writing to it. Permissions, quotas, full disks and
+ * network file systems without shared memory give no earlier sign. The write sets user_version to
+ * its present value: the content stays, but a page goes to the disk.
  *
- * SQLite opens, and deletes, what lies beside a database by its name: the log and the shared memory
- * when it reads first, and when it closes; in WAL mode never in between. So those two are done with
- * the rights that root takes for the path (rpistat/rights.h), and a journal, which would be obeyed
- * before anything else is looked at, is refused before (path_check.h).
+ * SAFETY: SQLite opens and deletes the files next to a database by name. It does so with the log
+ * and the shared memory at the first read and on closing, but in WAL mode never in between. Both
+ * steps therefore run with the rights that root takes for the path (rpistat/rights.h). A journal
+ * would take effect before any check, so it is refused earlier (path_check.h).
  */
 #include "database.h"
 
@@ -49,7 +49,7 @@ static int open_connection(const char *name, int flags, int busy_ms, sqlite3 **r
 
     if (code == SQLITE_OK)
         code = sqlite3_busy_timeout(*ret, busy_ms);
-    /* those of a store are somebody else's: none is rpistat's */
+    /* triggers of a store come from another program: rpistat creates none */
     if (code == SQLITE_OK)
         code = sqlite3_db_config(*ret, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     if (code == SQLITE_OK)
@@ -59,7 +59,7 @@ static int open_connection(const char *name, int flags, int busy_ms, sqlite3 **r
     return code;
 }
 
-/* Guards against what a file from elsewhere may hold. */
+/* SAFETY: guards against untrusted content of a file. */
 static int guard(sqlite3 *db)
 {
     sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
@@ -69,7 +69,7 @@ static int guard(sqlite3 *db)
                                  "PRAGMA query_only = ON");
 }
 
-/* The path as a URI with that query; NULL without memory. */
+/* The path as a URI with a query; NULL: no memory. */
 static char *uri_of(const char *path, const char *query)
 {
     char *uri = malloc(3 * strlen(path) + sizeof("file://") + strlen(query));
@@ -95,7 +95,7 @@ int rps_database_open_guarded(const char *name, int flags, int busy_ms, sqlite3 
     return code == SQLITE_OK ? guard(*ret) : code;
 }
 
-/* Open for reading and prove it by reading; an SQLite code, *ret is to be closed in any case. */
+/* Open for reading and verify it by reading. Returns an SQLite code; close *ret in any case. */
 static int open_and_read(const char *name, int flags, int busy_ms, sqlite3 **ret)
 {
     int64_t version;
@@ -106,7 +106,7 @@ static int open_and_read(const char *name, int flags, int busy_ms, sqlite3 **ret
     return code;
 }
 
-/* The same for the path with a query. */
+/* The same for a path with a query. */
 static int open_and_read_uri(const char *name, const char *query, int busy_ms, sqlite3 **ret)
 {
     char *uri = uri_of(name, query);
@@ -120,8 +120,8 @@ static int open_and_read_uri(const char *name, const char *query, int busy_ms, s
 }
 
 /*
- * Is it some other kind of file? Read through SQLite's descriptor: closing one of our own would
- * drop the locks that other connections of this process have on the file.
+ * SAFETY: reads through SQLite's descriptor: closing another one would drop the locks that other
+ * connections of this process have on the file.
  */
 static int is_no_database(sqlite3 *db)
 {
@@ -137,8 +137,8 @@ static int is_no_database(sqlite3 *db)
            memcmp(begin, magic, sizeof(magic)) != 0;
 }
 
-/* No shared memory can be made beside the store: a read-only medium or folder, a full disk, or a
- * file system that has none. */
+/* True if no shared memory can be made next to the store: a read-only medium or directory, a full
+ * disk, or a file system without shared memory. */
 static int lacks_shared_memory(sqlite3 *db, int code)
 {
     if (code == SQLITE_IOERR_SHMMAP || code == SQLITE_IOERR_SHMOPEN)
@@ -147,15 +147,15 @@ static int lacks_shared_memory(sqlite3 *db, int code)
     return code == SQLITE_CANTOPEN || code == SQLITE_READONLY || code == SQLITE_FULL;
 }
 
-/* Nobody is to have the store but this connection: its log needs no shared memory then. */
+/* Exclude all other connections: the log then needs no shared memory. */
 static int take_alone(sqlite3 *db)
 {
     return rps_database_exec(db, "PRAGMA locking_mode = EXCLUSIVE");
 }
 
 /*
- * Where there is no shared memory, the log that a recorder left who was killed is read by nobody
- * else: take it up into the store, if that is one, as the next recorder would. An SQLite code.
+ * Move the log of a killed recorder into the store, if that is a store, as the next recorder would.
+ * Without shared memory no other reader can read that log. Returns an SQLite code.
  */
 static int take_log_up(const char *name, int busy_ms)
 {
@@ -175,14 +175,14 @@ static int take_log_up(const char *name, int busy_ms)
     return code;
 }
 
-/* Read a file that nobody is writing, as it seems: SQLite looks for no log, and takes no lock. What
- * the file was before is kept in its name. */
+/* Read a file that apparently nobody is writing: SQLite looks for no log, and takes no lock. The
+ * name keeps the file's earlier state. */
 static int open_unchanging(const char *name, sqlite3 **ret)
 {
     char query[RPS_UNCHANGING_QUERY_SIZE];
 
     rps_unchanging_query(name, query);
-    return open_and_read_uri(name, query, RPS_DATABASE_BUSY_MS, ret); /* there are no locks */
+    return open_and_read_uri(name, query, RPS_DATABASE_BUSY_MS, ret); /* without locks */
 }
 
 static int is_there(const char *name, const char *end)
@@ -195,9 +195,9 @@ static int is_there(const char *name, const char *end)
 }
 
 /*
- * A store in WAL mode needs a file of shared memory beside it. Where none can be made and no log
- * waits to be read, nobody is writing either. Where another user can exchange the files nothing is
- * made, changed or tidied: what is there is only read.
+ * A store in WAL mode needs a file of shared memory. If none can be made and no log waits to be
+ * read, nobody is writing either. SAFETY: if another user can exchange the files, they are only
+ * read: nothing is created, changed or deleted.
  */
 static int connect_read(const char *name, int is_others, int busy_ms, sqlite3 **ret)
 {
@@ -216,7 +216,7 @@ static int connect_read(const char *name, int is_others, int busy_ms, sqlite3 **
     return rps_path_check_has_log(name) ? code : open_unchanging(name, ret);
 }
 
-/* The sentence for a file that cannot be read. */
+/* Set the error for a file that cannot be read. */
 static int cannot_read(sqlite3 *db, int code, const char *path, const char *name,
                        struct rps_error *err)
 {
@@ -236,7 +236,7 @@ static int cannot_read(sqlite3 *db, int code, const char *path, const char *name
     return rps_database_error(db, code, path, err);
 }
 
-/* Connect read-only and look what it is (rps_identity_check). */
+/* Connect read-only and identify the file (rps_identity_check). */
 static int open_checked(const char *path, int header_only, int busy_ms, sqlite3 **ret,
                         struct rps_identity *id, struct rps_error *err)
 {
@@ -335,7 +335,7 @@ int rps_database_mark_interrupted(sqlite3 *db)
     return code;
 }
 
-/* The real write: mark the dead, and take the header's page to the disk whatever else is done. */
+/* Mark the runs of dead recorders, then write the header's page to the disk in any case. */
 static int prove(sqlite3 *db)
 {
     int64_t version = 0;
@@ -359,7 +359,7 @@ static int prove(sqlite3 *db)
     return code;
 }
 
-/* Run a pragma that gives a word: is it this one? An SQLite code. */
+/* Run a pragma that returns a word and compare that. Returns an SQLite code. */
 static int pragma_is(sqlite3 *db, const char *sql, const char *word, int *ret)
 {
     sqlite3_stmt *stmt = NULL;
@@ -378,8 +378,8 @@ static int pragma_is(sqlite3 *db, const char *sql, const char *word, int *ret)
     return code;
 }
 
-/* WAL mode, with a busy timeout of its own: SQLite does not wait here. 1 in *ret_set when it is set
- * now. */
+/* Set WAL mode with its own busy timeout, because SQLite does not wait here. *ret_set: 1 if the
+ * mode is set now. */
 static int set_wal_mode(sqlite3 *db, int busy_ms, int *ret_set)
 {
     const struct timespec pause = {.tv_nsec = 10 * RPS_NS_PER_MS};
@@ -388,7 +388,7 @@ static int set_wal_mode(sqlite3 *db, int busy_ms, int *ret_set)
 
     if (code != SQLITE_OK || *ret_set)
         return code;
-    /* without a journal, since the first page alone is changed: that would look like another's */
+    /* without a journal, which would look like another program's; only the first page changes */
     code = rps_database_exec(db, "PRAGMA journal_mode = MEMORY");
     while (code == SQLITE_OK) {
         code = pragma_is(db, "PRAGMA journal_mode = WAL", "wal", ret_set);
@@ -400,8 +400,8 @@ static int set_wal_mode(sqlite3 *db, int busy_ms, int *ret_set)
     return code;
 }
 
-/* Where the log is new nothing is synced meanwhile: of a log that a loss of power leaves without its
- * beginning nothing is read, and nothing has been taken up into the store. */
+/* With a new log nothing is synced during this. If a power loss leaves the log without its
+ * beginning, none of it is read, and nothing has been moved into the store. */
 static int fill_and_prove(sqlite3 *db, bool is_new_log, bool durability_full)
 {
     int code = rps_database_exec(db, durability_full ? "PRAGMA synchronous = FULL"
@@ -418,8 +418,8 @@ static int fill_and_prove(sqlite3 *db, bool is_new_log, bool durability_full)
 }
 
 /* SAFETY: rps_database_unmake deletes a store under an exclusive lock, and a connection in WAL mode
- * has a shared lock from its first read on. So a file that has its name after that read keeps it,
- * and the log of that name is its own. */
+ * has a shared lock from its first read on. So a file that still has its name after that read keeps
+ * it, and the log of that name belongs to it. */
 static bool is_gone(sqlite3 *db)
 {
     int moved = 0;
@@ -428,8 +428,8 @@ static bool is_gone(sqlite3 *db)
     return moved;
 }
 
-/* An SQLite code; or RPS_FAILED or RPS_BUSY, with a sentence, for a store whose schema is not right
- * or cannot be read: nothing of it has changed, and nothing does when it is closed. */
+/* Returns an SQLite code. RPS_FAILED or RPS_BUSY, with a message: the schema is wrong or cannot be
+ * read. In that case the store is unchanged, also after closing. */
 static int connect_write(const char *path, const char *name,
                          const struct rps_database_options *options, bool alone, int *ret_set,
                          sqlite3 **ret, struct rps_error *err)
@@ -474,7 +474,7 @@ static void tell_alone(const char *path, const struct rps_database_options *opti
     options->notice(options->notice_context, sentence);
 }
 
-/* 1 when a file system without shared memory may answer so. */
+/* 1 if a file system without shared memory may return this code. */
 static int may_lack_memory(int code)
 {
     switch (code & 0xff) {
@@ -490,7 +490,7 @@ static int may_lack_memory(int code)
     }
 }
 
-/* Where there is no shared memory, alone. */
+/* Without shared memory, open it exclusively. */
 static int open_for_writing(const char *path, const char *name,
                             const struct rps_database_options *options, sqlite3 **ret,
                             struct rps_error *err)
@@ -518,7 +518,7 @@ static int open_for_writing(const char *path, const char *name,
     return 0;
 }
 
-/* is_own: it was made just now, and is not to be looked at. */
+/* is_own: this process has just created the file, so it needs no check. */
 static int open_write(const char *path, const struct rps_database_options *options, int is_own,
                       sqlite3 **ret, struct rps_error *err)
 {
@@ -572,7 +572,7 @@ int rps_database_open_existing(const char *path, sqlite3 **ret, struct rps_error
 
 /* --- closing ---------------------------------------------------------------------------------- */
 
-/* Have this connection the store to itself, and has the store never had a run? */
+/* True if this connection is the only one, and the store has never had a run. */
 static bool is_unused(sqlite3 *db)
 {
     int64_t runs = 1;
@@ -602,7 +602,7 @@ void rps_database_unmake(const char *path)
     if (name && open_connection(name, SQLITE_OPEN_READWRITE, 0, &db) == SQLITE_OK &&
         sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL) == SQLITE_OK &&
         is_unused(db)) {
-        delete_file(name, "-wal"); /* before the store: its name may then be that of a new one */
+        delete_file(name, "-wal"); /* before the store: its name may then belong to a new one */
         delete_file(name, "-shm");
         unlink(name);
     }
@@ -623,7 +623,7 @@ void rps_database_close(sqlite3 *db)
 
     if (name && rps_rights_take_for(name, RPS_RIGHTS_FILE, &before, NULL) < 0)
         sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* deletes nothing */
-    rps_fault_guard(close_connection, db); /* with a fault it stays open */
+    rps_fault_guard(close_connection, db); /* after a fault it stays open */
     rps_rights_return(&before);
 }
 

@@ -1,9 +1,9 @@
 /*
- * Looking at the file, its companions and the folder of a store before SQLite touches them.
+ * Check the file, companion files and directory of a store before SQLite opens them.
  *
- * SQLite answers nearly everything that can be wrong with a path with "unable to open database
- * file". The file system knows better, so it is asked first; what changes between this look and
- * SQLite's open still ends in an error, only in a less helpful one.
+ * SQLite reports nearly every problem with a path as "unable to open database file". The file
+ * system gives the cause, so it is queried first. Changes between this check and SQLite's open
+ * still end in an error, only in a less helpful one.
  */
 #include "path_check.h"
 
@@ -34,7 +34,7 @@ char *rps_path_check_folder(const char *path)
     return strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-/* --- what lies beside a store ----------------------------------------------------------------- */
+/* --- companion files of a store --------------------------------------------------------------- */
 
 static const char *kind_of(mode_t mode)
 {
@@ -52,7 +52,7 @@ static const char *kind_of(mode_t mode)
     }
 }
 
-/* The status of the folder that holds name; -1 when it cannot be looked at. */
+/* Read the status of the directory that holds name; -1: failed. */
 static int stat_folder(const char *name, struct stat *ret)
 {
     char *folder = rps_path_check_folder(name);
@@ -62,7 +62,7 @@ static int stat_folder(const char *name, struct stat *ret)
     return result;
 }
 
-/* 1 when a group shares the folder and the file: its members let each other replace files. */
+/* 1 if a group shares the directory and the file: its members may replace each other's files. */
 static int is_shared(const char *name, const struct stat *status)
 {
     struct stat folder;
@@ -72,16 +72,16 @@ static int is_shared(const char *name, const struct stat *status)
 }
 
 /*
- * May SQLite use the file called name beside the store of that status? It must be a regular file
- * with one name that belongs to the store's owner, to root or to this user, or to the group that
- * shares the folder.
+ * SAFETY: SQLite may use the companion file `name` only if it is a regular file with one name. It
+ * must belong to the store's owner, to root, to this user, or to the group that shares the
+ * directory.
  */
 static int check_companion(const char *name, const struct stat *store, struct rps_error *err)
 {
     struct stat status;
 
     if (lstat(name, &status) != 0)
-        return 0; /* none, or SQLite says why it cannot be opened */
+        return 0; /* none, or SQLite reports why it cannot be opened */
     if (status.st_uid != store->st_uid && status.st_uid != rps_rights_user() &&
         status.st_uid != 0 && !is_shared(name, &status))
         return rps_error_set(err, RPS_FAILED,
@@ -101,7 +101,7 @@ static int check_companion(const char *name, const struct stat *store, struct rp
     return 0;
 }
 
-/* Does a file of that name hold something? */
+/* Does a file of that name have content? */
 static bool has_content(const char *name)
 {
     struct stat status;
@@ -109,7 +109,7 @@ static bool has_content(const char *name)
     return stat(name, &status) == 0 && status.st_size > 0;
 }
 
-/* SQLite would undo what a journal says, and delete what it names, before a store is a store. */
+/* SAFETY: SQLite would apply a journal, and delete the files it names, before any other check. */
 static int refuse_journal(const char *path, const char *name, struct rps_error *err)
 {
     return rps_error_set(err, RPS_FAILED,
@@ -129,15 +129,15 @@ static int refuse_left(const char *name, struct rps_error *err)
         name);
 }
 
-/* SQLite opens what bears the right name: it reads another user's log as the store's own, and waits
- * for whoever may write into a pipe. */
+/* SAFETY: SQLite opens any file with the right name. It reads another user's log as the store's
+ * own, and a pipe blocks it until someone writes. */
 static int check_companions(const char *path, struct rps_error *err)
 {
     static const char *const ends[] = {"-wal", "-journal", "-shm"};
     struct stat store = {.st_uid = rps_rights_user()};
     int result = 0;
 
-    stat(path, &store); /* a new one will be this user's */
+    stat(path, &store); /* a new store will belong to this user */
     for (size_t i = 0; result == 0 && i < sizeof(ends) / sizeof(ends[0]); i++) {
         char *name = NULL;
 
@@ -164,7 +164,7 @@ bool rps_path_check_has_log(const char *path)
 
 /* --- the store -------------------------------------------------------------------------------- */
 
-/* Why root is denied what it is used to; "" for others. */
+/* Why root lacks its usual rights here; "" for other users. */
 static const char *whose_rights(char ret[WHOSE_SIZE])
 {
     long user = (long)rps_rights_taken().user;
@@ -234,7 +234,7 @@ int rps_path_check_read(const char *path, struct rps_path_check *ret, struct rps
     return result;
 }
 
-/* Can a file be made in the folder of path? SQLite keeps its log beside the store. */
+/* Can a file be made in the directory of path? SQLite keeps its log there. */
 static int check_folder(const char *path, const struct rps_path_check *place, struct rps_error *err)
 {
     char *folder = rps_path_check_folder(path), whose[WHOSE_SIZE];
@@ -263,7 +263,7 @@ static int check_folder(const char *path, const struct rps_path_check *place, st
     return result;
 }
 
-/* The store, and what lies beside it, are not somebody else's. */
+/* SAFETY: check that no other user controls the store and its companion files. */
 static int check_trust(const char *path, struct rps_error *err)
 {
     char *store = NULL;

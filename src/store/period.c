@@ -25,7 +25,7 @@ struct column {
     }
 #define COLUMN(member, least, most, nullable, how) ROW(member, least, most, nullable),
 
-/* In the order of RPS_PERIOD_ROLLUP_COLUMNS; the last four are of `rollup` alone. */
+/* In the order of RPS_PERIOD_ROLLUP_COLUMNS; only `rollup` has the last four. */
 static const struct column columns[] = {
     ROW(cpu, RPS_CPU_ALL, INT32_MAX, false),
     RPS_PERIOD_FIELDS(COLUMN) ROW(level, 1, RPS_LEVELS, false),
@@ -85,13 +85,13 @@ enum {
     ROW_COLUMNS
 };
 
-/* Differences between the same numbers of two processors. */
+/* Tolerance between the same numbers from two processors. */
 #define SAME 1e-9
 
-/* Steps of less than this part of what they are the difference of are none. */
+/* Steps below this share of the values that they are the difference of count as none. */
 #define STEPS_NONE 1e-12
 
-/* A scatter as its columns have it. */
+/* A scatter in the form of its columns. */
 struct written {
     double time_steps;
     double steps[RPS_SLOT_MAX];
@@ -113,7 +113,7 @@ static int64_t thousandths(double square, double sum)
     return sum > 0 && ratio < (double)(INT64_MAX / 2) ? llround(fmax(THOUSAND, ratio)) : -1;
 }
 
-/* In thousandths; `product` is the sum of products of what has the sums of squares a and b. */
+/* In thousandths; `product` is the sum of products, a and b are the sums of squares. */
 static int correlation(double product, double a, double b)
 {
     double size = sqrt(a) * sqrt(b);
@@ -146,7 +146,7 @@ static struct written write_scatter(const struct rps_scatter *scatter, const str
     return ret;
 }
 
-/* Everything but parts, readings and extremes, which are as they are written. */
+/* Convert everything but parts, readings and extremes, which are stored directly. */
 static void read_written(const struct written *from, const struct rps_period *row,
                          struct rps_scatter *ret)
 {
@@ -202,7 +202,7 @@ static void bind_known(sqlite3_stmt *stmt, int index, int64_t value, int64_t unk
         sqlite3_bind_int64(stmt, index, value);
 }
 
-/* Slot by slot those with the time and with the slots before: 0 time, 1 time, 1 0, 2 time, ... */
+/* List correlations by slot, with the time and earlier slots: 0 time, 1 time, 1 0, 2 time, ... */
 static void list_correlations(const struct written *written, const struct rps_period *row,
                               char *text, size_t size)
 {
@@ -251,7 +251,7 @@ static void bind_scatter(sqlite3_stmt *stmt, int first, const struct rps_period 
     }
 }
 
-/* A number that is finite and not below 0; NaN: there is none. */
+/* Read a finite number of at least 0; NaN: there is none. */
 static double read_real(sqlite3_stmt *stmt, int column)
 {
     double value = sqlite3_column_double(stmt, column);
@@ -260,7 +260,7 @@ static double read_real(sqlite3_stmt *stmt, int column)
                                                                                              : NAN;
 }
 
-/* A number of 1 ... most; `unknown`: there is none. */
+/* Read a number from 1 to most; `unknown`: there is none. */
 static int64_t read_number(sqlite3_stmt *stmt, int column, int64_t most, int64_t unknown)
 {
     int64_t value = sqlite3_column_int64(stmt, column);
@@ -285,7 +285,7 @@ static void read_correlations(const char *text, struct written *ret)
     }
 }
 
-/* Is a scatter there? */
+/* Read a scatter, if there is one. */
 static bool read_scatter(sqlite3_stmt *stmt, int first, const struct rps_period *row,
                          struct rps_scatter *ret)
 {
@@ -323,7 +323,7 @@ static bool is_other(double a, double b)
     return isnan(a) != isnan(b) || fabs(a - b) > SAME * fmax(fabs(a), fabs(b));
 }
 
-/* The column, of those of a slot or of the row, in which they differ; NULL: in none. */
+/* The first column of a slot or of the row that differs; NULL: none. */
 static const char *scatter_differs(const struct rps_scatter *a, const struct rps_scatter *b,
                                    int slot)
 {

@@ -1,5 +1,4 @@
-/* Rows of `period` and of `rollup` as a struct rps_period: the one insert, bind and read of
- * both. */
+/* Rows of `period` and of `rollup` as a struct rps_period: insert, bind and read both. */
 #ifndef RPISTAT_STORE_PERIOD_H
 #define RPISTAT_STORE_PERIOD_H
 
@@ -10,9 +9,9 @@
 #include "rpistat/period.h"
 
 /*
- * The columns of `period` behind cpu: COLUMN(member and name, least, most, is -1 where NULL, how).
- * What a block of `rollup` has there is that of its FIRST period, of its LAST, their SUM, or their
- * sum where it is KNOWN of all. Selecting, inserting, reading, comparing and adding up follow.
+ * The columns of `period` after cpu: COLUMN(member and name, least, most, is -1 where NULL, how). A
+ * block of `rollup` gets the value of its FIRST period, of its LAST, their SUM, or their sum if
+ * KNOWN for all. Select, insert, read, compare and add follow from this.
  */
 #define RPS_PERIOD_FIELDS(COLUMN)                                                                  \
     COLUMN(cycle, 0, INT64_MAX, false, LAST)                                                       \
@@ -32,14 +31,14 @@
 #define RPS_PERIOD_NAME(member, least, most, nullable, how) ", " #member
 
 /*
- * What a statement selects for rps_period_read: the columns of `period`, or those of `rollup`, then
- * the counts of as many slots as are wanted.
+ * The selection for rps_period_read: the columns of `period`, or those of `rollup`, then the counts
+ * of the required number of slots.
  */
 #define RPS_PERIOD_COLUMNS        "cpu" RPS_PERIOD_FIELDS(RPS_PERIOD_NAME)
 #define RPS_PERIOD_ROLLUP_COLUMNS RPS_PERIOD_COLUMNS ", level, merged, last_period, end_ns"
 #define RPS_PERIOD_COUNTS         "c0, c1, c2, c3, c4, c5, c6, c7"
 
-/* And behind these what `rollup` has of a row's scatter. */
+/* After these, the columns of `rollup` for a row's scatter. */
 #define RPS_PERIOD_SCATTER_OF(slot)                                                                \
     ", " slot "_min, " slot "_max, " slot "_steps, " slot "_freedom, " slot "_periods, " slot      \
     "_readings"
@@ -57,33 +56,33 @@ struct rps_period_fault {
 };
 
 /*
- * Read the statement's row: one of `period` when level is 0, else of `rollup` (RPS_PERIOD_ROLLUP),
- * whose scatter, where it is known, is then in *scatter. A store is input from elsewhere: -1 and
- * *ret_fault when a number is out of any range for a run of set_count event sets; *ret is untouched
- * then. A scatter that makes no sense is not known.
+ * Read the statement's row: of `period` if level is 0, otherwise of `rollup` (RPS_PERIOD_ROLLUP).
+ * *scatter gets the scatter of the latter, if known; an invalid scatter counts as unknown. SAFETY:
+ * a store is untrusted input. Returns -1 and *ret_fault if a number is out of range for a run of
+ * set_count event sets; *ret is then untouched.
  */
 int rps_period_read(sqlite3_stmt *stmt, int level, int64_t set_count, struct rps_period *ret,
                     struct rps_scatter *scatter, struct rps_period_fault *ret_fault);
 
-/* Make the scatter of a row of `rollup` what it is when it has been written and read. */
+/* Round the scatter of a row of `rollup` as writing and reading it would. */
 void rps_period_round_scatter(struct rps_scatter *scatter, const struct rps_period *row);
 
-/* The first column in which two rows of `rollup` differ; NULL: in none. A scatter that one lacks, and
- * what another processor rounds otherwise, is no difference. */
+/* Return the first column in which two rows of `rollup` differ; NULL: none. A missing scatter, or
+ * other rounding on another processor, is not a difference. */
 const char *rps_period_differs(const struct rps_period *a, const struct rps_period *b);
 
 #define RPS_PERIOD_PLACE(member, least, most, nullable, how) RPS_PERIOD_AT_##member,
 
-/* The places of columns in the row of either: RPS_PERIOD_AT_cpu, ...; level is of `rollup`. */
+/* Positions of columns in a row of either table: RPS_PERIOD_AT_cpu, ...; `rollup` has level. */
 enum rps_period_place {
     RPS_PERIOD_AT_cpu,
     RPS_PERIOD_FIELDS(RPS_PERIOD_PLACE) RPS_PERIOD_AT_level
 };
 
-/* The statement that inserts rows of `period` (level 0) or of `rollup`; an SQLite code. */
+/* Prepare the insert for `period` (level 0) or `rollup`. Returns an SQLite code. */
 int rps_period_prepare(sqlite3 *db, int level, sqlite3_stmt **ret);
 
-/* Insert a row with it; slots whose bit in `counted` is clear become NULL. An SQLite code. */
+/* Insert a row with it; slots with a clear bit in `counted` become NULL. Returns an SQLite code. */
 int rps_period_insert(sqlite3_stmt *stmt, int64_t run_id, const struct rps_period *period);
 
 #endif

@@ -1,7 +1,6 @@
 /*
- * What was pushed: a small SQLite file of its own, since a push only reads the store. It holds
- * nothing that cannot be had again: without it all is sent a second time, with the same times and
- * values.
+ * The positions of pushes, in a small separate SQLite file, because a push only reads the store.
+ * The file can be lost: all data are then sent again, with the same times and values.
  */
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -21,7 +20,7 @@ struct rps_pushed {
     char *path;
 };
 
-/* The sentence for a failure; a damaged file is not worth a repair. Returns RPS_FAILED. */
+/* Set the error for a failure; a damaged file is not worth a repair. Returns RPS_FAILED. */
 static int cannot_use(const struct rps_pushed *pushed, int code, struct rps_error *err)
 {
     if ((code & 0xff) != SQLITE_CORRUPT)
@@ -32,8 +31,8 @@ static int cannot_use(const struct rps_pushed *pushed, int code, struct rps_erro
                          pushed->path, rps_database_reason(pushed->db, code));
 }
 
-/* An SQLite code. Commits need not be synced: what a position that is lost with the machine's power
- * stands for is sent twice. */
+/* Returns an SQLite code. Commits need no sync: periods whose position is lost in a power failure
+ * are sent twice. */
 static int open_state(const char *name, int alone, sqlite3 **ret)
 {
     int code = sqlite3_open_v2(name, ret, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
@@ -47,7 +46,7 @@ static int open_state(const char *name, int alone, sqlite3 **ret)
     return code;
 }
 
-/* Without a journal: it is another's, or nobody has seen the file yet. */
+/* Without a journal file: that would be another program's, or nobody has seen the file yet. */
 static int make_tables(sqlite3 *db)
 {
     return rps_database_exec(db, "PRAGMA journal_mode = MEMORY;"
@@ -69,7 +68,7 @@ static int fill_new(void *context, const char *name, struct rps_error *err)
     return result;
 }
 
-/* Is it one that an earlier push made, or an empty file? An SQLite code. */
+/* Did an earlier push make it, or is it an empty file? Returns an SQLite code. */
 static int identify(sqlite3 *db, int *ret_ours, int *ret_new)
 {
     int64_t ours = 0, tables = 0;
@@ -90,7 +89,7 @@ static int open_database(struct rps_pushed *pushed, const char *path, struct rps
     pushed->path = rps_path_check_sqlite_path(path);
     if (!pushed->path)
         return rps_error_memory(err);
-    for (int alone = 0; alone < 2; alone++) { /* where there is no shared memory */
+    for (int alone = 0; alone < 2; alone++) { /* the second without shared memory */
         sqlite3_close(pushed->db);
         pushed->db = NULL;
         code = open_state(pushed->path, alone, &pushed->db);

@@ -1,8 +1,9 @@
 /*
- * Questions to the periods of a run: of each row by itself, and of each piece (a period, or the rows
- * of a block that stands for thinned ones) beside the one before. A question is a condition in SQL,
- * and a sentence for where it holds. One statement has all questions of a table, and rows for which
- * any holds. It begins with questions.sql, which has the text of questions_row.sql in two places.
+ * Questions about the periods of a run. Some concern one row; others compare a piece (a period, or
+ * the rows of a block that replaces deleted ones) with the one before. A question is a condition in
+ * SQL, and a sentence for the places where it holds. One statement has all questions of a table,
+ * and returns rows for which any holds. It begins with questions.sql, which includes the text of
+ * questions_row.sql in two places.
  */
 #include "questions.h"
 
@@ -17,10 +18,10 @@
 
 extern const struct rps_embedded rps_embedded_questions[];
 
-/* As in questions.sql: times that other tools have rounded may differ by so many ns. */
+/* As in questions.sql: times that other tools have rounded may differ by this many ns. */
 #define NEAR "1000"
 
-/* A statement behind questions.sql; NULL: no memory. */
+/* Put questions.sql before a statement; NULL: no memory. */
 static char *with_sources(const char *sql)
 {
     const char *row = rps_embedded_questions[1].text;
@@ -31,7 +32,7 @@ static char *with_sources(const char *sql)
     return text;
 }
 
-/* Prepare it; ?1 is the run, ?2 what else it takes. */
+/* Prepare it; ?1 is the run, ?2 its other parameter. */
 static int prepare_with_sources(sqlite3 *db, const char *sql, int64_t run_id, int64_t number,
                                 sqlite3_stmt **ret)
 {
@@ -54,7 +55,7 @@ struct question {
     enum rps_finding_kind kind;
     const char *one, *many;
     const char *is_so; /* the condition */
-    enum more more;    /* what is told beside the place, and */
+    enum more more;    /* the detail reported after the place, and */
     const char *value; /* it */
 };
 
@@ -65,7 +66,7 @@ static const struct question row_questions[] = {
      "number"},
     {PERIODS(WRONG, "with a count of an event that was not measured"),
      "number IS NULL AND counted & ~measured", NOTHING, "1"},
-    /* in a block, zeros of periods in which the workload slept are with what was not counted */
+    /* a block counts zeros of sleeping periods together with uncounted ones */
     {PERIODS(WRONG, "with counts of an event set that was never on the counters in it"),
      "number IS NULL AND level = 0 AND running_ns = 0 AND enabled_ns > 0 AND counted & measured",
      NOTHING, "1"},
@@ -74,8 +75,8 @@ static const struct question row_questions[] = {
      "number IS NULL AND measured & ~counted AND (running_ns > 0 OR enabled_ns = 0)"
      " AND NOT (SELECT imported FROM about_run)",
      NOTHING, "1"},
-    /* Enabled and running time are read one after the other while threads come and go on other
-     * CPUs, so that running may be the larger; beyond this it is worth a word. */
+    /* Enabled and running time are read one after the other while threads start and end on other
+     * CPUs, so running may be larger. A difference beyond this limit gets a warning. */
     {PERIODS(ODD, "with more time on the counters than the workload ran"),
      "number IS NULL AND excess_ns > 1000000 + enabled_ns / 20"
      " AND NOT (SELECT imported FROM about_run)",
@@ -89,7 +90,7 @@ static const struct question row_questions[] = {
     " OR (rotation = b_rotation AND (level > 0 OR b_level > 0 OR set_no = b_set_no))"              \
     " OR (rotation > b_rotation + 1 AND first = expected AND start_ns <= b_end_ns + " NEAR "))"
 #define OVERLAPS "level >= 0 AND first >= expected AND start_ns < b_end_ns - " NEAR
-/* what was lost in between had cycles too */
+/* the lost time in between had cycles too */
 #define WRONG_CYCLE                                                                                \
     "level >= 0 AND first >= expected AND (cycle - b_cycle < cycles"                               \
     " OR (first = expected AND cycle - b_cycle <> cycles))"
@@ -112,7 +113,7 @@ static const struct question piece_questions[] = {
 
 #define QUESTIONS_MAX 8
 
-/* What was answered to a question, of one CPU. */
+/* The result of one question for one CPU. */
 struct answer {
     uint64_t count;
     int64_t period, start_ns; /* of the first */
@@ -139,7 +140,7 @@ static void add_finding(struct rps_findings *findings, int64_t run_id, int64_t c
                      (double)answer->start_ns / RPS_NS_PER_S, more);
 }
 
-/* The statement that asks all of them: cpu, and of each its place and value, or NULL. */
+/* Prepare the statement with all questions: cpu, and the place and value per question, or NULL. */
 static int prepare_questions(sqlite3 *db, int64_t run_id, const char *source,
                              const struct question *question, size_t count, sqlite3_stmt **ret)
 {
@@ -283,11 +284,11 @@ static const struct rps_store_question run_questions[] = {
      "readings that are not inside the run, or of no signals", 1, 1},
     {RPS_FINDING_ODD,
      "SELECT count(*) FROM heartbeat AS h JOIN run AS r ON r.run_id = h.run_id"
-     " WHERE h.run_id = ?1 AND r.state = 'complete'", /* a recorder that was killed leaves its own */
+     " WHERE h.run_id = ?1 AND r.state = 'complete'", /* a killed recorder leaves its heartbeat */
      "it has ended, and has a heartbeat all the same", 0, 0},
 };
 
-/* The highest number and the last end there are; an SQLite code. */
+/* Read the highest period number and the last end of the run. Returns an SQLite code. */
 static int read_extent(sqlite3 *db, int64_t run_id, int64_t *ret_last, int64_t *ret_end_ns)
 {
     int code = rps_database_ask(db, ret_last,
@@ -333,9 +334,10 @@ void rps_questions_ask_rest(sqlite3 *db, int64_t run_id, struct rps_findings *fi
     }
 }
 
-/* --- mending ---------------------------------------------------------------------------------- */
+/* --- fixing ----------------------------------------------------------------------------------- */
 
-/* A switch takes less, beside the time of the piece itself. ?2 is when the run ended, or -1. */
+/* Drop rows with impossible times. A switch takes less than a second plus the length of the piece.
+ * ?2 is when the run ended, or -1. */
 static const char sql_drop_rows[] =
     "DELETE FROM period WHERE run_id = ?1 AND (cpu, cycle, period) IN"
     " (SELECT cpu, cycle, period FROM checked_period WHERE number IS NOT NULL"
@@ -346,13 +348,13 @@ static const char sql_drop_blocks[] =
     " (SELECT level, cpu, rotation FROM finest_block WHERE NOT whole"
     "  OR switch_ns > end_ns - start_ns + 1e9 OR (?2 >= 0 AND end_ns > ?2 + " NEAR "))";
 
-/* Where a block stands for periods that were thinned away, and they are there, it stays. */
+/* If downsampled periods still exist, drop them and keep the block that replaced them. */
 static const char sql_drop_finer[] =
     "DELETE FROM period WHERE run_id = ?1 AND period < coalesce((SELECT before_period FROM thinned"
     " AS t WHERE t.run_id = ?1 AND t.cpu = period.cpu AND t.level = 0), 0) AND EXISTS (SELECT 1"
     " FROM block AS b WHERE b.cpu = period.cpu AND period.period BETWEEN b.first AND b.last)";
 
-/* Does the next period by its key follow exactly on the piece? */
+/* Does the next period by key follow exactly on the piece? */
 #define LINKS_ON                                                                                   \
     "coalesce((SELECT n.period = beside.last + 1 AND n.cycle - n.cycles = beside.cycle"            \
     " AND n.start_ns BETWEEN beside.end_ns - " NEAR " AND beside.end_ns + " NEAR                   \
@@ -360,11 +362,9 @@ static const char sql_drop_finer[] =
     " AND (n.cycle, n.period) > (beside.cycle, beside.last) ORDER BY n.cycle, n.period LIMIT 1), " \
     "0)"
 
-/*
- * Of two neighbours that contradict each other the one goes that is not held by its neighbour on
- * the other side; where both are, or neither is, the earlier one when number and cycles of the
- * later follow on it, so that its times are wrong, else the later one.
- */
+/* Choose which of two contradicting neighbours to drop: the one that its other neighbour does not
+ * confirm. If both or neither are confirmed, number and cycles decide: if those of the later piece
+ * follow on the earlier one, its times are wrong and it is dropped; otherwise the later one is. */
 static const char sql_doomed[] =
     ", pair AS (SELECT *, " LINKS_ON " AS links_on, first = expected AND cycle - b_cycle = cycles"
     "  AS follows FROM asked_piece AS beside WHERE"
@@ -381,7 +381,7 @@ static const char *const sql_drop_doomed[] = {
     "DELETE FROM rollup WHERE run_id = ?1 AND (level, cpu, rotation) IN"
     " (SELECT level, cpu, rotation FROM temp.doomed WHERE level > 0)"};
 
-/* Where dropping single ones has no end, nothing behind the first is believed. */
+/* If dropping single rows does not end, drop the first doomed row and all rows after it. */
 static const char *const sql_drop_behind[] = {
     "DELETE FROM period WHERE run_id = ?1 AND cycle >= (SELECT min(cycle) FROM temp.doomed AS d"
     " WHERE d.cpu = period.cpu)",
@@ -390,7 +390,7 @@ static const char *const sql_drop_behind[] = {
 
 #define ROUNDS_MAX 20
 
-/* Run a statement; *ret grows by the rows that it changes. */
+/* Run a statement; add the number of changed rows to *ret. */
 static int execute_for_run(sqlite3 *db, const char *sql, int64_t run_id, int64_t number,
                            uint64_t *ret)
 {

@@ -1,10 +1,9 @@
 /*
- * The reader: runs, and their metadata. Its connection is in reader.c; which run is meant stands in
+ * The reader: runs and their metadata. Its connection is in reader.c, the selection of runs in
  * select.c; plans are read in read_plan.c, periods in cursor.c.
  *
- * A store is input from elsewhere. Nothing that it says about itself is believed: text is cut to
- * the room there is for it, numbers are brought into their ranges, and a table or column that is
- * missing is an error of the statement that asks for it.
+ * SAFETY: a store is untrusted input. Text is cut to the available space, numbers are limited to
+ * their ranges, and a missing table or column is an error of the statement that needs it.
  */
 #include "reader.h"
 
@@ -18,7 +17,7 @@
 #include "heartbeat.h"
 #include "rpistat/array.h"
 
-/* rps_reader_prepare for sql that is asked of run after run; end with release(). */
+/* rps_reader_prepare for SQL that is used for many runs; end with release(). */
 static int borrow(struct rps_reader *reader, enum rps_reader_kept which, const char *sql,
                   int64_t run_id, sqlite3_stmt **ret, struct rps_error *err)
 {
@@ -43,7 +42,7 @@ static void release(struct rps_reader *reader, enum rps_reader_kept which)
 
 /* --- finding runs ----------------------------------------------------------------------------- */
 
-/* 1 and the number that sql gives, 0 when it gives no row, RPS_FAILED. ?1 is `number`. */
+/* Return 1 and the number from sql; 0: no row; RPS_FAILED. ?1 is `number`. */
 static int read_number(struct rps_reader *reader, const char *sql, int64_t number, int64_t *ret,
                        struct rps_error *err)
 {
@@ -154,7 +153,7 @@ static int add_argument(void *context, sqlite3_stmt *stmt, struct rps_error *err
     return 0;
 }
 
-/* What a JSON text of the run's row holds, by a query that is asked of run after run. */
+/* Read a JSON text of the run's row, by a query that is used for many runs. */
 static int read_json(struct rps_reader *reader, enum rps_reader_kept which, const char *sql,
                      rps_reader_row *row, struct rps_run *run, struct rps_error *err)
 {
@@ -168,8 +167,7 @@ static int read_json(struct rps_reader *reader, enum rps_reader_kept which, cons
     return result;
 }
 
-/* The row of table run; 1 when there is one. A run whose recorder is dead is read as
- * interrupted. */
+/* Read the row of table run; 1 if it exists. A run with a dead recorder is read as interrupted. */
 static int read_row(struct rps_reader *reader, int64_t run_id, struct rps_run *run,
                     struct rps_error *err)
 {
@@ -274,7 +272,7 @@ int rps_reader_run(struct rps_reader *reader, int64_t run_id, struct rps_run *re
     return 0;
 }
 
-/* Periods of a run that has no totals yet, or only those of all its CPUs together. */
+/* Count the periods of a run without totals, or with totals for all its CPUs together. */
 static int count_periods(struct rps_reader *reader, int64_t run_id, struct rps_run_summary *ret,
                          struct rps_error *err)
 {
@@ -337,7 +335,7 @@ int rps_reader_summary(struct rps_reader *reader, int64_t run_id, struct rps_run
 int rps_reader_thinned(struct rps_reader *reader, int64_t run_id, int64_t *ret_ns,
                        struct rps_error *err)
 {
-    /* the last block before the place, of whatever level is left of it */
+    /* the last block before the place, at whatever level remains */
     static const char sql[] =
         "SELECT coalesce(max((SELECT r.end_ns FROM rollup AS r WHERE r.run_id = ?1"
         " AND r.cpu = t.cpu AND r.level = l.level AND r.last_period < t.before_period"

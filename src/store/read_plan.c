@@ -1,5 +1,5 @@
-/* The reader: what a run counted. Formulas are compiled again from their text; the steps in the
- * store are for SQL. */
+/* The reader: a run's plan. Formulas are compiled again from their text; the steps in the store are
+ * for SQL. */
 #include "reader.h"
 
 #include <inttypes.h>
@@ -10,10 +10,10 @@
 #include "rpistat/plan.h"
 #include "rpistat/store.h"
 
-/* A plan of a damaged store is not believed to have more. */
+/* SAFETY: limit for the plan of a damaged store. */
 #define METRICS_MAX 4096
 
-/* A plan that is being read. */
+/* State of reading a plan. */
 struct reading {
     struct rps_reader *reader;
     int64_t run_id;

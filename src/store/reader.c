@@ -1,4 +1,4 @@
-/* The reader: its connection, and the statements that its files ask. */
+/* The reader: its connection, and statements shared by its files. */
 #include "reader.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ int rps_reader_step(struct rps_reader *reader, sqlite3_stmt *stmt)
 
     reader->limit.calls = 0;
     if (code == SQLITE_DONE && rps_unchanging_has_changed(reader->db))
-        return SQLITE_BUSY_SNAPSHOT; /* who knows what was read */
+        return SQLITE_BUSY_SNAPSHOT; /* nobody knows which state was read */
     return code;
 }
 

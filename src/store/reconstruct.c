@@ -1,6 +1,6 @@
 /*
- * Making a run whole: what was lost of its description gets names made of numbers, since a run that
- * no command can read would be lost altogether, and what was lost of its periods gets gap rows.
+ * Reconstruct a damaged run. Lost parts of its description get names made of numbers, because a run
+ * that no command can read would be lost completely. Lost periods get gap rows.
  */
 #include "reconstruct.h"
 
@@ -22,19 +22,19 @@
 struct reconstruct {
     struct rps_reader *reader;
     int64_t run_id;
-    int code; /* SQLite's, of the first failure: nothing is done behind one */
+    int code; /* SQLite's, of the first failure: nothing is done after it */
     struct rps_run_sums sums;
     uint64_t lost_stretches;
     int64_t lost_ns;
-    int64_t expected;       /* periods by the run's own totals; 0: it had none */
-    uint64_t dropped, made; /* rows left out; rows of its description that were made up */
+    int64_t expected;       /* number of periods by the run's own totals; 0: it had none */
+    uint64_t dropped, made; /* rows left out; rows of its description that were generated */
     int is_new;             /* its row in `run` was lost */
-    int without_metrics;    /* its metrics could not be used any more */
-    int without_detections; /* some were left out, since they were not whole any more */
+    int without_metrics;    /* its metrics were no longer usable */
+    int without_detections; /* some were left out because they were incomplete */
     sqlite3_stmt *insert_block;
 };
 
-/* Run statements of constant SQL: ?1 is the run_id, and ?2 `number`. How many rows they changed. */
+/* Run statements of constant SQL: ?1 run_id, ?2 `number`. Returns the number of changed rows. */
 static uint64_t change_rows(struct reconstruct *r, const char *sql, int64_t number)
 {
     sqlite3 *db = r->reader->db;
@@ -45,7 +45,7 @@ static uint64_t change_rows(struct reconstruct *r, const char *sql, int64_t numb
     return (uint64_t)(sqlite3_total_changes64(db) - before);
 }
 
-/* The first column of the first row; `otherwise` when there is none. */
+/* The first column of the first row; `otherwise` if there is no row. */
 static int64_t number_of(struct reconstruct *r, const char *sql, int64_t otherwise)
 {
     int64_t answer = otherwise;
@@ -74,7 +74,7 @@ static const char sql_ensure_run[] =
     " VALUES (?1, " RPS_SQL_RANDOM_UUID ", '', '{}', '[]', '', '', '', '', '', '', '', '', '', '',"
     " '', '', '', 0, 'Clock', 'events', '', 'interrupted', 'its description was lost', 0)";
 
-/* The number of event sets: the run's own, or what its rows show, of which ?2 is the most. */
+/* The number of event sets: the run's own, or the highest that its rows show, at most ?2. */
 static const char sql_set_count[] =
     "UPDATE run SET set_count = 1 + min(?2 - 1, max("
     "  coalesce((SELECT max(set_no) FROM event_set WHERE run_id = ?1), 0),"
@@ -82,7 +82,7 @@ static const char sql_set_count[] =
     "  coalesce((SELECT max(set_no) FROM period WHERE run_id = ?1 AND set_no < ?2), 0)))"
     " WHERE run_id = ?1 AND set_count NOT BETWEEN 1 AND ?2";
 
-/* Rows of sets and events that make no sense; ?2 is the number of sets. */
+/* Invalid rows of sets and events; ?2 is the number of sets. */
 static const char sql_drop_events[] =
     "DELETE FROM event_set WHERE run_id = ?1 AND set_no NOT BETWEEN 0 AND ?2 - 1;"
     "DELETE FROM event WHERE run_id = ?1 AND (set_no NOT BETWEEN -1 AND ?2 - 1"
@@ -90,8 +90,8 @@ static const char sql_drop_events[] =
     "UPDATE event SET state = 'unsupported' WHERE run_id = ?1"
     " AND state NOT IN ('measured', 'unsupported', 'not permitted')";
 
-/* A row for each set, and for each of its slots up to the last that is described or was counted in
- * any of its rows: `mask` has a bit for each of these. */
+/* One row per set, and one per slot up to the last that is described or was counted in a row.
+ * `mask` has one bit per such slot. */
 static const char sql_make_events[] =
     "WITH RECURSIVE s (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM s WHERE n + 1 < ?2)"
     " INSERT OR IGNORE INTO event_set (run_id, set_no, name, explain)"
@@ -116,12 +116,12 @@ static const char sql_make_events[] =
     " ON CONFLICT DO UPDATE SET state = 'measured', reason = ''"
     " WHERE excluded.state = 'measured' AND event.state <> 'measured'";
 
-/* JSON that cannot be read would make the run unreadable. */
+/* Unreadable JSON would make the run unreadable. */
 static const char sql_json[] =
     "UPDATE run SET tags = iif(json_valid(tags), tags, '{}'),"
     " command = iif(json_valid(command), command, '[]') WHERE run_id = ?1";
 
-/* The number of its event sets. */
+/* Return the number of event sets. */
 static int64_t rebuild_sets(struct reconstruct *r)
 {
     int64_t sets;
@@ -139,8 +139,7 @@ static int64_t rebuild_sets(struct reconstruct *r)
     return sets;
 }
 
-/* Metrics that are whole are written again, with the steps of their formulas, and without the
- * values that they had. */
+/* Complete metrics are rewritten with the steps of their formulas, but without their old values. */
 static void rebuild_metrics(struct reconstruct *r)
 {
     struct rps_plan *plan = NULL;
@@ -162,21 +161,21 @@ static void rebuild_metrics(struct reconstruct *r)
 
 /* --- its periods ------------------------------------------------------------------------------ */
 
-/* When the run ended, by its row; -1 when that is not known, or too many periods say otherwise. */
+/* When the run ended, according to its row; -1: unknown, or too many periods contradict it. */
 static const char sql_believed_end[] =
     "SELECT CASE WHEN elapsed_ns >= 0 AND state = 'complete' AND"
     " (SELECT count(*) FROM period AS p WHERE p.run_id = ?1 AND start_ns > elapsed_ns) * 100"
     " <= (SELECT count(*) FROM period AS p WHERE p.run_id = ?1)"
     " THEN elapsed_ns ELSE -1 END FROM run WHERE run_id = ?1";
 
-/* End and state of the run, once it is known which periods stay; ?2 is the end of the last. */
+/* End and state of the run, once the remaining periods are known; ?2 is the end of the last one. */
 static const char sql_end[] =
     "UPDATE run SET elapsed_ns = ?2 WHERE run_id = ?1 AND ?2 >= 0"
     " AND (elapsed_ns IS NULL OR elapsed_ns < ?2);"
     "UPDATE run SET state = 'interrupted', end_reason = 'saved from a damaged store before it had"
     " ended' WHERE run_id = ?1 AND state NOT IN ('complete', 'interrupted')";
 
-/* Detections that go beyond the last period, ?2. */
+/* Detections that extend beyond the last period, ?2. */
 static const char sql_detections[] =
     "DELETE FROM detection WHERE run_id = ?1 AND detection IN"
     " (SELECT detection FROM phase WHERE run_id = ?1 AND last_period > ?2);"
@@ -188,7 +187,7 @@ static void delete_detection(void *context, int64_t detection, const struct rps_
     change_rows(context, "DELETE FROM detection WHERE run_id = ?1 AND detection = ?2", detection);
 }
 
-/* Take out detections that are not whole any more; `rpistat phases` makes them again. */
+/* Delete incomplete detections; `rpistat phases` repeats them. */
 static void rebuild_detections(struct reconstruct *r)
 {
     const struct rps_detection_sink sink = {r, delete_detection};
@@ -206,11 +205,11 @@ static void rebuild_detections(struct reconstruct *r)
 /* --- blocks ----------------------------------------------------------------------------------- */
 
 /*
- * Up to where rows of level ?2 were thinned follows from what is left: the blocks `b` of the next
- * level lie where those of the next finer one were, and stand for all that was before the first of
- * them of which there are finer rows, x. So they stand for fine rows too that were lost right
- * behind the thinned ones, or at the beginning of a run. They cannot elsewhere, where those of
- * finer levels are read on both sides: a gap stands there, and the block goes.
+ * Up to which period rows of level ?2 were downsampled follows from the remaining rows. The blocks
+ * `b` of the next level are where finer blocks were. They replace everything before the first block
+ * for which finer rows, x, exist. So they also replace fine rows that were lost directly after the
+ * downsampled ones, or at the beginning of a run. Elsewhere they cannot, because finer rows on both
+ * sides are read: that place gets a gap, and the block is deleted.
  */
 static const char sql_thinned[] =
     "WITH b AS MATERIALIZED (SELECT cpu, min(period) AS first, max(last_period) + 1 AS next,"
@@ -227,7 +226,7 @@ static const char sql_thinned[] =
     " SELECT ?1, b.cpu, ?2, max(b.next) FROM b LEFT JOIN x ON x.cpu = b.cpu"
     " WHERE x.first IS NULL OR b.first < x.first GROUP BY b.cpu";
 
-/* What cannot stand for thinned rows: ?2 is the number of sets. */
+/* Blocks that cannot replace downsampled rows: ?2 is the number of sets. */
 static const char sql_drop_broken[] =
     "DELETE FROM thinned WHERE run_id = ?1;"
     "DELETE FROM rollup WHERE run_id = ?1 AND (level NOT BETWEEN 1 AND 4 OR"
@@ -235,7 +234,7 @@ static const char sql_drop_broken[] =
     "  WHERE run_id = ?1 GROUP BY level, cpu, rotation HAVING count(*) <> ?2 OR"
     "  max(last_period) - min(period) + 1 <> ?2 * min(merged)))";
 
-/* What is left then of the blocks is the finest there is; the others are made again. */
+/* The remaining blocks are then the finest; coarser ones are rebuilt. */
 static const char sql_drop_coarse[] =
     "DELETE FROM rollup WHERE run_id = ?1 AND (period >= coalesce((SELECT"
     "  before_period FROM thinned AS t WHERE t.run_id = ?1 AND t.cpu = rollup.cpu"
@@ -245,8 +244,8 @@ static const char sql_drop_coarse[] =
     "DELETE FROM gap WHERE run_id = ?1 AND (start_ns < 0 OR length_ns < 0);"
     "UPDATE run SET elapsed_ns = NULL WHERE run_id = ?1 AND ?2 < 0 AND state = 'complete'";
 
-/* Periods that were left before the end of what counts as thinned are read as they are: no block may
- * stand for them as well. */
+/* Periods that remain before the end of the downsampled range are read directly: no block may also
+ * include them. */
 static const char sql_drop_double[] =
     "DELETE FROM rollup WHERE run_id = ?1 AND level = 1 AND period < coalesce((SELECT before_period"
     "  FROM thinned AS t WHERE t.run_id = ?1 AND t.cpu = rollup.cpu AND t.level = 0), 0)"
@@ -260,7 +259,7 @@ static int insert_block(void *context, const struct rps_period *row)
     return rps_period_insert(r->insert_block, r->run_id, row);
 }
 
-/* Gap rows for what is missing, and the sums and blocks of what is there. */
+/* Write gap rows for missing periods, and the sums and blocks of the existing ones. */
 static void rebuild_sums(struct reconstruct *r)
 {
     const struct rps_rollup_sink sink = {r, insert_block};
@@ -296,7 +295,7 @@ static void rebuild_periods(struct reconstruct *r, int64_t sets)
     change_rows(r, sql_end, r->sums.end_ns);
 }
 
-/* --- telling ---------------------------------------------------------------------------------- */
+/* --- reporting -------------------------------------------------------------------------------- */
 
 static void report_periods(struct reconstruct *r, struct rps_findings *findings)
 {

@@ -1,9 +1,8 @@
 /*
- * Repair: the rows of a damaged store that can be reached go into a new one (salvage.c), then every
- * run there is made whole (reconstruct.c). The damaged file itself is only read, since what is
- * wrong with it may get worse by writing. The new one is made under a name of its own beside its
- * place, and takes its place when it is done: nobody sees half of it, and two repairs into one
- * place do not mix.
+ * Repair: all readable rows of a damaged store go into a new one (salvage.c), then its runs are
+ * reconstructed (reconstruct.c). The damaged file is only read, because writing may damage it
+ * further. The new store is made under a temporary name in the same directory and renamed when it
+ * is complete. Nobody sees an incomplete store, and two repairs to one path do not mix.
  */
 #include "rpistat/check.h"
 
@@ -29,9 +28,9 @@
 struct repair {
     const char *path;
     sqlite3 *from;
-    int damaged; /* descriptor of a file that SQLite cannot read as a store; else -1 */
-    char *copy;  /* owned: path of a copy of it that has a schema again; NULL: none was needed */
-    struct rps_reader to; /* the new store under its first name; its connection can write */
+    int damaged; /* descriptor of a file that SQLite cannot read as a store; otherwise -1 */
+    char *copy;  /* owned: path of a copy of it with a restored schema; NULL: not needed */
+    struct rps_reader to; /* the new store under its temporary name; its connection can write */
     struct rps_findings findings;
     struct rps_repair_result result;
 };
@@ -39,9 +38,9 @@ struct repair {
 /* --- the damaged store ------------------------------------------------------------------------ */
 
 /*
- * A connection to a store that rps_database_open_read refuses, with as many guards as it has but
- * one: not defensive, so that writable_schema reads past a row of the schema that makes no sense,
- * and a file that was cut short. Nothing is written: the connection is read-only.
+ * Open a store that rps_database_open_read refuses, with all guards except one. The connection is
+ * not defensive, so that writable_schema reads past damaged rows of the schema and truncated files.
+ * Nothing is written: the connection is read-only.
  */
 static int open_refused(const char *path, sqlite3 **ret)
 {
@@ -55,11 +54,11 @@ static int open_refused(const char *path, sqlite3 **ret)
     return rps_database_exec(*ret, "PRAGMA writable_schema = ON");
 }
 
-/* Hold one state of what was opened; it must have tables. An SQLite code. */
+/* Hold one state of the opened store; it must have tables. Returns an SQLite code. */
 static int hold(struct repair *repair)
 {
     int64_t tables = 0;
-    /* a page with one cell that is too large has others */
+    /* a page with one oversized cell also has valid ones */
     int code = rps_database_exec(repair->from, "PRAGMA cell_size_check = OFF; BEGIN");
 
     if (code == SQLITE_OK)
@@ -67,7 +66,7 @@ static int hold(struct repair *repair)
     return code == SQLITE_OK && tables == 0 ? SQLITE_NOTADB : code;
 }
 
-/* Open the damaged store; where its schema cannot be read only its file, repair->damaged. */
+/* Open the damaged store; if its schema cannot be read, open only its file, repair->damaged. */
 static int hold_damaged(struct repair *repair, const char *path, struct rps_error *err)
 {
     struct rps_path_check place;
@@ -113,23 +112,23 @@ static int is_there(const char *path, const char *new_path, struct rps_error *er
 
 #define PAGE_SIZE 4096
 
-/* Where the header of a file says for which change its count of pages holds: one that does not has
- * SQLite go by the file's size (sqlite.org/fileformat2.html). */
+/* Offset in the header of the number of the change for which the page count is valid. If it does
+ * not match, SQLite uses the file's size (sqlite.org/fileformat2.html). */
 #define COUNTED_AT 92
 
-/* Pages of the schema that may be lost beside the first. */
+/* Pages of the schema that may be lost in addition to the first. */
 #define LOST_SCHEMA_PAGES_MAX 2
 
-/* The pages that hold the schema of an empty store, the first among them: those that are not the
- * root of a table or index; and whether all stores have them there, as no rows lie before them. */
+/* The pages with the schema of an empty store, including the first: those that are not the root of
+ * a table or index. Second column: all stores have them there, because no rows precede them. */
 static const char sql_schema_pages[] =
     "WITH RECURSIVE n (page) AS (SELECT 1 UNION ALL SELECT page + 1 FROM n WHERE page <"
     " (SELECT page_count FROM pragma_page_count)) SELECT page, page > 1 AND page <"
     " (SELECT max(rootpage) FROM sqlite_schema) FROM n"
     " WHERE page NOT IN (SELECT rootpage FROM sqlite_schema)";
 
-/* Put the pages of an empty store's schema in place of those of the copy, unless too many of these
- * are others. False then, and when that cannot be done. */
+/* Replace the copy's schema pages by those of an empty store, unless too many of them differ.
+ * False: too many differ, or an error. */
 static bool put_schema(sqlite3 *empty, int copy)
 {
     sqlite3_int64 size = 0;
@@ -160,9 +159,9 @@ static bool put_schema(sqlite3 *empty, int copy)
 }
 
 /*
- * Stores are created by the same statements, so that their tables begin on the same pages, or once
- * a VACUUM has written them anew on the same others. It also puts views behind the rows: those of
- * the empty store cost the rows of three pages then.
+ * All stores are created by the same statements, so that their tables begin on the same pages. A
+ * VACUUM moves them, but always to the same other pages. It also puts views after the rows: the
+ * pages of the empty store then overwrite the rows of three pages.
  */
 static bool restore_schema(int copy)
 {
@@ -177,7 +176,7 @@ static bool restore_schema(int copy)
     return done;
 }
 
-/* Open a copy of the damaged file that has the schema of a new store. */
+/* Open a copy of the damaged file with the schema of a new store. */
 static int open_copy(struct repair *repair, const char *path, struct rps_error *err)
 {
     int fd = -1;
@@ -207,14 +206,14 @@ static int open_copy(struct repair *repair, const char *path, struct rps_error *
 
 /* --- its runs --------------------------------------------------------------------------------- */
 
-/* All runs. Some may have no row in `run`: then so many periods must tell that it was no damaged
- * number. */
+/* All runs. A run may lack its row in `run`; then it must have three periods, because fewer may
+ * come from a damaged number. */
 #define SQL_RUNS                                                                                   \
     "SELECT run_id FROM run WHERE run_id > 0 UNION SELECT run_id FROM (SELECT run_id FROM period"  \
     " UNION SELECT run_id FROM rollup) AS p WHERE run_id > 0 AND (SELECT count(*) FROM"            \
     " (SELECT 1 FROM finest AS f WHERE f.run_id = p.run_id LIMIT 3)) = 3 ORDER BY run_id"
 
-/* Delete the rows of what is no run. */
+/* Delete rows that belong to no run. */
 static int drop_strays(struct repair *repair)
 {
     char sql[128];
@@ -248,11 +247,11 @@ static int reconstruct_runs(struct repair *repair, struct rps_error *err)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* Bring in the rows that can be reached. */
+/* Copy the rows that can be read. */
 static int bring_in_rows(struct repair *repair, const char *path, struct rps_error *err)
 {
     struct rps_salvage_result salvaged;
-    /* a row that violates a condition has other columns; what it says is put right later */
+    /* a row that violates a condition has other columns too; they are corrected later */
     int code = rps_database_exec(repair->to.db, "PRAGMA ignore_check_constraints = ON");
 
     if (code == SQLITE_OK)
@@ -267,7 +266,7 @@ static int bring_in_rows(struct repair *repair, const char *path, struct rps_err
     return 0;
 }
 
-/* Make the new store of what can be read; nobody sees it before it is whole, and on the disk. */
+/* Fill the new store with the readable rows. Nobody sees it before it is complete and synced. */
 static int fill_new(void *context, const char *name, struct rps_error *err)
 {
     const struct rps_database_options options = {0};
@@ -288,7 +287,7 @@ static int fill_new(void *context, const char *name, struct rps_error *err)
     if (result == 0)
         result = reconstruct_runs(repair, err);
     if (result == 0)
-        rps_database_exec(repair->to.db, "VACUUM"); /* only makes it smaller, by a third */
+        rps_database_exec(repair->to.db, "VACUUM"); /* only makes it a third smaller */
     sqlite3_close(repair->to.db);
     return result;
 }

@@ -1,9 +1,9 @@
 /*
- * The ring. Where a record does not fit before the end of the memory, the rest of it is a record of
- * kind 0, and the ring goes on at the beginning.
+ * The ring. If a record does not fit before the end of the memory, a record of kind 0 fills the
+ * rest, and the ring continues at the beginning.
  *
- * A recorder is seldom idle while it commits, so its ring is seldom empty: without moving the
- * little that is left to the front it would go through all of its memory, and keep it.
+ * A recorder is seldom idle while it commits, so its ring is seldom empty. If the few remaining
+ * bytes did not move to the front, the ring would touch all of its memory, and keep it.
  */
 #include "ring.h"
 
@@ -14,10 +14,10 @@
 
 #define HEAD_BYTES sizeof(struct rps_ring_record)
 
-/* So little is moved to the front when all before it is dropped. */
+/* At most this much is moved to the front after dropping records. */
 #define MOVE_BYTES 65536
 
-/* Where memory is limited the program itself needs this much; the ring gets a quarter of the rest. */
+/* With limited memory, the program itself needs this much; the ring gets a quarter of the rest. */
 #define PROGRAM_BYTES  ((size_t)16 << 20)
 #define RING_BYTES_MIN ((size_t)256 << 10)
 
@@ -89,7 +89,7 @@ const struct rps_ring_record *rps_ring_next(const struct rps_ring *ring,
     return record;
 }
 
-/* All that is left, when it is little and in one piece, to the beginning of the memory. */
+/* Move the remaining bytes to the beginning of the memory, if they are few and contiguous. */
 static void move_to_front(struct rps_ring *ring)
 {
     if (ring->used <= MOVE_BYTES && ring->used <= ring->head &&

@@ -1,7 +1,7 @@
 /*
- * Rollups. Each CPU has the rotation that is being added up and a block a level, a row an event set
- * in each; beside them stands how they were at the last commit, copied when the CPU is first
- * touched after it.
+ * Rollups. Each CPU has the current rotation and one block per level, each with one row per event
+ * set. A second copy holds their state at the last commit; it is made at the first change after a
+ * commit.
  */
 #include "rollup.h"
 
@@ -17,16 +17,16 @@
 #include "rpistat/clock.h"
 #include "rpistat/moments.h"
 
-/* Two periods follow one another when no more lies between them. */
+/* Two periods are consecutive if at most this time lies between them. */
 #define TIME_TOLERANCE_NS RPS_NS_PER_US
 
-/* What is kept of a CPU between two periods; its rows are elsewhere. */
+/* State of a CPU between two periods; its rows are elsewhere. */
 struct state {
     bool begun;
     uint64_t next;     /* number of the period after the last one */
     uint64_t rotation; /* of the last one */
     int64_t end_ns;    /* its end */
-    int filled;        /* rows of the rotation that are there; -1: it is cut */
+    int filled;        /* rows of the rotation so far; -1: it is cut */
     double use;        /* of the last rotation in the block of level 1; NaN: not known */
 };
 
@@ -34,9 +34,9 @@ struct track {
     int32_t cpu;
     bool touched; /* since the last commit */
     struct state now, before;
-    /* owned; (1 + RPS_LEVELS) * set_count rows: the rotation, then a block a level; merged is 0
-     * where there is nothing. The second half is how they were at the last commit, as of the next
-     * two: the scatters of the rows, and the moments of the block of level 1. */
+    /* owned; (1 + RPS_LEVELS) * set_count rows: the rotation, then one block per level; merged is 0
+     * in an empty row. The second half is their state at the last commit. The next two have the
+     * same halves: the scatters of the rows, and the moments of the level 1 block. */
     struct rps_period *row;
     struct rps_scatter *scatter;
     struct rps_moments *moments;
@@ -82,7 +82,7 @@ static struct rps_period *block_of(const struct rps_rollup *rollup, const struct
     return track->row + (size_t)level * rollup->set_count;
 }
 
-/* Could the same events be counted in both? Where the set was on no counter nothing can be told. */
+/* Could both rows count the same events? If a set was on no counter, the answer is unknown. */
 static bool counts_match(const struct rps_period *a, const struct rps_period *b)
 {
     return a->running_ns == 0 || b->running_ns == 0 || a->counted == b->counted;
@@ -95,8 +95,7 @@ static bool counts_match(const struct rps_period *a, const struct rps_period *b)
 
 #define ADD_COLUMN(member, least, most, nullable, how) ADD_##how(member)
 
-/* Add a row of a finer level to the sum of its set in a block of `level`; a sum whose merged is 0
- * begins with it. */
+/* Add a row of a finer level to the sum of its set in a block; merged 0: it is the first row. */
 static void add_to_sum(struct rps_period *sum, const struct rps_period *row, int level)
 {
     if (sum->merged == 0) {
@@ -119,7 +118,7 @@ static void add_to_sum(struct rps_period *sum, const struct rps_period *row, int
         sum->count[slot] += row->count[slot];
 }
 
-/* What a rotation comes to. */
+/* Totals of a rotation. */
 struct rotation {
     uint64_t cycles, enabled_ns, clock_running_ns;
     int64_t length_ns, idle_ns;
@@ -139,7 +138,7 @@ static struct rotation rotation_of(const struct rps_rollup *rollup, const struct
     return ret;
 }
 
-/* The estimate of a slot's events per second of elapsed time in the rotation; NaN: there is none. */
+/* Estimate a slot's events per second of elapsed time in the rotation; NaN: no estimate. */
 static double rate_of(const struct rotation *rotation, size_t sets, const struct rps_period *row,
                       int slot)
 {
@@ -157,7 +156,7 @@ static double rate_of(const struct rotation *rotation, size_t sets, const struct
            ((double)rotation->length_ns / RPS_NS_PER_S);
 }
 
-/* Add what a row of a rotation shows beside its sums. */
+/* Add a row of a rotation to the moments and extremes of its block. */
 static void add_reading(struct rps_scatter *scatter, struct rps_moments *moments,
                         const struct rotation *rotation, size_t sets, const struct rps_period *row)
 {
@@ -167,7 +166,7 @@ static void add_reading(struct rps_scatter *scatter, struct rps_moments *moments
                           rate_of(rotation, sets, row, slot));
 }
 
-/* Add the CPU use of a rotation to a block, whose last one had `before`; NaN: it is the first. */
+/* Add the CPU use of a rotation to a block. *before: use of the last rotation in it; NaN: none. */
 static void add_use(struct rps_scatter *scatter, const struct rotation *rotation, double *before)
 {
     double step, use = rotation->idle_ns < 0 || rotation->length_ns == 0
@@ -181,7 +180,7 @@ static void add_use(struct rps_scatter *scatter, const struct rotation *rotation
     *before = use;
 }
 
-/* Add a row to that of its set in a block of the level: sums, and how its periods differ. */
+/* Add a row to that of its set in a block of the level: sums and spread of its periods. */
 static void add_row(struct rps_rollup *rollup, struct track *track, int level, size_t set,
                     const struct rotation *rotation, const struct rps_period *row)
 {
@@ -198,7 +197,7 @@ static void add_row(struct rps_rollup *rollup, struct track *track, int level, s
             track->now.use = NAN;
         }
     }
-    if (!known || (row->level > 0 && !row->scatter)) /* a row of an older store is among them */
+    if (!known || (row->level > 0 && !row->scatter)) /* a row of an older store is included */
         return;
     if (row->level > 0)
         rps_scatter_add(&track->scatter[at], row->scatter);
@@ -211,7 +210,7 @@ static void add_row(struct rps_rollup *rollup, struct track *track, int level, s
 
 static int close_block(struct rps_rollup *rollup, struct track *track, int level);
 
-/* Add the rows of a rotation, or of a block of the level below, which ends with rotation `last`. */
+/* Add the rows of a rotation, or of a block of the level below, that ends with rotation `last`. */
 static int add_rows(struct rps_rollup *rollup, struct track *track, int level,
                     const struct rps_period *row, uint64_t last)
 {
@@ -232,7 +231,7 @@ static int add_rows(struct rps_rollup *rollup, struct track *track, int level,
     return code;
 }
 
-/* Give out the rows of a level's block, and add them to the next level's. */
+/* Output the rows of a level's block, and add them to the next level's block. */
 static int close_block(struct rps_rollup *rollup, struct track *track, int level)
 {
     struct rps_period *block = block_of(rollup, track, level);
@@ -283,7 +282,7 @@ static struct track *add_track(struct rps_rollup *rollup, int32_t cpu)
     return more->row && more->scatter && more->moments ? more : NULL;
 }
 
-/* Copy all that a track keeps in rows; of its two halves the second begins at rollup->rows. */
+/* Copy all row data of a track between its halves; the second half begins at rollup->rows. */
 static void copy_rows(const struct rps_rollup *rollup, const struct track *track, size_t to,
                       size_t from)
 {
@@ -295,7 +294,7 @@ static void copy_rows(const struct rps_rollup *rollup, const struct track *track
            sets * sizeof(*track->moments));
 }
 
-/* The track of a CPU, as it may be changed. Searched from the last one on: CPUs come in turns. */
+/* Find a CPU's track, to change it. The search starts at the last one: CPUs come in turn. */
 static struct track *touch(struct rps_rollup *rollup, int32_t cpu)
 {
     struct track *track = NULL;
@@ -319,7 +318,7 @@ static struct track *touch(struct rps_rollup *rollup, int32_t cpu)
     return track;
 }
 
-/* Does the period follow the last one, so that both may be in one block? */
+/* Does the period follow on the last one, so that both may be in one block? */
 static bool follows(const struct track *track, const struct rps_period *period)
 {
     const struct state *state = &track->now;
@@ -330,8 +329,8 @@ static bool follows(const struct track *track, const struct rps_period *period)
            (!new_rotation || period->rotation == state->rotation + 1);
 }
 
-/* A new rotation begins; behind a gap the blocks are closed, and a rotation that a gap cuts is in
- * none. */
+/* Begin a new rotation. After a gap, close the blocks; a rotation that a gap interrupts is in no
+ * block. */
 static int begin_rotation(struct rps_rollup *rollup, struct track *track, bool is_next)
 {
     int filled = track->now.filled;

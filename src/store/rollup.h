@@ -1,10 +1,10 @@
 /*
  * Rollups: the coarser levels of a run, made while its periods are written.
  *
- * Periods become whole rotations, sixteen rotations of one cell of the grid a block of level 1, its
- * blocks those of level 2, and so on (rpistat/period.h). A block is closed early at a gap, at the
- * run's end, and where other events could be counted than before, so that a count of a block is
- * that of all its periods or NULL. A rotation that is not whole is in no block.
+ * Periods form whole rotations, sixteen rotations of one cell of the grid a block of level 1,
+ * sixteen of these one of level 2, and so on (rpistat/period.h). A block is closed early at a gap,
+ * at the run's end, and where the set of countable events changes. So a count of a block is the sum
+ * of all its periods or NULL. An incomplete rotation is in no block.
  */
 #ifndef RPISTAT_STORE_ROLLUP_H
 #define RPISTAT_STORE_ROLLUP_H
@@ -13,30 +13,30 @@
 
 struct rps_rollup;
 
-/* Who gets the rows of a block that is closed, one an event set; an SQLite code, which is returned
- * through. */
+/* Receives the rows of a closed block, one per event set; returns an SQLite code, which the caller
+ * passes on. */
 struct rps_rollup_sink {
     void *context;
     int (*row)(void *context, const struct rps_period *row);
 };
 
-/* For a run of so many event sets. NULL without memory. */
+/* Allocate for a run of set_count event sets. NULL: no memory. */
 struct rps_rollup *rps_rollup_new(int set_count, const struct rps_rollup_sink *sink);
 void rps_rollup_free(struct rps_rollup *rollup);
 
-/* Add the next period of its CPU. An SQLite code; SQLITE_NOMEM for want of memory. */
+/* Add the next period of its CPU. Returns an SQLite code; SQLITE_NOMEM: no memory. */
 int rps_rollup_add(struct rps_rollup *rollup, const struct rps_period *period);
 
-/* Add a block whose finer rows are not there any more, its rows in the order of the sets: it goes
- * into the next level. An SQLite code, as above. */
+/* Add a block whose finer rows are deleted to the next level; its rows are in the order of the
+ * sets. Returns an SQLite code, as above. */
 int rps_rollup_add_block(struct rps_rollup *rollup, const struct rps_period *row);
 
-/* The run has ended: close all blocks. An SQLite code. */
+/* Close all blocks at the end of the run. Returns an SQLite code. */
 int rps_rollup_end(struct rps_rollup *rollup);
 
 /*
- * The accumulators belong to the transaction that the rows are in: keep what was added since the
- * last commit, or forget it, as after a ROLLBACK.
+ * Keep what was added since the last commit, or discard it, as after a ROLLBACK: the accumulators
+ * belong to the transaction of the rows.
  */
 void rps_rollup_commit(struct rps_rollup *rollup);
 void rps_rollup_roll_back(struct rps_rollup *rollup);

@@ -1,15 +1,14 @@
 /*
- * Salvage. A table is read in the order of its key from its beginning to where a page cannot be
- * read, and from its end back to where one cannot; in between lies a stretch of keys with damage at
- * both its borders. It is halved: a query is set down in its middle, and from there rows are read
- * ahead and back as far as they can be, which leaves smaller stretches of the same kind. When a few
- * halvings in a row have found nothing, the stretch is lost. A page that is damaged takes along
- * what it alone leads to; nothing beside that, since each of the stretches was read up to its
- * borders.
+ * Salvage: read the rows of damaged tables. A table is read in key order from its beginning up to
+ * an unreadable page, and backward from its end. Between the two lies a range of keys with damage
+ * at both borders. A query starts in the middle of that range and reads forward and backward as far
+ * as possible, which leaves smaller ranges of the same form. When a few halvings in a row have
+ * found nothing, the range is lost. A damaged page loses only the pages that it alone leads to,
+ * because each range was read up to its borders.
  *
- * A key is up to five numbers, compared one after the other. Where the upper border is the
- * beginning of another run or CPU, the end of the one before is not known: there the middle is
- * sought by leaps that get longer.
+ * A key has up to five numbers, compared in order. If the upper border is the beginning of another
+ * run or CPU, the end of the previous one is unknown. Then the search for a middle proceeds in
+ * growing steps.
  */
 #include "reconstruct.h"
 
@@ -19,10 +18,10 @@
 #include "database.h"
 #include "tables.h"
 
-/* Halvings that may find nothing, one below the other: 15 queries and as many back. */
+/* Nested halvings that may find nothing: 15 queries forward, 15 backward. */
 #define FAILURES_MAX 4
 
-/* Rows of one key read at a time, where the key is only the first part of the table's. */
+/* Rows of one key to read at a time, if the key is only the first part of the table's key. */
 #define SAME_KEY_MAX 1000000
 
 struct key {
@@ -34,7 +33,7 @@ struct salvage {
     const struct rps_table *table;
     sqlite3_stmt *ahead, *back, *insert;
     struct rps_salvage_result *result;
-    int code; /* of a failure that ends it all */
+    int code; /* of a failure that ends the salvage */
 };
 
 /* --- keys ------------------------------------------------------------------------------------- */
@@ -47,7 +46,7 @@ static int compare_keys(const struct rps_table *table, const struct key *a, cons
     return 0;
 }
 
-/* The key that begins as `like` does before column i, then has `value`, then the least there is. */
+/* The key that begins like `like` before column i, then has `value`, then the lowest numbers. */
 static struct key key_at(const struct rps_table *table, const struct key *like, int i,
                          int64_t value)
 {
@@ -59,7 +58,7 @@ static struct key key_at(const struct rps_table *table, const struct key *like, 
     return key;
 }
 
-/* A key between two, to look from; false when there is none. *ret_leap: the upper one is no end. */
+/* Find a key between two to start from; false: none. *ret_leap: the upper key is not an end. */
 static bool middle_of(const struct rps_table *table, const struct key *low, const struct key *high,
                       struct key *ret, bool *ret_leap)
 {
@@ -91,7 +90,7 @@ static bool middle_of(const struct rps_table *table, const struct key *low, cons
     return true;
 }
 
-/* Keep it when it is for want of memory: everything else is damage. */
+/* Keep the code if it means no memory: every other code is damage. */
 static void note_memory(struct salvage *salvage, int code)
 {
     if ((code & 0xff) == SQLITE_NOMEM || code == SQLITE_IOERR_NOMEM)
@@ -100,7 +99,7 @@ static void note_memory(struct salvage *salvage, int code)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* The key of the statement's row; false when it is none. */
+/* Read the key of the statement's row; false: it is invalid. */
 static bool read_key(const struct salvage *salvage, sqlite3_stmt *stmt, struct key *ret)
 {
     for (int i = 0; i < salvage->table->keys; i++) {
@@ -129,9 +128,9 @@ static void copy_row(struct salvage *salvage, sqlite3_stmt *stmt)
 }
 
 /*
- * Copy rows from one key on, in one direction, up to another, which is left out. *at is the last
- * one read then. True when all were read; false at damage, which is also a key out of order:
- * damaged pages may lead back to themselves.
+ * Copy rows from one key up to another (exclusive), in one direction. *at: the last row read. True:
+ * all were read. False: damage. A key out of order is damage too, because damaged pages may lead
+ * back to themselves.
  */
 static bool salvage_rows(struct salvage *salvage, sqlite3_stmt *stmt, int direction, struct key *at,
                          const struct key *end)
@@ -168,7 +167,7 @@ static bool salvage_rows(struct salvage *salvage, sqlite3_stmt *stmt, int direct
     return done;
 }
 
-/* What lies between two keys with damage behind the one and before the other. */
+/* Salvage rows between two keys with damage after `low` and before `high`. */
 static void search(struct salvage *salvage, struct key low, struct key high, int failures)
 {
     struct key middle, ahead, back;
@@ -207,7 +206,7 @@ static void read_table(struct salvage *salvage)
 
 /* --- statements ------------------------------------------------------------------------------- */
 
-/* Is it a table, and not a view or virtual, in the damaged store? */
+/* Is it a table in the damaged store, neither a view nor virtual? */
 static bool is_table(struct salvage *salvage)
 {
     int64_t found = 0;
@@ -220,8 +219,8 @@ static bool is_table(struct salvage *salvage)
     return code == SQLITE_OK && found;
 }
 
-/* Has the table of the damaged store the column, in its rows and not computed? A pragma is asked as
- * a pragma: a table may hide its function. */
+/* Does the damaged store's table have the column, stored and not computed? SAFETY: run the pragma
+ * as a pragma, because a table may hide its function. */
 static bool has_column(struct salvage *salvage, const char *column)
 {
     char *sql = sqlite3_mprintf("PRAGMA main.table_xinfo(%Q)", salvage->table->name);
@@ -242,7 +241,7 @@ static bool has_column(struct salvage *salvage, const char *column)
     return found;
 }
 
-/* SELECT key, all columns that the new store has, in the order of the key or against it. */
+/* SELECT key and all columns of the new store, ORDER BY the key, ascending or descending. */
 static int prepare_read(struct salvage *salvage, const char *columns, bool back)
 {
     const struct rps_table *table = salvage->table;
@@ -252,7 +251,7 @@ static int prepare_read(struct salvage *salvage, const char *columns, bool back)
     sqlite3_str_appendall(sql, "SELECT ");
     for (int i = 0; i < table->keys; i++)
         sqlite3_str_appendf(sql, "%s, ", table->key[i]);
-    /* runs are read by rowid, past an index that may be damaged */
+    /* runs are read by rowid, without an index that may be damaged */
     sqlite3_str_appendf(sql, "%s FROM main.%s%s WHERE (", columns, table->name,
                         table == rps_tables ? " NOT INDEXED" : "");
     for (int i = 0; i < table->keys; i++)
@@ -266,7 +265,7 @@ static int prepare_read(struct salvage *salvage, const char *columns, bool back)
     return rps_database_prepare_made(salvage->from, sql, back ? &salvage->back : &salvage->ahead);
 }
 
-/* The statements of the table. SQLITE_OK with none of them when `from` has no such table. */
+/* Prepare the table's statements. SQLITE_OK without statements: `from` has no such table. */
 static int prepare_table(struct salvage *salvage)
 {
     const struct rps_table *table = salvage->table;
@@ -312,7 +311,7 @@ int rps_salvage(sqlite3 *from, sqlite3 *to, struct rps_salvage_result *ret)
     salvage.code = rps_database_exec(to, "BEGIN IMMEDIATE");
     for (size_t t = 0; t < RPS_TABLE_COUNT && salvage.code == SQLITE_OK; t++) {
         salvage.table = &rps_tables[t];
-        if (rps_table_is_heartbeat(salvage.table)) /* nobody records into the new store */
+        if (rps_table_is_heartbeat(salvage.table)) /* no recorder writes to the new store */
             continue;
         salvage.code = prepare_table(&salvage);
         if (salvage.code == SQLITE_OK && salvage.ahead && salvage.back)

@@ -1,7 +1,7 @@
 /*
- * What a store lacks is found by comparing it with an empty one, in memory, which is asked for the
- * SQL that adds it. The tables of the store have been looked at before (schema_check.c): none of
- * them hides SQLite's pragma_table_info.
+ * Find what a store lacks by comparing it with an empty in-memory store, which generates the SQL
+ * that adds it. schema_check.c has already checked the store's tables: none of them hides SQLite's
+ * pragma_table_info.
  */
 #include "schema.h"
 
@@ -12,14 +12,14 @@
 static const char sql_columns[] = "SELECT t.name, c.name FROM main.sqlite_schema AS t,"
                                   " pragma_table_info(t.name, 'main') AS c WHERE t.type = 'table'";
 
-/* Asked in the empty store, with the columns of the other one in `found`. */
+/* Run in the empty store; `found` has the columns of the other one. */
 #define LACKING                                                                                    \
     " FROM main.sqlite_schema AS t, pragma_table_info(t.name, 'main') AS c"                        \
     " WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite!_%' ESCAPE '!'"                           \
     " AND (t.name, c.name) NOT IN (SELECT tbl, col FROM found) GROUP BY t.rowid"
 #define IS_THERE "t.name IN (SELECT tbl FROM found)"
 
-/* The store's own views do not see temporary ones: they are temporary here, too. */
+/* The store's own views cannot see temporary ones: so they are temporary here, too. */
 static const char sql_reading[] =
     "SELECT 'CREATE TEMP VIEW ' || t.name || ' AS SELECT ' || iif(" IS_THERE ", '*, ', '')"
     " || group_concat('NULL AS ' || c.name, ', ')"
@@ -27,7 +27,7 @@ static const char sql_reading[] =
     " UNION ALL SELECT replace(sql, 'CREATE VIEW', 'CREATE TEMP VIEW')"
     " FROM main.sqlite_schema WHERE type = 'view'";
 
-/* What formats up to 1.2 had in a table of its own comes last. */
+/* Data that formats up to 1.2 kept in a separate table come last. */
 static const char sql_writing[] =
     "SELECT iif(" IS_THERE ", group_concat('ALTER TABLE ' || t.name || ' ADD COLUMN ' || c.name"
     " || ' ' || c.type, '; '), t.sql)" LACKING
@@ -44,7 +44,7 @@ int rps_schema_open(sqlite3 **ret)
     return code == SQLITE_OK ? rps_database_exec(*ret, rps_embedded_schema[0].text) : code;
 }
 
-/* Run what a row says. */
+/* Run the SQL in a row. */
 static int run_text(void *db, sqlite3_stmt *stmt)
 {
     const char *text = (const char *)sqlite3_column_text(stmt, 0);
@@ -52,7 +52,7 @@ static int run_text(void *db, sqlite3_stmt *stmt)
     return text ? rps_database_exec(db, text) : SQLITE_NOMEM;
 }
 
-/* Run in db what `sql` gives for it. */
+/* Run in db the SQL that `sql` generates. */
 static int complete(sqlite3 *db, const char *sql)
 {
     sqlite3 *empty = NULL;
@@ -86,7 +86,7 @@ int rps_schema_bring_up_to_date(sqlite3 *db)
 
     if (code != SQLITE_OK)
         return code;
-    /* asked inside the transaction: another recorder may be creating the store right now */
+    /* within the transaction: another recorder may be creating the store right now */
     code = rps_database_ask(db, &version, "PRAGMA user_version", "");
     if (code == SQLITE_OK && version < RPS_STORE_VERSION) {
         code = version == 0 ? rps_database_exec(db, rps_embedded_schema[0].text) /* it is empty */

@@ -1,6 +1,6 @@
 /*
- * The schema of a store, schema/schema.sql, and stores that lack some of it: those of older
- * formats. A column or table that is not there reads as "not known", whatever it is.
+ * The schema of a store, schema/schema.sql, and stores of older formats that lack parts of it.
+ * Every missing column or table reads as "not known".
  */
 #ifndef RPISTAT_STORE_SCHEMA_H
 #define RPISTAT_STORE_SCHEMA_H
@@ -9,21 +9,21 @@
 
 #include "embed.h"
 
-/* schema/schema.sql, made a part of the program at build time. */
+/* schema/schema.sql, embedded at build time. */
 extern const struct rps_embedded rps_embedded_schema[];
 
-/* A new store without rows, in memory; *ret is to be closed in any case. An SQLite code. */
+/* Open a new store without rows, in memory; close *ret in any case. Returns an SQLite code. */
 int rps_schema_open(sqlite3 **ret);
 
 /*
- * Have db, a connection that reads an older store, find all columns, tables and views of the
- * schema: what the store lacks is there as temporary views, which hide what they complete. Nothing
- * of the store is changed. An SQLite code.
+ * Give db, a connection that reads an older store, all columns, tables and views of the schema.
+ * Missing ones become temporary views, which hide the tables that they complete. Nothing in the
+ * store changes. Returns an SQLite code.
  */
 int rps_schema_complete_for_reading(sqlite3 *db);
 
-/* Make db, a new or an older store, one of RPS_STORE_VERSION, in a transaction; a store of that or
- * a newer format is left as it is. An SQLite code. */
+/* Upgrade db, a new or older store, to RPS_STORE_VERSION, in a transaction; a store of that or a
+ * newer format is left unchanged. Returns an SQLite code. */
 int rps_schema_bring_up_to_date(sqlite3 *db);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * Whether the tables of a store are tables.
+ * SAFETY: check that the tables of a store are ordinary tables.
  *
- * SQLite can be told to prohibit views (SQLITE_DBCONFIG_ENABLE_VIEW), not virtual tables and
- * computed columns. Pragmas are asked as pragmas here: a table of the file hides the table-valued
- * function of the same name. PRAGMA table_list would make all views of the store, which takes
- * longer than the rest of opening it: the schema's rows say what is what, since SQLite refuses those
- * whose name and type are not those of their SQL. It has that begin with "CREATE TABLE " for
- * tables, "CREATE VIRTUAL TABLE " for the others.
+ * SQLite can prohibit views (SQLITE_DBCONFIG_ENABLE_VIEW), but neither virtual tables nor computed
+ * columns. Here pragmas run as pragmas, because a table of the file hides the table-valued function
+ * of the same name. PRAGMA table_list would build all views of the store, which takes longer than
+ * the rest of opening it. The schema's rows are sufficient, since SQLite refuses rows whose name
+ * and type do not match their SQL. SQLite lets that begin with "CREATE TABLE " for tables, "CREATE
+ * VIRTUAL TABLE " for virtual ones.
  */
 #include "identity.h"
 
@@ -29,16 +29,14 @@ static int hides_function(const char *name)
            sqlite3_stricmp(name, "json_tree") == 0;
 }
 
-/* Columns that are not in the rows are hidden: 2 and 3 are computed, 1 belongs to virtual
- * tables. */
+/* Hidden columns are not in the rows: 2 and 3 are computed, 1 belongs to virtual tables. */
 static int find_hidden(void *ret, sqlite3_stmt *stmt)
 {
     *(bool *)ret |= sqlite3_column_int(stmt, INFO_HIDDEN) != 0;
     return SQLITE_OK;
 }
 
-/* Look at a table, or a view, and its SQL. An SQLite code; *ret is what is wrong with it, or
- * NULL. */
+/* Check a table or view and its SQL. Returns an SQLite code; *ret: the error, or NULL. */
 static int look_at(sqlite3 *db, const char *name, const char *type, const char *sql_of,
                    const char **ret)
 {
@@ -54,7 +52,7 @@ static int look_at(sqlite3 *db, const char *name, const char *type, const char *
         *ret = type;
     } else if (own && strncmp(sql_of, "CREATE TABLE ", 13) != 0) {
         *ret = "virtual table";
-    } else if (own && !strstr(rps_embedded_schema[0].text, sql_of)) { /* not word by word as here */
+    } else if (own && !strstr(rps_embedded_schema[0].text, sql_of)) { /* not the embedded SQL */
         snprintf(sql, sizeof(sql), "PRAGMA main.table_xinfo(%s)", own->name);
         code = rps_database_each(db, sql, 0, find_hidden, &hidden);
         *ret = hidden ? "table with computed columns" : NULL;

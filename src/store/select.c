@@ -1,4 +1,4 @@
-/* Which runs are meant: all that a user may type for them, and what is said where none is. */
+/* Select runs by what a user types, and report an error if none match. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #define TAG " run, json_each(CASE WHEN json_valid(tags) THEN tags ELSE '{}' END) AS j"
 
-/* A text that is no number of a run may mean several things: the first of these that there is. */
+/* A text that is not the number of a run may have several meanings: the first existing one wins. */
 #define MEANT                                                                                      \
     "WITH meant (run_id, rank) AS ("                                                               \
     " SELECT run_id, 1 FROM run WHERE %Q IN (nullif(label, ''), uuid)"                             \
@@ -24,10 +24,10 @@
     " SELECT DISTINCT run_id FROM meant WHERE rank = (SELECT min(rank) FROM meant) ORDER BY "      \
     "run_id"
 
-/* The runs that were found, in the order of what was typed. */
+/* The runs found, in the order typed. */
 struct selection {
     struct rps_reader *reader;
-    int is_group; /* 1: ranges and label:TEXT are taken, too */
+    int is_group; /* 1: ranges and label:TEXT are also accepted */
     size_t count;
     int64_t *run_id; /* owned */
 };
@@ -37,7 +37,7 @@ static int is_label(const struct selection *selection, const char *text)
     return selection->is_group && strncmp(text, LABEL, strlen(LABEL)) == 0;
 }
 
-/* 1 and the numbers of "1-5", or of "7". */
+/* Return 1 and the numbers of "1-5", or of "7". */
 static int is_range(const char *text, int64_t *ret_first, int64_t *ret_last)
 {
     size_t length = strspn(text, DIGITS);
@@ -56,7 +56,7 @@ static int is_range(const char *text, int64_t *ret_first, int64_t *ret_last)
     return 1;
 }
 
-/* The N of "last-N", 0 for "last", -1 for anything else. */
+/* The N of "last-N", 0 for "last", -1 for any other text. */
 static int64_t back_from_last(const char *text)
 {
     uint64_t back = 0;
@@ -69,8 +69,7 @@ static int64_t back_from_last(const char *text)
     return (int64_t)back;
 }
 
-/* Add the runs that a statement gives, which sqlite3_mprintf made: 1, 0 when there are none, or
- * negative. */
+/* Add the runs that a statement from sqlite3_mprintf returns: 1; 0: there are none; or negative. */
 static int add_runs(struct selection *selection, char *sql, struct rps_error *err)
 {
     int64_t *run_id = NULL, *all;
@@ -91,7 +90,7 @@ static int add_runs(struct selection *selection, char *sql, struct rps_error *er
     return all ? 1 : rps_error_memory(err);
 }
 
-/* The same for a text without commas, or a label or tag with some. */
+/* The same for a text without commas, or a label or tag with commas. */
 static int add_part(struct selection *selection, const char *text, struct rps_error *err)
 {
     const char *label = text + (is_label(selection, text) ? strlen(LABEL) : 0);
@@ -113,7 +112,7 @@ static int add_part(struct selection *selection, const char *text, struct rps_er
     return result;
 }
 
-/* "did you mean main? ", of labels and tags. */
+/* Suggest labels and tags: "did you mean main? ". */
 static void ask_near(struct rps_reader *reader, const char *typed, char *ret, size_t size)
 {
     static const char sql[] =
@@ -134,7 +133,7 @@ static void ask_near(struct rps_reader *reader, const char *typed, char *ret, si
     rps_suggestion_question(&suggestion, ret, size);
 }
 
-/* Nothing has this name: what is near, or what there is. */
+/* Set the error for a name without a match: similar names, or the existing ones. */
 static int none(const struct selection *selection, const char *text, struct rps_error *err)
 {
     int of_label = is_label(selection, text);
@@ -142,7 +141,7 @@ static int none(const struct selection *selection, const char *text, struct rps_
     char question[256] = "", printable[128], what[RPS_RUN_TEXT_SIZE];
 
     rps_text_printable(printable, sizeof(printable), text);
-    if (strspn(text, DIGITS "-") != strlen(text)) /* else a number was meant, not a name like it */
+    if (strspn(text, DIGITS "-") != strlen(text)) /* otherwise it is a number, not a name */
         ask_near(selection->reader, text + (of_label ? strlen(LABEL) : 0), question,
                  sizeof(question));
     if (of_label || question[0] != '\0')
@@ -199,7 +198,7 @@ static int compare_numbers(const void *a, const void *b)
     return (*one > *other) - (*one < *other);
 }
 
-/* A label may have commas itself. */
+/* Add comma-separated items; a label may itself contain commas. */
 static int add_items(struct selection *selection, const char *text, struct rps_error *err)
 {
     int result = strchr(text, ',') ? add_part(selection, text, err) : 0;

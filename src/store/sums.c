@@ -1,5 +1,5 @@
-/* What the finest rows of a run come to. They are read as every command reads them, and blocks are
- * made of them by the code that makes them while a run is recorded. */
+/* Totals of a run's finest rows. They are read as by every command, and the recorder's code makes
+ * blocks of them. */
 #include "sums.h"
 
 #include <stdlib.h>
@@ -24,11 +24,11 @@ static int add_measured(void *context, sqlite3_stmt *stmt, struct rps_error *err
     return 0;
 }
 
-/* What is at hand while the rows go by. */
+/* State of reading the rows. */
 struct sums {
     struct rps_rollup *rollup;
-    struct rps_period *block; /* owned; rows of one, in the order of the sets */
-    int rows;                 /* of it that are there */
+    struct rps_period *block; /* owned; rows of one block, in the order of the sets */
+    int rows;                 /* number of rows in it */
     uint32_t *measured;       /* owned; by set */
     int32_t cpu;
     uint64_t periods; /* of this CPU */

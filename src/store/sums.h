@@ -1,5 +1,5 @@
-/* What the finest rows of a run come to: the sums of its sets, and the blocks that a recorder would
- * have made of them. For the check and the repair of a store. */
+/* Totals of a run's finest rows, for check and repair: the sums of its sets, and the blocks that a
+ * recorder would have made. */
 #ifndef RPISTAT_STORE_SUMS_H
 #define RPISTAT_STORE_SUMS_H
 
@@ -10,16 +10,16 @@
 #include "write_run.h"
 
 struct rps_run_sums {
-    int set_count;        /* rows of event_set */
-    uint64_t periods;     /* that the rows stand for, of all CPUs together */
-    uint64_t most;        /* ... of the CPU that has most of them: the run's measurement periods */
-    int64_t end_ns;       /* of the last one, -1 none */
-    uint64_t last_period; /* the highest number */
+    int set_count;           /* rows of event_set */
+    uint64_t periods;        /* that the rows represent, of all CPUs together */
+    uint64_t most;           /* ... of the CPU with the most: the run's measurement periods */
+    int64_t end_ns;          /* of the last one, -1 none */
+    uint64_t last_period;    /* the highest number */
     struct rps_set_sum *sum; /* owned; by set, free() */
 };
 
-/* Read the run, whose rows are good (questions.h), and give its blocks to the sink. RPS_FAILED;
- * *ret must be freed all the same. */
+/* Read a run with valid rows (questions.h), and pass its blocks to the sink. Returns 0 or
+ * RPS_FAILED; free *ret in any case. */
 int rps_run_sums(struct rps_reader *reader, int64_t run_id, const struct rps_rollup_sink *sink,
                  struct rps_run_sums *ret, struct rps_error *err);
 

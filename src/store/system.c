@@ -1,4 +1,4 @@
-/* Rows of readings, their blocks, and what the writer does with both. */
+/* Rows of readings, their blocks, and how the writer handles both. */
 #include "system.h"
 
 #include <math.h>
@@ -8,10 +8,10 @@
 
 #define US_PER_S 1e6
 
-/* Lengths of rows are brought below: times made of them do not overflow. */
+/* Row lengths are limited to this, so that times computed from them do not overflow. */
 #define LENGTH_MAX_US (RPS_PERIOD_TIME_MAX_NS / 1000)
 
-/* Columns of a row before those of the slots in the SELECTs; a slot has one, or four of a block. */
+/* Columns of a row before those of the slots in the SELECTs. A slot has one, in a block four. */
 enum { PERIOD, LAST_PERIOD, END_NS, LENGTH_US, SLOTS };
 
 /* --- rows ------------------------------------------------------------------------------------- */
@@ -22,7 +22,7 @@ static bool is_gauge(enum rps_system_source source, int slot)
            rps_system_signals[source][slot].kind == RPS_SYSTEM_GAUGE;
 }
 
-/* A slot of a reading, its sum that of one. */
+/* Set a slot of a reading; its sum is that of one reading. */
 static void set_reading(struct rps_system_row *row, int slot, int64_t value)
 {
     double seconds = (double)(row->length_us > 0 ? row->length_us : 1) / US_PER_S;
@@ -135,7 +135,7 @@ static uint64_t cell_of(uint64_t period, int level)
     return period >> (RPS_LEVEL_BITS * level);
 }
 
-/* As unsigned: of a damaged store they may overflow. */
+/* Add as unsigned: in a damaged store the sum may overflow. */
 static int64_t add_wrapped(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -177,7 +177,7 @@ static void add_to_block(struct rps_system_block *block, int level,
         add_slot(block, row, slot, reading_us);
 }
 
-/* What a gauge comes to; of a damaged store it may be no number. */
+/* Compute the mean of gauges; in a damaged store it may not be a number. */
 static void finish_gauges(struct rps_system_block *block)
 {
     for (int slot = 0; slot < RPS_SYSTEM_SLOT_MAX; slot++) {
@@ -189,8 +189,8 @@ static void finish_gauges(struct rps_system_block *block)
     }
 }
 
-/* Add a row to the block of the next level; of the highest to all of the run, which so comes to the
- * same whether finer rows are there or not. */
+/* Add a row to the block of the next level; at the highest level to the whole run. The run's totals
+ * are thus the same with and without finer rows. */
 static void add_upwards(struct rps_system_blocks *blocks, const struct rps_system_row *row)
 {
     int level = row->level < RPS_LEVELS ? row->level + 1 : 0;
@@ -285,7 +285,7 @@ int rps_system_insert_signals(sqlite3 *db, int64_t run_id, const struct rps_syst
 
 /* --- the writer ------------------------------------------------------------------------------- */
 
-/* Where rows of blocks go. */
+/* Where rows of blocks are written. */
 struct target {
     struct rps_system_write *write;
     sqlite3 *db;

@@ -1,11 +1,11 @@
 /*
- * Readings of system signals and their blocks, as rows of the store; how the writer makes them.
+ * Readings of system metrics and their blocks, as rows of the store; how the writer makes them.
  *
- * A gauge stands for the time since the reading before, and readings are not equally long: of a block
- * its mean over time is kept, as the sum that so many equal readings would have.
+ * A gauge covers the time since the previous reading, and readings differ in length. Therefore a
+ * block has a gauge's mean over time, stored as the sum that as many equal readings would have.
  *
- * A block of level k has the readings of the periods that have the same number / 16^k. It is
- * written when a reading of another one comes, and at the end of the run.
+ * A block of level k has the readings of the periods with the same number / 16^k. It is written
+ * when a reading of another block arrives, and at the end of the run.
  */
 #ifndef RPISTAT_STORE_SYSTEM_H
 #define RPISTAT_STORE_SYSTEM_H
@@ -34,54 +34,54 @@ struct rps_findings;
 #define RPS_SYSTEM_VALUES RPS_SYSTEM_EACH(RPS_SYSTEM_VALUE)
 #define RPS_SYSTEM_SUMS   RPS_SYSTEM_EACH(RPS_SYSTEM_SUM)
 
-/* The statement of SQL that gives the rows of a level, from a period on; ?1 run, ?2 source, ?3
- * level, ?4 period. */
+/* Return the SQL statement for the rows of a level from a period on; ?1 run, ?2 source, ?3 level,
+ * ?4 period. */
 const char *rps_system_row_select(int level);
 
-/* Its row; false when no recorder writes such a one. The caller's are source and level. */
+/* Read its row; false: no recorder writes such a row. The caller sets source and level. */
 bool rps_system_row_read(sqlite3_stmt *stmt, struct rps_system_row *ret);
 
-/* Insert a row of `reading`, or at a level above 0 of `reading_rollup`; *stmt is prepared when it is
- * NULL. An SQLite code. */
+/* Insert a row of `reading`, or at a level above 0 of `reading_rollup`. Prepares *stmt if it is
+ * NULL. Returns an SQLite code. */
 int rps_system_row_insert(sqlite3 *db, sqlite3_stmt **stmt, int64_t run_id,
                           const struct rps_system_row *row);
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
-/* Who gets rows of blocks that are whole; an SQLite code, which is returned through. */
+/* Receives rows of complete blocks; returns an SQLite code, which the caller passes on. */
 struct rps_system_block_sink {
     void *context;
     int (*row)(void *context, const struct rps_system_row *row);
 };
 
-/* Of one source: the blocks that are being added up, by level, and at 0 all of the run. */
+/* The unfinished blocks of one source, by level; the whole run at 0. */
 struct rps_system_blocks {
     struct rps_system_block {
         bool used;
         struct rps_system_row row;
         double integral[RPS_SYSTEM_SLOT_MAX]; /* of gauges over time, value x us, */
-        double known_us[RPS_SYSTEM_SLOT_MAX]; /* and how much of that they were known */
+        double known_us[RPS_SYSTEM_SLOT_MAX]; /* and how much of that time they were known */
     } block[RPS_LEVELS + 1];
 };
 
-/* Add the next reading, or a block whose finer rows are not there any more. */
+/* Add the next reading, or a block whose finer rows are deleted. */
 int rps_system_blocks_add(struct rps_system_blocks *blocks, const struct rps_system_row *row,
                           const struct rps_system_block_sink *sink);
 
-/* Give out the blocks that are left; all of the run stays. */
+/* Output the remaining blocks; the whole run stays. */
 int rps_system_blocks_end(struct rps_system_blocks *blocks,
                           const struct rps_system_block_sink *sink);
 
-/* Write what a source came to into its rows of `signal`; an SQLite code. */
+/* Write the totals of a source into its rows of `signal`. Returns an SQLite code. */
 int rps_system_write_total(sqlite3 *db, int64_t run_id, const struct rps_system_row *total);
 
-/* Insert the rows of `signal` of a source, in place of those that are there; an SQLite code. */
+/* Replace the rows of `signal` of a source. Returns an SQLite code. */
 int rps_system_insert_signals(sqlite3 *db, int64_t run_id, const struct rps_system_state *state);
 
 /* --- the writer ------------------------------------------------------------------------------- */
 
-/* What it has of a run's readings; zero it before the run. Accumulators belong to the transaction
- * that the rows are in. */
+/* The writer's data of a run's readings; zero it before the run. Accumulators belong to the
+ * transaction of the rows. */
 struct rps_system_write {
     sqlite3_stmt *insert[2]; /* into reading, and reading_rollup */
     bool touched;            /* since the last commit */
@@ -90,31 +90,31 @@ struct rps_system_write {
     struct rps_system_state state[RPS_SYSTEM_SOURCES];
 };
 
-/* In a transaction; SQLite codes. */
+/* In a transaction; both return SQLite codes. */
 int rps_system_write_state(struct rps_system_write *write, sqlite3 *db, int64_t run_id,
                            const struct rps_system_state *state);
 int rps_system_write_reading(struct rps_system_write *write, sqlite3 *db, int64_t run_id,
                              const struct rps_system_reading *reading);
 int rps_system_write_end(struct rps_system_write *write, sqlite3 *db, int64_t run_id);
 
-/* Insert the rows of `signal` once more, of a run that goes on elsewhere; an SQLite code. */
+/* Insert the rows of `signal` again, for a run that continues elsewhere. Returns an SQLite code. */
 int rps_system_write_states(struct rps_system_write *write, sqlite3 *db, int64_t run_id);
 
 void rps_system_write_commit(struct rps_system_write *write);
 void rps_system_write_roll_back(struct rps_system_write *write);
 
 void rps_system_write_finalize(struct rps_system_write *write); /* the statements */
-void rps_system_write_forget(struct rps_system_write *write);   /* what was added up */
+void rps_system_write_forget(struct rps_system_write *write);   /* discards the sums */
 
 /* --- check and repair ------------------------------------------------------------------------- */
 
-/* Compare blocks and totals of a run with what its finest rows make. 0, or RPS_FAILED with a
- * sentence when these cannot be read. */
+/* Compare blocks and totals of a run with those computed from its finest rows. Returns 0, or
+ * RPS_FAILED with a message if those cannot be read. */
 int rps_system_check(struct rps_reader *reader, int64_t run_id, struct rps_findings *findings,
                      struct rps_error *err);
 
-/* In a transaction, behind the periods, the highest of which is last_period: drop what no recorder
- * writes, and make blocks and totals anew; *ret_dropped grows by the rows that were left out. An
+/* Drop invalid rows, and rebuild blocks and totals. Call it in a transaction after the periods, of
+ * which last_period is the highest. *ret_dropped grows by the number of dropped rows. Returns an
  * SQLite code. */
 int rps_system_rebuild(struct rps_reader *reader, int64_t run_id, uint64_t last_period,
                        uint64_t *ret_dropped);

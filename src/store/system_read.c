@@ -1,10 +1,10 @@
 /*
  * Cursors over the readings of a source, at a resolution.
  *
- * A cursor goes from one period's number to the next. Rows of all levels are sought from there on:
- * those that begin with the same period, the first there is, hold the same readings as far as the
- * finest of them goes, and one of them is taken. Blocks are thinned away whole, so that a row at
- * that place has all finer rows of a level, or none.
+ * A cursor advances by period numbers and seeks rows of all levels from there. Rows that begin with
+ * the first remaining period include the same readings, up to the end of the finest; one of the
+ * rows is taken. Blocks are downsampled as a whole, so that a row at that place has either all
+ * finer rows of a level or none.
  */
 #include "system.h"
 
@@ -14,12 +14,12 @@
 #include "reader.h"
 #include "rpistat/clock.h"
 
-/* So many rows are stepped over before a statement seeks. */
+/* Number of rows to step over before a statement seeks. */
 #define STEP_ROWS 4
 
 struct rows {
     sqlite3_stmt *stmt;
-    int open; /* 1: `next` holds its row; 0: to be sought; -1: there are no more */
+    int open; /* 1: `next` holds its row; 0: not sought yet; -1: no more rows */
     struct rps_system_row next;
 };
 
@@ -28,7 +28,7 @@ struct rps_system_cursor {
     int64_t run_id, from_ns, to_ns;
     int resolution;
     uint64_t at;   /* number of the next period */
-    uint64_t last; /* that a block may have */
+    uint64_t last; /* limit for blocks */
     sqlite3_stmt *hold;
     struct rows rows[RPS_LEVELS + 1];
 };
@@ -107,7 +107,7 @@ static int step(struct rps_system_cursor *cursor, struct rows *rows, struct rps_
     return 0;
 }
 
-/* Bring the rows of a level to the first that begins at the place, or behind it. */
+/* Move a level's rows to the first that begins at or after the place. */
 static int seek(struct rps_system_cursor *cursor, struct rows *rows, struct rps_error *err)
 {
     for (int i = 0; rows->open == 1 && rows->next.period < cursor->at; i++) {
@@ -141,8 +141,8 @@ static int has_middle_inside(const struct rps_system_cursor *cursor,
     return middle_ns >= cursor->from_ns && middle_ns < cursor->to_ns;
 }
 
-/* Of the rows that begin at the place the one to be looked at: the coarsest that may be taken, or
- * where none may the finest. *ret_coarsest: the coarsest of all. NULL: there are no more rows. */
+/* Choose among the rows that begin at the place: the coarsest that is permitted, otherwise the
+ * finest. *ret_coarsest: the coarsest of all. NULL: no more rows. */
 static const struct rps_system_row *choose(const struct rps_system_cursor *cursor,
                                            const struct rps_system_row **ret_coarsest)
 {

@@ -1,5 +1,5 @@
-/* What the finest rows of readings come to, for check and repair: blocks and totals are made of them
- * by the writer's code. */
+/* Totals of the finest rows of readings, for check and repair: the writer's code makes blocks and
+ * totals from them. */
 #include "system.h"
 
 #include <inttypes.h>
@@ -13,13 +13,13 @@ struct source {
     struct rps_reader *reader;
     int64_t run_id;
     enum rps_system_source source;
-    bool ended;               /* it is complete, or a repair has ended it */
-    sqlite3_stmt *block;      /* of check: a row of reading_rollup; of repair: the INSERT */
-    uint64_t finest;          /* rows of blocks whose finer rows are not there */
-    uint64_t made, different; /* blocks of finer rows; those that are not in the store so */
+    bool ended;               /* complete, or ended by a repair */
+    sqlite3_stmt *block;      /* check: a row of reading_rollup; repair: the INSERT */
+    uint64_t finest;          /* rows of blocks without finer rows */
+    uint64_t made, different; /* blocks made from finer rows; those that differ from the store */
 };
 
-/* Add up the finest rows of a source; the blocks that they make go to the sink. */
+/* Sum the finest rows of a source; the sink receives their blocks. */
 static int add_up(struct source *source, const struct rps_system_block_sink *sink,
                   struct rps_system_blocks *ret, struct rps_error *err)
 {
@@ -42,7 +42,7 @@ static int add_up(struct source *source, const struct rps_system_block_sink *sin
 
 /* --- check ------------------------------------------------------------------------------------ */
 
-/* Is a slot of two rows the same? */
+/* Are the slots of two rows equal? */
 static bool is_same_slot(const struct rps_system_row *a, const struct rps_system_row *b, int slot)
 {
     if (a->readings[slot] != b->readings[slot])
@@ -75,7 +75,7 @@ static int compare_block(void *context, const struct rps_system_row *made)
     if (code == SQLITE_ROW)
         source->different += !rps_system_row_read(source->block, &row) || !is_same(&row, made);
     else
-        source->different += source->ended; /* else the recorder had not yet made it */
+        source->different += source->ended; /* otherwise the recorder had not yet made it */
     sqlite3_reset(source->block);
     return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
 }
@@ -134,7 +134,7 @@ int rps_system_check(struct rps_reader *reader, int64_t run_id, struct rps_findi
 {
     int64_t ended = 0;
     int result = 0;
-    /* of an interrupted run a repair has made them */
+    /* in an interrupted run a repair has made them */
     int code = rps_database_ask(reader->db, &ended,
                                 "SELECT EXISTS (SELECT 1 FROM signal WHERE run_id = ?1"
                                 " AND total IS NOT NULL) OR EXISTS (SELECT 1 FROM run"
@@ -165,7 +165,7 @@ static const char sql_drop[] =
     " OR slot NOT BETWEEN 0 AND 15 OR kind NOT IN ('counter', 'gauge')"
     " OR state NOT IN ('read', 'unsupported'))";
 
-/* Blocks of which finer rows are there are made again. */
+/* Blocks with finer rows are rebuilt. */
 static const char sql_drop_made[] =
     "DELETE FROM reading_rollup AS b WHERE run_id = ?1 AND (EXISTS (SELECT 1 FROM reading AS r"
     " WHERE r.run_id = ?1 AND r.source = b.source AND r.period BETWEEN b.period AND b.last_period)"
@@ -180,7 +180,7 @@ static int insert_block(void *context, const struct rps_system_row *row)
     return rps_system_row_insert(source->reader->db, &source->block, source->run_id, row);
 }
 
-/* Names and kinds of a source that has readings, where rows of signal were lost. */
+/* Restore lost rows of signal, the names and kinds of a source with readings. */
 static int describe(struct source *source, const struct rps_system_row *total)
 {
     struct rps_system_state state = {.source = source->source};

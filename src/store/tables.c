@@ -43,8 +43,8 @@ void rps_store_use(const struct rps_store_wing *tables, const struct rps_wing *w
 {
     rps_store_wing = tables;
     used_wing = wing;
-    /* a count of its memory, which nobody asks for, costs a mutex for each piece; it can be left out
-     * as long as SQLite is not in use */
+    /* unused memory statistics cost a mutex per allocation; can only be turned off while SQLite is
+     * not in use */
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 

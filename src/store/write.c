@@ -1,6 +1,6 @@
 /*
- * The writer, the caller's side: opening, and the ring; write_begin.c begins a run, write_end.c ends
- * it. Nothing here waits for the disk while the run goes on; the lock is never held while SQL runs.
+ * The writer, the caller's side: opening, and the ring; write_begin.c begins a run, write_end.c
+ * ends it. SAFETY: nothing here waits for the disk during a run, or holds the lock while SQL runs.
  */
 #include "writer.h"
 
@@ -23,17 +23,17 @@
 #define RING_BYTES_MAX (UINT64_C(512) << 20)
 #define RING_NS        (600 * RPS_NS_PER_S)
 
-/* rps_writer_wait waits while there is more than this in the ring. */
+/* rps_writer_wait waits while the ring has more periods than this. */
 #define WAIT_PERIODS 16384
 #define WAIT_ROWS    32768
 
-/* Room for marks and gaps, beside the periods'. */
+/* Space for marks and gaps, in addition to that for periods. */
 #define RING_NOTE_BYTES (UINT64_C(4) << 20)
 
-/* With so many periods waiting the next commit is due, whatever --commit says. */
+/* When this many periods wait, the next commit is due in spite of --commit. */
 #define DUE_PERIODS 4096
 
-/* How long rps_writer_end tries to write what could not be written. */
+/* How long rps_writer_end tries to write the remaining records. */
 #define PATIENCE_NS (10 * RPS_NS_PER_S)
 
 /* How long a recording waits for another program's lock before it goes into another file. */
@@ -161,7 +161,7 @@ void rps_writer_notice(const struct rps_writer *writer, const char *format, ...)
 
 /* --- a run ------------------------------------------------------------------------------------ */
 
-/* What the thread keeps of the plan. */
+/* Copy what the thread needs of the plan. */
 static int keep_plan(struct rps_writer *writer)
 {
     const struct rps_plan *plan = writer->plan;
@@ -227,10 +227,10 @@ void rps_writer_close_run(struct rps_writer *writer)
     writer->has_start = false;
 }
 
-/* --- while the run goes on -------------------------------------------------------------------- */
+/* --- during the run --------------------------------------------------------------------------- */
 
-/* With the lock held: append a record, whose payload is for the caller to fill. NULL when there is no
- * room. Half of the ring is for periods: rows have none in the other half. */
+/* Append a record, whose payload the caller fills; with the lock held. NULL: no space. Half of the
+ * ring is reserved for periods: rows use only the other half. */
 static void *push(struct rps_writer *writer, int kind, size_t payload)
 {
     bool is_row = kind >= RPS_WRITE_RECORD_READING;
@@ -243,7 +243,7 @@ static void *push(struct rps_writer *writer, int kind, size_t payload)
     return place;
 }
 
-/* The same of a row; false when there is no room. */
+/* The same for a row; false: no space. */
 static bool push_row(struct rps_writer *writer, int kind, const int64_t *number, size_t numbers,
                      const char *const *text, size_t texts)
 {
@@ -263,7 +263,7 @@ static bool push_row(struct rps_writer *writer, int kind, const int64_t *number,
     return true;
 }
 
-/* A mark or a gap; without room it is counted as lost. */
+/* Append a mark or a gap; without space, count it as lost. */
 static bool push_note(struct rps_writer *writer, int kind, const int64_t *number, size_t numbers,
                       const char *text)
 {
@@ -305,7 +305,7 @@ void rps_writer_note_lost(struct rps_writer *writer)
     if (push_gap(writer, lost->cpu, lost->start_ns, lost->end_ns - lost->start_ns, reason))
         lost->periods = 0;
     else
-        writer->lost_notes--; /* it is tried again */
+        writer->lost_notes--; /* the next call tries again */
 }
 
 static void lose(struct rps_writer *writer, const struct rps_period *period)
@@ -334,7 +334,7 @@ size_t rps_writer_due(const struct rps_writer *writer)
     return half < due ? half : due;
 }
 
-/* Is the thread to be told of a record? With the lock held; wake it when it is let go. */
+/* Does a record require waking the thread? Call with the lock held; wake it after releasing. */
 static bool is_wanted(const struct rps_writer *writer)
 {
     return writer->sleeping && (writer->idle || writer->ring.used >= rps_writer_due(writer));
@@ -345,7 +345,7 @@ static void unlock_and_wake(struct rps_writer *writer)
     bool wake = is_wanted(writer);
 
     pthread_mutex_unlock(&writer->lock);
-    if (wake) /* now: a thread woken under the lock would wait for the lock at once */
+    if (wake) /* now: a thread woken under the lock would immediately wait for the lock */
         pthread_cond_signal(&writer->wake);
 }
 
@@ -374,7 +374,7 @@ void rps_writer_note_marks(struct rps_writer *writer)
     writer->marks_left_out = 0;
 }
 
-/* May another mark be kept in this second? */
+/* May this second have another mark? */
 static bool has_mark_left(struct rps_writer *writer, int64_t time_ns)
 {
     int64_t now_ns = rps_clock_monotonic_ns();
@@ -458,7 +458,7 @@ void rps_writer_wait(struct rps_writer *writer)
     while (is_full) {
         pthread_mutex_lock(&writer->lock);
         is_full = (writer->periods > WAIT_PERIODS || writer->rows > WAIT_ROWS ||
-                   writer->ring.used > writer->ring.size / 4) && /* half is for periods alone */
+                   writer->ring.used > writer->ring.size / 4) && /* half is only for periods */
                   (!writer->failing || writer->waits_ns > 0) &&
                   !writer->broken;
         pthread_mutex_unlock(&writer->lock);

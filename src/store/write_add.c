@@ -16,7 +16,7 @@
  * samples get no more (push in write.c). */
 #define WAIT_BYTES (UINT64_C(64) << 20)
 
-/* Does what the store holds leave room for a run below max_bytes? RPS_FAILED and a sentence. */
+/* Do the store's contents leave enough of max_bytes for a run? RPS_FAILED with a message. */
 static int check_room(struct rps_writer *writer, struct rps_error *err)
 {
     uint64_t max_bytes = writer->options.max_bytes, used = 0, unused = 0;

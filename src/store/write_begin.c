@@ -49,7 +49,7 @@ static int start_thread(struct rps_writer *writer, struct rps_error *err)
 {
     int number = pthread_create(&writer->thread, NULL, rps_writer_thread, writer);
 
-    if (number == EAGAIN && rps_memory_limit() != SIZE_MAX) /* no room for its stack */
+    if (number == EAGAIN && rps_memory_limit() != SIZE_MAX) /* no memory for its stack */
         return rps_error_memory(err);
     if (number != 0)
         return rps_error_set(err, RPS_FAILED, "cannot start the thread that writes %s: %s",

@@ -1,4 +1,4 @@
-/* The writer, ending a run: the last of the ring is written, then the end. */
+/* The writer, ending a run: write the rest of the ring, then the end. */
 #include "writer.h"
 
 #include <inttypes.h>
@@ -30,7 +30,7 @@ static void stop_thread(struct rps_writer *writer, int64_t patience_ns, bool aba
     writer->thread_runs = false;
 }
 
-/* The blocks that are still open, the sums and the end. */
+/* Insert the blocks that are still open, the sums and the end. */
 static int insert_end(struct rps_writer *writer, const void *run)
 {
     int code = rps_rollup_end(writer->rollup);
@@ -44,8 +44,8 @@ static int insert_end(struct rps_writer *writer, const void *run)
     return code;
 }
 
-/* Write the end of the run, with what patience is left. If the store stays locked, the end goes with
- * the rest of the run into another file. */
+/* Write the end of the run, within the remaining patience. If the store stays locked, the end goes
+ * into another file with the rest of the run. */
 static int write_end(struct rps_writer *writer, const struct rps_run *run)
 {
     const struct timespec pause = {.tv_nsec = 50 * RPS_NS_PER_MS};
@@ -94,7 +94,7 @@ static int not_written(struct rps_writer *writer, uint64_t periods, uint64_t not
                          why);
 }
 
-/* The user is to know where the recording is. */
+/* Report to the user where the recording is. */
 static int tell_place(const struct rps_writer *writer, struct rps_error *err)
 {
     const char *merge[] = {"rpistat", "merge", "-i", writer->path, writer->saved_path, NULL};
@@ -126,8 +126,8 @@ static int not_whole(const struct rps_writer *writer, const char *file, struct r
                          writer->run_id, writer->reason);
 }
 
-/* Write the end of the run, and say what did not get into the store. *ret_code: what SQLite says of
- * the end, and of what was recorded. */
+/* Write the end of the run, and report which records are missing. *ret_code: SQLite's code for the
+ * end, and for the recorded rows. */
 static int finish(struct rps_writer *writer, struct rps_run *end, int *ret_code,
                   struct rps_error *err)
 {
@@ -144,7 +144,7 @@ static int finish(struct rps_writer *writer, struct rps_run *end, int *ret_code,
     if (code == SQLITE_OK) {
         code = rps_writer_verify(writer);
         if (code != RPS_WRITER_RUN_IS_GONE && !rps_writer_is_lost(code))
-            code = SQLITE_OK; /* another program keeps us from looking */
+            code = SQLITE_OK; /* another program prevents the check */
     }
     *ret_code = code;
     if (code != SQLITE_OK && !writer->trouble[0])
@@ -177,7 +177,7 @@ static void end_run(void *context)
     ending->result = finish(writer, &ending->end, &ending->code, ending->err);
     if (!writer->broken && ending->code != RPS_WRITER_RUN_IS_GONE &&
         rps_writer_go_on(writer, ending->code)) {
-        rps_writer_thread(writer); /* which writes the gap */
+        rps_writer_thread(writer); /* writes the gap */
         ending->result = finish(writer, &ending->end, &ending->code, ending->err);
     }
 }
@@ -206,7 +206,7 @@ int rps_writer_end(struct rps_writer *writer, const struct rps_run *run, struct 
     return ending.result;
 }
 
-/* --- behind the end --------------------------------------------------------------------------- */
+/* --- after the end ---------------------------------------------------------------------------- */
 
 int rps_writer_change(struct rps_writer *writer, int (*change)(void *context, sqlite3 *db),
                       void *context, struct rps_error *err)
@@ -276,10 +276,10 @@ int rps_writer_read(struct rps_writer *writer,
         return RPS_FAILED;
     reader.db = writer->db;
     rps_database_limit_steps(reader.db, &reader.limit);
-    rps_database_exec(reader.db, "BEGIN"); /* else each query locks */
+    rps_database_exec(reader.db, "BEGIN"); /* otherwise each query locks */
     result = read(context, &reader, err);
     rps_database_exec(reader.db, "COMMIT");
-    sqlite3_progress_handler(reader.db, 0, NULL, NULL); /* of the limit, which ends here */
+    sqlite3_progress_handler(reader.db, 0, NULL, NULL); /* the limit ends here */
     rps_writer_release(writer);
     return result;
 }
@@ -313,7 +313,7 @@ void rps_writer_abandon(struct rps_writer *writer)
     free(path);
 }
 
-/* Closing would not do so beside a reader, nor in a file that was moved. */
+/* Closing would not empty it while a reader is active, nor in a file that was moved. */
 static void empty_log(void *writer)
 {
     rps_writer_empty_log(writer);

@@ -1,6 +1,6 @@
 /*
- * What the writer inserts: records of its own kinds and of a wing's, and the rollups, whose rows are
- * added in the transaction of the period that completes them.
+ * The rows that the writer inserts: its own kinds of records, those of an extension, and rollups.
+ * Rollup rows are added in the transaction of the period that completes them.
  */
 #include "writer.h"
 
@@ -25,8 +25,8 @@ static int insert_period(struct rps_writer *writer, const struct rps_period *pay
     return code == SQLITE_OK ? rps_rollup_add(writer->rollup, &period) : code;
 }
 
-/* The SQL that inserts rows of the kind: ?1 is run_id, then come its numbers and its text. NULL: what
- * comes is no row, or gathered by a wing. */
+/* The SQL that inserts rows of the kind: ?1 is run_id, then its numbers and its texts. NULL: the
+ * record is not a row, or an extension collects it. */
 static const char *sql_of(uint32_t kind)
 {
     switch (kind) {
@@ -71,7 +71,7 @@ int rps_write_record_prepare(struct rps_writer *writer)
         code = rps_period_prepare(writer->db, 1, &s->rollup);
     if (code == SQLITE_OK && rps_store_wing)
         code = rps_store_wing->open(writer->db, writer->run_id, &s->wing);
-    /* a table that another program has changed is to be found before the run begins */
+    /* find a table that another program has changed before the run begins */
     for (uint32_t kind = 1; kind < RPS_WRITE_RECORD_KINDS && code == SQLITE_OK; kind++)
         if (sql_of(kind))
             code = rps_statements_get(&s->kept, sql_of(kind), &unused);

@@ -1,4 +1,4 @@
-/* The rows that a run has beside its periods. */
+/* The rows of a run other than its periods. */
 #include "write_run.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ static void put_command(struct rps_json *json, const struct rps_run *run)
     rps_json_texts(json, NULL, (const char *const *)run->argv, (size_t)run->argc);
 }
 
-/* The text, to be freed; NULL: no memory. */
+/* Return the text, which the caller frees; NULL: no memory. */
 static char *json_of(const struct rps_run *run,
                      void (*put)(struct rps_json *json, const struct rps_run *run))
 {
@@ -69,7 +69,7 @@ static int write_event(sqlite3_stmt *stmt, enum rps_field_time time, int64_t run
     return code == SQLITE_OK ? rps_fields_run(stmt, rps_event_fields, time, event) : code;
 }
 
-/* The clock event, and those of all sets. */
+/* Write the clock event, and the events of all sets. */
 static int write_events(sqlite3_stmt *stmt, enum rps_field_time time, int64_t run_id,
                         const struct rps_plan *plan)
 {
@@ -227,7 +227,7 @@ void rps_set_sum_add(struct rps_set_sum *sum, const struct rps_period *period, u
 
 int rps_write_run_sums(sqlite3 *db, int64_t run_id, int set_count, const struct rps_set_sum *sum)
 {
-    int64_t cycles = 0; /* of all sets: the clock event is counted beside each */
+    int64_t cycles = 0; /* of all sets: the clock event is counted with each */
     int code = SQLITE_OK;
 
     for (int64_t n = 0; n < set_count && code == SQLITE_OK; n++) {

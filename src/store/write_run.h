@@ -1,4 +1,4 @@
-/* The rows that a run has beside its periods: written when it begins, completed when it ends. */
+/* The rows of a run other than its periods: written at its beginning, completed at its end. */
 #ifndef RPISTAT_STORE_WRITE_RUN_H
 #define RPISTAT_STORE_WRITE_RUN_H
 
@@ -22,33 +22,32 @@ struct rps_set_sum {
 void rps_set_sum_add(struct rps_set_sum *sum, const struct rps_period *period, uint32_t measured);
 
 /*
- * Insert run and plan, and a heartbeat, in one transaction. *ret_run_id is the number given to it.
- * Returns an SQLite code; nothing is in the store after a failure.
+ * Insert run and plan, and a heartbeat, in one transaction. *ret_run_id: the assigned number.
+ * Returns an SQLite code; after a failure the store is unchanged.
  */
 int rps_write_run_begin(sqlite3 *db, const struct rps_run *run, const struct rps_plan *plan,
                         int64_t *ret_run_id);
 
-/* The part of it that inserts the metrics and their steps, inside the caller's transaction or
- * none. */
+/* Insert only the metrics and their steps, with or without a transaction of the caller. */
 int rps_write_run_metrics(sqlite3 *db, int64_t run_id, const struct rps_plan *plan);
 
 /*
- * Complete run `run_id` from what `run` says about its end, and the sums of its sets, in the
- * caller's transaction. Returns an SQLite code.
+ * Complete run `run_id` with the end in `run` and the sums of its sets, in the caller's
+ * transaction. Returns an SQLite code.
  */
 int rps_write_run_end(sqlite3 *db, int64_t run_id, const struct rps_run *run, int set_count,
                       const struct rps_set_sum *sum);
 
 /* Write the first two readings of each event, from the periods of the run's first two rotations, in
- * the caller's transaction: thinned they are lost, and the intervals of the whole run need them. An
- * SQLite code. */
+ * the caller's transaction. Downsampling deletes them, and the intervals of the whole run need
+ * them. Returns an SQLite code. */
 int rps_write_run_start(sqlite3 *db, int64_t run_id);
 
-/* Write the estimates of the plan's events and metrics, of those that have one, in the caller's
- * transaction. An SQLite code. */
+/* Write the estimates of the plan's events and metrics, if they have one, in the caller's
+ * transaction. Returns an SQLite code. */
 int rps_write_run_estimates(sqlite3 *db, int64_t run_id, const struct rps_plan *plan);
 
-/* The part of rps_write_run_end that writes the sums, inside the caller's transaction. */
+/* Write only the sums of rps_write_run_end, in the caller's transaction. */
 int rps_write_run_sums(sqlite3 *db, int64_t run_id, int set_count, const struct rps_set_sum *sum);
 
 #endif

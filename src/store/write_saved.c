@@ -1,8 +1,8 @@
 /*
- * The writer, when the store or its run is taken away from it while it records.
+ * The writer, if the store or its run disappears during recording.
  *
- * If the file was deleted or moved, what is written to it may be lost. So the recording continues in
- * a new file in the store's old directory. First, SQLite's log is moved into the old file, which is
+ * If the file was deleted or moved, data written to it may be lost. So the recording continues in a
+ * new file in the store's old directory. First, SQLite's log is moved into the old file, which is
  * then complete wherever it is. A store that was emptied or damaged is not changed: a repair may
  * need its log.
  */
@@ -21,7 +21,7 @@
 #include "rpistat/random.h"
 #include "rpistat/rights.h"
 
-/* Why a run goes on in a new file without its rows, and what fills the time before. */
+/* Why a run continues in a new file without its rows, and what fills the time before. */
 static const struct {
     const char *why, *gap;
 } losses[] = {
@@ -31,7 +31,7 @@ static const struct {
                                 "until here the run was recorded into another file"},
 };
 
-/* Names that are tried for a new file; another program may have made files of these names. */
+/* Number of names to try for a new file; another program may have made files of these names. */
 #define NAMES_MAX 3
 
 struct copying {
@@ -60,7 +60,7 @@ static int fill_copy(void *context, const char *name, struct rps_error *err)
                : rps_database_error(copying->from, copying->code, copying->path, err);
 }
 
-/* Open the new file and write the run into it from now on; with its rows when it is `blank`. */
+/* Open the new file and write the run into it from now on, with its rows if the file is `blank`. */
 static int go_on_in(struct rps_writer *writer, char *path, bool blank)
 {
     const struct rps_database_options options = {
@@ -80,14 +80,14 @@ static int go_on_in(struct rps_writer *writer, char *path, bool blank)
     rps_write_record_finalize(writer);
     rps_downsample_close(writer->downsample);
     writer->downsample = NULL;
-    if (blank) /* sums begin anew as well */
+    if (blank) /* sums also start again */
         rps_writer_close_run(writer);
     writer->db = db;
     writer->log_pages = 0;
     writer->run_id = run_id;
     writer->committed_before = blank ? writer->committed : 0;
     pthread_mutex_lock(&writer->lock);
-    writer->lost_rows += blank && before_id > 0; /* what was known of the code, or more, is gone */
+    writer->lost_rows += blank && before_id > 0; /* rows such as samples are lost */
     writer->saved_path = path;
     pthread_mutex_unlock(&writer->lock);
     code = rps_writer_open_run(writer);
@@ -152,7 +152,7 @@ static int save_beside(struct rps_writer *writer, bool copy, const char *why)
     if (code != SQLITE_OK) {
         tell_failure(writer, why, rps_database_reason(NULL, code));
         if (path != writer->saved_path) {
-            unlink(path); /* made above */
+            unlink(path); /* this function made it */
             free(path);
         }
         return code;
@@ -185,8 +185,8 @@ static int save(struct rps_writer *writer, bool copy, const char *why)
 int rps_writer_save_copy(struct rps_writer *writer)
 {
     if (writer->saved_path)
-        return SQLITE_CANTOPEN; /* twice: there is an end to it */
-    /* takes the log up into the file, wherever that is, as far as nobody else reads it */
+        return SQLITE_CANTOPEN; /* a second loss: stop */
+    /* moves the log into the file, wherever that is, as far as no other connection reads it */
     rps_writer_empty_log(writer);
     return save(writer, true,
                 writer->loss == RPS_WRITER_LOSS_LOG ? "lost its -wal or -shm file"
@@ -221,7 +221,7 @@ int rps_writer_save_run(struct rps_writer *writer, enum rps_writer_loss loss)
     if (writer->saved_path)
         return SQLITE_CANTOPEN;
     writer->loss = loss;
-    if (loss == RPS_WRITER_LOSS_DAMAGE) /* the log is for a repair */
+    if (loss == RPS_WRITER_LOSS_DAMAGE) /* a repair needs the log */
         sqlite3_db_config(writer->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     code = save(writer, false, losses[loss].why);
     if (code == SQLITE_OK && writer->end_ns > 0)
@@ -231,7 +231,7 @@ int rps_writer_save_run(struct rps_writer *writer, enum rps_writer_loss loss)
 
 void rps_writer_leave_connection(struct rps_writer *writer)
 {
-    /* a checker of leaks finds here what is never freed */
+    /* lets a leak checker find the memory that is never freed */
     static struct rps_writer left[4] __attribute__((used));
     static unsigned int count;
 

@@ -1,9 +1,9 @@
 /*
- * Is what was recorded still in the store?
+ * Check that the recorded rows are still in the store.
  *
- * Another program can empty, cut or overwrite a store's files while they are written. SQLite does not
- * notice: it finds pages of the log by an index in shared memory, and reads the log's checksums only
- * after a crash. So the writer compares the sizes of the files with those of its last commit, and
+ * Another program can empty, cut or overwrite a store's files while they are written. SQLite does
+ * not notice: it finds pages of the log by an index in shared memory, and reads the log's checksums
+ * only after a crash. So the writer compares the files' sizes with those of its last commit, and
  * reads the checksums before it moves the log into the file. Checkpoints and VACUUM also make files
  * smaller: if one is, a second connection counts what the store holds.
  */
@@ -20,13 +20,13 @@
 #include "rpistat/clock.h"
 #include "rpistat/rights.h"
 
-/* The log's format, in words: https://sqlite.org/fileformat2.html#the_write_ahead_log */
+/* The log's format, in 32-bit words: https://sqlite.org/fileformat2.html#the_write_ahead_log */
 #define LOG_HEAD   8
 #define FRAME_HEAD 6
-#define PAGE_MAX   1024 /* of larger pages, which no recorder makes, the log is not checked */
+#define PAGE_MAX   1024 /* logs with larger pages, which no recorder makes, are not checked */
 #define LOG_MAGIC  (UINT32_C(0x377f0682) + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
 
-/* The log is read so often: 4 MB at most, in some milliseconds. */
+/* Interval of reading the log: at most 4 MB, in some milliseconds. */
 #define CHECK_NS (10 * RPS_NS_PER_S)
 
 static void look_at_file(const struct rps_writer *writer, int i, struct stat *ret)
@@ -60,7 +60,7 @@ int rps_writer_check_files(struct rps_writer *writer)
 
 /* --- the log ---------------------------------------------------------------------------------- */
 
-/* Add words to the log's checksum. Is it then the one that is stored at `expected`? */
+/* Add words to the log's checksum. Does it equal the stored one at `expected`? */
 static bool add_checksum(uint32_t sum[2], const uint32_t *word, uint32_t count,
                          const uint32_t *expected)
 {
@@ -87,7 +87,7 @@ static int read_log(const struct rps_writer *writer)
     if (be32toh(head[0]) != LOG_MAGIC || !add_checksum(sum, head, 6, head + 6))
         return SQLITE_CORRUPT;
     if (memcmp(head + 4, writer->log_salt, sizeof(writer->log_salt)) != 0)
-        return RPS_WRITER_SHRUNK; /* started over since: this transaction may be writing there */
+        return RPS_WRITER_SHRUNK; /* restarted since then: this transaction may be writing there */
     if (page > PAGE_MAX)
         return SQLITE_OK;
     for (int n = 0, size = (int)((FRAME_HEAD + page) * sizeof(*frame)); n < writer->frames; n++) {
@@ -102,7 +102,7 @@ static int read_log(const struct rps_writer *writer)
 }
 
 /* Does the log hold what our last commit left there? RPS_WRITER_SHRUNK: no, but another program may
- * have started it over. SQLITE_CORRUPT: it was overwritten, and not only while it was read. */
+ * have restarted it. SQLITE_CORRUPT: it was overwritten, and not only during this read. */
 static int check_log(const struct rps_writer *writer)
 {
     int code = read_log(writer);
@@ -120,7 +120,7 @@ static int on_commit(void *context, sqlite3 *db, const char *name, int frames)
         writer->log->pMethods->xRead(writer->log, head, sizeof(head), 0) == SQLITE_OK)
         memcpy(writer->log_salt, head + 4, sizeof(writer->log_salt));
     if (frames < writer->frames)
-        writer->frames_moved = 0; /* it was started over */
+        writer->frames_moved = 0; /* it was restarted */
     writer->frames = frames;
     if (frames < writer->frames_moved + writer->frames_max &&
         rps_clock_monotonic_ns() - writer->checked_ns < CHECK_NS)
@@ -148,7 +148,7 @@ void rps_writer_watch_files(struct rps_writer *writer)
     writer->checked_ns = rps_clock_monotonic_ns();
     sqlite3_file_control(writer->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &writer->log);
     rps_database_ask(writer->db, &pages, "PRAGMA wal_autocheckpoint", "");
-    if (pages > 0) /* else our hook is there already */
+    if (pages > 0) /* otherwise our hook is already set */
         writer->frames_max = (int)pages;
     sqlite3_wal_hook(writer->db, on_commit, writer);
 }
@@ -161,7 +161,7 @@ void rps_writer_empty_log(struct rps_writer *writer)
 
 /* --- the content ------------------------------------------------------------------------------ */
 
-/* Open a new connection that reads; an SQLite code. *ret is to be closed in any case. */
+/* Open a new connection for reading. Returns an SQLite code; close *ret in any case. */
 static int open_again(const char *path, sqlite3 **ret)
 {
     char *name = rps_path_check_sqlite_path(path);
@@ -174,7 +174,7 @@ static int open_again(const char *path, sqlite3 **ret)
     if (code == SQLITE_OK)
         code = rps_database_ask(*ret, &version, "PRAGMA user_version", "");
     rps_rights_return(&before);
-    if ((code & 0xff) == SQLITE_CANTOPEN) { /* where there is no shared memory */
+    if ((code & 0xff) == SQLITE_CANTOPEN) { /* without shared memory */
         sqlite3_close(*ret);
         *ret = NULL;
         code = rps_database_open_read(path, ret, NULL) < 0 ? SQLITE_CANTOPEN : SQLITE_OK;
@@ -183,8 +183,8 @@ static int open_again(const char *path, sqlite3 **ret)
     return code;
 }
 
-/* Read all rows of runs, and count the periods of this one (-1: no run) through a new connection. One
- * that has the store to itself reads the files again. */
+/* Read all rows of runs, and count the periods of this one (-1: no run) through a new connection.
+ * An exclusive connection reads the files again itself. */
 static int read_back(const struct rps_writer *writer, const char *path, int64_t run_id, bool all,
                      int64_t *ret_runs, int64_t *ret_periods)
 {

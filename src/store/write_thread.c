@@ -1,10 +1,10 @@
 /*
- * The writer, the thread that owns the database.
+ * The writer's thread, which owns the database.
  *
- * A write that fails may succeed later: the disk gets room again, the other program lets go of its
- * lock. So nothing is taken out of the ring before COMMIT said yes, and a failed write is tried
- * again, at longer and longer distances, for as long as the run goes on. Only errors that no
- * waiting mends (a damaged file) end writing.
+ * A failed write may succeed later: the disk gets free space, or another program releases its lock.
+ * So records stay in the ring until COMMIT succeeds, and a failed write is retried at growing
+ * intervals for as long as the run continues. Only errors that waiting cannot fix (a damaged file)
+ * end writing.
  */
 #include "writer.h"
 
@@ -21,35 +21,35 @@
 #include "rpistat/fault.h"
 #include "rpistat/text.h"
 
-/* Records in one transaction, at most. */
+/* Maximum number of records in one transaction. */
 #define BATCH_MAX 4096
 
-/* Transactions of downsampling between two writes; a look comes every 256 periods, so that these
- * keep up. */
+/* Transactions of downsampling between two writes; work is looked for every 256 periods, so that
+ * these keep up. */
 #define DOWNSAMPLE_TRANSACTIONS 4
 
 #define BACKOFF_FIRST_NS (10 * RPS_NS_PER_MS)
 #define BACKOFF_MAX_NS   RPS_NS_PER_S
 
-/* A write that takes longer is reported; after that, one that takes twice as long as the last. */
+/* A slower write is reported; after that, one that takes twice as long as the last reported one. */
 #define SLOW_WRITE_NS RPS_NS_PER_S
 
-/* Pages of the log before it is taken up into the file: SQLite's number, and on a small disk what a
- * share of its room holds, lest the log fills the disk and the file cannot grow any more. There the
- * file grows by so many pages at once, so that it has room for the log when the disk is full; what
- * is not used goes back when the run ends. */
+/* Pages of the log before it is moved into the file: SQLite's number. On a small disk it is a share
+ * of the free space, lest the log fill the disk and keep the file from growing. There the file
+ * grows by that many pages at once, to have space for the log when the disk is full. Unused space
+ * is returned when the run ends. */
 #define LOG_PAGES_MIN 16
 #define LOG_PAGES_MAX 1000
 #define LOG_SHARE     4
 #define GROW_PAGES    48
 #define PAGE_BYTES    4096
 
-/* How often a write is tried again at once because another program made a file smaller. */
+/* How often a write is retried at once because another program made a file smaller. */
 #define VERIFICATIONS_MAX 3
 
 struct batch {
-    struct rps_ring ring; /* as it was when the batch was taken */
-    size_t count;         /* records of it, the oldest; 0: a heartbeat alone */
+    struct rps_ring ring; /* its state when the batch was taken */
+    size_t count;         /* its records, the oldest in the ring; 0: only a heartbeat */
 };
 
 /* --- one write -------------------------------------------------------------------------------- */
@@ -60,7 +60,7 @@ static int64_t beat_interval_ns(const struct rps_writer *writer)
                                                                  : RPS_HEARTBEAT_INTERVAL_NS;
 }
 
-/* A heartbeat is written with every commit, and not more often than every second. */
+/* A heartbeat is written with every commit, but at most once per second. */
 static bool is_beat_due(const struct rps_writer *writer)
 {
     return writer->last_beat_ns == 0 ||
@@ -122,7 +122,7 @@ static int try_to_write(struct rps_writer *writer,
         writer->has_start = writer->next_period >= 2 * (uint64_t)writer->set_count;
         return code;
     }
-    /* the next call on the database would forget what SQLite says of it */
+    /* the next call on the database would clear SQLite's message */
     snprintf(writer->reason, sizeof(writer->reason), "%s",
              code == RPS_WRITER_RUN_IS_GONE ? "the run was deleted"
                                             : rps_database_reason(writer->db, code));
@@ -194,8 +194,8 @@ static void report_slow(struct rps_writer *writer, int64_t taken_ns)
                       rps_writer_file(writer), (double)taken_ns / RPS_NS_PER_S);
 }
 
-/* On a small disk the file has its tables, and room, before the run has anything to write. With
- * --max-size it is downsampling that keeps the log short. */
+/* On a small disk the file gets its tables and free space before the run has data to write. With
+ * --max-size downsampling keeps the log short. */
 static void bound_log(struct rps_writer *writer)
 {
     struct statvfs disk;
@@ -208,7 +208,7 @@ static void bound_log(struct rps_writer *writer)
     pages = pages < LOG_PAGES_MIN ? LOG_PAGES_MIN : pages > LOG_PAGES_MAX ? LOG_PAGES_MAX : pages;
     if (pages == writer->log_pages || rps_database_bound_log(writer->db, pages) != SQLITE_OK)
         return;
-    if (pages < LOG_PAGES_MAX && writer->log_pages % LOG_PAGES_MAX == 0) { /* it was not small */
+    if (pages < LOG_PAGES_MAX && writer->log_pages % LOG_PAGES_MAX == 0) { /* not small */
         sqlite3_file_control(writer->db, "main", SQLITE_FCNTL_CHUNK_SIZE, &chunk);
         sqlite3_wal_checkpoint_v2(writer->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     }
@@ -223,7 +223,7 @@ static void downsample(struct rps_writer *writer, int transactions)
 
     if (!downsample || !rps_downsample_is_due(downsample, writer->committed, writer->end_ns))
         return;
-    /* what fails is tried again at the next look; a store that cannot be written says so itself */
+    /* a failure is retried at the next look; a store that cannot be written reports that itself */
     rps_downsample_work(downsample, writer->committed, writer->end_ns, transactions, NULL);
     if (writer->full || !rps_downsample_is_in_vain(downsample))
         return;
@@ -233,8 +233,8 @@ static void downsample(struct rps_writer *writer, int transactions)
         writer->path, rps_text_size(size, sizeof(size), writer->options.max_bytes));
 }
 
-/* The records of a batch that was committed: into the sums. Returns how many are periods, and rows:
- * readings, and those of a wing. */
+/* Add the records of a committed batch to the sums. Returns how many are periods. *ret_rows:
+ * readings, and rows of an extension. */
 static uint64_t sum_batch(struct rps_writer *writer, const struct batch *batch,
                           struct rps_ring_place *ret_place, uint64_t *ret_rows)
 {
@@ -251,7 +251,7 @@ static uint64_t sum_batch(struct rps_writer *writer, const struct batch *batch,
     return periods;
 }
 
-/* With the lock held, which is let go for the notice. */
+/* Called with the lock held; releases it for the notice. */
 static void report_recovery(struct rps_writer *writer)
 {
     uint64_t lost = writer->dropped - writer->lost_when_failing;
@@ -288,7 +288,7 @@ void rps_writer_report_beat(struct rps_writer *writer, bool gave_up)
     writer->options.beat(writer->options.beat_context, &beat);
 }
 
-/* With the lock held, which is let go meanwhile. */
+/* Called with the lock held; releases it in between. */
 static void finish_batch(struct rps_writer *writer, const struct batch *batch, int64_t taken_ns)
 {
     struct rps_ring_place place = {0};
@@ -300,11 +300,11 @@ static void finish_batch(struct rps_writer *writer, const struct batch *batch, i
     if (batch->count > 0) /* a heartbeat alone delays no period: the first is written at once */
         writer->last_commit_ns = rps_clock_monotonic_ns();
     pthread_mutex_lock(&writer->lock);
-    rps_ring_drop(&writer->ring, &place); /* before SQLite is called, which a fault may leave */
+    rps_ring_drop(&writer->ring, &place); /* before the call of SQLite, which a fault may leave */
     writer->periods -= periods;
     writer->rows -= rows;
     writer->committed += periods;
-    rps_writer_note_lost(writer); /* there is room now */
+    rps_writer_note_lost(writer); /* the ring has space now */
     if (writer->failing)
         report_recovery(writer);
     pthread_mutex_unlock(&writer->lock);
@@ -317,7 +317,7 @@ static void finish_batch(struct rps_writer *writer, const struct batch *batch, i
     pthread_mutex_lock(&writer->lock);
 }
 
-/* Sleep until told to stop, or for ns. With the lock held, which is let go meanwhile. */
+/* Sleep for ns or until `stop`. Called with the lock held; releases it while sleeping. */
 static void pause_for(struct rps_writer *writer, int64_t ns)
 {
     int64_t until_ns = rps_clock_monotonic_ns() + ns;
@@ -327,7 +327,7 @@ static void pause_for(struct rps_writer *writer, int64_t ns)
     pthread_cond_timedwait(&writer->wake, &writer->lock, &until);
 }
 
-/* A write failed in a way that may pass. With the lock held. */
+/* Handle a failure that may be temporary. Called with the lock held. */
 static void fail_batch(struct rps_writer *writer)
 {
     size_t room =
@@ -351,7 +351,7 @@ static void fail_batch(struct rps_writer *writer)
         pause_for(writer, writer->stop ? BACKOFF_FIRST_NS : writer->backoff_ns);
 }
 
-/* A write failed for good. With the lock held, which is released for the notice. */
+/* Handle a permanent failure. Called with the lock held; releases it for the notice. */
 static void break_off(struct rps_writer *writer)
 {
     memcpy(writer->trouble, writer->reason, sizeof(writer->trouble));
@@ -367,7 +367,7 @@ bool rps_writer_go_on(struct rps_writer *writer, int code)
 {
     if (code == RPS_WRITER_RUN_IS_GONE)
         return rps_writer_save_run(writer, RPS_WRITER_LOSS_RUN) == SQLITE_OK;
-    if (code == SQLITE_READONLY_DBMOVED) /* without another file it is written as before */
+    if (code == SQLITE_READONLY_DBMOVED) /* without another file, writing continues as before */
         return rps_writer_save_copy(writer) == SQLITE_OK || writer->save_failed;
     return rps_writer_is_lost(code) &&
            rps_writer_save_run(writer, code == RPS_WRITER_HAS_LEFT
@@ -375,8 +375,8 @@ bool rps_writer_go_on(struct rps_writer *writer, int code)
                                            : RPS_WRITER_LOSS_DAMAGE) == SQLITE_OK;
 }
 
-/* Has the store, or the run in it, been taken away, or has the store been locked for too long? Then go
- * on elsewhere, and return true when that is done. With the lock held, which is released meanwhile. */
+/* If the store or its run is gone, or the store was locked for too long, continue in another file.
+ * True if that succeeded. Called with the lock held; releases it in between. */
 static bool is_saved(struct rps_writer *writer, int code)
 {
     bool waits = writer->waits_ns > 0, saved;
@@ -392,8 +392,8 @@ static bool is_saved(struct rps_writer *writer, int code)
     return saved;
 }
 
-/* Try once more to add the run that waits for the store's lock; an SQLite code. Heartbeats reach the
- * caller alone meanwhile. */
+/* Retry adding the run that waits for the store's lock. Returns an SQLite code. Until then
+ * heartbeats reach only the caller. */
 static int try_to_add(struct rps_writer *writer)
 {
     struct rps_error err;
@@ -406,7 +406,7 @@ static int try_to_add(struct rps_writer *writer)
         pthread_mutex_lock(&writer->lock);
         writer->waits_ns = 0;
         pthread_mutex_unlock(&writer->lock);
-        writer->last_beat_ns = 0; /* the next one has the run's number */
+        writer->last_beat_ns = 0; /* the next heartbeat has the run's number */
         return SQLITE_OK;
     }
     if (is_beat_due(writer)) {
@@ -421,7 +421,7 @@ static int try_to_add(struct rps_writer *writer)
 
 /* --- the loop --------------------------------------------------------------------------------- */
 
-/* Is a write due? If not, *ret_wait_ns: how long to sleep until one may be. */
+/* Is a write due? If not, *ret_wait_ns is how long to sleep until one may be. */
 static bool is_due(struct rps_writer *writer, int64_t *ret_wait_ns)
 {
     int64_t now_ns = rps_clock_monotonic_ns();
@@ -439,7 +439,7 @@ static bool is_due(struct rps_writer *writer, int64_t *ret_wait_ns)
     return false;
 }
 
-/* Wait until a write is due. With the lock held. False: told to stop, and all is done. */
+/* Wait until a write is due; with the lock held. False: `stop` is set, and all is written. */
 static bool wait_for_work(struct rps_writer *writer)
 {
     int64_t wait_ns;

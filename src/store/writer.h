@@ -1,5 +1,5 @@
 /*
- * The writer, as its files see it.
+ * Internals of the writer, shared by its files:
  *
  * - write.c: the caller's side
  * - write_thread.c: the thread that owns the database
@@ -30,14 +30,14 @@
 #include "system.h"
 #include "write_run.h"
 
-/* How long a write of the thread waits for another program's lock before it says so. Long enough
- * for every transaction of another recorder. */
+/* How long a write of the thread waits for another program's lock before it reports that. Long
+ * enough for every transaction of another recorder. */
 #define RPS_WRITER_BUSY_MS 500
 
-/* The same of the start, before the recording begins in memory. */
+/* The same for the start; after that the recording begins in memory. */
 #define RPS_WRITER_START_BUSY_MS 100
 
-/* A stretch of periods for which there was no room. */
+/* A range of periods that the ring had no space for. */
 struct rps_lost_stretch {
     uint64_t periods; /* 0: none */
     int32_t cpu;
@@ -51,30 +51,30 @@ enum rps_write_record_kind {
     RPS_WRITE_RECORD_GAP,        /* struct rps_write_row */
     RPS_WRITE_RECORD_STATE,      /* struct rps_system_state */
     RPS_WRITE_RECORD_READING,    /* struct rps_system_reading; from here on rows */
-    RPS_WRITE_RECORD_WING,       /* struct rps_write_row, of the first of a wing's kinds */
+    RPS_WRITE_RECORD_WING,       /* struct rps_write_row, of the first kind of an extension */
     RPS_WRITE_RECORD_KINDS = RPS_WRITE_RECORD_WING + RPS_STORE_WING_KINDS_MAX,
 };
 
-/* The columns of a row: its numbers, then its texts, each with its 0; but for run_id. */
+/* The columns of a row except run_id: its numbers, then its texts, each with its terminating 0. */
 struct rps_write_row {
     int number_count;
     int64_t number[];
 };
 
-/* Why a run goes on without its rows in a file of its own. */
+/* Why a run continues in its own file, without its rows in the store. */
 enum rps_writer_loss {
     RPS_WRITER_LOSS_NONE,
     RPS_WRITER_LOSS_RUN,    /* its rows were deleted */
     RPS_WRITER_LOSS_LOG,    /* the store's -wal or -shm file was deleted; nothing else is lost */
-    RPS_WRITER_LOSS_DAMAGE, /* of the store */
-    RPS_WRITER_LOSS_MEMORY, /* the store's shared memory; the connection was left */
+    RPS_WRITER_LOSS_DAMAGE, /* the store is damaged */
+    RPS_WRITER_LOSS_MEMORY, /* the store's shared memory failed; the connection was left */
 };
 
-/* What the run's records are inserted with; write_record.c's. */
+/* The statements that insert the run's records; they belong to write_record.c. */
 struct rps_write_statements {
     struct rps_statements kept;
     sqlite3_stmt *period, *rollup;
-    void *wing; /* what it gathers */
+    void *wing; /* what the extension collects */
 };
 
 struct rps_writer {
@@ -89,46 +89,46 @@ struct rps_writer {
     bool thread_runs; /* the caller's side only */
     bool made;        /* this writer made the store's file */
 
-    /* of the run; the thread's while it runs */
+    /* belongs to the run; used only by the thread while it runs */
     sqlite3 *db;
-    int64_t waits_ns; /* clock: since when the run waits for the store's lock; 0: it does not */
-    char *saved_path; /* owned: the file that is written instead of the one at path; or NULL */
+    int64_t waits_ns; /* clock: when the run began to wait for the store's lock; 0: not waiting */
+    char *saved_path; /* owned: the file that is written instead of `path`; or NULL */
     const char *why_saved;
     bool is_saved_locked; /* because the store stayed locked, or could not be used afterwards */
     enum rps_writer_loss loss;
-    struct stat file[3];         /* the store, -wal, -shm: as they were at the last commit */
+    struct stat file[3];         /* the store, -wal, -shm: their state at the last commit */
     unsigned int shrunk;         /* bit i: file[i] became smaller; not verified yet */
     sqlite3_file *log;           /* SQLite's */
     uint32_t log_salt[2];        /* of the log at the last commit, as they are in its head */
     int frame_bytes, frames;     /* of the log after the last commit; 0: unknown */
     int frames_moved;            /* of these, when the log was last moved into the file */
-    int frames_max;              /* how many more move it again */
-    int64_t checked_ns;          /* clock: when the log was read */
-    int log_code;                /* what the check before that found */
+    int frames_max;              /* how many more frames cause the next move */
+    int64_t checked_ns;          /* clock: when the log was last read */
+    int log_code;                /* result of the check before that */
     uint64_t committed_before;   /* of `committed`: periods that the saved file does not hold */
     int64_t run_id;              /* 0: the run is not in a store */
     int code;                    /* of the last write that failed */
-    struct rps_run run;          /* as it began; its texts are the caller's */
-    const struct rps_plan *plan; /* the caller's */
+    struct rps_run run;          /* as it began; the caller owns its texts */
+    const struct rps_plan *plan; /* owned by the caller */
     struct rps_write_statements statements;
     struct rps_rollup *rollup;
     struct rps_system_write system;
-    struct rps_downsample *downsample; /* NULL: nothing is thinned */
+    struct rps_downsample *downsample; /* NULL: no downsampling */
     int set_count;
     bool has_start;          /* rps_write_run_start is done */
     uint8_t *measured;       /* by set: slots whose event is measured */
-    struct rps_set_sum *sum; /* by set, over what was committed */
-    int64_t end_ns;          /* of the last committed period, -1 none */
-    uint64_t next_period;    /* number behind that of the last committed period */
+    struct rps_set_sum *sum; /* by set, of the committed periods */
+    int64_t end_ns;          /* of the last committed period; -1: none */
+    uint64_t next_period;    /* number after that of the last committed period */
     int64_t last_commit_ns;  /* clock; 0 before the first commit */
     int64_t last_beat_ns;    /* clock; 0 before the first heartbeat */
-    int64_t log_pages;       /* before it is taken up; 0: SQLite's number, or downsampling's */
+    int64_t log_pages;       /* limit before a checkpoint; 0: SQLite's number, or downsampling's */
     int64_t slow_ns;         /* the slowest write that was reported */
     int64_t backoff_ns;
-    bool full;                  /* that no more can be thinned was said */
-    bool save_failed;           /* that the run cannot go on elsewhere was said */
+    bool full;                  /* reported that no more can be downsampled */
+    bool save_failed;           /* reported that the run cannot continue elsewhere */
     char reason[200];           /* why the last write failed */
-    uint64_t lost_when_failing; /* status.dropped when the trouble began */
+    uint64_t lost_when_failing; /* status.dropped when the failures began */
 
     /* shared, under the lock */
     pthread_mutex_t lock;
@@ -139,44 +139,44 @@ struct rps_writer {
     int64_t next_note;
     int64_t mark_second_ns; /* clock: since when marks are counted */
     uint64_t marks, marks_left_out;
-    int64_t mark_time_ns; /* of the last that was left out */
-    uint64_t lost_notes;  /* marks and gaps for which there was no room */
-    uint64_t rows;        /* readings, and those of a wing, in the ring */
-    uint64_t lost_rows;   /* of a wing, for which there was no room */
+    int64_t mark_time_ns; /* time of the last one that was left out */
+    uint64_t lost_notes;  /* marks and gaps that the ring had no space for */
+    uint64_t rows;        /* readings and rows of an extension, in the ring */
+    uint64_t lost_rows;   /* rows of an extension that the ring had no space for */
     uint64_t committed, dropped;
-    bool sleeping;      /* the thread waits to be told of work, or for the next commit */
-    bool idle;          /* it has nothing to write, and a commit would be due */
-    bool stop;          /* the thread is to finish */
-    bool abandoned;     /* with `stop`: whatever is left is not wanted */
+    bool sleeping;      /* the thread waits for work, or for the next commit */
+    bool idle;          /* the thread has nothing to write, and a commit would be due */
+    bool stop;          /* the thread must finish */
+    bool abandoned;     /* with `stop`: discard the remaining records */
     bool failing;       /* the last write failed and is tried again */
     bool broken;        /* writing has ended for good */
-    int64_t give_up_ns; /* clock: with `stop`, when to give up */
+    int64_t give_up_ns; /* clock: with `stop`, when to stop trying */
     char trouble[200];  /* why it is failing or broken */
 };
 
-/* The thread of the writer that it is given: writes until told to stop, then what is left, then
- * returns NULL. */
+/* The writer's thread; `context` is the writer. It writes until `stop` is set, then writes the
+ * remaining records and returns NULL. */
 void *rps_writer_thread(void *context);
 
-/* Open the store at writer->path for writing; RPS_BUSY if each step took longer than busy_ms (0: 5 s)
- * to get a lock. */
+/* Open the store at writer->path for writing. RPS_BUSY if a step waited longer than busy_ms (0: 5
+ * s) for a lock. */
 int rps_writer_connect(struct rps_writer *writer, int busy_ms, struct rps_error *err);
 
-/* Add the run to the store, which is opened if it is not, and prepare to write it. RPS_BUSY if another
- * program holds the lock for longer than busy_ms. */
+/* Add the run to the store (opening it if necessary) and prepare to write the run. RPS_BUSY if
+ * another program holds the lock for longer than busy_ms. */
 int rps_writer_add_run(struct rps_writer *writer, int busy_ms, struct rps_error *err);
 
-/* May the last write, which failed, be given up? With the lock held, or without the thread. A run that
- * waits for the lock goes into another file then. */
+/* Return whether the last write, which failed, may be given up. Call it with the lock held, or
+ * without the thread. A run that waits for the store's lock then goes into another file. */
 bool rps_writer_gives_up(const struct rps_writer *writer);
 
-/* Report a heartbeat to the caller; `gave_up` is that of struct rps_writer_beat. Without the lock. */
+/* Report a heartbeat to the caller, without the lock; for `gave_up` see struct rps_writer_beat. */
 void rps_writer_report_beat(struct rps_writer *writer, bool gave_up);
 
-/* Bytes in the ring that make the next commit due at once. */
+/* Return how many bytes in the ring make the next commit due at once. */
 size_t rps_writer_due(const struct rps_writer *writer);
 
-/* The file that is written now. */
+/* Return the path of the file that is written now. */
 static inline const char *rps_writer_file(const struct rps_writer *writer)
 {
     return writer->saved_path ? writer->saved_path : writer->path;
@@ -185,96 +185,95 @@ static inline const char *rps_writer_file(const struct rps_writer *writer)
 void rps_writer_notice(const struct rps_writer *writer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* What is answered beside SQLite's codes when another hand has deleted the run's rows. */
+/* Result codes in addition to SQLite's own: another program or user has deleted the run's rows. */
 #define RPS_WRITER_RUN_IS_GONE SQLITE_DONE
 
-/* The same when a file has become smaller, by a checkpoint of another program or by mistake. */
+/* A file has become smaller, by a checkpoint of another program or by mistake. */
 #define RPS_WRITER_SHRUNK SQLITE_ROW
 
-/* The same after rps_writer_leave_connection. */
+/* The connection was left by rps_writer_leave_connection. */
 #define RPS_WRITER_HAS_LEFT SQLITE_NOTICE
 
-/*
- * Write what `insert` does in one transaction; where the disk is full once more, when the log was
- * taken up into the file. In it the run is there, and `recording`: another opening may have taken it
- * for interrupted. An SQLite code; writer->reason says why it is another than SQLITE_OK.
- */
+/* Run `insert` in one transaction. If the disk is full, retry once after moving the log into the
+ * file. Within the transaction the run exists and is `recording`: another opening may have taken it
+ * for interrupted. Returns an SQLite code; if not SQLITE_OK, writer->reason has the reason. */
 int rps_writer_write(struct rps_writer *writer,
                      int (*insert)(struct rps_writer *writer, const void *context),
                      const void *context);
 
-/* In a transaction: write how the run began, when its first two rotations are in the store; an SQLite
- * code. The caller sets has_start when that is committed. */
+/* Write how the run began once its first two rotations are in the store; within a transaction.
+ * Returns an SQLite code. The caller sets has_start after the commit. */
 int rps_writer_start(struct rps_writer *writer);
 
-/* Turn the lost stretch, if any, into a gap. With the lock held. */
+/* Turn the lost range, if any, into a gap. With the lock held. */
 void rps_writer_note_lost(struct rps_writer *writer);
 
 /* Turn marks that were left out, if any, into a mark. With the lock held. */
 void rps_writer_note_marks(struct rps_writer *writer);
 
-/* Prepare what the run needs to be written, after it was added to the database; an SQLite code. */
+/* Prepare to write the run after it was added to the database. Returns an SQLite code. */
 int rps_writer_open_run(struct rps_writer *writer);
 
 /* Free what belongs to the run. */
 void rps_writer_close_run(struct rps_writer *writer);
 
-/* Between runs the database is open (hold), but where it shuts readers out, this process's own too:
- * there it is closed again after each use (release). */
+/* Open the database between runs (hold). If that shuts out readers, even those of this process, it
+ * is closed again after each use (release). */
 int rps_writer_hold(struct rps_writer *writer, struct rps_error *err);
 void rps_writer_release(struct rps_writer *writer);
 
-/* Prepare the statements for the database; an SQLite code. */
+/* Prepare the statements for the database. Returns an SQLite code. */
 int rps_write_record_prepare(struct rps_writer *writer);
 void rps_write_record_finalize(struct rps_writer *writer);
 
-/* Insert a record, and the blocks that it completes; an SQLite code. */
+/* Insert a record, and the blocks that it completes. Returns an SQLite code. */
 int rps_write_record_insert(struct rps_writer *writer, const struct rps_ring_record *record);
 
-/* A record that was committed: into the sums. */
+/* Add a committed record to the sums. */
 void rps_write_record_sum(struct rps_writer *writer, const struct rps_ring_record *record);
 
-/* --- is what was recorded still there? write_sound.c --- */
+/* --- checks of the recorded data: write_sound.c --- */
 
-/* Remember the store's files, and watch its log: after opening and PRAGMA wal_autocheckpoint. */
+/* Remember the files' state and watch the log; call after opening and PRAGMA wal_autocheckpoint. */
 void rps_writer_watch_files(struct rps_writer *writer);
 
-/* Compare the files with the last look, in a transaction. SQLITE_READONLY_DBMOVED: one was deleted,
- * moved or replaced; RPS_WRITER_SHRUNK; SQLITE_CORRUPT: the log was overwritten. */
+/* Compare the files with their last known state, within a transaction. Returns an SQLite code.
+ * SQLITE_READONLY_DBMOVED: one was deleted, moved or replaced. SQLITE_CORRUPT: the log was
+ * overwritten. RPS_WRITER_SHRUNK. */
 int rps_writer_check_files(struct rps_writer *writer);
 
-/* Read what was recorded through a new connection. RPS_WRITER_RUN_IS_GONE, or an SQLite code. */
+/* Read the recorded rows again, through a new connection. RPS_WRITER_RUN_IS_GONE or its code. */
 int rps_writer_verify(struct rps_writer *writer);
 
-/* Does this code of a write mean that the store has lost something? */
+/* Return whether this code of a write means that the store has lost something. */
 bool rps_writer_is_lost(int code);
 
 /* Move the log into the file and empty it, unless it was overwritten. */
 void rps_writer_empty_log(struct rps_writer *writer);
 
-/* Describe what the store at writer->path still holds, for the end of a sentence. */
+/* Describe what the store at writer->path still holds, as the end of a sentence. */
 void rps_writer_describe_kept(const struct rps_writer *writer, int64_t run_id, bool is_whole,
                               char *ret, size_t size);
 
-/* Do the store's files still have what the last commit left there, by their sizes and by the log's
- * checksums? Ask before the run goes on in another file. */
+/* Return whether the files still hold what the last commit left, by their sizes and the log's
+ * checksums. Call it before the run continues in another file. */
 bool rps_writer_is_whole(const struct rps_writer *writer);
 
 /*
- * Go on in a new file beside the store: a copy of all that the store holds when its file was moved,
- * deleted or replaced, or a store with this run alone when the run's rows are gone. Nothing of the
- * user's is touched. The user is told. An SQLite code; after another one than SQLITE_OK the old
- * database is still open, and that was said.
+ * Continue in a new file next to the store and notify the user. If the store's file was moved,
+ * deleted or replaced, the new file is a copy of all that the store holds. If the run's rows are
+ * gone, it holds this run alone. The user's files are not changed. Returns an SQLite code; if not
+ * SQLITE_OK, the old database is still open and the failure was reported.
  */
 int rps_writer_save_copy(struct rps_writer *writer);
 int rps_writer_save_run(struct rps_writer *writer, enum rps_writer_loss loss);
 
-/* Did writing fail with this code because the store, or the run in it, was taken away? Then go on in
- * another file: true when that is done. Without the lock. */
+/* If writing failed with this code because the store, or the run in it, is gone, continue in
+ * another file. Returns true if that succeeded. Without the lock. */
 bool rps_writer_go_on(struct rps_writer *writer, int code);
 
-/* Forget the connection after a fault in its shared memory: it is never used or closed again. The next
- * write returns RPS_WRITER_HAS_LEFT. */
+/* SAFETY: abandon the connection after a fault in its shared memory: it is never used or closed
+ * again. The next write returns RPS_WRITER_HAS_LEFT. */
 void rps_writer_leave_connection(struct rps_writer *writer);
 
 /* Continue in a new file because the store stayed locked. If the run has begun in the store, the new
