@@ -1,6 +1,6 @@
 /*
- * The name that sets a group of samples apart: of a phase class, the function or program that has a
- * larger (or smaller) share of its samples than of all other samples, beyond chance. Pure functions.
+ * The name that distinguishes a group of samples: a function or program of a phase class. Its share
+ * of these samples is larger (or smaller) than of all others, beyond chance. Pure functions.
  */
 #ifndef RPISTAT_APART_H
 #define RPISTAT_APART_H
@@ -40,7 +40,7 @@ struct rps_apart {
 /* Return the number of periods per block, for a group of this many periods. */
 uint64_t rps_apart_block_length(uint64_t periods);
 
-/* Find the name of each group, and a second one that it has more of, into ret[group_count]. */
+/* Find a name for each group, and a second one with a larger share, into ret[group_count]. */
 void rps_apart_find(const struct rps_apart_counts *counts, struct rps_apart *ret);
 
 #endif

@@ -15,16 +15,15 @@
 struct rps_reader;
 struct rps_writer;
 
-/* What the store must know of these tables, for rps_store_use. Without it nothing of them is
- * written, and reading goes on. */
+/* The store's description of these tables, for rps_store_use. Without it, none of them are written,
+ * and reading still works. */
 extern const struct rps_store_wing rps_code_store;
 
 /*
- * Hand over what was found of the code, each before the first that refers to it, and counts of
- * stacks and tasks in periods, which add up where one comes twice. A task, program or location that comes
- * again, and what sampling has come to, replace what is there. `alike` is a frame whose location of
- * depth 0 has function and file of this one, which are not written; -1: none. Like periods they
- * never wait.
+ * Pass on code, each item before the first that refers to it, and counts of stacks and tasks in
+ * periods; repeated counts add up. A repeated task, program or location, and the sampling status,
+ * replace the earlier ones. `alike` is a frame whose location of depth 0 has the same function and
+ * file. They are then not written; -1: none. Like periods, these calls never wait.
  */
 void rps_writer_sampling(struct rps_writer *writer, const struct rps_sampling *sampling);
 void rps_writer_module(struct rps_writer *writer, const struct rps_module *module);
@@ -40,17 +39,16 @@ void rps_writer_code_count(struct rps_writer *writer, enum rps_code_counted what
                            const struct rps_code_count *count);
 
 /*
- * The code that was seen in a run's samples: 1 and *ret, all of the arena, 0 and nothing when none
- * were taken, negative on error. Rows that cannot be, as a stack whose parent is not lower, are left
- * out.
+ * Read the code in a run's samples. Returns 1 and *ret, all in the arena; 0: no samples were taken;
+ * negative: an error. Invalid rows, such as a stack whose parent is not lower, are left out.
  */
 int rps_reader_code(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                     struct rps_code *ret, struct rps_error *err);
 
-/* Counts of one kind of the periods first ... last of one CPU, or with RPS_CPU_ALL of
- * all tracks. A block that is thinned counts where its first period lies; a number may come more
- * than once, and be of a stack or task of which the code has nothing. Returned through: what
- * `count` returns when it is not 0. */
+/* Query counts of one kind in the periods first ... last of one CPU, or with RPS_CPU_ALL of all
+ * tracks. A downsampled block counts at its first period. A number may occur more than once, and
+ * may be missing in the code. The walk ends when `count` returns a value other than 0, and returns
+ * it. */
 struct rps_code_count_query {
     enum rps_code_counted what;
     int32_t cpu;
@@ -62,14 +60,13 @@ struct rps_code_count_query {
 int rps_reader_code_counts(struct rps_reader *reader, int64_t run_id,
                            const struct rps_code_count_query *query, struct rps_error *err);
 
-/* Put the locations of `code`, and how many stacks are complete, in the place of what the run of
- * the store at path has of these frames, in one transaction. Errors: those of rps_writer_open; a run that is not
- * there. */
+/* Replace the locations of these frames, and the number of complete stacks, in the run of the store
+ * at path, in one transaction. Errors: those of rps_writer_open; no such run. */
 int rps_store_set_locations(const char *path, int64_t run_id, const struct rps_code *code,
                             struct rps_error *err);
 
-/* The same of the run that rps_writer_end has ended; `alike` has a number for each location, or is
- * NULL: -1 for all. */
+/* Do the same for the run that rps_writer_end has ended. `alike` has one number per location; NULL:
+ * -1 for all. */
 int rps_writer_set_locations(struct rps_writer *writer, int64_t run_id, const struct rps_code *code,
                              const int64_t *alike, struct rps_error *err);
 

@@ -1,6 +1,5 @@
 /*
- * The wing that says which code ran, as cli sees it: what it gives the core, and its own command's
- * parts beside that.
+ * The extension for code, as cli sees it: its part in the core, and its own command's parts.
  */
 #ifndef RPISTAT_CODE_WING_H
 #define RPISTAT_CODE_WING_H
@@ -10,10 +9,10 @@
 
 extern const struct rps_wing rps_code_wing;
 
-/* Its formats, which are those of `rpistat code`, too. */
+/* Its formats, also those of `rpistat code`. */
 RPS_EXPORT_SAMPLE_FORMATS(RPS_EXPORT_DECLARE)
 
-/* `rpistat code --wall` alone: time on and off the CPU, us. */
+/* For `rpistat code --wall` only: time on and off the CPU, us. */
 extern const struct rps_export_format rps_export_folded_wall;
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Principal components of signals: the few directions along which many signals vary together, for
- * runs that count many events. Signals are standardised first, so that a unit does not decide which
- * one matters. The eigenvectors of the correlation matrix are LAPACK's (dsyevr).
+ * runs that count many events. Signals are standardised first, so that units do not decide their
+ * weights. The eigenvectors of the correlation matrix are LAPACK's (dsyevr).
  */
 #ifndef RPISTAT_COMPONENTS_H
 #define RPISTAT_COMPONENTS_H
@@ -18,12 +18,12 @@
 /* In an arena. */
 struct rps_components {
     size_t count;           /* observations */
-    size_t signal_count;    /* those of the signals that were given */
+    size_t signal_count;    /* number of input signals */
     size_t component_count; /* in order of falling share; at most the number of signals that vary */
-    double *share;          /* of the signals' variance, 0 ... 1; one a component */
+    double *share;          /* of the signals' variance, 0 ... 1; one per component */
     double *loading;        /* loading[component * signal_count + signal]: the correlation of the
                                signal with the component; 0 for a signal that does not vary. The
-                               largest of a component is positive */
+                               largest one per component is positive */
     double *score;          /* score[component * count + observation], of mean 0 and variance
                                1; NaN where fewer than half of the signals that vary were seen */
 };

@@ -1,5 +1,5 @@
 /*
- * The phases of several series of one set of signals, detected together: what is pure of
+ * The phases of several series of one set of signals, detected together: the pure functions of
  * run_phases.h.
  */
 #ifndef RPISTAT_JOINT_H
@@ -20,16 +20,16 @@ struct rps_joint {
 };
 
 /*
- * Put the series one behind the other, with a boundary between them that no level merges away, and
- * find their phases. Signal s is the same in all; where they tell of it differently (resolution,
- * noise floor) the larger counts. The level is one for all: its number of phases is that of the run
- * that has most. *ret is for rps_joint_free. Errors: those of rps_phases_find.
+ * Concatenate the series, with boundaries between them that no level merges away, and find their
+ * phases. Signal s is the same in all; if its resolution or noise floor differs, the larger one
+ * counts. All series have one level: its number of phases is that of the run that has the most.
+ * *ret is for rps_joint_free. Errors: those of rps_phases_find.
  *
- * The distance of two labels: of the means of each signal in its standard deviation over all of
- * the series, or its resolution if that is larger, the root of the mean square, as a part of the
- * largest of any two labels. A signal that one of them never shows counts as a deviation; one that
- * neither shows not at all. The mixes of a table of counts are as a signal, two deviations apart when
- * they have nothing in common.
+ * The distance of two labels is the root of the mean square difference of signals, relative to the
+ * largest distance of any two labels. A signal's difference is that of its means. The unit is its
+ * standard deviation over all of the series, or its resolution if that is larger. A signal that one
+ * of them never has counts as one deviation; one that neither has does not count. The mix of a
+ * table is one signal; mixes with nothing in common are two deviations apart.
  */
 int rps_joint_find(const struct rps_signals *const *run, size_t count,
                    const struct rps_phases_options *options, struct rps_joint *ret,

@@ -49,6 +49,7 @@ struct rps_phases {
     int label_count;         /* distinct labels */
     size_t outlier_count;    /* observations unlike all around them, ascending */
     uint64_t *outlier;       /* owned */
+    int64_t *outlier_ns;     /* owned; the start and end of each; NULL: unknown */
     uint64_t wide;           /* numbers of an outlier after its own: 15 for a block of 16 periods */
 };
 
@@ -85,7 +86,8 @@ size_t rps_phases_at(const struct rps_phases *phases, uint64_t period, size_t *a
 /* Return 1 if any phase is in a loop. */
 int rps_phases_repeat(const struct rps_phases *phases);
 
-/* Return when the observation or period of that number begins, ns; interpolated inside a phase. */
+/* Return when the observation or period of that number begins, ns. It is exact at the bounds of
+ * phases, and of outliers whose times are known; inside a phase it is interpolated. */
 int64_t rps_phases_time(const struct rps_phases *phases, uint64_t number);
 
 /* Release the memory of the struct and zero it; the struct itself is the caller's. */

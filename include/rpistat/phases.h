@@ -1,6 +1,6 @@
 /*
  * From signals to phases at several levels: the detection, the tree of its fine phases, the level
- * that is shown, and what can be said of the whole.
+ * to show, and properties of the whole.
  */
 #ifndef RPISTAT_PHASES_H
 #define RPISTAT_PHASES_H
@@ -24,9 +24,9 @@ struct rps_found_phases {
     size_t tree_count;
     struct rps_level *tree; /* owned; every level of the tree, kept or not; from the coarsest */
     size_t tree_shown;      /* the one in levels.level[levels.shown] */
-    size_t tree_usual;      /* the one that is shown when none is asked for */
-    struct rps_wave wave;   /* where what is shown has no loop */
-    int drifts;             /* 1: the same, and values wander or rise and stay nowhere */
+    size_t tree_usual;      /* the default level */
+    struct rps_wave wave;   /* if the shown level has no loop */
+    int drifts;             /* 1: no loop either; values drift, or rise and never rest */
     struct rps_detect_details details;
 };
 
@@ -36,8 +36,8 @@ int rps_phases_find(const struct rps_signals *signals, const struct rps_phases_o
                     struct rps_found_phases *ret, struct rps_error *err);
 void rps_found_phases_free(struct rps_found_phases *found);
 
-/* The phases that begin at begin ... end - 1, numbered from there, without outliers. *ret is for
- * rps_phases_free. */
+/* Return the phases that begin at begin ... end - 1, numbered from there, without outliers. The
+ * result is for rps_phases_free. */
 struct rps_phases rps_phases_part(const struct rps_phases *phases, uint64_t begin, uint64_t end);
 
 #endif

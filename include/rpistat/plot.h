@@ -19,10 +19,10 @@ struct rps_reader;
 /* Kinds of pictures: in C, as `--kind` takes it, its line of the help; draw/fill_NAME.c makes it. */
 #define RPS_PLOT_KINDS(KIND)                                                                       \
     KIND(TIME, time, "time     panels of metrics over time, phases shaded")                        \
-    KIND(TURN, turn, "turn     one turn of a loop: the median of all turns, and a band")           \
-    KIND(PHASES, phases, "phases   the distinct phases side by side, metric by metric")            \
+    KIND(TURN, turn, "turn     one iteration of a loop: the median, and a band")                   \
+    KIND(PHASES, phases, "phases   the phase classes side by side, metric by metric")              \
     KIND(SCATTER, scatter, "scatter  two metrics against each other, coloured by phase")           \
-    KIND(HEAT, heat, "heat     a map of all metrics over time, or of shares by --code")            \
+    KIND(HEAT, heat, "heat     one row per metric over time, or per function with --code")         \
     KIND(PCA, pca, "pca      principal components over time, and against each other")
 
 enum rps_plot_kind {

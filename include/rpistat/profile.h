@@ -137,9 +137,10 @@ typedef int rps_profile_find(const void *context, struct rps_arena *arena,
 
 /*
  * Write the remark on the whole into ret, a sentence without its full stop, or "". It reports that
- * the run repeats, and how far it drifts, by the profile of its tenths; for blocks, which changes
- * these hide. An observation takes observation_ns; 0: it is rows of a table. With in_blocks,
- * observations are blocks of periods. Errors: those of `profile`.
+ * the run repeats, and how far it drifts, by the profile of its tenths. For single periods it
+ * reports the share of the time with an uncertain class; for blocks, which changes these hide. An
+ * observation takes observation_ns; 0: it is rows of a table. With in_blocks, observations are
+ * blocks of periods. Errors: those of `profile`.
  */
 int rps_profile_remark(const struct rps_found_phases *found, int64_t observation_ns, int in_blocks,
                        rps_profile_find *profile, const void *context,

@@ -2,11 +2,11 @@
 #ifndef RPISTAT_STUDENT_H
 #define RPISTAT_STUDENT_H
 
-/* How probable |t| or more is by chance; freedom > 0, INFINITY for the normal distribution. NaN for
- * what is NaN. */
+/* Return the probability of |t| or more by chance; freedom > 0, INFINITY for the normal
+ * distribution. NaN if an argument is NaN. */
 double rps_student_p(double t, double freedom);
 
-/* What |t| stays below with a probability of .95; freedom >= 1. */
+/* Return the limit that |t| is below with a probability of .95; freedom >= 1. */
 double rps_student_95(double freedom);
 
 #endif

@@ -1,5 +1,5 @@
-/* Signals without their season, or with their noise as further signals. Private to analyse.
- * *ret shares arrays with `signals` and must not be freed; its own are in the arena. */
+/* Signals without their season, or with their noise as further signals. Private to analyse. *ret
+ * shares arrays with `signals` and must not be freed; its other arrays are in the arena. */
 #ifndef RPISTAT_ANALYSE_ADJUST_H
 #define RPISTAT_ANALYSE_ADJUST_H
 
@@ -10,7 +10,7 @@
 struct rps_wave rps_season_remove(struct rps_arena *arena, const struct rps_signals *signals,
                                   struct rps_signals *ret);
 
-/* Put the noise of each signal before the signals if it changes: returns 1, otherwise 0. */
+/* Put the noise of each signal before the signals if it changes. Returns 1 if so, otherwise 0. */
 int rps_spread_append(struct rps_arena *arena, const struct rps_signals *signals,
                       struct rps_signals *ret);
 

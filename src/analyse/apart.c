@@ -1,17 +1,17 @@
 /*
- * Finds the names whose shares of a group's samples differ most from their shares of the other groups'.
+ * Find the names whose shares of a group's samples differ most from those of the other groups.
  *
  * Samples are not independent draws: a compiler that runs for half a second has all samples of that
- * time. So the variance of a share is taken from blocks of periods, as that of a ratio of two sums
- * (Cochran, Sampling Techniques, 6.3). A block has n samples, x of them in the name; X and N are the
- * sums over the B blocks of a group:
+ * time. So the variance of a share is taken from blocks of periods, as of a ratio of two sums
+ * (Cochran, Sampling Techniques, 6.3). A block has n samples, x of them in the name; X and N are
+ * the sums over the B blocks of a group:
  *
  *   p = X / N,  var p = sum (x - p n)^2 / N^2 * B / (B - 1)
  *
- * The larger variance counts, of these blocks and of blocks that are RPS_APART_LONG times as long. It
- * is at least CLUSTER times that of independent draws. The share p differs from the share q of the
- * other groups if |p - q| > Z (1 + Z_FEW / (B - 1)) sqrt(var p + var q), where B counts the longer
- * blocks. With one length of blocks, 7 instead of 2 of 320 phases without any difference had a name.
+ * The larger variance counts, of these blocks and of blocks that are RPS_APART_LONG times as long.
+ * It is at least CLUSTER times that of independent draws. B counts the longer blocks. The shares p
+ * and q (of the other groups) differ if |p - q| > Z (1 + Z_FEW / (B - 1)) sqrt(var p + var q). With
+ * one length of blocks, 7 instead of 2 of 320 phases without any difference had a name.
  */
 #include "rpistat/apart.h"
 
@@ -26,7 +26,7 @@
 #define Z_FEW             1.5
 #define LACKING_MIN       .15  /* share of the others' samples of a name that a group lacks */
 #define SCORE_MAX         10.  /* more than log(1 / SHARE_ADDED) */
-#define SHARE_ADDED       .005 /* to both shares of a factor: a factor of almost 0 is no surprise */
+#define SHARE_ADDED       .005 /* to both shares of a factor: a factor near 0 is not special */
 
 /* Sums over the blocks of one group, or of all other groups. */
 struct sums {
@@ -106,7 +106,7 @@ static double variance_of(const struct sums *sums)
     return variance;
 }
 
-/* How much a name says of a group; 0: its shares do not differ beyond chance. */
+/* Return how well a name describes a group; 0: its shares do not differ beyond chance. */
 static double score_of(const struct sums *own, const struct sums *rest)
 {
     const double p = own->x / own->n, q = rest->x / rest->n, apart = fabs(p - q);
@@ -121,7 +121,7 @@ static double score_of(const struct sums *own, const struct sums *rest)
     return (apart - error) * factor;
 }
 
-/* Keep the two names with the highest scores. A name that the group has more of precedes all others. */
+/* Keep the two names with the highest scores, first those that the group has more of. */
 static void keep_best(struct rps_apart_name best[2], double best_score[2], const struct sums *own,
                       const struct sums *rest, size_t name)
 {

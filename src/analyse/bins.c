@@ -1,21 +1,20 @@
 /*
- * Binning: the periods of a run stream into at most `bin_count` bins.
+ * Binning: the periods of a run are streamed into at most `bin_count` bins.
  *
- * The bins are one list that has two lives. While the run has shown no more rotations than there is
- * room for, every rotation is a bin of its own: a short run is drawn as it was measured. The first
- * rotation too many turns the list into a grid: each bin is given the cell of the axis that its
- * middle lies in, neighbours in one cell are merged in place, and later rotations join the last
- * cell or open a new one. So nobody needs to know the number of rotations beforehand, and memory is
- * that of the bins.
+ * The list of bins has two forms. At first every rotation is a bin of its own, so that a short run
+ * is drawn as it was measured. When there are more rotations than room, the list becomes a grid.
+ * Each bin gets the cell of the axis that its middle is in, and neighbours in one cell are merged
+ * in place. Later rotations join the last cell or open a new one. So the number of rotations need
+ * not be known beforehand, and memory is that of the bins.
  *
- * A rotation, not a period, is the smallest stretch with a value for every metric: formulas mix the
+ * A rotation, not a period, is the smallest range with a value for every metric: formulas mix the
  * events of several sets.
  *
- * That has a price where the workload falls asleep or wakes up, or a virtual machine loses its
- * processor: one set then saw a thousandth of the cycles that another saw, and a ratio of the two
- * estimates can be anything (a CPI of 5,000 was seen, and the rest of the picture was a flat line
- * below it). So a value is taken only from a stretch that can carry it (rps_tally_carries). Sums
- * take everything.
+ * This is a problem if the workload falls asleep or wakes up, or a virtual machine loses its
+ * processor. One set may then see a thousandth of the cycles of another, and a ratio of the two
+ * estimates can be anything. (A CPI of 5,000 was seen, and the rest of the picture was a flat
+ * line.) So only a range that can give a value has one (rps_tally_carries). Sums include
+ * everything.
  */
 #include "rpistat/bins.h"
 #include "rpistat/formula.h"
@@ -24,21 +23,21 @@
 
 #include <math.h>
 
-/* A last rotation shorter than this share of the one before it joins that one's bin: the rate of
- * a sliver of time, when the workload exits, is noise, and would set the scale of the picture. */
+/* A last rotation shorter than this share of the one before joins that one's bin. When the workload
+ * exits, the rate of a very short time is noise, and would set the scale of the picture. */
 #define BINS_SLIVER 0.5
 
 struct bin {
     struct rps_tally tally;
     double from, to;    /* what the bin holds, on the axis */
     size_t cell;        /* of the grid; unused before there is one */
-    int after_gap;      /* something was not recorded between the bin before and this one */
-    double *min, *max;  /* a value each metric; NaN: none */
-    double *low, *high; /* the same; of intervals, when all was added */
+    int after_gap;      /* something was not recorded between the previous bin and this one */
+    double *min, *max;  /* one value per metric; NaN: none */
+    double *low, *high; /* the same; of intervals, after everything was added */
 };
 
 struct rps_bins {
-    struct rps_arena *arena; /* owned; of all that is pointed to */
+    struct rps_arena *arena; /* owned; has all data that is pointed to */
     const struct rps_plan *plan;
     enum rps_axis axis;
     double from, to;
@@ -46,11 +45,11 @@ struct rps_bins {
     int gridded, ended;
     struct bin *bin;             /* `room` of them; `count` in use */
     double *operand;             /* scratch */
-    struct rps_rotation current; /* that periods are being added to */
+    struct rps_rotation current; /* the rotation that periods are being added to */
     int current_after_gap;
-    int64_t last_end_ns;    /* of what was added so far */
-    int64_t last_length_ns; /* of the period before, or of one of those that it stands for */
-    double whole_ns;        /* length of the rotation before, or of one in the block before */
+    int64_t last_end_ns;    /* of all periods added so far */
+    int64_t last_length_ns; /* of the previous period, or of one of those in a block */
+    double whole_ns;        /* length of the previous rotation, or of one in the previous block */
 };
 
 struct rps_bins *rps_bins_new(const struct rps_plan *plan, enum rps_axis axis, double from,
@@ -99,7 +98,7 @@ static size_t cell_of(const struct rps_bins *bins, double from, double to)
     return cell < (double)bins->room ? (size_t)cell : bins->room - 1;
 }
 
-/* Put bin `from` into bin `into`, which stands before it. */
+/* Merge bin `from` into bin `into`, which is before it. */
 static void bin_merge(const struct rps_bins *bins, struct bin *into, const struct bin *from)
 {
     rps_tally_merge(&into->tally, &from->tally);
@@ -118,7 +117,7 @@ static void bin_swap(struct bin *a, struct bin *b)
     *b = third;
 }
 
-/* From a bin a rotation to a bin a cell. */
+/* Change from one bin per rotation to one bin per cell. */
 static void make_grid(struct rps_bins *bins)
 {
     size_t kept = 0;
@@ -139,7 +138,7 @@ static void make_grid(struct rps_bins *bins)
     bins->gridded = 1;
 }
 
-/* Where the current rotation lies on the axis. */
+/* Return the place of the current rotation on the axis. */
 static double current_from(const struct rps_bins *bins)
 {
     return bins->axis == RPS_AXIS_CYCLE ? (double)bins->current.from_cycle
@@ -152,14 +151,14 @@ static double current_to(const struct rps_bins *bins)
                                         : (double)bins->current.tally.end_ns / 1e9;
 }
 
-/* The bin that the current rotation belongs to; a new one is empty. */
+/* Return the bin that the current rotation belongs to; a new one is empty. */
 static struct bin *bin_for_current(struct rps_bins *bins)
 {
     double from = current_from(bins), to = current_to(bins);
     struct bin *bin;
     size_t cell;
 
-    /* A workload that slept on the cycle axis: no width, so the same position. */
+    /* A workload that slept has no width on the cycle axis, so its position is the same. */
     if (bins->count > 0 && bins->axis == RPS_AXIS_CYCLE && to <= bins->bin[bins->count - 1].to)
         return &bins->bin[bins->count - 1];
     if (!bins->gridded && bins->count == bins->room)
@@ -179,7 +178,7 @@ static struct bin *bin_for_current(struct rps_bins *bins)
     return bin;
 }
 
-/* The value of a metric over the tally that bins->operand was filled from; NaN: none. */
+/* Return the value of a metric over the tally that bins->operand was filled from; NaN: none. */
 static double metric_value(const struct rps_bins *bins, int metric, const struct rps_tally *tally)
 {
     const struct rps_formula *formula = &bins->plan->metric[metric].formula;
@@ -187,13 +186,13 @@ static double metric_value(const struct rps_bins *bins, int metric, const struct
     return rps_tally_carries(tally, formula) ? rps_formula_value(formula, bins->operand) : NAN;
 }
 
-/* Length of one rotation of the current block. */
+/* Return the length of one rotation of the current block. */
 static double whole_ns(const struct rps_bins *bins)
 {
     return (double)bins->current.tally.length_ns / (double)bins->current.merged;
 }
 
-/* The current rotation is over: into its bin. */
+/* End the current rotation: merge it into its bin. */
 static void end_rotation(struct rps_bins *bins)
 {
     const struct rps_tally *tally = &bins->current.tally;
@@ -236,7 +235,7 @@ void rps_bins_add(struct rps_bins *bins, const struct rps_period *period)
     bins->last_length_ns = length_ns;
 }
 
-/* The intervals of one metric, from the bins around each. */
+/* Find the intervals of one metric, from the bins around each. */
 static void find_intervals(struct rps_bins *bins, int m, double *value)
 {
     const size_t before = RPS_TALLY_NEIGHBOURS / 2;
@@ -281,7 +280,7 @@ static void end_adding(struct rps_bins *bins)
         find_intervals(bins, m, value);
 }
 
-/* A series with room for a point each bin, and each gap. */
+/* Return a series with room for one point per bin and per gap. */
 static struct rps_series begin_series(struct rps_bins *bins, struct rps_arena *arena)
 {
     end_adding(bins);

@@ -1,13 +1,12 @@
 /*
  * Collecting signals from periods.
  *
- * The matrix grows by doubling, a signal's values side by side, and is compacted in place at the
- * end: rows that nothing was seen in and signals that never vary go. A second copy, or a row a
- * period with a transposition at the end, would take twice the memory of a day's run.
+ * The matrix grows by doubling and keeps a signal's values side by side. At the end it is compacted
+ * in place: rows without any value and signals that never vary are removed. A second copy, or one
+ * row per period with a transposition at the end, would need twice the memory of a day's run.
  *
- * With one track a period is the next row. With several, of which the store gives one after the
- * other, the row is the period's number, so that tracks meet. A block of a coarser level is one
- * row.
+ * With one track a period is the next row. The store gives several tracks one after the other; the
+ * row is then the period's number, so that tracks meet. A block of a coarser level is one row.
  */
 #include "rpistat/collect.h"
 
@@ -21,12 +20,12 @@
 
 #define PERIOD_NS_DEFAULT (100 * RPS_NS_PER_MS)
 
-/* Cells of the matrix that nobody can hold. */
+/* A matrix of more cells does not fit into memory. */
 #define CELLS_MAX (SIZE_MAX / 64)
 
 /* --- the matrix ------------------------------------------------------------------------------- */
 
-/* Make room for so many rows; what is new is not seen. */
+/* Make room for `room` rows; the new ones are not seen. */
 static int grow(struct rps_collect *collect, size_t room, struct rps_error *err)
 {
     size_t signals = collect->signal_count + collect->reach_count, old = collect->room;
@@ -59,7 +58,7 @@ static int grow(struct rps_collect *collect, size_t room, struct rps_error *err)
     return 0;
 }
 
-/* The row of the next observation, number `number`. */
+/* Find the row of the next observation, number `number`. */
 static int row_of(struct rps_collect *collect, uint64_t number, size_t *ret, struct rps_error *err)
 {
     uint64_t base = collect->options.first;
@@ -93,7 +92,7 @@ static void row_add(struct rps_collect_row *row, const struct rps_collect_row *m
     row->cpu_s += more->cpu_s;
 }
 
-/* How well a source was seen in the stretch. */
+/* Return how well a source was seen in the range of the tally. */
 static float weight_of(const struct rps_collect *collect, const struct rps_source *source,
                        const struct rps_sight *sight, const struct rps_tally *tally, double sets)
 {
@@ -119,12 +118,12 @@ static void put(struct rps_collect *collect, size_t s, size_t row, const struct 
     collect->weight[signal * collect->room + row] = weight_of(collect, source, &sight, tally, sets);
 }
 
-/* Keep how far a value of the block was from its mean; of CPUs side by side the most. */
+/* Keep how far a value of the block was from its mean: the maximum of CPUs side by side. */
 static void put_reach(struct rps_collect *collect, size_t column, size_t row, double reach)
 {
     double *to = &collect->value[(collect->signal_count + column) * collect->room + row];
 
-    *to = fmax(*to, reach); /* which prefers a number to NaN */
+    *to = fmax(*to, reach); /* fmax prefers a number to NaN */
 }
 
 static void put_reaches(struct rps_collect *collect, size_t row)
@@ -147,13 +146,13 @@ static void put_reaches(struct rps_collect *collect, size_t row)
 
 /* --- adding ----------------------------------------------------------------------------------- */
 
-/* Is a rotation one observation, and not each of its periods? */
+/* Return 1 if an observation is a whole rotation instead of a period. */
 static int is_whole(const struct rps_collect *collect, int level)
 {
     return collect->options.by_rotation || level > 0 || collect->is_fine;
 }
 
-/* What the observation's row is found by where CPUs are side by side. */
+/* Return the number that finds the observation's row if CPUs are side by side. */
 static uint64_t number_of(const struct rps_collect *collect, const struct rps_rotation *rotation)
 {
     return collect->options.by_rotation
@@ -248,7 +247,7 @@ int rps_collect_add(struct rps_collect *collect, int track, const struct rps_per
     return 0;
 }
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- construction ----------------------------------------------------------------------------- */
 
 int rps_collect_new(struct rps_collect **ret, const struct rps_collect_options *options,
                     struct rps_error *err)

@@ -1,4 +1,4 @@
-/* The end of a collection: rows that nothing was seen in and signals that never vary go, in place. */
+/* End a collection: remove rows without any value and signals that never vary, in place. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,19 +8,19 @@
 #include "detect_math.h"
 #include "rpistat/plan.h"
 
-/* Signals whose weights are all above it need none. */
+/* A signal needs no weights if all are above this. */
 #define WEIGHT_FULL 0.95f
 
 /* Steps of the histogram that finds a signal's usual weight. */
 #define WEIGHT_STEPS 100
 
-/* A rotation is unlike the others of its block that is so many times as far from their mean as is
- * usual, and as what is usual at least comes to; in at most this share of the blocks. */
+/* A rotation is wild if its distance from the mean of its block is WILD_TIMES the usual one, which
+ * is at least WILD_LEAST. At most this share of the blocks is wild. */
 #define WILD_TIMES 3
 #define WILD_LEAST 1.5
 #define WILD_RARE  .05
 
-/* Take out the rows that nothing was added to. */
+/* Remove the rows that nothing was added to. */
 static void drop_rows(struct rps_collect *collect)
 {
     size_t kept = 0;
@@ -40,15 +40,15 @@ static void drop_rows(struct rps_collect *collect)
     collect->count = kept;
 }
 
-/* The collects that are ended together, and which of their signals are in all of them. */
+/* Collects that are ended together, and the signals that all of them have. */
 struct ending {
     struct rps_collect *const *collect;
     size_t count;
-    size_t *place;  /* place[signal of the first * count + collect]: its number there */
-    uint8_t **keep; /* of each collect, a signal each: it is one of those that are given */
+    size_t *place;  /* place[signal of the first * count + collect]: its number in that collect */
+    uint8_t **keep; /* one per collect and signal; 1: the signal is kept */
 };
 
-/* What a source is made of: of a gauge the unit of its event, which is no formula. */
+/* Return the formula of a source. A gauge has no formula: return the unit of its event. */
 static const char *formula_of(const struct rps_collect *collect, const struct rps_source *source)
 {
     const struct rps_plan *plan = collect->options.plan;
@@ -60,7 +60,7 @@ static const char *formula_of(const struct rps_collect *collect, const struct rp
                : plan->metric[source->metric].formula_text;
 }
 
-/* Is a source the same in two collects? CPU use is known with a metric and without one. */
+/* Return 1 if a source is the same in two collects. CPU use may have a metric or none. */
 static int is_same(const struct rps_collect *x, const struct rps_source *a,
                    const struct rps_collect *y, const struct rps_source *b)
 {
@@ -71,13 +71,13 @@ static int is_same(const struct rps_collect *x, const struct rps_source *a,
     return strcmp(formula_of(x, a), formula_of(y, b)) == 0;
 }
 
-/* The source of a signal: tracks side by side have the same. */
+/* Return the source of a signal; tracks side by side have the same sources. */
 static struct rps_source *source_of(const struct rps_collect *collect, size_t s)
 {
     return &collect->sources.source[s % collect->sources.count];
 }
 
-/* The signal of a collect that signal s of another is; SIZE_MAX: none. */
+/* Return the number in one collect of signal s of another; SIZE_MAX: none. */
 static size_t find_same(const struct rps_collect *from, size_t s, const struct rps_collect *in)
 {
     const struct rps_source *source = source_of(from, s);
@@ -89,8 +89,8 @@ static size_t find_same(const struct rps_collect *from, size_t s, const struct r
     return from == in ? s : SIZE_MAX;
 }
 
-/* Find signal s of the first collect in all of them: 1 when all have it. What was seen of it
- * anywhere is what it is transformed by everywhere. */
+/* Find signal s of the first collect in all of them; return 1 if all have it. Give it the same data
+ * for its transform in all collects. */
 static int unite(const struct ending *ending, size_t s)
 {
     size_t *place = ending->place + s * ending->count;
@@ -105,7 +105,7 @@ static int unite(const struct ending *ending, size_t s)
         struct rps_collect *collect = ending->collect[r];
         struct rps_source *source = source_of(collect, place[r]);
 
-        if (collect->options.level == 0) /* blocks are its wandering, and the work's own */
+        if (collect->options.level == 0) /* blocks differ by drift, and by the work itself */
             rps_source_wander(source, collect->value + place[r] * collect->room, collect->count);
         rps_source_seen_add(&all, &source->seen);
     }
@@ -114,7 +114,7 @@ static int unite(const struct ending *ending, size_t s)
     return 1;
 }
 
-/* Does signal s of the first collect vary anywhere, or differ between them? */
+/* Return 1 if signal s of the first collect varies anywhere, or differs between collects. */
 static int varies(const struct ending *ending, size_t s)
 {
     double low = INFINITY, high = -INFINITY;
@@ -131,7 +131,7 @@ static int varies(const struct ending *ending, size_t s)
     return high > low;
 }
 
-/* Choose the signals: those that all have, that vary, and that are not rare; or the last of all. */
+/* Choose the signals that all have, that vary, and that are not rare; or the last that all have. */
 static int choose_signals(const struct ending *ending, struct rps_error *err)
 {
     const struct rps_collect *first = ending->collect[0];
@@ -157,8 +157,8 @@ static int choose_signals(const struct ending *ending, struct rps_error *err)
 }
 
 /*
- * Weights relative to the signal's usual one, the upper decile: a workload that uses a tenth of a
- * CPU all the time is seen as well as can be. 1 when a weight is still below WEIGHT_FULL somewhere.
+ * Make weights relative to the signal's usual weight, the upper decile: a steady tenth of a CPU is
+ * seen as well as possible. Return 1 if a weight is still below WEIGHT_FULL.
  */
 static int level_weights(const double *value, float *weight, size_t count)
 {
@@ -196,14 +196,14 @@ static void name_signal(const struct rps_collect *collect, size_t signal,
         snprintf(ret->name, sizeof(ret->name), "%s", source->name);
 }
 
-/* A wild block says nothing of the blocks around it: it is taken for the one before it. */
+/* A wild block says nothing about the blocks around it: replace its value by the one before. */
 static void draw_in(double *value, const uint8_t *wild, size_t count)
 {
     for (size_t i = 1; wild && i < count; i++)
         value[i] = wild[i] ? value[i - 1] : value[i];
 }
 
-/* Bring the signals that are kept together, without room for more rows. 1: their weights matter. */
+/* Move the kept signals together, without room for more rows. Return 1 if their weights matter. */
 static int compact(struct rps_collect *collect, const uint8_t *keep, struct rps_collected *out)
 {
     size_t count = collect->count, kept = 0;
@@ -230,13 +230,13 @@ static int compact(struct rps_collect *collect, const uint8_t *keep, struct rps_
     return uneven;
 }
 
-/* Length of one of the periods or rotations that the row stands for. */
+/* Return the length of one of the periods or rotations in the row. */
 static int64_t lone_ns(const struct rps_collect_row *row)
 {
     return (row->end_ns - row->start_ns) / (int64_t)row->merged;
 }
 
-/* A boundary where something was not recorded. */
+/* Mark a boundary where something was not recorded. */
 static void mark_gaps(const struct rps_collect *collect, uint8_t *broken)
 {
     int64_t end_ns = INT64_MIN;
@@ -250,8 +250,8 @@ static void mark_gaps(const struct rps_collect *collect, uint8_t *broken)
     }
 }
 
-/* Mark the blocks in which a value was WILD_TIMES as far from its mean as is usual, where they are
- * rare: else that is how the workload is. */
+/* Mark the blocks in which a value was WILD_TIMES the usual distance from its mean, if such blocks
+ * are rare. If they are frequent, the workload is like that. */
 static void mark_wild(const double *reach, size_t count, double *scratch, uint8_t *wild)
 {
     size_t seen = 0, far = 0;

@@ -1,4 +1,4 @@
-/* What was collected: what is added to it from elsewhere. */
+/* Add signals and tables from elsewhere to collected signals. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "rpistat/arena.h"
 #include "rpistat/collect.h"
 
-/* Of a signal that is added: its noise is so much of its resolution at least. */
+/* The noise of an added signal is at least this share of its resolution. */
 #define NOISE_OF_RESOLUTION .25
 
 static void *enlarged(void *array, size_t count, size_t size)
@@ -18,7 +18,7 @@ static void *enlarged(void *array, size_t count, size_t size)
     return ret;
 }
 
-/* Room for one more signal; weights, which are all 1 where there are none. */
+/* Make room for one more signal, and for weights: all 1 if there are none yet. */
 static void make_room(struct rps_collected *collected)
 {
     struct rps_signals *signals = &collected->signals;

@@ -1,8 +1,8 @@
 /*
  * Principal components: the correlation matrix of the signals, and its largest eigenvectors.
  *
- * LAPACK is opened when it is needed and not linked: with what it brings along it makes the start
- * of every command a millisecond longer, the recorder's too, and most commands never use it.
+ * LAPACK is opened when it is needed and not linked. With its dependencies it would delay the start
+ * of every command by a millisecond, even of the recorder, and most commands never use it.
  */
 #include "rpistat/components.h"
 
@@ -15,28 +15,28 @@
 
 #define LIBRARY "liblapacke.so.3"
 
-/* Observations that are standardised at a time. */
+/* Observations that are standardised together. */
 #define BLOCK 256
 
-/* Standard deviations, relative to the mean, and eigenvalues, relative to their sum, below these
- * are rounding. */
+/* Smaller standard deviations, relative to the mean, and eigenvalues, relative to their sum, are
+ * rounding errors. */
 #define DEVIATION_MIN  1e-12
 #define EIGENVALUE_MIN 1e-10
 
-/* What is worked on: the signals that vary. */
+/* Data of the signals that vary. */
 struct job {
     const struct rps_signals *signals;
-    size_t count;           /* of them */
-    size_t *at;             /* which signals they are */
+    size_t count;           /* signals */
+    size_t *at;             /* their numbers */
     double *mean, *scale;   /* z = (value - mean) * scale */
     double *block;          /* count x BLOCK */
     double *matrix;         /* count x count, by column, upper triangle */
     double *value, *vector; /* eigenvalues ascending, eigenvectors by column */
-    size_t found;           /* of them */
+    size_t found;           /* eigenvalues */
 };
 
-/* Mean and scale of a signal; 0 when it does not vary. The values that were not seen stand at the
- * mean, and count in the scale. */
+/* Set mean and scale of a signal; return 0 if it does not vary. Unseen values are at the mean, and
+ * count in the scale. */
 static int standardise(const double *value, size_t count, double *ret_mean, double *ret_scale)
 {
     double sum = 0, squares = 0, mean, deviation;
@@ -121,7 +121,7 @@ static void fill_matrix(struct job *job)
     }
 }
 
-/* The `wanted` largest eigenvalues and their vectors. */
+/* Find the `wanted` largest eigenvalues and their vectors. */
 #ifdef RPS_HAS_LAPACK
 static int decompose(struct rps_arena *scratch, struct job *job, size_t wanted,
                      struct rps_error *err)
@@ -153,7 +153,7 @@ static int decompose(struct rps_arena *scratch, struct job *job, size_t wanted,
 }
 #endif
 
-/* The vector of component c, of the largest share first; the largest entry positive. */
+/* Return the vector of component c; *ret_sign makes its largest entry positive. */
 static const double *vector_of(const struct job *job, size_t c, double *ret_sign)
 {
     const double *vector = job->vector + (job->found - 1 - c) * job->count;
@@ -167,7 +167,7 @@ static const double *vector_of(const struct job *job, size_t c, double *ret_sign
     return vector;
 }
 
-/* Was enough of the observation seen to place it? */
+/* Return 1 if enough of the observation was seen to place it. */
 static int is_placed(const struct job *job, size_t observation)
 {
     size_t seen = 0;

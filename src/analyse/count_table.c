@@ -14,7 +14,7 @@ void rps_count_table_free(struct rps_count_table *table)
     memset(table, 0, sizeof(*table));
 }
 
-/* Bring each observation's entries together; begin[i] is where the first of observation i goes. */
+/* Group the entries by observation; begin[i] is where the first one of observation i goes. */
 static void distribute(struct rps_count_table *table, size_t count)
 {
     struct rps_count *to = rps_arena_loose(count, sizeof(*to));
@@ -28,7 +28,7 @@ static void distribute(struct rps_count_table *table, size_t count)
     table->entry = to;
 }
 
-/* Add up the entries of one symbol in one observation; begin is set anew. sum: scratch, all 0. */
+/* Add up the entries of one symbol in one observation, and set begin again. sum: scratch, all 0. */
 static void add_up(struct rps_count_table *table, float *sum)
 {
     size_t kept = 0;

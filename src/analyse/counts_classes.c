@@ -1,15 +1,15 @@
 /*
  * Find the phase classes that recur in a run, such as the parts of a loop.
  *
- * A segment of half a second has too few samples to pay for a boundary and a mix of its own. It pays if
- * its mix is known from 20 other segments, and if the order of the classes predicts when it comes.
- * So the leaves of a tree are clustered over the whole run first, by what a merge costs. Then each leaf
- * gets a class by the cheapest path through the run (Viterbi), the classes get the counts of their
- * leaves, and the boundaries get a price by how often one class follows another. This repeats until no
- * leaf changes its class:
+ * A segment of half a second has too few samples to pay for a boundary and a mix of its own. It
+ * pays if its mix is known from 20 other segments, and if the order of the classes predicts it. So
+ * the leaves of a tree are clustered over the whole run first, by the cost of a merge. Then each
+ * leaf gets a class by the cheapest path through the run (Viterbi). The classes get the counts of
+ * their leaves, and the boundaries get a price by how often one class follows another. This repeats
+ * until no leaf changes its class:
  *
  *   cost of a leaf in a class   the rise of the class's cost by the leaf, which is left out of it
- *   boundary from a to b        ln(n / boundaries) + 1 - ln P(b after a), at most the price of a class
+ *   boundary from a to b        ln(n / boundaries) + 1 - ln P(b after a); at most a class's price
  */
 #include "counts_classes.h"
 
@@ -149,8 +149,8 @@ static void set_prices(struct work *w)
     w->boundary_price = all > 0 ? sum / all : w->class_price;
 }
 
-/* Add to the costs of all paths, which end in each class, those of leaf i. from: of each class, the
- * class of the leaf before on the cheapest path. */
+/* Add the costs of leaf i to those of all paths, which end in each class. Store in `from`, for each
+ * class, the class of the leaf before on the cheapest path. */
 static void extend(struct work *w, size_t i, double *path, double *next, size_t *from)
 {
     const size_t count = w->count;

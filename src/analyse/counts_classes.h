@@ -11,8 +11,8 @@ struct rps_count_classes {
     double cost;   /* of the run in these classes, to be compared with the cost of a path */
 };
 
-/* Find the classes that describe the run at the least cost. price: the cost of a class, and the
- * most that a boundary between two of them costs. */
+/* Find the classes that describe the run at the least cost. A class costs `price`, and a boundary
+ * between two of them costs at most that. */
 struct rps_count_classes rps_counts_find_classes(struct rps_arena *arena,
                                                  const struct rps_level_tree *tree, double price);
 

@@ -1,11 +1,10 @@
 /*
- * Where the mix of a table changes.
+ * Find where the mix of a table changes.
  *
- * The table is cut in two wherever that tells most, in intervals of many lengths (Kovacs et al. 2023,
- * seeded binary segmentation), so that each change is looked at in an interval that holds no other.
- * Of all these cuts those are taken that make the least cost together, and each is then moved to
- * where it is best between its neighbours. Long intervals are looked at in rows that are SCALE
- * observations together, which makes all of it linear.
+ * The table is cut in two where this gains most, in intervals of many lengths (Kovacs et al. 2023,
+ * seeded binary segmentation). So each change is examined in an interval without another change.
+ * The cuts with the least total cost are kept. Each is then moved to its best place between its
+ * neighbours. Long intervals use rows of SCALE observations, which makes the search linear.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,29 +13,29 @@
 #include "counts.h"
 #include "rpistat/count_table.h"
 
-/* Lengths of the intervals that are cut in two, in rows. Each is twice the one before, and intervals
- * begin a quarter of their length apart; in runs of more than RPS_CUTS_DENSE_MAX observations each
- * is four times the one before, and they begin half their length apart. */
+/* Lengths of the intervals that are cut in two, in rows. Each is twice the one before, and
+ * intervals begin a quarter of their length apart. In runs of more than RPS_CUTS_DENSE_MAX
+ * observations each is four times the one before, and they begin half their length apart. */
 #define LENGTH_LEAST 8
 #define LENGTH_MOST  64
 
-/* Observations that become one row for longer ones. */
+/* Observations per row for longer intervals. */
 #define SCALE 8
 
-/* Shortest stretch, in rows. */
+/* Shortest segment, in rows. */
 #define SHORTEST 3
 
-/* By so much more than the price the way to a place may cost more than the best. */
+/* The path to a place may cost more than the best by the price and this. */
 #define SLACK 8
 
-/* Where a cut may lie as well: what it tells is at most so much less. */
+/* A cut may also be where it gains less by at most this. */
 #define PLACE_SLACK 3.0
 
 /* Counts on both sides of a cut. */
 struct sides {
     const struct rps_mix *mix;
     double *count; /* [0]: left, all symbols; then right */
-    double *own;   /* the same places: rise of each symbol */
+    double *own;   /* at the same places: rise of each symbol */
     double all[2];
     double rise[2]; /* of all symbols */
 };
@@ -49,10 +48,10 @@ struct search {
     double price;
     size_t *at; /* cuts, observations */
     size_t count;
-    double *before; /* while cuts are chosen; counts before each */
+    double *before; /* while cuts are chosen: counts before each */
 };
 
-/* --- the best cut of a stretch ---------------------------------------------------------------- */
+/* --- the best cut of a segment ---------------------------------------------------------------- */
 
 static void add(struct sides *sides, int side, const struct rps_count *entry, double sign)
 {
@@ -77,8 +76,8 @@ struct best {
     double gain;
 };
 
-/* Cut the rows from ... to - 1 in two, each part at least `shortest` long; `gain` of each place, if
- * not NULL, is where it is kept. */
+/* Cut the rows from ... to - 1 in two, each part at least `shortest` long. If `gain` is not NULL,
+ * put the gain of each place into it. */
 static struct best cut_in_two(struct sides *sides, const struct rps_count_table *table, size_t from,
                               size_t to, size_t shortest, double *gain)
 {
@@ -137,7 +136,7 @@ static void cut_intervals(struct search *search, const struct rps_count_table *t
     }
 }
 
-/* The same table, SCALE rows in one. */
+/* Return the same table with SCALE rows in one. */
 static struct rps_count_table coarsen(const struct rps_count_table *table)
 {
     size_t entries = table->begin[table->count];
@@ -167,7 +166,7 @@ static void cut_all_lengths(struct search *search, const struct rps_count_table 
     rps_count_table_free(&coarse);
 }
 
-/* --- the cuts that are best together ---------------------------------------------------------- */
+/* --- the best cuts together ------------------------------------------------------------------- */
 
 static int compare_places(const void *a, const void *b)
 {
@@ -176,7 +175,7 @@ static int compare_places(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The places in order, each once, with the ends and what the signals were broken at. */
+/* Sort the places, each once, with the ends and the places at which the signals are broken. */
 static void arrange(struct search *search)
 {
     const struct rps_signals *signals = search->signals;
@@ -196,7 +195,7 @@ static void arrange(struct search *search)
     search->count = kept;
 }
 
-/* Counts before each place, into ret[place * width + symbol]. */
+/* Put the counts before each place into ret[place * width + symbol]. */
 static void count_before(const struct search *search, const struct rps_count_table *table,
                          double *ret)
 {
@@ -211,7 +210,7 @@ static void count_before(const struct search *search, const struct rps_count_tab
     }
 }
 
-/* What a stretch from place to place costs. */
+/* Return the cost of a segment from place to place. */
 static double cost_between(const void *context, size_t from, size_t to)
 {
     const struct search *search = context;
@@ -252,9 +251,9 @@ static void choose_cuts(struct search *search, const struct rps_count_table *tab
     rps_arena_free(scratch);
 }
 
-/* --- where they lie --------------------------------------------------------------------------- */
+/* --- places ----------------------------------------------------------------------------------- */
 
-/* Move a cut to where it is best between its neighbours. */
+/* Move a cut to its best place between its neighbours. */
 static struct rps_cut place_cut(struct search *search, const struct rps_count_table *table,
                                 size_t from, size_t to, size_t shortest, double *gain)
 {
@@ -291,7 +290,7 @@ static struct rps_cuts place_cuts(struct search *search, const struct rps_count_
     return ret;
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- everything together ---------------------------------------------------------------------- */
 
 struct rps_cuts rps_counts_find_cuts(struct rps_arena *arena, const struct rps_signals *signals,
                                      const struct rps_count_table *table, size_t shortest,

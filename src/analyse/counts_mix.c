@@ -7,7 +7,7 @@
 /* Counts that the run's own mix is worth. */
 #define PRIOR 3.0
 
-/* Where Stirling's series is exact to ten digits. */
+/* From here on, Stirling's series is exact to ten digits. */
 #define STIRLING_FROM 8
 
 #define HALF_LOG_TWO_PI 0.91893853320467274178

@@ -1,20 +1,20 @@
-/* The best of all ways to cut a run at given places; see counts.h. */
+/* Find the best of all ways to cut a run at given places; see counts.h. */
 #include <math.h>
 #include <string.h>
 
 #include "counts.h"
 
-/* Stretches that may come before one, at most: those that cost least so far. */
+/* Segments that may come before one, at most: those with the least cost so far. */
 #define BEFORE_MAX 256
 
 struct work {
-    double *cost;  /* of all up to each place */
-    size_t *from;  /* the place that the last stretch begins at on the best way */
-    size_t *alive; /* places that a stretch may begin at */
-    double *via;   /* what the way over each of them costs */
+    double *cost;  /* of the best path up to each place */
+    size_t *from;  /* the place that the last segment of that path begins at */
+    size_t *alive; /* places that a segment may begin at */
+    double *via;   /* cost of the path via each of them */
 };
 
-/* Keep of the alive places those that may still be best, given the cost of what was reached. */
+/* Keep the alive places that may still be best, given the cost that was reached. */
 static size_t drop_hopeless(struct work *work, size_t count, double reached)
 {
     size_t *alive = work->alive, kept = 0;

@@ -1,11 +1,11 @@
 /*
  * Fine phases by signals and counts together; see counts.h.
  *
- * The boundaries that the signals have and those of the tables are candidates, more than there are
- * phases. Those stay that make the least cost, each at a price: the cost is that of the
- * tree of levels (levels_tree.h), of the signals' values and of the counts. A run of a compiler that
- * is called a hundred times has changes that are sure, and that nobody would call phases: of what is
- * left the weakest go until each is one that can be seen.
+ * The boundaries of the signals and those of the tables are candidates, more than there are phases.
+ * Those with the least total cost remain, each at a price. The cost is that of the tree of levels
+ * (levels_tree.h), of the signals' values and of the counts. A compiler that runs a hundred times
+ * causes changes that are certain but are not phases to a user. So the weakest remaining boundaries
+ * are dropped until each is visible.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,13 +15,13 @@
 #include "counts_classes.h"
 #include "levels_tree.h"
 
-/* Boundaries of signals that are less sure are no candidates. */
+/* Boundaries of signals with a lower confidence are not candidates. */
 #define SURE_MIN .5
 
-/* Observations within which two boundaries are one. */
+/* Two boundaries within so many observations are one. */
 #define NEAR 2
 
-/* Of ln n: what a boundary costs. With 1 there were twice as many in programs of one phase. */
+/* Cost of a boundary, in ln n. With 1 there were twice as many in programs of one phase. */
 #define PRICE 1.5
 
 /* Price of a candidate in a table, in ln n: for segments that pay one by one, and for classes. */
@@ -35,21 +35,21 @@
  * on average. */
 #define RECUR_MIN 4
 
-/* On both sides of a boundary so much of the counts are other symbols, or the values of a signal lie
- * so many deviations of its noise apart; of stretches longer than LONG fewer, but at least
- * DEVIATIONS_LEAST. */
+/* A boundary is visible if this share of the counts changes symbols. It is also visible if a
+ * signal's values differ by so many deviations of its noise. For segments longer than LONG fewer
+ * deviations are enough, but at least DEVIATIONS_LEAST. */
 #define SHARE_APART      .15
 #define DEVIATIONS_APART 2.0
 #define DEVIATIONS_LEAST 1.0
 #define LONG             100.0
 
-/* Counts are compared in this part of each stretch, the one next to the boundary, but at least in so
- * many observations: a mix that changes slowly differs from one end of a run to the other, and has no
+/* Counts are compared in this part of each segment, next to the boundary, but at least in so many
+ * observations. A mix that changes slowly differs from one end of a run to the other, and has no
  * boundaries. */
 #define BESIDE_PART  4
 #define BESIDE_LEAST 60
 
-/* A program's start and its end are no phases: so many observations, or so much of the run. */
+/* A program's start and end are not phases: so many observations, or this share of the run. */
 #define END_OBSERVATIONS 10
 #define END_SHARE        .02
 
@@ -60,10 +60,10 @@ struct refining {
     struct rps_level_tree tree;
     struct rps_moments3 *left, *right; /* scratch */
     struct rps_moments3 *beside;       /* scratch */
-    size_t count;                      /* stretches */
+    size_t count;                      /* segments */
     size_t *first;                     /* leaves that they begin at; [count]: leaves */
     double price;
-    size_t shortest; /* length of a stretch, observations */
+    size_t shortest; /* minimum length of a segment, in observations */
 };
 
 /* --- candidates ------------------------------------------------------------------------------- */
@@ -75,8 +75,8 @@ static int compare_places(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A phase that begins at a cut, unless one begins there already. Phases of signals stand in order;
- * `sorted` of them. */
+/* Add a phase that begins at a cut, unless one begins there already. The first `sorted` phases are
+ * those of signals, in order. */
 static void add_cut(struct rps_phases *phases, size_t sorted, const struct rps_cut *cut)
 {
     size_t low = 0, high = sorted;
@@ -100,7 +100,7 @@ static int is_broken(const struct refining *r, size_t at)
     return at == 0 || (r->signals->broken && r->signals->broken[at]);
 }
 
-/* Phases that begin where a signal's or a table's do. */
+/* Collect the phases that begin where a signal's or a table's phases do. */
 static void gather(struct refining *r, double price, const struct rps_phases *fine)
 {
     struct rps_phases *out = &r->candidates;
@@ -153,7 +153,7 @@ static struct refining refining_make(struct rps_arena *arena, const struct rps_s
     return r;
 }
 
-/* --- those that pay --------------------------------------------------------------------------- */
+/* --- segments that pay ------------------------------------------------------------------------ */
 
 static double cost_of(const void *context, size_t from, size_t to)
 {
@@ -163,7 +163,7 @@ static double cost_of(const void *context, size_t from, size_t to)
     return rps_level_tree_cost(&r->tree, r->left);
 }
 
-/* Length in observations of the leaves from ... to - 1. */
+/* Return the length in observations of the leaves from ... to - 1. */
 static size_t length_of(const struct refining *r, size_t from, size_t to)
 {
     return r->tree.leaf[to - 1].last - r->tree.leaf[from].first + 1;
@@ -187,9 +187,9 @@ static void choose(struct refining *r)
     r->count = rps_counts_best_path(&path, r->first);
 }
 
-/* --- those that can be seen ------------------------------------------------------------------- */
+/* --- visible boundaries ----------------------------------------------------------------------- */
 
-/* Counts of the symbols in observations from ... to - 1, into ret. */
+/* Put the counts of the symbols in observations from ... to - 1 into ret. */
 static void count_in(const struct rps_count_table *table, size_t from, size_t to,
                      struct rps_moments3 *ret)
 {
@@ -198,7 +198,7 @@ static void count_in(const struct rps_count_table *table, size_t from, size_t to
         ret[table->entry[e].symbol].weight += (double)table->entry[e].count;
 }
 
-/* Observations beside a boundary, of a stretch so long, that are compared. */
+/* Return how many observations of a segment of this length are compared next to a boundary. */
 static size_t beside(size_t length)
 {
     size_t part = length / BESIDE_PART > BESIDE_LEAST ? length / BESIDE_PART : BESIDE_LEAST;
@@ -206,7 +206,7 @@ static size_t beside(size_t length)
     return part < length ? part : length;
 }
 
-/* How much of the counts are other symbols on the other side of `at`. */
+/* Return the share of the counts that are other symbols on the other side of `at`. */
 static double share_apart(struct refining *r, size_t t, size_t from, size_t at, size_t to)
 {
     const struct rps_count_table *table = &r->signals->table[t];
@@ -216,7 +216,7 @@ static double share_apart(struct refining *r, size_t t, size_t from, size_t at, 
     return rps_level_tree_share_apart(&r->tree.mix[t], r->beside, r->beside + table->width);
 }
 
-/* How many deviations of its noise a signal's values are apart. */
+/* Return how many deviations of its noise a signal's values are apart. */
 static double deviations_apart(const struct rps_level_tree *tree, size_t s,
                                const struct rps_moments3 *a, const struct rps_moments3 *b)
 {
@@ -224,12 +224,12 @@ static double deviations_apart(const struct rps_level_tree *tree, size_t s,
 
     if (!(worth > 0) || !(a->weight > 0) || !(b->weight > 0))
         return 0;
-    if (s == tree->width - 1) /* how many were seen is worth as much as all of them */
+    if (s == tree->width - 1) /* the number of seen signals is worth as much as all signals */
         worth /= (double)tree->signals;
     return fabs(a->sum / a->weight - b->sum / b->weight) / sqrt(tree->floor[s] / (2 * worth));
 }
 
-/* How well the boundary before stretch k can be seen: below 1 not well enough. */
+/* Return how visible the boundary before segment k is; below 1: not enough. */
 static double plainness(struct refining *r, size_t k)
 {
     const struct rps_level_tree *tree = &r->tree;
@@ -253,7 +253,7 @@ static double plainness(struct refining *r, size_t k)
     return fmax(plain, deviations_apart(tree, at, &r->left[at], &r->right[at]) / most);
 }
 
-/* Stretches k - 1 and k are one. */
+/* Join segments k - 1 and k. */
 static void join(struct refining *r, double *plain, size_t k)
 {
     size_t behind = r->count - k;
@@ -284,7 +284,7 @@ static void drop_unseen(struct refining *r)
     }
 }
 
-/* Where the run ends, of which observation `at` is one. */
+/* Return the end of the run that observation `at` belongs to. */
 static size_t end_of_run(const struct refining *r, size_t at)
 {
     const uint8_t *broken = r->signals->broken;
@@ -295,7 +295,7 @@ static size_t end_of_run(const struct refining *r, size_t at)
     return broken ? end : r->signals->count;
 }
 
-/* No boundary close to an end of a run. */
+/* Drop the boundaries close to an end of a run. */
 static void drop_ends(struct refining *r)
 {
     size_t kept = 1, begin = 0, end = end_of_run(r, 0);
@@ -318,7 +318,7 @@ static void drop_ends(struct refining *r)
 
 /* --- classes ---------------------------------------------------------------------------------- */
 
-/* Set the stretches by the classes that recur. Returns 0 if the stretches of `usual` describe the run
+/* Set the segments by the classes that recur. Returns 0 if the segments of `usual` describe the run
  * better. */
 static int choose_by_classes(struct refining *r, const struct refining *usual)
 {
@@ -335,9 +335,9 @@ static int choose_by_classes(struct refining *r, const struct refining *usual)
     return classes.cost < cost && r->count >= RECUR_MIN * classes.count;
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- everything together ---------------------------------------------------------------------- */
 
-/* How sure the boundary before stretch k is, by what it saves. */
+/* Return the confidence in the boundary before segment k, by the cost that it saves. */
 static double sureness(struct refining *r, size_t k)
 {
     double saved = cost_of(r, r->first[k - 1], r->first[k + 1]) -
@@ -347,7 +347,7 @@ static double sureness(struct refining *r, size_t k)
     return fmax(floor(1e4 / (1 + exp(-saved)) + .5) / 1e4, SURE_MIN);
 }
 
-/* Drop stretches that are no phases. */
+/* Drop segments that are not phases. */
 static void finish(struct refining *r)
 {
     drop_unseen(r);

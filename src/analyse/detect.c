@@ -1,8 +1,8 @@
 /*
  * The detector: from signals to phases.
  *
- * Prepare the signals; find the phases as constants, then with lines, and take what the criterion
- * likes better; make phases of the segments. Which of them are alike is the levels' business.
+ * Prepare the signals. Find the phases as constants, then with lines, and use the result that the
+ * criterion prefers. Make phases of the segments. The levels find the phases that are alike.
  */
 #include "rpistat/detect.h"
 
@@ -31,7 +31,7 @@ void rps_signals_free(struct rps_signals *signals)
     memset(signals, 0, sizeof(*signals));
 }
 
-/* Of the values that are finite. */
+/* Return the standard deviation of the finite values. */
 static double standard_deviation(const double *value, size_t count)
 {
     double largest = 0, seen = 0, mean = 0, squares = 0;
@@ -60,13 +60,13 @@ void rps_signals_floor_noise(struct rps_signals *signals)
     signals->noise_floor = floor;
 }
 
-/* Values that are shown are rounded, so that the last digits of exp() do not matter. */
+/* Round values for display, so that the last digits of exp() do not matter. */
 static double rounded(double value)
 {
     return floor(value * 1e4 + 0.5) / 1e4;
 }
 
-/* The phases that begin at first[0] ... first[count - 1]; model: NULL where nothing varies. */
+/* Return the phases that begin at first[0] ... first[count - 1]. model NULL: nothing varies. */
 static struct rps_phases phases_of(const size_t *first, size_t count, const struct rps_model *model)
 {
     struct rps_phases ret = {.count = count,
@@ -100,9 +100,9 @@ static struct rps_model detect(struct rps_arena *arena, struct rps_observed *obs
     return lines.segmentation.count > 0 ? lines : constants;
 }
 
-/* Outliers that are no part of a phase of their like. A signal that is seen once a turn has fewer values
- * in a short phase than the running median takes away: where more than a third of one are outliers, it
- * is they that it was found by. */
+/* Keep the outliers, except in phases that consist of them. If a signal is seen once per rotation,
+ * the running median removes more values than it has in a short phase. So if more than a third of a
+ * phase are outliers, it was found by them. */
 static void keep_outliers(const struct rps_observed *observed, size_t in_turns,
                           struct rps_phases *ret)
 {

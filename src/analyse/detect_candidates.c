@@ -1,11 +1,11 @@
 /*
- * Candidates and their sums. A segment between any two of them is described in as many steps as
- * there are signals, whatever its length.
+ * Candidates and their sums. Describing a segment between any two of them takes as many steps as
+ * there are signals, regardless of its length.
  *
- * The squares of the values themselves are the same for every segmentation, so that only what a
- * description takes off them is ever computed. Sums of time and of its square where values are
- * missing are exact integers modulo 2^64: prefix sums of doubles lose all digits of a short segment
- * late in a long run.
+ * The squares of the values themselves are the same for every segmentation. So only the decrease of
+ * the squares by a description is computed. Where values are missing, the sums of time and of its
+ * square are exact integers modulo 2^64. Prefix sums of doubles would lose all digits of a short
+ * segment late in a long run.
  */
 #include "detect_candidates.h"
 
@@ -118,7 +118,7 @@ struct rps_candidates rps_candidates_make(struct rps_arena *arena, struct rps_ob
     return ret;
 }
 
-/* With a constant for `masked` the compiler makes a quick function of what was seen whole. */
+/* With a constant for `masked`, the compiler makes a fast function for completely seen signals. */
 static inline struct rps_candidate_gain gain_of(const struct rps_candidates *candidates,
                                                 size_t from, size_t to, int masked)
 {

@@ -18,36 +18,36 @@ struct rps_candidates {
     struct rps_observed *observed;
     size_t count;
     size_t *at;           /* ascending; the first is 0, the last the number of observations */
-    uint8_t *forced;      /* 1: there is a boundary whatever the signals say */
+    uint8_t *forced;      /* 1: there is a boundary regardless of the signals */
     double *sum;          /* sum[point * width + signal], times the root of the gain */
     double *moment;       /* the same of time times value; NULL: lines are not wanted */
-    uint64_t *weight_sum; /* three a signal: weights, times time, times its square, modulo 2^64;
-                        NULL: everything was seen */
+    uint64_t *weight_sum; /* three per signal: weights, times time, times its square, modulo 2^64;
+                             NULL: everything was seen */
 };
 
-/* Searches over all places are quick enough when places^2 * signals is below this. */
+/* A search over all places is fast enough if places^2 * signals is below this. */
 #define RPS_CANDIDATES_WORK_MAX 2e7
 
-/* What describing observations from..to by a constant, and by a line, takes off their squares. */
+/* Decrease of the squares if a constant, or a line, describes observations from..to. */
 struct rps_candidate_gain {
     double constant, line;
 };
 
-/* Candidates at the places (0 ... count) that `keep` has a 1 for, and at the ends of blocks; NULL:
- * all, as for exact search. lines: 1: gains of lines are wanted. */
+/* Return the candidates at the places (0 ... count) where `keep` is 1, and at the ends of blocks.
+ * NULL: at all places, for the exact search. Gains of lines if `lines` is 1. */
 struct rps_candidates rps_candidates_make(struct rps_arena *arena, struct rps_observed *observed,
                                           const uint8_t *keep, int lines);
 
-/* The places where neighbouring windows of some length differ most, and more than chance allows.
- * All places when there are few. With `constants`,
- * candidates for lines instead: those of constants, and the places where windows are off a line. */
+/* Return the places where neighbouring windows of some length differ most, and more than by chance;
+ * if there are few places, all of them. `constants` not NULL: return candidates for lines, which
+ * are those of `constants` and the places where windows deviate from a line. */
 struct rps_candidates rps_candidates_screen(struct rps_arena *arena, struct rps_observed *observed,
                                             const struct rps_candidates *constants);
 
-/* Add everything up again, after the gains of the signals changed. */
+/* Add everything up again after a change of the signals' gains. */
 void rps_candidates_add_up(struct rps_candidates *candidates);
 
-/* Of the observations between two candidates; from < to. Gains of lines where they are wanted. */
+/* Return the gains between two candidates, from < to; gains of lines if required. */
 struct rps_candidate_gain rps_candidates_gain(const struct rps_candidates *candidates, size_t from,
                                               size_t to);
 

@@ -1,12 +1,12 @@
 /*
  * The choice: of the segmentations along a path of penalties, the one that a Bayesian information
- * criterion likes best.
+ * criterion prefers.
  *
  * A penalty for white noise, with the noise estimated from differences, finds twenty changes in
- * series where people see two: what it takes for changes is the slow wandering of autocorrelated
- * noise. So the criterion counts the innovations of an autoregressive process: wandering that a
- * correlation explains needs no changes to explain it. The penalty per change in the criterion is
- * the one that white noise never reaches by chance.
+ * series where users see two. It mistakes the slow drift of autocorrelated noise for changes. So
+ * the criterion counts the innovations of an autoregressive process: drift that a correlation
+ * explains needs no changes. The penalty per change in the criterion is one that white noise never
+ * reaches by chance.
  */
 #include "detect_choose.h"
 
@@ -18,15 +18,14 @@
 #define PATH_START 0.35
 #define PATH_STEP  1.25
 
-/* Series with so many candidates are searched at all of them for each penalty. */
+/* Series with at most so many candidates are searched at all of them for each penalty. */
 #define CANDIDATES_SMALL 601
 
-/* The path is left when the criterion has become worse so often in a row. */
+/* The path ends when the criterion has become worse this many times in a row. */
 #define WORSE_MAX 4
 
-/* It is left, too, behind a segmentation of so many changes that stays the same for so many steps,
- * a factor of 22: to search what is beyond takes the square of that number, since nothing is
- * pruned. */
+/* The path also ends if a segmentation of SAME_FREE changes or more stays for SAME_MAX steps, a
+ * factor of 22. Searching further takes the square of that number, because nothing is pruned. */
 #define SAME_FREE 5000
 #define SAME_MAX  14
 
@@ -73,7 +72,7 @@ static double find_criterion(const struct choosing *choosing,
            changes + penalties.slope * (double)segmentation->sloped_count;
 }
 
-/* Is it the best segmentation until now? Then it is chosen. none: it has no changes. */
+/* Choose a segmentation and return 1 if it is the best so far. none: it has no changes. */
 static int take_step(struct choosing *choosing, const struct rps_penalties *penalties, int none,
                      const struct rps_segmentation *segmentation)
 {
@@ -85,8 +84,8 @@ static int take_step(struct choosing *choosing, const struct rps_penalties *pena
     return better;
 }
 
-/* From fine to coarse, until it gets worse, and without changes. candidates may be those of the
- * finest segmentation only. */
+/* Walk from fine to coarse until the criterion gets worse, and try no changes. candidates may be
+ * only those of the finest segmentation. */
 static void walk(struct choosing *choosing, const struct rps_candidates *candidates)
 {
     size_t free_count = SIZE_MAX, sloped_count = SIZE_MAX, worse = 0, same = 0;
@@ -114,7 +113,8 @@ static void walk(struct choosing *choosing, const struct rps_candidates *candida
     }
 }
 
-/* The finest segmentation: its candidates, and the noise it leaves in choosing->present. */
+/* Return the candidates of the finest segmentation; put the noise that it leaves into
+ * choosing->present. */
 static struct rps_candidates thin(struct rps_arena *arena, struct choosing *choosing)
 {
     const struct rps_candidates *candidates = choosing->candidates;

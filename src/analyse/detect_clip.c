@@ -1,8 +1,8 @@
 /*
- * Drawing outliers in; see detect_clip.h.
+ * Clip outliers; see detect_clip.h.
  *
- * Outliers are drawn in, not left out: a value left out would be a missing one, and a real change
- * may begin with it. Levels of a step survive a running median, so changes are not blurred.
+ * Outliers are moved towards the median. A value left out would be missing, and a real change may
+ * begin with it. The levels of a step survive a running median, so changes are not blurred.
  */
 #include "detect_clip.h"
 
@@ -24,7 +24,7 @@ static void order(double *a, double *b)
     *b = high;
 }
 
-/* Median of seven; a network of comparisons that needs no branches. */
+/* Return the median of seven, by a network of comparisons without branches. */
 static double median_of_seven(const double *value)
 {
     double v[7];
@@ -58,10 +58,10 @@ double rps_clip_median(const double *value, size_t count, size_t at)
 }
 
 /*
- * What a value is an outlier from: the running median, or near an end, where there is none of
- * seven, the one of the seven that there are; but a ramp goes on there, so the nearer of it and of
- * where its steps lead. The first and last period of a run are the ones that are most often like no
- * other.
+ * Return the value that an outlier is measured from: the running median of seven. Near an end it is
+ * the median of the seven values there. A ramp continues to the end, so the nearer of this median
+ * and the extrapolated steps is used. The first and last period of a run differ from the others
+ * most often.
  */
 static double reference(const double *value, size_t count, size_t at)
 {
@@ -78,7 +78,7 @@ static double reference(const double *value, size_t count, size_t at)
     return fabs(value[at] - led) < fabs(value[at] - level) ? led : level;
 }
 
-/* Are so many values around so near that their median must be, too? Spares most medians. */
+/* Return 1 if enough values around are near for a near median. This avoids most medians. */
 static int has_company(const double *value, size_t count, size_t at, double limit)
 {
     const double *v = value + at;

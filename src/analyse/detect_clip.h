@@ -5,16 +5,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* So many values in a row are outliers, and no phase. */
+/* This many values in a row, or fewer, are outliers and not a phase. */
 #define RPS_CLIP_REACH 3
 
-/* The median of the seven values around one; of fewer near the ends. */
+/* Return the median of the seven values around one; of fewer values near the ends. */
 double rps_clip_median(const double *value, size_t count, size_t at);
 
 /*
- * Draw outliers in, into clean, which are further than `limit` from the running median: to that when
- * they are rare, to the limit when they are not, since then their number may be what changes.
- * is_wild, a value each: 1 where it is further than `wild`.
+ * Clip outliers, which are further than `limit` from the running median, into `clean`. Rare
+ * outliers are set to the median. Frequent ones are set to the limit, since their number may be
+ * what changes. If a value is further than `wild` from the median, its is_wild is 1.
  */
 void rps_clip(const double *value, size_t count, double limit, double wild, double *clean,
               uint8_t *is_wild);

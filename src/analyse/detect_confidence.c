@@ -1,16 +1,16 @@
-/* How sure boundaries are; see detect_confidence.h. */
+/* Confidence in boundaries; see detect_confidence.h. */
 #include "detect_confidence.h"
 
 #include <math.h>
 
 #include "detect_decode.h"
 
-/* Few values do not tell how noisy a segment is: they are taken together with so many of the usual
- * noise. */
+/* Few values do not show how noisy a segment is. They are combined with this many values of the
+ * usual noise. */
 #define PRIOR 20
 
-/* Neighbours are one where their means lie so near to one another, in squares of what makes no
- * difference. */
+/* Neighbours are joined if their means are closer than this, in squares of a difference that does
+ * not matter. */
 #define APART_LEAST 12
 
 struct judging {
@@ -54,7 +54,7 @@ static void judging_begin(struct rps_arena *arena, struct judging *j)
         find_squares(j, k, fit);
 }
 
-/* What a boundary between the candidates from < at < to takes off the squares. */
+/* Return the decrease of the squares by a boundary between the candidates from < at < to. */
 static double gain_of(const struct judging *j, size_t from, size_t at, size_t to)
 {
     struct rps_candidate_gain left = rps_candidates_gain(&j->candidates, from, at);
@@ -65,8 +65,8 @@ static double gain_of(const struct judging *j, size_t from, size_t at, size_t to
                             : left.constant + right.constant - both.constant;
 }
 
-/* The odds are those of the gain to the penalty of a change, with the noise as it is on both sides,
- * or between known means, where the segments have some. */
+/* The odds compare the gain with the penalty of a change. The noise is that of both sides, or the
+ * gain is between known means if the segments have some. */
 static double confidence_of(const struct judging *j, size_t from, size_t at, double gain)
 {
     const struct rps_model *model = j->model;
@@ -80,9 +80,9 @@ static double confidence_of(const struct judging *j, size_t from, size_t at, dou
     return 1 / (1 + exp(-over / 2));
 }
 
-/* How far the means of segment k and of what lies before it, from segment `from` on, are apart. What
- * comes back is never quite the same: means differ by a part of what does not matter, however much
- * was seen of them. */
+/* Return how far the mean of segment k is from that of the observations before it, from segment
+ * `from` on. Recurring phases are never exactly the same: the means differ by a part of what does
+ * not matter, regardless of the number of observations. */
 static double means_apart(const struct judging *j, size_t from, size_t k)
 {
     const struct rps_observed *observed = j->observed;

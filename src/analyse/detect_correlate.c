@@ -1,9 +1,9 @@
 /*
  * Signals that repeat one another: copies, and noise in common.
  *
- * Everything is read off differences of neighbours, clipped, so that changes, which all signals may
- * share, do not look like correlation. Where there are more signals than observations the smaller
- * of the two matrices is formed; both have the same sum of squares.
+ * Everything is estimated from clipped differences of neighbours, so that changes, which all
+ * signals may share, do not look like correlation. If there are more signals than observations, the
+ * smaller of the two matrices is formed; both have the same sum of squares.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "detect_math.h"
 #include "rpistat/random.h"
 
-/* Observations that are looked at: so many, or fewer, so that the work stays below the second. */
+/* Observations that are examined: so many, or fewer to keep the work below WORK_MAX. */
 #define SAMPLE_MAX 4096
 #define SAMPLE_MIN 128
 #define WORK_MAX   30000000.0
@@ -26,7 +26,7 @@
 
 struct differences {
     size_t count, width;
-    double *value;   /* value[signal * count + k], unit sum of squares each signal, 0 unseen */
+    double *value;   /* value[signal * count + k], unit sum of squares per signal; 0: not seen */
     double *scratch; /* count */
 };
 
@@ -40,8 +40,8 @@ static size_t sample_size(const struct rps_observed *observed)
     return observed->count - 1 < count ? observed->count - 1 : count;
 }
 
-/* The observation to take from the k-th of `count` stretches: any, or every n-th could be one that
- * a signal is never seen in. */
+/* Return a random observation of the k-th of `count` intervals. With every n-th observation, a
+ * signal might never be seen. */
 static size_t pick(const struct rps_observed *observed, size_t k, size_t count)
 {
     size_t length = (observed->count - 1) / count;
@@ -51,7 +51,7 @@ static size_t pick(const struct rps_observed *observed, size_t k, size_t count)
            (size_t)(rps_random_next(&state) % length);
 }
 
-/* Difference of a value to the one that was seen before it; 0: none. */
+/* Return the difference of a value to the previous seen one; 0: none. */
 static double difference(const struct rps_observed *observed, size_t at, size_t signal)
 {
     size_t i = at * observed->width + signal;
@@ -114,8 +114,8 @@ static int compare_signatures(const void *a, const void *b)
     return (x->signal > y->signal) - (x->signal < y->signal);
 }
 
-/* Mark the copies. Those of one another have the same product with anything, but for the sign; so
- * it is enough to compare neighbours in the order of such products. */
+/* Mark the copies. Copies of one another have the same product with anything, except for the sign.
+ * So only neighbours in the order of such products are compared. */
 static void mark_copies(struct rps_arena *arena, const struct differences *all, uint8_t *copy)
 {
     struct signature *signature = rps_arena_get(arena, all->width, sizeof(*signature));
@@ -142,7 +142,7 @@ static void mark_copies(struct rps_arena *arena, const struct differences *all, 
     }
 }
 
-/* Take the marked signals out of the rows and out of the differences. */
+/* Remove the marked signals from the rows and from the differences. */
 static void drop(struct rps_observed *observed, struct differences *all, const uint8_t *copy)
 {
     size_t width = observed->width, kept = 0, to = 0;
@@ -167,7 +167,7 @@ static void drop(struct rps_observed *observed, struct differences *all, const u
     all->width = observed->width = kept;
 }
 
-/* Sum of the squares of all correlations, those by chance taken off. */
+/* Return the sum of the squares of all correlations, less those expected by chance. */
 static double correlation_squares(const struct differences *all)
 {
     double sum = 0, d = (double)all->width;

@@ -1,4 +1,4 @@
-/* Decoding by dynamic programming over labels, an observation a step; see detect_decode.h. */
+/* Decoding by dynamic programming over labels, one step per observation; see detect_decode.h. */
 #include "detect_decode.h"
 
 #include <math.h>
@@ -6,13 +6,13 @@
 
 #define DECODE_EXTRA 1
 
-/* Segments a label, below which there is too little that comes back. */
+/* With fewer segments per label, too little recurs. */
 #define RECURRENCE_MIN 2
 
-/* So many observations of variance 1 are added to those of a label. */
+/* This many observations of variance 1 are added to those of a label. */
 #define PRIOR 200
 
-/* The means get better with the segments. */
+/* The means improve with the segments. */
 #define ROUNDS 2
 
 struct decoder {
@@ -23,10 +23,10 @@ struct decoder {
     double *sharp;        /* the same; 1 / variance */
     double *level;        /* the same; its logarithm, negative */
     double *base;         /* of each label, the sum of them */
-    double *total, *cost; /* a label each */
-    double *row;          /* an observation, times the gains */
+    double *total, *cost; /* one per label */
+    double *row;          /* one observation, times the gains */
     uint8_t *from;        /* from[observation * labels + label]: the label before */
-    uint8_t *label;       /* an observation each; 1 more place */
+    uint8_t *label;       /* one per observation, and 1 more place */
     uint8_t *broken;      /* 1: a block begins */
 };
 
@@ -71,9 +71,9 @@ static void find_means(struct decoder *d, const struct rps_segmentation *segment
         d->mean[i] = d->weight[i] > 0 ? d->mean[i] / d->weight[i] : 0;
 }
 
-/* How noisy each label is: the same for all, and calm phases would lend their limits to noisy ones,
- * which then fall to pieces. Few observations say little; they are taken together with some of
- * variance 1. */
+/* Find how noisy each label is. With one noise for all, calm phases would set too low limits for
+ * noisy ones, which would break up. A few observations show little, so observations of variance 1
+ * are added. */
 static void find_noise(struct decoder *d, const struct rps_segmentation *segmentation,
                        const int *label)
 {
@@ -107,7 +107,7 @@ static void find_noise(struct decoder *d, const struct rps_segmentation *segment
     }
 }
 
-/* What it costs to say of an observation that it has each label. */
+/* Compute the cost of each label for an observation. */
 static void find_costs(struct decoder *d, size_t at)
 {
     const struct rps_observed *observed = d->observed;
@@ -183,7 +183,7 @@ static double cost_of(struct decoder *d, size_t from, size_t to, int label)
     return sum;
 }
 
-/* Give pieces that are too short to a neighbour. */
+/* Give segments that are too short to a neighbour. */
 static void absorb(struct decoder *d, size_t min_length)
 {
     size_t count = d->observed->count, to;
@@ -202,7 +202,7 @@ static void absorb(struct decoder *d, size_t min_length)
     }
 }
 
-/* The outcome as segmentation and labels. */
+/* Return the result as segmentation and labels. */
 static void collect(struct rps_arena *arena, const struct decoder *d,
                     struct rps_segmentation *segmentation, struct rps_labels *labels)
 {
@@ -216,7 +216,7 @@ static void collect(struct rps_arena *arena, const struct decoder *d,
         labels->label[k] = d->label[segmentation->first[k]];
 }
 
-/* By how much it is better that each segment has its own label than that of a neighbour. */
+/* Compute by how much each segment's own label is better than the label of a neighbour. */
 static void find_apart(struct rps_arena *arena, struct decoder *d,
                        const struct rps_segmentation *segmentation, struct rps_labels *labels)
 {

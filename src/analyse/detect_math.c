@@ -79,8 +79,8 @@ double rps_noise_bound(double dof, double level)
     return dof + 2 * sqrt(dof * level) + 2 * level;
 }
 
-/* Share of the gamma distribution of the given shape above x, x > 0: the series of what is below
- * it, or Legendre's continued fraction (Abramowitz and Stegun 1964, 6.5.29 and 6.5.31). */
+/* Return the gamma distribution's share above x > 0. The series below x or Legendre's continued
+ * fraction has it (Abramowitz and Stegun 1964, 6.5.29 and 6.5.31). */
 static double gamma_above(double shape, double x)
 {
     double density = exp(shape * log(x) - x - lgamma(shape)), term = 1 / shape, sum = term;

@@ -1,10 +1,10 @@
 /*
  * The steps from prepared signals to labelled segments.
  *
- * After labelling, all observations are decoded once more with the labels' own means: a change
- * between two unknown means must pay for fitting a mean in every signal, one between known means
- * need not. A model of few recurring phases is a simpler one than its number of segments says, and
- * its criterion counts it so; else lines are preferred to weak recurring steps.
+ * After labelling, all observations are decoded once more with the labels' own means. A change
+ * between two unknown means must pay for fitting a mean in every signal; a change between known
+ * means need not. A model of few recurring phases is simpler than its number of segments suggests,
+ * and its criterion allows for that. Otherwise lines would be preferred to weak recurring steps.
  */
 #include "detect_model.h"
 
@@ -15,7 +15,7 @@
 #include "detect_math.h"
 #include "levels_tree.h"
 
-/* Phases shorter than this are outliers: the running median takes three observations away. */
+/* Shorter phases are outliers: the running median removes three observations. */
 #define LENGTH_DEFAULT 4
 #define LENGTH_SHORT   3
 #define COUNT_SHORT    60
@@ -23,11 +23,11 @@
 
 #define REFINE_ROUNDS 2
 
-/* Segments that are decoded with one mean differ by less than this, in parts of what neighbours
- * differ by: two means for one kind do less harm than one for two. */
+/* Segments that are decoded with one mean differ by less than this share of the difference of
+ * neighbours. Two means for one phase class are less harmful than one mean for two classes. */
 #define ALIKE .1
 
-/* The inflation of a random walk is taken for this. */
+/* The inflation of a random walk is limited to this. */
 #define INFLATION_MAX 199
 
 struct finding {
@@ -36,7 +36,7 @@ struct finding {
     const struct rps_detect_options *options;
     struct rps_arena *scratch;
     struct rps_candidates candidates;
-    struct rps_noise *none; /* of no changes */
+    struct rps_noise *none; /* without changes */
     size_t shortest;
 };
 
@@ -63,7 +63,7 @@ static void measure(struct finding *f, struct rps_model *model)
         fmin((1 + model->autocorrelation) / (1 - model->autocorrelation), INFLATION_MAX);
 }
 
-/* Least squares plus penalties, without the squares of all values. */
+/* Compute least squares plus penalties, without the squares of all values. */
 static void find_objective(struct finding *f, struct rps_model *model)
 {
     const struct rps_penalties *penalties = &model->choice.penalties;
@@ -79,8 +79,8 @@ static void find_objective(struct finding *f, struct rps_model *model)
     }
 }
 
-/* The criterion, when the segments of a label are known to have one mean. What fitting more means
- * than that would gain by chance is taken back. */
+/* Return the criterion if the segments of a label have one known mean. The chance gain from fitting
+ * more than one is taken back. */
 static double recurring_criterion(const struct finding *f, const struct rps_model *model)
 {
     const struct rps_observed *observed = f->observed;
@@ -98,7 +98,7 @@ static double recurring_criterion(const struct finding *f, const struct rps_mode
            dof * (segments - labels) + penalty;
 }
 
-/* Neighbours with one label are one segment. */
+/* Merge neighbours with the same label. */
 static void merge_alike(struct rps_model *model)
 {
     struct rps_segmentation *segmentation = &model->segmentation;
@@ -116,7 +116,7 @@ static void merge_alike(struct rps_model *model)
     rps_segmentation_shorten(segmentation, kept);
 }
 
-/* Which segments are alike. */
+/* Find the segments that are alike. */
 static void find_labels(struct finding *f, struct rps_model *model)
 {
     const struct rps_segmentation *segmentation = &model->segmentation;
@@ -142,7 +142,7 @@ static void find_labels(struct finding *f, struct rps_model *model)
         rps_level_tree_label(&tree, leaf, count, ALIKE, NULL, model->labels.label, sure);
 }
 
-/* Labels, and with them the segments once more. */
+/* Find labels, and with them the segments once more. */
 static void label(struct finding *f, struct rps_model *model)
 {
     find_labels(f, model);

@@ -3,24 +3,24 @@
 
 #include "detect_choose.h"
 
-/* Correlation above this is taken for this: a random walk. */
+/* A higher correlation is limited to this: a random walk. */
 #define AUTOCORRELATION_MAX 0.9999
 
-/* Where values lie still between steps, a correlation is half believed after so many times tau. */
+/* If values rest between steps, a correlation has half weight after this many times tau. */
 #define TIMES_KNOWN 40
 
-/* Variances below this, in units of noise, are rounding. */
+/* Variances below this, in units of noise, are rounding errors. */
 #define VARIANCE_LEAST 1e-12
 
-/* Of the residuals of a segmentation; an array each, of a value a signal, so that the compiler
- * takes several signals a step. */
+/* Residuals of a segmentation. Arrays have one value per signal, so that the compiler processes
+ * several signals per step. */
 struct residuals {
     double *level, *slope;            /* of the present segment */
-    double *before;                   /* the residual before, 0 at first */
-    double *fresh;                    /* 1: there was none yet in this segment */
+    double *before;                   /* the previous residual, 0 at first */
+    double *fresh;                    /* 1: none yet in this segment */
     double *count, *squares;          /* the latter weighted */
     double *energy, *products, *ends; /* squares, products of neighbours, and squares of each
-                                          segment's first and last, without weights */
+                                         segment's first and last, without weights */
 };
 
 static void residuals_make(struct rps_arena *arena, struct residuals *r, size_t width)
@@ -32,8 +32,8 @@ static void residuals_make(struct rps_arena *arena, struct residuals *r, size_t 
         *array[k] = rps_arena_get(arena, width, sizeof(double));
 }
 
-/* The residuals of a segment. With a constant for `plain` the compiler makes a quick function of it
- * for constants where everything was seen whole. */
+/* Add the residuals of a segment. With a constant for `plain`, the compiler makes a fast function
+ * for constants if everything was seen completely. */
 static inline void add(const struct rps_observed *observed, size_t from, size_t to,
                        struct residuals *r, int plain)
 {
@@ -129,7 +129,7 @@ double rps_noise_autocorrelation(const struct rps_observed *observed, const stru
 {
     size_t width = observed->width, below = 0;
 
-    /* The signal that half of the others are below: no copy needed, and there are few signals. */
+    /* Find the signal that half of the others are below: signals are few, and it needs no copy. */
     for (size_t s = 0; s < width; s++) {
         below = 0;
         for (size_t t = 0; t < width; t++)
@@ -161,11 +161,11 @@ double rps_noise_overfit(double count, double fitted)
     return left > 1 ? count * log(count / left) - fitted + count / left - 1 : INFINITY;
 }
 
-/* How much of a signal's autocorrelation is believed. As far as its noise is its floor, its values
- * lie still between steps, and so few steps look like a random walk: there no more wandering is
- * believed than the differences of neighbours show. But steps that went on for many times the
- * process's own time, tau, are wandering. Without it a program whose load rises in steps is one
- * phase (tests/bench/programs: fine F1 .80 to .70). */
+/* Return the credible part of a signal's autocorrelation. As far as its noise is its floor, values
+ * rest between steps, and so few steps look like a random walk. Then no more drift is assumed than
+ * the differences of neighbours show. But steps over many times the process's own time, tau, are
+ * drift. Without this, a program whose load rises in steps is one phase (tests/bench/programs: fine
+ * F1 .80 to .70). */
 static double believed(const struct rps_observed *observed, const struct rps_noise *noise, size_t s)
 {
     double tau = (1 + noise[s].autocorrelation) / (1 - noise[s].autocorrelation);

@@ -1,8 +1,8 @@
 /*
  * Preparing: from the caller's signals to rows of noise units.
  *
- * Noise is estimated from differences of neighbours. That is only to start with: autocorrelation
- * makes it too small, which the choice of the penalty finds out.
+ * Noise is estimated from differences of neighbours. This is only a first estimate: autocorrelation
+ * makes it too small, which the choice of the penalty corrects.
  */
 #include "detect_observed.h"
 
@@ -12,10 +12,10 @@
 #include "detect_clip.h"
 #include "detect_math.h"
 
-/* Estimates of deviations take at most so many values. */
+/* Estimates of deviations use at most this many values. */
 #define SAMPLE_MAX 8192
 
-/* Ranges below this, relative to the largest value, are rounding. */
+/* Ranges below this, relative to the largest value, are rounding errors. */
 #define RANGE_MIN 2e-15
 
 /* Least noise of a signal, relative to its range. */
@@ -24,27 +24,27 @@
 /* Lower quartile of the size of a normal variable of deviation 1. */
 #define NORMAL_QUARTILE 0.3186
 
-/* Differences of neighbours beyond this level are changes, and no noise. */
+/* Differences of neighbours beyond this level are changes, not noise. */
 #define STEP_LEVEL 5
 
-/* Correlation above this is taken for this: a random walk. */
+/* A higher correlation is limited to this: a random walk. */
 #define CORRELATION_MAX 0.99
 
-/* Of fewer observations none is an outlier: what the others are like is not known. */
+/* With fewer observations none is an outlier, because the usual values are unknown. */
 #define OUTLIERS_FROM 20
 
-/* A level is so many values that are alike. */
+/* This many similar values make a level. */
 #define LEVEL 3
 
-/* An observation at which a signal steps from one level to another: the last of the one, the first
- * of the other, or between them. The levels are in noise units. */
+/* An observation at which a signal steps from one level to another. It is the last of the first
+ * level, the first of the second, or between them. The levels are in noise units. */
 struct edge {
     size_t at, signal;
     double before, behind;
 };
 
-/* The signals that step at an observation: squares of how far they are from the levels, and whether
- * one of them is at neither. */
+/* Signals that step at an observation: squares of their distances from the levels, and whether one
+ * of them is at neither level. */
 struct step {
     double before, behind;
     int mixed;
@@ -56,23 +56,23 @@ struct preparation {
     struct rps_arena *scratch;
     size_t *used;      /* signals that vary */
     double *seen;      /* the values of a signal that were seen, in order */
-    double *clean;     /* the same, outliers drawn in */
+    double *clean;     /* the same, with outliers clipped */
     double *sample;    /* SAMPLE_MAX */
     uint8_t *wild;     /* of those in `seen`, 1: an outlier */
-    uint8_t *clipped;  /* an observation each: an outlier in some signal */
-    struct step *step; /* an observation each */
+    uint8_t *clipped;  /* one per observation: an outlier in some signal */
+    struct step *step; /* one per observation */
     struct edge *edge;
     size_t edge_count;
 };
 
-/* What a signal is measured in. */
+/* Unit of a signal. */
 struct unit {
     size_t count;             /* values that were seen */
-    double limit;             /* of what is near */
+    double limit;             /* for values that are near */
     double centre, deviation; /* of noise units */
 };
 
-/* Parts of RPS_OBSERVED_WHOLE that a value counts; 0: not seen. */
+/* Return the weight of a value in parts of RPS_OBSERVED_WHOLE; 0: not seen. */
 static unsigned weight_of(const struct rps_signals *signals, size_t at)
 {
     double weight = signals->weight ? (double)signals->weight[at] : 1;
@@ -84,7 +84,8 @@ static unsigned weight_of(const struct rps_signals *signals, size_t at)
     return (unsigned)fmax(1, floor(weight * RPS_OBSERVED_WHOLE + 0.5));
 }
 
-/* The power of two that brings the largest value of a signal to [0.5, 1), and whether it varies. */
+/* Find the power of two that brings the largest value of a signal to [0.5, 1). Return 1 if it
+ * varies. */
 static int find_scale(const struct rps_signals *signals, size_t signal, int *ret_exponent)
 {
     size_t base = signal * signals->count;
@@ -105,7 +106,7 @@ static int find_scale(const struct rps_signals *signals, size_t signal, int *ret
     return any && high > low && high / 2 - low / 2 > RANGE_MIN * largest;
 }
 
-/* Deviation of the values from their running median. */
+/* Return the deviation of the values from their running median. */
 static double clip_deviation(struct preparation *job, size_t count)
 {
     size_t step = count / SAMPLE_MAX + 1, taken = 0;
@@ -115,8 +116,8 @@ static double clip_deviation(struct preparation *job, size_t count)
     return rps_robust_deviation(job->sample, taken);
 }
 
-/* Deviation of the noise of blocks: a quarter of them differ from the one before by noise alone, in a
- * loop of a few blocks, too. */
+/* Return the deviation of the noise of blocks. A quarter of them differ from the one before by
+ * noise alone, even in a loop of a few blocks. */
 static double block_deviation(struct preparation *job, size_t count)
 {
     size_t step = count / SAMPLE_MAX + 1, taken = 0;
@@ -128,8 +129,8 @@ static double block_deviation(struct preparation *job, size_t count)
     return rps_select_rank(job->sample, taken, taken / 4) / NORMAL_QUARTILE / sqrt(2);
 }
 
-/* Draw outliers in, from job->seen to job->clean; those that so many values of noise would not hold
- * are noted in job->wild. */
+/* Clip outliers from job->seen to job->clean. Mark those in job->wild that are unlikely in so many
+ * values of noise. */
 static void clip(struct preparation *job, size_t count, double deviation)
 {
     double limit = RPS_CLIP_DEVIATIONS * deviation;
@@ -142,9 +143,9 @@ static void clip(struct preparation *job, size_t count, double deviation)
 }
 
 /*
- * Deviation of the noise, from differences of neighbours; where most do not differ, from those that
- * do: counts of rare things. Never less than a millionth of the range: squares of more would be
- * rounding.
+ * Return the deviation of the noise, from differences of neighbours. If most do not differ, use
+ * those that do: counts of rare events. The deviation is at least a millionth of the range, because
+ * squares of larger numbers would be rounding errors.
  */
 static double noise_deviation(struct preparation *job, size_t count)
 {
@@ -163,7 +164,7 @@ static double noise_deviation(struct preparation *job, size_t count)
     return fmax(deviation, NOISE_MIN * (high - low));
 }
 
-/* A value in the middle of those of job->clean. */
+/* Return a middle value of job->clean. */
 static double find_centre(struct preparation *job, size_t count)
 {
     size_t step = count / SAMPLE_MAX + 1, taken = 0;
@@ -173,8 +174,7 @@ static double find_centre(struct preparation *job, size_t count)
     return rps_select_rank(job->sample, taken, taken / 2);
 }
 
-/* The values of a signal that were seen, brought into (-1, 1), into job->seen; how many they
- * are. */
+/* Scale the seen values of a signal to (-1, 1), into job->seen; return their number. */
 static size_t gather(struct preparation *job, size_t signal, int exponent)
 {
     size_t base = signal * job->signals->count, count = 0;
@@ -188,8 +188,8 @@ static size_t gather(struct preparation *job, size_t signal, int exponent)
     return count;
 }
 
-/* Are the values of a level alike? Their median in *ret. Blocks are few between two changes: the one
- * that ends, or begins, `next` places on is the level. */
+/* Return 1 if the values of a level are alike; put their median into *ret. There are few blocks
+ * between two changes: the level is the one that ends, or begins, `next` places on. */
 static int are_alike(const struct preparation *job, const double *value, size_t next, double limit,
                      double *ret)
 {
@@ -202,7 +202,7 @@ static int are_alike(const struct preparation *job, const double *value, size_t 
     return job->signals->in_blocks || high - low <= 2 * limit;
 }
 
-/* Note observation `at` where value k of job->clean, in it, is at a step between levels that are
+/* Note observation `at` if value k of job->clean, its own, is at a step between levels that are
  * more than twice the limit apart. */
 static void note_edge(struct preparation *job, size_t k, const struct unit *unit, size_t at,
                       size_t signal)
@@ -227,10 +227,10 @@ static void note_edge(struct preparation *job, size_t k, const struct unit *unit
 }
 
 /*
- * An observation in which a change falls is a mixture of both sides, which no running median takes
- * for an outlier. Left alone it is so far from either level that the search cuts out a segment of
- * the shortest length around it; and one signal may look like the one side and another like the
- * other. So all that step there are put on the side that they are nearer to together.
+ * An observation with a change inside is a mixture of both sides, which no running median detects
+ * as an outlier. It is so far from either level that the search would cut out a segment of the
+ * shortest length around it. One signal may also look like one side and another like the other. So
+ * all signals that step there are moved together to the side that they are nearer to.
  */
 static void settle_edges(struct preparation *job)
 {
@@ -244,7 +244,7 @@ static void settle_edges(struct preparation *job)
     }
 }
 
-/* A signal's column, from job->clean, in noise units. */
+/* Fill a signal's column from job->clean, in noise units. */
 static void fill_column(struct preparation *job, size_t signal, size_t to, const struct unit *unit)
 {
     struct rps_observed *out = job->out;
@@ -292,7 +292,7 @@ static void prepare_signal(struct preparation *job, size_t signal, size_t to)
     fill_column(job, signal, to, &unit);
 }
 
-/* List the signals that vary; were they seen whole? */
+/* List the signals that vary; note whether they were seen completely. */
 static int find_used(struct preparation *job)
 {
     const struct rps_signals *signals = job->signals;
@@ -357,8 +357,8 @@ static void find_outliers(struct rps_arena *arena, struct preparation *job)
     }
 }
 
-/* Deviation of a signal's differences of neighbours, as they are: its noise may lie far below its
- * floor, and then even small steps are changes. */
+/* Return the deviation of a signal's differences of neighbours, without a floor. Its noise may be
+ * far below its floor, and then even small steps are changes. */
 static double step_deviation(struct preparation *job, size_t signal)
 {
     const struct rps_observed *observed = job->out;
@@ -376,9 +376,9 @@ static double step_deviation(struct preparation *job, size_t signal)
 }
 
 /*
- * Autocorrelation of every signal, from differences of neighbours: those of a first-order
- * autoregression have the correlation (phi - 1) / 2. Changes, and what is next to them, are left
- * out. Where something was not seen, a signal's neighbours are the values that were.
+ * Find the autocorrelation of every signal from differences of neighbours: in a first-order
+ * autoregression they have the correlation (phi - 1) / 2. Changes and the values next to them are
+ * left out. If some values were not seen, a signal's neighbours are the seen ones.
  */
 static void correlate(struct preparation *job)
 {

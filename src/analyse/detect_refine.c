@@ -1,19 +1,19 @@
 /*
- * Refining: each boundary to its best place between its neighbours.
+ * Refining: move each boundary to its best place between its neighbours.
  *
- * The screened search puts boundaries at the maxima of windows, which are a few observations off
- * when the change is weak. What the two segments at a boundary cost is followed while the boundary
- * moves, an observation a step; the same walk tells how far it could move without costing much.
+ * The screened search puts boundaries at the maxima of windows, which are a few observations off if
+ * the change is weak. The cost of the two segments at a boundary is updated while the boundary
+ * moves, one observation per step. The same walk shows how far it could move without costing much.
  */
 #include <string.h>
 
 #include "detect_segmentation.h"
 
-/* A boundary moves at most so far a round; nearby is tried first. */
+/* A boundary moves at most so far per round; near places are tried first. */
 #define REACH_MAX   1024
 #define REACH_FIRST 32
 
-/* Sums of a segment, a signal; times are relative to the boundary that moves. */
+/* Sums of a segment, for one signal; times are relative to the boundary that moves. */
 struct sums {
     double weight, time, square, value, moment;
 };
@@ -22,7 +22,7 @@ struct walk {
     const struct rps_observed *observed;
     const struct rps_penalties *penalties;
     int lines;          /* 1: one of the two segments is a line */
-    struct sums *left;  /* a signal each */
+    struct sums *left;  /* one per signal */
     struct sums *right; /* the same */
     double *cost;       /* of the boundary at each place, 2 * REACH_MAX + 1 */
 };
@@ -86,7 +86,7 @@ static double cost_of(const struct walk *walk, const struct sums *sums)
     return line > walk->penalties->slope ? walk->penalties->slope - line - constant : -constant;
 }
 
-/* Costs of the boundary at low..high; the segments are from..to. Returns the best place. */
+/* Store the costs of the boundary at low..high; segments are from..to. Return the best place. */
 static size_t follow(struct walk *walk, size_t from, size_t boundary, size_t to, size_t low,
                      size_t high)
 {
@@ -105,7 +105,7 @@ static size_t follow(struct walk *walk, size_t from, size_t boundary, size_t to,
     }
 }
 
-/* The outermost places that are worse than the best by at most the slack. */
+/* Find the outermost places that are worse than the best by at most the slack. */
 static void find_place(const struct walk *walk, size_t boundary, size_t low, size_t high,
                        size_t best, double slack, struct rps_boundary_place *place)
 {
@@ -120,7 +120,7 @@ static void find_place(const struct walk *walk, size_t boundary, size_t low, siz
     }
 }
 
-/* One boundary. When what is found is far off, it is looked for farther off. */
+/* Refine one boundary. If the result is far off, search further away. */
 static void refine(struct walk *walk, struct rps_segmentation *segmentation, size_t k, double slack,
                    struct rps_boundary_place *place)
 {

@@ -1,21 +1,21 @@
 /*
- * Screening: the places where a boundary can be.
+ * Screening: find the places where a boundary can be.
  *
  * At eleven lengths, 1 to 1024 observations, the means of two neighbouring windows are compared,
- * and the local maxima kept of what is more than noise. For lines, four windows in a row are
+ * and the local maxima of differences beyond noise are kept. For lines, four windows in a row are
  * compared with the straight line through them, which finds both jumps and bends. Dynamic
- * programming over what is left costs a thousandth of that over all places, and loses one or two of
- * a hundred weak changes at most.
+ * programming over the remaining places costs a thousandth of that over all places. It loses at
+ * most one or two of a hundred weak changes.
  *
- * What is more than noise depends on the length: there are fewer places that wide windows can tell
- * apart. The threshold is the quantile that noise passes once in exp(1.5) series.
+ * The limit of the noise depends on the length: wide windows can distinguish fewer places. The
+ * threshold is the quantile that noise passes once in exp(1.5) series.
  *
- * Autocorrelation makes the means of windows vary more than white noise would: their variance
- * inflation is read off the lower quartile of the statistics, from narrow windows to wide ones, and
- * only of windows in which no narrower ones found a change: where changes are dense, nearly every
- * wide window holds one. Where no window is left, the inflation grows as that of a first-order
- * autoregression; in the narrowest windows it is no larger, for where phases are short most of
- * these hold a change that they cannot tell.
+ * Autocorrelation makes the means of windows vary more than white noise would. This variance
+ * inflation is estimated from the lower quartile of the statistics, from narrow windows to wide
+ * ones. Only windows in which no narrower ones found a change count: if changes are dense, nearly
+ * every wide window has one. If no window is left, the inflation grows like that of a first-order
+ * autoregression. In the narrowest windows it is at most that, because short phases put undetected
+ * changes into most of these windows.
  */
 #include <math.h>
 
@@ -24,29 +24,29 @@
 
 #define SCALE_MAX 1024
 
-/* The shortest windows: where signals are seen in turns, one alone holds too few of them. */
+/* The shortest windows: if signals are seen in rotation, one observation has too few of them. */
 #define SCALE_MIN        1
 #define MASKED_SCALE_MIN 4
-#define SEEN_WELL        .9 /* share that is seen of signals that are not seen in turns */
+#define SEEN_WELL        .9 /* share of values that is seen if signals are not seen in rotation */
 
-/* The shortest windows that bends are looked for with; jumps are found without lines. */
+/* The shortest windows for bends; jumps are found without lines. */
 #define LINES_SCALE_MIN 32
 
-/* The narrowest windows. In wider ones slow waves go beyond an autoregression. */
+/* The narrowest windows. In wider ones, slow waves exceed an autoregression. */
 #define SCALE_NEAR 4
 
-/* Series with so few places are searched at all of them. */
+/* Series with at most so many places are searched at all of them. */
 #define COUNT_SMALL 60
 
 /* Noise passes a threshold once in exp(1.5) series. */
 #define THRESHOLD_LEVEL 1.5
 
-/* The quartile is taken of so many statistics, and of no fewer than this number and share. */
+/* The quartile uses at most SAMPLE_MAX statistics, and at least this number and share. */
 #define SAMPLE_MAX     4096
 #define SAMPLE_MIN     20
 #define UNMARKED_SHARE 0.5
 
-/* -log 0.75: what the upper three quarters exceed. */
+/* -log 0.75: the upper three quarters exceed it. */
 #define QUARTILE_LEVEL 0.28768207245178096
 
 struct screen {
@@ -60,8 +60,8 @@ struct screen {
     double inflation; /* at the present scale */
 };
 
-/* Squared difference of the means of [low, middle) and [middle, high), in units of its variance.
- * With a constant for `masked` the compiler makes a quick function of what was seen whole. */
+/* Return the squared difference of the means of [low, middle) and [middle, high), in units of its
+ * variance. With a constant for `masked`, the compiler makes a fast function for full values. */
 static inline double compare(const struct rps_observed *observed, size_t low, size_t middle,
                              size_t high, int masked)
 {
@@ -89,8 +89,8 @@ static inline double compare(const struct rps_observed *observed, size_t low, si
     return total;
 }
 
-/* How far the means of four windows around `middle` are from a line, in units of its variance. The
- * two ways to be, a bend and a jump, are the quadratic and the cubic contrast. */
+/* Return how far the means of four windows around `middle` are from a line, in units of its
+ * variance. The quadratic contrast is a bend, the cubic one a jump. */
 static inline double compare_lines(const struct rps_observed *observed, size_t middle, size_t scale,
                                    int masked)
 {
@@ -137,8 +137,8 @@ static double statistic_at(const struct screen *screen, size_t scale, size_t fir
 
 /* --- noise ------------------------------------------------------------------------------------ */
 
-/* Variance of the difference of the means of `scale` values and as many next to them, under
- * first-order autoregression, to that of white noise with the same variance. */
+/* Return the variance of the difference of neighbouring means of `scale` values, under first-order
+ * autoregression, relative to white noise of the same variance. */
 static double growth(double phi, double scale)
 {
     double power = pow(phi, scale), rest = 1 - phi, sum = (1 - power) / rest;
@@ -147,7 +147,7 @@ static double growth(double phi, double scale)
     return (scale + 2 * phi / rest * (scale - sum) - phi * sum * sum) / scale;
 }
 
-/* By how much the inflation grows from one scale to another. */
+/* Return by how much the inflation grows from one scale to another. */
 static double growth_between(const struct screen *screen, size_t from, size_t to)
 {
     size_t width = screen->observed->width;
@@ -164,8 +164,8 @@ static size_t step_of(size_t scale)
     return scale / 8 > 0 ? scale / 8 : 1;
 }
 
-/* The statistics of windows without a mark: a sample of the grid; how many there are, of how
- * many. */
+/* Sample the statistics of the grid in windows without a mark. Return their number; *ret_all: the
+ * number with marked ones. */
 static size_t sample(struct screen *screen, size_t scale, size_t *ret_all)
 {
     const struct rps_observed *observed = screen->observed;
@@ -192,7 +192,7 @@ static size_t sample(struct screen *screen, size_t scale, size_t *ret_all)
     return taken;
 }
 
-/* How much larger than of white noise the statistics of a scale are. */
+/* Find how much larger the statistics of a scale are than those of white noise. */
 static void find_inflation(struct screen *screen, size_t scale, size_t before, double dof)
 {
     size_t all, count = sample(screen, scale, &all);
@@ -206,7 +206,7 @@ static void find_inflation(struct screen *screen, size_t scale, size_t before, d
 
 /* --- places ----------------------------------------------------------------------------------- */
 
-/* The best place near a maximum of the grid. */
+/* Return the best place near a maximum of the grid. */
 static size_t sharpen(const struct screen *screen, size_t scale, size_t first, size_t end,
                       size_t at)
 {
@@ -237,7 +237,7 @@ static int is_maximum(const float *statistic, size_t count, size_t k, size_t rea
     return 1;
 }
 
-/* Keep the maxima of a block, and mark all that is more than noise. */
+/* Keep the maxima of a block, and mark all places beyond noise. */
 static void take(struct screen *screen, size_t scale, size_t first, size_t end, double threshold)
 {
     size_t step = step_of(scale), count = (end - first) / step, reach = scale / 2 / step;
@@ -275,7 +275,7 @@ static void screen_scale(struct screen *screen, size_t scale, size_t before)
         take(screen, scale, observed->block[b], observed->block[b + 1], threshold);
 }
 
-/* Are signals seen so seldom that one observation holds too few of them? */
+/* Return 1 if signals are seen so rarely that one observation has too few of them. */
 static int is_masked(const struct rps_observed *observed)
 {
     double seen = 0;

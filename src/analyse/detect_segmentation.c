@@ -3,8 +3,8 @@
  *
  * A segment is a constant or, at the penalty of a slope, a line, whichever costs less. Lines weaken
  * the pruning by that penalty: two halves of a line need two slopes, and must be long enough for
- * lines. A start that was beaten at some point stays until a segment from that point may end, or
- * the least length would forbid the better way.
+ * lines. A beaten start remains until a segment from the point that beat it may end. Otherwise the
+ * minimum length would exclude the better path.
  */
 #include "detect_segmentation.h"
 
@@ -14,10 +14,10 @@ struct search {
     const struct rps_candidates *candidates;
     struct rps_penalties penalties;
     double *best;                    /* least cost up to a point */
-    double *start;                   /* least cost of what ends where a segment starts */
-    size_t *from;                    /* where the last segment of that begins */
-    size_t *expiry;                  /* observation from which a start is of no more use */
-    uint8_t *sloped;                 /* is that segment a line? */
+    double *start;                   /* least cost of the path that ends where a segment starts */
+    size_t *from;                    /* where the last segment of that path begins */
+    size_t *expiry;                  /* observation from which a start is no longer useful */
+    uint8_t *sloped;                 /* 1: that segment is a line */
     size_t *active;                  /* starts that may still be the best */
     double *cost;                    /* of each active start to the present point */
     struct rps_candidate_gain *gain; /* the same */
@@ -101,7 +101,7 @@ static void allocate_search(struct rps_arena *arena, struct search *search)
     search->gain = rps_arena_get(arena, count, sizeof(*search->gain));
 }
 
-/* Is a segment between two candidates long enough, or a whole block? */
+/* Return 1 if a segment between two candidates is long enough, or a whole block. */
 static int is_allowed(const struct search *search, size_t from, size_t to)
 {
     const struct rps_candidates *candidates = search->candidates;
@@ -110,7 +110,7 @@ static int is_allowed(const struct search *search, size_t from, size_t to)
            (candidates->forced[from] && candidates->forced[to]);
 }
 
-/* The best way to a point from all active starts. */
+/* Find the best path to a point from all active starts. */
 static void reach(struct search *search, size_t to)
 {
     search->best[to] = INFINITY;
@@ -133,7 +133,7 @@ static void reach(struct search *search, size_t to)
     }
 }
 
-/* Drop the starts that a start at this point, once it can be used, will always beat. */
+/* Drop the starts that a start at this point will always beat once it can be used. */
 static void prune(struct search *search, size_t to)
 {
     const struct rps_candidates *candidates = search->candidates;

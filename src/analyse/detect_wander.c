@@ -1,10 +1,10 @@
 /*
- * Wandering: what is explained by where a series was lately, without any phases.
+ * Drift: recent values explain a series without any phases.
  *
- * Sums of processes of many speeds, and slow waves, are no first-order autoregression, so that
- * segments describe them better than one does. But then the means of the last 1, 4, 16 ... values
- * predict the next one better still (a heterogeneous autoregression: Corsi 2009). Levels that stay
- * for a while and then jump are predicted badly by such means: the levels of the phases add much.
+ * Sums of processes of many speeds, and slow waves, are not first-order autoregressions, so
+ * segments describe them better than such a process does. But the means of the last 1, 4, 16 ...
+ * values predict the next one even better (a heterogeneous autoregression: Corsi 2009). Such means
+ * predict badly if levels last for a while and then jump: the levels of the phases then add much.
  */
 #include <math.h>
 
@@ -15,32 +15,32 @@
 /* The means, and the levels of the phases at the value and before it. */
 #define ALL (MEANS + 2)
 
-/* So many values of a signal tell enough, in each block. */
+/* This many values of a signal are enough, in each block. */
 #define SAMPLE_MAX 65536
 
-/* Levels are none that add less than this share of what the criterion charges for them, and FIRST
- * of the charge for the first: single steps of 1 deviation in 500 values add .8 to 1.6 of the charge,
- * slow waves .1 to .6. With larger shares weak steps are lost (tests/bench/phases, hard). */
+/* Levels are rejected if they add less than this share of the criterion's charge, with FIRST_MIN of
+ * the charge for the first. Single steps of 1 deviation in 500 values add .8 to 1.6 of the charge,
+ * slow waves .1 to .6. Larger shares lose weak steps (tests/bench/phases, hard). */
 #define WORTH_MIN .45
 #define FIRST_MIN .1
 
-/* The same for a line after a constant; one after another line, as in a slow wave, is charged as a
- * change. */
+/* The same share for a line after a constant. A line after another line, as in a slow wave, has the
+ * charge of a change. */
 #define SLOPE_MIN  .17
-#define FITTED_MAX 9 /* segments and lines of a slow wave; in a table: recordings have tolerances */
+#define FITTED_MAX 9 /* segments and lines of a slow wave; in tables: recordings have tolerances */
 
-/* Pivots below this share are rounding. */
+/* Pivots below this share are rounding errors. */
 #define PIVOT_MIN 1e-9
 
 static const size_t length_of[MEANS] = {1, 4, 16, 64, 256};
 
-/* Sums of products of the means, the levels and, last, the value that they predict. */
+/* Sums of products of the means, the levels and, last, the predicted value. */
 struct regression {
     double products[ALL][ALL + 1];
     double squares;
 };
 
-/* The values of a block; `every`: how many observations there are to one that was seen. */
+/* Add the values of a block; `every`: the number of observations per seen one. */
 static void add_block(const struct rps_observed *observed,
                       const struct rps_segmentation *segmentation, const size_t *block,
                       size_t signal, size_t every, struct regression *r)
@@ -75,8 +75,8 @@ static void add_block(const struct rps_observed *observed,
     }
 }
 
-/* The squares that the best combination of the means leaves, and that of the means and the levels:
- * Gauss's elimination, which leaves out what is a combination of the others. */
+/* Find the squares that the best combination of the means leaves, and that of means and levels.
+ * Gauss's elimination leaves out combinations of the others. */
 static void find_left(struct regression *r, double *ret_means, double *ret_all)
 {
     double left = r->squares;
@@ -108,8 +108,8 @@ int rps_noise_wanders(const struct rps_observed *observed, const struct rps_nois
 
     for (size_t s = 0; s < observed->width; s++) {
         struct regression r = {.squares = 0};
-        /* What a signal is taken to have at least is added, and is no bound here: jumps between
-         * quiet levels would hide below it in the mean of all squares. */
+        /* The floor is added here and is not a lower limit. Below a limit, the mean of all squares
+         * would hide jumps between quiet levels. */
         double floor = observed->variance_floor[s] + RPS_NOISE_VARIANCE_MIN * none[s].raw;
         double count = none[s].count, means = 0, all = 0, variance;
 

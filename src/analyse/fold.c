@@ -1,15 +1,15 @@
 /*
- * Finding loops in labels; see fold.h.
+ * Find loops in labels; see fold.h.
  *
- * Where a loop of p parts is, each label is that of p phases later. A part that is left out, or one
- * that is added, breaks that in about p places only, so the stretch in which it holds most often is
- * taken, one for a match and one against it for the others (Kadane). Its turn is the commonest
- * sequence of p labels there, all rotations of it counted together; the run is then read turn by
- * turn.
+ * In a loop of p parts, each label equals the label p phases later. A missing or inserted part
+ * breaks this in about p places only. So the range with the most matches is taken, where each match
+ * counts one and each mismatch minus one (Kadane). Its iteration is the most frequent sequence of p
+ * labels there, counted together with all its rotations. The run is then read iteration by
+ * iteration.
  *
- * Nested loops are found from the inside: the shortest sequence that often follows itself becomes a
- * word, each run of that word becomes one item with a label of its own, and the items are folded as
- * labels are. The items may have words again. The result is kept if it saves more rows.
+ * Nested loops are found from the inside. The shortest sequence that often follows itself becomes a
+ * word. Each run of that word becomes one item with a label of its own, and the items are folded
+ * like labels. The items may have words again. The result is kept if it saves more rows.
  */
 #include "rpistat/fold.h"
 
@@ -19,41 +19,41 @@
 #include "detect_math.h"
 
 #define TURNS_MIN 4
-#define DEPTH_MAX 8 /* of loops before and behind a loop */
+#define DEPTH_MAX 8 /* of loops before and after a loop */
 
-/* A loop of an inner loop and at least two other parts needs fewer turns: the inner loop is
- * evidence too. */
+/* A loop of an inner loop and at least two other parts needs fewer iterations, because the inner
+ * loop is evidence too. */
 #define TURNS_AROUND_MIN 2
 
-/* So many turns are a loop if they repeat inner loops equally often, and have so many phases. */
+/* This many iterations are a loop if all repeat inner loops equally, and have so many phases. */
 #define TURNS_EVEN_MIN  3
 #define EVEN_PHASES_MIN 9
 
-/* Turns may be of any length if so many parts have labels that no inner loop has. */
+/* Iterations may be of any length if so many parts have labels that no inner loop has. */
 #define LABELS_AROUND 2
 
 #define WORD_MAX         16 /* labels */
 #define WORD_REPEATS_MIN 2  /* consecutive ones, on average */
 
-/* Words with turns that broke off must save so many more rows: such turns are often parts of their
- * own. */
+/* Words with incomplete iterations must save so many more rows: such iterations are often parts of
+ * their own. */
 #define REST_ROWS_MIN 4
 
-/* Whole turns that lie further apart, in turns, are of two loops. */
+/* Whole iterations that are further apart, in iterations, belong to two loops. */
 #define APART_MAX 6
 
-/* Turns of so few parts are half of what there is, or no chance; and three quarters of them differ by
- * this share of their middle one at most. */
+/* Loops of so few parts are half of all phases, or not due to chance. Three quarters of their
+ * lengths differ by at most this share from the middle one. */
 #define FEW_PARTS     3
 #define VARIATION_MAX .25
 
-/* A sequence of labels, and how often it is there. */
+/* A sequence of labels, and how often it occurs. */
 struct sequence {
     uint64_t key; /* 0: none */
     size_t count;
 };
 
-/* A label of phases, or from `labels` on that of a word. */
+/* A label of phases, or from `labels` on the label of a word. */
 struct label {
     double share; /* of all items */
     size_t rows;  /* of a word: its own row, and the rows of its parts */
@@ -68,7 +68,7 @@ struct folding {
     int labels;             /* of phases */
     size_t table_size;      /* a power of two, more than twice the phases */
     struct sequence *table; /* scratch: open addressing */
-    double *length;         /* scratch: of whole turns */
+    double *length;         /* scratch: of whole iterations */
     int loops, turns;       /* numbered so far */
     size_t saved;           /* rows */
 
@@ -80,12 +80,12 @@ struct folding {
 
 struct found {
     size_t parts, begin, end;
-    size_t turn;       /* where the first whole turn is */
-    size_t whole, odd; /* turns; odd phases count as the number of turns that they would make */
+    size_t turn;       /* where the first whole iteration is */
+    size_t whole, odd; /* iterations; outlier phases count as the iterations that they would make */
     size_t saved;      /* rows; 0: nothing was found */
-    size_t explained;  /* the same, if each odd turn had a row, but those that the run cuts off */
-    size_t length;     /* phases of the first whole turn */
-    size_t even, cut;  /* turns of that length; 1: the last one ends with the run, and is shorter */
+    size_t explained;  /* the same if each outlier had a row, except those cut off by the run */
+    size_t length;     /* phases of the first whole iteration */
+    size_t even, cut;  /* iterations of that length; 1: the run cuts off the last one */
 };
 
 static double length_of(const struct rps_phase *phase, size_t count)
@@ -95,8 +95,8 @@ static double length_of(const struct rps_phase *phase, size_t count)
 
 /* --- finding ---------------------------------------------------------------------------------- */
 
-/* The stretch in from ... to - 1 in which labels are most often those of p phases later; by how much
- * that is more often than not. */
+/* Find the range in from ... to - 1 in which labels most often equal those p phases later; return
+ * the surplus of matches. */
 static size_t find_stretch(const struct folding *f, size_t from, size_t to, size_t p,
                            size_t *ret_from, size_t *ret_to)
 {
@@ -119,7 +119,7 @@ static size_t find_stretch(const struct folding *f, size_t from, size_t to, size
     return most;
 }
 
-/* The key of a label that stands before another (SplitMix64's mixing). */
+/* Return the key of a label followed by another (SplitMix64's mixing). */
 static uint64_t key_of(const struct folding *f, size_t i, size_t next)
 {
     uint64_t key = (uint64_t)f->phase[i].label << 32 | (uint32_t)f->phase[next].label;
@@ -129,7 +129,7 @@ static uint64_t key_of(const struct folding *f, size_t i, size_t next)
     return key ^ key >> 31;
 }
 
-/* Count a sequence; how often it was there so far. */
+/* Count a sequence; return how often it has occurred so far. */
 static size_t count_sequence(struct folding *f, uint64_t key)
 {
     size_t at = (size_t)key & (f->table_size - 1);
@@ -140,8 +140,8 @@ static size_t count_sequence(struct folding *f, uint64_t key)
     return ++f->table[at].count;
 }
 
-/* Where the commonest p labels stand first. A sequence has the key of its rotations: the sum of
- * those of its pairs, the last and the first among them. */
+/* Find where the most frequent p labels first occur. A sequence has the key of its rotations: the
+ * sum of the keys of its pairs, including the pair of the last and the first. */
 static size_t find_turn(struct folding *f, size_t from, size_t to, size_t p)
 {
     uint64_t pairs = 0, best = 0;
@@ -178,7 +178,7 @@ static int is_turn(const struct folding *f, size_t at, size_t turn, size_t parts
     return k == parts;
 }
 
-/* Is the turn itself made of turns? */
+/* Return 1 if the iteration itself consists of iterations. */
 static int is_periodic(const struct folding *f, size_t at, size_t parts)
 {
     for (size_t p = 1; p <= parts / 2; p++) {
@@ -209,7 +209,7 @@ static size_t origin_of(const struct folding *f, size_t i)
     return i;
 }
 
-/* The turns from found->begin on, of which the first is whole. Lengths of the whole ones are noted. */
+/* Read the iterations from found->begin on; the first is whole. Store the lengths of whole ones. */
 static void read_turns(struct folding *f, size_t to, struct found *found)
 {
     size_t parts = found->parts, i = found->begin, begin = i, length;
@@ -231,8 +231,8 @@ static void read_turns(struct folding *f, size_t to, struct found *found)
     }
 }
 
-/* Bits that a turn's labels are worth where any label but the one before may come, as often as it
- * does. */
+/* Return the bits that an iteration's labels are worth if any label but the one before may follow,
+ * as often as it occurs. */
 static double bits_of_turn(const struct folding *f, const struct found *found)
 {
     double bits = 0;
@@ -246,8 +246,8 @@ static double bits_of_turn(const struct folding *f, const struct found *found)
     return bits;
 }
 
-/* Do the whole turns after the first say more than where the turn stands, how long it is, and what
- * the odd ones are? Labels without any order make up a turn of many parts that comes four times, too. */
+/* Return 1 if the whole iterations after the first say more than their place, their length and the
+ * outliers. Labels in random order also contain an iteration of many parts four times. */
 static int is_no_chance(const struct folding *f, const struct found *found)
 {
     double whole = (double)found->whole, odd = (double)found->odd, bits = bits_of_turn(f, found);
@@ -256,7 +256,7 @@ static int is_no_chance(const struct folding *f, const struct found *found)
            log2((double)f->all) + log2((double)found->parts) + odd * (log2(whole + odd) + bits);
 }
 
-/* The parts that a turn consists of. */
+/* The parts of an iteration. */
 struct makeup {
     size_t rows, words;
     size_t around; /* labels that no word has */
@@ -286,8 +286,8 @@ static int is_around(const struct found *found, const struct makeup *of)
     return of->words > 0 && found->parts > 2;
 }
 
-/* Turns may be of any length if the same order of many labels is no chance. The order of labels
- * around an inner loop is no chance either. A broken turn of the inner loop may be. */
+/* Iterations may be of any length if the same order of many labels is not due to chance. The order
+ * of labels around an inner loop is not either. A broken iteration of the inner loop may be. */
 static int is_loop(struct folding *f, const struct found *found, const struct makeup *of)
 {
     size_t whole = found->whole;
@@ -324,8 +324,8 @@ static size_t count_parts(const struct folding *f, size_t i, size_t end, const s
     return count;
 }
 
-/* Return 1 if the items i ... end - 1 are the end of a turn, or its beginning. A run of a word may
- * be cut off there. */
+/* Return 1 if the items i ... end - 1 are the end of an iteration, or its beginning. A run of a
+ * word may be cut off there. */
 static int is_cut(const struct folding *f, const struct found *found, size_t i, size_t end,
                   int is_end)
 {
@@ -343,7 +343,7 @@ static int is_cut(const struct folding *f, const struct found *found, size_t i, 
     return 1;
 }
 
-/* Add the turns that the start and the end of the run cut off. */
+/* Add the iterations that the start and the end of the run cut off. */
 static void add_cut_turns(const struct folding *f, size_t from, size_t to, struct found *found)
 {
     int is_first = is_cut(f, found, from, found->begin, 1);
@@ -354,7 +354,7 @@ static void add_cut_turns(const struct folding *f, size_t from, size_t to, struc
     found->odd += (size_t)(is_first + is_last);
 }
 
-/* The loop that saves most rows. */
+/* Find the loop that saves the most rows. */
 static struct found find_loop(struct folding *f, size_t from, size_t to)
 {
     const size_t turns = f->words > 0 ? TURNS_AROUND_MIN : TURNS_MIN;
@@ -418,7 +418,7 @@ static size_t count_repeats(struct folding *f, size_t from, size_t to, size_t q,
 }
 
 /* Return the number of labels of the word that most often follows itself, and where it first
- * occurs. Of nested loops, this is the innermost one. 0: there is none. */
+ * occurs. In nested loops, this is the innermost one. 0: there is none. */
 static size_t find_word(struct folding *f, size_t from, size_t to, size_t *ret_at)
 {
     size_t most = 0, parts = 0, at = from;
@@ -458,8 +458,8 @@ static void add_label(struct folding *items, size_t at)
 /* A beginning of the word that follows a run of it is part of the item, or only at the end. */
 enum rest { REST_NONE, REST_AT_END, REST_ANY, RESTS };
 
-/* Return the items from ... to - 1 with each run of a word as one item. NULL: no word follows itself
- * often enough. */
+/* Return the items from ... to - 1 with each run of a word as one item. NULL: no word follows
+ * itself often enough. */
 static struct folding *make_items(struct folding *f, size_t from, size_t to, enum rest rest)
 {
     size_t at = from, q = f->words < RPS_PHASE_INNER_MAX ? find_word(f, from, to, &at) : 0;
@@ -528,7 +528,7 @@ static struct found find_best(struct folding *f, size_t from, size_t to, struct 
 
 /* --- marking ---------------------------------------------------------------------------------- */
 
-/* Number the runs of words in a turn, and number the inner turns through all of these runs. */
+/* Number the runs of words in an iteration, and the inner iterations through all of these runs. */
 static void number_runs(const struct folding *items, struct rps_phase *phase, size_t i, size_t end)
 {
     int turns = 0;
@@ -544,7 +544,7 @@ static void number_runs(const struct folding *items, struct rps_phase *phase, si
     }
 }
 
-/* Store in the phases of a word, items i ... end - 1, which of its turns and parts they are. */
+/* Store in the phases of a word, items i ... end - 1, their iterations and parts. */
 static void mark_word(const struct folding *items, struct rps_phase *phase, size_t i, size_t end,
                       size_t parts)
 {
@@ -575,7 +575,7 @@ static void mark_words(const struct folding *items, struct rps_phase *phase, siz
     }
 }
 
-/* Store in the phases of items i ... end - 1 that they are in the turn that began last. */
+/* Store in the phases of items i ... end - 1 that they are in the iteration that began last. */
 static void mark_turn(struct folding *f, const struct folding *items, size_t i, size_t end,
                       int is_whole)
 {
@@ -589,8 +589,8 @@ static void mark_turn(struct folding *f, const struct folding *items, size_t i, 
     number_runs(items, f->phase, i, end);
 }
 
-/* Say in the phases which loop, turn and part they are. What lies between two whole turns is one,
- * or the end of the one before it where it has less than half the parts. */
+/* Store in the phases their loop, iteration and part. Phases between two whole iterations are one
+ * iteration, or the end of the one before if they are less than half the parts. */
 static void mark(struct folding *f, const struct folding *items, const struct found *found)
 {
     size_t parts = found->parts, begin = found->begin;

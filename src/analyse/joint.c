@@ -14,7 +14,7 @@ void rps_joint_free(struct rps_joint *joint)
     memset(joint, 0, sizeof(*joint));
 }
 
-/* --- one behind the other --------------------------------------------------------------------- */
+/* --- concatenation ---------------------------------------------------------------------------- */
 
 static void allocate(const struct rps_signals *const *run, size_t count, struct rps_signals *out)
 {
@@ -34,7 +34,7 @@ static void allocate(const struct rps_signals *const *run, size_t count, struct 
     out->broken = rps_arena_loose(out->count, sizeof(*out->broken));
 }
 
-/* Copy a series to where observation `at` is. */
+/* Copy a series to observation `at`. */
 static void copy_run(const struct rps_signals *run, size_t at, struct rps_signals *out)
 {
     for (size_t s = 0; s < out->signal_count; s++) {
@@ -98,8 +98,8 @@ static double deviation_of(const struct values *values)
     return sqrt(fmax(values->squares / values->weight - mean * mean, 0));
 }
 
-/* Add up a signal in each label, and in all; values are taken by their distance from one of them,
- * so that squares keep their digits. */
+/* Add up a signal in each label, and in all. Values are relative to one of them, so that squares
+ * keep their digits. */
 static void add_up(const struct rps_signals *signals, size_t s, const struct rps_phases *phases,
                    struct values *label, struct values *all)
 {
@@ -125,7 +125,7 @@ static void add_up(const struct rps_signals *signals, size_t s, const struct rps
     }
 }
 
-/* Add the squared difference of labels in a signal to those in the others; signals counts them. */
+/* Add the squared difference of labels in a signal to that in the others; `seen` counts signals. */
 static void add_signal(const struct rps_signals *signals, size_t s, const struct values *label,
                        const struct values *all, int count, double *distance, double *seen)
 {
@@ -143,11 +143,11 @@ static void add_signal(const struct rps_signals *signals, size_t s, const struct
     }
 }
 
-/* Deviations that mixes are apart which have nothing in common: of a share that is all or nothing,
- * half of the time each. */
+/* Distance of mixes that have nothing in common, in deviations of a share that is 0 and 1 half of
+ * the time each. */
 #define NOTHING_IN_COMMON 2
 
-/* Add the squared difference of labels in the mix of a table, as that of a signal. */
+/* Add the squared difference of labels in the mix of a table, like that of a signal. */
 static void add_table(struct rps_arena *scratch, const struct rps_count_table *table,
                       const struct rps_phases *phases, double *distance, double *seen)
 {
@@ -214,7 +214,7 @@ static void find_distances(const struct rps_signals *signals, const struct rps_p
     rps_arena_free(scratch);
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- everything together ---------------------------------------------------------------------- */
 
 int rps_joint_find(const struct rps_signals *const *run, size_t count,
                    const struct rps_phases_options *options, struct rps_joint *ret,

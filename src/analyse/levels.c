@@ -1,4 +1,4 @@
-/* Levels: the tree of fine phases, which of its sizes are levels, and the one that is shown. */
+/* Levels: the tree of fine phases, the sizes of it that are levels, and the level to show. */
 #include "rpistat/levels.h"
 
 #include <math.h>
@@ -8,24 +8,25 @@
 #include "levels_tree.h"
 #include "rpistat/fold.h"
 
-/* Of finer levels, those are looked at that have so many times the stretches of the one before. */
+/* Finer levels are examined if they have so many times the segments of the one before. */
 #define LOOK_FACTOR 1.5
 
-/* Stretches of one label differ by less than this, in parts of what neighbours differ by; those of
- * the finest level, which are what was found and, but for blocks, no mixtures, by less than that. */
+/* Segments of one label differ by less than ALIKE of the difference of neighbours. For the finest
+ * level it is ALIKE_FINEST: its segments were detected and, except for blocks, are pure. */
 #define ALIKE        .4
 #define ALIKE_FINEST .1
 
-/* What one row must explain, of all that is to be explained. */
+/* Share of everything to be explained that one row must explain. */
 #define PRICE .1
 
-/* A finer level is shown instead if loops fold it: the number of its rows is at most FINER_ROWS
- * times as large, and at most this share of its stretches. */
+/* A finer level is shown instead if loops fold it. Its number of rows is then at most FINER_ROWS
+ * times as large, and at most this share of its segments. */
 #define FINER_ROWS   3
 #define FOLDED_SHARE .34
 
-/* Of more rows than are read at once the kinds are read instead, at the price of so many rows: so
- * many kinds at most, that come so often each. What wanders has more kinds, or seldom comes back. */
+/* A level with too many rows to read is read by its classes instead, at the price of KINDS_ROWS
+ * rows. It has at most so many classes, each so often. Drift has more classes, or few
+ * recurrences. */
 #define KINDS_ROWS 90
 #define KINDS_MAX  12
 #define KIND_TIMES 14
@@ -40,12 +41,12 @@ void rps_levels_free(struct rps_levels *levels)
 
 /* --- levels of a tree ------------------------------------------------------------------------- */
 
-/* The levels, from the coarsest: every size is one. Its stretches are those of the run that has
- * most. */
+/* List the levels, from the coarsest: every size is one. Its segments are those of the run that has
+ * the most. */
 static void list_levels(struct rps_levels *levels)
 {
     const struct rps_level_tree *tree = levels->tree;
-    /* in which a size has one more */
+    /* run in which a size has one more segment */
     size_t *run_of = rps_arena_get(levels->arena, tree->count + 1, sizeof(*run_of));
     size_t *count = rps_arena_get(levels->arena, tree->runs + 1, sizeof(*count)), run = 0, most = 1;
     double all = 0, left;
@@ -67,7 +68,7 @@ static void list_levels(struct rps_levels *levels)
     }
 }
 
-/* First leaves of the stretches of a level; how many they are. */
+/* List the first leaves of the segments of a level; return their number. */
 static size_t list_stretches(const struct rps_level_tree *tree, size_t size, size_t *first)
 {
     size_t count = 0;
@@ -82,7 +83,7 @@ static size_t list_stretches(const struct rps_level_tree *tree, size_t size, siz
 
 /* --- choosing --------------------------------------------------------------------------------- */
 
-/* The finest level of at most so many stretches. */
+/* Return the finest level of at most so many segments. */
 static size_t finest_of(const struct rps_levels *levels, size_t stretches)
 {
     size_t at = levels->count - 1;
@@ -92,7 +93,7 @@ static size_t finest_of(const struct rps_levels *levels, size_t stretches)
     return at;
 }
 
-/* The rows of a level, as its price counts them; 0: it was not looked at, or nobody reads it. */
+/* Return the rows of a level that its price counts; 0: not examined, or too long to read. */
 static size_t rows_of(const struct rps_levels *levels, size_t at)
 {
     size_t rows = levels->level[at].rows, kinds = (size_t)levels->phases[at].label_count;
@@ -117,8 +118,8 @@ static size_t find_folded(const struct rps_levels *levels, size_t best)
 }
 
 /*
- * The usual level: of those that can be read the one with the least lost + PRICE * sqrt(rows), or a
- * finer one that loops fold. The root, since each further row costs a reader less.
+ * Find the default level: the readable one with the least lost + PRICE * sqrt(rows), or a finer one
+ * that loops fold. The root, since each further row costs a reader less.
  */
 static size_t find_usual(const struct rps_levels *levels)
 {
@@ -179,7 +180,7 @@ static void fill_phases(const struct rps_level_tree *tree, const size_t *first, 
     out->count = count;
 }
 
-/* Fold the phases of a level, run by run: rows of the run that has most. */
+/* Fold the phases of a level, run by run; return the rows of the run that has the most. */
 static size_t fold_runs(const struct rps_level_tree *tree, const size_t *first,
                         struct rps_phases *phases)
 {
@@ -196,8 +197,8 @@ static size_t fold_runs(const struct rps_level_tree *tree, const size_t *first,
     return most;
 }
 
-/* Mark the stretches that are in no loop: their samples may split a label. Returns 1 if those of two
- * such stretches of one label differ. */
+/* Mark the segments outside loops: their samples may split a label. Return 1 if those of two such
+ * segments of one label differ. */
 static int find_splits(struct rps_arena *scratch, const struct rps_level_tree *tree,
                        const size_t *first, const struct rps_phases *phases, uint8_t *is_split)
 {
@@ -245,8 +246,7 @@ struct rps_phases rps_levels_phases(const struct rps_levels *levels, size_t at, 
     return ret;
 }
 
-/* Look at all levels that can be read as they are, of finer ones at those that differ, and at the
- * finest. */
+/* Examine all levels that can be read, finer ones that differ enough, and the finest. */
 static void look_at_levels(struct rps_levels *levels)
 {
     double before = 0;

@@ -1,7 +1,7 @@
 /*
- * Labels of a level: its stretches merged as neighbours are, but wherever they lie. How much each
- * pair of clusters differs is worked out once, and anew after a merge for what has merged. Of many
- * stretches some make the clusters, and the others join them.
+ * Labels of a level: its segments are merged as neighbours are, but regardless of their place. The
+ * difference of each pair of clusters is computed once; a merge recomputes the pairs of the merged
+ * cluster. If there are many segments, some make the clusters and the others join them.
  */
 #include <float.h>
 #include <math.h>
@@ -13,47 +13,46 @@
 
 #define NONE SIZE_MAX
 
-/* Where there are several runs, stretches of one label differ by less than this, in parts of what
- * neighbours differ by: what one has got by a change must not be taken for another kind, and what
- * has two labels is matched by its order too. */
+/* With several runs, segments of one label differ by less than this share of the difference of
+ * neighbours. A segment that one run gained by a change must not be taken for another class. A
+ * class with two labels is also matched by its order. */
 #define ALIKE_OF_RUNS .25
 
-/* Where there are tables of counts, what is taken for one kind costs so many ln n more, in all: a
- * table's costs say themselves how much is chance. As far as they count other symbols, fewer: of
- * functions that nothing else ran a dozen samples tell as much as there is to tell. Or it differs by
- * less than this, in parts of what neighbours differ by: in hours what hardly differs is no chance
- * either. */
+/* With tables of counts, merging segments into one class costs at most so many ln n in all: a
+ * table's costs include chance. For other symbols the limit is lower: a dozen samples of functions
+ * that only they ran are enough. Segments also merge if they differ by less than ALIKE_BESIDE of
+ * the difference of neighbours: in hours of data, even those are not by chance. */
 #define ALIKE_OF_COUNTS 4
 #define ALIKE_OF_OTHERS 1
 #define ALIKE_BESIDE    .1
 
-/* What neighbours usually differ by an observation, where there are none. */
+/* Usual difference of neighbours per observation, if there are no neighbours. */
 #define USUAL .25
 
-/* Stretches that make clusters: all pairs of them are compared. */
+/* Segments that make clusters; all pairs of them are compared. */
 #define MAKERS_MAX     400
 #define MAKERS_LONGEST 200
 
 struct labelling {
     struct rps_arena *arena;
     const struct rps_level_tree *tree;
-    const size_t *first; /* leaves that the stretches begin at */
-    double alike;        /* stretches of one label differ by less, in parts of what neighbours do */
+    const size_t *first; /* leaves that the segments begin at */
+    double alike;        /* segments of one label differ by less, in parts of what neighbours do */
     size_t stretches;
     size_t count;              /* of those that make clusters */
-    size_t *place;             /* of each of them among the stretches, ascending */
-    size_t *cluster;           /* of each: the first maker of its cluster, which names it */
+    size_t *place;             /* of each maker among the segments, ascending */
+    size_t *cluster;           /* of each maker: the first maker of its cluster, which names it */
     struct rps_moments3 *sums; /* of each cluster, width each */
     struct rps_moments3 *both; /* scratch, three times width */
     double *cost;              /* of each cluster */
     double limit;              /* clusters that differ by less are alike */
-    double beside; /* with tables of counts: so are those that differ by less, an observation */
-    const uint8_t *is_split; /* of each stretch: its samples may split a label; NULL: none may */
-    uint8_t *splits;         /* of each cluster: those of all its stretches may */
-    size_t *partner;         /* of each cluster; NONE: it may merge with none */
-    double *apart;           /* how much it differs from that */
+    double beside; /* with tables of counts: so are those that differ by less per observation */
+    const uint8_t *is_split; /* of each segment: its samples may split a label; NULL: none may */
+    uint8_t *splits;         /* of each cluster: the samples of all its segments may */
+    size_t *partner;         /* of each cluster; NONE: it may not merge */
+    double *apart;           /* how much it differs from its partner */
     double *between;         /* between[a * count + b]: how much two clusters differ; INFINITY: they
-                        have neighbours in each other */
+                                contain neighbours */
 };
 
 static double length_of(const struct labelling *l, size_t k)
@@ -63,8 +62,8 @@ static double length_of(const struct labelling *l, size_t k)
     return (double)(leaf[l->first[k + 1] - 1].last - leaf[l->first[k]].first);
 }
 
-/* The stretches that make clusters: the longest, and any of the others, for in a long loop all of the
- * longest are one part of it. */
+/* Choose the segments that make clusters: the longest, and some random others. In a long loop, all
+ * of the longest are one part of it. */
 static void choose_makers(struct labelling *l)
 {
     size_t longest = l->stretches < MAKERS_LONGEST ? l->stretches : MAKERS_LONGEST;
@@ -110,8 +109,8 @@ static void add_makers(struct labelling *l)
     }
 }
 
-/* What a difference of whole clusters is to be multiplied with for one of their observations; 0 where
- * one has nothing but outliers. */
+/* Return the factor from the difference of whole clusters to that of one observation. 0: a cluster
+ * has only outliers. */
 static double by_observation(const struct labelling *l, const struct rps_moments3 *x,
                              const struct rps_moments3 *y)
 {
@@ -120,7 +119,7 @@ static double by_observation(const struct labelling *l, const struct rps_moments
     return a > 0 && b > 0 ? (a + b) / (a * b) : 0;
 }
 
-/* By how much stretches or clusters with these moments and costs differ. The last signal counts
+/* Return how much segments or clusters with these moments and costs differ. The last signal counts
  * observations. */
 static double difference(struct labelling *l, const struct rps_moments3 *x, double x_cost,
                          const struct rps_moments3 *y, double y_cost)
@@ -134,7 +133,7 @@ static double difference(struct labelling *l, const struct rps_moments3 *x, doub
            (l->tree->mix_count > 0 ? 1 : by_observation(l, x, y));
 }
 
-/* What the limit is for clusters that count other symbols, in parts of what it is for the same. */
+/* Return the limit for clusters that count other symbols, relative to that for the same symbols. */
 static double limit_of(const struct labelling *l, const struct rps_moments3 *x,
                        const struct rps_moments3 *y)
 {
@@ -149,7 +148,7 @@ static double limit_of(const struct labelling *l, const struct rps_moments3 *x,
     return 1 - others * (1 - (double)ALIKE_OF_OTHERS / ALIKE_OF_COUNTS);
 }
 
-/* Return by how much two stretches differ, to be compared with the limit. */
+/* Return how much two segments differ, to be compared with the limit. */
 static double difference_to_limit(struct labelling *l, const struct rps_moments3 *x, double x_cost,
                                   const struct rps_moments3 *y, double y_cost)
 {
@@ -159,7 +158,7 @@ static double difference_to_limit(struct labelling *l, const struct rps_moments3
     return l->beside > 0 && each > 0 ? apart * fmin(1, l->limit / l->beside * each) : apart;
 }
 
-/* Return the trend of a cluster's stretches; 0 if they are more than one phase. */
+/* Return the trend of a cluster's segments; 0 if they are more than one phase. */
 static int trend_of(const struct labelling *l, size_t cluster)
 {
     const size_t *first = l->first + l->place[cluster];
@@ -175,17 +174,17 @@ static double between(struct labelling *l, size_t a, size_t b)
     if (trend_of(l, a) != trend_of(l, b))
         return DBL_MAX;
     if (l->splits[a] && l->splits[b] && rps_level_samples_differ(l->tree, x, y))
-        return DBL_MAX; /* they may be alike again when either has merged */
+        return DBL_MAX; /* they may be alike again after either has merged */
     return difference_to_limit(l, x, l->cost[a], y, l->cost[b]);
 }
 
-/* Do stretches k and k + 1 lie side by side, without a gap? */
+/* Return 1 if segments k and k + 1 are side by side, without a gap. */
 static int are_neighbours(const struct labelling *l, size_t k)
 {
     return !l->tree->broken[l->first[k + 1]];
 }
 
-/* How much clusters differ that lie nowhere side by side. */
+/* Fill in how much clusters without neighbouring segments differ. */
 static void fill_between(struct labelling *l)
 {
     for (size_t a = 0; a < l->count; a++) {
@@ -199,7 +198,7 @@ static void fill_between(struct labelling *l)
     }
 }
 
-/* The cluster that is best merged with cluster a. */
+/* Find the best cluster to merge with cluster a. */
 static void find_partner(struct labelling *l, size_t a)
 {
     l->partner[a] = NONE;
@@ -214,7 +213,7 @@ static void find_partner(struct labelling *l, size_t a)
     }
 }
 
-/* Cluster b becomes part of cluster a. */
+/* Merge cluster b into cluster a. */
 static void merge(struct labelling *l, size_t a, size_t b)
 {
     size_t width = l->tree->width;
@@ -246,15 +245,15 @@ static void merge(struct labelling *l, size_t a, size_t b)
     }
 }
 
-/* Moments of a stretch, into ret, and its cost. */
+/* Put the moments of a segment into ret, and return its cost. */
 static double describe(const struct labelling *l, size_t k, struct rps_moments3 *ret)
 {
     rps_level_tree_moments(l->tree, l->first[k], l->first[k + 1], ret);
     return rps_level_tree_cost(l->tree, ret);
 }
 
-/* What neighbouring stretches differ by, an observation: the median; where a gap is all that there is
- * between any, what they would differ by as neighbours. */
+/* Return the difference of neighbouring segments per observation: the median. If gaps separate all
+ * of them, use the difference that they would have as neighbours. */
 static double usual_difference(struct labelling *l)
 {
     size_t width = l->tree->width, pairs = 0;
@@ -289,7 +288,7 @@ static void find_limit(struct labelling *l)
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-/* Return 1 if stretches k and k + 1 differ by more than the limit. */
+/* Return 1 if segments k and k + 1 differ by more than the limit. */
 static int are_apart(struct labelling *l, size_t k)
 {
     size_t width = l->tree->width;
@@ -300,9 +299,9 @@ static int are_apart(struct labelling *l, size_t k)
 }
 
 /*
- * Leave memory out of the labels if all neighbours differ without it: work that comes twice is one
- * class though memory grew in between. Some neighbours differ by memory alone if memory is what the
- * phases are made of; then it stays. `without` is the tree without memory.
+ * Leave memory out of the labels if all neighbours differ without it: repeated work is one class
+ * even though memory grew in between. If some neighbours differ by memory alone, memory defines the
+ * phases, and stays. `without` is the tree without memory.
  */
 static void leave_out_memory(struct labelling *l, struct rps_level_tree *without)
 {
@@ -344,7 +343,7 @@ static void merge_alike(struct labelling *l)
     }
 }
 
-/* Does a stretch with these moments run surely other code than a cluster? */
+/* Return 1 if a segment with these moments certainly runs other code than a cluster. */
 static int is_other_code(const struct labelling *l, size_t k, const struct rps_moments3 *alone,
                          size_t cluster)
 {
@@ -352,8 +351,8 @@ static int is_other_code(const struct labelling *l, size_t k, const struct rps_m
            rps_level_samples_differ(l->tree, alone, l->sums + cluster * l->tree->width);
 }
 
-/* How sure a stretch's label is: how far the nearest other cluster is, beside how far the rest of
- * its own. maker: its place among the makers, or NONE. */
+/* Return the confidence in a segment's label: the distance of the nearest other cluster, compared
+ * with that of the rest of its own. The segment's place among the makers is `maker` (or NONE). */
 static double judge(struct labelling *l, size_t k, size_t own, size_t maker)
 {
     size_t width = l->tree->width;
@@ -376,7 +375,7 @@ static double judge(struct labelling *l, size_t k, size_t own, size_t maker)
     return isfinite(other) ? fmax(other, 0) / fmax(inside + other, 1e-9) : 1;
 }
 
-/* The cluster that a stretch joins: the nearest that neither neighbour has. */
+/* Return the cluster that a segment joins: the nearest one that neither neighbour has. */
 static size_t join(struct labelling *l, size_t k, size_t before, size_t behind)
 {
     size_t width = l->tree->width, best = NONE;
@@ -399,8 +398,8 @@ static size_t join(struct labelling *l, size_t k, size_t before, size_t behind)
     return best != NONE ? best : before != NONE ? before : behind;
 }
 
-/* Labels by first appearance, and how sure they are; returns their number. number (a maker each) is
- * filled with -1. */
+/* Number labels by first appearance, with their confidence; return the number of labels. number
+ * (one per maker) is filled with -1. */
 static int give_labels(struct labelling *l, int *number, int *label, double *sure)
 {
     size_t maker = 0, before = NONE;

@@ -1,8 +1,8 @@
-/* Merging neighbours, the pair whose cost rises least first. */
+/* Merge neighbours, first the pair whose cost rises least. */
 #include "levels_tree.h"
 
-/* Two neighbours that may merge: a stretch and the one behind it. Outdated when either has merged
- * since. */
+/* Two neighbours that may merge: a segment and the next one. The pair is outdated if either has
+ * merged since. */
 struct pair {
     double increase;
     size_t left, right; /* their first leaves */
@@ -11,13 +11,13 @@ struct pair {
 
 struct merging {
     struct rps_level_tree *tree;
-    size_t *end;              /* of the stretch that begins at a leaf; 0: none does */
-    size_t *begin;            /* of the stretch that ends before a leaf */
-    double *cost;             /* of the stretch that begins at a leaf */
+    size_t *end;              /* of the segment that begins at a leaf; 0: none does */
+    size_t *begin;            /* of the segment that ends before a leaf */
+    double *cost;             /* of the segment that begins at a leaf */
     struct rps_moments3 *sum; /* scratch */
     struct pair *heap;        /* least increase first */
     size_t heap_count;
-    size_t left; /* stretches */
+    size_t left; /* segments */
 };
 
 static int is_less(const struct pair *a, const struct pair *b)
@@ -97,7 +97,7 @@ static void merge_all(struct merging *m)
 
     m->left = count;
     for (size_t k = 0; k < count; k++) {
-        m->tree->rank[k] = 1; /* stays where it is the first of a run */
+        m->tree->rank[k] = 1; /* stays if it is the first of a run */
         m->end[k] = k + 1;
         m->begin[k + 1] = k;
         m->cost[k] = cost_of(m, k, k + 1);
@@ -119,7 +119,7 @@ void rps_level_tree_merge(struct rps_level_tree *tree)
         .begin = rps_arena_get(scratch, count + 1, sizeof(*m.begin)),
         .cost = rps_arena_get(scratch, count + 1, sizeof(*m.cost)),
         .sum = rps_arena_get(scratch, tree->width, sizeof(*m.sum)),
-        .heap = rps_arena_get(scratch, 4 * count + 4, sizeof(*m.heap)), /* two new ones a merge */
+        .heap = rps_arena_get(scratch, 4 * count + 4, sizeof(*m.heap)), /* two new ones per merge */
     };
 
     merge_all(&m);

@@ -1,18 +1,18 @@
 /*
- * Whether the samples of two clusters of stretches are of different functions (or programs).
+ * Find whether two clusters of segments have their samples in different functions (or programs).
  *
- * Stretches whose counters are alike may run different code: Redis with GET, and with SET and fsync. Two
- * clusters differ if at least half of their samples are elsewhere, beyond chance:
+ * Segments with similar counters may run different code: Redis with GET, and with SET and fsync.
+ * Two clusters differ if at least half of their samples are elsewhere, beyond chance:
  *
  *   TV   = sum over k of |x_k / n - y_k / m| / 2 >= APART_MIN
- *   chi2 = sum over k of (x_k m - y_k n)^2 / (n m (x_k + y_k)) / clumps, beyond Z standard deviations
- *          by Wilson and Hilferty
+ *   chi2 = sum over k of (x_k m - y_k n)^2 / (n m (x_k + y_k)) / clumps, beyond Z standard
+ *          deviations by Wilson and Hilferty
  *
- * for n samples, x_k of them in function k, and m and y_k. Functions with few samples are one. Samples
- * come in clumps, so a multinomial is too narrow. `clumps` is how much more the samples of blocks of
- * observations vary than independent draws do (Rao and Scott 1981): the mean chi2 per degree of
- * freedom of the blocks of a leaf against the whole leaf. It is taken from the leaves of both clusters
- * or of the whole run, whichever is larger.
+ * for n samples, x_k of them in function k, and m and y_k. Functions with few samples are one.
+ * Samples come in clumps, so a multinomial is too narrow. `clumps` is how much more the samples of
+ * blocks of observations vary than independent draws do (Rao and Scott 1981). It is the mean chi2
+ * per degree of freedom of the blocks of a leaf against the whole leaf. It is taken from the leaves
+ * of both clusters or of the whole run, whichever is larger.
  */
 #include <math.h>
 #include <string.h>
@@ -29,7 +29,7 @@
 
 static const size_t block_length[RPS_LEVEL_CLUMPS] = {4, 16, 64};
 
-/* Counts of a table in a leaf, and in the block of it that is being added up. */
+/* Counts of a table in a leaf, and in the current block of the leaf. */
 struct leaf {
     size_t width;
     double *sum, *block;
@@ -55,7 +55,7 @@ static void end_block(struct leaf *leaf, struct rps_moments3 *to)
     memset(leaf->block, 0, leaf->width * sizeof(*leaf->block));
 }
 
-/* The clumps of a leaf, with blocks of one length; the last block has the rest. */
+/* Add the clumps of a leaf, with blocks of one length; the last block has the rest. */
 static void add_leaf(struct leaf *leaf, const struct rps_count_table *table,
                      const struct rps_phase *phase, size_t length, struct rps_moments3 *to)
 {
@@ -106,8 +106,8 @@ void rps_level_clumps_add(struct rps_level_tree *tree, const struct rps_count_ta
     rps_arena_free(scratch);
 }
 
-/* Return how much samples come in clumps, by these moments. A block of the length L that holds many clumps
- * of the length c misses the part c / L: two lengths give the limit. */
+/* Return how much samples come in clumps, by these moments. A block of the length L that has many
+ * clumps of the length c misses the part c / L: two lengths give the limit. */
 static double limit_of_clumps(const struct rps_moments3 *by_length)
 {
     double clumps = CLUMPS_MIN, shorter = NAN;
@@ -155,7 +155,7 @@ static int differ_in(const struct rps_mix *mix, const struct rps_moments3 *x,
     if (n < SAMPLES_MIN || m < SAMPLES_MIN)
         return 0;
     clumps = find_clumps(mix, x, y, run);
-    for (size_t k = 0; k <= mix->width; k++) { /* the last pass is for the rare ones */
+    for (size_t k = 0; k <= mix->width; k++) { /* the last pass is for rare functions */
         const double of_x = k < mix->width ? x[k].weight : rare_x;
         const double of_y = k < mix->width ? y[k].weight : rare_y;
 

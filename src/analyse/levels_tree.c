@@ -1,31 +1,31 @@
-/* The leaves of the tree of levels and what a stretch of them costs; see levels_tree.h. */
+/* The leaves of the tree of levels, and the cost of a segment of leaves; see levels_tree.h. */
 #include "levels_tree.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Boundaries that are less sure are left out. */
+/* Boundaries with a lower confidence are left out. */
 #define SURE_MIN .5
 
-/* The floor of a stretch's variance, as a share of the whole run's. */
+/* The floor of a segment's variance, as a share of the whole run's. */
 #define FLOOR_SHARE .01
 
-/* Values that are worth one independent value, at most. */
+/* Number of values that are worth one independent value, at most. */
 #define TAU_MAX 20
 
-/* So many of the signals, seen or not, make no difference. With none, a nap of four periods would
- * set apart more than a minute of other work does. */
+/* This share of the signals, seen or not, makes no difference. With 0, a nap of four periods would
+ * separate more than a minute of other work does. */
 #define SEEN_RESOLUTION .1
 
-/* What a signal is like inside leaves. */
+/* Values of a signal inside leaves. */
 struct inside {
     double weight, squares; /* of deviations from the leaf's mean */
     double products;        /* of neighbouring deviations */
     double pair_squares;    /* of the deviations in those pairs */
 };
 
-/* Fine phases as leaves. Boundaries that are not sure are left out. */
+/* Add fine phases as leaves. Boundaries with a low confidence are left out. */
 static void add_leaves(struct rps_level_tree *tree, const struct rps_signals *signals,
                        const struct rps_phases *fine)
 {
@@ -49,8 +49,8 @@ struct column {
     size_t count;
     const double *value;
     const float *weight; /* NULL: 1 where seen */
-    double resolution;   /* deviation that says nothing */
-    int is_read;         /* 1: its noise is known beforehand, as of what is read beside counting */
+    double resolution;   /* deviation that has no meaning */
+    int is_read;         /* 1: its noise is known beforehand, as for values that are read */
 };
 
 static struct column column_of(const struct rps_signals *signals, size_t s)
@@ -69,7 +69,7 @@ static double weight_of(const struct column *column, size_t i)
     return isfinite(column->value[i]) && weight > 0 ? fmin(weight, 1) : 0;
 }
 
-/* The middle of a signal's values, so that sums of squares keep their digits. */
+/* Return the middle of a signal's values, so that sums of squares keep their digits. */
 static double centre_of(const struct column *column)
 {
     double sum = 0, weight = 0;
@@ -83,7 +83,7 @@ static double centre_of(const struct column *column)
     return weight > 0 ? sum / weight : 0;
 }
 
-/* Floor and worth of a signal; one that does not vary is worth nothing. */
+/* Set the floor and worth of a signal; a signal that does not vary is worth nothing. */
 static void describe_signal(struct rps_level_tree *tree, size_t to, const struct column *column,
                             const struct inside *inside)
 {
@@ -103,7 +103,7 @@ static void describe_signal(struct rps_level_tree *tree, size_t to, const struct
     tree->worth[to] = 1 / (2 * tau);
 }
 
-/* Is an observation an outlier? *at is the first that is not before it. */
+/* Return 1 if an observation is an outlier. *at is the first outlier that is not before it. */
 static int is_outlier(const struct rps_phases *fine, size_t i, size_t *at)
 {
     while (*at < fine->outlier_count && fine->outlier[*at] < i)
@@ -111,14 +111,14 @@ static int is_outlier(const struct rps_phases *fine, size_t i, size_t *at)
     return *at < fine->outlier_count && fine->outlier[*at] == i;
 }
 
-/* How many observations at an end of a leaf may be of both sides: a block; of periods, as many as lie
- * between two in which a signal is seen, since a boundary is not found to the period there. */
+/* Return how many observations at an end of a leaf may belong to both sides. It is one block, or
+ * all periods between two that a signal is seen in, because boundaries are no more exact there. */
 static size_t edge_of(const struct rps_signals *signals)
 {
     return signals->in_blocks ? 1 : signals->in_turns > 0 ? signals->in_turns - 1 : 0;
 }
 
-/* Return a leaf without its edges: a quarter at each end at most, but one block of three or more. A
+/* Return a leaf without its edges: at most a quarter at each end, but one block of three or more. A
  * block that a change falls into is a mixture of both sides. */
 static struct rps_phase inner_of(const struct rps_level_tree *tree, const struct rps_phase *leaf)
 {
@@ -164,7 +164,7 @@ static struct rps_moments3 add_up(const struct column *column, double centre,
     return sums;
 }
 
-/* How the values of a leaf lie around their mean. */
+/* Return the distribution of the values of a leaf around their mean. */
 static struct inside look_inside(const struct column *column, double mean,
                                  const struct rps_phase *leaf, const struct rps_phases *fine,
                                  size_t *outlier)
@@ -197,9 +197,9 @@ static int compare_variances(const void *a, const void *b)
     return (of_x > of_y) - (of_x < of_y);
 }
 
-/* What a signal is like inside all leaves. One that is read rests but where it rises or falls: it
- * is as in the leaf that half of the run varies less than, and what is below its resolution is
- * chance. */
+/* Return the values of a signal inside all leaves. A signal that is read rests except where it
+ * rises or falls. So the leaf with the median variation by length stands for all, and variation
+ * below its resolution is chance. */
 static struct inside inside_all(const struct column *column, struct inside *leaf, size_t count)
 {
     struct inside all = {0};
@@ -223,7 +223,7 @@ static struct inside inside_all(const struct column *column, struct inside *leaf
     return all;
 }
 
-/* A signal's moments in every leaf, outliers left out, its floor and its worth. */
+/* Add a signal's moments in every leaf, without outliers, its floor and its worth. */
 static void add_signal(struct rps_level_tree *tree, const struct column *column,
                        const struct rps_phases *fine, size_t to)
 {
@@ -248,9 +248,9 @@ static void add_signal(struct rps_level_tree *tree, const struct column *column,
     rps_arena_free(scratch);
 }
 
-/* The signal behind the others: how many of them were seen, whether well or not. Who
- * sleeps has no rates, and that sets a stretch apart as much as if all of them were different. What
- * is read is seen when it is read, which says nothing of the workload. */
+/* Add the signal after the others: how many of them were seen, whether well or not. A sleeping
+ * workload has no rates, which separates a segment as much as if all rates were different. Values
+ * that are read do not count here, because the time of reading says nothing about the workload. */
 static void add_seen(struct rps_level_tree *tree, const struct rps_signals *signals,
                      const struct rps_phases *fine)
 {
@@ -270,7 +270,7 @@ static void add_seen(struct rps_level_tree *tree, const struct rps_signals *sign
     rps_arena_free(scratch);
 }
 
-/* The counts of a table in every leaf, its first symbol at `to`. */
+/* Add the counts of a table in every leaf, its first symbol at `to`. */
 static void add_table(struct rps_level_tree *tree, const struct rps_count_table *table, size_t to)
 {
     for (size_t k = 0; k < tree->count; k++) {
@@ -334,7 +334,7 @@ void rps_level_tree_moments(const struct rps_level_tree *tree, size_t from, size
                                        b[s].squares - a[s].squares};
 }
 
-/* Of a stretch's counts in a table; symbols without a count cost nothing. */
+/* Return the cost of a segment's counts in a table; symbols without a count cost nothing. */
 static double mix_cost(const struct rps_mix *mix, const struct rps_moments3 *symbol)
 {
     double cost = 0, all = 0;

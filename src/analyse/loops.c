@@ -1,7 +1,7 @@
 /*
- * Describe loops: their turns and parts, from the numbers that rps_fold stored in the phases; see
- * fold.h. An inner loop is one loop in all turns of the outer loop, so that its lengths cover all
- * of these turns.
+ * Describe loops: their iterations and parts, from the numbers that rps_fold stored in the phases;
+ * see fold.h. An inner loop is one loop in all iterations of the outer loop, so that its lengths
+ * cover all of these iterations.
  */
 #include "rpistat/fold.h"
 
@@ -12,12 +12,12 @@
 
 #include "detect_math.h"
 
-/* A turn is odd if its length differs from the median by so many robust deviations and by this
- * share. */
+/* An iteration is an outlier if its length differs from the median by so many robust deviations and
+ * by this share. */
 #define ODD_DEVIATIONS 5
 #define ODD_SHARE      .2
 
-#define TURN_PARTS 8 /* that a text of a turn names at most */
+#define TURN_PARTS 8 /* that a text of an iteration names at most */
 
 /* Mean and standard deviation of lengths that are added one by one. */
 struct lengths {
@@ -47,7 +47,7 @@ static double time_of(const struct rps_phase *phase, size_t count)
     return time > 0 ? time : (double)(phase[count - 1].last + 1 - phase[0].first);
 }
 
-/* Return the turn of a phase in its loop of this depth; the outermost loop has the depth 1. */
+/* Return the iteration of a phase in its loop of this depth; the outermost loop has the depth 1. */
 static struct rps_inner_turn turn_at(const struct rps_phase *phase, size_t depth)
 {
     return depth > 1 ? phase->inner[depth - 2]
@@ -73,7 +73,7 @@ static void add_phase(struct rps_arena *arena, const struct rps_phases *phases, 
         turn->kind = RPS_TURN_UNLIKE;
 }
 
-/* Add the phases of a part in one turn to the loop that the part is. */
+/* Add the phases of a part in one iteration to the loop that the part is. */
 static void add_run(struct rps_arena *arena, const struct rps_phases *phases, size_t first,
                     size_t count, size_t depth, struct rps_loop_part *part)
 {
@@ -93,7 +93,7 @@ static void add_run(struct rps_arena *arena, const struct rps_phases *phases, si
     part->turns_max = turns > part->turns_max ? turns : part->turns_max;
 }
 
-/* Mark turns with the usual parts as odd if they are much longer or shorter than the median. */
+/* Mark iterations with the usual parts as outliers if much longer or shorter than the median. */
 static void find_odd(struct rps_arena *arena, struct rps_loop *loop)
 {
     double *length = rps_arena_get(arena, loop->turn_count, sizeof(*length)), middle = 0, limit = 0;
@@ -142,7 +142,7 @@ static void count_parts(const struct rps_phases *phases, struct rps_loop *loop)
     }
 }
 
-/* Add the parts of a turn, with their lengths if the turn is a usual one. */
+/* Add the parts of an iteration, with their lengths if it is a usual one. */
 static void add_parts(struct rps_arena *arena, const struct rps_phases *phases,
                       const struct rps_turn *turn, struct rps_loop *loop, struct lengths *lengths)
 {
@@ -162,7 +162,7 @@ static void add_parts(struct rps_arena *arena, const struct rps_phases *phases,
     }
 }
 
-/* Set the lengths of turns and parts. */
+/* Set the lengths of iterations and parts. */
 static void describe(struct rps_arena *arena, const struct rps_phases *phases,
                      struct rps_loop *loop)
 {
@@ -246,7 +246,7 @@ struct rps_loop_runs rps_loop_runs_of(struct rps_arena *arena, const struct rps_
     return runs;
 }
 
-/* --- in words --------------------------------------------------------------------------------- */
+/* --- as text ---------------------------------------------------------------------------------- */
 
 int rps_loop_has_inner(const struct rps_loop *loop)
 {
@@ -282,7 +282,7 @@ const char *rps_loop_parts(struct rps_arena *arena, const struct rps_loop *loop,
     return text;
 }
 
-/* Return the turn that the last phase is in; 0: none. */
+/* Return the iteration that the last phase is in; 0: none. */
 static int last_turn(const struct rps_phases *phases)
 {
     const struct rps_phase *phase = phases->phase;
@@ -293,7 +293,7 @@ static int last_turn(const struct rps_phases *phases)
     rest = phases->count - end;
     if (end == 0 || rest == 0)
         return end > 0 ? phase[end - 1].turn : 0;
-    begin = end; /* the last turn is whole */
+    begin = end; /* the last iteration is whole */
     while (begin > 0 && phase[begin - 1].turn == phase[end - 1].turn)
         begin--;
     if (rest >= end - begin)

@@ -9,9 +9,9 @@
 #include "ramps.h"
 #include "rise.h"
 
-/* Autocorrelation, at lag one, of what goes its own way. */
+/* Autocorrelation, at lag one, of a random walk, at least. */
 #define WALKS_FROM .9
-#define ADJUST_MAX (1 << 20) /* values of a table that is looked at once more */
+#define ADJUST_MAX (1 << 20) /* values of a table that is analysed once more, at most */
 
 void rps_found_phases_free(struct rps_found_phases *found)
 {
@@ -40,7 +40,7 @@ struct rps_phases rps_phases_part(const struct rps_phases *phases, uint64_t begi
     return out;
 }
 
-/* Is it a line, or noise that is hardly told from a random walk; or does the detector say so? */
+/* Return 1 for a line, for noise that is almost a random walk, or for drift that was detected. */
 static int drifts(const struct rps_levels *levels, const struct rps_detect_details *details)
 {
     return details->wanders || (levels->level[levels->usual].stretches == 1 &&
@@ -92,8 +92,8 @@ static void refine(const struct rps_signals *signals, size_t min_length, int is_
     rps_arena_free(arena);
 }
 
-/* Find the phases. In a table, find a single one again without the season, if there is one, and all
- * with the noise as signals, if it changes. *used are the signals that tell them apart. */
+/* Find the phases. In a table, find a single phase again without its season. If the noise changes,
+ * find all again with it as signals. *used are the signals that separate the phases. */
 static int find_fine(struct rps_arena *arena, const struct rps_detect_options *options,
                      struct rps_signals *used, struct rps_found_phases *found,
                      struct rps_phases *fine, struct rps_error *err)
@@ -101,6 +101,7 @@ static int find_fine(struct rps_arena *arena, const struct rps_detect_options *o
     struct rps_signals plain = *used;
     int result = rps_detect(used, options, fine, &found->details, err), is_changed;
     struct rps_phases first;
+    size_t used_count;
 
     if (result < 0 || plain.resolution || plain.weight ||
         plain.count * plain.signal_count > ADJUST_MAX)
@@ -113,8 +114,10 @@ static int find_fine(struct rps_arena *arena, const struct rps_detect_options *o
         return result;
     first = *fine;
     *fine = (struct rps_phases){0};
+    used_count = found->details.used_signal_count; /* without those of the noise */
     result = rps_detect(used, options, fine, &found->details, err);
-    if (is_changed && result == 0) { /* more than a tenth are the louder part's noise */
+    found->details.used_signal_count = used_count;
+    if (is_changed && result == 0) { /* more than a tenth are noise of the louder part */
         fine->outlier_count = 10 * first.outlier_count > plain.count ? 0 : first.outlier_count;
         free(fine->outlier);
         fine->outlier = first.outlier;

@@ -1,11 +1,11 @@
 /*
  * Ramps; see ramps.h.
  *
- * The detector and the tables of counts cut a ramp into stairs. In the space of all signals and of the
- * shares of all symbols, stairs lie on the line from the first to the last of them. Each observation is
- * projected on this line, and a level, a ramp and a level are fitted to the projections. The ramp may be
- * curved, because signals have the scale of a logarithm. It replaces the stairs if it leaves smaller
- * squares.
+ * The detector and the tables of counts cut a ramp into stairs. In the space of all signals and of
+ * all symbols' shares, stairs are on the line from the first to the last. Each observation is
+ * projected on this line, and a level, a ramp and a level are fitted to the projections. The ramp
+ * may be curved, because signals have the scale of a logarithm. It replaces the stairs if it leaves
+ * smaller squares.
  */
 #include "ramps.h"
 
@@ -36,7 +36,7 @@
 /* Price of two bends and a curvature, in ln n. */
 #define PRICE 3
 
-/* What each boundary that a ramp replaces adds to its gain, in ln n, if ramps overlap. */
+/* Gain per boundary that a ramp replaces, in ln n, if ramps overlap. */
 #define BOUNDARY 2
 
 /* Pieces that a phase is cut into if it was found as a straight line. */
@@ -223,7 +223,7 @@ static void prepare_tables(struct space *space, const double *from)
     }
 }
 
-/* Project observations p->from ... p->to - 1 on the line of the chain that begins with phase `first`. */
+/* Project observations p->from ... p->to - 1 on the line of the chain from phase `first` on. */
 static void project(struct space *space, size_t first, struct projection *p)
 {
     const double *from = &space->mean[first * space->tree.width];
@@ -239,8 +239,8 @@ static void project(struct space *space, size_t first, struct projection *p)
     }
 }
 
-/* Return the squares that projections k ... end - 1 leave around a fitted level + slope * shape[k],
- * or around a level if `shape` does not vary. */
+/* Return the squares that projections k ... end - 1 leave around a fit of level + slope * shape[k].
+ * If `shape` does not vary, only a level is fitted. */
 static double squares_left(const struct projection *p, size_t k, size_t end, const double *shape)
 {
     double weight = 0, mean = 0, centre = 0, squares = 0, product = 0, shapes = 0;

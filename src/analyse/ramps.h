@@ -19,8 +19,8 @@ struct rps_ramps {
 };
 
 /* Drop the ramps in which one of the phases begins. Then add the ramps that describe neighbouring
- * phases better than constants do. Of ramps that overlap, the one with the largest gain remains.
- * is_linear: 1 if the phases were found as straight lines. */
+ * phases better than constants do. If ramps overlap, only the one with the largest gain remains.
+ * Set is_linear to 1 if the phases were found as straight lines. */
 void rps_ramps_find(struct rps_arena *arena, const struct rps_signals *signals,
                     const struct rps_phases *phases, int is_linear, struct rps_ramps *ramps);
 

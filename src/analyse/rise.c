@@ -1,30 +1,30 @@
 /*
- * One rise is one phase. Values are compared on a curved scale, and what rises for hours wanders
- * beside it, so that constants or lines cut it into pieces; but the pieces go on where the last one
+ * One rise is one phase. Values are compared on a curved scale, and values that rise for hours
+ * drift too, so constants or lines cut a rise into pieces. But each piece starts where the last one
  * ended.
  *
- * From the middle of one phase to that of the next a signal goes as far as the first one's line
- * leads to the boundary, as the two lines are apart there, and as the second one leads on. Signals
- * count by the square of how far they go.
+ * From the middle of one phase to that of the next, a signal's change has three parts. These are
+ * the change along the first line up to the boundary, the jump between the lines there, and the
+ * change along the second line. Signals count by the square of their total change.
  */
 #include "rise.h"
 
 #include <math.h>
 
-/* The square of what the lines are apart at a boundary, of that of how far it is in all. */
+/* Square of the jump at a boundary, as a share of the square of the total change. */
 #define APART_MAX .1
 
-/* The one goes so many times as steeply as the other. */
+/* One phase may be so many times as steep as the other. */
 #define STEEPER_MAX 4
 
-/* Values of a signal that tell a line. */
+/* Values of a signal that are enough for a line. */
 #define VALUES_MIN 4
 
 /* The straight line through a signal in a phase. */
 struct line {
     double count, time, level; /* values, and their means */
     double slope;
-    double squares; /* of what is left */
+    double squares; /* of the residuals */
 };
 
 static struct line line_of(const struct rps_signals *signals, size_t signal,
@@ -53,7 +53,7 @@ static struct line line_of(const struct rps_signals *signals, size_t signal,
     return line;
 }
 
-/* Is what goes over from a phase to the next one rise? */
+/* Return 1 if the change from a phase to the next is one rise. */
 static int is_rise(const struct rps_signals *signals, const struct rps_phase *a,
                    const struct rps_phase *b)
 {

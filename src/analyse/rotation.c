@@ -26,7 +26,7 @@ int64_t rps_rotation_least_ns(const struct rps_run *run, int set_count, int peri
                : run->period_ns / 4 * 3 * periods;
 }
 
-/* Is the rotation too short to end before the period, which follows without a gap? */
+/* Return 1 if the rotation is too short to end before the period, which follows without a gap. */
 static int is_short(const struct rps_rotation *rotation, const struct rps_period *period)
 {
     return period->level == 0 &&
@@ -84,11 +84,11 @@ void rps_rotation_add(struct rps_rotation *rotation, const struct rps_period *pe
         rotation->last = last;
     if (period->cycle > rotation->to_cycle)
         rotation->to_cycle = period->cycle;
-    if (period->level > 0) /* a row's cycles are not those before its end: there is no gap in it */
+    if (period->level > 0) /* a row's cycles are not those before its end: a block has no gap */
         rotation->from_cycle = rotation->to_cycle - rotation->tally.clock;
 }
 
-/* The one operand of the formula beside the elapsed time; -1: there are others, or none. */
+/* Return the formula's only operand other than the elapsed time; -1: there are others, or none. */
 static int single_operand(const struct rps_formula *formula)
 {
     int ret = -1;
@@ -105,7 +105,7 @@ static int single_operand(const struct rps_formula *formula)
     return ret;
 }
 
-/* The formula where its operand has that value per second. */
+/* Return the value of the formula if its operand has this value per second. */
 static double value_at(const struct rps_formula *formula, double *operand, int single, double rate)
 {
     double seconds = operand[RPS_OPERAND_SECONDS], before = operand[single], ret;

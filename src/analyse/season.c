@@ -1,9 +1,9 @@
 /*
- * Seasons: a step inside a daily cycle is small beside the cycle, so that no boundary pays for it.
- * The classical decomposition removes the cycle first (Macaulay 1931; Cleveland et al. 1990, STL):
- * the level is the moving mean over one cycle, and the profile is the median of the values at the
- * same place of all cycles, relative to that level. A median ignores the one cycle that a step
- * falls into. The strength of the season decides whether there is one (Wang, Smith and Hyndman 2006).
+ * Seasons: a step inside a daily cycle is small compared with the cycle, so no boundary pays for
+ * it. The classical decomposition removes the cycle first (Macaulay 1931; Cleveland et al. 1990,
+ * STL). The level is the moving mean over one cycle. The profile is the median of the values at one
+ * place of all cycles, relative to that level. A median ignores the one cycle that a step falls
+ * into. The strength of the season decides whether there is one (Wang, Smith and Hyndman 2006).
  */
 #include <math.h>
 #include <string.h>
@@ -16,16 +16,16 @@
 #define CYCLES_MIN 4
 #define REACH_MAX  64 /* from the wave's length to those that are tried */
 
-/* A season may be so many of the cycles that were found, as a week of days, if it leaves at most
- * this share of what the cycle leaves. */
+/* A season may be so many of the found cycles, as a week of days. It must leave at most this share
+ * of the variance that the cycle leaves. */
 #define MULTIPLE_MAX 7
 #define LESS         .7
 
 struct season {
     const double *value;
     size_t count;
-    double *sum, *profile, *same; /* sum: of the values before each, where not seen the last
-                                     one; same: the values at one place of all cycles */
+    double *sum, *profile, *same; /* sum: of the values before each, using the last one where not
+                                     seen; same: the values at one place of all cycles */
 };
 
 /* Find the profile of a cycle; return the share of the variance around the level that it leaves,
@@ -56,7 +56,7 @@ static double find_profile(struct season *season, size_t cycle)
     return all > 0 && seen > (double)cycle ? left / all * seen / (seen - (double)cycle) : 1;
 }
 
-/* Find the length near a wave's, or the multiple, that leaves least; return that share. */
+/* Find the length near a wave's, or the multiple, that leaves the least; return that share. */
 static double find_cycle(struct season *season, double length, size_t *ret_cycle)
 {
     size_t near = (size_t)(length + .5), reach = near < 8 * REACH_MAX ? near / 8 + 1 : REACH_MAX;

@@ -1,4 +1,4 @@
-/* The values of sources, in a stretch and over all. */
+/* Values of sources, in one range and over all ranges. */
 #include "sources.h"
 
 #include <math.h>
@@ -8,15 +8,15 @@
 #include "rpistat/formula.h"
 #include "rpistat/plan.h"
 
-/* Standard deviation, relative to the mean, of a large count; and of a large ratio at least, and at
- * most where it wanders. */
+/* Standard deviations relative to the mean: of a large count; of a large ratio, at least; and of a
+ * ratio that drifts, at most. */
 #define COUNT_VARIATION     0.05
 #define RATIO_VARIATION     0.03
 #define RATIO_VARIATION_MAX 0.15
 
-/* A ratio varies by so many times what it wanders by on its own, from one stretch of so many
- * periods to the next, which takes so many such stretches. Noise from one period to the next makes
- * stretches differ too: so many times that does not count. */
+/* A ratio varies by WANDERS times its own drift from one range of WANDER_PERIODS periods to the
+ * next. That needs WANDER_STRETCHES such ranges. Noise between periods makes ranges differ too:
+ * WANDER_NOISE times this noise does not count. */
 #define WANDERS          3
 #define WANDER_PERIODS   8
 #define WANDER_STRETCHES 16
@@ -28,42 +28,41 @@
 /* Relative standard deviation, by chance, of a denominator that is just large enough. */
 #define FEW_VARIATION 0.15
 
-/* CPU use: what others take of it wanders by some times what it differs by from period to period,
- * between these limits; a workload that sleeps is far beyond them. */
+/* CPU use: the CPU time of other programs makes it drift by USE_WANDERS times its differences from
+ * period to period, between these limits. A workload that sleeps changes far more. */
 #define USE_WANDERS       4
 #define USE_VARIATION     0.1
 #define USE_VARIATION_MAX 0.35
 
-/* Below this part of the largest, CPU use is the workload's own choice. */
+/* Below this share of its maximum, CPU use is the workload's own choice. */
 #define USE_LOW 0.1
 
-/* CPU use, in percent, that is not told from none. */
+/* CPU use, in percent, that is treated as none. */
 #define USE_NONE 0.1
 
-/* Differences that tell a noise. */
+/* Differences that a noise is estimated from, at most. */
 #define DIFFERENCES_MAX 8192
 
-/* What other programs cause comes in lumps of so many counts. */
+/* Events that other programs cause come in lumps of so many counts. */
 #define OTHERS_LUMP 4
 
-/* Part of a stretch that the workload must have run for. */
+/* Share of a range that the workload must have run for. */
 #define LEAST_USE 0.01
 
 /* A denominator of fewer events is rare. */
 #define RARE_EVENTS 10
 
-/* Stands for the count of what is known exactly. */
+/* Count of a value that is known exactly. */
 #define COUNT_EXACT 1e12
 
-/* --- what it is worth in a stretch ------------------------------------------------------------ */
+/* --- values in one range ---------------------------------------------------------------------- */
 
-/* The counts that a value is made of. By chance it has a relative variance of 1 / above +
- * 1 / below. */
+/* The counts in a value. By chance it has a relative variance of 1 / above + 1 / below. */
 struct counts {
-    double above, below; /* the line of its fraction; INFINITY: known exactly */
+    double above, below; /* the fraction line; INFINITY: known exactly */
 };
 
-/* Of a product. */
+/* Return the counts of a product. */
 static double together(double a, double b)
 {
     return 1 / (1 / a + 1 / b);
@@ -78,7 +77,7 @@ static double raw_count(const struct rps_tally *tally, int operand)
                : INFINITY;
 }
 
-/* What is counted is not added to what is not: 1 - a / b is as uncertain as a / b. */
+/* Counted and uncounted terms do not add up: 1 - a / b is as uncertain as a / b. */
 static double add_counts(double a, double b)
 {
     if (isinf(a) || isinf(b))
@@ -120,7 +119,7 @@ static struct counts counts_of(const struct rps_formula *formula, const struct r
     return *top;
 }
 
-/* Time that the workload ran, of whole CPUs that they were not idle. */
+/* Return the time that the workload ran; for whole CPUs, the time that they were not idle. */
 static double ran_s(const struct rps_tally *tally)
 {
     int64_t idle_ns = tally->idle_ns > 0 ? tally->idle_ns : 0;
@@ -148,7 +147,7 @@ static double value_of(const struct rps_source *source, const struct rps_plan *p
     return value;
 }
 
-/* Can the stretch carry a value at all? */
+/* Return 1 if the range can have a value at all. */
 static int carries(const struct rps_source *source, const struct rps_plan *plan,
                    const struct rps_tally *tally)
 {
@@ -183,7 +182,7 @@ struct rps_sight rps_source_look(struct rps_source *source, const struct rps_pla
     return sight;
 }
 
-/* --- all that was seen ------------------------------------------------------------------------ */
+/* --- all ranges ------------------------------------------------------------------------------- */
 
 void rps_source_seen_add(struct rps_source_seen *all, const struct rps_source_seen *seen)
 {
@@ -201,7 +200,7 @@ int rps_source_is_rare(const struct rps_source *source)
     return source->seen.sure < (double)source->seen.looks * rare / (1 + rare);
 }
 
-/* What one count is worth, or a lump of them. */
+/* Return the value of one count, or of a lump of them. */
 static double quantum(const struct rps_source *source)
 {
     double one = source->seen.value / source->seen.count;
@@ -211,10 +210,10 @@ static double quantum(const struct rps_source *source)
 }
 
 /*
- * Noise is alike at all levels of a transformed value. A count of n has a variance of at least n,
- * and of (v n)^2 where n is large, for no program does quite the same twice: the integral of the
- * inverse deviation is this, in units of the deviation. The same for ratios, in counts of what is
- * above their line.
+ * Transform a count so that its noise is the same at all levels. A count of n has a variance of at
+ * least n, and of (v n)^2 for large n, because no program repeats exactly. The result is the
+ * integral of the inverse deviation, in units of the deviation. For ratios, the count is the one
+ * above the fraction line.
  */
 static double of_count(double count, double variation)
 {
@@ -237,8 +236,8 @@ double rps_source_use_reach(double mean, const struct rps_range *range)
     return log(far) / USE_VARIATION_MAX;
 }
 
-/* By how much the mean of the logarithms of `length` values differs from that of those before, at
- * most DIFFERENCES_MAX times, into ret. */
+/* Store by how much the mean logarithm of `length` values differs from that of the values before.
+ * Store at most DIFFERENCES_MAX differences. */
 static size_t differences(const struct rps_source *source, const double *value, size_t count,
                           size_t length, size_t step, double *ret)
 {
@@ -260,8 +259,7 @@ static size_t differences(const struct rps_source *source, const double *value, 
     return taken;
 }
 
-/* The lower quartile tells, so that phases of some seconds do not count. Nothing is told by few
- * values. */
+/* Use the lower quartile, so that phases of some seconds do not count. Few values show nothing. */
 void rps_source_wander(struct rps_source *source, const double *value, size_t count)
 {
     double difference[DIFFERENCES_MAX], noise, wide;
@@ -284,7 +282,8 @@ void rps_source_wander(struct rps_source *source, const double *value, size_t co
     source->seen.wander = fmax(source->seen.wander, sqrt(fmax(0, wide)));
 }
 
-/* Deviation of CPU use by its differences from period to period while the workload works. */
+/* Return the deviation of CPU use, from its differences between periods in which the workload
+ * works. */
 static double use_noise(const double *value, size_t count)
 {
     size_t step = count / DIFFERENCES_MAX + 1, taken = 0;

@@ -1,10 +1,10 @@
 /*
- * Which quantities of a plan become signals.
+ * Choose the quantities of a plan that become signals.
  *
- * A metric over the events of several sets has a value once a rotation only. Carrying its last
- * value forward was tried and dropped: copies are correlated, and invent changes. The rates of its
- * events per clock tick say the same, each seen in its own periods, since the clock is counted in
- * all.
+ * A metric over the events of several sets has a value only once per rotation. Carrying its last
+ * value forward was tried and dropped: copies are correlated and cause false changes. The rates of
+ * its events per clock tick say the same. Each is seen in its own periods, since the clock is
+ * counted in all.
  */
 #include "sources.h"
 #include "rpistat/formula.h"
@@ -17,9 +17,9 @@
 
 #define NAMES_SIZE 512
 
-/* --- what a source is ------------------------------------------------------------------------- */
+/* --- kinds of sources ------------------------------------------------------------------------- */
 
-/* Does the count of the event depend on what other programs do? */
+/* Return 1 if the count of the event depends on other programs. */
 static int is_others(const struct rps_event *event)
 {
     return strcmp(event->role, "context_switches") == 0 ||
@@ -83,7 +83,7 @@ static struct rps_source of_cpu_use(void)
 
 /* --- choosing --------------------------------------------------------------------------------- */
 
-/* Append; there is room for every metric and event of the plan and one more. */
+/* Append a source; there is room for every metric and event of the plan and one more. */
 static void append(struct rps_sources *sources, struct rps_source source)
 {
     for (size_t i = 0; i < sources->count; i++) {
@@ -102,7 +102,7 @@ size_t rps_sources_events(const struct rps_plan *plan)
     return count;
 }
 
-/* The rates of the events in a formula. */
+/* Append the rates of the events in a formula. */
 static void append_events(struct rps_sources *sources, const struct rps_plan *plan,
                           const struct rps_formula *formula)
 {
@@ -131,7 +131,7 @@ static void choose_all(struct rps_sources *sources, const struct rps_plan *plan,
     append(sources, of_cpu_use());
 }
 
-/* The names that --metric may have, cut where there is no room. */
+/* List the names that --metric may have, cut if there is no room. */
 static int unknown(const struct rps_plan *plan, const char *name, struct rps_error *err)
 {
     char names[NAMES_SIZE];

@@ -1,9 +1,9 @@
 /*
- * Changes of noise. Segments with a mean and a variance of their own (Killick and Eckley 2014) find
- * them in normal noise, but cut heavy-tailed noise and random walks to pieces. So the noise becomes
- * a signal: the logarithm of how far a value is from the mean of its neighbours. The detector finds
- * changes of its mean; the criterion allows for autocorrelation and for white noise. The
- * logarithm makes heavy tails light, and neighbours make a random walk white.
+ * Changes of noise. Segments with a mean and a variance of their own find them in normal noise
+ * (Killick and Eckley 2014). But they break up heavy-tailed noise and random walks. So the noise
+ * becomes a signal: the logarithm of the distance of a value from the mean of its neighbours. The
+ * detector finds changes of its mean, and the criterion allows for autocorrelation and for white
+ * noise. The logarithm makes heavy tails light, and neighbours make a random walk white.
  */
 #include <math.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #include "adjust.h"
 #include "detect_math.h"
 
-/* Distances count at most and at least so many times their median: an outlier is in three, and
- * values are rounded. */
+/* Distances are limited to so many times their median: an outlier is in three of them, and values
+ * are rounded. */
 #define FAR_MAX  5
 #define NEAR_MIN .3
 
@@ -36,7 +36,7 @@ static void find_noise(struct rps_arena *arena, const struct rps_signals *signal
     }
     middle = count > 0 ? rps_select_rank(seen, count, count / 2) : 0;
     for (size_t i = 0; i < signals->count; i++)
-        ret[i] = middle > 0 ? log(fmin(ret[i] / middle, FAR_MAX) + NEAR_MIN) : NAN;
+        ret[i] = middle > 0 && !isnan(ret[i]) ? log(fmin(ret[i] / middle, FAR_MAX) + NEAR_MIN) : NAN;
 }
 
 int rps_spread_append(struct rps_arena *arena, const struct rps_signals *signals,
@@ -49,6 +49,8 @@ int rps_spread_append(struct rps_arena *arena, const struct rps_signals *signals
     struct rps_error err;
     int is_changed;
 
+    if (width > signals->count) /* neighbours share values, which so many signals show */
+        return 0;
     noise.value = rps_arena_get(arena, 2 * cells, sizeof(*noise.value));
     noise.resolution = rps_arena_get(arena, width, sizeof(*noise.resolution));
     for (size_t s = 0; s < width; s++) {

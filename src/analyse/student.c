@@ -1,15 +1,15 @@
 /*
  * Student's t. The share beyond |t| is the regularised incomplete beta function I_x(v / 2, 1 / 2)
- * at x = v / (v + t^2) (Abramowitz and Stegun 1964, 26.7.1), by its continued fraction (26.5.8).
+ * at x = v / (v + t^2) (Abramowitz and Stegun 1964, 26.7.1). Its continued fraction is 26.5.8.
  */
 #include "rpistat/student.h"
 
 #include <math.h>
 
-/* The normal distribution, from so many degrees on. */
+/* The normal distribution is used from so many degrees of freedom on. */
 #define FREEDOM_NORMAL 1e7
 
-/* More steps than the fraction takes below these degrees. */
+/* More steps than the fraction takes below so many degrees of freedom. */
 #define STEPS_MOST 10000
 
 /* Step k of the continued fraction of I_x(a, b): its numerator (26.5.8). */
@@ -21,8 +21,8 @@ static double numerator(double a, double b, double x, int k)
                  : m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
 }
 
-/* I_x(a, b) for x < (a + 1) / (a + b + 2), where the fraction is quick, by Lentz's method as
- * Thompson and Barnett (1986) changed it: no step divides by 0. */
+/* Return I_x(a, b) for x < (a + 1) / (a + b + 2), where the fraction is fast. Lentz's method, as
+ * changed by Thompson and Barnett (1986), never divides by 0. */
 static double beta_below(double a, double b, double x, double y)
 {
     double front = exp(a * log(x) + b * log(y) + lgamma(a + b) - lgamma(a) - lgamma(b)) / a;
@@ -54,12 +54,12 @@ double rps_student_p(double t, double freedom)
     x = 1 / (1 + y * y);
     if (!(x > 0) || !(y > 0))
         return y > 0 ? 0 : 1;
-    y = y * y * x; /* 1 - x, of which nothing is lost where t is small */
+    y = y * y * x; /* 1 - x, without loss of digits if t is small */
     return x < (a + 1) / (a + 2.5) ? beta_below(a, .5, x, y) : 1 - beta_below(.5, a, y, x);
 }
 
 /* Newton's method on the logarithms, where the share is concave: from 1.96, which is below, the
- * first step goes beyond, and the others come down. */
+ * first step overshoots, and the others come down. */
 double rps_student_95(double freedom)
 {
     double t = 1.959963984540054;

@@ -1,12 +1,11 @@
 /*
- * Tallies: sums over a stretch of a run, and the scaled estimates made from them.
+ * Tallies: sums over a time range of a run, and the scaled estimates made from them.
  *
- * Estimates are made from sums, never summed themselves: the sum of estimates of short stretches
- * is noisier than the estimate of the whole, and not what rpistat has printed since 2013.
+ * Estimates are made from sums, and are never summed. The sum of estimates of short ranges is
+ * noisier than the estimate of the whole range, and differs from the output of rpistat since 2013.
  *
- * The whole-number estimate needs a product of 128 bits. The type __int128 does not exist on 32-bit
- * ARM, so the long way is done in plain 64-bit steps on every processor: one way, tested
- * everywhere.
+ * The whole-number estimate needs a product of 128 bits. 32-bit ARM lacks the type __int128, so
+ * every processor uses plain 64-bit steps: one way, tested everywhere.
  */
 #include "rpistat/tally.h"
 
@@ -18,11 +17,11 @@
 #include "rpistat/formula.h"
 #include "rpistat/plan.h"
 
-/* A ratio of events needs a workload that ran for at least this part of the stretch; a rate over
+/* A ratio of events needs a workload that ran for at least this share of the range; a rate over
  * elapsed time does not. */
 #define TALLY_LEAST_USE 0.01
 
-/* Of an import's event that its recorder scaled the rows do not tell how long it was counted. */
+/* If an import's recorder scaled an event, the rows do not show how long it was counted. */
 static void note_scaled(struct rps_arena *arena, struct rps_tally *tally, int slot,
                         const struct rps_interval *whole)
 {
@@ -70,7 +69,8 @@ static void add_span(struct rps_tally *tally, int64_t start_ns, int64_t end_ns)
         tally->end_ns = end_ns;
 }
 
-/* How the run began is known of all CPUs together where that is in a block. */
+/* If the run's start is in a block, take it from the events, which have it for all CPUs
+ * together. */
 static void set_start(struct rps_tally *tally, const struct rps_period *period)
 {
     const struct rps_event_set *set = &tally->plan->set[period->set_no];
@@ -113,7 +113,7 @@ static void add_set(struct rps_tally *tally, const struct rps_period *period)
         set_start(tally, period);
 }
 
-/* Where the period lies in the run and among the rotations. */
+/* Note the place of the period in the run and among the rotations. */
 static void add_place(struct rps_tally *tally, const struct rps_period *period)
 {
     if (tally->periods == 0)
@@ -143,8 +143,7 @@ void rps_tally_add(struct rps_tally *tally, const struct rps_period *period)
         add_set(tally, period);
 }
 
-/* `before`: the other one's readings were made before ours. before_ns: what the earlier of them
- * come to. */
+/* `before`: the readings of `other` are earlier. before_ns: enabled time of the earlier tally. */
 static void merge_set(struct rps_set_tally *set, const struct rps_set_tally *other, int before,
                       uint64_t before_ns)
 {
@@ -194,7 +193,7 @@ void rps_tally_merge(struct rps_tally *tally, const struct rps_tally *other)
         merge_set(&tally->set[i], &other->set[i], before, before_ns);
 }
 
-/* The slot's set when the slot has an estimate, or NULL. */
+/* Return the slot's set if the slot has an estimate, otherwise NULL. */
 static const struct rps_set_tally *estimable(const struct rps_tally *tally, int set, int slot)
 {
     const struct rps_set_tally *s;
@@ -210,7 +209,7 @@ static const struct rps_set_tally *estimable(const struct rps_tally *tally, int 
     return s;
 }
 
-/* The time that estimates stand for. */
+/* Return the time that estimates represent. */
 static uint64_t estimated_ns(const struct rps_tally *tally)
 {
     return rps_tally_is_incomplete(tally) ? tally->clock_running_ns : tally->enabled_ns;
@@ -227,7 +226,7 @@ double rps_tally_estimate(const struct rps_tally *tally, int set, int slot)
     return (double)s->count[slot] * ((double)estimated_ns(tally) / (double)s->counted_ns[slot]);
 }
 
-/* a * b as high and low half. */
+/* Set the high and the low half of a * b. */
 static void multiply(uint64_t a, uint64_t b, uint64_t *high, uint64_t *low)
 {
     uint64_t a1 = a >> 32, a0 = a & UINT32_MAX, b1 = b >> 32, b0 = b & UINT32_MAX;
@@ -238,7 +237,7 @@ static void multiply(uint64_t a, uint64_t b, uint64_t *high, uint64_t *low)
     *high = a1 * b1 + (cross1 >> 32) + (cross2 >> 32) + (middle >> 32);
 }
 
-/* a * b / c rounded down; UINT64_MAX when that does not fit. c > 0. */
+/* Return a * b / c rounded down, or UINT64_MAX if that does not fit. c > 0. */
 static uint64_t multiply_divide(uint64_t a, uint64_t b, uint64_t c)
 {
     uint64_t high, low, product;

@@ -1,19 +1,19 @@
 /*
- * How sure the estimates of a tally are. With the m readings of an event, counts c, running times
- * r, E the stretch's enabled time, R = sum c / sum r, d = c - R r, and f = sum r / E:
+ * Intervals of a tally's estimates. An event has m readings with counts c and running times r. Let
+ * E be the range's enabled time, R = sum c / sum r, d = c - R r, f = sum r / E. Then an estimate T
+ * has the variance
  *
  *     V = (E / sum r)^2 (1 - f) m / (2 k) sum (d_i - d_(i-1))^2
  *
- * V, with the k differences that are known (m - 1; fewer where readings are blocks), is the
- * variance of the estimate T. The interval is T exp(+- t sqrt(V) / T), not below what was counted.
- * It grows by what the estimate leaves out: by a drift (end_effect), and by a large change of other
- * events before or after this one was counted (change_unseen).
+ * with k known differences (m - 1; fewer if readings are blocks). Its interval is T exp(+- t
+ * sqrt(V) / T), not below the raw count. Two omitted parts lengthen it: a drift (end_effect), and a
+ * large change of other events before or after this one was counted (change_unseen).
  *
  * Rejected after measurements: plain standard errors with 1.96 (89 to 92 of 100 intervals hold the
- * true value, these hold it in 93 to 95); moving the estimate by what is left out; widening both
- * sides by it; adding its square to the variance. For changes at the ends: limits by unseen time or
- * by the highest rate of the event itself (a constant run of 60 periods becomes +- 5 % instead of
- * +- 0.5 %), the sum over other sets (84 of 100), ratios instead of differences.
+ * true value, these hold it in 93 to 95). Also rejected: moving the estimate by the omitted part,
+ * widening both sides by it, and adding its square to the variance. For changes at the ends: limits
+ * by uncounted time or the event's own highest rate (+- 5 % instead of +- 0.5 % for a constant run
+ * of 60 periods). Also the sum over other sets (84 of 100), and ratios instead of differences.
  */
 #include "rpistat/tally.h"
 
@@ -24,40 +24,40 @@
 #include "rpistat/plan.h"
 #include "rpistat/student.h"
 
-/* Counted for more than this share of the time: counted all the time. */
+/* An event counted for more than this share of the time is treated as always counted. */
 #define COUNTED_SHARE .98
 
-/* With fewer periods' worth of counts, (sum c)^2 / sum c^2, an event comes in rare bursts. */
+/* An event comes in rare bursts if (sum c)^2 / sum c^2, its worth in periods, is less. */
 #define BURSTS_LEAST 4
 
-/* Fewer readings than this do not tell how much they differ. */
+/* Fewer readings do not show how much they differ. */
 #define READINGS_LEAST    3
 #define DIFFERENCES_LEAST 2
 
-/* So many tell it so well that a stretch needs no neighbours. */
+/* A range with this many readings needs no neighbours for its interval. */
 #define READINGS_ENOUGH 16
 
-/* Fewer steps between neighbours tell nothing. */
+/* Fewer steps between neighbours show nothing. */
 #define STEPS_LEAST 5
 
-/* The step from the outermost reading to the next is no chance where its square is so many times
- * the mean square of the others; and it matters where the outermost differs by this part. */
+/* A step from the outermost reading to the next is significant if its square is so many times the
+ * mean square of the others. It matters if the outermost reading differs by this share. */
 #define EDGE_SIGNIFICANT 10
 #define EDGE_UNLIKE      .5
 
-/* Fewer readings do not tell what is usual. */
+/* Fewer readings do not show the usual rate. */
 #define EDGE_READINGS 5
 
-/* This event may have changed by more than the n others that did: their largest change is taken
- * times 1 + EDGE_SPREAD / n. Without it, 85 of 100 intervals hold in long runs; with it, 94. */
+/* This event may have changed by more than the n others that did. So their largest change is
+ * multiplied by 1 + EDGE_SPREAD / n: in long runs 94 of 100 intervals hold, and 85 without it. */
 #define EDGE_SPREAD 8
 
-/* The certainty is START or END if the uncounted start and end may add more than this share of the
- * value, and more than this share of the interval's half width. Less only widens the interval. */
+/* The certainty is START or END if the uncounted ends may add more than these shares of the value
+ * and of the interval's half width. A smaller addition only widens the interval. */
 #define EDGE_MATTERS .1
 #define EDGE_OF_HALF .5
 
-/* A normal deviation by its median size. */
+/* Ratio of a normal deviation to its median size. */
 #define MEDIAN_DEVIATION 1.4826
 
 static double ratio_of(const struct rps_set_tally *set, int slot)
@@ -65,7 +65,7 @@ static double ratio_of(const struct rps_set_tally *set, int slot)
     return set->counted_ns[slot] > 0 ? (double)set->count[slot] / (double)set->counted_ns[slot] : 0;
 }
 
-/* What an estimate of the set is multiplied by, and its readings' share: the factors of V. */
+/* Return the factor of the sum of squared differences in V. */
 static double factor_of(const struct rps_tally *tally, const struct rps_set_tally *set, int slot)
 {
     double scale = (double)tally->enabled_ns / (double)set->counted_ns[slot];
@@ -75,21 +75,21 @@ static double factor_of(const struct rps_tally *tally, const struct rps_set_tall
     return steps > 0 ? scale * scale * fmax(0, 1 - 1 / scale) * m / (2 * steps) : 0;
 }
 
-/* --- what is left out ------------------------------------------------------------------------- */
+/* --- omitted parts ---------------------------------------------------------------------------- */
 
-/* A reading's rate; of a sliver of time, as the last period may be, as if it had been as long as the
- * others. */
+/* Return a reading's rate. A reading of a short time, as the last period may be, counts as if it
+ * had the mean length. */
 static double rate_of(const struct rps_set_tally *set, int slot, double c, double r)
 {
     return c / fmax(r, (double)set->counted_ns[slot] / (double)set->moments.slot[slot].readings);
 }
 
 /*
- * What the estimate leaves out at the ends of the stretch where the event drifts, by which it is too
- * low. In a fixed order a reading stands for half of the gaps before and behind it; the first one
- * for all that was before it, too, and the last one for all that came after. In a drawn order only
- * a rotation that was not ended matters. A block at an end is whole rotations, and its mean stands
- * for its outermost reading.
+ * Return by how much the estimate is too low because the event drifts at the ends of the range. In
+ * a fixed order a reading represents half of the gaps before and after it. The first reading also
+ * represents all time before it, and the last one all time after it. In a drawn order only an
+ * incomplete rotation matters. A block at an end consists of whole rotations, and its mean
+ * represents its outermost reading.
  */
 static double end_effect(const struct rps_tally *tally, const struct rps_set_tally *set, int slot)
 {
@@ -125,8 +125,8 @@ static struct edge edge_of(const struct rps_tally *tally, int set, int slot, enu
                          (double)tally->enabled_ns - m->until_ns};
 }
 
-/* Return by which share the rate of the slot's outermost reading is above, or below, both the rate
- * of the next reading and the mean of the rest. 0: the difference is small, or may be chance. */
+/* Return the share by which the slot's outermost rate is above, or below, both the next rate and
+ * the mean of the rest. 0: the difference is small, or may be chance. */
 static double change_of(const struct rps_tally *tally, int set, int slot, enum side side)
 {
     const struct rps_set_tally *s = &tally->set[set];
@@ -172,15 +172,14 @@ static double change_unseen(const struct rps_tally *tally, int set, int slot, en
     return changed > 0 ? largest * (1 + (double)EDGE_SPREAD / changed) : 0;
 }
 
-/* What an estimate leaves out: by a drift; and before the first and after the last reading, at
- * least and at most. */
+/* An estimate omits these parts: a drift; and the least and the most that may lie before the first
+ * and after the last reading. */
 struct left_out {
     double drift, less[SIDES], more[SIDES];
 };
 
 /* If other events changed by some share of their mean rates, this event may have changed by the
- * same share of its own, up or down. In a formula, drifts add up, but each event's change may be
- * 0. */
+ * same share, up or down. In a formula, drifts add up, but each event's change may be 0. */
 static void add_left_out(struct left_out *sum, const struct rps_tally *tally, int set, int slot,
                          double derivative)
 {
@@ -193,13 +192,13 @@ static void add_left_out(struct left_out *sum, const struct rps_tally *tally, in
         double up = rate > 0 ? change * usual : change > 0 ? INFINITY : 0;
         double down = -fmin(change, 1) * usual;
 
-        /* fmin and fmax prefer 0 to NaN, INFINITY times 0 */
+        /* INFINITY times 0 is NaN; fmin and fmax prefer 0 */
         sum->less[side] += fmin(0, fmin(derivative * up, derivative * down));
         sum->more[side] += fmax(0, fmax(derivative * up, derivative * down));
     }
 }
 
-/* Lengthen the interval by what is left out; its low end is at least `least`. */
+/* Lengthen the interval by the omitted parts; its low end is at least `least`. */
 static void lengthen(struct rps_interval *interval, const struct left_out *left_out, double least)
 {
     double half = fmax(interval->high - interval->value, interval->value - interval->low);
@@ -248,7 +247,7 @@ static enum rps_certainty certainty_of(const struct rps_tally *tally, int set, i
     return RPS_CERTAINTY_INTERVAL;
 }
 
-/* The estimate and its certainty, without the ends. */
+/* Return the estimate and its certainty, without the ends of the interval. */
 static struct rps_interval look_at(const struct rps_tally *tally, int set, int slot)
 {
     struct rps_interval ret = {RPS_CERTAINTY_NONE, rps_tally_estimate(tally, set, slot), NAN, NAN,
@@ -265,7 +264,7 @@ static struct rps_interval look_at(const struct rps_tally *tally, int set, int s
 
         ret.share *= scaled;
         if (scaled <= COUNTED_SHARE && ret.certainty <= RPS_CERTAINTY_INTERVAL)
-            ret.certainty = RPS_CERTAINTY_SCALED; /* an interval would not know of that */
+            ret.certainty = RPS_CERTAINTY_SCALED; /* an interval would ignore the scaling */
     }
     return ret;
 }
@@ -277,7 +276,7 @@ struct rps_interval rps_tally_interval(const struct rps_tally *tally, int set, i
     struct left_out left_out = {0};
     const struct rps_set_tally *s;
 
-    if (rps_interval_has_ends(&ret)) /* START or END: none was seen; INTERVAL: not final */
+    if (rps_interval_has_ends(&ret)) /* START or END: no event was seen; INTERVAL: not final */
         ret.low = 0;
     if (ret.certainty != RPS_CERTAINTY_INTERVAL)
         return ret;
@@ -308,7 +307,7 @@ struct formula_sum {
     struct left_out left_out; /* of the formula */
 };
 
-/* Bit s: the formula uses slot s of the set. */
+/* Return a mask; bit s: the formula uses slot s of the set. */
 static uint32_t slots_of(const struct rps_formula *formula, int set)
 {
     int first = RPS_OPERAND_EVENTS + set * RPS_SLOT_MAX;
@@ -323,7 +322,7 @@ static uint32_t slots_of(const struct rps_formula *formula, int set)
     return ret;
 }
 
-/* An operand is as uncertain as its event; one of several that was never seen is a 0 among them. */
+/* Limit the certainty by an event's. One that was never seen counts only if the value is 0. */
 static void add_certainty(struct formula_sum *sum, const struct rps_interval *one)
 {
     struct rps_interval *whole = &sum->interval;
@@ -334,7 +333,7 @@ static void add_certainty(struct formula_sum *sum, const struct rps_interval *on
         whole->certainty = one->certainty;
 }
 
-/* How certain the formula's events make it. */
+/* Derive the formula's certainty from the certainty of its events. */
 static void look(struct formula_sum *sum)
 {
     for (int set = 0; set < sum->tally->set_count; set++) {
@@ -351,7 +350,7 @@ static void look(struct formula_sum *sum)
     }
 }
 
-/* Add the variance that comes with the events of one set. */
+/* Add the variance that the events of one set cause. */
 static void add_variance(struct formula_sum *sum, int set)
 {
     const struct rps_set_tally *s = &sum->tally->set[set];
@@ -372,7 +371,7 @@ static void add_variance(struct formula_sum *sum, int set)
         derivative = rps_formula_derivative(sum->formula, sum->operand, operand);
         add_left_out(&sum->left_out, sum->tally, set, slot, derivative);
         if (one.certainty != RPS_CERTAINTY_INTERVAL)
-            continue; /* none was seen, and so none of it varies */
+            continue; /* no event was seen: no variance */
         weight[slot] = derivative;
         ratio[slot] = ratio_of(s, slot);
         factor = factor_of(sum->tally, s, slot);
@@ -391,9 +390,9 @@ static void add_variance(struct formula_sum *sum, int set)
 }
 
 /*
- * Sets that share a run miss what the others see: the errors of two of n sets may have a
- * correlation of -1 / (n - 1), and a quotient feels that in full. Added as if independent,
- * intervals of quotients over two sets hold in 89 cases of 100, and in 97 so
+ * Each set of a run misses the periods of the others. So the errors of two of n sets may have a
+ * correlation of -1 / (n - 1), which affects a quotient in full. Intervals of quotients over two
+ * sets hold in 97 cases of 100 this way, and in 89 if errors count as independent
  * (tests/bench/intervals).
  */
 static double variance_of(const struct formula_sum *sum)
@@ -421,7 +420,7 @@ static void set_ends(struct formula_sum *sum)
     lengthen(interval, &sum->left_out, sum->differs ? -INFINITY : 0);
 }
 
-/* The value and its certainty, without the ends. */
+/* Return the value and its certainty, without the ends of the interval. */
 static struct formula_sum begin_formula(const struct rps_tally *tally,
                                         const struct rps_formula *formula, double *operand)
 {
@@ -454,7 +453,7 @@ struct rps_interval rps_tally_formula_interval(const struct rps_tally *tally,
     return sum.interval;
 }
 
-/* --- short stretches -------------------------------------------------------------------------- */
+/* --- short ranges ----------------------------------------------------------------------------- */
 
 static uint64_t readings_of(const struct rps_tally *tally)
 {

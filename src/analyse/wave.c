@@ -1,9 +1,9 @@
 /*
- * Waves: repetition that needs no phases. Loops that are shorter than the shortest phase, garbage
- * collection, a load that follows the time of day.
+ * Waves: repetition without phases. Examples are loops shorter than the shortest phase, garbage
+ * collection, and a load that follows the time of day.
  *
- * The autocorrelation of something that comes again every p observations has peaks at p, 2p and 3p.
- * A phase that comes back once has one peak; noise has none.
+ * The autocorrelation of values that recur every p observations has peaks at p, 2p and 3p. A phase
+ * that recurs once has one peak; noise has none.
  */
 #include <math.h>
 
@@ -12,29 +12,29 @@
 #define POINTS_MAX 2048
 #define POINTS_MIN 24 /* at the coarsest resolution of steps */
 #define STEP       4  /* from one resolution to the next */
-#define LAG_MIN    4  /* shorter waves are the business of a finer resolution, or of nobody */
+#define LAG_MIN    4  /* shorter waves need a finer resolution, or are not found */
 #define TURNS_MIN  4
-#define WINDOWS    3   /* where a resolution does not reach over the whole run */
+#define WINDOWS    3   /* if a resolution does not cover the whole run */
 #define SEEN_MIN   .9  /* of the points */
-#define SHARE_MIN  .35 /* of the variance, that comes again */
+#define SHARE_MIN  .35 /* of the variance that recurs */
 
-/* What comes again deviates by this part, at least, of what the signal resolves. */
+/* Recurring values deviate by at least this share of the signal's resolution. */
 #define RESOLVED_MIN .5
 
-/* Peaks at two and three times the lag are at least this part of that at the lag. */
+/* Peaks at two and three times the lag have at least this share of the height of the first. */
 #define LATER_MIN .7
 
-/* Where a second one is so many times as high, a turn is two that are alike in part. */
+/* If a second peak is so many times as high, a cycle consists of two that are partly alike. */
 #define TWICE_MIN 1.2
 
 struct wave {
     size_t count;        /* points */
     int is_in_steps;     /* 1: points are differences of means */
-    double *point;       /* means of observations, less their mean; 0: not seen */
+    double *point;       /* means of observations, less the mean of these; 0: not seen */
     double *correlation; /* by lag */
 };
 
-/* Means of `width` observations of a signal from `first` on; 1 when nearly all were seen. */
+/* Set points to means of `width` observations, from `first`; return 1 if nearly all were seen. */
 static int take_points(struct wave *wave, const struct rps_signals *signals, size_t signal,
                        size_t first, size_t width)
 {
@@ -71,7 +71,7 @@ static void correlate(struct wave *wave, size_t lags)
     }
 }
 
-/* Where the largest correlation within a tenth of a lag is. */
+/* Return the place of the largest correlation within a tenth of a lag. */
 static size_t near(const struct wave *wave, size_t lag, size_t lags)
 {
     size_t reach = lag / 10 + 1, most = lag - reach;
@@ -81,8 +81,8 @@ static size_t near(const struct wave *wave, size_t lag, size_t lags)
     return most;
 }
 
-/* The lag of the first peak behind the first valley, and which share of the variance comes again
- * there; 0: there is none, or none that deviates by `least`. */
+/* Find the lag of the first peak after the first valley; return the share of the variance that
+ * recurs there. 0: there is none, or none that deviates by `least`. */
 static double find_peak(const struct wave *wave, size_t lags, double least, double *ret_lag)
 {
     const double *r = wave->correlation;
@@ -108,7 +108,7 @@ static double find_peak(const struct wave *wave, size_t lags, double least, doub
     share = r[0] > 0 ? (r[peak] - valley) / 2 / r[0] : 0;
     if (peak < LAG_MIN || 3 * peak > lags)
         return 0;
-    third = near(wave, 3 * peak, lags); /* which says best how long one turn is */
+    third = near(wave, 3 * peak, lags); /* which has the most exact length of a cycle */
     if (r[near(wave, 2 * peak, lags)] < LATER_MIN * r[peak] || r[third] < LATER_MIN * r[peak] ||
         share * r[0] < least * least)
         return 0;
@@ -116,7 +116,7 @@ static double find_peak(const struct wave *wave, size_t lags, double least, doub
     return share;
 }
 
-/* The share of a signal that comes again with one lag in all windows; 0: none does. */
+/* Return the share of a signal that recurs with one lag in all windows; 0: none does. */
 static double look_at(struct wave *wave, const struct rps_signals *signals, size_t signal,
                       size_t width, size_t lags, double *ret_lag)
 {

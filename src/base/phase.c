@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/array.h"
+
 /* Longer labels do not exist. */
 #define LETTERS_MAX 6
 
@@ -144,10 +146,22 @@ size_t rps_phases_at(const struct rps_phases *phases, uint64_t period, size_t *a
     return period >= phases->phase[*at].first && period <= phases->phase[*at].last ? *at : SIZE_MAX;
 }
 
+static int is_before(const void *outlier, const void *number)
+{
+    return *(const uint64_t *)outlier < *(const uint64_t *)number;
+}
+
 int64_t rps_phases_time(const struct rps_phases *phases, uint64_t number)
 {
     const struct rps_phase *phase = phases->phase, *end = phase + phases->count - 1;
+    const uint64_t *outlier = phases->outlier;
+    size_t known = phases->outlier_ns ? phases->outlier_count : 0;
+    size_t at = known > 0 ? rps_array_find(outlier, known, sizeof(*outlier), is_before, &number) : 0;
 
+    if (at < known && outlier[at] == number)
+        return phases->outlier_ns[2 * at];
+    if (at > 0 && outlier[at - 1] + phases->wide + 1 == number)
+        return phases->outlier_ns[2 * at - 1];
     while (phase < end && number > phase->last)
         phase++;
     return phase->start_ns +
@@ -160,6 +174,7 @@ void rps_phases_free(struct rps_phases *phases)
     if (!phases)
         return;
     free(phases->outlier);
+    free(phases->outlier_ns);
     free(phases->phase);
     *phases = (struct rps_phases){0};
 }

@@ -9,10 +9,10 @@
 
 #include "rpistat/apart.h"
 
-#define CALLERS_MAX 8 /* functions between a caller and the function that it is named for */
+#define CALLERS_MAX 8 /* functions between a distinguishing caller and its function */
 
-/* Cut each group into blocks of as many periods. Periods of a group follow one another in its
- * blocks, whatever lies between them. */
+/* Cut each group into blocks of the same number of periods. They contain the group's periods in
+ * order, without those between. */
 static struct rps_run_part cut_into_blocks(struct rps_arena *arena, const struct rps_run_part *part)
 {
     struct rps_run_part blocks = {.group_count = part->group_count * RPS_APART_BLOCKS};
@@ -39,8 +39,8 @@ static struct rps_run_part cut_into_blocks(struct rps_arena *arena, const struct
     return blocks;
 }
 
-/* List the names that have enough of some group's samples, [*ret_count] of them; *ret_place gets the
- * place in this list of each stack, or task, or -1. */
+/* List the names with enough samples of some group; *ret_count: their number. *ret_place: for each
+ * stack or task its name's place in this list, or -1. */
 static size_t *choose_names(struct rps_arena *arena, const struct rps_apart_names *names,
                             const struct rps_share_group *group, size_t group_count,
                             size_t *ret_count, int64_t **ret_place)
@@ -112,11 +112,11 @@ out:
 
 /* --- callers ---------------------------------------------------------------------------------- */
 
-/* The function `up` calls above the innermost one of a stack, if that has this name; -1: none. */
+/* Return the function `up` calls above a stack's innermost one, if that has this name; -1: none. */
 static int64_t caller_of(const struct rps_share_index *index, size_t stack, const char *name,
                          int up)
 {
-    size_t last = RPS_SHARE_NONE; /* a function that calls itself is one call */
+    size_t last = RPS_SHARE_NONE; /* a recursive function is one call */
 
     for (size_t at = stack; at != RPS_SHARE_NONE; at = rps_share_parent_of(index->code, at)) {
         const size_t frame = rps_share_frame_of(index->code, at);
@@ -129,7 +129,7 @@ static int64_t caller_of(const struct rps_share_index *index, size_t stack, cons
             if (last != RPS_SHARE_NONE || strcmp(key->name, name) == 0)
                 last = index->item[e];
             else if (!rps_share_index_is_kernel(index->code, key->module))
-                return -1; /* it is in another function */
+                return -1; /* the stack is in another function */
         }
     }
     return -1;
@@ -141,7 +141,7 @@ static int has_top(const struct rps_share_group *group, const char *name)
            strcmp(group->top[0].name.name, name) == 0;
 }
 
-/* Look for callers that many calls up. Groups without stretches in `alike` are not changed. */
+/* Search callers that many calls up. Groups without ranges in `alike` are not changed. */
 static int find_callers(struct rps_arena *arena, struct rps_sample_source *source,
                         const struct rps_run_part *alike, const char *top, int up,
                         const struct rps_share_name *name, struct rps_share_group *group,
@@ -169,7 +169,7 @@ int rps_code_callers(struct rps_arena *arena, struct rps_sample_source *source,
     for (size_t first = 0; first < part->group_count; first++) {
         const char *top = group[first].count > 0 ? group[first].top[0].name.name : "";
         struct rps_run_part alike = {.group_count = part->group_count};
-        int is_found = 1; /* unless there are others with this function */
+        int is_found = 1; /* unless other groups have this function */
 
         for (size_t i = 0; i < part->count && has_top(&group[first], top); i++) {
             if (!has_top(&group[part->stretch[i].group], top))
@@ -179,7 +179,7 @@ int rps_code_callers(struct rps_arena *arena, struct rps_sample_source *source,
             alike.stretch[alike.count++] = part->stretch[i];
             is_found &= part->stretch[i].group == first;
         }
-        for (size_t g = 0; g < first; g++) /* these had their turn */
+        for (size_t g = 0; g < first; g++) /* these are done */
             is_found |= has_top(&group[g], top);
         for (int up = 1; up <= CALLERS_MAX && !is_found; up++) {
             if (find_callers(arena, source, &alike, top, up, name, group, err) < 0)

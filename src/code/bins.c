@@ -1,6 +1,6 @@
 /*
- * Samples over time. The store counts them by the number of a period; when that was, the picture's
- * periods tell, at the resolution of the picture.
+ * Samples over time. The store counts them by period number; the picture's periods, at its
+ * resolution, give the times.
  */
 #include "bins.h"
 #include "rpistat/array.h"
@@ -10,10 +10,10 @@
 
 #include "rpistat/clock.h"
 
-#define BINS_PHASES 2000      /* phases whose boundaries are edges; of more none are */
+#define BINS_PHASES 2000      /* phases whose boundaries are edges; if there are more, none are */
 #define CELLS_ROOM  (1 << 16) /* at first */
 
-/* When a period was: knots in order of period, behind the last one its end. */
+/* The time of a period. Knots are in order of period; the last one is the end. */
 struct knot {
     uint64_t period;
     int64_t time_ns;
@@ -44,7 +44,7 @@ static void add_knot(struct filling *filling, uint64_t period, int64_t time_ns)
 static int read_knots(struct filling *filling, struct rps_error *err)
 {
     struct rps_walk walk = rps_picture_walk(filling->picture);
-    uint64_t last = 0; /* the number of the last period, and its end */
+    uint64_t last = 0; /* number and end of the last period */
     int64_t end_ns = 0;
     int result = 0;
 
@@ -65,7 +65,7 @@ static int is_knot_by(const void *knot, const void *period)
     return ((const struct knot *)knot)->period <= *(const uint64_t *)period;
 }
 
-/* The middle of a period; 0 when it is not in the picture. */
+/* Find the middle of a period; return 0 if it is not in the picture. */
 static int find_time(const struct filling *filling, uint64_t period, int64_t *ret_ns)
 {
     size_t at = rps_array_find(filling->knot, filling->knot_count, sizeof(*filling->knot),
@@ -89,7 +89,7 @@ static int compare_times(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A grid, but for edges inside periods: these go to where the period began. */
+/* Choose a grid. Edges within periods move to the period's start. */
 static void choose_grid(const struct filling *filling, size_t bin_count)
 {
     const struct knot *knot = filling->knot;
@@ -179,7 +179,7 @@ static void merge_cells(struct rps_code_bins *bins)
     bins->cell_count = kept;
 }
 
-/* Room for one more: by adding up what comes twice, as long as that gives half of it. */
+/* Make space for one more cell: merge equal cells; allocate unless that frees half. */
 static void make_room(struct filling *filling)
 {
     struct rps_code_bins *bins = filling->bins;
@@ -263,7 +263,7 @@ void rps_code_bins_rename(struct rps_code_bins *bins, const size_t *id)
 int rps_code_bins_widen(struct rps_code_bins *bins)
 {
     size_t kept = 0, before = bins->bin_count, cell = 0;
-    int is_first = 0; /* of two */
+    int is_first = 0; /* of two bins */
 
     for (size_t i = 0; i < before; i++) {
         is_first = i == 0 || bins->is_phase[i] || !is_first;

@@ -1,6 +1,6 @@
 /*
- * Which code ran, as a document: what was sampled and how far it can be trusted, a table, and the
- * functions of each phase. blocks_calls.c has trees of calls.
+ * Puts the code that ran into a document: the samples and their reliability, a table, and the
+ * functions of each phase. blocks_calls.c adds call trees.
  */
 #include "blocks_parts.h"
 
@@ -15,12 +15,12 @@
 #include "rpistat/text.h"
 #include "rpistat/words.h"
 
-#define NAME_LEAST   20  /* characters of a command, however narrow the terminal */
+#define NAME_LEAST   20  /* characters of a command, on the narrowest terminal */
 #define MODULE_MOST  24  /* ... of a module */
-#define TOP_LEAST    .05 /* of a phase's samples: functions beyond its first, or behind programs */
+#define TOP_LEAST    .05 /* share of a phase's samples: functions after the first or programs */
 #define TOP_TEXT     3   /* functions of a phase; programs */
-#define REASONS      3   /* modules of which it is said why they have no names */
-#define WHOLE_CHAINS .9  /* complete: calls can be trusted */
+#define REASONS      3   /* modules with a reason for missing names */
+#define WHOLE_CHAINS .9  /* share of complete call stacks from which calls are reliable */
 
 static char *share_text(char ret[RPS_CODE_TEXT_SIZE], double share)
 {
@@ -28,7 +28,7 @@ static char *share_text(char ret[RPS_CODE_TEXT_SIZE], double share)
     return ret;
 }
 
-/* "12.5 %", and of too few samples for shares "3 of 9". */
+/* Format "12.5 %", or "3 of 9" if there are too few samples for shares. */
 static char *of_samples_text(char ret[RPS_CODE_TEXT_SIZE], uint64_t samples, uint64_t all)
 {
     if (all >= RPS_SHARES_SAMPLES_MIN)
@@ -43,7 +43,7 @@ static char *us_text(char ret[RPS_CODE_TEXT_SIZE], uint64_t us)
     return ret;
 }
 
-/* A figure of samples, or of time for us. */
+/* Put a number of samples, or time for us. */
 static void put_weight(const struct rps_code_filling *filling, struct rps_block *block,
                        uint64_t weight)
 {
@@ -54,7 +54,7 @@ static void put_weight(const struct rps_code_filling *filling, struct rps_block 
         rps_put_words(block, "%s", weight > 0 ? us_text(text, weight) : "-");
 }
 
-/* --- what was sampled ------------------------------------------------------------------------- */
+/* --- the samples ------------------------------------------------------------------------------ */
 
 static void say_sampling(const struct rps_code_filling *filling, struct rps_block *head)
 {
@@ -76,7 +76,7 @@ static void say_sampling(const struct rps_code_filling *filling, struct rps_bloc
                      ? ""
                      : " (no thread ran: asleep, or waiting for one)");
     rps_samples_short_text(few, sizeof(few), s, samples, output->time.cpu_s, output->is_whole);
-    if (few[0]) /* it says how many they should be */
+    if (few[0]) /* it contains the expected number */
         snprintf(got, sizeof(got), "%" PRIu64 " sample%s", samples, samples == 1 ? "" : "s");
     else
         rps_samples_got_text(got, sizeof(got), s, samples, output->time.cpu_s, output->is_whole);
@@ -101,7 +101,7 @@ static void say_sampling(const struct rps_code_filling *filling, struct rps_bloc
                        s->lookups, s->lookups == 1 ? "" : "s");
 }
 
-/* "Waited 1.00 s in hold_the_lock (lock.c:7), ...": where the threads waited most. */
+/* Put "Waited 1.00 s in hold_the_lock (lock.c:7), ...": where the threads waited longest. */
 static void say_waited_most(const struct rps_code_filling *filling, struct rps_block *head)
 {
     const struct rps_code_output *output = filling->output;
@@ -187,8 +187,8 @@ static void say_chains(const struct rps_code_filling *filling, struct rps_block 
                          "was built without -fno-omit-frame-pointer");
 }
 
-/* Of several processes, whose programs had most: functions do not say so where many have no
- * names. */
+/* Put the programs with most samples, if there are several processes. Functions do not show that if
+ * many have no names. */
 static void say_programs(const struct rps_code_filling *filling, struct rps_block *head)
 {
     const struct rps_shares *programs = filling->output->programs;
@@ -258,7 +258,7 @@ static void put_sampling(const struct rps_code_filling *filling)
     SAMPLING(RPS_PUT, RPS_PUT_BY)
 }
 
-/* Samples of a table of functions or lines in code that has no name; 0 of other tables. */
+/* Return the samples in unnamed code, for a table of functions or lines; 0 for other tables. */
 static uint64_t count_unnamed(const struct rps_code_output *output)
 {
     uint64_t samples = 0;
@@ -312,7 +312,7 @@ static void say_rest(const struct rps_code_filling *filling, size_t count)
         rps_document_say(filling->document, "and %zu more: --at-most", count - rows);
 }
 
-/* Is the exact time, or the file, of some process known? */
+/* Return 1 if the exact time, or the file, of some process is known. */
 static int has_any(const struct rps_shares *shares, int files)
 {
     size_t i = 0;
@@ -376,7 +376,7 @@ static struct rps_block *begin_shares(const struct rps_code_filling *filling)
     return block;
 }
 
-/* A row of CPU time that no sample tells of, for programs, if there is such. */
+/* Put a row of CPU time without samples, for programs, if there is any. */
 static void put_rest(struct rps_block *block, const char *name, double cpu_s)
 {
     if (!(cpu_s > 0))
@@ -386,8 +386,8 @@ static void put_rest(struct rps_block *block, const char *name, double cpu_s)
     rps_put_int(block, (int64_t)(cpu_s * RPS_NS_PER_S), 1);
 }
 
-/* Rows of the table: where samples are too few for shares people find no callers, which had none
- * themselves. */
+/* Return the number of rows. If samples are too few for shares, the text leaves out callers without
+ * samples of their own. */
 static size_t count_rows(const struct rps_code_output *output)
 {
     const struct rps_shares *shares = output->shares;
@@ -448,7 +448,7 @@ static void put_shares(const struct rps_code_filling *filling)
         say_rest(filling, count_rows(output));
 }
 
-/* Why frames of that module have no names; NULL: nobody has looked for them. */
+/* Return why frames of the module have no names; NULL: naming was not done. */
 static const char *find_reason(const struct rps_code *code, const char *module)
 {
     for (size_t i = 0; i < code->location_count; i++) {
@@ -461,7 +461,7 @@ static const char *find_reason(const struct rps_code *code, const char *module)
     return NULL;
 }
 
-/* The modules that most samples without names are in, each once. */
+/* Put the modules with most of the unnamed samples, each once. */
 static void say_reasons(const struct rps_code_filling *filling, struct rps_block *block)
 {
     const struct rps_shares *shares = filling->output->shares;
@@ -560,7 +560,7 @@ static void put_labels(const struct rps_code_filling *filling)
         const struct rps_share_group *group = &groups->group[g];
         const struct rps_part_time *time = &filling->output->groups_time[g];
 
-        if (!isfinite(time->off_cpu)) /* the part has nothing of it */
+        if (!isfinite(time->off_cpu)) /* the part has no time off the CPU */
             continue;
         rps_put_text(block, rps_phase_label((int)g, label));
         rps_put_number(block, time->off_cpu);
@@ -569,7 +569,7 @@ static void put_labels(const struct rps_code_filling *filling)
     }
 }
 
-/* For people: where the time of each label went. */
+/* Put, in the text, how the time of each phase class was spent. */
 static void put_label_times(const struct rps_code_filling *filling)
 {
     static const struct rps_column columns[] = {

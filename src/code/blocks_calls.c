@@ -1,4 +1,4 @@
-/* Who called whom, in the document of which code ran. */
+/* Puts callers and callees into the document of the code that ran. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -6,7 +6,7 @@
 #include "rpistat/columns.h"
 #include "rpistat/text.h"
 
-#define CALL_LEAST .01 /* of a tree, of all samples */
+#define CALL_LEAST .01 /* share of all samples, of a call in a tree */
 
 const char *rps_code_line_text(char ret[RPS_CODE_TEXT_SIZE], const char *file, int line)
 {
@@ -16,7 +16,7 @@ const char *rps_code_line_text(char ret[RPS_CODE_TEXT_SIZE], const char *file, i
     return ret;
 }
 
-/* Time off the CPU of each node of calls with its callees; NULL: they are of samples. */
+/* Return the time off the CPU of each call with its callees; NULL: calls are of samples. */
 static uint64_t *waits_of_calls(const struct rps_code_filling *filling)
 {
     const struct rps_code_output *output = filling->output;
@@ -63,8 +63,8 @@ struct tree {
     const struct rps_calls *calls;
     struct rps_block *block;
     size_t *order;          /* nodes by parent, most samples first */
-    size_t *callee;         /* of each node where its next one is in `order` */
-    size_t *count;          /* how many it has */
+    size_t *callee;         /* of each node: the next of its callees in `order` */
+    size_t *count;          /* number of callees */
     const uint64_t *waited; /* of each node; NULL: not known */
 };
 
@@ -102,7 +102,7 @@ static void put_callee(const struct tree *tree, size_t node, int depth)
                   call->is_inlined ? " inlined" : "");
 }
 
-/* The nodes below one, without recursion: stacks may be deep. */
+/* Put the nodes below a node, without recursion, because stacks may be deep. */
 static void put_callees(const struct tree *tree)
 {
     const struct rps_call *call = tree->calls->call;

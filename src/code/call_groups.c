@@ -1,11 +1,11 @@
 /*
- * Groups of calls tell the phases of a run apart if innermost functions do not. A program that gets
- * 6 % of a CPU has six samples per second in as many functions, but these have few callers. And all
- * phases often call the same inner function.
+ * Groups of calls distinguish the phases of a run if innermost functions do not. A program that
+ * gets 6 % of a CPU has six samples per second in as many functions, but these have few callers.
+ * And all phases often call the same inner function.
  *
  * A group is a subtree of the tree of calls: one function by one chain of callers. A call with too
  * few samples belongs to its caller's group. Means of 86 recordings, F1 and ARI: .713 .667 by
- * functions, .741 .701 by calls; at 6 % of a CPU .656 .576 and .689 .627.
+ * functions, .741 .701 by calls. At 6 % of a CPU: .656 .576 and .689 .627.
  */
 #include "call_groups.h"
 
@@ -21,7 +21,7 @@
 /* A node of the tree; number 0 is the root. Callers have lower numbers. */
 struct call {
     struct rps_intern_key key; /* the caller's number, and the function */
-    double samples;            /* of the call, and of its callees that are no groups */
+    double samples;            /* of the call, and of its callees that are not groups */
     int64_t group;
 };
 
@@ -41,7 +41,7 @@ static int64_t add_call(struct rps_intern *calls, int64_t caller, int64_t functi
 }
 
 /* Add a run's calls to the tree, and set the group of each stack to the call that the stack ends
- * in. A function that calls itself is one call. Returns the number of samples. */
+ * in. A recursive function is one call. Return the number of samples. */
 static double grow_calls(const struct rps_call_run *run, struct rps_intern *calls)
 {
     double all = 0;
@@ -61,8 +61,8 @@ static double grow_calls(const struct rps_call_run *run, struct rps_intern *call
     return all;
 }
 
-/* Make groups of the calls with at least so many samples, from the innermost on. The samples of
- * other calls go to their callers. Returns the number of groups. */
+/* Make a group of each call with at least `least` samples, from the innermost on. The samples of
+ * other calls go to their callers. Return the number of groups. */
 static size_t choose_groups(const struct rps_intern *calls, double least)
 {
     size_t count = 1;

@@ -1,8 +1,8 @@
 /*
- * The call frame information of files, by libdw's reading of .eh_frame, row by row.
+ * The call frame information of files: libdw reads .eh_frame, row by row.
  *
- * The files are the workload's, and may change at any time: they are read, not mapped, so that one
- * that is cut short makes an error and not a SIGBUS.
+ * SAFETY: the files belong to the workload and may change at any time. They are read, not mapped,
+ * so that a truncated file causes an error and not a SIGBUS.
  */
 #include <dwarf.h>
 #include <elf.h>
@@ -22,13 +22,13 @@
 
 struct rps_cfi {
     Elf *elf;
-    Dwarf *dwarf; /* that the information belongs to; NULL: it stands in .eh_frame */
+    Dwarf *dwarf; /* source of the information; NULL: it is in .eh_frame */
     Dwarf_CFI *cfi;
 };
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* The vdso has its section headers at its end. */
+/* Open the vdso. Its section headers are at its end. */
 static Elf *open_vdso(void)
 {
     const Elf64_Ehdr *header = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
@@ -38,7 +38,7 @@ static Elf *open_vdso(void)
                   : NULL;
 }
 
-/* Go has it with its debug information. */
+/* Read the call frame information. Go stores it with its debug information. */
 static void read_frames(struct rps_cfi *cfi)
 {
     cfi->cfi = dwarf_getcfi_elf(cfi->elf);
@@ -46,7 +46,7 @@ static void read_frames(struct rps_cfi *cfi)
         cfi->cfi = dwarf_getcfi(cfi->dwarf);
 }
 
-/* What is wanted is read at once, the program headers too, and the descriptor is not used again. */
+/* Read everything needed at once, including program headers; the descriptor is not used again. */
 static void read_file(struct rps_cfi *cfi, int fd)
 {
     GElf_Phdr phdr;
@@ -91,7 +91,7 @@ void rps_cfi_close(struct rps_cfi *cfi)
     free(cfi);
 }
 
-/* The part of the file that has the offset, as it is loaded. */
+/* Find the loaded segment of the file that has the offset. */
 static int find_segment(const struct rps_cfi *cfi, uint64_t offset, GElf_Phdr *ret)
 {
     size_t count;
@@ -108,7 +108,7 @@ static int find_segment(const struct rps_cfi *cfi, uint64_t offset, GElf_Phdr *r
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* A register that is named in the operation's number becomes part of the operation. */
+/* Convert an operation. A register number in the opcode becomes part of the operation. */
 static struct rps_unwind_op make_op(const Dwarf_Op *op)
 {
     struct rps_unwind_op ret = {op->number, op->atom};
@@ -157,7 +157,7 @@ static void fill_row(Dwarf_Frame *frame, struct rps_unwind_row *ret)
     ret->is_known = ret->cfa.how == RPS_UNWIND_COMPUTED;
 }
 
-/* The row's addresses become offsets in the file, within the segment. */
+/* Convert the row's addresses to offsets in the file, limited to the segment. */
 static void set_range(Dwarf_Frame *frame, const GElf_Phdr *segment, uint64_t offset,
                       struct rps_unwind_row *ret)
 {

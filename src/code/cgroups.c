@@ -1,13 +1,13 @@
-/* Control groups: which one a process is in, and what people call it. */
+/* Control groups: which one a process is in, and its name for users. */
 #include <string.h>
 
 #include "rpistat/code.h"
 #include "rpistat/proc.h"
 
-#define CONTAINER_DIGITS 64 /* of its number, in hexadecimal */
+#define CONTAINER_DIGITS 64 /* of its identifier, in hexadecimal */
 #define CONTAINER_SHOWN  12
 
-/* Where a container's number begins in the component; NULL: there is none. */
+/* Return where a container's identifier begins in the component; NULL: there is none. */
 static const char *find_container(const char *component, size_t length)
 {
     for (size_t at = 0, digits; at < length; at += digits + 1) {
@@ -18,7 +18,7 @@ static const char *find_container(const char *component, size_t length)
     return NULL;
 }
 
-/* Of a line "N:CONTROLLERS:/PATH", which is cut up: its path, and how much it says of who that is. */
+/* Return the path in "N:CONTROLLERS:/PATH", which is cut up. *ret_says: how specific it is. */
 static char *read_hierarchy(char *line, int *ret_says)
 {
     char *list = strchr(line, ':'), *path = list ? strchr(list + 1, ':') : NULL;

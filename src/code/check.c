@@ -1,4 +1,4 @@
-/* What is right of the tables of the code in a store: questions of `check`, and what repair does. */
+/* Checks of the code tables in a store, for `check`, and their repair. */
 #include "wing.h"
 
 #include <sqlite3.h>
@@ -9,21 +9,21 @@ _Static_assert(RPS_CODE_NUMBER_MAX == 2000000, "the statements below");
 
 /* --- questions -------------------------------------------------------------------------------- */
 
-/* Numbers of a table of the code that no recorder writes. */
+/* Numbers in a code table that no recorder writes. */
 #define NUMBERS(table)                                                                             \
     "(SELECT count(*) FROM " table " WHERE run_id = ?1 AND " table " NOT BETWEEN 0 AND 1999999)"
 
-/* What had no room in the recorder's memory may leave others that refer to it. */
+/* If the recorder's memory was full, rows may be missing that others refer to. */
 #define NONE_LOST "NOT EXISTS (SELECT 1 FROM sampling WHERE run_id = ?1 AND lost > 0)"
 
-/* Samples of a column of code_count; NULL where it cannot be read, or goes beyond the highest
- * number of the table, or view. */
+/* Samples of a column of code_count. NULL: unreadable, or beyond the highest number in the table or
+ * view. */
 #define SAMPLES(number, table, column)                                                             \
     "code_samples(" column ", iif(" NONE_LOST ", (SELECT coalesce(max(" number                     \
     ") + 1, 0) FROM " table " WHERE run_id = ?1), 2000000))"
 
-/* Counts of what is not in the table. Numbers follow one another: only where one is missing the
- * counts are taken apart, which takes long. */
+/* Counts without a row in the table. Numbers are consecutive; counts are parsed, which is slow,
+ * only if one is missing. */
 #define BETWEEN(number, table)                                                                     \
     "iif((SELECT count(*) <= max(" number ") FROM " table " WHERE run_id = ?1) AND " NONE_LOST     \
     ", (SELECT count(*) FROM " number "_count WHERE run_id = ?1 AND " number " NOT IN"             \
@@ -32,13 +32,13 @@ _Static_assert(RPS_CODE_NUMBER_MAX == 2000000, "the statements below");
 /* The numbers of all stacks. */
 #define STACKS "(SELECT stack FROM stack_frame WHERE run_id = ?1)"
 
-/* A row of stack that cannot be read, or goes on to where another row begins. */
+/* A row of stack that is unreadable, or overlaps another row. */
 #define IS_NO_ROW                                                                                  \
     "run_id = ?1 AND (code_calls(stack, frame, calls) IS NULL OR"                                  \
     " stack + code_calls(stack, frame, calls) >= (SELECT coalesce(min(n.stack), 2000000)"          \
     "  FROM stack AS n WHERE n.run_id = ?1 AND n.stack > stack.stack) AND calls IS NOT NULL)"
 
-/* A row of location whose names were to be those of one that has none, or is not there. */
+/* A row of location that refers to names which do not exist. */
 #define IS_LIKE_NONE                                                                               \
     "alike NOT IN (SELECT frame FROM location WHERE run_id = ?1 AND depth = 0 AND alike IS NULL)"
 
@@ -126,7 +126,7 @@ static const char sql_drop[] = DROP_NUMBERS("module", "module") DROP_NUMBERS(
                  " OR code_samples(stacks, 2000000) + code_samples(tasks, 2000000)"
                  " + code_samples(coalesce(blocked, ''), 2000000) IS NULL)";
 
-/* Counts of a block that is not there any more stay where it began. */
+/* Counts of a missing block are kept, at its first period. */
 static const char sql_mend[] =
     "UPDATE stack SET parent = NULL WHERE run_id = ?1 AND parent NOT BETWEEN 0 AND stack - 1;"
     "INSERT OR IGNORE INTO stack SELECT DISTINCT ?1, stack, NULL, -1, NULL FROM (SELECT run_id,"
@@ -160,7 +160,7 @@ static const char sql_mend[] =
     "  CAST(total(code_samples(tasks, 2000000)) AS INTEGER) AS tasks"
     "  FROM code_count WHERE run_id = ?1) AS c WHERE run_id = ?1";
 
-/* Run statements of constant SQL. */
+/* Run constant SQL statements. */
 static int change_counts(sqlite3 *db, const char *sql, int64_t run_id, uint64_t last_period)
 {
     int code = SQLITE_OK;
@@ -171,7 +171,7 @@ static int change_counts(sqlite3 *db, const char *sql, int64_t run_id, uint64_t 
         code = sqlite3_prepare_v2(db, sql, -1, &stmt, &sql);
         if (code == SQLITE_OK) {
             sqlite3_bind_int64(stmt, 1, run_id);
-            sqlite3_bind_int64(stmt, 2, (int64_t)last_period); /* of those that ask for it */
+            sqlite3_bind_int64(stmt, 2, (int64_t)last_period); /* used by some statements only */
             code = rps_database_run(stmt);
         }
         sqlite3_finalize(stmt);

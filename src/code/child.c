@@ -1,4 +1,4 @@
-/* Limits of processes that read files which may be hostile. */
+/* Limits for processes that read possibly hostile files. */
 #include "child.h"
 
 #include <dirent.h>
@@ -16,7 +16,7 @@
 #include "rpistat/rights.h"
 #include "rpistat/proc.h"
 
-/* A process that was killed is waited for: longer on a busy machine, not long in a file system. */
+/* Wait after a kill: longer on a busy machine, but not long if it is in a file system. */
 #define NAP_MIN_NS (20 * RPS_NS_PER_US)
 #define NAP_MAX_NS (10 * RPS_NS_PER_MS)
 #define STUCK_NS   (100 * RPS_NS_PER_MS)
@@ -34,7 +34,7 @@ void rps_child_limit(int resource, rlim_t value)
         _exit(1);
 }
 
-/* Memory that the child has of its parent, and shares with it. */
+/* Return the size of the memory that the child inherits from its parent and shares with it. */
 static rlim_t inherited_bytes(void)
 {
     unsigned long pages = 0;
@@ -50,7 +50,7 @@ void rps_child_begin(const char *name)
 {
     static const int deadly[] = {SIGXCPU, SIGSEGV, SIGBUS,  SIGABRT,
                                  SIGFPE,  SIGILL,  SIGPIPE, SIGPROF};
-    /* a terminal's, or of who stops a service: the parent decides what they mean */
+    /* Signals from a terminal or service manager: the parent handles them. */
     static const int parents[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
     prctl(PR_SET_NAME, name);
@@ -87,10 +87,10 @@ void rps_child_become_nobody(int first, int second)
 {
     if (rps_child_keep_only(first, second) < 0 || rps_rights_give_up() < 0)
         _exit(RPS_CHILD_REFUSED_STATUS);
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* giving up rights has cleared it */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* cleared when rights were given up */
 }
 
-/* Does it wait for a file system or a disk, where no signal reaches it? */
+/* Return 1 if the process waits for a file system or a disk, where no signal reaches it. */
 static int is_uninterruptible(pid_t pid)
 {
     char text[256];

@@ -1,4 +1,4 @@
-/* The nouns of code: their kinds by name. */
+/* Enumerations of code, by name. */
 #include "rpistat/code.h"
 
 #include <fnmatch.h>

@@ -6,11 +6,10 @@
 #include "rpistat/array.h"
 #include "rpistat/store_wing.h"
 
-/* Counts in a row, so that its text is not too long to be read. */
+/* Maximum number of counts per row, so that its text stays readable. */
 #define ROW_COUNTS_MAX 1000
 
-/* Digits of a number of the older form (counts.h): as large as need be, and no larger than it may
- * be. */
+/* Digits of a number of the older form (counts.h): as many as needed, and no more than allowed. */
 #define OBJECT_DIGITS_MAX 10
 
 struct rps_code_counts_entry {
@@ -61,7 +60,7 @@ int rps_code_counts_add_text(struct rps_code_counts *counts, const struct rps_co
     if ((a) != (b))                                                                                \
     return (a) < (b) ? -1 : 1
 
-/* Of one row, if there are not too many of it. */
+/* Return 0 if both counts belong in one row, or in several if there are too many. */
 static int compare_rows(const entry *a, const entry *b)
 {
     ORDER(a->level, b->level);
@@ -82,7 +81,7 @@ static int compare_ids(const void *x, const void *y)
     return 0;
 }
 
-/* Add up what is of one stack or task. */
+/* Add up the counts of one stack or task. */
 static void merge(struct rps_code_counts *counts)
 {
     size_t merged = 0;
@@ -166,7 +165,7 @@ int rps_code_counts_insert(struct rps_code_counts *counts, sqlite3_stmt *stmt, i
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* The next one of a list of differences. */
+/* Parse the next element of a list of differences. */
 static bool take_difference(struct rps_code_counts_text *text)
 {
     uint64_t step, more = 0;
@@ -205,7 +204,7 @@ static bool take_number(struct rps_code_counts_text *text, uint64_t *ret)
     return !text->is_malformed;
 }
 
-/* The end of the object, or what is seen another number of times. */
+/* Parse the end of the object, or its next list. */
 static bool take_list(struct rps_code_counts_text *text)
 {
     text->is_inside = take_expected(text, "\"") && take_number(text, &text->samples) &&
@@ -213,7 +212,7 @@ static bool take_list(struct rps_code_counts_text *text)
     return text->is_inside;
 }
 
-/* The next one of an object. */
+/* Parse the next element of an object. */
 static bool take_of_object(struct rps_code_counts_text *text)
 {
     bool was_inside = text->is_inside;
@@ -247,7 +246,7 @@ bool rps_code_counts_next(struct rps_code_counts_text *text, int64_t *ret)
         text->is_malformed = true;
         return false;
     }
-    text->is_object |= *text->at == '{'; /* which is no digit */
+    text->is_object |= *text->at == '{'; /* not a digit */
     if (!(text->is_object ? take_of_object(text) : take_difference(text)))
         return false;
     text->is_malformed = text->number > RPS_CODE_NUMBER_MAX;

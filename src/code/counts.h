@@ -1,6 +1,6 @@
 /*
- * Counts of stacks and tasks, as rows of code_count hold them. A row has all that was counted in a
- * period, or in a block: a row a count, with its wide key, would take more than the periods do.
+ * Counts of stacks and tasks, as stored in code_count. A row has all counts of a period, or of a
+ * block. With one row per count, the wide keys would take more space than the periods.
  */
 #ifndef RPISTAT_CODE_COUNTS_H
 #define RPISTAT_CODE_COUNTS_H
@@ -13,57 +13,57 @@
 
 #include "rpistat/code.h"
 
-/* Numbers of stacks and tasks are below this, as those of all that is known of the code. */
+/* Stacks, tasks and all other code have numbers below this. */
 #define RPS_CODE_NUMBER_MAX 2000000
 
 struct rps_code_counts_entry;
 
-/* Counts that wait to be written; zero it to begin with none. */
+/* Counts to be written. Zero it to begin with none. */
 struct rps_code_counts {
     struct rps_code_counts_entry *entry; /* owned: free() */
     size_t count;
 };
 
-/* SQLITE_OK or SQLITE_NOMEM. */
+/* Add a count. Returns SQLITE_OK or SQLITE_NOMEM. */
 int rps_code_counts_add(struct rps_code_counts *counts, const struct rps_code_count *count,
                         enum rps_code_counted what);
 
-/* Add those of a row's text, as of that level and period. What cannot be read of it is left out. */
+/* Add the counts in a row's text, with the level and period of `of`. Unreadable text is left
+ * out. */
 int rps_code_counts_add_text(struct rps_code_counts *counts, const struct rps_code_count *of,
                              enum rps_code_counted what, const char *text);
 
-/* The statement that inserts rows; an SQLite code. */
+/* Prepare the statement that inserts rows. Returns an SQLite code. */
 int rps_code_counts_prepare(sqlite3 *db, sqlite3_stmt **ret);
 
-/* Write all of them with that statement, beside what the store has of the same periods, and be
- * empty again. An SQLite code. */
+/* Write all counts with that statement, in addition to those in the store, and empty the list.
+ * Returns an SQLite code. */
 int rps_code_counts_insert(struct rps_code_counts *counts, sqlite3_stmt *stmt, int64_t run_id);
 
 /*
- * A walk over a row's text. It is a list of numbers, each of the stack or task, in their order: how
- * much higher it is than the one before (the first: than -1), times two; one more where it was seen
- * more than once, and then how often, less two. Written in digits (digits.h). New stacks have
- * numbers that follow one another, and most counts are 1: a count takes little more than two
- * characters.
+ * Iterator over a row's text: a list of stacks or tasks, in order of their numbers. Each begins
+ * with the difference to the number before (at first -1), times two. If it was seen more than once,
+ * one is added, and how often less two follows. Numbers have digits as in digits.h. New stacks have
+ * consecutive numbers and most counts are 1, so a count takes little more than two characters.
  *
  * Formats up to 1.3 had {"1":[12,15],"3":[7]}, in which stack 7 was seen three times.
  */
 struct rps_code_counts_text {
-    const char *at; /* set it to the text (NULL is malformed) and zero the rest to begin */
+    const char *at; /* to begin, set it to the text (NULL is malformed) and zero the rest */
     uint64_t samples;
     uint64_t number; /* the last one, plus one */
     bool is_object;  /* the older form */
     bool is_inside, is_malformed;
 };
 
-/* The next number, which was seen text->samples times; false at the end, and where the text is not
- * as it is written. */
+/* Read the next number, which was seen text->samples times. Returns false at the end, and if the
+ * text is malformed. */
 bool rps_code_counts_next(struct rps_code_counts_text *text, int64_t *ret);
 
 /*
- * Give the connection a function of SQL: code_samples(text, below), how many samples a row's text
- * comes to; NULL where it is not as it is written, or has a number that is not below. The JSON
- * functions of SQLite take some ten times as long. An SQLite code.
+ * Add an SQL function to the connection: code_samples(text, below), the number of samples in a
+ * row's text. It is NULL if the text is malformed or has a number that is not below the limit.
+ * SQLite's JSON functions take some ten times as long. Returns an SQLite code.
  */
 int rps_code_counts_add_function(sqlite3 *db);
 

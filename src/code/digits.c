@@ -1,6 +1,6 @@
 #include "digits.h"
 
-/* As large as need be, and no larger than it may be. */
+/* As many digits as needed, and no more than allowed. */
 enum { BASE = 45, FIRST = '!', DIGITS_MAX = 9 };
 
 void rps_digits_append(sqlite3_str *text, uint64_t number)

@@ -1,7 +1,7 @@
 /*
- * Numbers in texts of the store, one behind the other: digits of base 45, of which the last of each
- * number is a character from 'N' to 'z', the others one from '!' to 'M'. Below 45 a number takes one
- * character, below 2,025 two.
+ * Consecutive numbers in texts of the store, with digits of base 45. The last digit of a number is
+ * a character from 'N' to 'z'; the others are from '!' to 'M'. Numbers below 45 take one character,
+ * those below 2,025 two.
  */
 #ifndef RPISTAT_CODE_DIGITS_H
 #define RPISTAT_CODE_DIGITS_H
@@ -13,7 +13,7 @@
 
 void rps_digits_append(sqlite3_str *text, uint64_t number);
 
-/* Take the number that the text goes on with, of at most nine digits; false where there is none. */
+/* Read the next number of the text, of at most nine digits; false: none. */
 bool rps_digits_take(const char **text, uint64_t *ret);
 
 #endif

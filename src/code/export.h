@@ -1,4 +1,4 @@
-/* The export formats of samples, as the wing has them. */
+/* The export formats of samples, for this extension's table. */
 #ifndef RPISTAT_CODE_EXPORT_H
 #define RPISTAT_CODE_EXPORT_H
 
@@ -9,11 +9,11 @@
 struct rps_export_code {
     const struct rps_code *code;
     const struct rps_part_choice *choice;
-    const struct rps_run_part *part; /* what that is, one group */
+    const struct rps_run_part *part; /* the part, one group */
     const struct rps_cpus *cpus;
 };
 
-/* Read it, and write it through `write`, which is 0 or negative. RPS_FAILED without samples. */
+/* Read the part and write it with `write`, which returns 0 or negative. RPS_FAILED: no samples. */
 int rps_export_code(struct rps_export_job *job, const struct rps_part_choice *choice,
                     const struct rps_cpus *cpus,
                     int (*write)(struct rps_export_job *job, const struct rps_export_code *of,

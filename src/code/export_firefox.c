@@ -1,12 +1,12 @@
 /*
- * Samples as the Firefox Profiler reads them: its processed profile format, version 55, which newer
- * ones of it bring up to date (docs-developer/CHANGELOG-formats.md of its source).
+ * Exports samples for the Firefox Profiler, in its processed profile format, version 55. Newer
+ * versions convert it (docs-developer/CHANGELOG-formats.md of its source).
  *
- * A CPU of a recording by CPU is a thread there, and the workload of any other. Its tables are those
- * of a tree of calls, a frame a node: stack i is node i + 1. Samples that are alike in a period are
- * one with that weight, and where nothing ran stands one without a stack. The format has a table
- * column by column, so that samples are read once for each column, and are never all in memory.
- * Phases, regions and marks are markers of the first thread.
+ * A CPU of a recording by CPU is a thread there, and so is the workload of any other recording. Its
+ * tables represent a call tree, with one frame per node: stack i is node i + 1. Equal samples of a
+ * period are one sample with a weight. Idle time is a sample without a stack. The format has tables
+ * by column, so samples are read once for each column, and are never all in memory. Phases, regions
+ * and marks are markers of the first thread.
  */
 #include <string.h>
 
@@ -19,7 +19,7 @@
 #include "timeline.h"
 
 #define VERSION         55
-#define VERSION_RAW     31 /* of what Firefox itself sends, in those days */
+#define VERSION_RAW     31 /* that Firefox itself sent at the time */
 #define KIND_OF_LIBRARY "1"
 #define INTERVAL        "1" /* phase of a marker that has an end */
 #define INSTANT         "0"
@@ -32,7 +32,7 @@ struct firefox {
     struct rps_export_stretches stretches;
 };
 
-/* Columns of tables that are not the same in all rows, with SIZE_MAX for null; SAME: the others. */
+/* Columns that differ between rows, with SIZE_MAX for null; SAME: all others. */
 enum column {
     SAME,
     PREFIX,
@@ -49,8 +49,8 @@ enum column {
 
 enum rows { NODES, FUNCTIONS, MODULES, ROWS };
 
-/* clang-format off */ /* a line each */
-/* The tables that a tree of calls becomes, column by column. */
+/* clang-format off */ /* one per line */
+/* The tables of a call tree, column by column. */
 static const struct {
     const char *table;
     enum rows rows;
@@ -82,8 +82,8 @@ static const struct {
     {"resourceTable", MODULES, "type", SAME, KIND_OF_LIBRARY},
 };
 
-/* What is the same in every profile: no addresses, for which names would be looked for; what frames
- * are of, by CATEGORY; markers are shown by their labels. */
+/* The constant part of every profile. It has no addresses, since names would be requested for them.
+ * Frames have a CATEGORY; markers are shown by their labels. */
 #define NO_SYMBOLS                                                                                 \
     "{\"length\": 0, \"libIndex\": [], \"address\": [], \"name\": [], \"functionSize\": []}"
 #define CATEGORIES                                                                                 \
@@ -98,7 +98,7 @@ static const struct {
     " \"fields\": [{\"key\": \"label\", \"label\": \"What it is\", \"format\": \"string\"}]}]"
 /* clang-format on */
 
-/* A thread that is being written; arrays are the arena's. */
+/* A thread being written; arrays belong to the arena. */
 struct thread {
     struct rps_json *json;
     struct rps_arena *arena;
@@ -108,8 +108,8 @@ struct thread {
     struct rps_share_items modules; /* by their paths */
     size_t text_count;
     const char **text;
-    enum { STACK, TIME, WEIGHT } sample; /* column of samples that is being written */
-    int64_t end_ns;                      /* of what ran last */
+    enum { STACK, TIME, WEIGHT } sample; /* the column that is being written */
+    int64_t end_ns;                      /* of the last sample */
     size_t sample_count;
 };
 
@@ -174,7 +174,7 @@ static void add_function(struct thread *thread, const struct rps_call *call)
     thread->column[FILE_NAME][f] = call->file[0] ? add_text(thread, call->file) : SIZE_MAX;
 }
 
-/* Functions, modules and texts are numbered as they come. */
+/* Fill the columns. Functions, modules and texts are numbered in order of appearance. */
 static void fill_columns(struct thread *thread)
 {
     const struct rps_calls *calls = &thread->timeline->calls;
@@ -282,7 +282,7 @@ static void put_marker_data(struct rps_json *json, const char *name)
     rps_json_end(json);
 }
 
-/* All of the run's; or none, which a thread must have too. */
+/* Put all markers of the run, or an empty table, which every thread needs. */
 static void put_markers(struct thread *thread, const struct rps_export_stretches *stretches)
 {
     struct rps_json *json = thread->json;
@@ -418,7 +418,7 @@ static int write_firefox(struct rps_export_job *job, const struct rps_export_cod
     return result;
 }
 
-/* All of it is of one state of the store. */
+/* Write a part, from one state of the store. */
 static int firefox_part(struct rps_export_job *job, const struct rps_part_choice *choice,
                         const struct rps_cpus *cpus, struct rps_error *err)
 {

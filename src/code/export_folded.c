@@ -1,7 +1,7 @@
 /*
- * Folded stacks: a line each, its functions from the outermost on with semicolons between, a blank
- * and how often it was seen. Of time on and off the CPU it is us, and "[waiting]" is innermost where
- * it was off. What flame graphs (flamegraph.pl, speedscope, inferno) are made of.
+ * Exports folded stacks for flame graphs (flamegraph.pl, speedscope, inferno). A line has the
+ * functions of a stack, outermost first, with semicolons between, a blank and the number of
+ * samples. Time on and off the CPU is in us; for time off the CPU, "[waiting]" is innermost.
  */
 #include <inttypes.h>
 
@@ -10,7 +10,7 @@
 #include "rpistat/code_wing.h"
 #include "rpistat/text.h"
 
-/* A function's name: nothing in it may look like the end of it, or of the line. */
+/* Put a function's name without characters that end a name or a line. */
 static void put_name(FILE *out, const char *name)
 {
     for (int length; *name; name += length > 0 ? length : 1) {
@@ -24,7 +24,7 @@ static void put_name(FILE *out, const char *name)
     }
 }
 
-/* `way` has room for the nodes from the root to any other. */
+/* Put a stack. `way` has space for the nodes from the root to any other. */
 static void put_stack(FILE *out, const struct rps_calls *calls, size_t node, size_t *way,
                       const char *innermost, uint64_t count)
 {
@@ -42,7 +42,7 @@ static void put_stack(FILE *out, const struct rps_calls *calls, size_t node, siz
     fprintf(out, "%s %" PRIu64 "\n", innermost, count);
 }
 
-/* `off`: what of the weight was off the CPU; NULL: it is of samples. */
+/* Put all stacks. off: the part of the weight that was off the CPU; NULL: weights are samples. */
 static void put_stacks(struct rps_export_job *job, const struct rps_code *code,
                        const uint64_t *weight, const struct rps_off_cpu *off)
 {

@@ -1,10 +1,10 @@
 /*
- * Samples as pprof reads them: a message Profile of profile.proto, in protobuf's wire format.
- * Fields of the message may come in any order, so that they are written as they are known.
+ * Exports samples for pprof, as a message Profile of profile.proto in protobuf's wire format. The
+ * message's fields may be in any order, so they are written as soon as they are known.
  *
- * Values are samples and, where they were taken by frequency, the time that they stand for. Each
- * sample says its phase. Addresses are offsets in files, as the store has them, so that mappings
- * say that all is named: pprof would look for symbols at other places.
+ * Values are samples and, for samples by frequency, the time that they represent. Each sample has
+ * its phase. Addresses are offsets in files, as in the store. Mappings claim to be symbolized,
+ * since pprof would search symbols at other addresses.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "rpistat/protobuf.h"
 #include "rpistat/text.h"
 
-/* Numbers of the fields that are written, message by message. */
+/* Field numbers, message by message. */
 enum {
     PROFILE_TYPE = 1,
     PROFILE_SAMPLE,
@@ -49,7 +49,7 @@ enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
 struct profile {
     struct rps_export_job *job;
     const struct rps_export_code *of;
-    struct rps_protobuf field, inner; /* being made; emptied when they are written */
+    struct rps_protobuf field, inner; /* current messages; emptied when written */
     uint64_t string_count;
     uint8_t *frame_used; /* of each frame, and of one that is not known */
     size_t *function;    /* of each location the number of its function, from 1 */
@@ -57,7 +57,7 @@ struct profile {
     int failed;
 };
 
-/* Write what was made as a field of the profile. */
+/* Write the current message as a field of the profile. */
 static void write_field(struct profile *profile, uint64_t field)
 {
     struct rps_protobuf head = {0};
@@ -82,10 +82,10 @@ static void write_number(struct profile *profile, uint64_t field, uint64_t value
     free(number.data);
 }
 
-/* Write a text into the table of strings; its number there. */
+/* Write a text to the string table. Return its number. */
 static uint64_t write_string(struct profile *profile, const char *text)
 {
-    char *valid = rps_text_harmless(text); /* pprof prints it as it is */
+    char *valid = rps_text_harmless(text); /* pprof prints it unchanged */
 
     profile->failed |= !valid;
     rps_protobuf_bytes(&profile->field, valid ? valid : "", valid ? strlen(valid) : 0);
@@ -103,7 +103,7 @@ static void write_type(struct profile *profile, uint64_t field, const char *type
     write_field(profile, field);
 }
 
-/* What a sample stands for beside itself: ns, or events of the threshold. */
+/* Return the second value of a sample: ns, or events of the threshold. */
 static uint64_t sample_weight(const struct rps_sampling *sampling)
 {
     return sampling->frequency > 0 ? RPS_NS_PER_S / sampling->frequency : sampling->threshold;
@@ -116,7 +116,7 @@ static void write_head(struct profile *profile)
     const char *type = sampling->frequency > 0 ? "time" : sampling->event;
     const char *unit = sampling->frequency > 0 ? "nanoseconds" : "count";
 
-    write_string(profile, ""); /* number 0 is that everywhere */
+    write_string(profile, ""); /* number 0 must be the empty string */
     write_type(profile, PROFILE_TYPE, "samples", "count");
     write_type(profile, PROFILE_TYPE, type, unit);
     write_type(profile, PROFILE_PERIOD_TYPE, type, unit);
@@ -135,7 +135,7 @@ static size_t frame_of(const struct rps_code *code, size_t stack)
     return code->stack[stack].frame < 0 ? code->frame_count : (size_t)code->stack[stack].frame;
 }
 
-/* Samples of one stack; `phase` is the number of the label's string, 0 for none. */
+/* Write the samples of a stack. phase: the number of the label's string; 0: none. */
 static void write_sample(struct profile *profile, size_t stack, uint64_t samples, uint64_t phase)
 {
     const struct rps_code *code = profile->of->code;
@@ -168,7 +168,7 @@ static void write_samples(struct profile *profile, const uint64_t *samples, cons
     }
 }
 
-/* How often each stack was seen in a part. */
+/* Count how often each stack was seen in a part. */
 static int count(const struct profile *profile, struct rps_arena *arena,
                  const struct rps_run_part *part, uint64_t **ret, struct rps_error *err)
 {
@@ -181,7 +181,7 @@ static int count(const struct profile *profile, struct rps_arena *arena,
     return result;
 }
 
-/* The samples of a label, which are taken from the rest. */
+/* Write the samples of a label, and subtract them from the others. */
 static int write_label(struct profile *profile, const struct rps_phases *phases, int label,
                        uint64_t *rest, struct rps_error *err)
 {
@@ -220,9 +220,9 @@ static int write_labels(struct profile *profile, struct rps_error *err)
     return result;
 }
 
-/* --- what they refer to ----------------------------------------------------------------------- */
+/* --- functions and mappings ------------------------------------------------------------------- */
 
-/* qsort_r's: numbers of locations by function and file. */
+/* Compare numbers of locations by function and file, for qsort_r. */
 static int by_function(const void *a, const void *b, void *context)
 {
     const struct rps_code *code = context;
@@ -233,7 +233,7 @@ static int by_function(const void *a, const void *b, void *context)
     return order ? order : strcmp(x->file, y->file);
 }
 
-/* A function each name and file; profile->function says which is whose. */
+/* Write one function per name and file; profile->function assigns them to locations. */
 static void write_functions(struct profile *profile)
 {
     const struct rps_code *code = profile->of->code;
@@ -261,7 +261,7 @@ static void write_functions(struct profile *profile)
     }
 }
 
-/* The frame of that number as a location, with the functions that *at and what follows have. */
+/* Write a frame as a location, with the functions from *at on that belong to it. */
 static void write_location(struct profile *profile, size_t frame, size_t *at)
 {
     const struct rps_code *code = profile->of->code;

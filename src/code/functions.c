@@ -18,7 +18,7 @@
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* 1, or 0 when the file does not have it. */
+/* Read bytes of the file; return 0 if it does not have them. */
 static int read_at(const struct rps_function_file *file, uint64_t offset, void *ret, size_t size)
 {
     return offset <= INT64_MAX && pread(file->fd, ret, size, (off_t)offset) == (ssize_t)size;
@@ -37,7 +37,7 @@ static int read_segments(struct rps_function_file *file)
     return read_at(file, header.e_phoff, file->segment, file->count * sizeof(*file->segment));
 }
 
-/* The segment that has the byte, by its offset or by its address; NULL. */
+/* Return the segment that has the byte, by offset or address; NULL: none. */
 static const Elf64_Phdr *find_segment(const struct rps_function_file *file, int by_address,
                                       uint64_t byte)
 {
@@ -53,7 +53,7 @@ static const Elf64_Phdr *find_segment(const struct rps_function_file *file, int 
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/* How numbers are written, as the Linux Standard Base has it (DWARF exception headers). */
+/* Encodings of numbers by the Linux Standard Base (DWARF exception headers). */
 enum { VERSION = 1, SIZE_OF_4 = 3, UNSIGNED_4 = 0x03, SIGNED_4_RELATIVE = 0x3b };
 
 struct table_header {
@@ -61,12 +61,12 @@ struct table_header {
     uint32_t frames, count;
 };
 
-/* Relative to the table's address. */
+/* Both are relative to the table's address. */
 struct table_entry {
     int32_t start, description;
 };
 
-/* What a function's description begins with, in the only way that compilers write it: the start is
+/* The beginning of a function's description, in the only form that compilers write. The start is
  * relative to its own address. */
 struct description {
     uint32_t length, common;
@@ -86,7 +86,7 @@ static uint64_t start_of(const Elf64_Phdr *table, const struct table_entry *entr
     return table->p_vaddr + (uint64_t)(int64_t)entry->start;
 }
 
-/* 1, or 0 when it has no table, or one in another form. */
+/* Find the table; return 0 if there is none, or one in another form. */
 static int find_table(struct rps_function_file *file)
 {
     struct table_header header;
@@ -104,7 +104,7 @@ static int find_table(struct rps_function_file *file)
     return 1;
 }
 
-/* The last entry of the table that begins by the address; 0 when there is none. */
+/* Return the last entry of the table that begins at or before the address; 0: none. */
 static int find_entry(const struct rps_function_file *file, uint64_t address,
                       struct table_entry *ret)
 {
@@ -131,8 +131,8 @@ static int find_entry(const struct rps_function_file *file, uint64_t address,
     return high > low;
 }
 
-/* Where the function begins that has the address; 0: none has. A table says nothing of how long
- * functions are, their descriptions do. */
+/* Return where the function around the address begins; 0: none. The table has no lengths of
+ * functions; their descriptions have. */
 static uint64_t find_function(const struct rps_function_file *file, uint64_t address)
 {
     const Elf64_Phdr *table = file->table, *segment;
@@ -201,8 +201,8 @@ static int add_symbol(struct rps_kernel_functions *kernel, uint64_t start)
     return 1;
 }
 
-/* Data's symbols count, too: a function ends where they begin. Who may not see addresses gets
- * zeros; without memory the rest is not known. */
+/* Read symbols, including data, since a function ends where data begins. Users who may not see
+ * addresses get zeros. Without memory the rest is unknown. */
 static void read_symbols(struct rps_kernel_functions *kernel)
 {
     char line[512];

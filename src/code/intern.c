@@ -1,4 +1,4 @@
-/* Items by a key of two numbers: linear probing, at most two slots of three in use. */
+/* Items by a key of two numbers, with linear probing; at most two of three slots are in use. */
 #include "intern.h"
 
 #include <stdlib.h>
@@ -14,13 +14,13 @@ static uint32_t hash(uint64_t a, uint64_t b)
     return (uint32_t)(h ^ h >> 32);
 }
 
-/* The key of what a slot that is not free has. */
+/* Return the key in a slot that is in use. */
 static struct rps_intern_key *key_of(const struct rps_intern *table, uint32_t in_slot)
 {
     return rps_intern_at(table, (int64_t)in_slot - 1);
 }
 
-/* The slot of the key: its item's, or the free one where it belongs. */
+/* Return the slot of the key: its item's, or the free one where it belongs. */
 static size_t find_key_slot(const struct rps_intern *table, uint64_t a, uint64_t b)
 {
     const uint32_t hashed = hash(a, b);
@@ -122,7 +122,7 @@ void rps_intern_remove(struct rps_intern *table, int64_t number)
     struct rps_intern_key *key = rps_intern_at(table, number);
     size_t mask = table->slot_count - 1, hole = find_key_slot(table, key->a, key->b), at = hole;
 
-    /* Whatever follows and would no longer be found moves into the hole. */
+    /* Move later entries that could no longer be found into the hole. */
     while (table->slot[at = (at + 1) & mask].number) {
         size_t home = table->slot[at].hash & mask;
 

@@ -6,9 +6,9 @@
 
 #include "rpistat/array.h"
 
-#define MAPS_MAX 65536 /* vm.max_map_count as it is by default, rounded up */
+#define MAPS_MAX 65536 /* the default of vm.max_map_count, rounded up */
 
-/* Memory that no file is behind, as the kernel calls it. */
+/* Return 1 for the kernel's names of memory without a file. */
 static int is_anonymous(const char *path)
 {
     static const char *const start[] = {
@@ -82,13 +82,13 @@ static int ends_by(const void *map, const void *address)
     return ((const struct rps_map *)map)->end <= *(const uint64_t *)address;
 }
 
-/* The first map that ends behind the address; count when none does. */
+/* Return the first map that ends after the address; `count` if there is none. */
 static size_t find_behind(const struct rps_space *space, uint64_t address)
 {
     return rps_array_find(space->map, space->count, sizeof(*space->map), ends_by, &address);
 }
 
-/* Put `count` maps in the place of those from first to last - 1, whose users go. */
+/* Replace the maps first to last - 1 with `count` others, and release them. */
 static void replace_maps(struct rps_space *space, size_t first, size_t last,
                          const struct rps_map *map, size_t count)
 {
@@ -133,7 +133,7 @@ int rps_space_add(struct rps_space *space, uint64_t start, uint64_t length, uint
         return 0;
     if (space->count >= MAPS_MAX)
         return -1;
-    /* a range that is put into the middle of another makes three of one */
+    /* a range within another splits it into three */
     grown = rps_array_grow_by(space->map, space->count, 2, sizeof(*grown));
     if (!grown)
         return -1;

@@ -1,4 +1,4 @@
-/* Address spaces: which file each range of a process's memory is of. */
+/* Address spaces: the files that a process has mapped, by range of memory. */
 #ifndef RPISTAT_CODE_MAPS_H
 #define RPISTAT_CODE_MAPS_H
 
@@ -7,13 +7,13 @@
 
 #include "rpistat/code.h"
 
-/* What is mapped, shared by the maps of it. */
+/* A mapped file or memory, shared by its maps. */
 struct rps_mapped {
     size_t users;
-    int64_t module; /* its number, when a sample was in it; else -1 */
+    int64_t module; /* its number once a sample was in it; -1: none */
     enum rps_module_kind kind;
     uint32_t major, minor; /* of the file's device; */
-    uint64_t inode;        /* 0: neither is known */
+    uint64_t inode;        /* 0: device and inode are not known */
     char build_id[2 * RPS_BUILD_ID_MAX + 1];
     char path[];
 };
@@ -30,25 +30,25 @@ struct rps_space {
     size_t count;
 };
 
-/* What the sample, an RPS_SAMPLE_MAP, maps; NULL without memory. One user. */
+/* Create the mapping of a sample of kind RPS_SAMPLE_MAP, with one user; NULL: no memory. */
 struct rps_mapped *rps_mapped_new(const struct rps_sample *sample);
 void rps_mapped_release(struct rps_mapped *mapped); /* NULL is harmless */
 
-/* Release what it has: it is empty again. */
+/* Release all maps; the space is empty again. */
 void rps_space_clear(struct rps_space *space);
 
-/* Give an empty space the maps of another. Negative without memory: it stays empty. */
+/* Copy the maps of another space into an empty one. Negative: no memory, and it stays empty. */
 int rps_space_copy(struct rps_space *space, const struct rps_space *from);
 
-/* Put mapped, which gets a user more, at [start, start + length) in the place of what was there.
- * Negative without memory, or when there are more maps than a process may have: it is as before. */
+/* Map [start, start + length) to `mapped`, which gets one more user, in place of earlier maps.
+ * Negative: no memory, or more maps than a process may have; the space is unchanged. */
 int rps_space_add(struct rps_space *space, uint64_t start, uint64_t length, uint64_t file_offset,
                   struct rps_mapped *mapped);
 
-/* The map that has the address, or NULL. Valid until the space changes. */
+/* Return the map that contains the address, or NULL. Valid until the space changes. */
 const struct rps_map *rps_space_find(const struct rps_space *space, uint64_t address);
 
-/* The address as frames of the map's module have it. */
+/* Convert an address to one in the map's module, as frames have it. */
 uint64_t rps_map_address(const struct rps_map *map, uint64_t address);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Naming: sorts frames by module, has each module's frames named by its kind, and puts what came of
- * it into the code.
+ * Naming: sort the frames by module, have each module's frames named by its kind, and put the
+ * results into the code.
  */
 #include "rpistat/naming.h"
 
@@ -32,7 +32,7 @@ static void name_kernel(struct rps_naming *naming, const struct rps_naming_group
 }
 
 #ifdef RPS_HAS_ELFUTILS
-/* The vdso of this process, as a memory file; -1 when there is none. */
+/* Copy this process's vdso into a memory file; return -1 if there is none. */
 static int copy_vdso(void)
 {
     uintptr_t wanted = getauxval(AT_SYSINFO_EHDR);
@@ -114,7 +114,7 @@ static int compare_frames(const void *left, const void *right, void *context)
     return (a->address > b->address) - (a->address < b->address);
 }
 
-/* Name the frames of one module after the other, those of the kernel or the others. */
+/* Name the frames of one module after the other, either those of the kernel or all others. */
 static int name_modules(struct rps_naming *naming, const size_t *order, const uint64_t *address,
                         int is_kernel, struct rps_error *err)
 {
@@ -139,7 +139,7 @@ static int name_modules(struct rps_naming *naming, const size_t *order, const ui
     return 0;
 }
 
-/* The kernel's symbols are read first, before there is a process without rights. */
+/* Name the kernel's frames first, before there is a process without rights. */
 static int name_groups(struct rps_naming *naming, struct rps_arena *scratch, struct rps_error *err)
 {
     const struct rps_code *code = naming->code;
@@ -158,7 +158,7 @@ static int name_groups(struct rps_naming *naming, struct rps_arena *scratch, str
                : name_modules(naming, order, address, 0, err);
 }
 
-/* The locations that a frame had stay, in place of the reason that it has none now. */
+/* Return 1 if a frame keeps its earlier locations: naming found only a reason for having none. */
 static int is_kept(const struct rps_naming *naming, const struct rps_location *old)
 {
     const struct rps_code *code = naming->code;

@@ -1,10 +1,10 @@
 /*
  * The child process that reads a module's file, and its parent's side of the pipe and the socket.
  *
- * elfutils was written for files that compilers make; what a recording has mapped may be anything.
- * The child has no rights, and limits of memory, time and descriptors. The parent has files opened
- * for it, and checks all that it sends. A child that dies has sent the names by symbols first, and
- * loses only what debug information would have added.
+ * SAFETY: elfutils was written for files from compilers, but a recording may have mapped anything.
+ * The child has no rights, and limits of memory, time and descriptors. The parent opens files for
+ * it, and checks all that it sends. The child sends the names by symbols first. If it dies, only
+ * the additions from debug information are lost.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,10 +21,10 @@
 #endif
 #include "rpistat/clock.h"
 
-/* Of the clock on the wall: files on disks that do not answer, debuginfod. */
+/* Elapsed time, for slow disks and debuginfod. */
 #define WALL_NS (30 * RPS_NS_PER_S)
 
-#define REQUESTS_MAX 100 /* of one process: each may take seconds */
+#define REQUESTS_MAX 100 /* per process: each may take seconds */
 
 /* --- the child -------------------------------------------------------------------------------- */
 
@@ -69,13 +69,13 @@ static _Noreturn void name_in_child(struct rps_naming *naming, const struct rps_
 
 /* --- the parent ------------------------------------------------------------------------------- */
 
-/* The parent's ends, and what the process is to get. */
+/* The parent's ends, and the child's input. */
 struct channel {
     int names, requests;
     int image;
 };
 
-/* Wait for names or a request until the deadline: 1 when there is one, or an end. */
+/* Wait for names or a request until the deadline. Return 1 if there is one, or an end. */
 static int wait_for_child(struct pollfd polled[2], int64_t deadline_ns)
 {
     int64_t left_ns;
@@ -132,8 +132,8 @@ static int answer_request(struct rps_naming *naming, const struct rps_naming_gro
     return 0;
 }
 
-/* Read what the child tells, until its end, or until it tells nonsense or too much, and open files for
- * it, which takes no time of its own. */
+/* Read the child's messages until its end, an invalid message, or too many. Open files for it; that
+ * time does not count as the child's. */
 static void hear(struct rps_naming *naming, const struct rps_naming_group *group,
                  const struct channel *channel)
 {
@@ -162,7 +162,7 @@ static void hear(struct rps_naming *naming, const struct rps_naming_group *group
     rps_naming_unhear(&heard);
 }
 
-/* Start the process; its parent's ends are in *ret. */
+/* Start the process. *ret: the parent's ends. */
 static pid_t start_child(struct rps_naming *naming, const struct rps_naming_group *group,
                          struct channel *ret)
 {
@@ -208,7 +208,7 @@ int rps_naming_file(struct rps_naming *naming, const struct rps_naming_group *gr
         hear(naming, group, &channel);
         close(channel.names);
         close(channel.requests);
-        rps_child_end(pid, &how); /* one that has told all is about to end */
+        rps_child_end(pid, &how); /* a child that has sent everything is about to end */
         naming->is_refused = how == RPS_CHILD_REFUSED;
         naming->opener.stuck += how == RPS_CHILD_STUCK;
     }

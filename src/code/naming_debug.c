@@ -1,9 +1,9 @@
 /*
  * Functions, files and lines by debug information (DWARF).
  *
- * The units that have the addresses are found by the file's index (.debug_aranges), and where it has
- * none, as clang writes none, each unit is asked which it has. A unit's tree is walked once for all
- * of its addresses, into functions that have any: dwarf_getscopes walks it for every address.
+ * The file's index (.debug_aranges) shows the units that have the addresses. clang writes no index;
+ * then each unit is searched. A unit's tree is walked once for all of its addresses, and only into
+ * functions that have some. dwarf_getscopes would walk it for every address.
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -12,15 +12,15 @@
 
 #include "naming_child.h"
 
-/* How deep the tree of functions, blocks and name spaces may be. */
+/* Maximum depth of the tree of functions, blocks and name spaces. */
 #define WALK_MAX 256
 
-/* An address, and the functions around it, the outermost first. */
+/* An address, and the functions around it, outermost first. */
 struct place {
     uint64_t address; /* as the debug information has them, ascending */
     size_t frame;
-    size_t index;        /* of the address, among all that are asked for */
-    Dwarf_Die *function; /* owned; room for RPS_NAMING_DEPTH_MAX */
+    size_t index;        /* of the address, in the request */
+    Dwarf_Die *function; /* owned; RPS_NAMING_DEPTH_MAX elements */
     size_t count;
 };
 
@@ -38,13 +38,13 @@ static void enter_function(struct place *place, Dwarf_Die *die, int tag)
     if (!place->function)
         return;
     if (tag == DW_TAG_subprogram)
-        place->count = 0; /* a function within a function is one of its own */
+        place->count = 0; /* a nested function is a function of its own */
     if (place->count < RPS_NAMING_DEPTH_MAX)
         place->count++;
     place->function[place->count - 1] = *die;
 }
 
-/* Note the function at the places that it has. 1 when there are any. */
+/* Note the function at all places that it contains. Return 1 if there are any. */
 static int note_function(const struct places *places, Dwarf_Die *die, int tag)
 {
     Dwarf_Addr base, start, end;
@@ -62,8 +62,8 @@ static int note_function(const struct places *places, Dwarf_Die *die, int tag)
     return is_any;
 }
 
-/* Functions of local classes stand within functions that do not have their addresses: is_all looks
- * there too. */
+/* is_all: also search functions without the addresses, since they may contain local classes whose
+ * functions have them. */
 static void walk(const struct places *places, Dwarf_Die *parent, int is_all, int depth)
 {
     Dwarf_Die die;
@@ -94,8 +94,8 @@ static void walk(const struct places *places, Dwarf_Die *parent, int is_all, int
     } while (dwarf_siblingof(&die, &die) == 0);
 }
 
-/* As its language writes it in full where that is known: of C++ and Rust. A C function's name for
- * the linker, "__GI_strlen", is of no use to people. For free(); NULL when it has none. */
+/* Return the full name in C++ or Rust, if known, otherwise the plain name. A C function's linker
+ * name, "__GI_strlen", does not help users. For free(); NULL: it has no name. */
 static char *function_name(Dwarf_Die *die)
 {
     Dwarf_Attribute memory;
@@ -113,7 +113,7 @@ static char *function_name(Dwarf_Die *die)
     return name && name[0] ? strdup(name) : NULL;
 }
 
-/* Where the inlined function was called. */
+/* Find where the inlined function was called. */
 static void find_call(Dwarf_Die *unit, Dwarf_Die *inlined, struct rps_location *ret)
 {
     Dwarf_Attribute memory;
@@ -141,8 +141,8 @@ static void find_line(Dwarf_Die *unit, uint64_t address, struct rps_location *re
         ret->line = number;
 }
 
-/* The address of a function's beginning is that of a frame which is all of the function
- * (rpistat/code.h): nothing inlined is meant, and its line is where it is declared. */
+/* Return 1 if the frame represents a whole function (rpistat/code.h): its address is the beginning
+ * of one. Then no inlined function is meant, and its line is its declaration's. */
 static int is_function(struct place *place)
 {
     Dwarf_Addr start;
@@ -161,8 +161,8 @@ static void find_declaration(Dwarf_Die *function, struct rps_location *ret)
         ret->line = number;
 }
 
-/* Tell of one place. What it is called by the symbols stays where debug information has no name,
- * and all of it where that adds nothing. */
+/* Send the locations of one place. The symbol's name stays if debug information has none. Nothing
+ * is sent if debug information adds nothing. */
 static void tell_place(Dwarf_Die *unit, struct place *place, const struct rps_symbols *symbols,
                        FILE *out)
 {
@@ -191,7 +191,7 @@ static void tell_place(Dwarf_Die *unit, struct place *place, const struct rps_sy
         free(name[depth]);
 }
 
-/* Give the unit its places, those of all `count` within its ranges that no unit had before. */
+/* Move to the unit's places all of `count` within its ranges that no earlier unit took. */
 static void take_places(Dwarf_Die *unit, struct place *all, const uint64_t *address, size_t count,
                         char *is_taken, struct places *ret)
 {

@@ -1,10 +1,10 @@
 /*
- * Reading one module's file, in the child process: which file it is, where in it the frames are,
- * and the order of what is told.
+ * Reads one module's file in the child process: which file it is, where in it the frames are, and
+ * the order of the messages.
  *
- * The process opens nothing: its parent does, for a build-id or the name of a link. When the files
- * are there it has no descriptors left to open anything with. So split debug information (.dwo) is
- * not read: its paths are what the file says.
+ * SAFETY: the process opens nothing; its parent does, for a build-id or the name of a link. After
+ * that the process has no descriptors left to open anything. So split debug information (.dwo) is
+ * not read, because the file itself contains its paths.
  */
 #include <dwarf.h>
 #include <elfutils/libdwelf.h>
@@ -18,7 +18,7 @@
 #include "naming_child.h"
 #include "rpistat/text.h"
 
-/* Of files that are not right the reason stays that tells most. */
+/* If no file is right, the most informative reason is kept. */
 static const char not_there[] = "not there any more", not_readable[] = "its file may not be read",
                   not_elf[] = "its file is no ELF file", other_build[] = "another build now",
                   too_slow[] = "its file system does not answer";
@@ -28,7 +28,7 @@ struct reading {
     int requests; /* to the parent */
     Dwfl *dwfl;
     Dwfl_Module *module; /* NULL: no file was right */
-    const char *reason;  /* then */
+    const char *reason;  /* if no file was right */
 };
 
 static int has_id(Elf *elf, const char *id)
@@ -42,7 +42,7 @@ static int has_id(Elf *elf, const char *id)
 
 /* --- debug information ------------------------------------------------------------------------ */
 
-/* The checksum of links to debug information (CRC-32). */
+/* Return the checksum of links to debug information (CRC-32). */
 static uint32_t sum_file(int fd)
 {
     static unsigned char bytes[65536];
@@ -62,7 +62,7 @@ static uint32_t sum_file(int fd)
     return ~sum;
 }
 
-/* Request debug information with the build-id, or of that checksum. -1: there is none. */
+/* Request debug information with the build-id or the checksum. Return -1 if there is none. */
 static int open_debug(const struct reading *r, const void *id, size_t id_bytes, const char *link,
                       uint32_t checksum)
 {
@@ -86,8 +86,8 @@ static int open_debug(const struct reading *r, const void *id, size_t id_bytes, 
     return -1;
 }
 
-/* libdw's question for a module's debug information. Without a link its name is the file's own with
- * .debug. The same question for dwz's file has another link: attach_alternate answers that. */
+/* Find debug information for libdw. Without a link its name is the file's own with .debug. dwz's
+ * file has another link, which attach_alternate handles. */
 static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
                           const char *file, const char *link, GElf_Word checksum, char **ret)
 {
@@ -111,7 +111,7 @@ static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dw
     return open_debug(r, id, bytes > 0 ? (size_t)bytes : 0, link ? link : own, link ? checksum : 0);
 }
 
-/* Give the debug information what dwz has moved to a file that several programs share. It stays open
+/* Attach the file into which dwz moved debug information that several programs share. It stays open
  * until the process ends. */
 static void attach_alternate(const struct reading *r, Dwarf *dwarf)
 {
@@ -145,7 +145,7 @@ static const Dwfl_Callbacks callbacks = {
     .section_address = dwfl_offline_section_address,
 };
 
-/* Take an open file as the module's, if it is. `fd` is used up. */
+/* Use an open file as the module's, if it is the right one. Consumes `fd`. */
 static void take_file(struct reading *r, int fd)
 {
     const char *id = r->group->module->build_id;
@@ -197,7 +197,7 @@ static void open_module(struct reading *r, int opens_paths)
 
 /* --- its frames ------------------------------------------------------------------------------- */
 
-/* The address at which the file's offset is, in the segment of code that has it. */
+/* Convert an offset in the file to the address in the segment of code that has it. */
 static int find_address(Elf *elf, uint64_t offset, uint64_t *ret)
 {
     size_t count = 0;
@@ -221,7 +221,7 @@ static void tell_function(FILE *out, size_t index, const char *function, enum rp
                     &(struct rps_location){.function = function, .file = "", .how = how}, 1);
 }
 
-/* Offsets to addresses, as dwfl has them. Returns how many are in code; of the rest it is told. */
+/* Convert offsets to addresses, as dwfl has them. Return how many are in code; report the rest. */
 static size_t find_addresses(const struct reading *r, uint64_t *address, size_t *frame, FILE *out)
 {
     GElf_Addr bias;
@@ -239,7 +239,7 @@ static size_t find_addresses(const struct reading *r, uint64_t *address, size_t 
     return count;
 }
 
-/* Name the module's frames. `address` and `frame` have room for all. */
+/* Name the module's frames. `address` and `frame` have one element per frame. */
 static void name_frames(const struct reading *r, uint64_t *address, size_t *frame, FILE *out)
 {
     const struct rlimit descriptors = {0, 0};

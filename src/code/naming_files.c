@@ -10,7 +10,7 @@
 
 #include "rpistat/text.h"
 
-/* For files on disks that do not answer, and for debuginfod, which has limits of its own. */
+/* For slow disks, and for debuginfod, which has its own limits. */
 #define WAIT_MS         5000
 #define WAIT_SERVERS_MS 30000
 
@@ -21,7 +21,7 @@ static int is_build_id(const char *text)
     return length > 2 && length % 2 == 0 && strspn(text, "0123456789abcdef") == length;
 }
 
-/* Is it the name of a file, or a path in the directory of debug information? */
+/* Return 1 for the name of a file, or a path in the directory of debug information. */
 static int is_link(const char *link)
 {
     static const char start[] = RPS_DEBUG_DIRECTORY "/";
@@ -33,8 +33,8 @@ static int is_link(const char *link)
 
 /* --- the user's files ------------------------------------------------------------------------- */
 
-/* Open a file of --binaries, or one in a directory of that option, which has the module at its path
- * or by its name. SAFETY: the path came from a store, and does not lead out of the directory. */
+/* Open a file of --binaries, or one in such a directory, by the module's path or name. SAFETY: the
+ * path came from a store, and must not lead out of the directory. */
 static int open_binary(const struct rps_module *module, const char *binary, int is_by_name)
 {
     const char *name = rps_text_file_name(module->path);
@@ -54,7 +54,7 @@ static int open_binary(const struct rps_module *module, const char *binary, int 
     return found;
 }
 
-/* Note where it is, for the links of its debug information. */
+/* Note the file's location, for the links of its debug information. */
 static int note_binary(struct rps_naming *naming, int fd)
 {
     char link[64];
@@ -81,7 +81,7 @@ static int open_file(struct rps_naming *naming, enum rps_process_file_kind kind,
                            kind == RPS_PROCESS_FILE_DEBUGINFOD ? WAIT_SERVERS_MS : WAIT_MS);
 }
 
-/* Debug information, as the process sees the path; pid 0: as we do. */
+/* Open debug information, as the process sees the path; pid 0: as this process does. */
 static int open_debug(struct rps_naming *naming, pid_t pid, const char *path)
 {
     return open_file(naming, RPS_PROCESS_FILE_DEBUG, (struct rps_module_origin){.pid = pid}, "",
@@ -106,7 +106,7 @@ static int ask_servers(struct rps_naming *naming, const char *build_id, const ch
                : -ENOENT;
 }
 
-/* ENODATA: there is no such candidate; ENOENT: it is not there. */
+/* Return ENODATA if the candidate does not exist, and ENOENT if its file is missing. */
 static int open_binary_candidate(struct rps_naming *naming, const struct rps_naming_group *group,
                                  int image, uint32_t at)
 {
@@ -134,7 +134,7 @@ static int open_binary_candidate(struct rps_naming *naming, const struct rps_nam
     return ask_servers(naming, module->build_id, "executable");
 }
 
-/* One of the three places where debuggers look for a link. */
+/* Open a link in one of the three places where debuggers search. */
 static int open_link(struct rps_naming *naming, pid_t pid, const char *link, uint32_t place)
 {
     const char *start = place == 2 ? RPS_DEBUG_DIRECTORY : "",
@@ -152,7 +152,7 @@ static int open_link(struct rps_naming *naming, pid_t pid, const char *link, uin
     return open_debug(naming, pid, path);
 }
 
-/* By build-id and by link, below the root of the process and below ours; then from debuginfod. */
+/* Try build-id and link, below the root of the process and below our own; then debuginfod. */
 static int open_debug_candidate(struct rps_naming *naming, const struct rps_naming_request *request,
                                 uint32_t at)
 {

@@ -1,6 +1,6 @@
 /*
- * Names while recording. The process is a copy of the recorder: it knows what the tracker knows,
- * and asks as naming at the end does, each module's file in a further process with limits.
+ * Names while recording. The process is a copy of the recorder with the tracker's data. It works
+ * like naming at the end: a further process with limits per module file.
  */
 #include "naming_job.h"
 
@@ -11,7 +11,7 @@
 #include "child.h"
 
 #define NICE       19
-#define HEAR_BYTES 65536 /* at once: what a pipe holds */
+#define HEAR_BYTES 65536 /* bytes per read: the capacity of a pipe */
 
 int rps_naming_job_name(struct rps_arena *arena, const struct rps_tracker *tracker, int is_end,
                         struct rps_code *ret, struct rps_error *err)
@@ -20,7 +20,7 @@ int rps_naming_job_name(struct rps_arena *arena, const struct rps_tracker *track
     int rc;
 
     *ret = rps_tracker_code(arena, tracker, is_end);
-    if (ret->location_count > 0) /* a simulation has told the names */
+    if (ret->location_count > 0) /* a simulation has provided the names */
         return 0;
     rc = rps_naming_name(arena, ret, &options, err);
     for (size_t i = 0; i < ret->location_count; i++)
@@ -106,7 +106,7 @@ void rps_naming_job_end(struct rps_naming_job *job)
     enum rps_child_end how;
 
     if (job->pid != 0) {
-        job->cpu_ns += rps_child_end(job->pid, &how); /* one that has told all is about to end */
+        job->cpu_ns += rps_child_end(job->pid, &how); /* after its last message it ends by itself */
         close(job->fd);
     }
     rps_naming_unhear(&job->heard);

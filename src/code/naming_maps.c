@@ -1,6 +1,6 @@
 /*
- * Names from tables in text: the kernel's symbols, and what just-in-time compilers write for perf.
- * A table is read once, and only what concerns a frame is kept of it.
+ * Names from text tables: the kernel's symbols, and the maps that just-in-time compilers write for
+ * perf. A table is read once, and only entries for frames are kept.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,10 +11,10 @@
 
 #define JIT_MAP_BYTES_MAX ((off_t)64 << 20)
 
-/* What a table says of a frame. */
+/* A table's entry for a frame. */
 struct entry {
     uint64_t start;
-    char *name; /* owned; NULL: nothing */
+    char *name; /* owned; NULL: none */
 };
 
 static void set_entry(struct entry *entry, uint64_t start, const char *name)
@@ -25,8 +25,7 @@ static void set_entry(struct entry *entry, uint64_t start, const char *name)
         rps_arena_exhausted();
 }
 
-/* What the table says, and for the frames of which it says nothing the reason; the entries are
- * released. */
+/* Put the table's names; frames without a name get the reason. Releases the entries. */
 static void put_entries(struct rps_naming *naming, const struct rps_naming_group *group,
                         struct entry *entry, enum rps_location_how how, const char *reason)
 {
@@ -42,8 +41,8 @@ static void put_entries(struct rps_naming *naming, const struct rps_naming_group
     rps_naming_put_reason(naming, group, reason);
 }
 
-/* "ffffffff81000000 T _text", with "\t[module]" behind the name where it is a module's. Returns 1
- * when the line is one. `name` is cut out of the line, "" for what is no code. */
+/* Parse "ffffffff81000000 T _text", with "\t[module]" after the name of a module's symbol. Return 1
+ * if the line has this form. `name` is cut out of the line; "" for data. */
 static int parse_kallsyms(char *line, uint64_t *ret_address, char **ret_name)
 {
     char *end, *tab;
@@ -61,8 +60,7 @@ static int parse_kallsyms(char *line, uint64_t *ret_address, char **ret_name)
     return 1;
 }
 
-/* The symbol is one for all frames from its address to that of the next symbol: it is noted at the
- * first of them. */
+/* Note a symbol at the first frame that it covers. It covers all frames up to the next symbol. */
 static void note_symbol(const struct rps_naming_group *group, struct entry *entry, uint64_t address,
                         const char *name)
 {
@@ -72,12 +70,12 @@ static void note_symbol(const struct rps_naming_group *group, struct entry *entr
         return;
     if (entry[i].name && entry[i].start == address && entry[i].name[0] &&
         (!name[0] || name[0] == '_' || entry[i].name[0] != '_'))
-        return; /* of several names the first, and rather one without underscores */
+        return; /* of several names the first, but preferably one without underscores */
     set_entry(&entry[i], address, name);
 }
 
-/* Frames that no symbol begins before, but behind the frame below, are that symbol's too; and what
- * begins with data is no function. */
+/* Extend each symbol to the frames after it that have none of their own. Then drop data, which is
+ * not a function. */
 static void spread_symbols(struct entry *entry, size_t count)
 {
     for (size_t i = 1; i < count; i++) {
@@ -92,8 +90,8 @@ static void spread_symbols(struct entry *entry, size_t count)
     }
 }
 
-/* The kernel takes 0.3 us to print a symbol, so that none is read behind the last address: its own
- * come first, ascending, and those of modules in any order. */
+/* Printing a symbol takes the kernel 0.3 us, so reading ends after the last address. The kernel's
+ * own symbols come first, ascending; those of modules follow in any order. */
 void rps_naming_kallsyms(struct rps_naming *naming, const struct rps_naming_group *group,
                          FILE *file)
 {
@@ -121,8 +119,8 @@ void rps_naming_kallsyms(struct rps_naming *naming, const struct rps_naming_grou
     put_entries(naming, group, entry, RPS_LOCATION_SYMBOL, reason);
 }
 
-/* "START SIZE NAME", in hexadecimal; the name may have blanks. The last entry is right where
- * several overlap: code is made anew where other code was. */
+/* Parse "START SIZE NAME", in hexadecimal; the name may contain blanks. If entries overlap, the
+ * last is right, because new code replaces old code. */
 static void note_jit(const struct rps_naming_group *group, struct entry *entry, char *line)
 {
     char *at, *end;
@@ -140,7 +138,7 @@ static void note_jit(const struct rps_naming_group *group, struct entry *entry, 
 static const char no_map[] =
     "its compiler wrote no map, as node --perf-basic-prof and java -XX:+DumpPerfMapAtExit do";
 
-/* Why there is no map. */
+/* Return the reason for a missing map. */
 static const char *find_reason(int failure)
 {
     switch (failure) {

@@ -18,7 +18,7 @@ size_t rps_naming_lower_bound(const uint64_t *ascending, size_t count, uint64_t 
     return rps_array_find(ascending, count, sizeof(*ascending), is_below, &address);
 }
 
-/* One that was put lately is there already. Files are not bound to be in UTF-8. */
+/* Return the arena's copy of a text; recent ones are reused. Files need not be in UTF-8. */
 static const char *put_text(struct rps_naming *naming, const char *text)
 {
     char *repaired = rps_text_repaired(text);

@@ -1,7 +1,7 @@
 /*
- * Functions by the symbols of an ELF file: one pass over all that the file, its debug file and
- * .gnu_debugdata have, which keeps those of the addresses that are asked for.
- * dwfl_module_addrinfo searches all symbols for each address.
+ * Functions by the symbols of an ELF file. One pass over the symbols of the file, its debug file
+ * and .gnu_debugdata keeps those of the requested addresses; dwfl_module_addrinfo searches all per
+ * address.
  */
 #include <gelf.h>
 #include <stdlib.h>
@@ -13,25 +13,25 @@
 struct symbol {
     uint64_t start;
     uint64_t end;
-    const char *name; /* NULL: there is none */
+    const char *name; /* NULL: none */
     int is_sized, is_strong, is_global, is_plt, underscores;
 };
 
-/* What is known of an address that was asked for. */
+/* The symbols of a requested address. */
 struct place {
-    struct symbol nearest;  /* that begins last, at or before it */
-    struct symbol covering; /* with a size, and around it, that begins last */
+    struct symbol nearest;  /* that begins last, at or before the address */
+    struct symbol covering; /* that begins last of those with a size around the address */
 };
 
 struct rps_symbols {
     const uint64_t *address; /* ascending */
     size_t count;
-    struct place *place; /* of each address. Until `finish`, nearest is that of those which begin
-                            behind the address before */
+    struct place *place; /* of each address. Until `finish`, nearest is only set if it begins after
+                            the previous address */
 };
 
-/* 1 when a is the one to take: it begins later; of several names for one place, which are many in
- * a C library, it is the one that perf takes too. */
+/* Return 1 if a is preferable: it begins later, or is the one of several names that perf takes. A C
+ * library has many names for one place. */
 static int is_better(const struct symbol *a, const struct symbol *b)
 {
     if (!b->name || a->start != b->start)
@@ -49,8 +49,8 @@ static int is_better(const struct symbol *a, const struct symbol *b)
     return strcmp(a->name, b->name) < 0;
 }
 
-/* 1 when a symbol that begins there, and ends there if it has a size, may be one of those that are
- * asked for. *ret_first: the first address that is not before it. */
+/* Return 1 if a symbol from `start` to `end`, if it has a size, may be requested. *ret_first: the
+ * first address that is not before it. */
 static int is_wanted(const struct rps_symbols *symbols, uint64_t start, uint64_t end,
                      size_t *ret_first)
 {
@@ -73,7 +73,7 @@ static void add(struct rps_symbols *symbols, size_t first, const struct symbol *
     }
 }
 
-/* Look at one symbol of the file, when it is a function in a section of code. */
+/* Add a symbol of the file, if it is a function in a section of code. */
 static void add_function(struct rps_symbols *symbols, Elf *elf, const GElf_Sym *sym,
                          GElf_Word index, uint64_t address, const char *name)
 {
@@ -92,12 +92,12 @@ static void add_function(struct rps_symbols *symbols, Elf *elf, const GElf_Sym *
         return;
     if (header.e_machine == EM_ARM && type == STT_FUNC)
         symbol.start &= ~(uint64_t)1;             /* Thumb */
-    if ((type == STT_NOTYPE && name[0] == '$') || /* ARM's marks of what is data */
+    if ((type == STT_NOTYPE && name[0] == '$') || /* ARM's marks of data */
         !is_wanted(symbols, symbol.start, symbol.start + sym->st_size, &first))
         return;
     symbol.is_sized = sym->st_size > 0;
     symbol.end = symbol.start + sym->st_size;
-    if (!symbol.is_sized || symbol.end < symbol.start) /* until the next, within its section */
+    if (!symbol.is_sized || symbol.end < symbol.start) /* to the next in its section */
         symbol.end = symbol.start - sym->st_value + section->sh_addr + section->sh_size;
     symbol.is_strong = bind != STB_WEAK;
     symbol.is_global = bind == STB_GLOBAL;
@@ -105,7 +105,7 @@ static void add_function(struct rps_symbols *symbols, Elf *elf, const GElf_Sym *
     add(symbols, first, &symbol);
 }
 
-/* Where entries of the table of linkage stand: a header, then one for each relocation. */
+/* The entries of procedure linkage tables: a header, then one entry per relocation. */
 static const struct plt {
     int machine;
     const char *section;
@@ -132,7 +132,7 @@ static Elf_Scn *find_section(Elf *elf, const char *wanted, GElf_Shdr *ret)
     return NULL;
 }
 
-/* The symbol of a relocation of section `table`. */
+/* Return the symbol of a relocation of section `table`. */
 static const char *relocated(Elf *elf, Elf_Data *data, const GElf_Shdr *table, int index)
 {
     Elf_Scn *symbols = elf_getscn(elf, table->sh_link);
@@ -154,7 +154,7 @@ static const char *relocated(Elf *elf, Elf_Data *data, const GElf_Shdr *table, i
     return elf_strptr(elf, header.sh_link, sym.st_name);
 }
 
-/* The entries of one table of linkage, "puts@plt": a program's calls of its libraries. 1 when the
+/* Add the entries of one procedure linkage table, "puts@plt": calls into libraries. Return 1 if the
  * file has the table. */
 static int add_plt(struct rps_symbols *symbols, Elf *elf, const struct plt *plt, GElf_Addr bias)
 {
@@ -212,7 +212,7 @@ static int has_symtab(Elf *elf)
     return 0;
 }
 
-/* The nearest symbol of an address without one of its own is that of the address before. */
+/* Give an address without a symbol of its own the nearest symbol of the address before. */
 static void finish(struct rps_symbols *symbols)
 {
     for (size_t i = 1; i < symbols->count; i++) {
@@ -256,7 +256,7 @@ struct rps_symbols *rps_symbols_read(Dwfl_Module *module, const uint64_t *addres
     return symbols;
 }
 
-/* The name without the version that shared libraries put behind it. */
+/* Copy the name without the version that shared libraries append. */
 static char *make_name(const struct symbol *symbol)
 {
     char *name = rps_naming_demangled(symbol->name, strcspn(symbol->name, "@")), *plt = NULL;
@@ -269,7 +269,7 @@ static char *make_name(const struct symbol *symbol)
     return plt;
 }
 
-/* Symbols without a size end where the next begins: they are right where they are the nearest. */
+/* A symbol without a size ends where the next begins, so it is right if it is the nearest. */
 char *rps_symbols_find(const struct rps_symbols *symbols, size_t i)
 {
     const struct place *place = &symbols->place[i];

@@ -1,4 +1,4 @@
-/* What processes of naming tell: messages over a pipe. */
+/* The messages that naming's processes send over a pipe. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ struct wire_frame {
 struct wire_location {
     int32_t line;
     uint32_t how;
-    uint32_t function_bytes; /* with the zero at the end, as below */
+    uint32_t function_bytes; /* including the terminating zero, as below */
     uint32_t file_bytes;
 };
 
@@ -48,7 +48,7 @@ void rps_naming_tell(FILE *out, size_t index, const struct rps_location *locatio
     }
 }
 
-/* Take the message at data. Returns its length; 0 when it is not whole yet; -1 when it is none. */
+/* Parse the message at data. Return its length; 0: incomplete; -1: invalid. */
 static ssize_t take_message(const char *data, size_t size, struct rps_naming_told *ret)
 {
     const char *at = data, *end = data + size, *file;

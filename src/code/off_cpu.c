@@ -9,11 +9,11 @@
 
 #define US_PER_S UINT64_C(1000000)
 
-/* What the kernel calls when a thread is to leave its CPU. */
+/* Functions that the kernel calls when a thread leaves its CPU. */
 static const char *const scheduler[] = {"__schedule*", "schedule", "schedule_*", "io_schedule*"};
 
-/* Where a thread waits for a child process: in the kernel, and in the C library where the kernel may
- * not be sampled. What the child does is reported anyway. */
+/* Functions that wait for a child process: in the kernel, and in the C library if the kernel may
+ * not be sampled. The child's own activity is reported anyway. */
 static const char *const children[] = {"do_wait*",    "kernel_wait*", "kernel_clone", "*vfork*",
                                        "*sigsuspend", "*wait4",       "*waitpid",     "*waitid"};
 
@@ -60,7 +60,7 @@ int rps_off_cpu_read(struct rps_arena *arena, struct rps_reader *reader, int64_t
 
 /* --- callers ---------------------------------------------------------------------------------- */
 
-/* What is asked of stacks: the function that is innermost in each. */
+/* The request for stacks: the innermost function of each. */
 struct moving {
     const struct rps_code *code;
     struct rps_share_name *name;
@@ -132,8 +132,8 @@ static size_t find_reason(const struct moving *moving, size_t stack)
     return at == RPS_SHARE_NONE || !is_kernel(moving->code, at) ? stack : at;
 }
 
-/* Where there is none of the program, as in a thread of a library: the innermost outside the
- * kernel. */
+/* Find the program's innermost function, or, as in threads of a library, the innermost one outside
+ * the kernel. */
 static size_t find_function(const struct moving *moving, size_t stack)
 {
     const struct rps_code *code = moving->code;
@@ -207,7 +207,7 @@ static int compare_pairs(const void *a, const void *b)
                                       : (x->reason > y->reason) - (x->reason < y->reason);
 }
 
-/* Pairs of the waits, each once, in order of functions. */
+/* Find the pairs of all waits, each once, in order of functions. */
 static struct pair *find_pairs(struct rps_arena *arena, const struct moving *moving,
                                const struct rps_off_cpu *of, const size_t *caller,
                                size_t *ret_count)
@@ -234,7 +234,7 @@ static struct pair *find_pairs(struct rps_arena *arena, const struct moving *mov
     return pair;
 }
 
-/* Of each item its place in the shares, and 1; 0: it has none. */
+/* Return for each item its place in the shares plus 1; 0: none. */
 static size_t *find_places(struct rps_arena *arena, const struct rps_shares *shares,
                            size_t *ret_count)
 {

@@ -1,9 +1,9 @@
 /*
- * What the page has of the code: the tree of calls, and how often each call was the innermost in
- * each bin, so that the page itself adds up any stretch, and compares two.
+ * Puts the code into a page: the call tree, and how often each call was innermost in each bin. The
+ * page itself adds up any time range, and compares two.
  *
  * An hour of a build has hundreds of thousands of counts. Rare calls become "others" of their
- * caller, and bins wider, until all of it is a megabyte and a half at most.
+ * caller, and bins become wider, until the data is at most 1.5 MB.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,17 +15,17 @@
 #include "rpistat/page_parts.h"
 #include "wing.h"
 
-#define CODE_CALLS 15000    /* places but for others: 0.2 MB */
-#define CODE_NAMES 600000   /* bytes of the names of functions and files */
-#define CODE_NAME  400      /* ... of one */
+#define CODE_CALLS 15000    /* places except others: 0.2 MB */
+#define CODE_NAMES 600000   /* bytes for names of functions and files */
+#define CODE_NAME  400      /* ... per name */
 #define CODE_CELLS 220000   /* 0.7 MB */
-#define CODE_BINS  300      /* fewer tell nothing: rare calls go before */
+#define CODE_BINS  300      /* minimum: rare calls are dropped first */
 #define OTHERS     SIZE_MAX /* call of a place */
 
 /* --- places ----------------------------------------------------------------------------------- */
 
-/* Give calls of so many samples a place of their own, and the callees of each that have fewer one
- * together. Returns the bytes of the names. */
+/* Give each call with at least `least` samples a place, and the other callees of a call one
+ * together. Return the bytes of the names. */
 static size_t choose_places(struct rps_page_code *code, uint64_t least)
 {
     const struct rps_calls *calls = &code->calls;
@@ -63,7 +63,7 @@ static int compare_totals(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* The fewest samples of a call with a place of its own. */
+/* Return the minimum number of samples of a call with its own place. */
 static uint64_t choose_least(const struct rps_page_code *code)
 {
     const struct rps_calls *calls = &code->calls;
@@ -75,7 +75,7 @@ static uint64_t choose_least(const struct rps_page_code *code)
     return calls->count > CODE_CALLS ? total[CODE_CALLS] + 1 : 1;
 }
 
-/* Until everything is small enough: cells are of calls before, of places then. */
+/* Reduce the data until it fits. Cells belong to calls before, to places afterwards. */
 static void make_small(struct rps_page_code *code)
 {
     struct rps_code_cell *cell = rps_arena_get(code->arena, code->bins.cell_count, sizeof(*cell));
@@ -100,8 +100,8 @@ static void make_small(struct rps_page_code *code)
     rps_code_bins_rename(&code->waits, code->place);
 }
 
-/* Put time off the CPU where the scheduler was called, and give each stack weight by it: that of the
- * samples for which the same time on a CPU stands. */
+/* Move time off the CPU to the caller of the scheduler. Give each stack a weight for it: the
+ * samples that the same CPU time would have. */
 static void add_waits(struct rps_page_code *code, uint64_t *samples)
 {
     struct rps_code_bins *waits = &code->waits;
@@ -144,9 +144,9 @@ void rps_page_make_code(struct rps_page_code *code)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* The functions of the places: numbers in order of module and name. */
+/* The functions of the places, numbered by module and name. */
 struct functions {
-    const struct rps_call **call; /* in that order, one a function */
+    const struct rps_call **call; /* in that order, one per function */
     int64_t *of;                  /* of each place; -1: the root, -2: others */
     size_t count;
 };
@@ -234,7 +234,7 @@ static void put_functions(struct rps_json *json, const struct rps_page_code *cod
     rps_json_end(json);
 }
 
-/* The tree: how far before each place its caller is, and the function. */
+/* Put the tree: for each place the distance to its caller's place, and the function. */
 static void put_places(struct rps_json *json, const struct rps_page_code *code,
                        const struct functions *functions)
 {
@@ -248,14 +248,14 @@ static void put_places(struct rps_json *json, const struct rps_page_code *code,
     rps_json_end(json);
 }
 
-/* "3,1x4,2;;1": each bin's places, as the distance from the one before, and samples where they are
- * more than one. */
+/* Put the places of each bin as "3,1x4,2;;1": distances from the place before, with samples if more
+ * than one. */
 static void put_counts(struct rps_json *json, const char *name, const struct rps_code_bins *bins)
 {
     char *text = NULL;
     size_t size = 0, cell = 0;
     FILE *out = open_memstream(&text, &size);
-    int failed = !out; /* ferror is not set where memory was short */
+    int failed = !out; /* ferror is not set if memory was lacking */
 
     for (size_t bin = 0; bin < bins->bin_count && out; bin++) {
         uint32_t before = 0;
@@ -329,7 +329,7 @@ int rps_code_page(struct rps_json *json, const struct rps_picture *picture, stru
     struct rps_page_code code = {.arena = arena, .code = &of};
     int result = rps_reader_code(arena, series->reader, series->run_id, &of, err);
 
-    if (result > 0) /* something was sampled */
+    if (result > 0) /* there are samples */
         result = rps_code_bins_read(arena, picture, picture->bin_count, RPS_COUNT_STACKS,
                                     of.stack_count, &code.bins, err);
     if (result == 0 && of.sampling.has_waits)

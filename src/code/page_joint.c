@@ -1,7 +1,7 @@
 /*
- * The samples of several runs on one page, as those of one: functions are joined by name and module,
- * of which the file's name counts, as other builds lie elsewhere; the programs of the commands are
- * one module.
+ * The samples of several runs on one page, as if from one run. Functions are joined by their name
+ * and the file name of their module, since other builds have other directories. The programs of the
+ * commands count as one module.
  */
 #include "page.h"
 
@@ -19,8 +19,8 @@ static const char *program_name(const struct rps_run *run)
     return run->argc > 0 ? rps_text_file_name(run->argv[0]) : "";
 }
 
-/* A build directory tells nothing, nor does the number of a process; and the program of the command
- * is one, whatever its version is called. */
+/* Return the name that modules are joined by: without directory or process number. The program of
+ * the command has one name in all versions. */
 static const char *module_name(const struct rps_module *module, const struct rps_run *run,
                                const struct rps_run *named)
 {
@@ -36,7 +36,7 @@ static int64_t moved(int64_t number, size_t by)
     return number < 0 ? number : number + (int64_t)by;
 }
 
-/* Append what is known of a run's code, its numbers behind those that are there. */
+/* Append a run's code; its numbers follow the existing ones. */
 static void append(struct rps_code *all, const struct rps_code *code, const struct rps_run *run,
                    const struct rps_run *named)
 {
@@ -72,7 +72,7 @@ static void append(struct rps_code *all, const struct rps_code *code, const stru
     all->module_count += code->module_count;
 }
 
-/* Read the code of each run, and make one of all, which has their texts; in the arena. */
+/* Read the code of each run and join it, with its texts, in the arena. */
 static int join_code(struct rps_arena *arena, const struct rps_page_joint *joint,
                      struct rps_code *of, struct rps_code *ret, struct rps_error *err)
 {
@@ -101,7 +101,7 @@ static int join_code(struct rps_arena *arena, const struct rps_page_joint *joint
 struct counting {
     struct rps_arena *arena; /* of the bins */
     struct rps_code_bins *bins;
-    size_t first_bin, first_stack, stack_count; /* of the run that is walked */
+    size_t first_bin, first_stack, stack_count; /* of the current run */
 };
 
 static int add_count(void *context, size_t group, int64_t id, uint64_t samples,
@@ -120,7 +120,7 @@ static int add_count(void *context, size_t group, int64_t id, uint64_t samples,
     return 0;
 }
 
-/* The bins stand for no time: nothing may make one of two. */
+/* Make bins that represent runs, not time, so they must never be merged. */
 static struct rps_code_bins make_bins(struct rps_arena *arena, size_t count)
 {
     struct rps_code_bins bins = {.bin_count = count,

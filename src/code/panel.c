@@ -1,12 +1,12 @@
 /*
- * The panel "Code": which functions, modules, threads or programs had which share of the time, in
- * steps; of too few samples there is none.
+ * The panel "Code": the shares of time of functions, modules, threads or programs, in steps. There
+ * is none for too few samples.
  *
- * 100 % is the time of one CPU (of a recording by CPU: of these CPUs), or of as many as were busy
- * where these were more. What is left to it the workload waited for a CPU, slept, or was not
- * sampled, which system signals tell apart: it waited at most as long as its threads did, and slept
- * at most as long as they did, but for what is not known of threads that were gone before they were
- * read. A step has enough samples for a share to mean something, and ends where a phase does.
+ * 100 % is the time of one CPU (by CPU: of these CPUs), or of as many as were busy if more. In the
+ * rest, the workload waited for a CPU, slept, or was not sampled; system metrics separate these. It
+ * waited and slept at most as long as its threads did. Sleep excludes the unknown time of threads
+ * that exited before they were read. A step has enough samples for its shares to be meaningful, and
+ * ends at the end of a phase.
  */
 #include "wing.h"
 
@@ -21,13 +21,13 @@
 #include "rpistat/shares.h"
 #include "rpistat/text.h"
 
-#define CODE_TOP     24 /* with a name of their own, of a map; then "other", and */
-#define CODE_LAYERS  6  /* ... of areas one on another */
-#define CODE_SAMPLES 50 /* that a step would have of a busy CPU, at least */
+#define CODE_TOP     24 /* lines with their own name, in a map; then "other", and */
+#define CODE_LAYERS  6  /* ... in stacked areas */
+#define CODE_SAMPLES 50 /* minimum per step, for a busy CPU */
 #define US_PER_S     1e6
-#define CODE_STEPS   1000 /* at most, but for phases */
+#define CODE_STEPS   1000 /* maximum, except for phases */
 
-/* The lines behind functions. */
+/* The lines after those of functions. */
 enum { LINE_OTHER = CODE_TOP, LINE_WAITING, LINE_ASLEEP, LINE_NOT_SAMPLED, LINE_OFF };
 
 static const struct {
@@ -41,7 +41,7 @@ static const struct {
     [LINE_OFF] = {"off the CPU or not sampled", -1}, /* without system signals */
 };
 
-/* The tree's readings, step by step. */
+/* The readings of the process tree, step by step. */
 struct readings {
     struct rps_system_cursor *cursor;
     struct rps_system_row row;
@@ -49,7 +49,7 @@ struct readings {
     struct rps_error *err;
 };
 
-/* What the samples are told apart by: a number for each stack, or task. */
+/* The keys that samples are divided by: a number for each stack or task. */
 struct keys {
     int64_t *of;       /* of each stack or task its key; -1: none */
     uint64_t *samples; /* of each key */
@@ -124,7 +124,7 @@ static void name_key(const struct rps_code *code, enum rps_plot_code by, const s
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
-/* The bin behind a step from a bin on, which may be shorter where a phase ends. */
+/* Return the end of a step that begins at a bin. It may be shorter at the end of a phase. */
 static size_t short_step_end(const struct rps_picture *picture, const struct rps_code_bins *bins,
                              const struct rps_sampling *sampling, size_t from, int *ret_is_short)
 {
@@ -140,7 +140,7 @@ static size_t short_step_end(const struct rps_picture *picture, const struct rps
     return to;
 }
 
-/* The same; what is left of a phase and too short for a step of its own belongs to it. */
+/* Likewise; a rest of a phase that is too short for a step belongs to the step before it. */
 static size_t step_end(const struct rps_picture *picture, const struct rps_code_bins *bins,
                        const struct rps_sampling *sampling, size_t from)
 {
@@ -159,7 +159,7 @@ static void next_reading(struct readings *readings)
     readings->has_row = readings->result > 0;
 }
 
-/* What was read before a time, and not in a step before. */
+/* Add up the readings before a time that are in no earlier step. */
 static struct rps_run_system read_until(struct readings *readings, int64_t end_ns)
 {
     struct rps_run_system system = {0};
@@ -172,7 +172,7 @@ static struct rps_run_system read_until(struct readings *readings, int64_t end_n
     return system;
 }
 
-/* Share out what is off the CPU, %. */
+/* Divide the time off the CPU, %. */
 static void split_off(double *share, double off, const struct rps_run_system *system)
 {
     const struct rps_system_sum *running = &system->slot[RPS_SYSTEM_TREE][RPS_TREE_RUNNING];
@@ -189,7 +189,7 @@ static void split_off(double *share, double off, const struct rps_run_system *sy
     share[LINE_NOT_SAMPLED] = off - share[LINE_ASLEEP];
 }
 
-/* Shares of the lines in one step, from what each line has of samples. */
+/* Add a step: the shares of the lines, from their samples. */
 static void add_step(struct rps_picture_areas *code, const uint64_t *samples, double expected,
                      const struct rps_run_system *system, double from, double to)
 {
@@ -239,7 +239,7 @@ static void make_steps(struct rps_picture *picture, const struct rps_code_bins *
     }
 }
 
-/* Keep the lines that have something of some step, and name them. */
+/* Keep the lines with a share in some step, and name them. */
 static void name_lines(struct rps_picture_areas *code, const struct rps_code *names,
                        enum rps_plot_code by, const struct keys *keys)
 {

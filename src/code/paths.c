@@ -5,10 +5,10 @@
 #include "rpistat/array.h"
 #include "rpistat/store_wing.h"
 
-/* Before a stack that is not called by the one before it: no digit. */
+/* Precedes a stack that is not called by the one before it. Not a digit. */
 #define ELSEWHERE '{'
 
-/* A row is full with so many: four of them, which may have some more, have room in a page. */
+/* Size from which a row is full: four rows, some slightly longer, fit into a page. */
 #define ROW_BYTES 960
 
 int rps_code_paths_add(struct rps_code_paths *paths, const struct rps_stack *stack)
@@ -30,7 +30,7 @@ int rps_code_paths_prepare(sqlite3 *db, sqlite3_stmt **ret)
                                 ret);
 }
 
-/* Append a stack behind the one before. */
+/* Append a stack after the one before. */
 static void append_stack(sqlite3_str *text, const struct rps_stack *stack)
 {
     int64_t step = stack->frame - stack[-1].frame;
@@ -42,8 +42,8 @@ static void append_stack(sqlite3_str *text, const struct rps_stack *stack)
     rps_digits_append(text, (uint64_t)(step < 0 ? -2 * step - 1 : 2 * step));
 }
 
-/* Write a row of the first of the stacks and those behind it that have room there. *ret_count: how
- * many. An SQLite code. */
+/* Write a row of the first stack and the following ones that fit. *ret_count: their number. Return
+ * an SQLite code. */
 static int insert_row(sqlite3_stmt *stmt, int64_t run_id, const struct rps_stack *first,
                       size_t count, size_t *ret_count)
 {
@@ -73,13 +73,13 @@ int rps_code_paths_insert(struct rps_code_paths *paths, sqlite3_stmt *stmt, int6
     return code;
 }
 
-/* A row is input from elsewhere. */
+/* SAFETY: a row is untrusted input. */
 static bool is_number(int64_t number)
 {
     return number >= 0 && number < RPS_CODE_NUMBER_MAX;
 }
 
-/* The walk's next stack, behind those that it has had; false where the text makes no sense. */
+/* Parse the next stack of the row; return false if the text is malformed. */
 static bool take_stack(struct rps_code_calls *calls)
 {
     uint64_t away = 1, step;

@@ -1,7 +1,7 @@
 /*
- * Stacks, as rows of the table stack hold them: one has all that are new in a transaction, as long as
- * it has room. Most stacks are called by the one before, and need a character or two. A row a stack,
- * with its key, would take most of the store of a machine.
+ * Stacks, as stored in rows of the table stack. A row has the new stacks of a transaction, as many
+ * as fit. Most stacks are called by the one before, and need a character or two. With one row per
+ * stack, keys would take most of the store of a whole machine.
  */
 #ifndef RPISTAT_CODE_PATHS_H
 #define RPISTAT_CODE_PATHS_H
@@ -14,39 +14,39 @@
 
 #include "rpistat/code.h"
 
-/* Stacks that wait to be written, in the order of their numbers; zero it to begin with none. */
+/* Stacks to be written, in order of their numbers. Zero it to begin with none. */
 struct rps_code_paths {
     struct rps_stack *stack; /* owned: free() */
     size_t count;
 };
 
-/* SQLITE_OK or SQLITE_NOMEM. */
+/* Add a stack. Returns SQLITE_OK or SQLITE_NOMEM. */
 int rps_code_paths_add(struct rps_code_paths *paths, const struct rps_stack *stack);
 
-/* The statement that inserts rows; an SQLite code. */
+/* Prepare the statement that inserts rows. Returns an SQLite code. */
 int rps_code_paths_prepare(sqlite3 *db, sqlite3_stmt **ret);
 
-/* Write all of them with that statement, and be empty again. An SQLite code. */
+/* Write all stacks with that statement, and empty the list. Returns an SQLite code. */
 int rps_code_paths_insert(struct rps_code_paths *paths, sqlite3_stmt *stmt, int64_t run_id);
 
 /*
- * A walk over a row's column calls, the stacks with the numbers behind the first's: of each, unless
- * it is called by the one before, '{' and how much lower its caller's number is (0: there is none);
- * then how much its frame's number is higher than the one before times two, or how much it is lower
- * times two, less one. In digits (digits.h). NULL, a row of one stack, has none, as all rows up to
- * format 1.3.
+ * Iterator over a row's column calls, which has the stacks numbered after the first. A stack that
+ * is not called by the one before begins with '{' and the distance to its caller's number (0:
+ * none). Then comes the difference of its frame's number to the one before: times two if higher,
+ * times two less one if lower. Numbers have digits as in digits.h. NULL: a row of one stack, as all
+ * rows up to format 1.3.
  */
 struct rps_code_calls {
     const char *at;         /* set it to the text */
-    struct rps_stack stack; /* and this to the row's to begin; then it is the next one */
+    struct rps_stack stack; /* to begin, set it to the row's; then it is the next one */
     bool is_malformed;
 };
 
-/* The next stack; false at the end, and where the text is not as it is written. */
+/* Read the next stack. Returns false at the end, and if the text is malformed. */
 bool rps_code_calls_next(struct rps_code_calls *calls);
 
-/* Give the connection a function of SQL: code_calls(stack, frame, calls), how many stacks a row has
- * behind the first; NULL where it is not as it is written. An SQLite code. */
+/* Add an SQL function to the connection: code_calls(stack, frame, calls), the number of stacks in a
+ * row after the first; NULL if malformed. Returns an SQLite code. */
 int rps_code_paths_add_function(sqlite3 *db);
 
 #endif

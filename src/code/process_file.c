@@ -1,4 +1,4 @@
-/* Opening the files of other processes: the checks that process_file.h promises. */
+/* Opens the files of other processes, with the checks that process_file.h promises. */
 #include "process_file.h"
 
 #include <elf.h>
@@ -27,8 +27,8 @@
 
 /* --- is it an ordinary file? ------------------------------------------------------------------ */
 
-/* File systems whose regular files are the kernel's: reading may take data away, or set something
- * off. Numbers: configfs, fusectl, mqueue, nfsd, rpc_pipefs, functionfs, gadgetfs, apparmorfs. */
+/* File systems whose regular files belong to the kernel: reading may have side effects. Numbers:
+ * configfs, fusectl, mqueue, nfsd, rpc_pipefs, functionfs, gadgetfs, apparmorfs. */
 static int is_kernels(long type)
 {
     static const uint32_t types[] = {
@@ -120,7 +120,7 @@ int rps_process_file_open_below(int directory, const char *path, int flags)
     return rps_process_file_reopen(open_path_below(directory, path, flags));
 }
 
-/* Below the root of a process; pid 0: below our own. */
+/* Open a path below the root of a process; pid 0: below our own. */
 static int open_in_root(pid_t pid, const char *path, int flags)
 {
     char root[64] = "/";
@@ -138,7 +138,7 @@ static int open_in_root(pid_t pid, const char *path, int flags)
 
 /* --- is it the file that was mapped? ---------------------------------------------------------- */
 
-/* Find the build-id in notes, of which each may be damaged: 1 when it is this one. */
+/* Search notes, each possibly damaged, for the build-id. Return 1 if it is there. */
 static int is_in_notes(const char *notes, size_t size, size_t align, const char *build_id)
 {
     char hex[2 * RPS_BUILD_ID_MAX + 1];
@@ -161,7 +161,7 @@ static int is_in_notes(const char *notes, size_t size, size_t align, const char 
     return 0;
 }
 
-/* Offset, size and alignment of a segment of notes; size 0 for other segments. */
+/* Read offset, size and alignment of a segment of notes; size 0 for other segments. */
 static void read_notes_place(const unsigned char *segment, int is_64, uint64_t ret[3])
 {
     Elf64_Phdr wide;
@@ -176,8 +176,8 @@ static void read_notes_place(const unsigned char *segment, int is_64, uint64_t r
         ret[1] = 0;
 }
 
-/* SAFETY: root runs this on files of other users. It reads into arrays of a fixed size, and follows
- * nothing: the kernel checks each offset. */
+/* SAFETY: root runs this on files of other users. It uses fixed-size arrays and follows nothing:
+ * the kernel checks each offset. */
 static int has_build_id(int fd, const char *build_id)
 {
     unsigned char segment[SEGMENTS_MAX * sizeof(Elf64_Phdr)] = {0};
@@ -207,8 +207,8 @@ static int has_build_id(int fd, const char *build_id)
     return 0;
 }
 
-/* Device and inode of our own map at the address, as the kernel reports maps: on btrfs and overlayfs
- * fstat has another device. */
+/* Compare device and inode of our own map at the address, as the kernel reports maps. On btrfs and
+ * overlayfs, fstat reports another device. */
 static int is_mapped_as(const void *address, const struct rps_module_origin *origin)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
@@ -251,8 +251,8 @@ static int is_origins(int fd, const struct rps_module_origin *origin)
 
 /* --- the kinds -------------------------------------------------------------------------------- */
 
-/* Open the first candidate that is the file: what the process has mapped, then its path as the process
- * sees it, and as we see it, since the process may have ended. */
+/* Open the first candidate that is the file: the mapped file, then its path as the process sees it,
+ * then as we see it. The process may have ended. */
 static int open_mapped(const struct rps_process_file *file)
 {
     const struct rps_module_origin *origin = &file->origin;

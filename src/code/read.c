@@ -1,11 +1,11 @@
 /*
- * The code that was seen in a run: read whole, since it grows with the program and not with time;
- * and the counts, which are handed over one by one. It is written anew when its frames are named.
+ * Reads the code that was seen in a run as a whole, since it grows with the program and not with
+ * time. Counts are passed on one by one. The code is rewritten when its frames are named.
  *
- * A store is input from elsewhere. A number is an index where it is what its rows are in order of,
- * and not too high; a row whose parent, frame or module is not there is kept as one of which
- * nothing is known, so that counts still add up. What is shown of a stack is as long as it is deep,
- * with the names of its frames: neither has more than a recorder gives.
+ * SAFETY: a store is untrusted input. A number is an index if its rows are in order and it is not
+ * too large. A row without its parent, frame or module is kept as unknown, so that counts still add
+ * up. The text for a stack grows with its depth and names; both are limited to a recorder's
+ * maximum.
  */
 #include <string.h>
 
@@ -32,14 +32,14 @@ struct reading {
     struct rps_arena *arena;
     struct rps_sampling sampling;
     int is_sampled, is_of_machine;
-    int table; /* that is read */
+    int table; /* that is being read */
     struct list list[LISTS];
     size_t text_bytes; /* of all texts so far */
 };
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* One more element, which is for the caller to fill. */
+/* Append one element, which the caller fills. */
 static void *append(struct reading *r, struct list *list, size_t size)
 {
     list->array = rps_arena_grow(r->arena, list->array, list->count, size);
@@ -77,7 +77,7 @@ static void fill_frame(struct reading *r, sqlite3_stmt *stmt, void *element)
     frame->function = (uint64_t)sqlite3_column_int64(stmt, 3);
 }
 
-/* And the stacks behind it in its row. */
+/* Also append the other stacks in its row. */
 static void fill_stack(struct reading *r, sqlite3_stmt *stmt, void *element)
 {
     const int64_t frames = (int64_t)r->list[FRAMES].count;
@@ -96,7 +96,7 @@ static void fill_stack(struct reading *r, sqlite3_stmt *stmt, void *element)
     }
 }
 
-/* A time of the run; `unknown` for NULL, and where it makes no sense. */
+/* Return a time of the run; `unknown` if NULL or invalid. */
 static int64_t time_of(sqlite3_stmt *stmt, int column, int64_t unknown)
 {
     int64_t time_ns = sqlite3_column_int64(stmt, column);
@@ -165,21 +165,21 @@ static void fill_location(struct reading *r, sqlite3_stmt *stmt, void *element)
     location->how = how < 0 ? RPS_LOCATION_NONE : (enum rps_location_how)how;
 }
 
-/* A table, whose rows come in the order of their numbers, or of frame and depth. */
+/* The tables. Rows come in the order of their numbers, or of frame and depth. */
 static const struct {
     const char *sql;
     void (*fill)(struct reading *r, sqlite3_stmt *stmt, void *element);
     size_t size;
-    int64_t max; /* numbers are below: an array of them is not much memory */
+    int64_t max; /* numbers are below it, which limits the size of an array */
     union {
-        int64_t number; /* what all elements begin with */
+        int64_t number; /* first member of all elements */
         struct rps_module module;
         struct rps_frame frame;
         struct rps_stack stack;
         struct rps_task task;
         struct rps_program program;
         struct rps_cgroup cgroup;
-    } unknown; /* of which there is no row */
+    } unknown; /* for numbers without a row */
 } tables[LISTS] = {
     [MODULES] = {"SELECT module, kind, path, build_id FROM module WHERE run_id = ?1"
                  " ORDER BY module",
@@ -214,7 +214,7 @@ static const struct {
                  sizeof(struct rps_cgroup), 100000, .unknown.cgroup = {.path = ""}},
 };
 
-/* The place of the row in its array; -1 for one to leave out. */
+/* Return the row's place in its array; -1: leave it out. */
 static int64_t row_place(const struct reading *r, int table, sqlite3_stmt *stmt)
 {
     const struct list *list = &r->list[table];
@@ -240,7 +240,7 @@ static int add_row(void *context, sqlite3_stmt *stmt, struct rps_error *err)
     int64_t place = row_place(r, r->table, stmt);
 
     (void)err;
-    if (place < (int64_t)list->count) /* none, or out of order */
+    if (place < (int64_t)list->count) /* no index, or out of order */
         return 0;
     for (int64_t number = (int64_t)list->count; number <= place; number++) {
         char *element = append(r, list, size);
@@ -293,7 +293,7 @@ static int read_target(void *context, sqlite3_stmt *stmt, struct rps_error *err)
     return 0;
 }
 
-/* A stack below as many callers as a sample has is one without a caller. */
+/* Treat a stack with as many callers as a sample may have as one without a caller. */
 static void limit_depths(struct reading *r)
 {
     struct rps_stack *stack = r->list[STACKS].array;
@@ -339,7 +339,7 @@ int rps_reader_code(struct rps_arena *arena, struct rps_reader *reader, int64_t 
     *ret = (struct rps_code){0};
     if (result < 0)
         return result;
-    result = read_all(&r, reader, run_id, err); /* of one state of the store */
+    result = read_all(&r, reader, run_id, err); /* from one state of the store */
     rps_reader_each(reader, "RELEASE code", 0, 0, NULL, NULL, NULL);
     if (!r.is_sampled || result < 0)
         return result;
@@ -366,8 +366,8 @@ int rps_reader_code(struct rps_arena *arena, struct rps_reader *reader, int64_t 
 
 /* --- counts ----------------------------------------------------------------------------------- */
 
-/* Of a level; ?3 is a CPU, or RPS_CPU_ALL for all. cpu is in the key before period: what there is
- * of them is found by seeking from one to the next. */
+/* Counts of a level; ?3 is a CPU, or RPS_CPU_ALL for all. In the key, cpu comes before period, so
+ * existing CPUs are found by seeking from one to the next. */
 static const char sql_counts[] =
     "WITH RECURSIVE c (cpu) AS ("
     " SELECT min(cpu) FROM code_count WHERE run_id = ?1 AND level = ?2 UNION ALL"
@@ -383,7 +383,7 @@ struct counting {
     int level;
 };
 
-/* The counts of a row. */
+/* Pass on the counts of a row. */
 static int walk_row(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
     const struct counting *counting = context;
@@ -403,7 +403,7 @@ static int walk_row(void *context, sqlite3_stmt *stmt, struct rps_error *err)
     return result;
 }
 
-/* As the store has it. */
+/* Return the number as the store has it. */
 static int64_t period_number(uint64_t number)
 {
     return number > INT64_MAX ? INT64_MAX : (int64_t)number;
@@ -432,8 +432,8 @@ int rps_reader_code_counts(struct rps_reader *reader, int64_t run_id,
 struct naming {
     int64_t run_id;
     const struct rps_code *code;
-    const int64_t *alike; /* by location; NULL: none is like another */
-    uint64_t lost;        /* rows, also those that were lost after the row of `sampling` was made */
+    const int64_t *alike; /* by location; NULL: no two are alike */
+    uint64_t lost;        /* rows, including those lost after the row of `sampling` was written */
 };
 
 static int write_locations(void *context, sqlite3 *db)

@@ -1,7 +1,7 @@
 /*
- * The samples of a recording. The tracker gives each a stack and a task; it waits here until the
- * period that it lies in is known, and is counted when the next one comes: the sampler hands over
- * what is older than the period before.
+ * The samples of a recording. The tracker gives each a stack and a task. A sample waits here until
+ * its period is known, and is counted at the end of the next one. The sampler passes on samples
+ * that are older than the previous period.
  */
 #include "rpistat/array.h"
 #include "rpistat/code_recorder.h"
@@ -23,29 +23,29 @@
 #include "tracker.h"
 #include "unwind.h"
 
-/* The store is told so often of what sampling came to. */
+/* Interval between writes of the sampling status to the store. */
 #define STATUS_NS RPS_NS_PER_S
 
 #define WAIT_MARKS_MAX 20
 
-/* Waits are compared with schedstat once a period, but not more often than that. */
+/* Waits are compared with schedstat once per period, but not more often than that. */
 #define CHECK_NS (50 * RPS_NS_PER_MS)
 
-/* So often names are looked for, and when first: the kernel's list of symbols alone costs as much CPU
- * time as a minute of samples. */
+/* Interval and first time of naming: the kernel's list of symbols alone costs as much CPU time as a
+ * minute of samples. */
 #define NAMING_NS       (60 * RPS_NS_PER_S)
 #define NAMING_FIRST_NS (20 * RPS_NS_PER_S)
 
-/* With so many functions named, names that come again are not written again. */
+/* From this number of named functions on, repeated names are not written again. */
 #define NAMES_TOLD_ALL 2048
 
-/* Names of a location, by their hashes. */
+/* The names of a location, by their hashes. */
 struct name {
     struct rps_intern_key key;
-    int64_t frame; /* that had them first, at depth 0 */
+    int64_t frame; /* the first with them, at depth 0 */
 };
 
-/* A sample that waits for its period. */
+/* A sample whose period is not known yet. */
 struct sample {
     int64_t time_ns; /* of the run */
     int32_t cpu;     /* that it was taken on */
@@ -71,25 +71,25 @@ struct recorder {
     struct rps_writer *writer;
     struct rps_naming_job naming;
     int has_files;             /* /proc is that of the tasks */
-    int64_t start_ns, told_ns; /* told: end of the period when the store was last told */
-    int64_t naming_ns;         /* no names are looked for before; of the run */
+    int64_t start_ns, told_ns; /* told: end of the period of the last status */
+    int64_t naming_ns;         /* naming does not start before; of the run */
     struct rps_intern names;   /* struct name */
     struct sample *sample;     /* owned; in order of time */
     size_t sample_count;
-    struct span *span; /* owned; periods that waiting samples may lie in, in order of their ends */
+    struct span *span; /* owned; possible periods of waiting samples, in order of their ends */
     size_t span_count;
-    struct wait *wait; /* owned; that are in no period yet */
+    struct wait *wait; /* owned; not in a period yet */
     size_t wait_count;
     int64_t heard_ns;                  /* all samples before it came; of the run */
     uint64_t blocked_us;               /* written so far */
-    uint64_t blocked_of, blocked_most; /* as last marked, and the most so far */
+    uint64_t blocked_of, blocked_most; /* as last marked, and the maximum so far */
     int wait_marks;
-    int has_waits;      /* they are recorded */
-    int64_t checked_ns; /* when they were compared with schedstat last; of the run */
-    uint64_t lost;      /* for want of memory, or of a period */
+    int has_waits;      /* waits are recorded */
+    int64_t checked_ns; /* last comparison with schedstat; of the run */
+    uint64_t lost;      /* without memory or a period */
 };
 
-/* --- what the tracker finds ------------------------------------------------------------------- */
+/* --- the tracker's results -------------------------------------------------------------------- */
 
 static void on_sample(void *context, const struct rps_sample *sample)
 {
@@ -197,9 +197,9 @@ static void on_incomplete(void *context, int64_t time_ns, const char *path)
 /* --- periods ---------------------------------------------------------------------------------- */
 
 /*
- * The period that a sample lies in: the first of its CPU, or of all, that ends behind it. One that
- * was taken in a pause is the next one's. Where no such period comes any more, `late`, it is the
- * last one's. NULL: there is none.
+ * Return the period of a sample: the first of its CPU, or of all CPUs, that ends after it. A sample
+ * in a pause belongs to the next period. If none follows (`late`), it belongs to the last. NULL:
+ * there is none.
  */
 static const struct span *find_span(const struct recorder *samples, const struct sample *sample,
                                     int late)
@@ -227,8 +227,8 @@ static void write_count(struct recorder *samples, const struct span *span,
     rps_writer_code_count(samples->writer, what, &row);
 }
 
-/* Count the samples whose period is known. `all`: no period comes any more; before that none comes
- * that ends before those that came, so that a CPU without one has gone. */
+/* Count the samples whose period is known. all: no period follows. Until then, no period ends
+ * before one that already came, so a CPU without one is gone. */
 static void count_samples(struct recorder *samples, int all)
 {
     int64_t end_ns =
@@ -255,7 +255,7 @@ static void count_samples(struct recorder *samples, int all)
     memmove(samples->sample, samples->sample + i, samples->sample_count * sizeof(*samples->sample));
 }
 
-/* The part of a wait that lies in the period, us: parts add up to the whole. */
+/* Return the part of a wait within the period, us. Parts add up to the whole. */
 static uint64_t part_us(const struct wait *wait, const struct span *span)
 {
     int64_t from_ns = wait->from_ns > span->start_ns ? wait->from_ns : span->start_ns;
@@ -266,8 +266,8 @@ static uint64_t part_us(const struct wait *wait, const struct span *span)
                : 0;
 }
 
-/* Count time off the CPU in the periods that it lies in, as far as they are known: what lies between
- * periods, in a pause, is none of theirs, and what lies behind them all waits. */
+/* Count time off the CPU in its periods, as far as they are known. Time between periods, in a
+ * pause, is not counted; time after the last period is kept for later. */
 static void count_waits(struct recorder *samples)
 {
     int64_t end_ns = samples->span_count > 0 ? samples->span[samples->span_count - 1].end_ns : 0;
@@ -292,7 +292,7 @@ static void count_waits(struct recorder *samples)
     samples->wait_count = kept;
 }
 
-/* Forget periods that ended before from_ns, and before the first sample that waits. */
+/* Forget periods that ended before from_ns and before the first waiting sample. */
 static void forget_spans(struct recorder *samples, int64_t from_ns)
 {
     size_t gone = 0;
@@ -307,8 +307,8 @@ static void forget_spans(struct recorder *samples, int64_t from_ns)
     memmove(samples->span, samples->span + gone, samples->span_count * sizeof(*samples->span));
 }
 
-/* Say where time off the CPU begins to be looked at in parts alone, or not at all; not again and
- * again where the workload changes all the time. */
+/* Add a mark where waits off the CPU are from now on observed in parts only, or not at all.
+ * Limited, since some workloads change all the time. */
 static void mark_waits(struct recorder *samples, const struct rps_sampling *sampling)
 {
     uint64_t of = sampling->blocked_of, before = samples->blocked_of;
@@ -353,7 +353,7 @@ static void tell_store(struct recorder *samples)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* A frame that had the same names before, where many are named; or -1. */
+/* Return a frame with the same names, if many frames are named; -1: none. */
 static int64_t find_alike(struct recorder *samples, const struct rps_location *location)
 {
     int is_new = 0;
@@ -383,7 +383,7 @@ static int take_names(void *context, const struct rps_naming_told *told)
     return 0;
 }
 
-/* A period has ended at end_ns: go on naming what was seen. */
+/* Continue naming after a period that ended at end_ns. */
 static void name_meanwhile(struct recorder *samples, int64_t end_ns)
 {
     rps_naming_job_hear(&samples->naming, take_names, samples);
@@ -394,7 +394,7 @@ static void name_meanwhile(struct recorder *samples, int64_t end_ns)
     rps_naming_job_start(&samples->naming, samples->tracker);
 }
 
-/* --- what the recording calls ----------------------------------------------------------------- */
+/* --- called by the recording ------------------------------------------------------------------ */
 
 static void take_period(void *self, const struct rps_period *period)
 {
@@ -411,7 +411,7 @@ static void take_period(void *self, const struct rps_period *period)
             rps_tracker_check_waits(samples->tracker, "/proc", rps_clock_monotonic_ns());
         }
         samples->heard_ns = samples->span[samples->span_count - 1].end_ns;
-        /* samples to come are not older than the period before the last */
+        /* later samples are not older than the period before the last */
         forget_spans(samples, period->start_ns - period->length_ns - RPS_NS_PER_S);
         if (end_ns - samples->told_ns >= STATUS_NS) {
             samples->told_ns = end_ns;
@@ -429,7 +429,7 @@ static void take_period(void *self, const struct rps_period *period)
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* All processes of the machine, or those of the target, run already. */
+/* Add all running processes of the machine, or those of the target. */
 static void add_processes(struct recorder *samples, const struct rps_target *target)
 {
     DIR *processes;

@@ -32,8 +32,8 @@ int rps_code_is_sampled(const struct rps_run *run, const struct rps_code *code)
 
 /* --- the functions of groups ------------------------------------------------------------------ */
 
-/* The functions that most of `all` samples were in; `named`: of those that have names. Returns how
- * many. */
+/* Fill the functions with most of `all` samples. named: only those with names. Return their
+ * number. */
 static int fill_top(struct rps_share_top top[RPS_SHARES_TOP], uint64_t all,
                     const struct rps_share_name *name, const uint64_t *seen, size_t count,
                     int named)
@@ -61,8 +61,8 @@ static struct rps_share_name *keep_names(struct rps_arena *arena, const struct r
     return kept;
 }
 
-/* Samples of programs, or control groups, in each group and, behind these, in all of them; and how
- * many processes of each were seen there. */
+/* Samples of programs or control groups per group, and after these in total; and the number of
+ * their processes seen there. */
 struct owners {
     struct rps_share_name *name;
     int64_t *of;     /* of each task */
@@ -84,7 +84,7 @@ static void see_owner(struct owners *owners, size_t group, int64_t task, uint64_
     *known |= mask;
 }
 
-/* `context`: programs, and control groups, of no tasks where these are not known. */
+/* Add a count. context: programs and control groups, without tasks if not known. */
 static int add_owner(void *context, size_t group, int64_t id, uint64_t samples,
                      struct rps_error *err)
 {
@@ -111,7 +111,7 @@ static struct owners make_owners(struct rps_arena *arena, size_t group_count,
     return ret;
 }
 
-/* Those that most samples of a group were of; kept. */
+/* Return the programs or control groups with most samples of a group; texts are kept. */
 static struct rps_share_owners first_owners(struct rps_arena *arena, const struct owners *owners,
                                             size_t group)
 {
@@ -131,7 +131,7 @@ static struct rps_share_owners first_owners(struct rps_arena *arena, const struc
     return ret;
 }
 
-/* The programs that waited most for a CPU, where all are known. */
+/* Fill the programs that waited most for a CPU, if all are known. */
 static void fill_waits(struct rps_arena *arena, const struct rps_code *code,
                        struct rps_part_shares *shares)
 {
@@ -231,7 +231,7 @@ static int fill_programs(struct rps_arena *arena, struct rps_sample_source *sour
     return result;
 }
 
-/* Is half of any group's samples in it? */
+/* Return 1 if the key has half of any group's samples. */
 static int is_most(const struct rps_code_counts *counts, size_t groups, size_t key)
 {
     for (size_t g = 0; g < groups; g++) {
@@ -243,8 +243,8 @@ static int is_most(const struct rps_code_counts *counts, size_t groups, size_t k
     return 0;
 }
 
-/* Functions without names are one with the others of their module, "[libm.so.6]", but for those that
- * a group was in most: these set it apart. `function` is that of each stack. */
+/* Merge functions without names by module, "[libm.so.6]". Functions that have most samples of a
+ * group stay, since they distinguish it. function: that of each stack. */
 static void fold_unnamed(struct rps_arena *arena, struct rps_code_counts *counts, size_t groups,
                          struct rps_share_name *name, int64_t *function)
 {
@@ -277,7 +277,7 @@ static void fold_unnamed(struct rps_arena *arena, struct rps_code_counts *counts
         function[s] = function[s] < 0 ? function[s] : folded[function[s]];
 }
 
-/* The shares of one part. */
+/* Find the shares of one part. */
 static int find_shares(struct rps_arena *arena, struct rps_sample_source *source,
                        const struct rps_run_part *part, struct rps_part_shares *ret,
                        struct rps_error *err)

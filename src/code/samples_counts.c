@@ -9,7 +9,7 @@
 
 struct walk {
     const struct rps_run_part *part;
-    size_t at; /* the stretch that the last count lay in */
+    size_t at; /* the range of the last count */
     rps_run_code_each *each;
     void *context;
 };
@@ -19,7 +19,7 @@ static int ends_before(const void *stretch, const void *period)
     return ((const struct rps_run_stretch *)stretch)->last < *(const uint64_t *)period;
 }
 
-/* The stretch that the period lies in, or NULL. */
+/* Return the range that contains the period, or NULL. */
 static const struct rps_run_stretch *find_stretch(struct walk *walk, uint64_t period)
 {
     const struct rps_run_stretch *stretch = walk->part->stretch;
@@ -46,7 +46,7 @@ static int walk_count(void *context, const struct rps_code_count *count, struct 
     return stretch ? walk->each(walk->context, stretch->group, count->id, count->samples, err) : 0;
 }
 
-/* Read the counts of the chosen CPUs, or of all; returns what the query's `count` returned last. */
+/* Read the counts of the chosen CPUs, or of all. Return the last result of the query's `count`. */
 static int read_counts(struct rps_reader *reader, int64_t run_id, const struct rps_cpus *cpus,
                        struct rps_code_count_query *query, struct rps_error *err)
 {
@@ -90,7 +90,7 @@ static int add_count(void *context, size_t group, int64_t id, uint64_t samples,
     return 0;
 }
 
-/* Room for the counts of a part. */
+/* Allocate the counts of a part. */
 static void make_counts(struct rps_arena *arena, struct rps_code_counts *counts,
                         const struct rps_run_part *part, const struct rps_code *code,
                         enum rps_code_counted what)
@@ -150,7 +150,7 @@ struct keeping {
     struct rps_kept_counts *kept;
 };
 
-/* Returns 1 for too many. */
+/* Return 1 if there are too many. */
 static int keep_count(void *context, const struct rps_code_count *count, struct rps_error *err)
 {
     const struct keeping *keeping = context;

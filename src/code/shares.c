@@ -1,4 +1,4 @@
-/* Shares of samples: each frame gets its items, and each stack counts once for all of its frames'. */
+/* Shares of samples: each frame gets its items, and each stack counts once per item. */
 #include "rpistat/shares.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static int is_hook(const struct rps_share *share)
                                 strcmp(share->name, RPS_SHARE_IDLE) == 0);
 }
 
-/* Most samples first, but the kernel's hooks last: they are no work. */
+/* Order by samples, largest first, but kernel hooks last: they are not work. */
 static int by_most(const void *a, const void *b)
 {
     const struct rps_share *x = a, *y = b;
@@ -50,7 +50,7 @@ static int by_most(const void *a, const void *b)
     return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-/* Without what has no samples, and in order. */
+/* Drop items without samples, and sort the others. */
 static void drop_empty_shares(struct rps_shares *shares)
 {
     size_t kept = 0;
@@ -63,7 +63,7 @@ static void drop_empty_shares(struct rps_shares *shares)
     qsort(shares->share, kept, sizeof(*shares->share), by_most);
 }
 
-/* What an item is called. */
+/* Set the name of an item. */
 static void name_share(const struct rps_share_index *index, size_t e, struct rps_share *share)
 {
     const struct rps_share_key *key = &index->items.key[index->item[e]];
@@ -78,7 +78,7 @@ static void name_share(const struct rps_share_index *index, size_t e, struct rps
     share->is_kernel = rps_share_index_is_kernel(index->code, key->module);
 }
 
-/* A stack's samples count for what is in it once, however often it is. */
+/* Count a stack's samples once for each of its items. */
 static void add_totals(const struct rps_share_index *index, const uint64_t *samples,
                        struct rps_share *share)
 {
@@ -138,7 +138,7 @@ static int by_process(const void *a, const void *b)
 
     if (x->item != y->item)
         return x->item < y->item ? -1 : 1;
-    /* the first thread's last name is the process's: it comes first */
+    /* the first thread's last name is the process's, so it comes first */
     if ((x->tid == x->pid) != (y->tid == y->pid))
         return x->tid == x->pid ? -1 : 1;
     return (x->line < y->line) - (x->line > y->line);

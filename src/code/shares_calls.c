@@ -2,7 +2,7 @@
 #include "rpistat/shares.h"
 #include "shares_index.h"
 
-/* Growing a tree. Nodes are numbered by keys of their parent and function, as module and line. */
+/* A growing tree. Nodes are numbered by keys of their parent and function, as module and line. */
 struct growing {
     struct rps_arena *arena; /* of the tree */
     const struct rps_share_index *index;
@@ -10,7 +10,7 @@ struct growing {
     struct rps_calls calls;
 };
 
-/* A new node behind the others. */
+/* Append a new node. */
 static struct rps_call *add_call(struct growing *growing)
 {
     struct rps_calls *calls = &growing->calls;
@@ -19,7 +19,7 @@ static struct rps_call *add_call(struct growing *growing)
     return &calls->call[calls->count++];
 }
 
-/* The node of entry e below `parent`. */
+/* Return the node of entry e below `parent`. */
 static size_t find_node(struct growing *growing, size_t parent, size_t e)
 {
     const struct rps_share_index *index = growing->index;
@@ -42,7 +42,7 @@ static size_t find_node(struct growing *growing, size_t parent, size_t e)
     return node;
 }
 
-/* The node of the stack whose caller's is `node`: functions from the outermost on. */
+/* Return the node of a stack whose caller has `node`, adding functions outermost first. */
 static size_t add_stack_calls(struct growing *growing, size_t stack, size_t node)
 {
     const struct rps_share_index *index = growing->index;

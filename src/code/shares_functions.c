@@ -1,9 +1,9 @@
-/* The function that each stack is in, and the program or control group that each task is of. */
+/* The function of each stack, and the program or control group of each task. */
 #include "rpistat/shares.h"
 #include "rpistat/clock.h"
 #include "shares_index.h"
 
-#define EXEC_NS RPS_NS_PER_S /* time after an exec until a process is sampled again, at most */
+#define EXEC_NS RPS_NS_PER_S /* maximum time from an exec until a process is sampled again */
 
 static struct rps_share_name *make_names(struct rps_arena *arena,
                                          const struct rps_share_index *index)
@@ -145,7 +145,7 @@ size_t *rps_shares_processes(struct rps_arena *arena, const struct rps_code *cod
     return ret;
 }
 
-/* Its path up to where its name stands is in `file`. */
+/* The key's `file` is the path, up to and including the name. */
 static struct rps_share_key key_of_cgroup(struct rps_arena *arena, const struct rps_code *code,
                                           int64_t cgroup)
 {
@@ -172,7 +172,7 @@ int64_t *rps_shares_owners(struct rps_arena *arena, const struct rps_code *code,
 
     if (ret_process)
         *ret_process = rps_arena_get(arena, code->task_count, sizeof(**ret_process));
-    for (size_t c = 0; c <= code->cgroup_count; c++) /* the first is the one that is not known */
+    for (size_t c = 0; c <= code->cgroup_count; c++) /* the first is the unknown one */
         cgroup[c] = key_of_cgroup(arena, code, (int64_t)c - 1);
     for (size_t t = 0; t < code->task_count; t++) {
         const struct rps_task *task = &code->task[first[t] > 0 ? first[t] - 1 : t];

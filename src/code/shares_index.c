@@ -32,7 +32,7 @@ static int is_same(const struct rps_share_key *a, const struct rps_share_key *b)
            strcmp(a->name, b->name) == 0 && strcmp(a->file, b->file) == 0;
 }
 
-/* Where the key's slot is, or is to be. */
+/* Return the slot of the key, or the free one where it belongs. */
 static size_t find_share_slot(const struct rps_share_items *items, const struct rps_share_key *key)
 {
     size_t at = key->hash & (items->slots - 1);
@@ -113,8 +113,8 @@ size_t rps_share_index_module(const struct rps_share_index *index, size_t frame)
                              : code->module_count];
 }
 
-/* The name of code that has none. What a process made as it ran has a map whose name tells only the
- * process' number, and addresses that tell nothing. */
+/* Return the name for code without symbols. The map of code made by a process has only the process'
+ * number in its name, and its addresses mean nothing. */
 static const char *address_name(const struct rps_share_index *index, size_t frame)
 {
     const struct rps_code *code = index->code;
@@ -140,9 +140,9 @@ static const char *address_name(const struct rps_share_index *index, size_t fram
     return rps_arena_print(index->texts, "%s+0x%" PRIx64, name, address);
 }
 
-/* The group of a kernel function that only has samples because of how a CPU waits, or how interrupts
- * reach it: a timer that expires while interrupts are disabled takes its sample in the hook that
- * enables them, of which each hypervisor has its own. NULL: it is none. */
+/* Return the group of a kernel function that has samples only because of how a CPU waits, or how
+ * interrupts reach it. A timer that expires with interrupts disabled is sampled in the hook that
+ * enables them, which differs by hypervisor. NULL: none. */
 static const char *find_hook(const char *function)
 {
     static const struct {
@@ -157,7 +157,7 @@ static const char *find_hook(const char *function)
     };
 
     if (!strstr(function, "idle") && !strstr(function, "halt") && !strstr(function, "irq_enable"))
-        return NULL; /* patterns are slow, and functions many */
+        return NULL; /* patterns are slow, and there are many functions */
     for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++) {
         if (fnmatch(hooks[i].pattern, function, 0) == 0)
             return hooks[i].group;
@@ -165,7 +165,7 @@ static const char *find_hook(const char *function)
     return NULL;
 }
 
-/* Add what a frame is at one depth; `at` is NULL for one without a name. */
+/* Add the item of a frame at one depth; `at` is NULL if it has no name. */
 static void add_entry(struct rps_share_index *index, size_t frame, const struct rps_location *at)
 {
     size_t module = rps_share_index_module(index, frame), e = index->entries++;
@@ -203,7 +203,7 @@ static int is_name_of(const struct rps_code *code, size_t at, size_t frame)
            code->location[at].how != RPS_LOCATION_NONE;
 }
 
-/* Whether a frame is an item by this name. The last one is that of the function that has it. */
+/* Return 1 if this name of a frame is an item. The last name is the function with the code. */
 static int is_wanted(const struct rps_share_index *index, size_t at, size_t frame)
 {
     const struct rps_code *code = index->code;

@@ -1,10 +1,10 @@
 /*
- * Samples of the code as signals of phases: how many samples each group of calls had in every
- * observation (call_groups.h), and, where there are several programs, each program. For signals
- * that were chosen by name, the innermost functions are counted instead of calls.
+ * Samples of the code as metrics for phases: samples per group of calls and observation
+ * (call_groups.h), and per program, if there are several. For metrics that were chosen by name, the
+ * innermost functions are counted instead of calls.
  *
- * The counts are read twice, once to find the symbols that most samples were in and once to put
- * them into the observations: a day has millions of them.
+ * The counts are read twice, since a day has millions of them. The first pass finds the symbols
+ * with most samples; the second puts these into the observations.
  */
 #include "wing.h"
 
@@ -36,13 +36,13 @@ enum { FUNCTIONS, PROGRAMS, TABLES };
 struct symbols {
     size_t count;
     const struct rps_share_name *name; /* of each */
-    uint64_t *seen;                    /* how often each was */
-    int64_t *of;                       /* of each stack, or task; -1: it is not the workload's */
+    uint64_t *seen;                    /* samples of each */
+    int64_t *of;                       /* of each stack or task; -1: not the workload's */
     size_t of_count;
     const uint64_t *of_seen; /* samples of each stack, or task */
 };
 
-/* What is read of a run. */
+/* The data read from a run. */
 struct sampled {
     int64_t *column; /* of each stack, or task: its column in the table; -1: none */
     size_t count;
@@ -52,7 +52,7 @@ struct state {
     const struct rps_signal_run *run; /* borrowed */
     struct sampled *sampled[TABLES];  /* of each run */
     struct rps_cpus cpus;             /* borrowed */
-    size_t width[TABLES]; /* columns; the last is of all other symbols; 0: there is no such table */
+    size_t width[TABLES]; /* columns; the last is for all other symbols; 0: no such table */
 };
 
 static int is_name(const char *name)
@@ -62,10 +62,10 @@ static int is_name(const char *name)
 
 /* --- functions -------------------------------------------------------------------------------- */
 
-/* The innermost function of the workload in each stack: the kernel's below it are what it asked
- * for, and threads of the kernel and idle CPUs are nobody's. Names that are found, or lost, change
- * no phase of a run: a function is where it begins. Those of several runs, which may be of several
- * builds, are matched by name. */
+/* Find the workload's innermost function in each stack. Kernel functions below it work on its
+ * behalf; threads of the kernel and idle CPUs belong to nobody. Symbols that are found or lost do
+ * not change a run's phases, because a function is identified by its beginning. Functions of
+ * several runs, perhaps of several builds, are matched by name. */
 static struct symbols find_symbols(struct rps_arena *arena, const struct rps_code *code, int table,
                                    enum rps_unnamed unnamed)
 {
@@ -80,7 +80,7 @@ static struct symbols find_symbols(struct rps_arena *arena, const struct rps_cod
     return symbols;
 }
 
-/* How often each symbol of a run was seen in its periods. */
+/* Count the samples of each symbol of a run, in its periods. */
 static int count_symbols(struct rps_arena *arena, const struct rps_signal_run *run,
                          const struct rps_cpus *cpus, const struct rps_code *code, int table,
                          struct symbols *symbols, struct rps_error *err)
@@ -98,8 +98,8 @@ static int count_symbols(struct rps_arena *arena, const struct rps_signal_run *r
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
-/* A symbol that has a column, if there are not too many: of several runs those of one name and
- * module are one. */
+/* A symbol that gets a column, if there are not too many. Symbols of several runs with the same
+ * name and module are one. */
 struct ranked {
     struct rps_share_name name;
     double share; /* of the samples; of several runs the largest */
@@ -107,7 +107,7 @@ struct ranked {
 
 struct ranking {
     struct rps_arena *arena;
-    const char *const *asked; /* names of signals; NULL: those that most samples are in */
+    const char *const *asked; /* names of metrics; NULL: symbols with most samples */
     size_t asked_count;
     struct ranked *ranked;
     size_t count;
@@ -128,7 +128,7 @@ static int compare_shares(const void *a, const void *b)
     return strcmp(x->name.name, y->name.name);
 }
 
-/* The column of a function; the number of columns: it has none of its own. */
+/* Return the column of a function; the number of columns if it has none. */
 static size_t column_of(const struct ranking *ranking, const struct rps_share_name *name)
 {
     size_t at = 0;
@@ -181,7 +181,7 @@ static void rank_run(struct ranking *ranking, const struct symbols *symbols)
     }
 }
 
-/* The column of each stack, or task, of a run. */
+/* Return the column of each stack or task of a run. */
 static struct sampled give_columns(struct rps_arena *arena, const struct ranking *ranking,
                                    const struct symbols *symbols)
 {
@@ -216,7 +216,7 @@ static int read_run(struct rps_arena *arena, const struct rps_signal_run *run,
     return count_symbols(arena, run, cpus, &ret->code, FUNCTIONS, &ret->symbols[FUNCTIONS], err);
 }
 
-/* That each name which is asked for is a function that was seen. */
+/* Check that each requested name is a function with samples. */
 static int check_names(const struct ranking *ranking, const struct run_code *run,
                        struct rps_error *err)
 {
@@ -387,7 +387,7 @@ static int choose_signals(struct rps_arena *arena, const struct rps_signal_run *
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/* The observations, a group each. */
+/* Return the observations as a part with one group per observation. */
 static struct rps_run_part part_of(struct rps_arena *arena, const struct rps_collected *collected)
 {
     size_t count = collected->signals.count;
@@ -406,7 +406,7 @@ struct reading {
     size_t *last; /* of each column: its newest count */
 };
 
-/* Stacks of one function in one observation add up at once: there may be many. */
+/* Add up stacks of one function in one observation at once, since there may be many. */
 static int add_count(void *context, size_t group, int64_t id, uint64_t samples,
                      struct rps_error *err)
 {
@@ -433,7 +433,7 @@ static int add_count(void *context, size_t group, int64_t id, uint64_t samples,
 
 /* Return how many samples are worth one independent count: the further apart neighbours are, the
  * less they depend on each other. Means of 86 recordings, F1 and ARI: .741 .701 with the same
- * divisor for all, .747 .706 with this one; single-phase programs get no more boundaries. */
+ * divisor for all, .747 .706 with this one. Single-phase programs get no more boundaries. */
 static double divisor_of(const struct reading *reading, const struct rps_collected *collected)
 {
     size_t count = collected->signals.count;

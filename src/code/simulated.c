@@ -1,4 +1,4 @@
-/* Functions of a simulation: few, and told once. */
+/* Functions of a simulation. There are few, and they are reported once. */
 #include "simulated.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static int begins_by(const void *symbol, const void *address)
     return ((const struct rps_simulated_symbol *)symbol)->start <= *(const uint64_t *)address;
 }
 
-/* How many symbols begin at or before the address. */
+/* Return how many symbols begin at or before the address. */
 static size_t count_before(const struct rps_simulated *simulated, uint64_t address)
 {
     return rps_array_find(simulated->symbol, simulated->count, sizeof(*simulated->symbol),

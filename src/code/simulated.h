@@ -21,10 +21,10 @@ struct rps_simulated {
 
 void rps_simulated_free(struct rps_simulated *simulated);
 
-/* Negative without memory. */
+/* Add a symbol. Negative: no memory. */
 int rps_simulated_add(struct rps_simulated *simulated, const struct rps_sample *sample);
 
-/* The last symbol that begins at or before the address, if it has the address; or NULL. */
+/* Return the last symbol that begins at or before the address, if it covers it; or NULL. */
 const struct rps_simulated_symbol *rps_simulated_find(const struct rps_simulated *simulated,
                                                       uint64_t address);
 

@@ -1,4 +1,4 @@
-/* The source file that a process works on. The rest of its command line may hold secrets, and is not kept. */
+/* The source file of a process. SAFETY: the command line may have secrets; the rest is not kept. */
 #include "rpistat/code.h"
 
 #include <stdio.h>
@@ -7,8 +7,8 @@
 #include "rpistat/proc.h"
 #include "rpistat/text.h"
 
-/* Return 1 if an argument names a file of source code. An argument with one of the characters below
- * may be a URL, a host or a command line (of sh -c), with a password. */
+/* Return 1 if an argument names a source file. With one of the characters below, it may be a URL, a
+ * host or a command line (of sh -c), with a password. */
 static int is_source(const char *argument)
 {
     static const char suffixes[] = " adb ads asm awk c c++ cc clj cpp cs cu cxx d el erl ex f f03 "

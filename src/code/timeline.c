@@ -1,4 +1,4 @@
-/* Calls over time: samples by period, and when the periods were. */
+/* Calls over time: samples by period, and the times of the periods. */
 #include "timeline.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "rpistat/text.h"
 #include "rpistat/walk.h"
 
-/* So many samples that are missing may be chance: no time off the CPU is shown for them. */
+/* Up to this number, missing samples may be chance: they show no time off the CPU. */
 #define CHANCE 2
 
 struct walking {
@@ -16,10 +16,10 @@ struct walking {
     struct rps_cpu_series series;
     struct rps_walk walk;
     int is_over;     /* no more periods */
-    uint64_t newest; /* period of the last count */
-    int64_t end_ns;  /* of the row that was put last */
+    uint64_t newest; /* period of the latest count */
+    int64_t end_ns;  /* of the previous row */
     struct rps_timeline_row row;
-    size_t *place; /* of each node in `seen`, + 1; 0: it is not there */
+    size_t *place; /* of each node in `seen`, + 1; 0: none */
     void (*put)(void *context, const struct rps_timeline_row *row);
     void *context;
 };
@@ -45,7 +45,7 @@ static struct rps_cpus one_cpu(const int *cpu)
     return (struct rps_cpus){.cpu = cpu, .count = *cpu != RPS_CPU_ALL};
 }
 
-/* Nodes depth first, so that what a caller has called is together. */
+/* Order the nodes depth first, so that the callees of a caller are together. */
 static size_t *find_order(struct rps_arena *arena, const struct rps_calls *calls)
 {
     size_t *size = rps_arena_get(arena, calls->count, sizeof(*size)); /* of each node's tree */
@@ -97,7 +97,7 @@ static int compare_order(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-/* Places of all that was seen, in as much of the row as has so many samples. */
+/* Place the nodes of a row one after another, in the part that its samples represent. */
 static void place_seen(const struct walking *walking)
 {
     const struct rps_timeline_row *row = &walking->row;
@@ -121,7 +121,7 @@ static void end_row(struct walking *walking)
 
     if (row->samples > 0) {
         qsort(row->seen, row->count, sizeof(*row->seen), compare_order);
-        if (row->start_ns < walking->end_ns) /* it comes late, as counts may of what was thinned */
+        if (row->start_ns < walking->end_ns) /* late, as counts of downsampled periods may be */
             row->start_ns = walking->end_ns;
         if (row->end_ns < row->start_ns)
             row->end_ns = row->start_ns;
@@ -145,13 +145,13 @@ static void end_walk(struct walking *walking)
     walking->is_over = 0;
 }
 
-/* Go on to the period of that number, or to the block that it is in. */
+/* Move to the period of that number, or to the block that contains it. */
 static int find_period(struct walking *walking, uint64_t period, struct rps_error *err)
 {
     const struct rps_period **at = &walking->walk.period;
     int result = 0;
 
-    if (period < walking->newest) /* of a finer level, which is read behind the coarser ones */
+    if (period < walking->newest) /* of a finer level, which is read after the coarser ones */
         end_walk(walking);
     walking->newest = period;
     while (!walking->is_over && (!walking->walk.state || rps_period_last(*at) < period))
@@ -159,7 +159,7 @@ static int find_period(struct walking *walking, uint64_t period, struct rps_erro
     if (result == 0 && !walking->is_over) {
         walking->row.start_ns = (*at)->start_ns;
         walking->row.end_ns =
-            (*at)->period > period ? (*at)->start_ns : rps_period_end_ns(*at); /* none is of it */
+            (*at)->period > period ? (*at)->start_ns : rps_period_end_ns(*at); /* it is missing */
     }
     return result;
 }
@@ -185,7 +185,7 @@ static int take_count(void *context, const struct rps_code_count *count, struct 
             (struct rps_timeline_seen){.node = node, .order = timeline->order[node]};
         walking->place[node] = ++row->count;
     }
-    if (count->samples <= UINT64_MAX - row->samples) { /* a store may have any number */
+    if (count->samples <= UINT64_MAX - row->samples) { /* a store may contain any number */
         row->seen[walking->place[node] - 1].samples += count->samples;
         row->samples += count->samples;
     }
@@ -226,10 +226,10 @@ int rps_timeline_walk(const struct rps_timeline *timeline,
 struct nesting {
     const struct rps_timeline *timeline;
     const struct rps_call_sink *sink;
-    int64_t end_ns; /* of what is open */
+    int64_t end_ns; /* of the open calls */
     size_t count;
     size_t *open; /* nodes, from the outermost on */
-    size_t *way;  /* scratch: the same of the next */
+    size_t *way;  /* scratch: likewise for the next row */
 };
 
 static void end_calls(struct nesting *nesting, size_t left)
@@ -241,7 +241,7 @@ static void end_calls(struct nesting *nesting, size_t left)
                            call[nesting->open[nesting->count - 1]].function);
 }
 
-/* What the next thing has in common with what is open goes on. */
+/* End the calls that the next node does not share with the open ones, and begin its others. */
 static void begin_calls(struct nesting *nesting, size_t node, int64_t time_ns)
 {
     const struct rps_call *call = nesting->timeline->calls.call;

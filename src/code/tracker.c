@@ -1,6 +1,6 @@
 /*
- * The tracker. Frames, stacks and modules stay for good, and are few: code is finite, and what is
- * not is folded, as tasks are. Processes, threads and their maps go when they end.
+ * The tracker. Frames, stacks and modules are kept until the end. They are few: code is finite, and
+ * the rest is folded, as tasks are. Processes, threads and their maps are removed when they end.
  */
 #include "tracker.h"
 
@@ -15,32 +15,31 @@
 
 #define NAME_SIZE 64
 
-#define PROGRAMS_MAX 10000 /* that are told apart; above, one without a name */
+#define PROGRAMS_MAX 10000 /* kept apart; later ones share one without a name */
 #define CGROUPS_MAX  65536 /* likewise */
 
-/* Tasks that are told apart; above, those of one name and control group are one, the first of them,
- * as long as these are no more than FOLDED_MAX. A machine that is recorded for weeks has millions. */
+/* Maximum number of separate tasks. Later tasks with the same name and control group share one, up
+ * to FOLDED_MAX of these. A machine that is recorded for weeks has millions of tasks. */
 #define TASKS_MAX  500000
 #define FOLDED_MAX 100000
 
-/* A thread that has ended is known for so long, and until its CPU time is: that comes behind its end,
- * and where the kernel has exchanged two threads' events much later. But not behind the ends of so
- * many others. */
+/* A thread that has ended is kept for this time, and until its CPU time arrives after its end. That
+ * is much later if the kernel exchanged two threads' events. At most ENDED_MAX are kept. */
 #define ENDED_NS  (RPS_NS_PER_S / 10)
 #define ENDED_MAX 1000
 
-/* So many threads' schedstat is read at once: each takes some 10 us. */
+/* Threads whose schedstat is read in one call: each takes some 10 us. */
 #define CHECKS_MAX 64
 
 struct rps_process {
     struct rps_intern_key key; /* pid */
     struct rps_space space;
-    size_t threads; /* that are known, */
-    size_t living;  /* and those of them that have not ended */
-    int64_t task;   /* that was seen last of it; -1: none */
+    size_t threads; /* known threads */
+    size_t living;  /* known threads that have not ended */
+    int64_t task;   /* seen last; -1: none */
     int64_t cpu_ns; /* of the threads that have ended; -1: not known of all */
     pid_t parent;
-    int64_t cgroup;                   /* its parent's, until it is read; -1: not known */
+    int64_t cgroup;                   /* of ended threads; -1: not known of all */
     int is_placed;                    /* it was read since the last exec */
     struct rps_tracker_place *places; /* owned; where its threads waited */
     char name[NAME_SIZE];             /* of the first thread, when it had ended */
@@ -49,13 +48,13 @@ struct rps_process {
 struct rps_thread {
     struct rps_intern_key key; /* tid */
     pid_t pid;
-    int64_t task; /* its number, once a sample was taken; else -1 */
+    int64_t task; /* its number once a sample was taken; -1: none */
     int64_t start_ns;
     int64_t end_ns;   /* on the clock of the samples; -1: it lives */
-    int64_t next;     /* number of the thread that ended after it */
-    int is_renamed;   /* since the task was told */
+    int64_t next;     /* number of the thread that ended next */
+    int is_renamed;   /* since the task was reported */
     int64_t cpu_ns;   /* exact; -1: not known */
-    int64_t queue_ns; /* that it had waited for CPUs when queues were read first */
+    int64_t queue_ns; /* wait for CPUs before queues were first read */
     uint64_t samples;
     struct rps_tracker_waits waits;
     char name[NAME_SIZE];
@@ -63,7 +62,7 @@ struct rps_thread {
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* The number of the text, among items that begin with it; negative without memory. */
+/* Return the number of the text in a table whose items begin with it; negative: no memory. */
 static int64_t add_text(struct rps_intern *table, const char *text, int *ret_is_new)
 {
     uint64_t hash = rps_intern_hash(0, text), same = 0;
@@ -135,7 +134,7 @@ static void end_task(struct rps_tracker *tracker, struct rps_thread *thread, int
     thread->task = -1;
 }
 
-/* The program of that name; NULL without memory. */
+/* Return the program of that name, added if new; NULL: no memory. */
 static struct rps_tracker_program *add_program(struct rps_tracker *tracker, const char *name)
 {
     int is_new;
@@ -149,7 +148,7 @@ static struct rps_tracker_program *add_program(struct rps_tracker *tracker, cons
     return program;
 }
 
-/* The name of a thread's program, which is that of the process's first thread. */
+/* Return the name of a thread's program, which is that of the process's first thread. */
 static const char *program_name(const struct rps_tracker *tracker, const struct rps_thread *thread)
 {
     const struct rps_thread *first = find_thread(tracker, thread->pid);
@@ -157,7 +156,7 @@ static const char *program_name(const struct rps_tracker *tracker, const struct 
     return first ? first->name : find_process(tracker, thread->pid)->name;
 }
 
-/* The exact time of a thread that has ended is its program's. */
+/* Add the exact CPU time of a thread that has ended to its program. */
 static void count_time(struct rps_tracker *tracker, const struct rps_thread *thread)
 {
     struct rps_tracker_program *program = add_program(tracker, program_name(tracker, thread));
@@ -192,13 +191,12 @@ static void leave_process(struct rps_tracker *tracker, const struct rps_thread *
         return;
     if (process->task >= 0 && process->cpu_ns >= 0)
         tracker->sink.process_time(tracker->sink.context, process->task, process->cpu_ns);
-    rps_space_clear(&process->space); /* of what was mapped behind its end */
+    rps_space_clear(&process->space); /* maps recorded after its end */
     free(process->places);
     process->places = NULL;
     rps_intern_remove(&tracker->process, number);
 }
 
-/* Forget the thread that ended first. */
 static void forget_first(struct rps_tracker *tracker)
 {
     int64_t number = tracker->first_ended;
@@ -216,7 +214,7 @@ static void forget_all(struct rps_tracker *tracker)
         forget_first(tracker);
 }
 
-/* A thread has ended at that time: it is known for a while, and others no longer. */
+/* Keep a thread that has ended at time_ns for a while, and forget those that ended long before. */
 static void keep_ended(struct rps_tracker *tracker, int64_t number, int64_t time_ns)
 {
     const struct rps_thread *first;
@@ -258,8 +256,8 @@ static void end_thread(struct rps_tracker *tracker, pid_t tid, int64_t time_ns)
     keep_ended(tracker, number, time_ns);
 }
 
-/* The number of a thread is to be another's: where it is known it is forgotten, with all that have
- * ended, as those of its process must be, too. */
+/* Forget a thread whose number is used again, with all threads that have ended: those of its
+ * process must be forgotten too. */
 static void free_number(struct rps_tracker *tracker, pid_t tid, int64_t time_ns)
 {
     if (!find_thread(tracker, tid))
@@ -268,8 +266,8 @@ static void free_number(struct rps_tracker *tracker, pid_t tid, int64_t time_ns)
     forget_all(tracker);
 }
 
-/* The thread, which is made where it is not known, with its process; NULL without memory. Valid
- * until the next is made. */
+/* Return the thread, added with its process if unknown; NULL: no memory. Valid until the next
+ * thread is added. */
 static struct rps_thread *add_thread(struct rps_tracker *tracker, pid_t pid, pid_t tid,
                                      int64_t time_ns)
 {
@@ -280,7 +278,7 @@ static struct rps_thread *add_thread(struct rps_tracker *tracker, pid_t pid, pid
 
     if (thread && thread->pid == pid)
         return thread;
-    free_number(tracker, tid, time_ns); /* where nobody said that it ended */
+    free_number(tracker, tid, time_ns); /* if its end was not recorded */
     number = rps_intern_add(&tracker->thread, (uint32_t)tid, 0, &is_new);
     if (number < 0)
         return NULL;
@@ -297,11 +295,11 @@ static struct rps_thread *add_thread(struct rps_tracker *tracker, pid_t pid, pid
     thread = rps_intern_at(&tracker->thread, number);
     thread->pid = pid;
     thread->task = thread->end_ns = thread->cpu_ns = -1;
-    strcpy(thread->name, tid == 0 ? "swapper" : ""); /* the kernel never names that one */
+    strcpy(thread->name, tid == 0 ? "swapper" : ""); /* the kernel never names the idle task */
     return thread;
 }
 
-/* The process of a sample, made where it is not known. */
+/* Return the process of a sample, added if unknown; NULL: no memory. */
 static struct rps_process *add_process(struct rps_tracker *tracker, const struct rps_sample *sample)
 {
     return add_thread(tracker, sample->pid, sample->tid, sample->time_ns)
@@ -327,10 +325,10 @@ static int take_fork(struct rps_tracker *tracker, const struct rps_sample *sampl
     struct rps_process *process, *parent_process;
     struct rps_thread *thread;
 
-    if (sample->tid == sample->parent_tid) /* no thread makes itself */
+    if (sample->tid == sample->parent_tid) /* a thread cannot create itself */
         return 0;
     free_number(tracker, sample->tid, sample->time_ns);
-    if (tracker->proc && !find_process(tracker, sample->parent_pid)) /* it came into a group */
+    if (tracker->proc && !find_process(tracker, sample->parent_pid)) /* it moved into a group */
         add_thread(tracker, sample->parent_pid, sample->parent_tid, sample->time_ns);
     thread = add_thread(tracker, sample->pid, sample->tid, sample->time_ns);
     if (!thread)
@@ -351,8 +349,8 @@ static int take_fork(struct rps_tracker *tracker, const struct rps_sample *sampl
     return 0;
 }
 
-/* After an exec the process has one thread, with the number of the first. If another one called exec,
- * the first has ended, and no record tells the end of the others' numbers. 1: there were others. */
+/* End the other threads at an exec, which leaves one thread, numbered as the first. If another one
+ * called exec, the first has ended; no record ends the others. Return 1 if there were others. */
 static int end_others(struct rps_tracker *tracker, const struct rps_sample *sample)
 {
     const struct rps_thread *first = find_thread(tracker, sample->tid);
@@ -387,7 +385,7 @@ static int take_name(struct rps_tracker *tracker, const struct rps_sample *sampl
         else if (thread->waits.book.read_ns == 0 && tracker->complete_ns == 0)
             rps_tracker_waits_check(&thread->waits, sample->time_ns, tracker->before_cpu_ns,
                                     tracker->before_queue_ns,
-                                    RPS_TRACKER_NO_STACK); /* a workload begins */
+                                    RPS_TRACKER_NO_STACK); /* the workload begins */
         end_task(tracker, thread, sample->time_ns);
         rps_space_clear(&process->space);
         process->is_placed = 0;
@@ -421,8 +419,8 @@ int rps_tracker_add_cgroup(struct rps_tracker *tracker, pid_t pid)
     return sample.path ? take_cgroup(tracker, &sample) : -1;
 }
 
-/* Read the control group of a process, once after each exec; of one that has ended, that of the
- * next of its ancestors that lives. */
+/* Read the control group of a process, once after each exec. If the process has ended, use the next
+ * ancestor that is still alive. */
 static void place_process(struct rps_tracker *tracker, struct rps_process *process)
 {
     struct rps_process *of = process;
@@ -437,7 +435,7 @@ static void place_process(struct rps_tracker *tracker, struct rps_process *proce
         process->cgroup = of->cgroup;
 }
 
-/* The number of a thread's new task, and whether it is to be told; negative without memory. */
+/* Return the number for a thread's new task; negative: no memory. *ret_is_new: report it. */
 static int64_t next_task(struct rps_tracker *tracker, const struct rps_thread *thread,
                          int64_t cgroup, int *ret_is_new)
 {
@@ -454,7 +452,7 @@ static int64_t next_task(struct rps_tracker *tracker, const struct rps_thread *t
     return number < 0 ? -1 : TASKS_MAX + number;
 }
 
-/* The task that ran; negative without memory. */
+/* Return the task that ran, added if new; negative: no memory. */
 static int64_t add_task(struct rps_tracker *tracker, const struct rps_sample *sample)
 {
     struct rps_thread *thread = find_thread(tracker, sample->tid);
@@ -486,8 +484,8 @@ static void take_time(struct rps_tracker *tracker, const struct rps_sample *samp
         thread->cpu_ns = (thread->cpu_ns > 0 ? thread->cpu_ns : 0) + sample->cpu_time_ns;
 }
 
-/* Count what a thread waited for CPUs until time_ns. Since Linux 6.12 there may be sleep in it
- * (measure/signals_tree.c), but no more than has passed. */
+/* Count the time that a thread waited for CPUs until time_ns. Since Linux 6.12 this may include
+ * sleep (measure/signals_tree.c), so it is limited to the elapsed time. */
 static int count_queue(struct rps_tracker *tracker, const char *name, int64_t queue_ns,
                        int64_t time_ns)
 {
@@ -502,7 +500,7 @@ static int count_queue(struct rps_tracker *tracker, const char *name, int64_t qu
     return 0;
 }
 
-/* Read how long threads that live have waited. At the end what came since the beginning counts. */
+/* Read how long living threads have waited. At the end, count the time since the first reading. */
 static int read_queues(struct rps_tracker *tracker, int64_t time_ns, int is_end)
 {
     int status = 0;
@@ -528,8 +526,8 @@ void rps_tracker_begin_queues(struct rps_tracker *tracker, const char *proc, int
     read_queues(tracker, time_ns, 0);
 }
 
-/* A thread may have ended before its fork was read. The name that a process has at its end is newer
- * than what was read of it. */
+/* A thread may have ended before its fork was read. The name of a process at its end is newer than
+ * the name that was read. */
 static int take_queue(struct rps_tracker *tracker, const struct rps_sample *sample)
 {
     const struct rps_thread *thread = find_thread(tracker, sample->tid);
@@ -558,8 +556,8 @@ static int take_stack(struct rps_tracker *tracker, const struct rps_sample *samp
     return 0;
 }
 
-/* A thread leaves its CPU. A stack without callers is completed by one that the thread had at the same
- * place. */
+/* Begin the wait of a thread that leaves its CPU. If its stack has no callers, use a complete stack
+ * that was taken at the same place. */
 static int take_wait(struct rps_tracker *tracker, const struct rps_sample *sample)
 {
     struct rps_process *process = sample->tid > 0 ? add_process(tracker, sample) : NULL;
@@ -568,7 +566,7 @@ static int take_wait(struct rps_tracker *tracker, const struct rps_sample *sampl
     int64_t stack = RPS_TRACKER_NO_STACK;
 
     if (!process)
-        return sample->tid > 0 ? -1 : 0; /* a CPU that has nothing to do */
+        return sample->tid > 0 ? -1 : 0; /* the CPU is idle */
     if (thread->end_ns >= 0)
         return 0; /* its last switch */
     if (sample->is_partial)
@@ -635,8 +633,8 @@ void rps_tracker_check_waits(struct rps_tracker *tracker, const char *proc, int6
     }
 }
 
-/* Records of a CPU are missing, or of all: what its threads do is not known from there on. A thread that
- * waits elsewhere may have come to that CPU; if not, it waits on after the gap. */
+/* Records of one CPU, or of all (cpu < 0), are missing: the state of its threads is unknown. A
+ * thread that waits elsewhere may have moved there; otherwise its wait continues after the gap. */
 static void lose_waits(struct rps_tracker *tracker, const struct rps_sample *sample)
 {
     int64_t since_ns = sample->since_ns > 0 ? sample->since_ns : sample->time_ns;
@@ -660,8 +658,8 @@ static void lose_waits(struct rps_tracker *tracker, const struct rps_sample *sam
     tracker->lacks_switches |= sample->cpu < 0 && !sample->is_preempted;
 }
 
-/* A thread is on a CPU again, or has left it for another's turn. Without a record since all switches are
- * read it has slept since then. */
+/* A thread is on a CPU again, or another thread has taken its CPU. If all switches are read and
+ * none was recorded since, the thread has slept since then. */
 static void take_awake(struct rps_tracker *tracker, const struct rps_sample *sample)
 {
     struct rps_thread *thread;
@@ -690,7 +688,7 @@ static void take_awake(struct rps_tracker *tracker, const struct rps_sample *sam
     waits->cpu = sample->cpu;
 }
 
-/* A thread leaves its CPU and waits; where, RPS_SAMPLE_WAIT says. */
+/* A thread leaves its CPU and waits; RPS_SAMPLE_WAIT reports its stack. */
 static void take_asleep(struct rps_tracker *tracker, const struct rps_sample *sample)
 {
     struct rps_thread *thread = find_thread(tracker, sample->tid);

@@ -1,9 +1,9 @@
 /*
- * The tracker's modules, frames and stacks, and the chains of samples that they are made of.
+ * The tracker's modules, frames and stacks, and the call chains of samples that they are made of.
  *
- * A frame-pointer chain through code without frame pointers goes on with whatever is on the stack.
- * So a chain ends before the first return address that nothing is mapped at: what is behind it has
- * no meaning, and would be a frame of its own each time.
+ * A frame-pointer chain through code without frame pointers continues with whatever is on the
+ * stack. So a chain ends before the first return address at which nothing is mapped. The addresses
+ * after it have no meaning, and each would be a new frame.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 #include "maps.h"
 #include "tracker_parts.h"
 
-#define STACKS_MAX    1000000 /* that are told apart; above, innermost frames alone */
-#define MODULES_MAX   65536   /* above, memory */
+#define STACKS_MAX    1000000 /* kept apart; above, innermost frames alone */
+#define MODULES_MAX   65536   /* above, they count as memory */
 #define ADDRESSES_MAX 500000  /* of which the function is remembered */
 #define PAGE          4096
 
@@ -27,7 +27,7 @@ static int is_module(const struct rps_tracker_module *module, enum rps_module_ki
            strcmp(module->build_id, build_id) == 0;
 }
 
-/* The module's number, or negative without memory. */
+/* Return the module's number, added if new; negative: no memory. */
 static int64_t add_module(struct rps_tracker *tracker, enum rps_module_kind kind, const char *path,
                           const char *build_id)
 {
@@ -61,7 +61,7 @@ static int64_t add_module(struct rps_tracker *tracker, enum rps_module_kind kind
     return number;
 }
 
-/* The module of a kind that has but one. */
+/* Return the module of a kind that has only one. */
 static int64_t add_only_module(struct rps_tracker *tracker, enum rps_module_kind kind,
                                const char *path)
 {
@@ -70,7 +70,7 @@ static int64_t add_only_module(struct rps_tracker *tracker, enum rps_module_kind
     return tracker->only_module[kind];
 }
 
-/* The user of a process that lives. */
+/* Find the user of a living process. */
 static void find_user(struct rps_module_origin *origin)
 {
     struct stat status;
@@ -81,7 +81,7 @@ static void find_user(struct rps_module_origin *origin)
     origin->user = origin->has_user ? status.st_uid : 0;
 }
 
-/* The module of a map, in which the process of the sample was. */
+/* Return the module of a map in which the sample's process was. */
 static int64_t add_mapped_module(struct rps_tracker *tracker, const struct rps_map *map)
 {
     struct rps_mapped *mapped = map->mapped;
@@ -106,7 +106,7 @@ static int64_t add_mapped_module(struct rps_tracker *tracker, const struct rps_m
     return mapped->module;
 }
 
-/* What the file of a module says of an address in it; NULL when that cannot be had now. */
+/* Return the row of a module's file for an address; NULL: it is not available now. */
 static const struct rps_unwind_row *find_row(struct rps_tracker *tracker, int64_t number,
                                              uint64_t address)
 {
@@ -120,7 +120,7 @@ static const struct rps_unwind_row *find_row(struct rps_tracker *tracker, int64_
     return rps_unwinder_find(&tracker->unwinder, &module, &of->origin, address);
 }
 
-/* Where the function begins that has the address; 0: not known. */
+/* Return where the function around the address begins; 0: not known. */
 static uint64_t find_function(struct rps_tracker *tracker, int64_t module, uint64_t address)
 {
     const struct rps_tracker_module *of = rps_intern_at(&tracker->module, module);
@@ -134,8 +134,8 @@ static uint64_t find_function(struct rps_tracker *tracker, int64_t module, uint6
     return row ? row->function : 0;
 }
 
-/* The address among those that were seen; NULL without memory. What was forgotten is asked for
- * again. */
+/* Return the entry of an address, added if new; NULL: no memory. The function of an address that
+ * was forgotten is looked up again. */
 static struct rps_tracker_address *see_address(struct rps_tracker *tracker, int64_t module,
                                                uint64_t address)
 {
@@ -158,7 +158,8 @@ static int is_of_kernel(const struct rps_tracker *tracker, int64_t module)
     return module == tracker->only_module[RPS_MODULE_KERNEL];
 }
 
-/* `function` is where its function begins; 0: not known. */
+/* Return the number of a frame, and report it if new. function: where its function begins; 0: not
+ * known. */
 static int64_t tell_frame(struct rps_tracker *tracker, int64_t module, uint64_t address,
                           uint64_t function)
 {
@@ -171,8 +172,8 @@ static int64_t tell_frame(struct rps_tracker *tracker, int64_t module, uint64_t 
     return number;
 }
 
-/* An address that is no frame of its own, or not innermost. When there are many frames, a page of
- * code is one; when there are too many of these, a module is. */
+/* Return the frame for an address that has none of its own, or is not innermost. If there are many
+ * frames, one page of code is one frame; if there are too many pages, one module is. */
 static int64_t fold_frame(struct rps_tracker *tracker, int64_t module, uint64_t address,
                           int is_innermost)
 {
@@ -204,7 +205,7 @@ static int64_t fold_frame(struct rps_tracker *tracker, int64_t module, uint64_t 
     return number;
 }
 
-/* The frame's number, or negative without memory. */
+/* Return the frame's number; negative: no memory. */
 static int64_t add_frame(struct rps_tracker *tracker, int64_t module, uint64_t address,
                          int is_innermost)
 {
@@ -217,7 +218,7 @@ static int64_t add_frame(struct rps_tracker *tracker, int64_t module, uint64_t a
     if (!is_exact)
         return fold_frame(tracker, module, address, is_innermost);
     return tell_frame(tracker, module, address,
-                      is_of_kernel(tracker, module) /* whose table is long */
+                      is_of_kernel(tracker, module) /* the table is long */
                           ? 0
                           : find_function(tracker, module, address));
 }
@@ -252,7 +253,7 @@ int64_t rps_tracker_add_stacks(struct rps_tracker *tracker, const struct rps_tra
 
 /* --- chains ----------------------------------------------------------------------------------- */
 
-/* 1, 0 when there is no room for the frame, negative without memory, as below. */
+/* Append a frame. Return 1; 0: the chain is full; negative: no memory. Likewise below. */
 static int append_frame(struct rps_tracker *tracker, struct rps_tracker_chain *chain,
                         int64_t module, uint64_t address)
 {
@@ -267,7 +268,7 @@ static int append_frame(struct rps_tracker *tracker, struct rps_tracker_chain *c
         return -1;
     if (chain->count > 0 && chain->frame[chain->count - 1] == frame &&
         tracker->frame.count >= RPS_TRACKER_EXACT_MAX)
-        return 1; /* it called itself */
+        return 1; /* recursion */
     chain->frame[chain->count++] = frame;
     return 1;
 }
@@ -284,8 +285,8 @@ static int append_kernel(struct rps_tracker *tracker, struct rps_tracker_chain *
     return status;
 }
 
-/* A frame of the workload's part; 0 as well when the chain ends before it. *ret_map: where it is,
- * or NULL. */
+/* Append a frame in user space. Return 0 also if the chain ends before it. *ret_map: the map with
+ * the address, or NULL. */
 static int append_user(struct rps_tracker *tracker, struct rps_tracker_chain *chain,
                        const struct rps_space *space, uint64_t address, int is_innermost,
                        const struct rps_map **ret_map)
@@ -317,7 +318,7 @@ static int append_addresses(struct rps_tracker *tracker, struct rps_tracker_chai
     return status;
 }
 
-/* A file that the process which unwinds has died of is not read again, and that is told. */
+/* If the process that unwinds has died of a file, never read that file again, and report it. */
 static void note_death(struct rps_tracker *tracker, const struct rps_sample *sample)
 {
     struct rps_unwinder *unwinder = &tracker->unwinder;
@@ -339,8 +340,8 @@ static const struct rps_unwind_row *find_row_in_map(struct rps_tracker *tracker,
                     map ? rps_map_address(map, address) : 0);
 }
 
-/* The rest of the kernel's chain, behind what was unwound. The caller of a function that makes no
- * frame is missing in it. */
+/* Append the rest of the kernel's chain after the unwound part. The kernel's chain lacks the caller
+ * of a function that makes no frame. */
 static int append_rest(struct rps_tracker *tracker, struct rps_tracker_chain *chain,
                        const struct rps_space *space, const uint64_t *address, size_t count)
 {
@@ -360,12 +361,11 @@ static int append_rest(struct rps_tracker *tracker, struct rps_tracker_chain *ch
 }
 
 /*
- * As for the others, of a stack that was copied; `unwind` is at the innermost frame. As far as the
- * copy goes callers are found in it; then the kernel's chain goes on. Where the frame that could not
- * be left has its return address in a place that the chain knows, it goes on with that. Else it does
- * so behind the frame's own address: the function makes no frame, and its caller is missing. Where
- * that is not in it either, nothing more is known. Pointers may go on where the stack ends: Go
- * changes stacks.
+ * Append the chain of a copied stack; `unwind` is at the innermost frame. Callers are found in the
+ * copy as far as it reaches; then the kernel's chain continues. If unwinding stops at a frame whose
+ * return address is at a place in that chain, it continues there. Otherwise it continues after the
+ * frame's own address: the function makes no frame, and its caller is missing. If the chain has
+ * neither, nothing more is known. Pointers may continue where the stack ends: Go changes stacks.
  */
 static int append_unwound(struct rps_tracker *tracker, struct rps_tracker_chain *chain,
                           const struct rps_space *space, const uint64_t *address, size_t count,
@@ -373,7 +373,7 @@ static int append_unwound(struct rps_tracker *tracker, struct rps_tracker_chain 
 {
     struct rps_unwind_chain pointers = rps_unwind_chain(unwind);
     enum rps_unwind_step step = RPS_UNWIND_CALLER;
-    size_t next = 1; /* of the kernel's chain, behind the frame's address; 0: that is not in it */
+    size_t next = 1; /* in the kernel's chain, after the frame's address; 0: not in it */
     const struct rps_map *map;
     int status = append_user(tracker, chain, space, unwind->pc, 1, &map);
 
@@ -394,7 +394,7 @@ static int append_unwound(struct rps_tracker *tracker, struct rps_tracker_chain 
         } else if (at > 0) {
             next = at;
         } else if (step == RPS_UNWIND_LOST) {
-            /* without rules there is no caller either where the pointers end, as in Go */
+            /* without rules, the end of the pointers is the end of the stack, as in Go */
             chain->has_gap = row->is_known || next < count;
             next = next > 1 ? next : 0;
         }

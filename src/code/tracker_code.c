@@ -1,4 +1,4 @@
-/* What the tracker knows, for naming, and what naming tells of its stacks. */
+/* The tracker's data for naming, and the results of naming for its stacks. */
 #include <fnmatch.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static const struct rps_simulated_symbol *find_symbol(const struct rps_tracker *
                : NULL;
 }
 
-/* Compilers that work just in time may have written the map since it was looked at. */
+/* A just-in-time compiler may have written the map since the last look. */
 static int is_left(const struct rps_tracker *tracker, const struct rps_tracker_frame *frame,
                    int is_end)
 {

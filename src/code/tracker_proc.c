@@ -1,4 +1,4 @@
-/* A process that runs already, from /proc: as the samples that would have told of it. */
+/* Add a running process from /proc, as the samples that would have reported it. */
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ static const char *proc_of(const struct rps_tracker *tracker)
     return tracker->proc ? tracker->proc : "/proc";
 }
 
-/* A line of /proc/PID/maps; only what can be executed matters. */
+/* Add a line of /proc/PID/maps; only executable maps matter. */
 static void add_map(struct rps_tracker *tracker, pid_t pid, char *line)
 {
     struct rps_sample sample = {.kind = RPS_SAMPLE_MAP, .pid = pid, .tid = pid};

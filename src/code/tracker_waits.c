@@ -1,13 +1,13 @@
 /*
  * How long threads are off the CPU, and where.
  *
- * - Each wait has its own length: from the switch that takes a thread off its CPU to the switch that
- *   brings it back. Switches of all threads are read.
- * - That length includes the queue of a CPU after the wake-up. schedstat has the time that a thread
- *   spent on CPUs and in queues; it slept for the rest of its life. If records have more than that,
- *   the excess is cut off the next waits. If they have less, the difference is unknown.
+ * - Each wait has its own length, from the switch that takes a thread off its CPU to the switch
+ *   that brings it back. The switches of all threads are read.
+ * - That length includes the run queue after the wake-up. schedstat has the time that a thread
+ *   spent on CPUs and in run queues; it slept for the rest of its life. If records have more than
+ *   that, the excess is cut off the next waits. If they have less, the difference is unknown.
  * - If there are too many switches to read, each reading of schedstat shows how long the thread
- *   slept since the reading before, and /proc shows where it sleeps now.
+ *   slept since the reading before. /proc shows where it sleeps now.
  * - Stacks are taken only in some windows. In the others, the kernel's addresses, the instruction
  *   and the stack pointer make a number, the place. The wait gets a stack that the same thread had
  *   at that place, or one of the process' other threads, whose stacks begin at other pages.
@@ -37,7 +37,7 @@
 /* Bytes that are read from the top of a stack, as many as samples have. */
 #define STACK_BYTES 8192
 
-/* Readings of a thread's system call in a row: a thread that switches often is rarely asleep in
+/* Successive readings of a thread's system call. A thread that switches often is rarely asleep in
  * one. */
 #define LOOKS_MAX 4
 
@@ -47,8 +47,8 @@
 /* A thread was asleep between two readings if it slept for all but this share of the time. */
 #define AWAKE_MAX .02
 
-/* A difference up to this share of a thread's sleep does not count as unknown. At 2 %, known and unknown
- * sleep of threads whose records were lost lacked as much. */
+/* A difference up to this share of a thread's sleep does not count as unknown. At 2 %, known and
+ * unknown sleep of threads whose records were lost lacked as much. */
 #define UNKNOWN_THRESHOLD .005
 
 struct rps_tracker_place {
@@ -56,10 +56,10 @@ struct rps_tracker_place {
     int64_t stack;
 };
 
-/* Find the sleep of a thread that is in no wait, up to a reading. Suppose that all switches are
- * read: if the thread sleeps now and has no record since then, it slept all that time. While no
- * switches are read, schedstat has its sleep since the reading before. Readings come at any moment,
- * so each place gets its share. */
+/* Find the sleep, up to a reading, of a thread that is in no wait. If all switches are read, and
+ * the thread sleeps now without a record since then, it slept all that time. While no switches are
+ * read, schedstat has its sleep since the reading before. Readings come at any moment, so each
+ * place gets its share. */
 static void find_unseen(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
                         const struct rps_tracker_reading *now)
 {
@@ -88,7 +88,7 @@ static void find_unseen(struct rps_tracker *tracker, struct rps_tracker_waits *w
         *before = *now;
 }
 
-/* Compare a reading, now that all records before it came. */
+/* Compare a reading after all records before it came. */
 static void compare(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
                     const struct rps_tracker_reading *reading)
 {
@@ -161,7 +161,7 @@ int rps_tracker_waits_times(const char *proc, pid_t tid, int64_t *ret_cpu_ns, in
     return sscanf(text, "%" SCNd64 " %" SCNd64, ret_cpu_ns, ret_queue_ns) == 2 ? 0 : -1;
 }
 
-/* Copy the memory of a thread from an address on. Returns the number of bytes that were read. */
+/* Copy the memory of a thread from an address on. Return the number of bytes read. */
 static size_t read_memory(const char *proc, pid_t tid, uint64_t address, void *ret, size_t size)
 {
     char path[128];
@@ -177,8 +177,7 @@ static size_t read_memory(const char *proc, pid_t tid, uint64_t address, void *r
     return got > 0 ? (size_t)got : 0;
 }
 
-/* Return the stack that a thread sleeps in; RPS_TRACKER_NO_STACK: it runs, or its files may not be
- * read. */
+/* Return the stack that a thread sleeps in. RPS_TRACKER_NO_STACK: it runs, or may not be read. */
 static int64_t read_stack(struct rps_tracker *tracker, const struct rps_space *space,
                           const char *proc, const struct rps_sample *of)
 {
@@ -222,7 +221,7 @@ int rps_tracker_waits_read(struct rps_tracker *tracker, struct rps_tracker_waits
     return 1;
 }
 
-/* The number of a stack of nothing. */
+/* Return the number of an unknown stack. */
 static int64_t add_unknown(struct rps_tracker *tracker)
 {
     static const struct rps_space nothing = {0};
@@ -273,7 +272,7 @@ void rps_tracker_waits_begin(struct rps_tracker *tracker, struct rps_tracker_wai
             waits->stack = stack;
         return;
     }
-    /* a thread that waits already was on a CPU unseen, and that wait began at an unknown time */
+    /* A waiting thread was on a CPU without a record, and the wait began at an unknown time. */
     waits->is_waiting = 1;
     waits->began_ns = waits->sent_ns = time_ns;
     waits->doubt_ns = 0;

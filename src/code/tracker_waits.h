@@ -9,12 +9,12 @@
 #define RPS_TRACKER_NO_STACK (-1)
 #define RPS_TRACKER_READINGS 4 /* records of a reading's time come some periods later */
 
-/* A thread before any record of it is all 0. Times are those of the samples' clock. */
+/* A thread before its first record is all 0. Times are on the clock of the samples. */
 struct rps_tracker_waits {
     int is_waiting;
     int32_t cpu;               /* of the latest record */
     int64_t record_ns;         /* time of the latest record, or of the thread's fork */
-    int64_t began_ns, sent_ns; /* of the wait that lasts; it is handed over until sent_ns */
+    int64_t began_ns, sent_ns; /* of the current wait; it is passed on until sent_ns */
     int64_t stack;             /* of that wait, or RPS_TRACKER_NO_STACK */
     int64_t slept_ns;          /* length of the waits that are over */
     int64_t doubt_ns;          /* its end may have been lost before then; 0: it lasts */
@@ -27,8 +27,8 @@ struct rps_tracker_waits {
         int is_asleep;      /* the thread slept between the latest two that were compared */
         int64_t slept_ns;   /* at the latest */
         int64_t total_ns;   /* asleep by schedstat, in all */
-        int64_t missing_ns; /* of it not in records; negative: records have so much more */
-        int64_t cut_ns;     /* so much of that was not handed over: the queue after a wake-up */
+        int64_t missing_ns; /* of it not in records; negative: records have that much more */
+        int64_t cut_ns;     /* part of it that was not passed on: the run queue after a wake-up */
         int64_t read_ns;    /* time of the latest reading; 0: none */
         int count;          /* of readings that are to be compared */
         struct rps_tracker_reading reading[RPS_TRACKER_READINGS];
@@ -45,21 +45,21 @@ void rps_tracker_waits_begin(struct rps_tracker *tracker, struct rps_tracker_wai
 void rps_tracker_waits_end(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
                            int64_t time_ns);
 
-/* Drop the wait: the thread left its CPU for another thread's turn. */
+/* Drop the wait: another thread took the CPU. */
 void rps_tracker_waits_cancel(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
                               int64_t time_ns);
 
-/* Hand over a wait that lasts, until then. A wait whose end may have been lost is handed over when it
- * is over, or when schedstat shows that it lasts. */
+/* Pass on a wait that still lasts, up to until_ns. If its end may have been lost, pass it on when
+ * it is over, or when schedstat shows that it lasts. */
 void rps_tracker_waits_send(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
                             int64_t until_ns);
 
-/* Read how long a thread below `proc` was on CPUs and in their queues. Negative if that is not known. */
+/* Read how long a thread below `proc` was on CPUs and in their run queues. Negative: not known. */
 int rps_tracker_waits_times(const char *proc, pid_t tid, int64_t *ret_cpu_ns,
                             int64_t *ret_queue_ns);
 
 /* Read schedstat of a thread below `proc`, and the stack that it sleeps in if no record shows that.
- * of: its pid and tid, and time_ns, which is now. Returns 0, and reads nothing, if that is known. */
+ * of: its pid, tid and time_ns (now). Returns 0 without reading if that is known. */
 int rps_tracker_waits_read(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
                            const struct rps_space *space, const char *proc,
                            const struct rps_sample *of);
@@ -75,18 +75,18 @@ void rps_tracker_waits_check(struct rps_tracker_waits *waits, int64_t time_ns, i
 void rps_tracker_waits_settle(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
                               int64_t time_ns);
 
-/* Begin the comparison anew: after an exec by another thread, or a pause. */
+/* Restart the comparison, after an exec by another thread or a pause. */
 void rps_tracker_waits_forget(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
                               int64_t time_ns);
 
-/* Returns the sleep by schedstat that no wait accounts for, ns; 0 up to .5 % of the sleep. */
+/* Return the sleep by schedstat that no wait accounts for, ns; 0 up to .5 % of the sleep. */
 int64_t rps_tracker_waits_unknown(const struct rps_tracker_waits *waits);
 
-/* Find the stack that was taken at a place, of a thread or process; or RPS_TRACKER_NO_STACK. */
+/* Find the stack that was taken at a place, of a thread or process; RPS_TRACKER_NO_STACK: none. */
 int64_t rps_tracker_places_find(const struct rps_tracker_place *places, uint64_t place);
 
-/* Keep the stack of a place in a table that is made when it is NULL, and owned by the caller; without
- * memory it is not kept. */
+/* Keep the stack of a place in a table, which is allocated if NULL and owned by the caller. Without
+ * memory the stack is not kept. */
 void rps_tracker_places_keep(struct rps_tracker_place **places, uint64_t place, int64_t stack);
 
 #endif

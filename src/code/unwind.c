@@ -1,6 +1,6 @@
 /*
- * From a frame to its caller, by the rules of a row or by the frame pointer. Rows, the stack and
- * registers are the workload's: anything may be in them.
+ * Steps from a frame to its caller, by the rules of a row or by the frame pointer. SAFETY: rows,
+ * stack and registers come from the workload and may contain anything.
  */
 #include "unwind.h"
 
@@ -67,7 +67,7 @@ static int read_register(const struct rps_unwind *unwind, uint64_t number, uint6
     return 0;
 }
 
-/* What the operation makes of the two values at the top; -1: it is none of those. */
+/* Apply an operation to the two top values; return -1 if it is not such an operation. */
 static int compute(unsigned atom, uint64_t a, uint64_t b, uint64_t *ret)
 {
     switch (atom) {
@@ -111,7 +111,7 @@ static int is_register(const struct rps_unwind_op *op)
     return op->atom >= DW_OP_reg0 && op->atom <= DW_OP_reg31;
 }
 
-/* An operation that pushes a value; -1: it is none, or the value is not known. */
+/* Push a value; return -1 if the operation does not push one, or the value is not known. */
 static int push_value(const struct rps_unwind *unwind, const struct rps_unwind_op *op, uint64_t cfa,
                       uint64_t *ret)
 {
@@ -164,8 +164,8 @@ static int operate(const struct rps_unwind *unwind, const struct rps_unwind_op *
     return 0;
 }
 
-/* The value of a rule's expression. *ret_is_value: it is that of a register itself, not where in
- * memory it is. */
+/* Evaluate a rule's expression. *ret_is_value: the result is the register's value, not its
+ * address. */
 static int evaluate(const struct rps_unwind *unwind, const struct rps_unwind_row *row,
                     const struct rps_unwind_rule *rule, uint64_t cfa, uint64_t *ret,
                     int *ret_is_value)
@@ -190,8 +190,8 @@ static int evaluate(const struct rps_unwind *unwind, const struct rps_unwind_row
     return 0;
 }
 
-/* What register `number` was in the caller: 0, 1 when there is nothing that says so, -1 when it
- * cannot be read. *ret_slot: where on the stack it is, or would be; 0: nowhere. */
+/* Find the caller's value of register `number`. Return 0; 1: nothing defines it; -1: it cannot be
+ * read. *ret_slot: where on the stack it is, or would be; 0: nowhere. */
 static int find_register(const struct rps_unwind *unwind, const struct rps_unwind_row *row,
                          uint64_t number, uint64_t cfa, uint64_t *ret, uint64_t *ret_slot)
 {
@@ -304,7 +304,7 @@ size_t rps_unwind_find_in_chain(struct rps_unwind_chain *chain, const struct rps
     return chain->frame != 0 && chain->frame + 8 == unwind->slot ? chain->next : 0;
 }
 
-/* On x86 the pointer is what the frame is known by; on ARM both are saved in it. */
+/* On x86 the frame pointer defines the frame; on ARM both registers are saved in it. */
 int rps_unwind_makes_frame(const struct rps_unwind_row *row)
 {
     if (!row->is_known)

@@ -1,7 +1,7 @@
 /*
  * The process that reads call frame information, and its parent's side of the sockets. Requests go
- * to the process that opens files, which passes them on with the file; answers come back from here.
- * A request is about one place in one file, so that the file which the process died of is known.
+ * to the opener, which passes them on with the file; answers come from here. A request is about one
+ * place in one file, so that the file that the process died of is known.
  */
 #include "unwinder.h"
 
@@ -17,7 +17,7 @@
 #include "rpistat/array.h"
 #include "rpistat/clock.h"
 
-/* So many times the wait for one answer a process may take before it is given up: 10 s. */
+/* A process that is late by this number of waits is given up: 10 s. */
 #define LATE_MAX 100
 
 #define CLOSE_FILES RPS_MODULE_KINDS /* a request to close the files, which has no answer */
@@ -55,7 +55,7 @@ static struct known_file *find_file(struct child *child, int fd)
     return file;
 }
 
-/* Returns the row's bytes. A file that was read and has nothing has one row for all places. */
+/* Find the row of a place; return its size. A file without information has one row for all. */
 static size_t find_place(const struct known_file *file, uint64_t offset, struct rps_unwind_row *ret)
 {
     size_t size = RPS_UNWIND_ROW_BYTES(0);
@@ -75,7 +75,7 @@ static size_t find_place(const struct known_file *file, uint64_t offset, struct 
     return size;
 }
 
-/* The parent ends it. */
+/* The parent ends the process. */
 static _Noreturn void read_in_child(int in, int out)
 {
     struct child *child = calloc(1, sizeof(*child));
@@ -89,7 +89,7 @@ static _Noreturn void read_in_child(int in, int out)
         struct itimerval limit = {.it_value = {.tv_sec = RPS_CHILD_CPU_S}};
         size_t size;
 
-        setitimer(ITIMER_PROF, &limit, NULL); /* of CPU time: it stands still in between */
+        setitimer(ITIMER_PROF, &limit, NULL); /* of CPU time, so idle time does not count */
         for (size_t i = 0; i < RPS_UNWINDER_FILES && child->message.kind == CLOSE_FILES; i++)
             rps_function_file_close(&child->file[i].functions);
         if (child->message.kind == CLOSE_FILES)
@@ -119,7 +119,7 @@ void rps_unwinder_end(struct rps_unwinder *unwinder)
     unwinder->is_late = 0;
 }
 
-/* Start both processes, the opener as root or whoever records, and the other one without rights. */
+/* Start both processes: the opener as root or the recording user, the other one without rights. */
 static int start_children(struct rps_unwinder *unwinder, const int *files, const int *answers)
 {
     pid_t pid;
@@ -140,7 +140,7 @@ static int start_children(struct rps_unwinder *unwinder, const int *files, const
     return 0;
 }
 
-/* Without processes or descriptors there is none, and it is tried again for the next stack. */
+/* Start the process. If processes or descriptors are lacking, the next stack tries again. */
 static void start_process(struct rps_unwinder *unwinder)
 {
     const struct timeval wait = {.tv_sec = unwinder->wait_us / 1000000,
@@ -159,7 +159,7 @@ static void start_process(struct rps_unwinder *unwinder)
     close(files[1]);
 }
 
-/* Whether there is time to wait, now. */
+/* Return 1 if there is time to wait now. */
 static int has_time(struct rps_unwinder *unwinder, int64_t now_ns)
 {
     unwinder->waited_ns -= (now_ns - unwinder->asked_ns) / 10;
@@ -169,7 +169,7 @@ static int has_time(struct rps_unwinder *unwinder, int64_t now_ns)
     return unwinder->waited_ns < unwinder->wait_us * RPS_NS_PER_US;
 }
 
-/* Somebody else may have ended the process while nothing was asked of it: no file is to blame. */
+/* Return 1 if the process was ended from outside between requests: no file is to blame. */
 static int has_ended(const struct rps_unwinder *unwinder)
 {
     char byte;
@@ -178,7 +178,7 @@ static int has_ended(const struct rps_unwinder *unwinder)
            recv(unwinder->fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0;
 }
 
-/* Send a request; 0, or negative when that cannot be. */
+/* Send a request. Negative: not possible. */
 static int ask(struct rps_unwinder *unwinder, const struct rps_module *module,
                const struct rps_module_origin *origin, uint64_t offset)
 {
@@ -203,7 +203,7 @@ static int ask(struct rps_unwinder *unwinder, const struct rps_module *module,
     unwinder->module = module->module;
     unwinder->offset = offset;
     if (rps_opener_send(&unwinder->opener, &request) < 0) {
-        rps_unwinder_end(unwinder); /* somebody else ended it */
+        rps_unwinder_end(unwinder); /* ended from outside */
         return -1;
     }
     *given = module->module + 1;
@@ -241,7 +241,7 @@ static void forget_rows(struct rps_unwinder *unwinder)
     unwinder->row_count = 0;
 }
 
-/* Without memory it is not kept; NULL. */
+/* Keep a row; NULL: no memory. */
 static const struct rps_unwind_row *keep_row(struct rps_unwinder *unwinder, int64_t module,
                                              const struct rps_unwind_row *row, size_t bytes)
 {
@@ -268,8 +268,8 @@ static const struct rps_unwind_row *keep_row(struct rps_unwinder *unwinder, int6
     return rows[at].row;
 }
 
-/* The answer to the last question, or NULL: it is still to come, or the process has died. One that
- * makes no sense is as good as dead. */
+/* Receive the answer to the last request. NULL: it is late, or the process has died. A malformed
+ * answer counts as death. */
 static const struct rps_unwind_row *hear(struct rps_unwinder *unwinder, int flags)
 {
     struct rps_unwind_row row;

@@ -1,4 +1,4 @@
-/* What the code wing gives the core. */
+/* The functions that this extension provides to the core. */
 #include "wing.h"
 
 #include "rpistat/code_store.h"

@@ -1,4 +1,4 @@
-/* What the files of the wing have for its table (wing.c). */
+/* Declarations of this extension's files, for its table. */
 #ifndef RPISTAT_CODE_WING_PARTS_H
 #define RPISTAT_CODE_WING_PARTS_H
 
@@ -26,14 +26,14 @@ int rps_code_page(struct rps_json *json, const struct rps_picture *picture, stru
 int rps_code_page_joint(struct rps_json *json, const struct rps_page_joint *joint,
                         struct rps_error *err);
 
-/* --- what is right of the tables of the code in a store --------------------------------------- */
+/* --- checks of the code tables in a store ----------------------------------------------------- */
 
 #define RPS_CODE_QUESTIONS 14
 extern const struct rps_store_question rps_code_questions[RPS_CODE_QUESTIONS];
 
 /*
- * Drop what cannot be right of the code that was seen, and keep the rest: what refers to rows that
- * were lost refers to -1, and the totals are what there is. See struct rps_store_wing.
+ * Drop invalid rows of the code, and keep the rest. References to lost rows become -1, and totals
+ * are computed from the rows that exist. See struct rps_store_wing.
  */
 int rps_code_repair(struct sqlite3 *db, int64_t run_id, uint64_t last_period,
                     uint64_t *ret_dropped);

@@ -1,7 +1,7 @@
 /*
- * How the code that was seen gets into a store: each is a record of numbers and texts, which the
- * writer's thread inserts with the statement of its kind. Counts are gathered, for a row of
- * code_count has all of its period, and stacks, for a row of stack has all that are new.
+ * Writes the code that was seen to a store. Each item is a record of numbers and texts, which the
+ * writer's thread inserts with the statement of its kind. Counts and stacks are gathered: a row of
+ * code_count has all counts of its period, and a row of stack has all new stacks.
  */
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ enum {
     PROCESS_TIME,
     PROGRAM,
     CGROUP,
-    COUNTS /* and one a kind of counts, enum rps_code_counted */
+    COUNTS /* and one for each kind of counts, enum rps_code_counted */
 };
 
 /* --- handing over ----------------------------------------------------------------------------- */
@@ -137,12 +137,12 @@ void rps_writer_code_count(struct rps_writer *writer, enum rps_code_counted what
 struct gathered {
     int64_t run_id;
     struct rps_code_counts counts; /* of the transaction */
-    struct rps_code_paths paths;   /* of it, too */
+    struct rps_code_paths paths;   /* likewise */
     sqlite3_stmt *insert, *insert_path, *thin, *cut;
 };
 
-/* Of a level, and late ones: counts of a period come after it, and may find it thinned. They stay
- * under its number until the next level is thinned. */
+/* Counts of a level, including late ones. Counts of a period come after it, when it may have been
+ * downsampled. They keep its number until the next level is downsampled. */
 #define COUNTS_OF_BLOCK                                                                            \
     "WHERE run_id = ?1 AND level IN (?2, 0) AND cpu = ?3 AND period BETWEEN ?4 AND ?5"
 
@@ -190,7 +190,7 @@ static void forget(void *self)
     g->paths.count = 0;
 }
 
-/* A count waits for the others of its period, a stack for those of the transaction. */
+/* Keep a count for the row of its period, or a stack for that of the transaction. */
 static int gather(void *self, int kind, const int64_t *number)
 {
     struct gathered *g = self;
@@ -218,7 +218,7 @@ static int write_gathered(void *self)
     return code == SQLITE_OK ? rps_code_counts_insert(&g->counts, g->insert, g->run_id) : code;
 }
 
-/* Counts of the rows of a level that the block sums become the block's. */
+/* Move counts of a level to the block that sums its rows. */
 static int thin(void *self, int level, int64_t cpu, int64_t first, int64_t last)
 {
     struct gathered *g = self;

@@ -1,9 +1,9 @@
 /*
- * The answer in a sentence: how much longer or shorter side B takes, by its name, in which phase, and with what.
+ * The answer in one sentence: how much more or less time side B takes, in which phase, and why.
  *
- * Elapsed time is instructions x CPI / clock rate / CPU use: what explains half of its change is
- * said, otherwise an event that changed by more than time did, or CPU time. One run against one
- * tells of these two runs: the facts, without a verdict on the next ones.
+ * Elapsed time is instructions x CPI / clock rate / CPU use. The sentence names a factor that
+ * explains half of its change, or an event that changed more than time, or CPU time. One run
+ * against one gives facts on these two runs only.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -14,20 +14,20 @@
 #include "words.h"
 #include "rpistat/words.h"
 
-#define NEARLY_ALL     .8   /* of it: one phase is said although all changed */
-#define MOST           .5   /* of a change: what has it explains it */
-#define ALIKE          .003 /* one run a side takes as long as the other */
+#define NEARLY_ALL     .8   /* of it: one phase is named although all changed */
+#define MOST           .5   /* of a change: this share explains it */
+#define ALIKE          .003 /* one run per side takes as long as the other */
 #define MORE_THAN_TIME 1.5  /* of it: events that change less just follow the time */
-#define VARIES         100  /* percent: an interval so wide says nothing */
+#define VARIES         100  /* percent: a wider interval is meaningless */
 #define NAME_WIDTH     60   /* characters of a function */
 #define SAID_SIZE      1024 /* of a part of the sentence */
 #define NO_FIGURE      SIZE_MAX
 
 struct answer {
     const struct rps_comparison *comparison;
-    int elapsed;                    /* its figure */
+    int elapsed;                    /* index of the elapsed time */
     const struct rps_change *whole; /* change of the elapsed time */
-    int pair;                       /* 1: one run against one, or one a side has an elapsed time */
+    int pair;                       /* 1: one run against one, or one per side has the time */
     const char *text;
 };
 
@@ -52,7 +52,7 @@ static const char *name_of(const struct answer *answer, enum rps_comparison_side
     return answer->comparison->name[side];
 }
 
-/* Begin a sentence, or a part of one, with what side B does: "main takes", "Runs 4-6 take". */
+/* Begin a sentence, or a part of one, with side B's verb: "main takes", "Runs 4-6 take". */
 static void say_subject(struct answer *answer, const char *one, const char *several)
 {
     const struct rps_comparison *comparison = answer->comparison;
@@ -66,7 +66,7 @@ static void say_subject(struct answer *answer, const char *one, const char *seve
     say(answer, " %s ", is_label || comparison->b_count == 1 ? one : several);
 }
 
-/* "takes", or of one run "took". */
+/* Append "takes", or "took" for one run. */
 static void say_taking(struct answer *answer)
 {
     int is_one = answer->comparison->b_count == 1;
@@ -76,7 +76,7 @@ static void say_taking(struct answer *answer)
 
 /* --- how much --------------------------------------------------------------------------------- */
 
-/* Percent, in two digits; more where both ends of the interval would be the same. */
+/* Return the decimals of two digits; more if both ends of the interval would be equal. */
 static int decimals_for(const struct rps_change *change)
 {
     double half = 50 * (change->high - change->low);
@@ -84,7 +84,7 @@ static int decimals_for(const struct rps_change *change)
     return fabs(100 * change->ratio) < 9.95 || half < .5 ? 1 : 0;
 }
 
-/* "31 % less time than main", "3.1 x the time of main"; without `beside` of nobody's. */
+/* Append "31 % less time than main", "3.1 x the time of main"; without a side if NULL. */
 static void say_more(struct answer *answer, const struct rps_change *change, int decimals,
                      const char *less, const char *more, const char *what, const char *beside)
 {
@@ -112,7 +112,7 @@ static void say_more(struct answer *answer, const struct rps_change *change, int
         say(answer, "%s%s", of, beside);
 }
 
-/* " (29 to 33 %)": in the words of say_more. */
+/* Append " (29 to 33 %)", in the form of say_more. */
 static void say_interval(struct answer *answer, const struct rps_change *change)
 {
     double low = fmin(fabs(change->low), fabs(change->high)),
@@ -162,7 +162,7 @@ static int has_both(const struct rps_comparison_row *row)
     return row->a_times > 0 && row->b_times > 0;
 }
 
-/* The kind of phases that has most of the change; 0: none has. Of one kind the whole says all. */
+/* Return the phase class with most of the change; 0: none, or there is only one class. */
 static size_t main_row(const struct answer *answer)
 {
     const struct rps_comparison *comparison = answer->comparison;
@@ -201,7 +201,7 @@ static void say_row(struct answer *answer, size_t r)
             longer < 0 ? "shorter" : "longer");
 }
 
-/* 1: each kind of phases takes so much less, or more, at least half as much as the whole. */
+/* Return 1 if each phase class takes less, or more, time, by at least half as much as the whole. */
 static int is_everywhere(const struct answer *answer)
 {
     const struct rps_comparison *comparison = answer->comparison;
@@ -226,7 +226,7 @@ static int is_nearly_all(const struct answer *answer, size_t r)
 
 /* --- with what -------------------------------------------------------------------------------- */
 
-/* An event that there is less of, or more, by so much: not time itself, nor what is rare. */
+/* Return the change of an event, as a logarithm; NaN for time itself and for rare events. */
 static double goes_along(const struct rps_comparison_figure *figure,
                          const struct rps_change *change)
 {
@@ -237,7 +237,7 @@ static double goes_along(const struct rps_comparison_figure *figure,
     return log1p(change->ratio);
 }
 
-/* The figure of a row that explains its time; NO_FIGURE. */
+/* Return the metric that explains a row's time; NO_FIGURE: none. */
 static size_t main_figure(const struct answer *answer, size_t r)
 {
     const struct rps_comparison *comparison = answer->comparison;
@@ -264,7 +264,7 @@ static size_t main_figure(const struct answer *answer, size_t r)
     return best;
 }
 
-/* "48 % fewer instructions", "CPI 1.20 for 2.41" */
+/* Append "48 % fewer instructions", "CPI 1.20 for 2.41". */
 static void say_figure(struct answer *answer, size_t r, size_t f)
 {
     const struct rps_comparison_figure *figure = &answer->comparison->figure[f];
@@ -283,7 +283,7 @@ static void say_figure(struct answer *answer, size_t r, size_t f)
         rps_comparison_value_text(answer->comparison->arena, figure, change->a));
 }
 
-/* " (9 % of samples, 2 % in main)", if the shares differ enough to tell phases apart. */
+/* Append " (9 % of samples, 2 % in main)", if the shares differ enough to distinguish phases. */
 static void say_shares(struct answer *answer, const struct rps_comparison_function *function)
 {
     const double a = function->a_share, b = function->b_share;
@@ -294,7 +294,7 @@ static void say_shares(struct answer *answer, const struct rps_comparison_functi
             rps_shares_percent_text(other, sizeof(other), a), name_of(answer, RPS_SIDE_A));
 }
 
-/* "; solve (three.c:40) has most of it": of so many seconds that a row takes longer. */
+/* Append "; solve (three.c:40) has most of it". longer: the seconds that the row takes longer. */
 static void say_function(struct answer *answer, size_t r, double longer)
 {
     const struct rps_comparison_row *row = &answer->comparison->row[r];
@@ -313,8 +313,8 @@ static void say_function(struct answer *answer, size_t r, double longer)
     }
 }
 
-/* Seconds that a row takes longer: of CPU time, where this changed as well, since functions have
- * that. */
+/* Return the seconds that a row takes longer; of CPU time, which functions have, if that changed as
+ * well. */
 static double work_of(const struct answer *answer, size_t r)
 {
     int cpu = rps_comparison_figure(answer->comparison, "cpu_time");
@@ -325,7 +325,7 @@ static double work_of(const struct answer *answer, size_t r)
     return rps_comparison_longer(answer->comparison, r);
 }
 
-/* Where the time went, or came from, and with what. */
+/* Append where the time was spent or saved, and the cause. */
 static void say_why(struct answer *answer)
 {
     size_t row = main_row(answer), figure;
@@ -349,7 +349,7 @@ static void say_why(struct answer *answer)
 
 /* --- the sentence ----------------------------------------------------------------------------- */
 
-/* The one kind of phases in which a figure changed; 0: none, or several. */
+/* Return the only phase class in which a metric changed; 0: none, or several. */
 static size_t only_row(const struct rps_comparison *comparison, size_t figure)
 {
     size_t only = 0;
@@ -364,8 +364,8 @@ static size_t only_row(const struct rps_comparison *comparison, size_t figure)
     return only;
 }
 
-/* What else changed, where elapsed time did not: in the phase that has it alone, in the whole, or
- * in the first phase. */
+/* Append other changes if the elapsed time did not change: in the only phase with one, in the
+ * whole, or in the first phase. */
 static void say_other(struct answer *answer)
 {
     const struct rps_comparison *comparison = answer->comparison;
@@ -404,7 +404,7 @@ static void say_pair(struct answer *answer)
         fabs(answer->whole->ratio) < ALIKE ? "" : "why, nor ");
 }
 
-/* No verdict on the elapsed time: CPU time, which varies less, may have one. */
+/* Append CPU time if the elapsed time has no verdict. CPU time varies less. */
 static int say_cpu_time(struct answer *answer)
 {
     int cpu = rps_comparison_figure(answer->comparison, "cpu_time");

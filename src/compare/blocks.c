@@ -1,10 +1,10 @@
 /*
- * What a comparison says, as a document: the answer, what was compared, the changes and the
- * functions, remarks.
+ * The document of a comparison: the answer, the sides, the changes and the functions, remarks.
  *
- * The changes are one table with the same columns in every form. Programs get a row a figure and
- * row of the comparison; people first how long the phases are, in rows as a table of phases has
- * them, then each other figure once: of the whole, and below it of the phases in which it says most.
+ * The changes are one table with the same columns in every form. Programs get one row per metric
+ * and row of the comparison. The text first has the lengths of the phases, in rows as in a table of
+ * phases. Then each other metric follows once: for the whole, and below it for the phases in which
+ * it is most informative.
  */
 #include "rpistat/comparison.h"
 
@@ -15,23 +15,23 @@
 #include "words.h"
 #include "work.h"
 
-#define FIGURES_MOST   4  /* that are said of a kind of phases */
-#define FUNCTIONS_MOST 3  /* of a kind of phases */
-#define NOTABLE        .1 /* of the time of a row: a function's difference between two runs */
-#define CELL_MOST      32 /* columns of a figure's name */
+#define FIGURES_MOST   4  /* per phase class */
+#define FUNCTIONS_MOST 3  /* per phase class */
+#define NOTABLE        .1 /* share of a row's time: a function's difference between two runs */
+#define CELL_MOST      32 /* columns of a metric's name */
 #define NAME_MOST      48 /* of a function's */
 
 /* Tables that the columns below belong to. */
 enum {
     TO_PROGRAMS = 1 << 0,
-    TO_PHASES = 1 << 1,    /* people's, of the elapsed time */
-    TO_FIGURES = 1 << 2,   /* people's, of all other figures */
-    TO_FUNCTIONS = 1 << 3, /* people's */
+    TO_PHASES = 1 << 1,    /* text, for the elapsed time */
+    TO_FIGURES = 1 << 2,   /* text, for all other metrics */
+    TO_FUNCTIONS = 1 << 3, /* text */
 };
 
 struct column {
     struct rps_column is;
-    int people; /* the tables in which they see it */
+    int people; /* the tables of the text with the column */
 };
 
 static const struct column row_columns[] = {
@@ -44,7 +44,7 @@ static const struct column row_columns[] = {
     {{.name = "kind"}, 0},
 };
 
-#define PLACE_COLUMNS 5 /* the first, of the row alone */
+#define PLACE_COLUMNS 5 /* the first, which describe the row */
 
 static const struct column function_columns[] = {
     {{.heading = "Phase"}, TO_FUNCTIONS},
@@ -58,7 +58,7 @@ static const struct column function_columns[] = {
 
 #define TO_PEOPLE (TO_PHASES | TO_FIGURES | TO_FUNCTIONS)
 
-/* Of a change, behind either of these. A heading "A" or "B" is what the side is called. */
+/* The columns of a change, after either of these. A heading "A" or "B" becomes the side's name. */
 static const struct column change_columns[] = {
     {{.name = "unit"}, 0},
     {{.name = "a", .heading = "A", .kind = RPS_VALUE_NUMBER}, TO_PEOPLE},
@@ -157,8 +157,8 @@ static const char *reason_name(const struct rps_change *change)
                                               : "no value";
 }
 
-/* What is known of one side alone has words in place of its change. Without says_verdict people read
- * none. */
+/* Put a change; if the value is known on one side only, `alone` replaces the change. says_verdict
+ * 0: no verdict in the text. */
 static void put_change(struct rps_block *block, const struct rps_comparison_figure *figure,
                        const struct rps_change *change, const char *alone, int says_verdict)
 {
@@ -181,7 +181,7 @@ static void put_change(struct rps_block *block, const struct rps_comparison_figu
 
 /* --- changes of figures ----------------------------------------------------------------------- */
 
-/* Rates are told from totals of the same label by their unit. */
+/* Put the name. The unit separates rates from totals with the same label. */
 static void put_name(struct rps_block *block, const struct rps_comparison_figure *figure)
 {
     int is_rate = figure->kind == RPS_FIGURE_METRIC && strncmp(figure->unit, "/", 1) == 0;
@@ -196,7 +196,7 @@ static const char *label_of(const struct rps_comparison_row *row, char text[RPS_
     return row->label >= 0 ? rps_phase_label(row->label, text) : NULL;
 }
 
-/* People read when it is first seen on either side. */
+/* Put a row's place. The text has its first time on either side. */
 static void put_place(struct rps_block *block, const struct rps_comparison_row *row)
 {
     int64_t start_ns = row->a_start_ns < 0 && !block->name ? row->b_start_ns : row->a_start_ns;
@@ -252,7 +252,7 @@ static void put_all(struct rps_document *document, const struct rps_comparison *
     }
 }
 
-/* How long the phases are, and last all. */
+/* Put the lengths of the phases, and the whole at the end. */
 static void put_phases(struct rps_document *document, const struct rps_comparison *comparison)
 {
     struct rps_block *block = add_table(document, comparison, TO_PHASES);
@@ -264,7 +264,7 @@ static void put_phases(struct rps_document *document, const struct rps_compariso
     rps_block_title(block, "Elapsed time");
 }
 
-/* Which figures of which rows people read: told[row * figure_count + figure]. */
+/* Choose the metrics and rows of the text. Element of the result: row * figure_count + figure. */
 static char *choose_told(const struct rps_comparison_output *output)
 {
     const struct rps_comparison *comparison = output->comparison;
@@ -323,7 +323,7 @@ static void put_function(struct rps_block *block, const struct rps_comparison_ro
     put_change(block, &seconds, &function->seconds, NULL, 1);
 }
 
-/* Seconds in the functions of a row, of the side that has more of each. */
+/* Return the seconds in the functions of a row, from the side that has more of each. */
 static double seconds_of(const struct rps_comparison_row *row)
 {
     double sum = 0;
@@ -333,8 +333,8 @@ static double seconds_of(const struct rps_comparison_row *row)
     return sum;
 }
 
-/* What is said of a function: that it changed, or how far two runs are apart in it, unless that is
- * next to nothing of the row. */
+/* Return 1 if the function is shown. It changed, or two runs differ in it by a notable share of the
+ * row. */
 static int is_told(const struct rps_comparison_row *row, const struct rps_change *seconds)
 {
     return rps_comparison_is_changed(seconds) ||
@@ -367,7 +367,7 @@ static void put_functions(struct rps_document *document, const struct rps_compar
         rps_block_title(block, "Functions, CPU time by their samples");
 }
 
-/* --- what only JSON has ----------------------------------------------------------------------- */
+/* --- only in JSON ----------------------------------------------------------------------------- */
 
 static void put_runs(struct rps_document *document, const struct rps_comparison *comparison)
 {
@@ -409,7 +409,7 @@ static void put_figure_names(struct rps_document *document, const struct rps_com
     }
 }
 
-/* The whole and the kinds of phases; what they are made of is among the changes. */
+/* Put the whole and the phase classes; their values are among the changes. */
 static void put_parts(struct rps_document *document, const struct rps_comparison *comparison)
 {
     struct rps_block *block = rps_document_block(document, "rows", NULL, 0);
@@ -463,9 +463,9 @@ static void put_limits(struct rps_document *document, const struct rps_compariso
     }
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- everything ------------------------------------------------------------------------------- */
 
-/* What was compared, a line each that says something. */
+/* Put what was compared, one line per item that is not empty. */
 static void put_compared(struct rps_document *document, const struct rps_comparison *comparison)
 {
     struct rps_block *block = rps_document_block(document, NULL, NULL, 0);
@@ -493,7 +493,7 @@ static void put_remarks(struct rps_document *document, const struct rps_comparis
         rps_block_wrap(block, 2, 4, "%s", comparison->remark[i]);
 }
 
-/* Times have decimals that tell the periods of all runs apart. */
+/* Set decimals of times that separate the periods of all runs. */
 static void look_at_times(struct rps_document *document, const struct rps_comparison *comparison)
 {
     document->period_ns = RPS_NS_PER_S / 10;

@@ -1,4 +1,4 @@
-/* The change of a figure between two sides of runs; see rpistat/change.h. */
+/* The change of a metric between two sides of runs; see rpistat/change.h. */
 #include "rpistat/change.h"
 
 #include <math.h>
@@ -6,31 +6,31 @@
 
 #include "rpistat/student.h"
 
-/* Values that differ by less than this part of them differ by rounding. */
+/* Values that differ by less than this share of them are equal except for rounding. */
 #define ROUNDING 1e-12
 
-/* An interval that is beyond a limit by less is by rounding. */
+/* An interval that exceeds a limit by less does so by rounding. */
 #define LIMIT_ROUNDING 1e-9
 
 /* The quantile .8 of the normal distribution. */
 #define Z_POWER .8416212335729143
 
-/* How values are compared: as logarithms, or as parts of the largest one. */
+/* How values are compared: as logarithms, or as shares of the largest one. */
 struct scale {
     int logarithms;
     double unit;
 };
 
-/* A side as it is compared. */
+/* A side in compared values. */
 struct side {
     double count, mean, variance; /* of values; the variance is at least the mean floor */
-    double value;                 /* the mean as a value */
+    double value;                 /* the mean, as a value */
     double least, most;           /* values */
 };
 
 struct difference {
     double size, variance, degrees;
-    double of_runs; /* the variance of the difference of single runs; NaN: not known */
+    double of_runs; /* variance of the difference of single runs; NaN: not known */
 };
 
 static int has_value(const struct rps_change_value *value)
@@ -53,7 +53,7 @@ static double compared(const struct scale *scale, double value)
     return scale->logarithms ? log(value) : scale->unit > 0 ? value / scale->unit : 0;
 }
 
-/* A variance of the value, as it is compared; NaN stays. */
+/* Convert a variance of the value to compared values; NaN stays. */
 static double variance_of(const struct scale *scale, double value, double variance)
 {
     double unit = scale->logarithms ? value : scale->unit > 0 ? scale->unit : 1;
@@ -61,7 +61,7 @@ static double variance_of(const struct scale *scale, double value, double varian
     return variance / unit / unit;
 }
 
-/* By the differences to the first value, so that the mean of equal values is just that. */
+/* Add up differences to the first value, so that the mean of equal values is exactly that value. */
 static struct side add_up(const struct scale *scale, const struct rps_change_value *value,
                           size_t count)
 {
@@ -91,7 +91,7 @@ static struct side add_up(const struct scale *scale, const struct rps_change_val
     return ret;
 }
 
-/* The sum of two variances, with the degrees of Satterthwaite (1946). */
+/* Add two variances, with the degrees of freedom by Satterthwaite (1946). */
 static void add_variances(struct difference *difference, double a, double a_degrees, double b,
                           double b_degrees)
 {
@@ -110,7 +110,7 @@ static enum rps_change_basis compare_groups(const struct side *a, const struct s
     return RPS_CHANGE_GROUPS;
 }
 
-/* The lone run is thought to vary as the others do. */
+/* Compare one run with several; it is assumed to vary as they do. */
 static enum rps_change_basis compare_baseline(const struct side *many, const struct side *one,
                                               struct difference *difference)
 {
@@ -129,7 +129,7 @@ static double as_ratio(const struct scale *scale, const struct rps_change *of, d
     return size * scale->unit / (of->a != 0 ? fabs(of->a) : 1);
 }
 
-/* The interval and p. Where the uncertainty has no bounds, there is no test. */
+/* Set the interval and p. Without bounds of the uncertainty, nothing is tested. */
 static void conclude(const struct scale *scale, const struct difference *difference,
                      struct rps_change *ret)
 {
@@ -154,8 +154,8 @@ static void conclude(const struct scale *scale, const struct difference *differe
 
 /* --- few runs --------------------------------------------------------------------------------- */
 
-/* Return 1 if a side has few runs, and ranks do not confirm p. All runs of one side must be above all
- * runs of the other, which chance does in 2 of C(n + m, n) cases. */
+/* Return 1 if a side has few runs, and ranks do not confirm p. All runs of one side must be above
+ * all runs of the other, which chance does in 2 of C(n + m, n) cases. */
 static int is_few(const struct side *a, const struct side *b, double p)
 {
     const double runs = fmin(a->count, b->count);
@@ -231,7 +231,7 @@ double rps_change_runs(const struct rps_change *change, double limit)
                       : change->is_log     ? log1p(limit) - log1p(change->ratio)
                                            : limit - change->ratio;
     double ratio = change->spread / fabs(distance);
-    double quantiles = (rps_student_95(INFINITY) + Z_POWER) * ratio; /* of more runs than any */
+    double quantiles = (rps_student_95(INFINITY) + Z_POWER) * ratio; /* for infinitely many runs */
     double n = fmax(2, floor(quantiles * quantiles));
 
     if (isnan(change->spread) || (isnan(ratio) && distance != 0))

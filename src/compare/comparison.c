@@ -1,4 +1,4 @@
-/* A comparison, and what is asked of it. find.c makes it. */
+/* Queries on a comparison. find.c makes it. */
 #include "rpistat/comparison.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 #include "work.h"
 
-#define ALL_OF_IT .01 /* a phase that lacks less of the time than this is the whole */
+#define ALL_OF_IT .01 /* a phase that lacks less of the time is the whole */
 
 void rps_comparison_free(struct rps_comparison *comparison)
 {

@@ -1,6 +1,6 @@
 /*
- * The figures that runs are compared by. Two runs have a figure in common when it has one name and
- * is made in one way of the same events, wherever the sets have put these; or is a gauge in both.
+ * The metrics that runs are compared by. Two runs share a metric if its name is the same and it is
+ * made alike from the same events, in any event sets. Gauges need only the name.
  */
 #include "work.h"
 
@@ -12,10 +12,10 @@
 #include "rpistat/error.h"
 #include "rpistat/plan.h"
 
-/* Room for metrics that are not of the plan: times, CPU use, the clock event, readings, packages. */
+/* Space for metrics outside the plan: times, CPU use, the clock event, readings, packages. */
 #define OFFERED_BESIDE (16 + RPS_PACKAGE_FIGURES)
 
-#define NAMES_MOST 30 /* of figures that are left out */
+#define NAMES_MOST 30 /* of metrics that are left out */
 
 /* --- what a run offers ------------------------------------------------------------------------ */
 
@@ -38,7 +38,7 @@ static struct rps_formula operand_alone(int operand)
                                 .step = {{.op = RPS_FORMULA_OPERAND, .operand = operand}}};
 }
 
-/* The event that an operand is the count of, or NULL. */
+/* Return the event that an operand counts, or NULL. */
 static const struct rps_event *event_of(const struct rps_plan *plan, int operand)
 {
     int set = rps_operand_set(operand);
@@ -50,7 +50,7 @@ static const struct rps_event *event_of(const struct rps_plan *plan, int operand
     return &plan->set[set].event[rps_operand_slot(operand)];
 }
 
-/* 1 when there may be a value: all its events were counted. */
+/* Return 1 if all events of the formula were counted, so that it may have a value. */
 static int has_events(const struct rps_plan *plan, const struct rps_formula *formula)
 {
     for (int i = 0; i < formula->step_count; i++) {
@@ -87,7 +87,7 @@ static int offer_metrics(struct rps_compared_run *run, struct rps_error *err)
         &offer(run, RPS_FIGURE_METRIC, RPS_COLLECT_CPU_USE, "CPU use", "%")->formula, err);
 }
 
-/* What counts time is the CPU time already; what carries a gauge is in its metric. */
+/* Return 1 for a total. Events of time are in the CPU time; gauges are in their metrics. */
 static int is_total(const struct rps_event *event)
 {
     return strcmp(event->unit, "ns") != 0 && strcmp(event->unit, RPS_UNIT_GAUGE) != 0;
@@ -113,7 +113,7 @@ static void offer_totals(struct rps_compared_run *run)
     }
 }
 
-/* Metrics of readings: waiting is known if the time is; the time without it, of one thread. */
+/* Metrics of readings: waiting is known if the time is; the time without it, if one thread runs. */
 static double wait_s(const struct rps_compared_system *of)
 {
     return of->time.elapsed_s > 0 ? of->time.wait_s : NAN;
@@ -199,7 +199,7 @@ static int offer_all(struct rps_arena *arena, const struct rps_comparison_run *o
     return 0;
 }
 
-/* --- what is common --------------------------------------------------------------------------- */
+/* --- metrics in common ------------------------------------------------------------------------ */
 
 static int same_event(const struct rps_event *a, const struct rps_event *b)
 {
@@ -231,7 +231,7 @@ static int same_formula(const struct rps_plan *plan_a, const struct rps_formula 
     return 1;
 }
 
-/* The run's figure that is that of another, or its offered_count. */
+/* Return the run's metric that equals another run's; offered_count: none. */
 static size_t find_same(const struct rps_compared_run *run, const struct rps_compared_run *other,
                         const struct rps_compared_figure *figure)
 {
@@ -271,14 +271,14 @@ static void take_common(struct rps_comparison_work *work)
     }
 }
 
-/* As people read it. */
+/* Return the name in the text. */
 static const char *name_of(const struct rps_comparison_figure *figure)
 {
     return figure->label[0] ? figure->label : figure->name;
 }
 
-/* Is it among the figures, or called like one that an earlier run offers and was left out, as an
- * event's rate is like its total? */
+/* Return 1 if it is among the metrics, or an earlier one with its label was left out, as with an
+ * event's rate and total. */
 static int was_named(const struct rps_comparison_work *work, size_t run, size_t i)
 {
     const struct rps_comparison_figure *is = &work->run[run].offered[i].is;

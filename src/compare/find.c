@@ -1,4 +1,4 @@
-/* Making a comparison: what takes part, its rows, and their changes. */
+/* Makes a comparison: the runs, the rows, and their changes. */
 #include "rpistat/comparison.h"
 #include "rpistat/plan.h"
 #include "rpistat/run.h"
@@ -35,7 +35,7 @@ static int read_run(struct rps_comparison_work *work, size_t r,
     return rps_reader_plan(run->reader, run->run_id, &work->run[r].plan, err);
 }
 
-/* A run has one identity, wherever a copy of its store lies. */
+/* Return 1 for the same run, whatever the location of the store's copy. */
 static int is_same(const struct rps_comparison_run *a, const struct rps_comparison_run *b)
 {
     return (a->reader == b->reader && a->run_id == b->run_id) ||
@@ -105,7 +105,7 @@ static void add_rows(struct rps_comparison *comparison, size_t phases)
     comparison->row[0].a_start_ns = comparison->row[0].b_start_ns = 0;
 }
 
-/* The run's phases get their rows for labels. */
+/* Replace the labels of the run's phases by their rows. */
 static void label_run(struct rps_comparison *comparison, size_t r, struct rps_phases *phases,
                       const size_t *row_of)
 {
@@ -188,7 +188,7 @@ static void find_changes(struct rps_comparison_work *work)
     }
 }
 
-/* 1 when the figure has a value anywhere. */
+/* Return 1 if the metric has a value anywhere. */
 static int has_values(const struct rps_comparison *comparison, size_t figure)
 {
     for (size_t row = 0; row < comparison->row_count; row++) {
@@ -200,7 +200,7 @@ static int has_values(const struct rps_comparison *comparison, size_t figure)
     return 0;
 }
 
-/* Without the figures that no run has a value of. */
+/* Drop metrics without a value in any run. */
 static void drop_empty(struct rps_comparison *comparison)
 {
     size_t kept = 0;

@@ -1,33 +1,33 @@
 /*
- * Matching the phases of runs; see match.h.
+ * Matches the phases of runs; see match.h.
  *
- * Alignments of one cost are many, as of loops with turns to spare: the one is taken whose partners
- * are most alike in their lengths, as parts of their runs.
+ * Many alignments have the same cost, for example with extra iterations of a loop. Then the one
+ * with the most similar lengths of partners, as shares of their runs, is chosen.
  */
 #include "match.h"
 
 #include <math.h>
 #include <string.h>
 
-/* What aligning costs. */
-#define COST_OTHER      .3 /* two labels of which neither is in the other run, and */
-#define COST_DISTANCE   .4 /* by how far they are apart */
+/* The costs of an alignment. */
+#define COST_OTHER      .3 /* two labels, neither of which is in the other run, and */
+#define COST_DISTANCE   .4 /* in proportion to their distance */
 #define COST_IMPOSSIBLE 1.2
 #define COST_LEFT_OVER  .55
 
-/* Costs that differ by less are the same: sums of decimals. */
+/* Costs that differ by less are equal: they are sums of decimals. */
 #define ROUNDING 1e-9
 
 enum step { PAIR, OVER_A, OVER_B };
 
-/* The least cost up to somewhere, and how alike in length the partners are. */
+/* The minimum cost up to a pair, and how similar in length the partners are. */
 struct path {
     double cost, alike;
 };
 
 struct side {
     const struct rps_phases *phases;
-    uint8_t *has; /* labels that it has */
+    uint8_t *has; /* labels in the run */
     double length;
 };
 
@@ -70,7 +70,7 @@ static int is_better(const struct path *x, const struct path *y)
     return x->alike > y->alike + ROUNDING;
 }
 
-/* Fill the step that leads to each pair of beginnings; the cost of the whole. row: b + 1 paths. */
+/* Fill in the step to each pair of beginnings; return the total cost. row: b + 1 paths. */
 static double fill(const struct side *a, const struct side *b,
                    const struct rps_match_labels *labels, struct path *row, uint8_t *step)
 {
@@ -154,7 +154,7 @@ struct matching {
     struct rps_matching *out;
 };
 
-/* The run that stands for a side; of those that cost the same the first. */
+/* Choose the run that represents a side; of those with the same cost, the first. */
 static void choose_standing(struct matching *m, int side)
 {
     double *cost = rps_arena_get(m->arena, m->count, sizeof(*cost));
@@ -179,7 +179,7 @@ static void choose_standing(struct matching *m, int side)
     }
 }
 
-/* The first row that a label has on a side. */
+/* Return the first row of a label on a side. */
 static size_t row_of_label(const struct rps_matching *out, int side, int label)
 {
     for (size_t r = 0; r < out->row_count; r++) {
@@ -189,7 +189,7 @@ static size_t row_of_label(const struct rps_matching *out, int side, int label)
     return RPS_MATCH_NONE;
 }
 
-/* The row of a pair, which is added when there is none. */
+/* Return the row of a pair, added if new. */
 static size_t add_row(struct rps_matching *out, int a, int b)
 {
     for (size_t r = 0; r < out->row_count; r++) {
@@ -200,8 +200,8 @@ static size_t add_row(struct rps_matching *out, int a, int b)
     return out->row_count++;
 }
 
-/* The rows of phases that are left over: another of their label; or of one that the other side has
- * elsewhere, both; or one of their own. */
+/* Set the rows of phases without a partner. If their label has no row, add one, shared with the
+ * other side if that has the label elsewhere. */
 static void add_left_over(struct rps_matching *out, int side, const struct rps_phases *phases,
                           const struct rps_phases *other, size_t *row)
 {
@@ -218,7 +218,7 @@ static void add_left_over(struct rps_matching *out, int side, const struct rps_p
     }
 }
 
-/* Number the rows that phases from ... to - 1 are in, which have none yet. */
+/* Number the rows of phases from ... to - 1 that have no number yet. */
 static void number_rows(const size_t *row, size_t from, size_t to, size_t *number, size_t *count)
 {
     for (size_t i = from; i < to; i++) {
@@ -227,7 +227,7 @@ static void number_rows(const size_t *row, size_t from, size_t to, size_t *numbe
     }
 }
 
-/* Number the rows in the order of side A, and those of side B alone where they come. */
+/* Number the rows in the order of side A, and insert those of side B alone where they occur. */
 static void number_all(const struct matching *m, const struct rps_phases *a,
                        const struct rps_phases *b, const size_t *row_a, const size_t *row_b,
                        size_t *number)
@@ -267,7 +267,7 @@ static void sort_rows(const struct matching *m, const struct rps_phases *a,
     out->row = row;
 }
 
-/* Rows by the alignment of the two runs that stand for their sides; one may have no phases. */
+/* Make rows from the alignment of the runs that represent the sides; one may have no phases. */
 static void make_rows(struct matching *m, const struct rps_phases *a, const struct rps_phases *b,
                       size_t *row_a, size_t *row_b)
 {
@@ -284,7 +284,7 @@ static void make_rows(struct matching *m, const struct rps_phases *a, const stru
     sort_rows(m, a, b, row_a, row_b);
 }
 
-/* The rows of another run's phases: those of their partners, or of their labels. */
+/* Set the rows of another run's phases: those of their partners, or of their labels. */
 static void place_run(struct matching *m, size_t r)
 {
     size_t standing = m->out->standing[m->side[r]], *row = m->out->row_of[r];
@@ -313,8 +313,8 @@ static void begin(struct matching *m)
     m->partner = rps_arena_get(m->arena, most, sizeof(*m->partner));
 }
 
-/* Phases as they are aligned: of a loop the first of each label, as long as all of them. row[i]: which
- * of them phase i is. */
+/* Fold phases for the alignment: of a loop, keep the first phase of each label, with the total
+ * length. row[i]: index of the folded phase of phase i. */
 static struct rps_phases fold(struct rps_arena *arena, const struct rps_phases *phases, size_t *row)
 {
     struct rps_phases folded = {.label_count = phases->label_count};
@@ -352,7 +352,7 @@ static struct rps_phases *fold_runs(struct rps_arena *arena, const struct rps_ph
     return folded;
 }
 
-/* Rows of the folded phases become those of all. */
+/* Extend the rows of the folded phases to all phases. */
 static void unfold(const struct matching *m, const struct rps_phases *run, size_t **place)
 {
     for (size_t r = 0; r < m->count; r++) {

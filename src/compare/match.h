@@ -1,7 +1,6 @@
 /*
- * Matching: which phases of several runs are the same. The runs' phases were detected together, so
- * that labels mean the same in all of them; the phases of each are then aligned in order. Pure
- * functions.
+ * Matches phases of several runs. The runs' phases were detected together, so labels mean the same
+ * in all of them. The phases of each run are then aligned in order. Pure functions.
  */
 #ifndef RPISTAT_COMPARE_MATCH_H
 #define RPISTAT_COMPARE_MATCH_H
@@ -13,51 +12,51 @@
 #include "rpistat/error.h"
 #include "rpistat/phase.h"
 
-/* Most phases of a run that are aligned. */
+/* Maximum number of phases of a run in an alignment. */
 #define RPS_MATCH_MAX 2000
 
 #define RPS_MATCH_NONE SIZE_MAX
 
-/* Labels common to all runs, and how far they are apart. */
+/* Labels common to all runs, and the distances between them. */
 struct rps_match_labels {
     int count;
-    const double *distance; /* distance[x * count + y]: 0 alike ... 1 as far as any two */
+    const double *distance; /* distance[x * count + y]: 0 equal ... 1 maximum */
 };
 
 /*
- * Align phases b with phases a in order (Needleman and Wunsch 1970): ret[i] is the phase of b that
- * phase i of a is, or RPS_MATCH_NONE. The same label costs 0; two labels of which neither is in the
- * other run .3 + .4 x distance; others 1.2; a phase that is left over .55. Of alignments that cost
- * the same it is the one whose partners are most alike in length, as parts of their runs.
- * Neither has more than RPS_MATCH_MAX phases. Returns what the alignment costs.
+ * Align phases b with phases a in order (Needleman and Wunsch 1970). ret[i]: the phase of b that
+ * matches phase i of a, or RPS_MATCH_NONE. The same label costs 0, a phase without a partner .55.
+ * Two labels, neither of which is in the other run, cost .3 + .4 x distance; others 1.2. If costs
+ * are equal, the alignment with the most similar lengths of partners, as shares of their runs, is
+ * chosen. Neither side has more than RPS_MATCH_MAX phases. Returns the cost.
  */
 double rps_match_align(const struct rps_phases *a, const struct rps_phases *b,
                        const struct rps_match_labels *labels, size_t *ret);
 
-/* RPS_FAILED for more phases of a run than can be aligned. */
+/* Return RPS_FAILED if a run has too many phases to be aligned. */
 int rps_match_check(size_t count, struct rps_error *err);
 
-/* A kind of phase: those that have label a on side A and label b on side B. */
+/* A class of phases: those with label a on side A and label b on side B. */
 struct rps_match_row {
-    int a, b; /* label; -1: there is none on that side */
+    int a, b; /* label; -1: none on that side */
 };
 
 struct rps_matching {
     size_t row_count;
-    struct rps_match_row *row; /* in the order in which side A has them first, and between
-                                  them, where they come, those of side B alone */
-    size_t standing[2];        /* the run that stands for each side; RPS_MATCH_NONE without runs */
+    struct rps_match_row *row; /* in order of first occurrence on side A; those of side B alone are
+                                  inserted where they occur */
+    size_t standing[2];        /* the run that represents each side; RPS_MATCH_NONE: no runs */
     size_t **row_of;           /* row_of[run][phase]: its row, or RPS_MATCH_NONE */
 };
 
 /*
  * Match the phases of `count` runs: side[i] is 0 (A) or 1 (B). The run of each side whose alignment
- * with its others costs least stands for it; these two are aligned with one another, which gives
- * the rows, and every other run with the one of its side. A phase that is left over is in the row
- * of its label, as the further turns of a loop are; phases in another order have one row too, where
- * they have one label. One of another run whose label the run of its side does not have is in no
- * row. Of a loop (rpistat/fold.h) the first phase of each label is aligned, as long as all of them,
- * and stands for them. What *ret points to lies in the arena. Errors: that of rps_match_check.
+ * with its others costs least represents it. The alignment of these two gives the rows; every other
+ * run is aligned with the one of its side. A phase without a partner is in the row of its label, as
+ * further iterations of a loop are. Phases in another order share a row if they have one label. A
+ * phase whose label is missing in the representing run is in no row. In a loop (rpistat/fold.h),
+ * the first phase of each label is aligned, with the total length, for all. *ret points into the
+ * arena. Errors: that of rps_match_check.
  */
 int rps_match_runs(struct rps_arena *arena, const struct rps_phases *run, const int *side,
                    size_t count, const struct rps_match_labels *labels, struct rps_matching *ret,

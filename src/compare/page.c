@@ -1,6 +1,6 @@
 /*
  * The page of a comparison: the answer, its rows, both sides over time, and their samples. It is
- * made as the page of a run is (page.c), of its scripts and one more.
+ * made like the page of a run (page.c), from its scripts and one more.
  */
 #include <errno.h>
 #include <math.h>
@@ -16,14 +16,14 @@
 #include "rpistat/plan.h"
 #include "rpistat/wing.h"
 
-#define PAGE_FIGURES 12 /* drawn over time, where none are named */
+#define PAGE_FIGURES 12 /* drawn over time, if none are named */
 
 struct page {
     const struct rps_comparison_plot *plot;
     struct rps_comparison_series series;
 };
 
-/* The run that stands for a side. */
+/* Return the run that represents a side. */
 static const struct rps_comparison_line *standing(const struct page *page, int side)
 {
     return &page->series.run[page->plot->comparison->standing[side]];
@@ -41,7 +41,7 @@ static void put_figures(struct rps_json *json, const struct rps_comparison *comp
     rps_json_end(json);
 }
 
-/* Both sides, the change, its interval and the verdict, as the text has them. */
+/* Put both sides, the change, its interval and the verdict, as in the text. */
 static void put_change(const struct rps_comparison *comparison, struct rps_json *json,
                        const char *name, const struct rps_comparison_figure *figure,
                        const struct rps_change *change)
@@ -128,7 +128,7 @@ static void put_remarks(struct rps_json *json, const struct rps_comparison *comp
 
 /* --- over time -------------------------------------------------------------------------------- */
 
-/* Of the means, so that the scale is not that of a single period. */
+/* Return an axis for the means, so that single periods do not determine its scale. */
 static struct rps_picture_axis panel_axis(const struct page *page, size_t figure)
 {
     double from = 0, to = 0;
@@ -181,7 +181,7 @@ static void put_panels(struct rps_json *json, const struct page *page)
     rps_json_end(json);
 }
 
-/* A place on an axis: there may be thousands. */
+/* Put a place on an axis, in short form, since there may be thousands. */
 static void put_place(struct rps_json *json, double from, double to, int64_t number, int label)
 {
     rps_json_array(json, NULL);
@@ -192,7 +192,7 @@ static void put_place(struct rps_json *json, double from, double to, int64_t num
     rps_json_end(json);
 }
 
-/* Phases of the run: from, to, slot, label. */
+/* Put the phases of the run: from, to, slot, label. */
 static void put_stretches(struct rps_json *json, const struct rps_comparison_line *run)
 {
     rps_json_array(json, "stretches");
@@ -205,7 +205,7 @@ static void put_stretches(struct rps_json *json, const struct rps_comparison_lin
     rps_json_end(json);
 }
 
-/* Places by phase: from, to, sides, label. */
+/* Put the places by phase: from, to, sides, label. */
 static void put_slots(struct rps_json *json, const struct rps_comparison_series *series)
 {
     rps_json_array(json, "slots");
@@ -223,8 +223,8 @@ static int has_samples(const struct rps_comparison *comparison, size_t run, int 
            comparison->shares[run].sample_count > 0;
 }
 
-/* Samples that one second of CPU time in each run of a side has together; 0: not known, as some
- * were taken by a threshold. */
+/* Return the number of samples that one second of CPU time in each run of a side has in total. 0:
+ * not known, because some were taken by a threshold. */
 static double samples_per_s(const struct rps_comparison *comparison, int side)
 {
     double per_s = 0;
@@ -255,7 +255,7 @@ static void put_sides(struct rps_json *json, const struct page *page)
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-/* Where both sides have some. A bin is a row of a side: side * row_count + label + 1. */
+/* Put samples, if both sides have some. A bin is a row of a side: side * row_count + label + 1. */
 static int put_samples(struct rps_json *json, const struct rps_comparison *comparison,
                        struct rps_error *err)
 {
@@ -287,7 +287,7 @@ static int put_samples(struct rps_json *json, const struct rps_comparison *compa
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-/* "main: 5 runs (1-5). new: 5 runs (6-10)." */
+/* Format "main: 5 runs (1-5). new: 5 runs (6-10)." */
 static const char *sides_text(const struct rps_comparison *comparison)
 {
     const char *text = "";

@@ -1,6 +1,6 @@
 /*
- * What picture and page of a comparison share: the runs over time, and the axis on which matched
- * phases lie over one another.
+ * Declarations shared by picture and page of a comparison: the runs over time, and the axis on
+ * which matched phases are aligned.
  */
 #ifndef RPISTAT_COMPARE_PARTS_H
 #define RPISTAT_COMPARE_PARTS_H
@@ -10,51 +10,51 @@
 
 struct rps_plan;
 
-/* A phase of a run, in order of time; a run without phases has one, all of it, with label -1. */
+/* A phase of a run, in order of time. A run without phases has one, all of it, with label -1. */
 struct rps_comparison_stretch {
     double from, to; /* s since the run's start */
-    size_t slot;     /* its place on the axis by phase; SIZE_MAX: none, as the run that stands for
-                        its side has no such phase there */
+    size_t slot;     /* its place on the axis by phase; SIZE_MAX: none, the representing run lacks
+                        it */
     int label;       /* as in comparison->run[].phases: rows - 1, or -1 */
 };
 
 /* A place on the axis by phase. */
 struct rps_comparison_slot {
-    double from, to; /* s: as wide as the mean of both sides; of one side alone, as it is there */
+    double from, to; /* s: mean width of both sides; for one side alone, its own width */
     int label;
-    int sides; /* bits 1 << RPS_SIDE_A and 1 << RPS_SIDE_B: which side has it */
+    int sides; /* bits 1 << RPS_SIDE_A and 1 << RPS_SIDE_B: the sides that have it */
 };
 
 /* A run. */
 struct rps_comparison_line {
     double length;             /* s */
-    struct rps_series *series; /* of each figure, each owned; positions are s since the run's start;
-                                  empty where the run has no such metric */
+    struct rps_series *series; /* of each metric, each owned; positions are s since the run's start;
+                                  empty if the run has no such metric */
     size_t stretch_count;
     struct rps_comparison_stretch *stretch;
 };
 
-/* What is not owned lies in the comparison's arena. */
+/* Members that are not owned are in the comparison's arena. */
 struct rps_comparison_series {
     size_t figure_count;
     size_t *figure;        /* indices into comparison->figure */
-    struct rps_plan *plan; /* owned; of the first run, with the figures as its metrics */
+    struct rps_plan *plan; /* owned; of the first run, with the compared metrics as its metrics */
     struct rps_metric
-        *metric; /* borrowed from it: label, unit, panel, explanation of each figure */
+        *metric; /* borrowed from it: label, unit, panel, explanation of each metric */
     size_t run_count;
     struct rps_comparison_line *run; /* in the order of comparison->run */
     double length;                   /* s, of the longest run */
     size_t slot_count;
-    struct rps_comparison_slot *slot; /* in order, one behind the other from 0 on */
+    struct rps_comparison_slot *slot; /* in order, one after another from 0 on */
     double phase_length;              /* s, of all slots */
 };
 
 /*
- * Read the series of the figures that plot->metric names, or where it is NULL of at most `most`:
- * CPU use, and the metrics, but those of nothing but zeros, whose change in any row is most sure.
- * bin_count: across the longest run; a shorter one has fewer, in proportion. *ret is for
- * rps_comparison_series_free in any case. Errors: RPS_USAGE for a name that is no metric; the
- * store's.
+ * Read the series of the metrics that plot->metric names. If it is NULL, use at most `most`: CPU
+ * use, and metrics with the most significant change in any row. Metrics that are always zero are
+ * left out. bin_count: across the longest run, fewer for shorter ones. Release *ret with
+ * rps_comparison_series_free in any case. Errors: RPS_USAGE for an unknown metric; those of the
+ * store.
  */
 int rps_comparison_series_read(const struct rps_comparison_plot *plot, size_t most,
                                size_t bin_count, struct rps_comparison_series *ret,

@@ -1,9 +1,9 @@
 /*
- * Pictures of a comparison: panels of figures under a common axis, in each a line a run in its
- * side's colour, and under them the phases of both sides.
+ * Pictures of a comparison: panels of metrics on a common axis, with one line per run in its side's
+ * colour. The phases of both sides are below.
  *
- * It is a picture of runs as picture.h has it, whose metrics are the figures, a panel each, and
- * whose lines are the runs.
+ * It is a picture of runs as in picture.h. Its metrics have one panel each, and its lines are the
+ * runs.
  */
 #include "rpistat/comparison.h"
 
@@ -22,15 +22,15 @@
 #define COMPARISON_PANELS      6
 #define COMPARISON_BIN_PX      2.5
 #define COMPARISON_STRIP_SPACE 8  /* between panels and strips */
-#define COMPARISON_NAME_LEFT   30 /* of a side's name in the legend, for its line */
+#define COMPARISON_NAME_LEFT   30 /* for the line of a side's name in the legend */
 
 struct drawing {
     const struct rps_comparison_plot *plot;
-    const struct rps_plot_options options; /* of the picture: its size */
+    const struct rps_plot_options options; /* with the picture's size */
     struct rps_comparison_series series;
-    struct rps_picture picture; /* its plan and its series are those above */
-    struct rps_phases side[2];  /* each side's strip */
-    struct rps_phases both;     /* what the legend of labels names */
+    struct rps_picture picture; /* its plan and series are those above */
+    struct rps_phases side[2];  /* the strip of each side */
+    struct rps_phases both;     /* the labels in the legend */
 };
 
 /* --- phases ----------------------------------------------------------------------------------- */
@@ -80,7 +80,7 @@ static void take_series(struct drawing *drawing)
         rps_arena_get(arena, series->figure_count * series->run_count, sizeof(*picture->series));
     for (size_t f = 0; f < series->figure_count; f++) {
         picture->panel[f] = (int)f;
-        series->metric[f].panel[0] = '\0'; /* it has one of its own */
+        series->metric[f].panel[0] = '\0'; /* it has its own panel */
         for (size_t r = 0; r < series->run_count; r++)
             picture->series[f * series->run_count + r] = series->run[r].series[f];
     }
@@ -89,7 +89,7 @@ static void take_series(struct drawing *drawing)
 
 /* --- chart ------------------------------------------------------------------------------------ */
 
-/* What a side is called, half as wide as the picture at most. */
+/* Format a side's name, at most half as wide as the picture. */
 static char *side_name(const struct drawing *drawing, enum rps_comparison_side side,
                        char ret[RPS_PICTURE_TEXT_SIZE])
 {
@@ -101,7 +101,7 @@ static char *side_name(const struct drawing *drawing, enum rps_comparison_side s
     return ret;
 }
 
-/* "make -j2", or of two commands "./naive 512 against ./interchange 512". */
+/* Format "make -j2", or for two commands "./naive 512 against ./interchange 512". */
 static void title_of(const struct drawing *drawing, char text[RPS_PICTURE_TEXT_SIZE])
 {
     const struct rps_comparison *comparison = drawing->plot->comparison;
@@ -114,7 +114,7 @@ static void title_of(const struct drawing *drawing, char text[RPS_PICTURE_TEXT_S
     snprintf(text, RPS_PICTURE_TEXT_SIZE, "%s%s%s", a, same ? "" : " against ", same ? "" : b);
 }
 
-/* "5 runs against 5 · 2.11 s against 1.45 s". */
+/* Format "5 runs against 5 · 2.11 s against 1.45 s". */
 static void second_line_of(const struct drawing *drawing, char text[RPS_PICTURE_TEXT_SIZE])
 {
     const struct rps_comparison *comparison = drawing->plot->comparison;
@@ -154,13 +154,13 @@ static int has_data(const struct drawing *drawing, int panel)
 
 static struct rps_layer side_like(enum rps_comparison_side side)
 {
-    /* A can be seen behind B where they are alike */
+    /* A stays visible under B if both are equal */
     return (struct rps_layer){.kind = RPS_LAYER_SEGMENTS,
                               .ink = RPS_INK_LINE + (rps_ink)side,
                               .weight = side == RPS_SIDE_A ? 2.5 : 1.6};
 }
 
-/* What both sides are called. */
+/* Add the names of both sides. */
 static void add_legend(const struct drawing *drawing, struct rps_chart *chart, double y)
 {
     struct rps_layer a = side_like(RPS_SIDE_A), b = side_like(RPS_SIDE_B);
@@ -172,7 +172,7 @@ static void add_legend(const struct drawing *drawing, struct rps_chart *chart, d
                     &b, side_name(drawing, RPS_SIDE_B, text));
 }
 
-/* A run's line; the one that stands for its side is in front. */
+/* Add a run's line; the one that represents its side is in front. */
 static void add_run(const struct drawing *drawing, struct rps_chart *chart, struct rps_panel *panel,
                     int figure, size_t run, int stands)
 {
@@ -187,7 +187,7 @@ static void add_run(const struct drawing *drawing, struct rps_chart *chart, stru
         ->weight = stands ? like.weight : 0.8;
 }
 
-/* The others first, from both sides in turn, so that neither hides the other. */
+/* Add the other runs first, alternating between the sides, so that neither hides the other. */
 static void add_runs(const struct drawing *drawing, struct rps_chart *chart,
                      struct rps_panel *panel, int figure)
 {

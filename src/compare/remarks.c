@@ -1,4 +1,4 @@
-/* The remarks of a comparison: what could not be compared, and what makes it doubtful. */
+/* The remarks of a comparison: what could not be compared, and reasons for doubt. */
 #include "work.h"
 
 #include <inttypes.h>
@@ -8,15 +8,15 @@
 #include "rpistat/text.h"
 #include "rpistat/plan.h"
 
-/* A set on counters for less than this share of its time is worth a word. */
+/* A remark is made if a set was counted for less than this share of its time. */
 #define COVERAGE_LEAST .98
 
-/* So is more than this share of a run in no row but the whole. */
+/* A remark is made if more than this share of a run is in no row but the whole. */
 #define UNMATCHED_MOST .01
 
 #define NAMES_MOST 20 /* that are listed */
 
-/* A word on one run; NULL: none. It lies in the arena, or is the run's own. */
+/* Describes one run; NULL: no remark. The text is in the arena, or the run's own. */
 typedef const char *describer(const struct rps_comparison_work *work, size_t run);
 
 static struct rps_arena *arena_of(const struct rps_comparison_work *work)
@@ -29,13 +29,13 @@ static const struct rps_run *run_of(const struct rps_comparison_work *work, size
     return &work->comparison.run[run].run;
 }
 
-/* "a, b" of "a" and "b"; the first is NULL before there is one. */
+/* Append a name to a list, "a, b"; NULL: no list yet. */
 static char *join(const struct rps_comparison_work *work, const char *list, const char *name)
 {
     return rps_arena_print(arena_of(work), "%s%s%s", list ? list : "", list ? ", " : "", name);
 }
 
-/* "3", "3 (main)", "3 of b.data": told apart as the sides are. */
+/* Format "3", "3 (main)", "3 of b.data", in the form that distinguishes the sides. */
 static const char *name_of(const struct rps_comparison_work *work, size_t run)
 {
     const struct rps_comparison *comparison = &work->comparison;
@@ -88,7 +88,7 @@ static const char *describe_sets(const struct rps_comparison_work *work, size_t 
     return rps_arena_print(arena_of(work), "%d", work->run[run].plan->set_count);
 }
 
-/* Of one without samples another remark speaks. */
+/* Describe sampling. Another remark covers runs without samples. */
 static const char *describe_sampling(const struct rps_comparison_work *work, size_t run)
 {
     const struct rps_sampling *of;
@@ -101,7 +101,7 @@ static const char *describe_sampling(const struct rps_comparison_work *work, siz
                : rps_arena_print(arena_of(work), "%s, each %" PRIu64, of->event, of->threshold);
 }
 
-/* Say in what way the first run of all differs from another. Not known is no difference. */
+/* Add a remark on how the first run differs from another. Unknown values do not count. */
 static void remark_differing(struct rps_comparison_work *work, const char *what,
                              describer *describe, const char *so)
 {
@@ -238,7 +238,7 @@ static const char *find_not_sampled(const struct rps_comparison_work *work, size
                : NULL;
 }
 
-/* One sentence for all runs of which it is true: "Run 3 (main), 7 (new): failed with exit status
+/* Add one sentence for all runs that it applies to: "Run 3 (main), 7 (new): failed with exit status
  * 1." */
 static void remark_doubt(struct rps_comparison_work *work, describer *find)
 {
@@ -294,7 +294,7 @@ static void remark_signals(struct rps_comparison_work *work)
 
 /* --- a busy machine --------------------------------------------------------------------------- */
 
-/* What others took of the CPU time that the runs of a side would have had; NaN: not known of all. */
+/* Return the share of a side's possible CPU time that others took; NaN: not known for all runs. */
 static double taken_of(const struct rps_comparison_work *work, enum rps_comparison_side side)
 {
     double wait_s = 0, on_s = 0, most_s = 0;

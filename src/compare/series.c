@@ -1,7 +1,7 @@
 /*
- * The runs of a comparison over time, and the axis by phase. The two runs that stand for the sides
- * give that axis its places: their phases aligned in order, of which those with the same row are
- * one.
+ * The runs of a comparison over time, and the axis by phase. The two runs that represent the sides
+ * define the places on that axis. Their phases are aligned in order, and those with the same row
+ * share a place.
  */
 #include <math.h>
 #include <stdio.h>
@@ -18,12 +18,12 @@
 #include "rpistat/clock.h"
 #include "rpistat/collect.h"
 
-#define APART 9 /* distance of labels that are never one */
+#define APART 9 /* distance of labels that are never equal */
 
 /* --- figures ---------------------------------------------------------------------------------- */
 
-/* How sure the change of a figure is in the row where it is most sure: the least p, and of the same
- * p the largest change. */
+/* How significant a metric's change is in its most significant row: the lowest p, and for equal p
+ * the largest change. */
 struct worth {
     double p, change;
     size_t figure;
@@ -45,7 +45,7 @@ static struct worth worth_of(const struct rps_comparison *comparison, size_t fig
             worth.change = size;
     }
     if (strcmp(comparison->figure[figure].name, RPS_COLLECT_CPU_USE) == 0)
-        worth.p = -1; /* what the others are read beside */
+        worth.p = -1; /* first: the others are read next to it */
     return worth;
 }
 
@@ -60,7 +60,7 @@ static int compare_worths(const void *a, const void *b)
     return x->figure < y->figure ? -1 : 1;
 }
 
-/* Metrics that a plot of a run would draw as well; CPU use has a panel by read_plan. */
+/* Return 1 if a plot of a run would draw the metric too. CPU use gets its panel from read_plan. */
 static int has_panel(const struct rps_plan *plan, const struct rps_comparison_figure *figure)
 {
     int m = rps_plan_metric(plan, figure->name);
@@ -68,7 +68,7 @@ static int has_panel(const struct rps_plan *plan, const struct rps_comparison_fi
     return m >= 0 && plan->metric[m].panel[0] != '\0';
 }
 
-/* Nothing but zeros, or without a value. */
+/* Return 1 if all values are zero or missing. */
 static int is_empty(const struct rps_comparison *comparison, size_t figure)
 {
     const struct rps_change *whole = &comparison->row[0].change[figure];
@@ -133,7 +133,7 @@ static int choose(const struct rps_comparison_plot *plot, size_t most,
 
 /* --- series ----------------------------------------------------------------------------------- */
 
-/* The run's plan, with CPU use as one of its metrics. */
+/* Read the run's plan, with CPU use as one of its metrics. */
 static int read_plan(const struct rps_comparison_run *run, struct rps_plan **ret,
                      struct rps_error *err)
 {
@@ -197,7 +197,7 @@ static int read_run(const struct rps_comparison *comparison, struct rps_comparis
     return result;
 }
 
-/* The figures become the metrics of the plan. */
+/* Replace the plan's metrics by the chosen ones. */
 static int keep_figures(const struct rps_comparison *comparison,
                         struct rps_comparison_series *series, struct rps_error *err)
 {
@@ -219,7 +219,7 @@ static int keep_figures(const struct rps_comparison *comparison,
 
 /* --- the axis by phase ------------------------------------------------------------------------ */
 
-/* A stretch a phase; where these are too many to be aligned, a loop is one, by its first part. */
+/* Make one range per phase. If there are too many to align, a loop is one, by its first label. */
 static void make_stretches(const struct rps_comparison *comparison, size_t r,
                            struct rps_comparison_line *line)
 {
@@ -243,7 +243,7 @@ static void make_stretches(const struct rps_comparison *comparison, size_t r,
     line->stretch_count = line->stretch_count > 0 ? line->stretch_count : 1;
 }
 
-/* The labels of all rows, none of which is like another; the last is that of no row. */
+/* Make labels for all rows, all different; the last is for phases without a row. */
 static struct rps_match_labels make_labels(const struct rps_comparison *comparison)
 {
     size_t count = comparison->row_count + 1;
@@ -254,7 +254,7 @@ static struct rps_match_labels make_labels(const struct rps_comparison *comparis
     return (struct rps_match_labels){(int)count, distance};
 }
 
-/* Phases of a run's stretches, with labels as above; in the arena. */
+/* Make phases from a run's ranges, with labels as above, in the arena. */
 static struct rps_phases make_phases(struct rps_arena *arena,
                                      const struct rps_comparison_line *line, int label_count)
 {
@@ -271,7 +271,7 @@ static struct rps_phases make_phases(struct rps_arena *arena,
     return ret;
 }
 
-/* Which stretch of b each of a is. */
+/* Return for each range of a the matching range of b. */
 static size_t *align(struct rps_arena *arena, const struct rps_comparison_line *a,
                      const struct rps_comparison_line *b, const struct rps_match_labels *labels)
 {
@@ -283,7 +283,7 @@ static size_t *align(struct rps_arena *arena, const struct rps_comparison_line *
     return ret;
 }
 
-/* The next slot, of a stretch, and of its partner on the other side; NULL: it has none. */
+/* Add the next slot, for a range and its partner on the other side; NULL: none. */
 static void add_slot(struct rps_comparison_series *series, int sides,
                      struct rps_comparison_stretch *stretch, struct rps_comparison_stretch *partner)
 {

@@ -1,8 +1,8 @@
 /*
- * The functions of a comparison: how long each row was in each of them, by the shares of all runs
- * that have samples. A function is one and the same in two runs when its name is, and its module's
- * without the folders: another build lies elsewhere. Where one module a side has a function of the
- * name, it is one whatever the modules are called: another version may be another program.
+ * The functions of a comparison: the time of each row in each function, by the shares of all runs
+ * that have samples. Functions of two runs are the same if their names are, and the names of their
+ * modules without directories, since another build is elsewhere. If one module per side has a
+ * function of that name, module names are ignored, since another version may be another program.
  */
 #include "work.h"
 
@@ -11,10 +11,10 @@
 #include <string.h>
 #include "rpistat/text.h"
 
-/* Functions of a row: those with so much of its samples on a side, and the most of them. */
+/* Functions of a row: minimum share of its samples on a side, and maximum number. */
 #define SHARE_MIN     .01
 #define FUNCTIONS_MAX 20
-#define SAMPLES_MIN   5 /* of all runs: fewer tell of no change */
+#define SAMPLES_MIN   5 /* of all runs: fewer do not show a change */
 
 /* Samples of a function in a row of a run. */
 struct cell {
@@ -23,7 +23,7 @@ struct cell {
     uint64_t samples;
 };
 
-/* All lies in the comparison's arena. */
+/* All members are in the comparison's arena. */
 struct joining {
     struct rps_comparison *comparison;
     size_t count;
@@ -31,7 +31,7 @@ struct joining {
     uint64_t *of;                   /* of[run * row_count + row]: all samples */
     uint8_t *has;                   /* of each run: samples by frequency */
     struct rps_change_value *value; /* scratch of each run, for one function */
-    uint64_t *samples;              /* the same */
+    uint64_t *samples;              /* likewise */
 };
 
 /* --- counting --------------------------------------------------------------------------------- */
@@ -56,7 +56,7 @@ struct rps_run_part rps_comparison_part(struct rps_arena *arena, const struct rp
     return ret;
 }
 
-/* The name that a function has in any build: code without a name is its module's. */
+/* Return the name of a function in any build: code without a name has its module's. */
 static const struct rps_share_name *name_of_all(struct rps_arena *arena,
                                                 const struct rps_share_name *name)
 {
@@ -71,7 +71,7 @@ static const struct rps_share_name *name_of_all(struct rps_arena *arena,
     return ret;
 }
 
-/* The cells of a run; the whole has the samples of all groups. */
+/* Add the cells of a run; the whole has the samples of all groups. */
 static void add_cells(struct joining *joining, size_t r)
 {
     const struct rps_part_shares *shares = &joining->comparison->shares[r];
@@ -117,7 +117,7 @@ static int compare_modules(const struct cell *x, const struct cell *y)
     return strcmp(rps_text_file_name(x->name->module), rps_text_file_name(y->name->module));
 }
 
-/* By name, then row, module and run. */
+/* Order by name, then row, module and run. */
 static int compare_cells(const void *a, const void *b)
 {
     const struct cell *x = a, *y = b;
@@ -130,7 +130,7 @@ static int compare_cells(const void *a, const void *b)
     return order ? order : (x->run > y->run) - (x->run < y->run);
 }
 
-/* Does one module a side at most have the functions in cells from ... to - 1, of one name? */
+/* Return 1 if at most one module per side has the functions in cells from ... to - 1. */
 static int is_one(const struct joining *joining, size_t from, size_t to)
 {
     const struct cell *of[2] = {NULL, NULL};
@@ -151,7 +151,7 @@ static double frequency_of(const struct joining *joining, size_t run)
     return (double)joining->comparison->shares[run].sampling.frequency;
 }
 
-/* The share of a side's samples in the row that are the function's; NaN: these are too few. */
+/* Return the function's share of a side's samples in the row; NaN: too few samples. */
 static double share_of(const struct joining *joining, size_t row, enum rps_comparison_side side,
                        const uint64_t *samples)
 {
@@ -167,8 +167,8 @@ static double share_of(const struct joining *joining, size_t row, enum rps_compa
     return rps_shares_part(part, all);
 }
 
-/* The change of a function's time. It is a total: one run against one does not tell how much it
- * varies from run to run, which is more than the samples do by chance. */
+/* Return the change of a function's time. It is a total: one run against one does not show how it
+ * varies between runs, which is more than samples vary by chance. */
 static struct rps_change change_of(struct joining *joining, size_t row, const uint64_t *samples)
 {
     const struct rps_comparison *comparison = joining->comparison;
@@ -199,7 +199,7 @@ static int by_difference(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* One function of one row: cells from ... to - 1. It is called as the last run that has it says. */
+/* Join one function of one row, in cells from ... to - 1. The last run that has it names it. */
 static void join_function(struct joining *joining, size_t from, size_t to)
 {
     struct rps_comparison *comparison = joining->comparison;
@@ -227,7 +227,7 @@ static void join_function(struct joining *joining, size_t from, size_t to)
     row->function[row->function_count++] = function;
 }
 
-/* The functions in cells from ... to - 1, which have one name. */
+/* Join the functions in cells from ... to - 1, which have one name. */
 static void join_name(struct joining *joining, size_t from, size_t to)
 {
     const struct cell *cell = joining->cell;
@@ -273,7 +273,7 @@ static void correct(struct rps_comparison *comparison, size_t from, size_t to)
     rps_change_correct(comparison->arena, change, count);
 }
 
-/* Those that changed most first, and of these as many as are looked at. */
+/* Sort by change, largest first, and keep the maximum number. */
 static void keep_most(struct rps_comparison *comparison)
 {
     for (size_t i = 0; i < comparison->row_count; i++) {
@@ -288,7 +288,7 @@ static void keep_most(struct rps_comparison *comparison)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-/* Does a run of each side have samples? */
+/* Return 1 if a run of each side has samples. */
 static int both_have(const struct joining *joining)
 {
     const struct rps_comparison *comparison = joining->comparison;

@@ -1,9 +1,9 @@
 /*
- * The values of one run: its periods are added up once, over the whole and over each row, and the
- * figures made of the sums.
+ * The values of one run: its periods are added up once, over the whole and over each row. Metrics
+ * are computed from the sums.
  *
- * A figure's floor is what chance makes of it: counts vary as Poisson's do, a boundary between
- * phases lies anywhere in a period.
+ * A metric's floor is its variance by chance: counts vary as Poisson's do, and a boundary between
+ * phases may be anywhere in a period.
  */
 #include "work.h"
 
@@ -15,25 +15,25 @@
 #include "rpistat/tally.h"
 #include "rpistat/walk.h"
 
-/* How sure the end of a run is. */
+/* Uncertainty of a run's end. */
 #define END_S 1e-3
 
-/* All lies in the comparison's arena. */
+/* All members are in the comparison's arena. */
 struct measuring {
     const struct rps_comparison *comparison;
     const struct rps_comparison_run *run;
     struct rps_compared_run *compared;
     struct rps_tally *tally; /* of each row */
-    size_t *times;           /* of each row: its phases in this run */
-    int64_t *length_ns;      /* of these together */
-    double grain_s;          /* how fine boundaries are known */
+    size_t *times;           /* of each row: number of its phases in this run */
+    int64_t *length_ns;      /* of these phases, in total */
+    double grain_s;          /* resolution of boundaries */
     size_t at;
-    double *operand; /* of the tally that is looked at */
+    double *operand; /* of the current tally */
 };
 
 /* --- the walk --------------------------------------------------------------------------------- */
 
-/* The row of a phase, 0 for none. */
+/* Return the row of a phase; 0: none. */
 static size_t row_of(const struct measuring *measuring, size_t phase)
 {
     return phase == SIZE_MAX ? 0 : (size_t)(measuring->run->phases.phase[phase].label + 1);
@@ -51,7 +51,7 @@ static void add_period(struct measuring *measuring, const struct rps_period *per
 
 /* --- variances -------------------------------------------------------------------------------- */
 
-/* 1 when an earlier step of the formula is the same operand. */
+/* Return 1 if an earlier step of the formula has the same operand. */
 static int came_before(const struct rps_formula *formula, int step)
 {
     for (int i = 0; i < step; i++) {
@@ -62,8 +62,8 @@ static int came_before(const struct rps_formula *formula, int step)
     return 0;
 }
 
-/* The variance of an event's estimate, as that of a count by chance; of none at least that of
- * one. 0 for what is no event. */
+/* Return the variance of an event's estimate, as that of a count by chance; a count of 0 has at
+ * least that of 1. Return 0 for other operands. */
 static double chance_of(const struct rps_tally *tally, int operand)
 {
     int set = rps_operand_set(operand), slot = rps_operand_slot(operand);
@@ -78,7 +78,7 @@ static double chance_of(const struct rps_tally *tally, int operand)
     return scale * scale * fmax(1, (double)of->count[slot]);
 }
 
-/* The same of a formula, by its derivatives. */
+/* Return the variance of a formula by chance, from its derivatives. */
 static double chance_of_formula(struct measuring *measuring, const struct rps_tally *tally,
                                 const struct rps_formula *formula)
 {
@@ -95,7 +95,7 @@ static double chance_of_formula(struct measuring *measuring, const struct rps_ta
     return isfinite(sum) ? sum : 0;
 }
 
-/* The variance of how long a row is, in s^2. */
+/* Return the variance of a row's length, s^2. */
 static double length_variance(const struct measuring *measuring, size_t row)
 {
     if (row == 0)
@@ -116,7 +116,7 @@ static int is_estimated(const struct rps_tally *tally, enum rps_comparison_kind 
            !rps_tally_hardly(tally, set);
 }
 
-/* The elapsed time of a row that the run has. */
+/* Return the elapsed time of a row that the run has. */
 static double elapsed_of(const struct measuring *measuring, size_t row)
 {
     int64_t length_ns = row > 0 ? measuring->length_ns[row] : measuring->run->run.elapsed_ns;
@@ -124,7 +124,7 @@ static double elapsed_of(const struct measuring *measuring, size_t row)
     return length_ns >= 0 ? (double)length_ns / RPS_NS_PER_S : NAN;
 }
 
-/* What system signals say of the row whose operands are filled; NaN: not known. */
+/* Return a metric of readings for the row whose operands are filled; NaN: not known. */
 static double system_of(const struct measuring *measuring, size_t row,
                         const struct rps_compared_figure *figure)
 {
@@ -136,7 +136,7 @@ static double system_of(const struct measuring *measuring, size_t row,
     return figure->system(&of);
 }
 
-/* Of the row whose operands are filled. */
+/* Return the value of the row whose operands are filled. */
 static struct rps_change_value value_of(struct measuring *measuring, size_t row, size_t figure)
 {
     enum rps_comparison_kind kind = measuring->comparison->figure[figure].kind;
@@ -170,7 +170,7 @@ static struct rps_change_value value_of(struct measuring *measuring, size_t row,
     return ret;
 }
 
-/* The row of the whole has all that the others have. */
+/* Read the readings of all rows. The row of the whole includes the others. */
 static int read_system(struct measuring *measuring, struct rps_error *err)
 {
     const struct rps_comparison *comparison = measuring->comparison;
@@ -206,7 +206,7 @@ static void evaluate(struct measuring *measuring)
     }
 }
 
-/* What the remarks are made of. */
+/* Compute the data for remarks. */
 static void look_back(struct measuring *measuring)
 {
     struct rps_compared_run *compared = measuring->compared;
@@ -228,7 +228,7 @@ static void look_back(struct measuring *measuring)
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
-/* How long each row is in this run, and how often it comes. */
+/* Count the length of each row in this run, and its number of phases. */
 static void count_phases(struct measuring *measuring)
 {
     const struct rps_phases *phases = &measuring->run->phases;

@@ -1,4 +1,4 @@
-/* Figures and changes of a comparison in words, and what was compared. */
+/* Metrics and changes of a comparison as text, and what was compared. */
 #include "words.h"
 
 #include <math.h>
@@ -9,11 +9,11 @@
 #include "rpistat/words.h"
 
 #define LEAST_PERCENT .1
-#define TIMES_MOST    1e6  /* of a factor that is written out */
-#define CHANGED_LEAST .005 /* by less of it the whole hardly changed, shares of which say nothing */
-#define FACT_LEAST    .05  /* of one run a side: a logarithm */
-#define LONG_S        1000 /* seconds that are minutes and hours */
-#define LONGEST_S     9e9  /* that fit into nanoseconds */
+#define TIMES_MOST    1e6  /* largest factor that is written out */
+#define CHANGED_LEAST .005 /* below, the whole hardly changed, and its shares are meaningless */
+#define FACT_LEAST    .05  /* for one run per side: a logarithm */
+#define LONG_S        1000 /* seconds from which minutes and hours are used */
+#define LONGEST_S     9e9  /* maximum that fits into nanoseconds */
 #define STORE_WIDTH   40   /* characters of a path */
 #define LABEL_WIDTH   32
 #define NUMBERS_WIDTH 100 /* of runs */
@@ -21,7 +21,7 @@
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* Three digits, whatever the size. */
+/* Format three digits, for any magnitude. */
 static const char *number_text(struct rps_arena *arena, double value, int whole, const char *unit)
 {
     double size = fabs(value);
@@ -61,7 +61,7 @@ static int has_interval(const struct rps_change *change)
     return isfinite(change->low) && isfinite(change->high);
 }
 
-/* Only a positive value is a multiple of a positive one. */
+/* Return 1 if the change is shown as a factor, which only positive values have. */
 static int is_factor(const struct rps_change *change)
 {
     return change->a > 0 && change->b > 0 &&
@@ -69,7 +69,7 @@ static int is_factor(const struct rps_change *change)
             change->ratio < RPS_COMPARISON_FACTOR_BELOW);
 }
 
-/* "3.1", "1/300" */
+/* Format "3.1", "1/300". */
 static const char *factor_text(struct rps_arena *arena, double times)
 {
     char text[RPS_TEXT_NUMBER_SIZE];
@@ -85,8 +85,8 @@ static const char *factor_text(struct rps_arena *arena, double times)
                : rps_arena_print(arena, "1/%s", rps_words_times(text, sizeof(text), 1 / times));
 }
 
-/* A ratio as the change is said, without "%" or "x". Per cent have no decimals where they would be
- * within the interval, or, without one, beyond two digits. */
+/* Format a ratio as a change, without "%" or "x". Percentages have no decimals that are within the
+ * interval, or, without one, beyond two digits. */
 static const char *ratio_text(struct rps_arena *arena, const struct rps_change *change,
                               double ratio)
 {
@@ -117,7 +117,7 @@ static const char *change_text(struct rps_arena *arena, const struct rps_change 
 
 double rps_comparison_low(const struct rps_change *change)
 {
-    double least = isfinite(change->ratio) ? -1 : 0; /* of what is not below 0 */
+    double least = isfinite(change->ratio) ? -1 : 0; /* for amounts, which are never below 0 */
 
     return change->a >= 0 && change->b >= 0 && change->low < least ? least : change->low;
 }
@@ -255,7 +255,7 @@ double rps_comparison_explains(const struct rps_comparison_figure *figure,
     return NAN;
 }
 
-/* What time is made of is above all magnitudes, and then CPU time. */
+/* Rank the factors of elapsed time above all magnitudes, and CPU time after them. */
 static double rank(const struct rps_comparison_figure *figure)
 {
     static const struct rps_change none = {0};
@@ -265,7 +265,7 @@ static double rank(const struct rps_comparison_figure *figure)
                                                           : 0;
 }
 
-/* CPU time in other words. */
+/* Return 1 for other measures of CPU time. */
 static int is_clock(const struct rps_comparison_figure *figure)
 {
     return figure->kind == RPS_FIGURE_TOTAL &&
@@ -292,7 +292,7 @@ int rps_comparison_is_listed(const struct rps_comparison *comparison, size_t fig
     return (whole->a != 0 || whole->b != 0) && !is_said_by_total(comparison, figure);
 }
 
-/* By how much it changed, as a logarithm; what came and went did by as much as a thousand times. */
+/* Return the size of a change, as a logarithm. From or to 0, it is a factor of a thousand. */
 static double magnitude(const struct rps_change *change)
 {
     static const double most = 7;
@@ -303,7 +303,7 @@ static double magnitude(const struct rps_change *change)
     return isfinite(found) ? fmin(found, most) : most;
 }
 
-/* 1: it changed, or is a fact of one run a side that is too large to be nothing. */
+/* Return 1 if the metric changed, or is a fact of one run per side that is large enough. */
 static int is_tellable(const struct rps_comparison_figure *figure, const struct rps_change *change)
 {
     return rps_comparison_is_changed(change) || rps_comparison_is_possible(change) ||
@@ -350,7 +350,7 @@ size_t rps_comparison_tests(const struct rps_comparison *comparison)
     return tests;
 }
 
-/* "1-3,7": the numbers of a side's runs. */
+/* Format the numbers of a side's runs: "1-3,7". */
 static const char *numbers_of(const struct rps_comparison *comparison,
                               enum rps_comparison_side side)
 {
@@ -379,8 +379,8 @@ static const char *store_of(const struct rps_comparison *comparison, enum rps_co
     return cut(comparison, store, STORE_WIDTH);
 }
 
-/* The label that all runs of a side have, printable; NULL: there is none. One that could be a phase,
- * or the number of a run, is written as it could be typed, one of several words in quotes. */
+/* Return the label that all runs of a side have, printable; NULL: none. A label that could be a
+ * phase or a run's number is written as it could be typed; several words are in quotes. */
 static const char *label_of(const struct rps_comparison *comparison, enum rps_comparison_side side)
 {
     const size_t rows = comparison->row_count;
@@ -423,7 +423,7 @@ void rps_comparison_name_sides(struct rps_comparison *comparison)
     }
 }
 
-/* The command of the runs of a side, or of both (side -1); NULL: they have several. */
+/* Return the command of the runs of a side, or of both (side -1); NULL: several. */
 static const char *command_of(const struct rps_comparison *comparison, int side)
 {
     char title[4096], other[4096];
@@ -442,7 +442,7 @@ static const char *command_of(const struct rps_comparison *comparison, int side)
     return cut(comparison, title, COMMAND_WIDTH);
 }
 
-/* Behind what was said before, "" at first. */
+/* Append to the text, which is "" at first. */
 static void append(const struct rps_comparison *comparison, const char **text, const char *before,
                    const char *more)
 {
@@ -466,7 +466,7 @@ const char *rps_comparison_side_text(const struct rps_comparison *comparison,
     else if (!comparison->label[side] && first->run.label[0] && label_of(comparison, side))
         append(comparison, &text, "label ", label_of(comparison, side));
     if (command_of(comparison, -1))
-        return text; /* that of both is said once */
+        return text; /* a common command is shown once */
     command = command_of(comparison, (int)side);
     append(comparison, &text, "", command ? command : "several commands");
     return text;
@@ -486,7 +486,7 @@ const char *rps_comparison_tested_text(const struct rps_comparison *comparison)
     const char *by = "run by run (Welch's t test)";
 
     if (tests == 0)
-        return ""; /* a remark says it of one run a side */
+        return ""; /* for one run per side there is a remark */
     if (a == 1 || b == 1)
         by =
             rps_arena_print(comparison->arena,

@@ -1,7 +1,7 @@
 /*
- * Make the remark on a whole run: loops; drifts of the run or of a phase; ramps. If the run was
- * seen in blocks, add the changes that these hide. To find how far values drift, tenths are
- * profiled as if they were phases.
+ * Make the remark on a whole run: loops; drifts of the run or of a phase; ramps; uncertain classes.
+ * If the run was seen in blocks, add the changes that these hide. To find how far values drift,
+ * tenths are profiled as if they were phases.
  */
 #include "rpistat/profile.h"
 
@@ -30,6 +30,13 @@
 
 /* Outlier iterations are reported if they take more than this share of a loop's time. */
 #define ODD_TOLD .1
+
+/*
+ * A larger share of the time with an uncertain class is printed. In 89 recordings of programs with
+ * known phases, 15 answers had more: mean adjusted Rand index .58, and .84 of the other answers.
+ * Numbers of samples and CPU use did not separate good answers from bad ones.
+ */
+#define DOUBT_MIN .02
 
 /* Standard errors between the largest and the smallest of ten means of noise, at most. */
 #define ERRORS 6
@@ -324,6 +331,25 @@ static int find_ramps(const struct rps_phases *shown, rps_profile_find *profile,
     return find_drifts(ramp, count, 1, profile, context, ret, err) < 0 ? RPS_FAILED : is_any;
 }
 
+/* Add the share of the time that may belong to another class. A ramp has no such share. */
+static void add_doubt(const struct rps_phases *shown, char ret[RPS_PHASE_REMARK_SIZE])
+{
+    size_t length = strlen(ret);
+    double all = 0, doubt = 0;
+
+    for (size_t k = 0; k < shown->count; k++) {
+        const struct rps_phase *phase = &shown->phase[k];
+        double rows = (double)(phase->last - phase->first + 1);
+
+        all += rows;
+        doubt += phase->trend == 0 ? rows * (1 - phase->label_confidence) : 0;
+    }
+    if (doubt > DOUBT_MIN * all)
+        snprintf(ret + length, RPS_PHASE_REMARK_SIZE - length,
+                 "%sclasses are uncertain: %.0f %% of the time may belong to another class",
+                 length > 0 ? "; " : "", 100 * doubt / all);
+}
+
 int rps_profile_remark(const struct rps_found_phases *found, int64_t observation_ns, int in_blocks,
                        rps_profile_find *profile, const void *context,
                        char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err)
@@ -339,5 +365,7 @@ int rps_profile_remark(const struct rps_found_phases *found, int64_t observation
         return RPS_FAILED;
     if (in_blocks)
         say_blocks(found, observation_ns, ret);
+    else if (observation_ns > 0)
+        add_doubt(shown, ret);
     return 0;
 }

@@ -23,6 +23,7 @@
 #define NO_FIGURE     SIZE_MAX
 #define LEAST         .14 /* log of 1.15: less is alike */
 #define LEAST_SPREAD  .5  /* of columns, in standard deviations */
+#define LEAST_NOISE   .22 /* log of 1.25: standard deviations of columns */
 #define LEAST_CPU_USE .22 /* log of 1.25: other processes take a part of the CPU use */
 #define MOST          7.  /* one of the two is 0 */
 #define ERRORS        2.5 /* standard errors that an interval reaches to either side */
@@ -338,6 +339,40 @@ static void write_ratio(char *ret, const struct pair *pair, size_t f, const char
         snprintf(ret, TEXT_SIZE, "1/%s of the %s", times, name);
 }
 
+/* Write the column of a table whose standard deviation differs most from that in the other phases,
+ * if beyond chance: the error allows for heavy tails (kurtosis 5). Return 1 if there is one. */
+static int write_noise(char *ret, const struct pair *pair)
+{
+    const struct rps_profile *profile = pair->profile;
+    const double own_rows = (double)profile->label[pair->label].periods;
+    double most = LEAST_NOISE;
+
+    for (size_t f = 0; f < profile->figure_count; f++) {
+        const double own = profile->spread[pair->label * profile->figure_count + f];
+        double squares = 0, rows = 0, found, rest;
+        char value[48], elsewhere[48], name[RPS_NAME_SIZE];
+
+        for (size_t l = 0; l < (size_t)profile->label_count; l++) {
+            const double spread = profile->spread[l * profile->figure_count + f];
+
+            if (l == pair->label || !isfinite(spread))
+                continue;
+            squares += spread * spread * (double)profile->label[l].periods;
+            rows += (double)profile->label[l].periods;
+        }
+        rest = sqrt(squares / rows);
+        found = fabs(log(own / rest)) - ERRORS * sqrt(1 / own_rows + 1 / rows);
+        if (!(found > most))
+            continue;
+        most = found;
+        rps_words_name(name, profile->figure[f].label, profile->figure[f].name);
+        write_number(value, sizeof(value), own, 0, 0);
+        write_number(elsewhere, sizeof(elsewhere), rest, 0, 0);
+        snprintf(ret, TEXT_SIZE, "standard deviation of %s %s (elsewhere: %s)", name, value, elsewhere);
+    }
+    return most > LEAST_NOISE;
+}
+
 /* Write rates as ratios, and other metrics as values: "no miss rate" has no meaning. Return 1 for a
  * ratio to the whole run, for the caller to name. */
 static int write_clause(char *ret, const struct pair *pair, size_t f)
@@ -507,6 +542,8 @@ static char *write_own(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profil
     if (count + more == 0 && compare(&pair) && told_of_whole(&pair, told) > 0) {
         is_ratio = write_clause(clause, &pair, told[0]);
         sprintf(own, "little" ALIKE ": %s%s", clause, is_ratio ? " of the whole run" : "");
+    } else if (count + more == 0 && is_table(&pair) && write_noise(clause, &pair)) {
+        sprintf(own, "%s", clause);
     } else if (count + more == 0 && pair.compared) {
         sprintf(own, is_table(&pair) ? "no column" ALIKE : "nothing counted" ALIKE);
     }

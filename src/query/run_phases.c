@@ -39,8 +39,15 @@ static void place(struct rps_phases *phases, const struct rps_collected *collect
         phase->first = collected->row[phase->first].first;
         phase->last = collected->row[phase->last].last;
     }
-    for (size_t i = 0; i < phases->outlier_count; i++)
-        phases->outlier[i] = collected->row[phases->outlier[i]].first;
+    if (phases->outlier_count > 0)
+        phases->outlier_ns = rps_arena_loose(2 * phases->outlier_count, sizeof(int64_t));
+    for (size_t i = 0; i < phases->outlier_count; i++) {
+        const struct rps_collect_row *row = &collected->row[phases->outlier[i]];
+
+        phases->outlier[i] = row->first;
+        phases->outlier_ns[2 * i] = row->start_ns;
+        phases->outlier_ns[2 * i + 1] = row->end_ns;
+    }
     phases->wide = in_observation(collected) - 1;
 }
 

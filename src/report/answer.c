@@ -1,6 +1,6 @@
 /*
- * What a report begins with: what ran, how long and how it ended; where the time went, and energy;
- * its phases; what changed most. A sentence each, as far as the run has it.
+ * The lines that a report begins with: the command, how long it ran, how it ended. Then time,
+ * energy, phases, and the largest difference follow. Each is one sentence, if the run has the data.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -13,14 +13,14 @@
 #include "rpistat/text.h"
 #include "rpistat/words.h"
 
-#define COMMAND_MOST  56 /* characters of a command and what behind it says how it ran, */
+#define COMMAND_MOST  56 /* characters of a command with what follows it, */
 #define COMMAND_LEAST 32 /* and at least of the command */
-#define ARGUMENTS     32 /* more have no room in any case */
-#define NO_PATH       " \t\n\v\f\r;&|<>(){}$`'\"*?" /* an argument with one of these is no path */
+#define ARGUMENTS     32 /* more do not fit in any case */
+#define NO_PATH       " \t\n\v\f\r;&|<>(){}$`'\"*?" /* one of these shows that it is not a path */
 #define PERIODS_MIN   4                             /* fewer have no phases */
-#define PERIODS_TOLD  10                            /* fewer do not tell that there is but one */
-#define KINDS_MOST    6                             /* of phases that are named */
-#define APART         .1 /* a figure that tells the phases apart by less has not changed */
+#define PERIODS_TOLD  10                            /* fewer do not show that there is only one */
+#define KINDS_MOST    6                             /* classes that are named */
+#define APART         .1 /* a metric that separates the phases by less has not changed */
 
 #define LINE_END 2 /* bytes: ".\n" */
 
@@ -31,7 +31,7 @@ struct words {
 
 static void say(struct words *words, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Names may be anybody's: they cannot begin a line. */
+/* SAFETY: names may be hostile. Pieces are escaped before a line ends, so none can begin a line. */
 static void say(struct words *words, const char *format, ...)
 {
     char text[RPS_REPORT_ANSWER_SIZE], *to = words->text + words->used;
@@ -45,7 +45,7 @@ static void say(struct words *words, const char *format, ...)
             strlen(rps_text_printable(to, sizeof(words->text) - words->used - LINE_END, text));
 }
 
-/* Of a line that has words. */
+/* End a line that has text. */
 static void end_line(struct words *words)
 {
     size_t used = words->used;
@@ -54,10 +54,10 @@ static void end_line(struct words *words)
         words->used += strlen(strcpy(words->text + used, ".\n"));
 }
 
-/* --- what ran --------------------------------------------------------------------------------- */
+/* --- the first line --------------------------------------------------------------------------- */
 
 /* Return where the base name of a path begins. Text of a shell, as in `sh -c '/bin/a; /bin/b'`, is
- * no path: it is cut only at its end. */
+ * not a path: it is cut only at its end. */
 static char *shorten_path(char *text)
 {
     return text + (text[strcspn(text, NO_PATH)] ? 0 : rps_text_file_name(text) - text);
@@ -94,7 +94,7 @@ static void say_what(struct words *words, const struct rps_report *report, int w
     if (rps_report_is_part(report))
         say(words, "%s of ", length);
     say(words, "%s", cut);
-    if (is_process) /* not to be cut away with its command */
+    if (is_process) /* kept if the command is cut */
         say(words, " (%s)", run->target);
     if (!rps_report_is_part(report))
         say(words, "%s for %s%s", has_ended ? " ran" : ", recorded", length,
@@ -103,7 +103,7 @@ static void say_what(struct words *words, const struct rps_report *report, int w
         say(words, ", inside region %s", report->options->region);
 }
 
-/* CPUs have idle time, a workload has CPU time: that of all its threads together. */
+/* Append the CPU time. CPUs have idle time; a workload has the CPU time of all its threads. */
 static void say_cpu(struct words *words, const struct rps_report *report)
 {
     double seconds = report->operand[RPS_OPERAND_SECONDS];
@@ -139,7 +139,7 @@ static void say_end(struct words *words, const struct rps_run *run)
         say(words, "; recording ended: %s", run->end_reason);
 }
 
-/* The command is cut where the line would be too long; all of it stands below. */
+/* Append the first line. The command is cut to fit; the report has all of it below. */
 static void say_run(struct words *words, const struct rps_report *report)
 {
     struct words rest = {.used = 0};
@@ -177,7 +177,7 @@ int rps_report_read_phases(struct rps_report *report, struct rps_error *err)
     return 0;
 }
 
-/* How long a label is there in the part, and how often. */
+/* Return the length of a class within the part; add the number of its phases to *times. */
 static int64_t length_of(const struct rps_report *report, int label, size_t *times)
 {
     int64_t length_ns = 0;
@@ -198,7 +198,7 @@ static int64_t length_of(const struct rps_report *report, int label, size_t *tim
     return length_ns;
 }
 
-/* "A (solve) 12.4 s", with the name of the label. */
+/* Append "A (solve) 12.4 s", with the name of the class. */
 static void say_kind(struct words *words, const struct rps_report *report, int label,
                      int64_t length_ns)
 {
@@ -214,7 +214,7 @@ static void say_phases(struct words *words, const struct rps_report *report)
 {
     struct words named = {.used = 0};
     uint64_t row_periods =
-        (uint64_t)rps_run_row_periods(&report->run, report->plan->set_count); /* of an import */
+        (uint64_t)rps_run_row_periods(&report->run, report->plan->set_count); /* for an import */
     size_t times = 0;
     int kinds = 0;
 
@@ -240,11 +240,11 @@ static void say_phases(struct words *words, const struct rps_report *report)
         say(words, "%zu phases of %d kind%s: %s", times, kinds, kinds == 1 ? "" : "s", named.text);
     if (kinds > KINDS_MOST)
         say(words, " and %d more kind%s", kinds - KINDS_MOST, kinds == KINDS_MOST + 1 ? "" : "s");
-    if (report->remark[0] && !rps_report_is_part(report)) /* it is of the whole run */
+    if (report->remark[0] && !rps_report_is_part(report)) /* it describes the whole run */
         say(words, "; %s", report->remark);
 }
 
-/* --- what changed most ------------------------------------------------------------------------ */
+/* --- the largest difference ------------------------------------------------------------------- */
 
 static void say_value(struct words *words, const struct rps_figure *figure, double value)
 {
@@ -258,7 +258,7 @@ static void say_value(struct words *words, const struct rps_figure *figure, doub
     say(words, "%s%s%s", number, figure->unit[0] ? " " : "", figure->unit);
 }
 
-/* The figure that tells the phases apart most, in the two kinds that lie farthest apart. */
+/* Append the metric that separates the phases most, in the two classes that are farthest apart. */
 static void say_change(struct words *words, const struct rps_report *report)
 {
     const struct rps_profile *profile = &report->profile;
@@ -297,7 +297,7 @@ static void say_change(struct words *words, const struct rps_report *report)
     say(words, ")");
 }
 
-/* In which functions its threads were off the CPU, of a run that says it. */
+/* Append the functions in which the threads were off the CPU, if the run has them. */
 static void say_waits(struct words *words, const struct rps_report *report)
 {
     char text[1024];
@@ -307,7 +307,7 @@ static void say_waits(struct words *words, const struct rps_report *report)
         say(words, "Its threads %s (see `rpistat code --wall`)", text);
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- all lines -------------------------------------------------------------------------------- */
 
 char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANSWER_SIZE])
 {

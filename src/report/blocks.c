@@ -1,6 +1,6 @@
 /*
- * The blocks of a report's document: figures, tables with a row a CPU or region, marks and gaps.
- * CPUs and regions go down and not across, so that 64 of them are as easy to compare as two.
+ * The blocks of a report's document: metrics, tables with one row per CPU or region, marks and
+ * gaps. CPUs and regions are rows, so that 64 of them are as easy to compare as two.
  */
 #include <math.h>
 #include <string.h>
@@ -14,11 +14,11 @@
 #include "rpistat/text.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-#define MARKS_MOST      30 /* that people read */
+#define MARKS_MOST      30 /* in the text */
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
-/* A stretch of the run: start_s, end_s, and the times on the clock that these come to. */
+/* A range of the run: start_s, end_s, and the corresponding clock times. */
 #define STRETCH_COLUMNS                                                                            \
     {"start_s", .kind = RPS_VALUE_CLOCK}, {"end_s", .kind = RPS_VALUE_CLOCK},                      \
         {"start", .kind = RPS_VALUE_TIME},                                                         \
@@ -54,7 +54,7 @@ void rps_report_members(struct rps_report *report)
 
     block->is_object = 1;
     for (size_t c = 0; c < block->column_count; c++)
-        block->column[c].heading = NULL; /* people read the fields */
+        block->column[c].heading = NULL; /* the text has the fields */
     rps_run_block_put(block, &report->run, &report->summary);
     block = rps_document_block(report->document, "cpus", &cpu, 1);
     for (int i = 0; report->cpu_series.by_cpu && i < report->cpu_series.count; i++)
@@ -68,9 +68,9 @@ void rps_report_members(struct rps_report *report)
     rps_put_int(block, report->thinned_ns, report->thinned_ns >= 0);
 }
 
-/* --- figures ---------------------------------------------------------------------------------- */
+/* --- events and metrics ----------------------------------------------------------------------- */
 
-/* Of what was counted all the time, which needs no scaling, people read the count alone. */
+/* The text has only the count of what needs no scaling, because it was counted all the time. */
 static const struct rps_column figure_columns[] = {
     {"run", .kind = RPS_VALUE_INT},
     {"cpu", .kind = RPS_VALUE_INT},
@@ -83,7 +83,7 @@ static const struct rps_column figure_columns[] = {
     {.name = "unit"},
     {"count", "Counted", RPS_VALUE_INT, .place = 2, .shown = RPS_SHOWN_IF_KNOWN},
     {"value", "Value", RPS_VALUE_FIGURE, .has_interval = 1, .place = 3},
-    {.place = 4}, /* how sure that is, where something is not */
+    {.place = 4}, /* confidence of the value, if any value needs one */
     {"periods", .kind = RPS_VALUE_INT},
     {"per_s", "Per second", RPS_VALUE_NUMBER, .place = 5, .shown = RPS_SHOWN_IF_KNOWN},
     {.kind = RPS_VALUE_NUMBER,
@@ -101,7 +101,7 @@ static const struct rps_column figure_columns[] = {
 #define PER_CLOCK 14
 #define EXPLAIN   17
 
-/* "± 2.1 %", "120 to 180", or why there is none. */
+/* Format "± 2.1 %", "120 to 180", or the reason for a missing interval. */
 static char *sure_text(char ret[RPS_INTERVAL_TEXT_SIZE], const struct rps_interval *sure,
                        int decimals)
 {
@@ -117,7 +117,7 @@ static char *sure_text(char ret[RPS_INTERVAL_TEXT_SIZE], const struct rps_interv
     return ret;
 }
 
-/* The value for people, with its unit if it is a metric. */
+/* Put the value; in the text a metric has its unit. */
 static void put_value(struct rps_block *block, const struct rps_report_item *item,
                       const struct rps_report_value *value)
 {
@@ -139,7 +139,7 @@ static void put_value(struct rps_block *block, const struct rps_report_item *ite
         rps_put_words(block, "%s", is_count ? "" : rps_report_count(number, value->estimate));
 }
 
-/* By a second, or by a million of the clock event, where people have a column for it. */
+/* Put a rate per second or per million clock events, which the text shows if it has the column. */
 static void put_rate(struct rps_block *block, double number, double by, int decimals)
 {
     char text[RPS_REPORT_NUMBER_SIZE];
@@ -200,8 +200,8 @@ static void put_figures(struct rps_report *report, struct rps_block *block,
         put_figure(report, block, &report->item[i], tally, cpu);
 }
 
-/* 1: a rate of an event of its family, which people read beside its count; or the clock event where it
- * is an event of a set, or of an import: one of its columns, or the elapsed time. */
+/* Return 1 if the text has the item elsewhere. A rate is next to its family's event; the clock
+ * event is also an event of a set, or, in an import, a column or the elapsed time. */
 static int is_said_elsewhere(const struct rps_report *report, const struct rps_report_item *of)
 {
     const int is_rate = of->metric && strcmp(of->unit, "/s") == 0;
@@ -242,14 +242,14 @@ static void put_family(struct rps_report *report, struct rps_block *block, size_
     }
 }
 
-/* Event sets take turns, or the clock event was not counted all the time. */
+/* Return 1 if event sets rotate, or the clock event was not counted all the time. */
 static int is_scaled(const struct rps_report *report)
 {
     return (report->plan->set_count > 1 && !rps_run_is_import(&report->run)) ||
            (rps_tally_clock_is_scaled(&report->tally) && !rps_run_lacks_counts(&report->run));
 }
 
-/* What is scaled, and units that are none. */
+/* Put an explanation of scaling, and of unusual units. */
 static void put_legend(struct rps_report *report, struct rps_block *block)
 {
     int pti = 0;
@@ -262,7 +262,7 @@ static void put_legend(struct rps_report *report, struct rps_block *block)
         rps_block_line(block, "  PTI: per thousand instructions.");
 }
 
-/* People read the run's, a rate once; those of single CPUs they have in a table of their own. */
+/* Put the metrics. The text has those of the run, each rate once; CPUs have their own table. */
 void rps_report_figures(struct rps_report *report)
 {
     struct rps_block *block =
@@ -300,7 +300,7 @@ void rps_report_figures(struct rps_report *report)
         put_figures(report, block, &report->cpu_tally[i], report->cpu_series.cpu[i]);
 }
 
-/* --- CPUs and regions: a row each, a column a figure ------------------------------------------ */
+/* --- CPUs and regions: one per row, metrics as columns ---------------------------------------- */
 
 static int has_column(const struct rps_report_item *item)
 {
@@ -323,7 +323,7 @@ static void add_columns(struct rps_report *report, struct rps_block *block, int 
     block->fixed = 1;
 }
 
-/* The scaled estimate, and how sure it is. */
+/* Put the scaled estimates with their intervals. */
 static void put_cells(struct rps_report *report, struct rps_block *block,
                       const struct rps_tally *tally)
 {
@@ -353,7 +353,7 @@ static void put_cells(struct rps_report *report, struct rps_block *block,
     }
 }
 
-/* Behind a title. What is counted all the time needs no scaling. */
+/* Return the note after a title. Nothing is scaled that was counted all the time. */
 static const char *scaled_note(const struct rps_report *report)
 {
     return is_scaled(report) ? " (event counts are scaled)" : "";
@@ -404,11 +404,11 @@ static void put_region(struct rps_report *report, struct rps_block *block, size_
     figures = rps_put_block(block, figure_columns, COUNT_OF(figure_columns));
     if (tally->periods > 0)
         put_figures(report, figures, tally, RPS_CPU_ALL);
-    if (!report->options->region) /* else people have no columns */
+    if (!report->options->region) /* otherwise the text has no columns */
         put_cells(report, block, tally);
 }
 
-/* A sentence for all regions of which something is true. */
+/* Put one sentence for all regions that it applies to. */
 static void tell_regions(struct rps_report *report, struct rps_block *block,
                          int (*is)(const struct rps_report *, size_t), const char *before,
                          const char *behind)
@@ -439,7 +439,7 @@ static int is_open(const struct rps_report *report, size_t number)
     return report->regions.region[number].open > 0;
 }
 
-/* In a block of its own, behind the table. */
+/* Put remarks on regions into their own block, after the table. */
 static void tell_of_regions(struct rps_report *report)
 {
     struct rps_block *block = rps_document_block(report->document, NULL, NULL, 0);
@@ -473,7 +473,7 @@ void rps_report_regions(struct rps_report *report)
     struct rps_block *block =
         rps_document_block(report->document, "regions", columns, COUNT_OF(columns));
 
-    if (report->options->region) /* it is what is reported */
+    if (report->options->region) /* the report is on this region */
         for (size_t c = 0; c < block->column_count; c++)
             block->column[c].heading = NULL;
     else
@@ -493,7 +493,7 @@ void rps_report_regions(struct rps_report *report)
 
 /* --- marks and gaps --------------------------------------------------------------------------- */
 
-/* 1 when the part that is reported has something of it. A mark has no length. */
+/* Return 1 if part of the note is within the reported part. A mark has no length. */
 static int has_note(const struct rps_report *report, const struct rps_note *note)
 {
     int64_t end_ns = note->start_ns + note->length_ns;
@@ -502,7 +502,7 @@ static int has_note(const struct rps_report *report, const struct rps_note *note
            (note->length_ns == 0 || end_ns > report->options->from_ns);
 }
 
-/* Marks that are not of regions. */
+/* Put marks that do not belong to regions. */
 static void tell_marks(struct rps_report *report, struct rps_block *block)
 {
     size_t listed = 0, all = 0;

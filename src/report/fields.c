@@ -1,6 +1,6 @@
 /*
- * The fields of the report: of the machine, and of the run. In the layout of 2013 they are lines of
- * the stream, with control characters escaped; else rows of the document.
+ * The fields of the report, for the machine and the run. In the layout of 2013 they are lines of
+ * the stream, with control characters escaped; otherwise rows of the document.
  */
 #include <stdarg.h>
 #include <stdlib.h>
@@ -15,10 +15,10 @@
 #include "rpistat/wall.h"
 
 #define FIELD_WIDTH  26    /* of "Label:" */
-#define SAMPLE_NS    10000 /* of what runs, measured: 6.5 us, and with 18 callers 10 us */
-#define SAMPLES_TOLD 50    /* fewer took next to nothing */
+#define SAMPLE_NS    10000 /* that a sample takes, measured: 6.5 us; with 18 callers 10 us */
+#define SAMPLES_TOLD 50    /* fewer took a negligible time */
 #define SPLIT_S      .1    /* of CPU time: less the kernel splits by a few ticks */
-#define WAITED_FOR   .9    /* of the CPU time counted: less is not that of all processes */
+#define WAITED_FOR   .9    /* share of the CPU time counted: less does not cover all processes */
 
 char *rps_report_count(char *ret, uint64_t count)
 {
@@ -42,10 +42,10 @@ const char *rps_report_clock_unit(const struct rps_report *report)
     return strcmp(unit, "cycles") == 0 || strcmp(unit, "events") == 0 ? "" : unit;
 }
 
-/* A fine start makes at least so many more periods per CPU; a gap makes one. */
+/* A fine start adds at least this many periods per CPU; a gap adds one. */
 #define FINE_EXTRA 8
 
-/* Periods that were late are longer without having been stretched. */
+/* Late periods are longer, but were not stretched. */
 int64_t rps_report_stretched_ns(const struct rps_report *report)
 {
     const struct rps_tally *tally = &report->tally;
@@ -72,7 +72,7 @@ static void begin(struct rps_report *report, const char *title)
 static void field(struct rps_report *report, const char *label, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* None when its text is "". */
+/* Put a field, unless its text is "". */
 static void field(struct rps_report *report, const char *label, const char *format, ...)
 {
     char *text = NULL;
@@ -148,7 +148,7 @@ static void put_state(struct rps_report *report)
         field(report, "Exit status:", "%d", run->exit_status);
 }
 
-/* What the kernel says of a command that was waited for. */
+/* Put the kernel's resource usage of a command that was waited for. */
 static void put_used(struct rps_report *report)
 {
     const struct rps_run *run = &report->run;
@@ -175,7 +175,7 @@ static void put_own_cost(struct rps_report *report)
     const struct rps_run *run = &report->run;
     double percent = 100.0 * (double)run->recorder_cpu_ns / (double)run->elapsed_ns;
     int64_t after_ns = run->recorder_after_ns;
-    uint64_t samples = report->shares.sampling.samples; /* 0 where they are not looked at */
+    uint64_t samples = report->shares.sampling.samples; /* 0 if samples are not read */
     char share[64] = "", after[64] = "";
 
     if (report->options->after_ns)
@@ -183,7 +183,7 @@ static void put_own_cost(struct rps_report *report)
             rps_clock_process_cpu_ns() - *report->options->after_ns;
     if (run->recorder_cpu_ns <= 0)
         return;
-    if (run->elapsed_ns >= RPS_NS_PER_S) /* less is mostly how it starts and ends */
+    if (run->elapsed_ns >= RPS_NS_PER_S) /* less is mostly start and end */
         snprintf(share, sizeof(share), percent < 10 ? " (%.2g %%)" : " (%.0f %%)", percent);
     if (after_ns >= 0)
         snprintf(after, sizeof(after), ", %.3f s afterwards", (double)after_ns / RPS_NS_PER_S);
@@ -260,7 +260,7 @@ void rps_report_run(struct rps_report *report)
     field(report, "Number:", "%lld", (long long)run->run_id);
     if (report->document) {
         field(report, "Command:", "%s", rps_run_title(command, sizeof(command), run));
-        if (run->start_realtime_ns >= 0) /* as --since takes it */
+        if (run->start_realtime_ns >= 0) /* in the form of --since */
             field(report, "Started:", "%.19s",
                   rps_wall_text(number, sizeof(number), run->start_realtime_ns));
     }

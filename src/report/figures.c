@@ -1,7 +1,7 @@
 /*
- * What is reported: the clock event, and family by family events and the figures derived of them.
- * Families, not sets, are told apart: a set may have been merged with others to fit more counters,
- * and the report must read the same.
+ * The items of a report: the clock event, and per family events and the metrics derived from them.
+ * Items are grouped by family and not by set: sets may have been merged to fit more counters, and
+ * the report must stay the same.
  */
 #include <math.h>
 #include <string.h>
@@ -9,9 +9,9 @@
 #include "parts.h"
 #include "rpistat/plan.h"
 
-#define WHOLE_MOST 0x1p53 /* a double has whole numbers up to it */
+#define WHOLE_MOST 0x1p53 /* a double has all whole numbers up to it */
 
-/* 1 when the family is not that of an event before (set, slot), or of a metric before `metric`. */
+/* Return 1 if the family is not that of an earlier event (before set, slot) or metric. */
 static int is_new(const struct rps_plan *plan, const char *family, int set, int slot, int metric)
 {
     for (int i = 0; i <= set && i < plan->set_count; i++) {
@@ -103,9 +103,9 @@ struct rps_report_value rps_report_value(const struct rps_report *report,
         value.count = tally->set[item->set].count[item->slot];
         value.sure =
             is_whole ? item->event->whole : rps_tally_interval(tally, item->set, item->slot);
-        if (!report->plain && value.sure.value < WHOLE_MOST) /* in 2013 it was cut */
+        if (!report->plain && value.sure.value < WHOLE_MOST) /* in 2013 it was truncated */
             value.estimate = (uint64_t)round(value.sure.value);
-        value.sure.low = floor(value.sure.low); /* never above it */
+        value.sure.low = floor(value.sure.low); /* the count is never below it */
         value.sure.high = ceil(value.sure.high);
     }
     if (!item->metric)
@@ -127,7 +127,7 @@ char *rps_report_label(const struct rps_report_item *item, char ret[RPS_REPORT_L
     return ret;
 }
 
-/* A time stamp counter's ticks are no cycles: they stand for CPU time. */
+/* Return 1 for a time stamp counter. Its ticks are not cycles: they represent CPU time. */
 static int is_by_cpu_time(const struct rps_report *report)
 {
     return strcmp(report->plan->clock.spec, "msr/tsc/") == 0;

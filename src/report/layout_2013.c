@@ -1,7 +1,7 @@
 /*
- * The report as it was in 2013, to the blank, since people parse it: its head, a block a family of
- * events, remarks. Counts are "%'lld", estimates "  [%'lld]", derived figures "%-7.3f" with the unit
- * right behind; software events, which 2013 did not have, are a table.
+ * The report as in 2013, identical to the blank, because users parse it: its head, one block per
+ * family of events, remarks. Counts are "%'lld", estimates "  [%'lld]", derived metrics "%-7.3f"
+ * with the unit directly after. Software events, which 2013 did not have, are a table.
  */
 #include <errno.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 #define LABEL_WIDTH 20 /* of "Label:" */
 #define TEXT_WIDTH  78
 
-/* "  Label:    ", with at least one blank behind the colon. */
+/* Print "  Label:    ", with at least one blank after the colon. */
 static void print_label(struct rps_report *report, const char *label)
 {
     char printable[4 * RPS_NAME_SIZE];
@@ -27,7 +27,7 @@ static void print_label(struct rps_report *report, const char *label)
             "");
 }
 
-/* The unit behind a figure, after one blank. */
+/* Print the unit after a value, with one blank between. */
 static void print_unit(struct rps_report *report, const char *unit)
 {
     if (unit[0])
@@ -137,7 +137,7 @@ static void fill_row(const struct rps_report *report, const struct rps_report_it
         rps_report_figure(row[CELL_PER_CLOCK], 3, estimate / units);
 }
 
-/* Labels to the left, numbers to the right, no blanks at the end of a line. */
+/* Print labels to the left, numbers to the right, without blanks at the end of a line. */
 static void print_rows(struct rps_report *report, cell (*row)[CELLS], size_t count)
 {
     int width[CELLS] = {0};
@@ -185,7 +185,7 @@ static int is_software(const struct rps_report *report, size_t first, size_t end
     return software;
 }
 
-/* Where its sets take turns with others: else they are all that there are. */
+/* Print the family's periods if its sets share the time with others; otherwise they are all. */
 static void print_family_periods(struct rps_report *report, size_t first, size_t end)
 {
     uint64_t periods = rps_report_family_periods(report, first, end);
@@ -239,7 +239,7 @@ static void print_family(struct rps_report *report, size_t first, size_t end)
     print_explanations(report, first, end);
 }
 
-/* What the symbols mean that the blocks use. */
+/* Explain the symbols that the blocks use. */
 static void print_legend(struct rps_report *report)
 {
     int brackets = rps_tally_clock_is_scaled(&report->tally), pti = 0;

@@ -1,10 +1,10 @@
 /*
- * Detections of phases as documents: the phases in order of time, the distinct ones, what sets
- * these apart, principal components.
+ * Detected phases as documents: the phases in order of time, the phase classes, their differences,
+ * principal components.
  *
- * Both tables have the same figures, in the same order: the profile's first, those that the words
- * name and the CPU use, then the others. The distinct phases have all that are named, however short
- * lines are; what else there is no room for is left out of text.
+ * Both tables have the same metrics in the same order: the profile's first, those that the
+ * descriptions mention and the CPU use, then the others. The table of classes keeps all mentioned
+ * metrics, however short lines are. The text leaves out others that do not fit.
  */
 #include "rpistat/phase_output.h"
 
@@ -22,11 +22,11 @@
 #include "rpistat/share_block.h"
 #include "rpistat/text.h"
 
-#define LABEL_SURE      .75  /* below it, a label has a question mark */
-#define LABELS_MAX      8    /* of an odd turn, that are named */
-#define WAITS_TOLD      .1   /* of the time, in a function: it is named */
-#define SAME            1e-6 /* of its mean, a figure that differs by less */
-#define EXPLAINED_LEAST .1   /* of a figure, by the phases: it is shown though it is mostly noise */
+#define LABEL_SURE      .75  /* a class with less confidence has a question mark */
+#define LABELS_MAX      8    /* of an outlier iteration, that are named */
+#define WAITS_TOLD      .1   /* share of the time from which a function is named */
+#define SAME            1e-6 /* share of its mean: a metric that varies by less is constant */
+#define EXPLAINED_LEAST .1   /* explained by the phases: a noisy metric is shown */
 
 char *rps_phase_output_parameters(const struct rps_phases_options *find,
                                   const struct rps_detect_details *details, const char *cpus,
@@ -68,10 +68,10 @@ char *rps_phase_output_parameters(const struct rps_phases_options *find,
     return rps_json_close(&json);
 }
 
-/* --- figures ---------------------------------------------------------------------------------- */
+/* --- metrics ---------------------------------------------------------------------------------- */
 
-/* Has it anything to tell people? Not what was never counted; of several kinds neither what is the
- * same throughout, nor few counts that phases do not explain. */
+/* Return 1 if the text shows the metric. It was counted. With several classes, it varies, and it is
+ * not a low count that phases do not explain. */
 static int is_seen(const struct rps_profile *profile, const struct rps_figure *figure)
 {
     double whole = fabs(figure->whole);
@@ -82,7 +82,7 @@ static int is_seen(const struct rps_profile *profile, const struct rps_figure *f
            (figure->explained >= EXPLAINED_LEAST || figure->spread <= whole);
 }
 
-/* For each figure 1: it is the CPU use, energy, power, or what the words of some label name. */
+/* Return 1 for each metric that is CPU use, energy or power, or is mentioned in a description. */
 static const uint8_t *find_told(struct rps_arena *arena, const struct rps_profile *profile)
 {
     uint8_t *ret = rps_arena_get(arena, profile->figure_count + 1, sizeof(*ret));
@@ -100,8 +100,8 @@ static const uint8_t *find_told(struct rps_arena *arena, const struct rps_profil
     return ret;
 }
 
-/* A column each, for people behind those that stand. `keeps_told`: those that are told are never left
- * out. */
+/* Add one column per metric, in the text after the existing ones. keeps_told: never leave out
+ * mentioned metrics. */
 static void add_figures(struct rps_block *block, const struct rps_profile *profile,
                         const char *group, int keeps_told)
 {
@@ -131,7 +131,7 @@ static void add_figures(struct rps_block *block, const struct rps_profile *profi
     }
 }
 
-/* A row of a profile's matrices; spread NULL: there is none. */
+/* Put a row of a profile's matrices; spread NULL: none. */
 static void put_figures(struct rps_block *block, const struct rps_profile *profile,
                         const double *value, const struct rps_interval *interval,
                         const double *spread)
@@ -141,14 +141,14 @@ static void put_figures(struct rps_block *block, const struct rps_profile *profi
             spread && !profile->figure[f].is_of_package ? spread[f] : NAN;
 }
 
-/* Put how long a phase or label is: of a table how many rows. */
+/* Put the length of a phase or class; for a table, its number of rows. */
 static void put_length(struct rps_block *block, const struct rps_run *run, int64_t length_ns,
                        uint64_t rows)
 {
     rps_put_int(block, run ? length_ns : (int64_t)rows, 1);
 }
 
-/* The last row, for people: everything. The length stands before the figures; `before`: columns
+/* Put the text's last row, for everything. The length precedes the metrics; `before`: columns
  * before the label. */
 static void put_all(struct rps_block *block, const struct rps_run *run,
                     const struct rps_profile *profile, int before)
@@ -169,7 +169,7 @@ static const char *plural(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
-/* How far off the boundary may be. */
+/* Put how far the boundary may be off. */
 static void put_uncertainty(struct rps_block *block, const struct rps_run *run,
                             const struct rps_phase *phase)
 {
@@ -184,7 +184,7 @@ static void put_uncertainty(struct rps_block *block, const struct rps_run *run,
         rps_put_words(block, "±%" PRIu64, off);
 }
 
-/* A letter; for people with the code behind it. */
+/* Put the letter of a class; in the text, with its code. */
 static void put_label(struct rps_block *block, const struct rps_profile *profile, int label,
                       int is_doubtful)
 {
@@ -196,7 +196,7 @@ static void put_label(struct rps_block *block, const struct rps_profile *profile
         rps_put_words(block, "%s %s", letter, code);
 }
 
-/* That there is a boundary; where nothing is before it, people need not be told. */
+/* Put the confidence in the boundary. The text omits it at the start of the run. */
 static void put_sure(struct rps_block *block, const struct rps_phase *phase)
 {
     rps_put_number(block, phase->confidence);
@@ -206,7 +206,7 @@ static void put_sure(struct rps_block *block, const struct rps_phase *phase)
         rps_put_words(block, "%s", "");
 }
 
-/* Put how many nested loops a phase is in, and its turns in the form of --from: "3.2". */
+/* Put how many nested loops a phase is in, and its iterations in the form of --from: "3.2". */
 static void put_inner(struct rps_block *block, const struct rps_phase *phase)
 {
     const char *turns = rps_arena_print(block->document->arena, "%d", phase->turn);
@@ -247,7 +247,7 @@ static void put_phase(struct rps_block *block, const struct rps_run *run,
     put_length(block, run, length_ns, rows);
 }
 
-/* The document's times are those of the run. */
+/* Set the document's times to those of the run. */
 static void set_times(struct rps_document *document, const struct rps_run *run,
                       const struct rps_phases *phases)
 {
@@ -302,7 +302,7 @@ struct rps_block *rps_phase_block(struct rps_document *document, const struct rp
 
 /* --- loops ------------------------------------------------------------------------------------ */
 
-/* A length of turns as people read it, of a table in rows. */
+/* Format the length of iterations; for a table, in rows. */
 static const char *length_text(const struct rps_document *document, const struct rps_run *run,
                                double length)
 {
@@ -310,14 +310,14 @@ static const char *length_text(const struct rps_document *document, const struct
                : rps_arena_print(document->arena, "%.0f rows", length);
 }
 
-/* "0.05", in the unit of lengths. */
+/* Format a deviation, "0.05", in the unit of lengths. */
 static const char *deviation_text(const struct rps_document *document, const struct rps_run *run,
                                   double deviation)
 {
     return rps_arena_print(document->arena, "sd %.2f", deviation / (run ? RPS_NS_PER_S : 1));
 }
 
-/* When a phase begins, or ends. */
+/* Format the beginning or end of a phase. */
 static const char *place_text(const struct rps_document *document, const struct rps_run *run,
                               const struct rps_phase *phase, int is_end)
 {
@@ -326,7 +326,7 @@ static const char *place_text(const struct rps_document *document, const struct 
     return rps_arena_print(document->arena, "%" PRIu64, is_end ? phase->last : phase->first);
 }
 
-/* "31:27.0 (long, 71.2 s)", "42:51.0 (unlike: B C B E)". */
+/* Format "31:27.0 (long, 71.2 s)", "42:51.0 (unlike: B C B E)". */
 static const char *turn_text(const struct rps_document *document, const struct rps_run *run,
                              const struct rps_phases *phases, const struct rps_turn *turn)
 {
@@ -345,7 +345,7 @@ static const char *turn_text(const struct rps_document *document, const struct r
                            turn->count > LABELS_MAX ? " ..." : "");
 }
 
-/* The turns that are not as the others, the first of them by name. */
+/* Put a line on the outlier iterations, and list the first. */
 static void say_odd(struct rps_block *block, const struct rps_run *run,
                     const struct rps_phases *phases, const struct rps_loop *loop)
 {
@@ -393,7 +393,7 @@ static void put_parts(struct rps_block *block, const struct rps_run *run,
     }
 }
 
-/* Put a line, one row per part, and a line of odd turns. */
+/* Put a line, one row per part, and a line on outlier iterations. */
 static void put_loop(struct rps_block *block, const struct rps_run *run,
                      const struct rps_phases *phases, const struct rps_profile *profile,
                      const struct rps_loop *loop)
@@ -409,7 +409,7 @@ static void put_loop(struct rps_block *block, const struct rps_run *run,
     say_odd(block, run, phases, loop);
 }
 
-/* A row for a phase that is in no loop. */
+/* Put a row for a phase outside of loops. */
 static void put_stretch(struct rps_block *block, const struct rps_run *run,
                         const struct rps_profile *profile, const struct rps_phases *phases,
                         size_t i)
@@ -428,7 +428,7 @@ static void put_stretch(struct rps_block *block, const struct rps_run *run,
     rps_put_number(block, rps_profile_share(profile, length_ns, rows));
 }
 
-/* The phases for people, loops folded; their figures stand in the table of labels. */
+/* Add the phases for the text, with folded loops. Their metrics are in the table of classes. */
 static void add_folded(struct rps_document *document, const struct rps_phase_output *output)
 {
     const struct rps_run *run = output->run;
@@ -497,7 +497,7 @@ static void add_parts(struct rps_block *block, const struct rps_run *run,
     }
 }
 
-/* The loops, for programs. */
+/* Add the loops, for programs. */
 static void add_loops(struct rps_document *document, const struct rps_phase_output *output)
 {
     const struct rps_run *run = output->run;
@@ -537,9 +537,9 @@ static void add_loops(struct rps_document *document, const struct rps_phase_outp
     }
 }
 
-/* --- the distinct phases ---------------------------------------------------------------------- */
+/* --- the phase classes ------------------------------------------------------------------------ */
 
-/* How much of each figure's variation the phases explain; for people. */
+/* Put, in the text, how much of each metric's variance the phases explain. */
 static void put_explained(struct rps_block *block, const struct rps_profile *profile)
 {
     rps_put_text(block, "explained");
@@ -608,8 +608,8 @@ struct rps_block *rps_label_block(struct rps_document *document, const struct rp
     return block;
 }
 
-/* "in solve (three.c:40)", and where samples are fewer than expected "(120 of 400 samples)", or "only 12
- * of 40 samples" where these tell no function; in which function it waited most. */
+/* Format "in solve (three.c:40)", and the function that waited most. With fewer samples than
+ * expected, add "(120 of 400 samples)", or "only 12 of 40 samples" if these show no function. */
 static const char *code_text(char *ret, size_t size, const struct rps_phase_output *output, int l)
 {
     const struct rps_share_group *group = &output->shares->group[l];
@@ -630,7 +630,7 @@ static const char *code_text(char *ret, size_t size, const struct rps_phase_outp
     return ret;
 }
 
-/* A line a label: what sets it apart, and its function. */
+/* Add one line per class: its differences, and its function. */
 static void add_words(struct rps_document *document, const struct rps_phase_output *output)
 {
     const struct rps_profile *profile = output->profile;
@@ -651,7 +651,7 @@ static void add_words(struct rps_document *document, const struct rps_phase_outp
     }
 }
 
-/* Whether the labels have the samples that their CPU time lets expect. */
+/* Add a warning if classes have fewer samples than their CPU time should have. */
 static void add_samples(struct rps_document *document, const struct rps_phase_output *output)
 {
     const struct rps_part_shares *shares = output->shares;
@@ -725,8 +725,8 @@ static void add_components(struct rps_document *document, const struct rps_phase
     }
 }
 
-/* Has the usual level more phases than people read at once? They read its kinds, and how to list
- * the phases. */
+/* Return 1 if the default level has too many phases for the text. It then has the classes, and how
+ * to list the phases. */
 static int is_long(const struct rps_phase_output *output)
 {
     return !output->is_passing && !output->unfolded && output->level_count > 0 &&
@@ -745,7 +745,7 @@ static void say_levels(struct rps_block *block, const struct rps_phase_output *o
                               "'rpistat phases' alone");
 }
 
-/* A time that --from takes, not before the one that is said. */
+/* Put a time for --from, rounded up to one that is not before from_ns. */
 static void say_thinned(struct rps_block *block, int64_t from_ns)
 {
     int decimals = rps_document_decimals(block->document);
@@ -801,7 +801,7 @@ static void add_heading(struct rps_document *document, const struct rps_phase_ou
                        output->remark + 1);
 }
 
-/* What only programs read. */
+/* Add the members for programs. */
 static void add_settings(struct rps_document *document, const struct rps_phase_output *output)
 {
     static const struct rps_column level[] = {{"phases", .kind = RPS_VALUE_INT},
@@ -861,10 +861,10 @@ void rps_phase_document(struct rps_document *document, const struct rps_phase_ou
     block = rps_phase_block(document, output->run, phases, output->profile);
     for (size_t c = 0;
          (phases->count == 1 || is_folded || is_long(output)) && c < block->column_count; c++)
-        block->column[c].heading = NULL; /* people find all of it in the table of labels */
+        block->column[c].heading = NULL; /* the table of classes has it in the text */
     for (size_t c = 0; phases->count == (size_t)phases->label_count && c < block->column_count; c++)
         if (block->column[c].group)
-            block->column[c].heading = NULL; /* the same: each label comes once */
+            block->column[c].heading = NULL; /* likewise: each class occurs once */
     add_loops(document, output);
     if (is_doubtful && !is_long(output))
         rps_document_say(document, "?: the phase may well be of another kind.");

@@ -1,12 +1,12 @@
-/* Of the document of a detection of phases: bursts, and what is like nothing around it. */
+/* Bursts and outliers in the document of detected phases. Outliers are unlike all around them. */
 #include "phases_outliers.h"
 
 #include <inttypes.h>
 
-#define OUTLIERS_MAX 10 /* stretches that are named; of more their number is said */
-#define MANY_PERCENT 10 /* of all that are too many to be named */
+#define OUTLIERS_MAX 10 /* ranges that are listed; the others are counted */
+#define MANY_PERCENT 10 /* share of all observations that is too many to list */
 
-/* "00:03.2", of more than one observation "00:03.2-00:03.5", of a table "32", "32-35" */
+/* Format "00:03.2", for several observations "00:03.2-00:03.5", for a table "32", "32-35". */
 static char *stretch_text(struct rps_document *document, const struct rps_phase_output *output,
                           uint64_t first, uint64_t last)
 {
@@ -22,7 +22,7 @@ static char *stretch_text(struct rps_document *document, const struct rps_phase_
     return rps_arena_print(document->arena, "%s%s%s", ends[0], is_one ? "" : "-", ends[1]);
 }
 
-/* A row where there are some, and for people a sentence. */
+/* Put a row if there are bursts, and in the text a sentence. */
 static void add_bursts(struct rps_document *document, const struct rps_run_bursts *of,
                        int in_blocks)
 {
@@ -48,7 +48,7 @@ static void add_bursts(struct rps_document *document, const struct rps_run_burst
                      of->words[0] ? ": " : "", of->words);
 }
 
-/* Whether an outlier is of a burst. Outliers come in order of time; *at is 0 at first. */
+/* Return 1 if an outlier is part of a burst. Outliers come in order of time; *at is 0 at first. */
 static int is_of_burst(const struct rps_run_bursts *of, uint64_t outlier, size_t *at)
 {
     if (!of)
@@ -58,8 +58,8 @@ static int is_of_burst(const struct rps_run_bursts *of, uint64_t outlier, size_t
     return *at < of->bursts.count && of->bursts.first[*at] <= outlier;
 }
 
-/* Whether an outlier is the first or the last observation of a phase: it has something of both
- * sides. *at is 0 at first. */
+/* Return 1 if an outlier is the first or last observation of a phase, which covers both sides. *at
+ * is 0 at first. */
 static int is_edge(const struct rps_phases *fine, uint64_t outlier, uint64_t wide, size_t *at)
 {
     size_t p = rps_phases_at(fine, outlier, at);
@@ -68,7 +68,7 @@ static int is_edge(const struct rps_phases *fine, uint64_t outlier, uint64_t wid
            (outlier == fine->phase[p].first || outlier + wide >= fine->phase[p].last);
 }
 
-/* Outliers for a reader, into ret: all that are of a burst or not at an edge. Returns how many. */
+/* Select into ret the outliers that are part of a burst or not at an edge. Return their number. */
 static size_t listed_outliers(const struct rps_phase_output *output, uint64_t *ret)
 {
     const struct rps_phases *phases = output->phases;
@@ -82,8 +82,8 @@ static size_t listed_outliers(const struct rps_phase_output *output, uint64_t *r
     return count;
 }
 
-/* For people: `alone` outliers, in so many stretches, are of no burst; `text` names the first. Where
- * they are many they are not told one by one. */
+/* Put the sentence on `alone` outliers outside bursts; `text` lists the first of their ranges. Many
+ * outliers are not listed. */
 static void say_outliers(struct rps_document *document, const struct rps_phase_output *output,
                          size_t alone, size_t stretches, const char *text)
 {
@@ -108,7 +108,7 @@ static void say_outliers(struct rps_document *document, const struct rps_phase_o
         rps_document_say(document, "  Outliers: %s", words);
 }
 
-/* A row a stretch of outliers; for people a sentence on those that are of no burst. */
+/* Put one row per range of outliers, and in the text a sentence on those outside bursts. */
 static void add_outliers(struct rps_document *document, const struct rps_phase_output *output)
 {
     const struct rps_phases *phases = output->phases;

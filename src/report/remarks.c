@@ -1,6 +1,6 @@
 /*
- * The remarks of the report: what was not counted, not recorded, or counted only in part. There are
- * none when there is nothing to say.
+ * The remarks of the report on items that were not counted, not recorded, or counted only in part.
+ * There may be none.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "rpistat/plan.h"
 #include "rpistat/text.h"
 
-/* A set on counters for less than this share of its time is worth a word. */
+/* A remark is made if a set was counted for less than this share of its time. */
 #define REMARK_COVERAGE 0.98
 #define MISSED_TOLD     .01 /* of the periods */
 
@@ -30,7 +30,7 @@ static void remark(struct rps_report *report, const char *format, ...)
     report->tell(report, text);
 }
 
-/* One reason for all that is not counted, which is among the remarks. */
+/* Return 1 if one remark gives the reason why nothing was counted. */
 static int has_no_counts(const struct rps_report *report)
 {
     return strstr(report->run.fitting, RPS_RUN_NO_COUNTS) != NULL;
@@ -90,7 +90,7 @@ static void add_name(struct name_list *list, const char *name)
     list->count++;
 }
 
-/* Why an item of the report has no count; "": it has one, or is no event. */
+/* Return why an item of the report has no count; "": it has one, or is not an event. */
 static const char *reason_of(const struct rps_report *report, size_t i)
 {
     const struct rps_report_item *item = &report->item[i];
@@ -98,7 +98,7 @@ static const char *reason_of(const struct rps_report *report, size_t i)
     return item->event ? rps_report_reason(report, item->event, item->set, item->slot) : "";
 }
 
-/* All of a reason are told at the first. */
+/* List all items with a reason at the first of them. */
 static void remark_not_counted(struct rps_report *report, size_t i)
 {
     const char *reason = reason_of(report, i);
@@ -118,7 +118,7 @@ static void remark_not_counted(struct rps_report *report, size_t i)
     remark(report, "Not counted: %s: %.*s.", list.text, (int)length, reason);
 }
 
-/* The clock event is the first. */
+/* List events counted in user mode only, including the clock event. */
 static void remark_user_only(struct rps_report *report)
 {
     struct name_list list = {"", 0, 0};
@@ -127,7 +127,7 @@ static void remark_user_only(struct rps_report *report)
         const struct rps_event *event = report->item[i].event;
 
         if (event && event->state == RPS_EVENT_MEASURED && strcmp(event->modifiers, "u") == 0 &&
-            !strstr(event->spec, ":u")) /* else it was asked for */
+            !strstr(event->spec, ":u")) /* otherwise the user asked for it */
             add_name(&list, event->label);
     }
     if (list.count > 0 && !has_no_counts(report))
@@ -137,7 +137,7 @@ static void remark_user_only(struct rps_report *report)
                list.text);
 }
 
-/* The switch between sets takes its part of every set's time; the rest was somebody else's. */
+/* Switching takes part of every set's time; other users of the PMU take the rest. */
 static void remark_coverage(struct rps_report *report)
 {
     const struct rps_tally *tally = &report->tally;
@@ -167,7 +167,7 @@ static void remark_coverage(struct rps_report *report)
     }
 }
 
-/* A reading that failed is in neither the counts nor their time. */
+/* A failed reading is in neither the counts nor their time. */
 static void remark_not_read(struct rps_report *report)
 {
     struct name_list list = {"", 0, 0};
@@ -220,7 +220,7 @@ static void remark_edge(struct rps_report *report, enum rps_certainty certainty,
             is_finer ? " To count more of it, record with --fine-start." : "");
 }
 
-/* The clock event's counter can be taken away too, and what is made of it then is an estimate. */
+/* The clock event can lose its counter too; values computed from it are then estimates. */
 static void remark_clock(struct rps_report *report)
 {
     const struct rps_tally *tally = &report->tally;
@@ -248,7 +248,7 @@ static void remark_clock(struct rps_report *report)
                report->plain ? "[ ... ]" : "its value");
 }
 
-/* A set that was on for a sliver of the run tells nothing about the rest. */
+/* A set that was counted for a tiny part of the run says nothing on the rest. */
 static void remark_hardly(struct rps_report *report)
 {
     const struct rps_tally *tally = &report->tally;
@@ -268,7 +268,7 @@ static void remark_hardly(struct rps_report *report)
     }
 }
 
-/* What counting took of the workload, where that was measured. */
+/* Report how much counting slowed the workload, if that was measured. */
 static void remark_cost(struct rps_report *report, const struct rps_report_item *item)
 {
     const struct rps_tally *tally = &report->tally;
@@ -327,7 +327,7 @@ static void remark_thinned(struct rps_report *report)
                rps_text_clock(until, sizeof(until), report->thinned_ns, 0));
 }
 
-/* Where it was too much to read period by period; see choose_resolution in report.c. */
+/* Report that there were too many periods to read singly; see choose_resolution in report.c. */
 static void remark_blocks(struct rps_report *report)
 {
     if (!report->plain && report->plan->set_count > 1 && !report->options->region &&

@@ -1,6 +1,6 @@
 /*
- * The report of a run: read from the store, and put into a document, or written in the layout of
- * 2013. All is read before anything is put, so that the reader's locale is in force around that only.
+ * Reads a run from the store and reports it, as a document or in the layout of 2013. Everything is
+ * read before anything is put, so that the user's locale applies to the output only.
  */
 #include "rpistat/formula.h"
 #include "rpistat/plan.h"
@@ -23,7 +23,7 @@ static struct rps_tally *make_tallies(const struct rps_report *report, size_t co
     return tally;
 }
 
-/* The tallies of the single CPUs, where they are to be shown. */
+/* Read the tallies of single CPUs, if they are shown. */
 static int read_cpus(struct rps_report *report, struct rps_error *err)
 {
     struct rps_walk walk = {.series = &report->cpu_series, .way = RPS_CPUS_EACH};
@@ -37,10 +37,10 @@ static int read_cpus(struct rps_report *report, struct rps_error *err)
     return result;
 }
 
-/* Beginning to read a span takes as long as so many periods. */
+/* Beginning to read a span takes as long as this number of periods. */
 #define SPAN_PERIODS 1000
 
-/* The regions of the numbers first ... end - 1. */
+/* Add a series to the regions with the numbers first ... end - 1. */
 static int walk_regions(struct rps_report *report, const struct rps_cpu_series *series,
                         size_t first, size_t end, struct rps_error *err)
 {
@@ -57,8 +57,8 @@ static int walk_regions(struct rps_report *report, const struct rps_cpu_series *
     return result;
 }
 
-/* A long span is read in blocks where the run has too many periods, as the report is, and at its
- * ends period by period. */
+/* Read a span. If the run has too many periods, a long span is read in blocks, as for the report,
+ * and period by period at its ends. */
 static int read_span(struct rps_report *report, size_t number, const struct rps_span *span,
                      struct rps_error *err)
 {
@@ -70,7 +70,7 @@ static int read_span(struct rps_report *report, size_t number, const struct rps_
     return part.from_ns < part.to_ns ? walk_regions(report, &part, number, number + 1, err) : 0;
 }
 
-/* Span by span, or all periods once, whichever is less. */
+/* Read span by span, or all periods once, whichever is faster. */
 static int read_regions(struct rps_report *report, struct rps_error *err)
 {
     struct rps_cpu_series whole = report->cpu_series;
@@ -92,7 +92,7 @@ static int read_regions(struct rps_report *report, struct rps_error *err)
     return result;
 }
 
-/* Has the run's end left the intervals in the store? */
+/* Return 1 if the store has the intervals from the end of the run. */
 static int is_concluded(const struct rps_report *report)
 {
     return report->options->from_ns <= 0 && report->options->to_ns == INT64_MAX &&
@@ -106,7 +106,7 @@ static int is_same(double a, double b)
     return (isnan(a) && isnan(b)) || fabs(a - b) <= 1e-9 * fabs(b);
 }
 
-/* What was left there belongs to other rows when somebody has changed or taken away some since. */
+/* Return 1 if these intervals belong to the current rows, which may have changed since. */
 static int is_of_these_rows(const struct rps_report *report)
 {
     const struct rps_plan *plan = report->plan;
@@ -127,7 +127,7 @@ static int is_of_these_rows(const struct rps_report *report)
     return 1;
 }
 
-/* Sums are the same at every level; intervals come from the differences of single periods. */
+/* Choose blocks or periods: sums are equal at every level, but intervals need single periods. */
 static void choose_resolution(struct rps_report *report)
 {
     if ((report->plain && !report->options->region) || is_concluded(report))
@@ -148,7 +148,7 @@ static int read_sums(struct rps_report *report, struct rps_error *err)
     return result;
 }
 
-/* The part of the run that is one region. */
+/* Limit the report to one region. */
 static int keep_region(struct rps_report *report, struct rps_error *err)
 {
     if (!report->options->region)
@@ -246,7 +246,7 @@ static int fill(struct rps_report *report, struct rps_error *err)
     return 0;
 }
 
-/* Read the run, and with the locale of its numbers have it put. */
+/* Read the run, and put it with the locale for its numbers. */
 static int make(struct rps_report *report, struct rps_reader *reader, int64_t run_id,
                 int (*put)(struct rps_report *, struct rps_error *), struct rps_error *err)
 {

@@ -53,7 +53,7 @@ struct rps_block *rps_run_block(struct rps_document *document, const char *name)
     return rps_document_block(document, name, columns, sizeof(columns) / sizeof(columns[0]));
 }
 
-/* What counted, and what if that has another name. */
+/* Put the PMU, and the plan if its name differs. */
 static void put_counted(struct rps_block *block, const struct rps_run *run, const char *plan)
 {
     char counted[RPS_RUN_TEXT_SIZE];
@@ -63,7 +63,7 @@ static void put_counted(struct rps_block *block, const struct rps_run *run, cons
     rps_put_text(block, counted);
 }
 
-/* Put the start of a run; people read a question mark if no clock was known. */
+/* Put the start of a run; the text has a question mark if no clock was known. */
 static void put_start(struct rps_block *block, const struct rps_run *run)
 {
     rps_put_int(block, run->start_realtime_ns, run->start_realtime_ns >= 0);

@@ -1,4 +1,4 @@
-/* Named shares in a document, for programs. */
+/* Shares with names in a document, for programs. */
 #include "rpistat/share_block.h"
 
 #include <inttypes.h>

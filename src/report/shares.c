@@ -1,4 +1,4 @@
-/* Where the time went, by samples, or the events that they were taken by: of the report. */
+/* The report's shares of time by samples, or of the events that they were taken by. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -9,17 +9,17 @@
 
 #define NAME_SIZE 128
 
-#define TOLD       3   /* functions of the run in a sentence, */
-#define TOLD_LEAST .01 /* that have a hundredth of the samples, or the first */
+#define TOLD       3   /* the run's functions in a sentence, */
+#define TOLD_LEAST .01 /* with a hundredth of the samples, or the first */
 
-/* Is a part of the run to be compared with the rest? */
+/* Return 1 if a part of the run is compared with the rest. */
 static int has_words(const struct rps_report *report, const struct rps_run_part *part)
 {
     return rps_report_is_part(report) && part->count > 0 &&
            report->summary.rows <= RPS_RUN_PHASES_PERIODS_MAX;
 }
 
-enum { WHOLE, LABELS, REST, PARTS }; /* the part, its phases, and the part beside the rest */
+enum { WHOLE, LABELS, REST, PARTS }; /* the part, its phases, and the part and the rest */
 
 /* Choose the parts whose samples the report describes. */
 static int choose_parts(struct rps_report *report, struct rps_run_part part[PARTS],
@@ -34,7 +34,7 @@ static int choose_parts(struct rps_report *report, struct rps_run_part part[PART
     uint64_t first, last;
     int result = rps_run_part_choose(arena, reader, run_id, &choice, &part[WHOLE], err);
 
-    if (result == 0 && report->phases) { /* in what it has in common with the part */
+    if (result == 0 && report->phases) { /* limited to the part */
         part[LABELS] = rps_run_part_of_phases(arena, report->phases, 1);
         part[LABELS] = rps_run_part_both(arena, &part[LABELS], &part[WHOLE]);
     }
@@ -85,7 +85,7 @@ int rps_report_read_shares(struct rps_report *report, struct rps_error *err)
     return result < 0 ? result : 0;
 }
 
-/* Who had the time of a machine: programs, or control groups. `by` is that of `rpistat code`. */
+/* Put the programs or control groups that used a machine's time. `by` is that of `rpistat code`. */
 static void put_owners(struct rps_report *report, const struct rps_share_owners *owners,
                        const char *name, const char *heading, const char *by)
 {
@@ -117,13 +117,13 @@ static void put_owners(struct rps_report *report, const struct rps_share_owners 
                          owners->all - owners->count, by);
 }
 
-/* Samples of the whole run, on all CPUs? */
+/* Return 1 for samples of the whole run, on all CPUs. */
 static int is_all(const struct rps_report *report)
 {
     return !rps_report_is_part(report) && report->options->cpus.count == 0;
 }
 
-/* For programs: what sets a part of the run apart. */
+/* Put, for programs, how a part of the run differs from the rest. */
 static void put_part_words(struct rps_report *report)
 {
     size_t count;
@@ -151,7 +151,7 @@ static char *add_shares(struct rps_document *document, char *text, const char *b
     return text;
 }
 
-/* For programs: which ones waited for a CPU. */
+/* Put, for programs, which ones waited for a CPU. */
 static void put_waits(struct rps_report *report)
 {
     static const struct rps_column columns[] = {{.name = "name"},
@@ -189,7 +189,7 @@ void rps_report_shares(struct rps_report *report)
     text = add_shares(document, text, text ? "; functions: " : "functions: ", group->function,
                       group->function_count);
     if (report->shares.sampling.frequency > 0)
-        event = NULL; /* those of page faults say nothing of the time */
+        event = NULL; /* samples by page faults do not represent time */
     if (group->samples > 0 || report->shares.unsampled.cpu_s > 0)
         rps_block_title(top, "Where %s %s (%s; see `rpistat code`)", event ? event : "the time",
                         event ? "were" : "went",
@@ -249,8 +249,8 @@ char *rps_report_differences(const struct rps_report *report, char *ret, size_t 
     return ret;
 }
 
-/* "make 30 %, cc1 20 %, 4 others 50 %" of `all`, whose shares in order come to 100 %; of all: 0, the others
- * are not printed. Return the bytes. */
+/* Append "make 30 %, cc1 20 %, 4 others 50 %" of `all`, whose shares in order add up to 100 %.
+ * `all` 0: do not print the others. Return the bytes. */
 static size_t append_shares(char *ret, size_t size, const struct rps_share_top *top, int top_count,
                             size_t all)
 {

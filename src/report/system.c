@@ -1,6 +1,6 @@
 /*
- * Where the time of a run went, beside what was counted: on a CPU, waiting for one, asleep. Nothing
- * is said of what was not read.
+ * How the time of a run was spent, in addition to the counts: on a CPU, waiting for one, asleep.
+ * Values that were not read are not reported.
  */
 #include <ctype.h>
 #include <math.h>
@@ -12,17 +12,17 @@
 #include "rpistat/columns.h"
 #include "rpistat/text.h"
 
-#define WAITED_TOLD    .1   /* of the time that a CPU was wanted: somebody had it, */
-#define WAIT_LEAST     .01  /* where that is so much of all time */
-#define STEAL_TOLD     .02  /* of the CPUs, taken by a hypervisor */
-#define LIMIT_TOLD     .05  /* of the time, stopped by a limit */
-#define SLEEPS_TOLD    .1   /* of the sleep, in one thing */
+#define WAITED_TOLD    .1   /* share of the time that a CPU was wanted, */
+#define WAIT_LEAST     .01  /* if it is at least this share of all time */
+#define STEAL_TOLD     .02  /* share of the CPUs, taken by a hypervisor */
+#define LIMIT_TOLD     .05  /* share of the time, stopped by a limit */
+#define SLEEPS_TOLD    .1   /* share of the sleep, for one reason */
 #define IDLE_THRESHOLD .75  /* threads, on average */
-#define QUEUE_APART    1.25 /* factor between classes of which that is printed */
-#define QUEUE_TOLD     .5   /* threads of the machine that wait, where its own are not known */
-#define UNKNOWN_TOLD   .02  /* of the threads' time, not known whether waiting or asleep */
+#define QUEUE_APART    1.25 /* factor between classes from which they are printed */
+#define QUEUE_TOLD     .5   /* waiting threads of the machine, if the run's own are not known */
+#define UNKNOWN_TOLD   .02  /* share of the threads' time, unknown whether waiting or asleep */
 
-/* Longer times are told in minutes and hours. */
+/* Longer times are printed in minutes and hours. */
 #define MINUTES_FROM_S 100
 
 int rps_report_read_system(struct rps_report *report, struct rps_error *err)
@@ -98,7 +98,7 @@ static void say_seconds(struct sentences *to, double seconds)
         say(to, "%s", rps_text_duration(text, sizeof(text), (int64_t)(seconds * RPS_NS_PER_S)));
 }
 
-/* What it was asleep in, the most first. */
+/* Append the reasons for sleep, most frequent first. */
 static void say_sleeps(struct sentences *to, const struct rps_system_time *time)
 {
     const char *asleep =
@@ -124,8 +124,8 @@ static void say_sleeps(struct sentences *to, const struct rps_system_time *time)
     }
 }
 
-/* Return the time of which it is unknown whether the threads waited or slept. A run of one thread lasts
- * as long as its thread, or longer than its readings. */
+/* Return the time for which it is unknown whether threads waited or slept. A run of one thread
+ * lasts as long as its thread, or longer than its readings. */
 static double unknown_of(const struct rps_system_time *time)
 {
     return rps_system_time_is_of_one(time) ? fmax(0, fmax(time->elapsed_s, time->threads_s) -
@@ -209,8 +209,8 @@ static void say_unknown(struct sentences *to, const struct rps_system_time *time
     say(to, " waiting or asleep, in programs or threads too short-lived to tell");
 }
 
-/* How many threads of the machine waited for a CPU, of which programs, and in which classes most and
- * fewest did. */
+/* Append how many threads of the machine waited for a CPU, of which programs, and the classes with
+ * most and fewest. */
 static void say_queue(struct sentences *to, const struct rps_report *report, double queue)
 {
     const struct rps_profile *profile = &report->profile;
@@ -307,7 +307,7 @@ char *rps_report_packages(const struct rps_report *report, char *ret, size_t siz
 
 /* --- for programs ----------------------------------------------------------------------------- */
 
-/* Add the columns of signals that are members of JSON, or put their values. */
+/* Add the columns of system metrics that are members of JSON, or put their values. */
 static void each_member(struct rps_report *report, struct rps_block *block, int are_columns)
 {
     static const char *const parts[] = {"", "_low", "_high"};

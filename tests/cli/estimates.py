@@ -165,6 +165,20 @@ def test_fine_readers():
     assert points and 70 <= int(points[1]) <= 80, points  # 75 without the option
 
 
+def test_fine_times():
+    """outliers and bursts have the times of their periods, not times by their numbers"""
+    quiet, loud = ("%s %s instructions=100M branches=10M dc_access=20M dc_miss=" % (phase, length) for phase, length in
+                   (("phase run", "2s"), ("phase out", "100ms")))
+    name = record("outlier.data", "counters 2\n" + quiet + "1M\n" + loud + "10M\n" + (quiet + "1M\n") * 15, *SETS[:4], "--fine-start")
+    found = json.loads(read("phases", "-i", name, "--format", "json"))["outliers"]
+    assert found and all(1.8 < one["start_s"] < one["end_s"] < 2.3 for one in found), found
+    burst = loud.replace("100ms", "300ms").replace("100M branches=10M", "300M branches=60M") + "20M\n"
+    again = "counters 2\nnoise 3%\n" + quiet + "1M\nrepeat 15\n" + quiet + "1M\n" + burst + "end\n" + quiet + "1M\n"
+    name = record("bursts.data", again, *SETS[:2], "--order", "random:1", "--fine-start")
+    burst, = json.loads(read("phases", "-i", name, "--format", "json"))["bursts"]
+    assert burst["occurrences"] == 15 and abs(burst["every_s"] - 2.3) < .05 and .2 < burst["length_s"] < .5, burst
+
+
 def test_few():
     """constant rates in two or three readings: too few periods, in every format"""
     name = record("few.data", FEW, *FEW_SETS, "--order", "random:1")
@@ -202,4 +216,4 @@ def test_rounded():
 
 
 with FOLDER:
-    tap.main([test_end, test_fine_start, test_fine_lengths, test_fine_nothing, test_fine_readers, test_few, test_rounded])
+    tap.main([test_end, test_fine_start, test_fine_lengths, test_fine_nothing, test_fine_readers, test_fine_times, test_few, test_rounded])

@@ -15,7 +15,7 @@ STEPS = [
     ("apt-get install -y ./rpistat_*.deb", [r"Setting up rpistat"]),
     ("rpistat", [r"^Usage: rpistat \[OPTIONS\] \[--\] COMMAND", r"^Commands:$", r"status 2"]),
     ("rpistat sh -c 'printf \"Name: \"; for n in 1 2 3 4; do shuf -i 1-200000 >a; sort a >b; gzip <b >c; done; echo'",
-     [r"^Name: $", r"^rpistat: sh -c '.* ran for \S+ s(, \S+ s of CPU time \(\d+ % of one CPU\)| with \S+ s of CPU time \(\S+ CPUs\)), exit status 0$",
+     [r"^Name: $", r"^rpistat: sh -c '.* ran for \S+ s(, \S+ s of CPU time \([\d.]+ % of one CPU\)| with \S+ s of CPU time \(\S+ CPUs\)), exit status 0$",
       r"^rpistat: next: rpistat report; rpistat plot -o rpistat\.html$"]),
     ("ls", [r"rpistat\.data +rpistat\.txt"]),
     ("rpistat report", [r"^sh -c '.* ran for ", r"Measurement period: +0\.100 s", r"Exit status: +0", r"CPU use"]),

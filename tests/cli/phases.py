@@ -481,6 +481,26 @@ def test_drift():
         assert re.search(r"^It drifts: load from 10\S* to 11\S*\.$", answer, re.M), answer  # however little
 
 
+def test_uncertain_classes():
+    """the share of the time with an uncertain class is in text, JSON and the report, from 2 % on"""
+    for length, step, is_doubtful in (30, 1, True), (60, 2, False):
+        noise = random.Random(step)
+        values = [step * level for level in (10, 13, 11, 13, 10) for _ in range(length)]
+        with Folder() as folder:
+            folder.write("t.csv", "t,load\n" + "".join(
+                "%d,%.3f\n" % (row, value + noise.gauss(0, 1 / step)) for row, value in enumerate(values)))
+            expect(folder.call("import", "t.csv"), 0)
+            found = json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)
+            share = sum((phase["last"] - phase["first"] + 1) * (1 - phase["label_confidence"])
+                        for phase in found["phases"]) / len(values)
+            assert (share > .02) == is_doubtful and len(found["phases"]) == 5, found["phases"]
+            remark = "lasses are uncertain: %.0f %% of the time may belong to another class" % (100 * share)
+            assert found["remark"] == ("c" + remark if is_doubtful else None), found["remark"]
+            for command in "phases", "report":
+                text = " ".join(expect(folder.call(command), 0).stdout.split())
+                assert (remark in text) == is_doubtful, text
+
+
 def test_few_rows():
     """of a few rows none is an outlier: what the others are like is not known"""
     with Folder() as folder:

@@ -746,7 +746,8 @@ static void twice_the_same(void **state)
     rps_signals_free(&signals);
 }
 
-/* Noise becomes seven times as large, around the same mean. Heavy-tailed noise has no changes. */
+/* Noise becomes seven times as large, around the same mean. Heavy-tailed noise has no changes, nor
+ * has noise with cells that are missing in the second half. */
 static void noise_changes(void **state)
 {
     const double same[] = {0, 0};
@@ -763,6 +764,14 @@ static void noise_changes(void **state)
         assert_in_range(phases.phase[1].first, 295, 305);
         assert_true(phases.phase[1].label != phases.phase[0].label);
         assert_true(phases.outlier_count < 12);
+        assert_int_equal(details.used_signal_count, 1);
+        rps_phases_free(&phases);
+        rps_signals_free(&signals);
+        signals = series_levels(same, 2, 300, 1, 1, seed);
+        for (size_t i = 300; i < 600; i += 7)
+            signals.value[i] = NAN;
+        phases = detect(&signals);
+        changes += phases.count - 1;
         rps_phases_free(&phases);
         rps_signals_free(&signals);
         signals = series_levels(same, 2, 300, 1, 1, seed);

@@ -479,6 +479,16 @@ static void test_table(void **state)
     assert_string_equal(words_of(&made, 1), "no column sets it apart");
     made.figure[0].spread = 0; /* all the same */
     assert_string_equal(words_of(&made, 1), "no column sets it apart");
+    made.spread[0] = made.spread[2] = 2;
+    made.spread[1] = 2.4; /* it may be chance */
+    assert_string_equal(words_of(&made, 1), "no column sets it apart");
+    made.spread[1] = 6;
+    assert_string_equal(words_of(&made, 1),
+                        "standard deviation of Temperature 6.0 (elsewhere: 2.0)");
+    made.spread[1] = 0;
+    made.spread[2] = NAN; /* no row has a value */
+    assert_string_equal(words_of(&made, 1),
+                        "standard deviation of Temperature 0 (elsewhere: 2.0)");
 }
 
 /* Readings of 10 s in which a signal of the tree had a value throughout. */
@@ -685,6 +695,45 @@ static void test_ramps(void **state)
                                 "996 to 906");
 }
 
+/* Tenths without metrics. */
+static int profile_nothing(const void *context, struct rps_arena *arena,
+                           const struct rps_phases *phases, struct rps_profile *ret,
+                           struct rps_error *err)
+{
+    (void)context;
+    (void)phases;
+    (void)err;
+    *ret = (struct rps_profile){.arena = arena};
+    return 0;
+}
+
+/* The share of the time with an uncertain class: more than 2 %, of single periods, not of ramps. */
+static void test_doubt(void **state)
+{
+    struct rps_phase phase[] = {{.last = 59, .label_confidence = 1},
+                                {.first = 60, .last = 79, .label = 1, .label_confidence = .85},
+                                {.first = 80, .last = 99, .label_confidence = .91}};
+    struct rps_phases shown = {.count = 3, .phase = phase, .label_count = 2};
+    const struct rps_found_phases found = {.levels = {.count = 1, .level = &shown}};
+    char remark[RPS_PHASE_REMARK_SIZE];
+    struct rps_error err;
+
+    (void)state;
+    assert_int_equal(rps_profile_remark(&found, 1, 0, NULL, NULL, remark, &err), 0);
+    assert_non_null(strstr(remark, " 5 % of the time "));
+    assert_int_equal(rps_profile_remark(&found, 1, 1, NULL, NULL, remark, &err), 0);
+    assert_string_equal(remark, "");
+    assert_int_equal(rps_profile_remark(&found, 0, 0, NULL, NULL, remark, &err), 0);
+    assert_string_equal(remark, "");
+    phase[1].label_confidence = 1; /* 1.8 % */
+    assert_int_equal(rps_profile_remark(&found, 1, 0, NULL, NULL, remark, &err), 0);
+    assert_string_equal(remark, "");
+    phase[1].label_confidence = 0;
+    phase[1].trend = 1;
+    assert_int_equal(rps_profile_remark(&found, 1, 0, profile_nothing, NULL, remark, &err), 0);
+    assert_string_equal(remark, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -698,6 +747,7 @@ int main(void)
         cmocka_unit_test(test_long_clumps),
         cmocka_unit_test(test_ramp),
         cmocka_unit_test(test_ramps),
+        cmocka_unit_test(test_doubt),
         cmocka_unit_test(test_twins),
         cmocka_unit_test(test_place),
         cmocka_unit_test(test_what_matters),
