@@ -10,7 +10,7 @@
 #define RPS_NS_PER_MS  INT64_C(1000000)
 #define RPS_NS_PER_US  INT64_C(1000)
 
-/* Add or subtract times. What is beyond 292 years, as a clock may be set, is as far as that. */
+/* Add or subtract times. Results beyond 292 years, which a clock may be set to, saturate. */
 static inline int64_t rps_clock_subtract_ns(int64_t a, int64_t b)
 {
     int64_t difference;
@@ -31,24 +31,24 @@ static inline int64_t rps_clock_timeval_ns(const struct timeval *time)
     return time->tv_sec * RPS_NS_PER_S + time->tv_usec * RPS_NS_PER_US;
 }
 
-/* CLOCK_MONOTONIC in ns. Cannot fail. */
+/* Return CLOCK_MONOTONIC in ns. Cannot fail. */
 int64_t rps_clock_monotonic_ns(void);
 
-/* CLOCK_REALTIME, ns since 1970-01-01 UTC. Cannot fail. */
+/* Return CLOCK_REALTIME, ns since 1970-01-01 UTC. Cannot fail. */
 int64_t rps_clock_realtime_ns(void);
 
 /* Three clocks at one moment. */
 struct rps_clocks {
-    int64_t monotonic_ns; /* CLOCK_MONOTONIC: stands still while the machine sleeps */
-    int64_t boot_ns;      /* CLOCK_BOOTTIME: goes on */
-    int64_t realtime_ns;  /* CLOCK_REALTIME: is set, by people and by the network */
+    int64_t monotonic_ns; /* CLOCK_MONOTONIC: stops while the machine sleeps */
+    int64_t boot_ns;      /* CLOCK_BOOTTIME: does not stop */
+    int64_t realtime_ns;  /* CLOCK_REALTIME: set by users and by the network */
 };
 
-/* Read them, close enough together for differences of a tenth of a second to mean something. Cannot
- * fail. */
+/* Read the clocks, close enough together for differences of a tenth of a second to be meaningful.
+ * Cannot fail. */
 void rps_clock_read_all(struct rps_clocks *ret);
 
-/* CPU time (user and system) of this process and all its threads so far, ns. Cannot fail. */
+/* Return the CPU time (user and system) of this process and all its threads, ns. Cannot fail. */
 int64_t rps_clock_process_cpu_ns(void);
 
 #endif

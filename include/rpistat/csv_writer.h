@@ -1,10 +1,9 @@
 /*
- * Sheets: rows of separated cells written to a stream, for the exports (RFC 4180 and its
- * relatives), or of JSON, an object a line.
+ * Sheets: rows of separated cells for the exports (RFC 4180 and its relatives), or rows of JSON,
+ * one object per line.
  *
- * A cell is one call; the writer puts the separators and line ends. The first row are the names of
- * the columns, which JSON has in every line. Nothing is checked: a failed write is the stream's to
- * tell.
+ * One call writes one cell; the writer adds separators and line ends. The first row has the names
+ * of the columns, which JSON has in every line. Write errors are not checked: check the stream.
  */
 #ifndef RPISTAT_CSV_WRITER_H
 #define RPISTAT_CSV_WRITER_H
@@ -24,7 +23,7 @@ struct rps_csv_dialect {
     char decimal;   /* '.' */
     int crlf;       /* 1: lines end in CR LF */
     int bom;        /* 1: a UTF-8 byte order mark first */
-    int json;       /* 1: an object a line, with the names and cells of a row, in place of CSV */
+    int json;       /* 1: one object per line, with the names and cells of a row, in place of CSV */
 };
 
 struct rps_csv_writer {
@@ -36,7 +35,7 @@ struct rps_csv_writer {
     struct rps_json json; /* its stream is NULL: CSV */
     struct rps_arena *arena;
     const char **name;            /* of the columns */
-    size_t name_count, next_name; /* next_name: that of the next cell */
+    size_t name_count, next_name; /* next_name: index for the next cell */
     int head_done;
 
     size_t used;
@@ -44,9 +43,8 @@ struct rps_csv_writer {
 };
 
 /*
- * Begin a file on `out`; names of columns lie in the arena. RPS_USAGE for a separator or decimal
- * sign that would make the numbers unreadable (a digit, a quote, a sign, a line end, or both the
- * same).
+ * Begin a file on `out`; column names are in the arena. Return RPS_USAGE for a separator or decimal
+ * sign that makes numbers unreadable: a digit, a quote, a sign, a line end, or both the same.
  */
 int rps_csv_begin(struct rps_arena *arena, struct rps_csv_writer *csv, FILE *out,
                   const struct rps_csv_dialect *dialect, struct rps_error *err);
@@ -54,19 +52,20 @@ int rps_csv_begin(struct rps_arena *arena, struct rps_csv_writer *csv, FILE *out
 void rps_csv_uint64(struct rps_csv_writer *csv, uint64_t value);
 void rps_csv_int64(struct rps_csv_writer *csv, int64_t value);
 
-/* ns as seconds, always with nine decimals: the exact value can be read back. */
+/* Write ns as seconds, always with nine decimals: the exact value can be read back. */
 void rps_csv_seconds(struct rps_csv_writer *csv, int64_t ns);
 
-/* Nine significant digits; a value that is not finite gives an empty cell. */
+/* Write nine significant digits; a value that is not finite gives an empty cell. */
 void rps_csv_double(struct rps_csv_writer *csv, double value);
-/* The same in up to 15, as many as any decimal keeps in a double. */
+/* Write up to 15 digits, as many as a double keeps of any decimal. */
 void rps_csv_exact(struct rps_csv_writer *csv, double value);
 
 void rps_csv_empty(struct rps_csv_writer *csv);
 
 /*
- * Text, quoted where it needs to be. Text that a spreadsheet would take for a formula (it begins
- * with = + - @, a tab or a carriage return) gets an apostrophe in front and stays text.
+ * SAFETY: write text, quoted where necessary. A spreadsheet would take text that begins with = + -
+ * @, a tab or a carriage return for a formula. Such text gets an apostrophe in front and stays
+ * text.
  */
 void rps_csv_text(struct rps_csv_writer *csv, const char *text);
 
@@ -75,7 +74,7 @@ void rps_csv_end_row(struct rps_csv_writer *csv);
 /* End the first row. */
 void rps_csv_end_head(struct rps_csv_writer *csv);
 
-/* Hand what is left to the stream. */
+/* Write the buffered rest to the stream. */
 void rps_csv_flush(struct rps_csv_writer *csv);
 
 #endif

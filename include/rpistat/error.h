@@ -1,5 +1,5 @@
 /*
- * Errors: how every room says that something failed.
+ * Errors: how every module reports a failure.
  *
  * A function that can fail returns 0 or a negative code below and takes `struct rps_error *err`
  * last. On failure *err holds one sentence without a final newline: what failed, on what, and what
@@ -10,7 +10,7 @@
 
 enum rps_error_code {
     RPS_FAILED = -1,        /* the operation failed; exit status 1 */
-    RPS_USAGE = -2,         /* the user asked for something that makes no sense; exit status 2 */
+    RPS_USAGE = -2,         /* the user requested something that makes no sense; exit status 2 */
     RPS_BUSY = -3,          /* another program holds the store's lock; exit status 1 */
     RPS_CANNOT_EXEC = -126, /* the workload is there but cannot be executed; exit status 126 */
     RPS_CANNOT_FIND = -127, /* the workload cannot be found; exit status 127 */
@@ -21,14 +21,14 @@ struct rps_error {
 };
 
 /*
- * rps_error_set(err, code, format, ...): write a message (printf style; cut in the middle when too
- * long) into err, which may be NULL, and return code, so that a caller can write
- * `return rps_error_set(err, RPS_FAILED, ...)`. Cannot fail. A macro, as those below are inline, so
- * that the compiler and static analysis see at the call what is returned.
+ * rps_error_set(err, code, format, ...): write a message (printf style; cut in the middle if too
+ * long) into err, which may be NULL. Return code, so that a caller can write `return
+ * rps_error_set(err, RPS_FAILED, ...)`. Cannot fail. It is a macro, and those below are inline, so
+ * that the compiler and static analysis see the returned value at the call.
  */
 #define rps_error_set(err, code, ...) (rps_error_write((err), __VA_ARGS__), rps_error_code(code))
 
-/* The same, which puts "CONTEXT: " in front of the message that err already holds. */
+/* Put "CONTEXT: " in front of the message that err already holds, and return code. */
 #define rps_error_prefix(err, code, ...)                                                           \
     (rps_error_write_before((err), __VA_ARGS__), rps_error_code(code))
 
@@ -43,14 +43,14 @@ static inline int rps_error_code(int code)
     return code;
 }
 
-/* The error of a failed allocation; returns RPS_FAILED. */
+/* Report a failed allocation; return RPS_FAILED. */
 static inline int rps_error_memory(struct rps_error *err)
 {
     rps_error_write_memory(err);
     return RPS_FAILED;
 }
 
-/* 1 when err is that error: what failed with it says nothing of its subject. */
+/* Return 1 if err reports a failed allocation, which says nothing about the subject of the call. */
 int rps_error_is_memory(const struct rps_error *err);
 
 #endif

@@ -6,14 +6,14 @@
 #define RPISTAT_FAULT_H
 
 /*
- * Take SIGBUS from now on, unless it is ignored. A fault in a mapped file *-shm leaves the innermost
- * rps_fault_guard of its thread. Without one, the main thread ends the program (rpistat/arena.h).
- * Every other SIGBUS ends the process as before.
+ * Take SIGBUS from now on, unless it is ignored. A fault in a mapped file *-shm leaves the
+ * innermost rps_fault_guard of its thread. Without one, the main thread ends the program
+ * (rpistat/arena.h). Every other SIGBUS ends the process as before.
  */
 void rps_fault_begin(void);
 
-/* Call work(context). Returns 0, or RPS_FAILED if a fault left `work` at some point: no connection to
- * that store may be used or closed afterwards. */
+/* Call work(context). Return 0, or RPS_FAILED if a fault left `work` at some point: no connection
+ * to that store may be used or closed afterwards. */
 int rps_fault_guard(void (*work)(void *context), void *context);
 
 #endif

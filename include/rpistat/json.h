@@ -1,7 +1,6 @@
 /*
- * JSON written to a stream or into memory: commas and quoting are put here. Numbers have the
- * decimal sign of the locale, which the caller leaves at "C". Nothing is checked a value: ask the
- * stream.
+ * Write JSON to a stream or into memory, with commas and quoting. Numbers have the decimal sign of
+ * the locale, which the caller leaves at "C". Single values are not checked: check the stream.
  */
 #ifndef RPISTAT_JSON_H
 #define RPISTAT_JSON_H
@@ -12,44 +11,44 @@
 
 #define RPS_JSON_DEPTH_MAX 16
 
-/* {.out = stream}: nothing written yet. Nested values stand on lines of their own. */
+/* {.out = stream}: nothing is written yet. Nested values begin lines of their own. */
 struct rps_json {
     FILE *out;
     int one_line; /* 1: all of it on one line, without a newline at the end */
     int depth;
-    int filled[RPS_JSON_DEPTH_MAX]; /* something stands at that depth already */
+    int filled[RPS_JSON_DEPTH_MAX]; /* a value was already written at that depth */
     int broken[RPS_JSON_DEPTH_MAX]; /* and on lines of its own */
     char closing[RPS_JSON_DEPTH_MAX];
     char *text; /* of rps_json_open */
     size_t size;
 };
 
-/* Begin to write into memory; json must not move until rps_json_close. -1 without memory. */
+/* Begin to write into memory; json must not move until rps_json_close. Return -1 without memory. */
 int rps_json_open(struct rps_json *json, int one_line);
 
-/* End what rps_json_open began. The text is the caller's, for free(); NULL without memory. */
+/* End the text of rps_json_open and return it, for the caller to free; NULL without memory. */
 char *rps_json_close(struct rps_json *json);
 
-/* Every value has a name inside an object, and NULL inside an array and at the top. */
+/* Begin an object or array. Values have names in an object, NULL in an array and at the top. */
 void rps_json_object(struct rps_json *json, const char *name);
 void rps_json_array(struct rps_json *json, const char *name);
 /* End the innermost object or array. */
 void rps_json_end(struct rps_json *json);
 
-/* Bytes that are not UTF-8 become U+FFFD; what a terminal obeys is escaped; NULL is null. */
+/* SAFETY: write text with terminal controls escaped, U+FFFD for non-UTF-8 bytes, null for NULL. */
 void rps_json_text(struct rps_json *json, const char *name, const char *text);
 void rps_json_texts(struct rps_json *json, const char *name, const char *const *text, size_t count);
 void rps_json_int64(struct rps_json *json, const char *name, int64_t value);
 void rps_json_uint64(struct rps_json *json, const char *name, uint64_t value);
-/* Nine significant digits; null when not finite. */
+/* Write nine significant digits; null if the value is not finite. */
 void rps_json_double(struct rps_json *json, const char *name, double value);
-/* value / 10^decimals, exactly; at most 18 decimals. */
+/* Write value / 10^decimals, exactly; at most 18 decimals. */
 void rps_json_decimal(struct rps_json *json, const char *name, int64_t value, int decimals);
-/* ns as seconds, exactly. */
+/* Write ns as seconds, exactly. */
 void rps_json_seconds(struct rps_json *json, const char *name, int64_t ns);
 void rps_json_bool(struct rps_json *json, const char *name, int value);
 void rps_json_null(struct rps_json *json, const char *name);
-/* Text that is JSON already. */
+/* Write text that is JSON already. */
 void rps_json_raw(struct rps_json *json, const char *name, const char *text);
 
 #endif

@@ -10,11 +10,11 @@
 size_t rps_proc_read(char *ret, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Find field `number` (from 3, the state) of the text of /proc/PID/stat, numbered as in proc(5). Returns
- * "" if the text has fewer fields. */
+/* Find field `number` (from 3, the state) of the text of /proc/PID/stat, numbered as in proc(5).
+ * Return "" if the text has fewer fields. */
 const char *rps_proc_stat_field(const char *text, int number);
 
-/* Why nothing is read from /proc by the number of a process. */
+/* The reason why no process is read from /proc by its number. */
 #define RPS_PROC_FOREIGN                                                                           \
     "/proc shows the processes of another PID namespace; mount it again, for example with "        \
     "unshare --mount-proc"

@@ -10,16 +10,16 @@
 struct rps_protobuf {
     uint8_t *data; /* owned */
     size_t size;
-    int failed; /* there was no memory; what was put since is not there */
+    int failed; /* memory ran out; later additions are missing */
 };
 
 void rps_protobuf_bytes(struct rps_protobuf *to, const void *data, size_t size);
 void rps_protobuf_varint(struct rps_protobuf *to, uint64_t value);
 
-/* A number that is 0 is left out, as the format has it. */
+/* Add a number; 0 is left out, as the format requires. */
 void rps_protobuf_number(struct rps_protobuf *to, uint64_t field, uint64_t value);
 
-/* A double, always. */
+/* Add a double, also 0. */
 void rps_protobuf_double(struct rps_protobuf *to, uint64_t field, double value);
 
 void rps_protobuf_text(struct rps_protobuf *to, uint64_t field, const void *text, size_t size);

@@ -1,6 +1,6 @@
 /*
  * Random numbers: splitmix64 (Steele, Lea and Flood 2014), which is the same everywhere, and the
- * kernel's generator for what nobody shall foresee or repeat.
+ * kernel's generator for numbers that nobody can predict or repeat.
  */
 #ifndef RPISTAT_RANDOM_H
 #define RPISTAT_RANDOM_H
@@ -10,14 +10,14 @@
 
 #include "rpistat/error.h"
 
-/* The next number of the sequence that *state began as the seed of, and one in [0, 1). */
+/* Return the next number of the sequence that began with *state as its seed; unit: in [0, 1). */
 uint64_t rps_random_next(uint64_t *state);
 double rps_random_unit(uint64_t *state);
 
-/* Number n, from 0, of the sequence of a seed, without those before it. */
+/* Return number n, from 0, of the sequence of a seed, without computing those before it. */
 uint64_t rps_random_at(uint64_t seed, uint64_t n);
 
-/* Fill from the kernel's generator; at most 256 bytes. RPS_FAILED when it gives none. */
+/* Fill ret from the kernel's generator, at most 256 bytes. Return RPS_FAILED if it gives none. */
 int rps_random_bytes(void *ret, size_t size, struct rps_error *err);
 
 #endif

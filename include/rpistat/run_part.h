@@ -1,6 +1,6 @@
 /*
- * A part of a run: stretches of its periods. Each belongs to a group, as a phase to its label, which
- * counts for itself.
+ * A part of a run: segments of its periods. Each belongs to a group, as a phase to its label, and
+ * each group counts for itself.
  */
 #ifndef RPISTAT_RUN_PART_H
 #define RPISTAT_RUN_PART_H
@@ -26,46 +26,46 @@ struct rps_run_part {
     size_t group_count;
 };
 
-/* Which part: what all members that are set have in common. All zero but to_ns: INT64_MAX, the
- * whole run. */
+/* The selected part: the intersection of all members that are set. All zero but to_ns: INT64_MAX,
+ * the whole run. */
 struct rps_part_choice {
     int64_t from_ns, to_ns;
-    const char *phase;  /* "B": whenever it comes; "B.2": the second time; "3", "2-4": by their
+    const char *phase;  /* "B": all occurrences; "B.2": the second one; "3", "2-4": by their
                            numbers, from 0; NULL: any */
     const char *region; /* periods wholly inside it; NULL: any */
-    const struct rps_phases *phases; /* of the run, borrowed; NULL: rps_run_phases_get, when a phase
-                                        is asked for */
+    const struct rps_phases *phases; /* of the run, borrowed; NULL: rps_run_phases_get, if `phase`
+                                        is set */
 };
 
 /*
- * The part that was chosen, as one group, in the arena; without a period in it, it is empty. Errors:
- * the store's; no such phase or region; RPS_USAGE when `phase` is none.
+ * Choose a part, as one group, in the arena; it is empty if it has no period. Errors: the store's;
+ * no such phase or region; RPS_USAGE if `phase` has the wrong form.
  */
 int rps_run_part_choose(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                         const struct rps_part_choice *choice, struct rps_run_part *ret,
                         struct rps_error *err);
 
-/* The phases, a group each, or a group each label, in the arena. */
+/* Return the phases as a part, with one group per phase or per label, in the arena. */
 struct rps_run_part rps_run_part_of_phases(struct rps_arena *arena, const struct rps_phases *phases,
                                            int by_label);
 
-/* RPS_USAGE when the text means no phase, as in rps_part_choice. */
+/* Return RPS_USAGE if the text does not have the form of a phase in rps_part_choice. */
 int rps_run_part_check(const char *text, struct rps_error *err);
 
-/* What both have, in the groups of `part`, in the arena. */
+/* Return the intersection of both, in the groups of `part`, in the arena. */
 struct rps_run_part rps_run_part_both(struct rps_arena *arena, const struct rps_run_part *part,
                                       const struct rps_run_part *other);
 
-/* Of a group; NaN where it has no periods. */
+/* The time of a group; NaN if it has no periods. */
 struct rps_part_time {
-    double off_cpu; /* share of its time, 0 ... 1, in which no thread of the run was on a CPU, from
-                       its periods. Of a recording by CPU: in which its CPUs were idle */
+    double off_cpu; /* share of its time in which no thread of the run was on a CPU, 0 ... 1, from
+                       its periods; by CPU: in which its CPUs were idle */
     double cpu_s;   /* CPU time of all threads, s */
-    int is_least;   /* 1: off_cpu is at least that, since several threads may have run at once */
+    int is_least;   /* 1: off_cpu is a lower limit, since several threads may have run at once */
 };
 
-/* The time of each group, in the arena. The part was chosen, or kept to what was, by `choice`, of
- * which the times alone are looked at: no period outside them is read. Errors: the store's. */
+/* Find the time of each group, in the arena. `choice` selected the part, or limits it. Only its
+ * times are used: no period outside them is read. Errors: the store's. */
 int rps_run_part_time(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                       const struct rps_part_choice *choice, const struct rps_run_part *part,
                       const struct rps_cpus *cpus, struct rps_part_time **ret,

@@ -1,5 +1,5 @@
-/* Signals: what the process changes for itself and its commands get back, and those that are taken
- * from a descriptor. */
+/* Signals: settings that the process changes for itself and restores for its commands, and signals
+ * that are read from a descriptor. */
 #ifndef RPISTAT_SIGNALS_H
 #define RPISTAT_SIGNALS_H
 
@@ -26,9 +26,9 @@ void rps_signals_begin(struct rps_signals_before *ret);
 void rps_signals_restore(const struct rps_signals_before *before);
 
 /*
- * Block these signals, those that are ignored excepted: they stay so. *ret_fd can be read when one
- * has come, and *ret_before (may be NULL) is the mask of before. RPS_FAILED, with the mask as it
- * was, when there is no descriptor.
+ * Block these signals, except ignored ones, which stay ignored. *ret_fd becomes readable when one
+ * has arrived, and *ret_before (may be NULL) is the previous mask. RPS_FAILED, with an unchanged
+ * mask, if no descriptor is available.
  */
 int rps_signals_take(const int *number, size_t count, int *ret_fd, sigset_t *ret_before,
                      struct rps_error *err);

@@ -1,7 +1,7 @@
 /*
- * Work in a process of its own, for who must live on whatever becomes of it: `watch`, `push`.
- * There it may end for want of memory (rpistat/arena.h) or die. Who calls has no database
- * open: SQLite's do not survive a fork.
+ * Do work in a process of its own, for callers that must survive its failure: `watch`, `push`. The
+ * process may end because memory runs out (rpistat/arena.h), or die. The caller must not have a
+ * database open: SQLite's do not survive a fork.
  */
 #ifndef RPISTAT_SUBPROCESS_H
 #define RPISTAT_SUBPROCESS_H
@@ -11,13 +11,13 @@
 
 #include "rpistat/error.h"
 
-/* What is to be done; what the caller is to get of it is written to out. */
+/* The work to do; it writes its result for the caller to out. */
 typedef int rps_subprocess_work(void *context, FILE *out, struct rps_error *err);
 
 /*
- * Do the work there and wait for its end. What it returned, with its error; RPS_FAILED also when it
- * ended before. *ret (NULL: nobody asks) has the *ret_size bytes that it wrote, and a 0, to be freed. `name`
- * is the process', of at most 15 bytes.
+ * Do the work in a new process and wait for its end. Return the work's result, with its error, or
+ * RPS_FAILED if the process ended early. *ret (may be NULL) gets the *ret_size bytes that it wrote
+ * and a 0, for free(). `name` is the process's name, at most 15 bytes.
  */
 int rps_subprocess_run(const char *name, rps_subprocess_work *work, void *context, char **ret,
                        size_t *ret_size, struct rps_error *err);

@@ -1,4 +1,4 @@
-/* Names much like one that was typed. */
+/* Names similar to a typed one. */
 #ifndef RPISTAT_SUGGESTION_H
 #define RPISTAT_SUGGESTION_H
 
@@ -7,7 +7,7 @@
 #define RPS_SUGGESTIONS_MAX 3
 #define RPS_SUGGESTION_SIZE 64 /* of a name; longer ones are not considered */
 
-/* Names that are nearest to one that was typed. Zero it, and set `typed`. */
+/* The names nearest to a typed one. Zero it, and set `typed`. */
 struct rps_suggestion {
     const char *typed;
     int distance; /* of the names below */
@@ -15,11 +15,11 @@ struct rps_suggestion {
     char name[RPS_SUGGESTIONS_MAX][RPS_SUGGESTION_SIZE];
 };
 
-/* Consider a name: it is kept when few letters are missing, too many, wrong or swapped, and none
- * seen before is nearer. */
+/* Consider a name. It is kept if few letters are missing, surplus, wrong or swapped, and no earlier
+ * name is nearer. */
 void rps_suggestion_consider(struct rps_suggestion *suggestion, const char *name);
 
-/* "did you mean a, b or c? ", or "" when there is none. Returns ret. */
+/* Format "did you mean a, b or c? ", or "" if there is no name. Return ret. */
 char *rps_suggestion_question(const struct rps_suggestion *suggestion, char *ret, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Text for people and for machines: escaping, and the few number formats used everywhere.
- * All functions write at most `size` bytes, always terminate, and return their buffer.
+ * Text for users and for programs: escaping, and the few number formats used everywhere. All
+ * functions write at most `size` bytes, always terminate, and return their buffer.
  */
 #ifndef RPISTAT_TEXT_H
 #define RPISTAT_TEXT_H
@@ -9,109 +9,108 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Room enough for every rps_text_duration and rps_text_clock result. */
+/* Size for every rps_text_duration and rps_text_clock result. */
 #define RPS_TEXT_NUMBER_SIZE 48
 
 /*
- * Copy text so that a terminal cannot be hurt by it: control bytes, DEL, C1 control characters and
- * bytes that are not UTF-8 become \xHH, newlines and tabs \n and \t. What does not fit is cut at a
- * whole character.
+ * SAFETY: copy text so that it cannot harm a terminal. Control bytes, DEL, C1 control characters
+ * and bytes that are not UTF-8 become \xHH, newlines and tabs \n and \t. Text that does not fit is
+ * cut at a whole character.
  */
 char *rps_text_printable(char *ret, size_t size, const char *text);
 
-/* The same, written to a stream without a limit of length. */
+/* Write text in the same form to a stream, without a limit of length. */
 void rps_text_print(FILE *out, const char *text);
 
-/* What stands where text has bytes that are not UTF-8: U+FFFD. */
+/* The replacement for bytes that are not UTF-8: U+FFFD. */
 #define RPS_TEXT_REPLACEMENT "\xef\xbf\xbd"
 
 /*
- * Decode the UTF-8 character at text into *ret_code; its length in bytes, or 0 when there is none
- * (stray or missing continuation bytes, overlong forms, surrogates, above U+10FFFF).
+ * Decode the UTF-8 character at text into *ret_code. Return its length in bytes, or 0 if there is
+ * none (stray or missing continuation bytes, overlong forms, surrogates, above U+10FFFF).
  */
 int rps_text_decode(const char *text, uint32_t *ret_code);
 
-/* 0 for a character that a terminal obeys, or that reorders or breaks lines; all are below
- * U+10000. */
+/* SAFETY: return 0 for a character that a terminal obeys, or that reorders or breaks lines; all are
+ * below U+10000. */
 int rps_text_is_harmless(uint32_t code);
 
-/* 1 for a byte inside a UTF-8 character, 0 for the first byte of one. */
+/* Return 1 for a byte inside a UTF-8 character, 0 for the first byte of one. */
 static inline int rps_text_is_inside(char byte)
 {
     return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
-/* How many bytes of text fit into `limit` without cutting a character. */
+/* Return how many bytes of text fit into `limit` without cutting a character. */
 size_t rps_text_cut(const char *text, size_t limit);
 
-/* The name of a function for a line: one of more than RPS_TEXT_FUNCTION_MOST bytes without what it
- * takes and returns, and if that is still more, without what its templates are made with:
- * "std::vector<>::push_back". Up to size - 1 bytes, cut with "...". Returns ret. */
+/* Format a function's name for a line. Above RPS_TEXT_FUNCTION_MOST bytes it loses parameters and
+ * return type, and if still longer, template arguments: "std::vector<>::push_back". It has at most
+ * size - 1 bytes, cut with "...". Return ret. */
 #define RPS_TEXT_FUNCTION_MOST 40
 char *rps_text_function(char *ret, size_t size, const char *name);
 
-/* Add a name to a list, "a, b, c" or "" at first; "..." once, and nothing more, where there is no room
- * for it. */
+/* Add a name to a list, "a, b, c" or "" at first. If it does not fit, add "..." once, and nothing
+ * more. */
 char *rps_text_list(char *list, size_t size, const char *name);
 
-/* How many characters text has: its places on a screen, wide characters aside. */
+/* Return how many characters text has: its columns on a screen, wide characters aside. */
 int rps_text_width(const char *text);
 
-/* A copy for free(), U+FFFD for each byte that is not UTF-8; NULL without memory. */
+/* Return a copy for free(), U+FFFD for each byte that is not UTF-8; NULL without memory. */
 char *rps_text_repaired(const char *text);
 
-/* The same, and U+FFFD for each character that is not harmless, but for newlines. */
+/* Return such a copy with U+FFFD also for each character that is not harmless, except newlines. */
 char *rps_text_harmless(const char *text);
 
-/* Close a stream that open_memstream made, and return its text, which is *text and for free(); NULL
- * when not all of it could be written. */
+/* Close a stream that open_memstream made. Return its text, which is *text and for free(); NULL if
+ * not all of it could be written. */
 char *rps_text_close(FILE *out, char **text);
 
 /*
- * A command line as a shell user would type it: arguments quoted with '...' where needed, joined by
- * blanks, made printable as above.
+ * Format a command line as a shell user would type it: arguments quoted with '...' where needed,
+ * joined by blanks, made printable as above.
  */
 char *rps_text_command(char *ret, size_t size, int argc, char *const argv[]);
 
-/* The last part of a path, in it; all of it when it ends with '/'. */
+/* Return the last part of a path, inside it; all of it if it ends with '/'. */
 const char *rps_text_file_name(const char *path);
 
-/* A duration for people: "0.100 s", "16.9 s", "2 min 05 s", "3 h 07 min", "2 d 04 h"; here and
- * below with the decimal sign of the locale in force, as printf has it. */
+/* Format a duration for users: "0.100 s", "16.9 s", "2 min 05 s", "3 h 07 min", "2 d 04 h". Here
+ * and below the decimal sign is that of the current locale, as for printf. */
 char *rps_text_duration(char *ret, size_t size, int64_t ns);
 
-/* The same of what was measured in periods, whose ends it is known by: "0.70 s", "3.8 s". */
+/* Format a duration between the ends of measurement periods: "0.70 s", "3.8 s". */
 char *rps_text_stretch(char *ret, size_t size, int64_t ns);
 
-/* A position on the time axis: "hh:mm:ss" or with decimals > 0 "hh:mm:ss.d...". */
+/* Format a position on the time axis: "hh:mm:ss" or with decimals > 0 "hh:mm:ss.d...". */
 char *rps_text_clock(char *ret, size_t size, int64_t ns, int decimals);
 
-/* A count, or a number of so many decimals, as the locale in force writes it: "20,893.5". In one text
- * all numbers above 999 are written so, but those that users type, as of runs and processes. */
+/* Format a count, or a number with so many decimals, for the current locale: "20,893.5". All
+ * numbers above 999 have this form, except those that users type, as of runs and processes. */
 char *rps_text_count(char *ret, size_t size, uint64_t count);
 char *rps_text_figure(char *ret, size_t size, int decimals, double value);
 
-/* A number for people, of three digits: "0.0123", "1.23", "12.3 k", "4.56 M"; "<0.0001". */
+/* Format a number for users, with three digits: "0.0123", "1.23", "12.3 k", "4.56 M"; "<0.0001". */
 char *rps_text_number(char *ret, size_t size, double value);
 
 /* Return 1 if the unit takes no prefix, since it has one, as MiB, or is a percentage. */
 int rps_text_has_prefix(const char *unit);
 
-/* As rps_text_number, for a number that the unit follows: "20480" of MiB, not "20.5 k". */
+/* Format a number before its unit, as rps_text_number does: "20480" of MiB, not "20.5 k". */
 char *rps_text_number_of(char *ret, size_t size, double value, const char *unit);
 
-/* Round parts to multiples of a unit so that they add up to their total, which is rounded too (largest
- * remainder). They must add up to the total before. */
+/* Round parts to multiples of a unit so that they add up to their total, which is rounded too
+ * (largest remainder). They must add up to the total before. */
 void rps_text_round_parts(double *part, size_t count, double total, double unit);
 
-/* A size for people: "512 B", "1.4 MiB". */
+/* Format a size for users: "512 B", "1.4 MiB". */
 char *rps_text_size(char *ret, size_t size, uint64_t bytes);
 
-/* Numbers in ascending order, those behind one another as a range: "1-3,7"; where not all fit "1-3,...".
- */
+/* Format ascending numbers, consecutive ones as a range: "1-3,7"; if not all fit, "1-3,...". */
 char *rps_text_numbers(char *ret, size_t size, const int64_t *number, size_t count);
 
-/* UTC wall-clock time in ISO 8601: "2013-06-26T15:12:33.000Z". */
+/* Format UTC wall-clock time in ISO 8601: "2013-06-26T15:12:33.000Z". */
 char *rps_text_utc(char *ret, size_t size, int64_t realtime_ns);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * The clock on the wall: moments of real time (ns since 1970-01-01 UTC) as people read and type
- * them, in the zone of the reader (TZ, else the machine's). The offset is that of each moment, so
- * that summer time is right.
+ * Wall-clock time: moments of real time (ns since 1970-01-01 UTC) as users read and type them, in
+ * the reader's zone (TZ, otherwise the machine's). The offset is that of each moment, so that
+ * summer time is right.
  */
 #ifndef RPISTAT_WALL_H
 #define RPISTAT_WALL_H
@@ -11,44 +11,44 @@
 
 #include "rpistat/error.h"
 
-/* Room for every rps_wall_text and rps_wall_short. */
+/* Size for every rps_wall_text and rps_wall_short. */
 #define RPS_WALL_TEXT_SIZE 48
 
-/* How far the zone's clocks are ahead of UTC at the moment, s. */
+/* Return how far the zone's clocks are ahead of UTC at the moment, s. */
 int rps_wall_offset_s(int64_t realtime_ns);
 
-/* The first moment in (from_ns, to_ns] of another offset than that at from_ns; INT64_MAX: none. */
+/* Return the first moment in (from_ns, to_ns] with another offset than from_ns; INT64_MAX: none. */
 int64_t rps_wall_change_ns(int64_t from_ns, int64_t to_ns);
 
-/* ISO 8601 with milliseconds, rounded down, and offset: "2026-11-21T14:30:00.100+01:00". Writes at
- * most `size` bytes, and returns ret. */
+/* Format ISO 8601 with milliseconds, rounded down, and offset: "2026-11-21T14:30:00.100+01:00".
+ * Write at most `size` bytes, and return ret. */
 char *rps_wall_text(char *ret, size_t size, int64_t realtime_ns);
 
-/* A tic of an axis of steps of step_ns: "14:30", "14:30:05", "14:30:05.1"; at midnight the date,
- * "2026-11-21". */
+/* Format a tick of an axis with steps of step_ns: "14:30", "14:30:05", "14:30:05.1"; at midnight
+ * the date, "2026-11-21". */
 char *rps_wall_short(char *ret, size_t size, int64_t realtime_ns, int64_t step_ns);
 
-/* The first moment from from_ns on at which the clock shows a multiple of step_ns. */
+/* Return the first moment from from_ns on at which the clock shows a multiple of step_ns. */
 int64_t rps_wall_step_ns(int64_t from_ns, int64_t step_ns);
 
-/* The last one up to to_ns. */
+/* Return the last such moment up to to_ns. */
 int64_t rps_wall_last_step_ns(int64_t to_ns, int64_t step_ns);
 
-/* A moment that somebody typed: a time of day, with a date before it or without. */
+/* A moment that a user typed: a time of day, with or without a date before it. */
 struct rps_moment {
     int has_date, has_offset;
-    int year, month, day;   /* where it has a date */
-    int offset_s;           /* where it has one: with a date only */
+    int year, month, day;   /* if it has a date */
+    int offset_s;           /* if it has one, which needs a date */
     int64_t time_of_day_ns; /* since midnight */
 };
 
-/* 1 for text that means a moment and no duration: 14:30, 2026-11-21T14:30. */
+/* Return 1 for text that is a moment and not a duration: 14:30, 2026-11-21T14:30. */
 int rps_moment_is(const char *text);
 
 /*
- * Parse HH:MM[:SS[.f...]], or YYYY-MM-DD, a T or a blank, that, and nothing, Z, +HH:MM, -HH:MM
- * or these without the colon.
- * RPS_USAGE, with a sentence that begins with `what`, for anything else.
+ * Parse HH:MM[:SS[.f...]], alone or after YYYY-MM-DD and a T or a blank. After a date, Z, +HH:MM,
+ * -HH:MM or these without the colon may follow. RPS_USAGE, with a sentence that begins with `what`,
+ * for other text.
  */
 int rps_moment_parse(const char *what, const char *text, struct rps_moment *ret,
                      struct rps_error *err);
@@ -64,8 +64,8 @@ struct rps_position {
 int rps_position_parse(const char *text, struct rps_position *ret);
 
 /*
- * The first such moment in [from_ns, to_ns]: 1 and *ret_ns, or 0 when there is none. What the clock
- * showed twice, when summer time ended, is there twice; what it left out is not.
+ * Find the first such moment in [from_ns, to_ns]. Return 1 and *ret_ns, or 0 for none. A time that
+ * the clock showed twice, as summer time ended, exists twice; a skipped one does not exist.
  */
 int rps_moment_find(const struct rps_moment *moment, int64_t from_ns, int64_t to_ns,
                     int64_t *ret_ns);

@@ -9,10 +9,10 @@
 #define PIECE_SIZE 65536
 #define ALIGNMENT  16
 
-/* What malloc gave, the newest first; what is given out lies behind it. */
+/* A block from malloc, newest first. The memory that is handed out follows this head. */
 struct piece {
     struct piece *next;
-    size_t used, size; /* bytes behind the piece's head */
+    size_t used, size; /* bytes after the piece's head */
 };
 
 struct rps_arena {
@@ -65,7 +65,7 @@ void rps_arena_free(struct rps_arena *arena)
     free(arena);
 }
 
-/* A piece of its own for what is large: the newest goes on being filled. */
+/* Add a piece. A large request gets its own; the newest piece is still filled. */
 static void *add_piece(struct rps_arena *arena, size_t size)
 {
     size_t room = size > PIECE_SIZE / 4 ? size : PIECE_SIZE;
@@ -138,7 +138,7 @@ char *rps_arena_print(struct rps_arena *arena, const char *format, ...)
     return text;
 }
 
-/* The pointer to the piece that the array has to itself; NULL where it is in one with others. */
+/* Return the pointer to the piece that holds only this array; NULL if it shares its piece. */
 static struct piece **find_piece(struct rps_arena *arena, const void *array)
 {
     for (struct piece **at = &arena->newest; *at; at = &(*at)->next) {
@@ -148,7 +148,7 @@ static struct piece **find_piece(struct rps_arena *arena, const void *array)
     return NULL;
 }
 
-/* The array with room for twice as much; what is behind `count` is not set. */
+/* Return the array with capacity for twice as many elements. Bytes after `count` are not set. */
 static void *double_room(struct rps_arena *arena, void *array, size_t count, size_t size)
 {
     struct piece **at, *piece;
@@ -173,7 +173,7 @@ static void *double_room(struct rps_arena *arena, void *array, size_t count, siz
 
 void *rps_arena_grow(struct rps_arena *arena, void *array, size_t count, size_t size)
 {
-    if ((count & (count - 1)) == 0) /* between powers of two there is room */
+    if ((count & (count - 1)) == 0) /* between powers of two there is capacity */
         array = double_room(arena, array, count, size);
     memset((char *)array + count * size, 0, size);
     return array;

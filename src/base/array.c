@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* count rounded up to a power of two; 0 for none, and where there is no such size. */
+/* Round count up to a power of two. Return 0 for 0, or if no such size exists. */
 static size_t room_for(size_t count)
 {
     size_t room = count > 0;

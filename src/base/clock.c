@@ -1,9 +1,9 @@
-/* Clocks: thin wrappers, so that everything above counts in int64_t nanoseconds. */
+/* Clocks: small wrappers, so that all other code counts in int64_t nanoseconds. */
 #include "rpistat/clock.h"
 
 #include <time.h>
 
-/* Clocks are read together when that takes no longer. */
+/* The readings belong together if they take at most this long. */
 #define READ_ALL_NS    (10 * RPS_NS_PER_MS)
 #define READ_ALL_TRIES 5
 
@@ -29,7 +29,7 @@ int64_t rps_clock_realtime_ns(void)
     return read_clock(CLOCK_REALTIME);
 }
 
-/* Whoever is interrupted between two of the reads reads again; not for ever. */
+/* Read again if the process was interrupted between two readings, up to READ_ALL_TRIES times. */
 void rps_clock_read_all(struct rps_clocks *ret)
 {
     int64_t taken_ns = INT64_MAX;

@@ -1,6 +1,6 @@
 /*
- * Error messages. Every message is formatted into a buffer of its own first, so that the old
- * message may be an argument of the new one.
+ * Error messages. Every message is formatted into its own buffer first, so that the old message may
+ * be an argument of the new one.
  */
 #include "rpistat/error.h"
 #include "rpistat/memory_limit.h"
@@ -15,8 +15,8 @@
 #define TAIL_BYTES 384
 #define ELLIPSIS   "\xe2\x80\xa6"
 
-/* Put text into err. What does not fit is left out in the middle, where a sentence has somebody's
- * text: its end says what to do. A UTF-8 character is never cut. */
+/* Copy text into err. Long text is cut in the middle, which quotes the user: the end has the
+ * remedy. A UTF-8 character is never cut. */
 static void store(struct rps_error *err, const char *text)
 {
     size_t length = strlen(text);
@@ -48,7 +48,7 @@ void rps_error_write(struct rps_error *err, const char *format, ...)
     if (length >= (int)sizeof(text)) {
         va_start(arguments, format);
         if (vasprintf(&whole, format, arguments) < 0)
-            whole = NULL; /* the beginning is there */
+            whole = NULL; /* text has the beginning */
         va_end(arguments);
     }
     store(err, whole ? whole : text);
@@ -72,7 +72,7 @@ void rps_error_write_before(struct rps_error *err, const char *format, ...)
     store(err, text);
 }
 
-/* Without and with a limit of the process' memory: under a limit, other programs are not the cause. */
+/* Messages without and with a memory limit: under a limit, other programs are not the cause. */
 static const char *const no_memory[] = {
     "out of memory: close other programs and try again",
     "out of memory: raise the limit of this shell (ulimit -v, ulimit -d) and try again",

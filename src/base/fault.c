@@ -1,12 +1,12 @@
 /*
  * The handler for SIGBUS, and the brackets that it leaves.
  *
- * SAFETY: leaving SQLite by siglongjmp is sound for all but the broken connection. SQLite accesses
- * the mapped file only in wal.c, outside of malloc and of every mutex: os_unix.c holds its mutexes
- * while it maps or locks the file, and it extends the file by write(2). rpistat opens connections
- * with SQLITE_OPEN_NOMUTEX, so none has a mutex of its own. What remains is memory that nobody frees
- * and file locks, which a connection to another file does not share. A new connection to the same
- * file would share the broken mapping. Guarded by cli/lost.
+ * SAFETY: leaving SQLite by siglongjmp is sound for everything but the broken connection. SQLite
+ * accesses the mapped file only in wal.c, outside of malloc and of every mutex. In os_unix.c it
+ * holds its mutexes while it maps or locks the file, and it extends the file by write(2). No
+ * connection has its own mutex, since all are opened with SQLITE_OPEN_NOMUTEX. Memory and file
+ * locks remain that nobody frees; a connection to another file does not share them. A new
+ * connection to the same file would share the broken mapping. Guarded by cli/lost.
  */
 #include "rpistat/fault.h"
 
@@ -32,8 +32,8 @@ struct bracket {
 
 static _Thread_local struct bracket *innermost;
 
-/* Find the mapped file at the address if it is a store's shared memory, by calls that a signal handler
- * may make. Returns its path, which is in `maps`, or NULL. */
+/* Find the mapped file at the address, with calls that are allowed in a signal handler. Return its
+ * path (in `maps`) if it is a store's shared memory, or NULL. */
 static const char *find_shared_memory(uintptr_t address, char maps[MAPS_SIZE])
 {
     int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);

@@ -1,4 +1,4 @@
-/* JSON written to a stream, a line for each object of an array. */
+/* Write JSON to a stream, one line per object of an array. */
 #include "rpistat/json.h"
 
 #include <inttypes.h>
@@ -6,7 +6,7 @@
 
 #include "rpistat/text.h"
 
-/* Values deeper than that stay on the line of what they are in. */
+/* Deeper values stay on the line of their parent. */
 #define LINE_DEPTH 2
 
 int rps_json_open(struct rps_json *json, int one_line)
@@ -41,7 +41,7 @@ static void print_quoted(FILE *out, const char *text)
     fputc('"', out);
 }
 
-/* Numbers of an array stay on its line. */
+/* Write the comma and line break before a value. Numbers of an array stay on its line. */
 static void separate(struct rps_json *json, int breaks)
 {
     if (json->filled[json->depth])
@@ -55,7 +55,7 @@ static void separate(struct rps_json *json, int breaks)
     json->filled[json->depth] = 1;
 }
 
-/* What stands before every value. */
+/* Write everything that precedes a value. */
 static void begin(struct rps_json *json, const char *name, int breaks)
 {
     separate(json, breaks || name);
@@ -105,7 +105,6 @@ void rps_json_text(struct rps_json *json, const char *name, const char *text)
     print_quoted(json->out, text);
 }
 
-/* An array of them. */
 void rps_json_texts(struct rps_json *json, const char *name, const char *const *text, size_t count)
 {
     rps_json_array(json, name);

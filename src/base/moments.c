@@ -1,5 +1,5 @@
 /*
- * Moments of successive differences. The ratio R is known only when everything was added, so the
+ * Moments of successive differences. The ratio R is known only after all readings are added, so the
  * powers of Dd = Dc - R Dr are kept multiplied out.
  */
 #include "rpistat/moments.h"
@@ -9,7 +9,7 @@
 
 struct difference {
     double c, r;
-    int any; /* 0: one of the two readings lacks */
+    int any; /* 0: one of the two readings is missing */
 };
 
 static struct difference differ(const struct rps_slot_moments *slot, double c, double r,
@@ -35,7 +35,7 @@ static void add_difference(struct rps_slot_moments *slot, const struct differenc
     slot->rrrr += rr * rr;
 }
 
-/* Add the differences between the last readings and those that follow; `d` of each slot. */
+/* Add the differences between the last readings and the next ones; `d` of each slot. */
 static void add_differences(struct rps_moments *moments,
                             const struct difference difference[RPS_SLOT_MAX])
 {
@@ -48,13 +48,13 @@ static void add_differences(struct rps_moments *moments,
     }
 }
 
-/* The differences that a block's sum of steps is of. */
+/* Return the number of differences in a block's sum of steps. */
 static uint64_t steps_of(const struct rps_scatter *scatter, int slot)
 {
     return scatter->readings[slot] > scatter->parts ? scatter->readings[slot] - scatter->parts : 0;
 }
 
-/* Add what a block says of the differences in it. */
+/* Add the differences inside a block, from its scatter. */
 static void add_scatter(struct rps_moments *moments, const struct rps_scatter *scatter, int j)
 {
     struct rps_slot_moments *slot = &moments->slot[j];
@@ -70,7 +70,7 @@ static void add_scatter(struct rps_moments *moments, const struct rps_scatter *s
     slot->block_own += own;
     if (!isnan(scatter->fourth[j]))
         slot->block_fourth += scatter->fourth[j];
-    else if (steps > 0) /* as of normal differences */
+    else if (steps > 0) /* as for normal differences */
         slot->block_fourth += 3 * own * own / steps;
     for (int k = j + 1; k < moments->slots; k++)
         moments->cross[j][k] += scatter->cc[j][k];
@@ -205,7 +205,7 @@ double rps_moments_squares(const struct rps_moments *moments, int j, int k, cons
     return product - q * a->cr - p * b->cr + p * q * a->rr;
 }
 
-/* Sum of (Dd)^4. That of blocks grows with the square of their sum of squares. */
+/* Return the sum of (Dd)^4. The blocks' part grows with the square of their sum of squares. */
 static double fourth_of(const struct rps_slot_moments *slot, double p)
 {
     double pp = p * p, fourth = slot->cccc - 4 * p * slot->cccr + 6 * pp * slot->ccrr -
@@ -228,7 +228,7 @@ double rps_moments_freedom(const struct rps_moments *moments, int slot, double r
     return freedom > 1 ? fmin(freedom, (double)moments->slot[slot].steps) : 1;
 }
 
-/* --- scatters ---------------------------------------------------------------------------------- */
+/* --- scatters --------------------------------------------------------------------------------- */
 
 struct rps_scatter rps_scatter_none(void)
 {
@@ -322,7 +322,7 @@ void rps_scatter_add_beside(struct rps_scatter *sum, const struct rps_scatter *o
         double a = sqrt(sum->squares[j]), b = sqrt(other->squares[j]);
 
         sum->readings[j] = larger(sum->readings[j], other->readings[j]);
-        sum->squares[j] = (a + b) * (a + b); /* as if what one counts the other counts as well */
+        sum->squares[j] = (a + b) * (a + b); /* as if both counts were proportional */
         sum->least[j] = sum->most[j] = NAN;
         add_steps(sum, other, j);
     }

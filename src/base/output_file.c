@@ -1,16 +1,16 @@
 /*
- * Files that appear whole or not at all.
+ * Files that appear complete or not at all.
  *
- * The content is written without a name (O_TMPFILE), so that nothing is left behind by a program
- * that is killed, and gets its name by linkat, through /proc/self/fd or, where there is no /proc,
- * from the descriptor, which needs a recent kernel or a right. linkat cannot replace a file, so
- * there is a passing name between two calls, with signals blocked; SIGKILL just then leaves it.
+ * The content goes to an unnamed file (O_TMPFILE), so a killed program leaves nothing. Then linkat
+ * names it: through /proc/self/fd or, without /proc, from the descriptor, which needs a recent
+ * kernel or a right. It cannot replace a file, so a temporary name exists between two calls, with
+ * signals blocked. Only SIGKILL at that moment leaves it.
  *
- * Replacing writes through no link, nor into a file that has another name elsewhere: neither need
- * be what the user means, in a folder that others write. So a file with several names loses this
- * one. Where nothing can be replaced (a file system without O_TMPFILE, a folder that cannot be
- * written, a mounted file, an owner or a group that the new file cannot be given) the finished
- * content is copied into the file, which must not have another name then.
+ * SAFETY: replacing writes neither through a link nor into a file with another name elsewhere. The
+ * user may mean neither in a directory that others write, so a file with several names loses this
+ * one. Some files cannot be replaced: no O_TMPFILE, an unwritable directory, a mounted file, an
+ * owner or group that the new file cannot get. The finished content is then copied into the file,
+ * which must not have another name.
  */
 #include "rpistat/output_file.h"
 
@@ -31,7 +31,7 @@
 
 #define COPY_SIZE 65536
 
-/* The folder of path, in a new string. */
+/* Return the directory of path in a new string. */
 static char *folder_of(const char *path)
 {
     char *copy = strdup(path);
@@ -78,7 +78,7 @@ static int refuse(const char *path, int number, struct rps_error *err)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* A file without a name anywhere. */
+/* Open a file that has no name in any directory. */
 static int open_elsewhere(void)
 {
     int fd = open(P_tmpdir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -86,7 +86,7 @@ static int open_elsewhere(void)
     return fd >= 0 ? fd : memfd_create("rpistat output", MFD_CLOEXEC);
 }
 
-/* The file that is there, NULL for none, is replaced by one of the same owner, group and mode. */
+/* Open the unnamed file. It gets the owner, group and mode of the file to replace (NULL: none). */
 static int open_unnamed(struct rps_output_file *file, const struct stat *there)
 {
     file->is_new = !there;
@@ -101,7 +101,7 @@ static int open_unnamed(struct rps_output_file *file, const struct stat *there)
     return there && !file->rename && there->st_nlink > 1 ? EMLINK : 0;
 }
 
-/* A device or a pipe; what a descriptor in /proc leads to may be a file, which is added to. */
+/* Open a device or a pipe, or append to the file that a descriptor's link in /proc leads to. */
 static int open_direct(struct rps_output_file *file, const struct stat *there)
 {
     int follow = S_ISLNK(there->st_mode);
@@ -116,7 +116,7 @@ static int open_direct(struct rps_output_file *file, const struct stat *there)
                                                                                         : ESTALE;
 }
 
-/* Returns 0 or an errno. */
+/* Return 0 or an errno. */
 static int open_name(struct rps_output_file *file, int regular)
 {
     struct stat there;
@@ -130,7 +130,7 @@ static int open_name(struct rps_output_file *file, int regular)
     if (S_ISDIR(there.st_mode))
         return EISDIR;
     if (S_ISLNK(there.st_mode) && !rps_walk_in_proc(file->folder))
-        return ELOOP; /* it was not there when the path was looked at */
+        return ELOOP; /* it was not a link when the path was checked */
     if (!S_ISREG(there.st_mode))
         return regular ? EINVAL : open_direct(file, &there);
     if (faccessat(file->folder, file->name, W_OK, AT_EACCESS) < 0)
@@ -170,7 +170,7 @@ static int link_as(const struct rps_output_file *file, const char *name)
     return errno == EEXIST ? -1 : linkat(file->fd, "", file->folder, name, AT_EMPTY_PATH);
 }
 
-/* By way of a passing name. */
+/* Rename the file over the existing one by way of a temporary name. */
 static int replace(const struct rps_output_file *file)
 {
     char passing[64];
@@ -215,7 +215,7 @@ static int copy(int from, int to)
     return done < 0 ? -1 : 0;
 }
 
-/* Into the file that is there, if it still is one with a single name, or into a new one. */
+/* Copy into the existing file, if it is still a file with a single name, or into a new one. */
 static int write_in_place(const struct rps_output_file *file)
 {
     int fd = openat(file->folder, file->name,
@@ -243,7 +243,7 @@ static int write_in_place(const struct rps_output_file *file)
     return result;
 }
 
-/* Is there no point in trying otherwise, which would cost what is there? */
+/* Return 1 if a copy would fail as well and destroy the existing content. */
 static int is_final(int number)
 {
     return number == ENOSPC || number == EDQUOT || number == EIO || number == EROFS;

@@ -1,10 +1,10 @@
 /*
  * Strict parsing.
  *
- * Whole numbers, durations and sizes are read digit by digit in integers, so that 100ms is exactly
- * 100,000,000 ns and no locale can get in the way; only rps_parse_double goes through the C
- * library, with a locale object of its own. (setlocale would change the whole process, and strtod
- * alone would take a decimal comma under LC_NUMERIC=de_DE.)
+ * Whole numbers, durations and sizes are read digit by digit in integers. So 100ms is exactly
+ * 100,000,000 ns, and no locale interferes. Only rps_parse_double uses the C library, with its own
+ * locale object. (setlocale would change the whole process, and strtod alone would accept a decimal
+ * comma under LC_NUMERIC=de_DE.)
  */
 #include "rpistat/parse.h"
 #include "rpistat/clock.h"
@@ -24,8 +24,8 @@ struct unit {
     uint64_t factor;
 };
 
-/* from long to short: format_duration takes the first that fits, and text must use them
- * downwards */
+/* from long to short: format_duration takes the first that fits, and text must use them in this
+ * order */
 static const struct unit duration_units[] = {
     {"d", RPS_NS_PER_DAY},
     {"h", 3600 * RPS_NS_PER_S},
@@ -42,7 +42,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* The user's text for a message: printable, '' when there is none. */
+/* Return the user's text for a message: printable, '' if it is empty. */
 static const char *quote(char *ret, const char *text)
 {
     if (text[0] == '\0')
@@ -69,7 +69,7 @@ static int digit_value(char c)
     return 99;
 }
 
-/* The whole text as an unsigned number. */
+/* Read the whole text as an unsigned number. */
 static enum scan scan_uint64(const char *text, uint64_t *ret)
 {
     uint64_t value = 0;
@@ -96,7 +96,7 @@ static enum scan scan_uint64(const char *text, uint64_t *ret)
     return SCAN_OK;
 }
 
-/* True for a well-formed number below zero: it deserves the range in its message, too. */
+/* Return true for a well-formed negative number. Its message gives the valid range, too. */
 static bool is_negative_number(const char *text)
 {
     uint64_t ignored = 0;
@@ -135,7 +135,7 @@ int rps_parse_uint64(const char *what, const char *text, uint64_t min, uint64_t 
 
 /* --- decimal numbers -------------------------------------------------------------------------- */
 
-/* [-]digits[.digits][e[+-]digits], with a digit before or behind the point. */
+/* Check for [-]digits[.digits][e[+-]digits], with a digit before or after the point. */
 static bool is_decimal(const char *text)
 {
     bool digits = false;
@@ -191,7 +191,7 @@ struct scaled {
     int whole_digits, fraction_digits;
 };
 
-/* Read digits[.digits] at *text and move *text behind it. */
+/* Read digits[.digits] at *text and move *text past them. */
 static bool scan_scaled(const char **text, struct scaled *ret)
 {
     const char *at = *text;
@@ -214,7 +214,7 @@ static bool scan_scaled(const char **text, struct scaled *ret)
     return true;
 }
 
-/* number * factor, rounded down; false on overflow. */
+/* Multiply number by factor, rounded down. Return false on overflow. */
 static bool scale(const struct scaled *number, uint64_t factor, uint64_t *ret)
 {
     uint64_t value = 0, weight = factor;
@@ -242,7 +242,7 @@ static bool scale(const struct scaled *number, uint64_t factor, uint64_t *ret)
 
 /* --- durations -------------------------------------------------------------------------------- */
 
-/* Move *text behind the unit at its start; its index in duration_units, or -1. */
+/* Move *text past the unit at its start. Return its index in duration_units, or -1. */
 static int scan_duration_unit(const char **text)
 {
     size_t length = 0;
@@ -263,7 +263,7 @@ static int scan_duration_unit(const char **text)
     return -1;
 }
 
-/* Numbers with units that get smaller and smaller; on overflow *ret is INT64_MAX. */
+/* Read numbers with ever smaller units. On overflow *ret is INT64_MAX. */
 static bool scan_units(const char *text, uint64_t *ret)
 {
     uint64_t total = 0;
@@ -288,7 +288,7 @@ static bool scan_units(const char *text, uint64_t *ret)
     return last >= 0;
 }
 
-/* The whole text as a duration; on overflow *ret is INT64_MAX. */
+/* Read the whole text as a duration. On overflow *ret is INT64_MAX. */
 static bool scan_duration(const char *text, int64_t *ret)
 {
     const char *rest = text;
@@ -307,7 +307,7 @@ static bool scan_duration(const char *text, int64_t *ret)
     return true;
 }
 
-/* ns the way the user would type it: "1h30m", "100ms", "0s". */
+/* Format ns as the user would type it: "1h30m", "100ms", "0s". */
 static const char *format_duration(char *ret, size_t size, int64_t ns)
 {
     uint64_t rest = ns < 0 ? 0 : (uint64_t)ns;
@@ -340,7 +340,7 @@ static void describe_duration_range(char *ret, size_t size, int64_t min_ns, int6
         snprintf(ret, size, "between %s and %s", low, high);
 }
 
-/* Is a number without a unit what is wrong? The error names the first two that it could have. */
+/* Return true if only the unit is missing. The error names the first two units that fit. */
 static bool lacks_unit(const char *what, const char *text, int64_t min_ns, int64_t max_ns,
                        struct rps_error *err)
 {
@@ -397,7 +397,7 @@ int rps_parse_time_ns(const char *what, const char *text, int64_t min_ns, int64_
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 
-/* The factor a size suffix stands for, 0 for one that is none. */
+/* Return the factor of a size suffix, 0 for an unknown one. */
 static uint64_t size_factor(const char *suffix)
 {
     static const char letters[] = "KMGT";
@@ -437,7 +437,7 @@ int rps_parse_size(const char *what, const char *text, uint64_t *ret_bytes, stru
 
 #define CPU_MAX 65535
 
-/* The numbers of one item, "8" or "0-3". */
+/* Read one item, "8" or "0-3". */
 static int parse_cpus_item(const char *what, char *item, uint64_t *ret_first, uint64_t *ret_last,
                            struct rps_error *err)
 {

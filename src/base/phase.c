@@ -1,5 +1,5 @@
 /*
- * Phases and the names of their labels: A to Z, then AA, AB and on, as spreadsheets name columns.
+ * Phases and the names of their labels: A to Z, then AA, AB and so on, as in spreadsheets.
  */
 #include "rpistat/phase.h"
 
@@ -9,7 +9,7 @@
 
 #include "rpistat/array.h"
 
-/* Labels of more letters are nobody's. */
+/* Longer labels do not exist. */
 #define LETTERS_MAX 6
 
 const char *rps_phase_label(int label, char text[RPS_PHASE_LABEL_SIZE])
@@ -43,7 +43,7 @@ int rps_phase_label_parse(const char *text)
     return label - 1;
 }
 
-/* Time that each new label shares with each old one: shared[new * old_count + old]. */
+/* Add up the time that each new label shares with each old one: shared[new * old_count + old]. */
 static void share(const struct rps_phases *phases, const struct rps_phases *before,
                   size_t old_count, int64_t *shared)
 {
@@ -64,7 +64,7 @@ static void share(const struct rps_phases *phases, const struct rps_phases *befo
     }
 }
 
-/* Map the pair of labels that shares most; 0 when no pair is left. */
+/* Map the pair of labels that shares most time. Return 0 if no pair is left. */
 static int take_most(int64_t *shared, size_t new_count, size_t old_count, int *map)
 {
     size_t most = 0, cells = new_count * old_count;
@@ -81,7 +81,7 @@ static int take_most(int64_t *shared, size_t new_count, size_t old_count, int *m
     return 1;
 }
 
-/* Labels of `before` that still have a phase, or are taken by map. */
+/* Return 1 if a phase of `before` has the label, or if map uses it. */
 static int is_taken(int label, const struct rps_phases *before, const int *map, size_t map_count)
 {
     for (size_t i = 0; i < before->count; i++) {

@@ -11,7 +11,7 @@ enum { WIRE_VARINT, WIRE_DOUBLE, WIRE_BYTES };
 
 #define VARINT_MAX 10 /* bytes */
 
-/* Where so many bytes more have room, behind those that are there; NULL without memory. */
+/* Return space for `size` more bytes after the existing ones; NULL without memory. */
 static uint8_t *make_room_for_bytes(struct rps_protobuf *to, size_t size)
 {
     uint8_t *more = to->failed ? NULL : rps_array_grow_by(to->data, to->size, size, 1);

@@ -1,11 +1,11 @@
-/* Random numbers. */
+/* See rpistat/random.h. */
 #include "rpistat/random.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
 
-/* Step of the state: 2^64 divided by the golden ratio, odd. */
+/* The step of the state is 2^64 divided by the golden ratio, an odd number. */
 #define STEP UINT64_C(0x9e3779b97f4a7c15)
 
 uint64_t rps_random_next(uint64_t *state)

@@ -1,11 +1,11 @@
 /*
- * Rights, as few as possible.
+ * Keep as few rights as possible.
  *
- * The system calls are made here and not through libcap: two of them, and one library less in a
- * program that may run with a capability. glibc has no wrapper for them.
+ * The two system calls are made here, not through libcap, which saves a library in a program that
+ * may run with a capability. They have no wrapper in glibc.
  *
- * Raising CAP_PERFMON only around each opening was thought of. Counters are opened at the start of
- * a recording and never again, so it can be given up for good, which a bug cannot undo.
+ * SAFETY: CAP_PERFMON is not raised around each opening. Counters are opened only at the start of a
+ * recording, so the capability can be given up for good, which a bug cannot undo.
  */
 #include "rpistat/rights.h"
 
@@ -47,8 +47,8 @@ static int fail(const char *what, struct rps_error *err)
                          what, strerror(errno));
 }
 
-/* Keep of the permitted and effective capabilities only those of the mask. Where there are no
- * others capset is not called: a service's sandbox may forbid it. */
+/* Drop all permitted and effective capabilities that are not in the mask. Without any such, capset
+ * is not called: a service's sandbox may forbid it. */
 static int keep_only(uint64_t mask, struct rps_error *err)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -58,7 +58,7 @@ static int keep_only(uint64_t mask, struct rps_error *err)
     if (syscall(SYS_capget, &header, sets.word) < 0)
         return fail("capabilities", err);
     for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
-        /* what is effective is permitted */
+        /* an effective capability is also permitted */
         others |= sets.word[i].permitted & ~(uint32_t)(mask >> 32 * i);
         sets.word[i].permitted &= (uint32_t)(mask >> 32 * i);
         sets.word[i].effective &= (uint32_t)(mask >> 32 * i);
@@ -74,7 +74,7 @@ int rps_rights_begin(struct rps_error *err)
     gid_t group = getgid();
     int changed = user != geteuid() || group != getegid();
 
-    /* the group first: it takes the other user's rights */
+    /* SAFETY: the group first, since that needs the other user's rights */
     if (group != getegid() && setresgid(group, group, group) < 0)
         return fail("the group of the program's file", err);
     if (user != geteuid() && setresuid(user, user, user) < 0)
@@ -83,8 +83,8 @@ int rps_rights_begin(struct rps_error *err)
         return 0;
     if (keep_only(bit(CAP_PERFMON), err) < 0)
         return RPS_FAILED;
-    /* Linux lets no process look at such a program, nor at the workload it forks, and so opens no
-     * counters on that either. Nothing was gained that would have to be kept from the user. */
+    /* SAFETY: Linux protects such a program and the workload it forks from inspection, so it opens
+     * no counters on the workload. The program gained nothing that it must hide from the user. */
     if (changed)
         prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     return 0;
@@ -99,7 +99,7 @@ int rps_rights_end(struct rps_error *err)
 
 /* --- another user's --------------------------------------------------------------------------- */
 
-/* What the kernel knows of a thread, but does not tell in one call. */
+/* SAFETY: per thread. The kernel knows these rights, but no single call returns them. */
 static _Thread_local struct rps_rights taken;
 
 struct rps_rights rps_rights_taken(void)
@@ -112,7 +112,7 @@ uid_t rps_rights_user(void)
     return taken.user != 0 ? taken.user : geteuid();
 }
 
-/* glibc's setgroups changes all threads. */
+/* SAFETY: glibc's setgroups changes all threads, the system call only this one. */
 static int set_groups(int count, const gid_t *group)
 {
 #ifdef SYS_setgroups32
@@ -155,7 +155,7 @@ int rps_rights_give_up(void)
     return 0;
 }
 
-/* setfsuid and setfsgid say what was before, and not whether they did it. */
+/* SAFETY: setfsuid and setfsgid return the previous ID, and not whether they succeeded. */
 static int set_user(uid_t user)
 {
     setfsuid(user);
@@ -177,9 +177,9 @@ static int is_effective(int capability)
            (sets.word[capability / 32].effective & 1u << capability % 32) != 0;
 }
 
-/* Changing the user has taken this capability away. With it folders are gone through, and files
- * read, that the user may not; nothing more is written. Where root does not have it, opening says
- * what is denied. */
+/* SAFETY: changing the user removed this capability. It permits traversing directories and reading
+ * files that the user may not, and no more writing. If root lacks it, opening reports the
+ * denial. */
 static void may_search(void)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -195,19 +195,19 @@ void rps_rights_return(struct rps_rights_before *before)
 {
     if (!before->is_changed)
         return;
-    /* the user first: with him the capabilities come back */
+    /* SAFETY: the user first, since that restores the capabilities */
     if (set_user(geteuid()) < 0 || set_group(getegid()) < 0 ||
         (before->group_count > 0 && set_groups(before->group_count, before->group) < 0))
-        abort(); /* rather than go on with the wrong rights */
-    /* Linux takes a process that has changed its rights for one with secrets, and opens no counters
-     * on what that starts */
+        abort(); /* rather than continue with the wrong rights */
+    /* SAFETY: Linux assumes secrets in a process that has changed its rights, and opens no counters
+     * on its children */
     prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     free(before->group);
     *before = (struct rps_rights_before){0};
     taken = (struct rps_rights){0};
 }
 
-/* No groups from now on. */
+/* Drop all groups of this thread. */
 static int drop_groups(struct rps_rights_before *ret)
 {
     int count = getgroups(0, NULL);
@@ -229,7 +229,7 @@ static int take_rights(const struct rps_rights *rights, struct rps_rights_before
     *ret = (struct rps_rights_before){0};
     if (rights->user == 0)
         return 0;
-    errno = 0; /* set by few of these */
+    errno = 0; /* few of these calls set it */
     if (drop_groups(&before) < 0 || set_group(rights->group) < 0 || set_user(rights->user) < 0) {
         int is_memory = errno == ENOMEM;
 
@@ -251,15 +251,15 @@ static int take_rights(const struct rps_rights *rights, struct rps_rights_before
 
 /* --- whose ------------------------------------------------------------------------------------ */
 
-/* What has been seen on the way to a file. */
+/* Facts that were found on the way to a file. */
 struct way {
     enum rps_rights_for what;
-    int is_whole;      /* all of it is root's, or this user's */
-    int is_others;     /* what was found last is another user's */
-    int is_closed;     /* one of the folders is */
-    int is_open;       /* in one of them everybody may exchange what is others' */
-    mode_t above;      /* of the folder of what was found last */
-    struct stat found; /* last */
+    int is_whole;      /* root or this user owns all of it */
+    int is_others;     /* another user owns the last name found */
+    int is_closed;     /* others may not traverse one of the directories */
+    int is_open;       /* in one of them anyone may replace files of others */
+    mode_t above;      /* mode of the directory of the last name found */
+    struct stat found; /* last name found */
 };
 
 static int can_be(uid_t user)
@@ -270,7 +270,7 @@ static int can_be(uid_t user)
     return can;
 }
 
-/* Up to the first name that is another user's. */
+/* Stop at the first name that belongs to another user. */
 static int look_whose(struct rps_walk *walk, const struct stat *found, int is_last, void *context)
 {
     struct way *way = context;
@@ -280,14 +280,14 @@ static int look_whose(struct rps_walk *walk, const struct stat *found, int is_la
     if ((is_last && way->what == RPS_RIGHTS_BESIDE) ||
         (is_new && found && !S_ISLNK(found->st_mode)))
         way->is_whole = 1;
-    if (!found) /* it may be there in a moment */
+    if (!found) /* it may appear in a moment */
         way->is_whole |= (errno == ENOENT || errno == ENOTDIR) &&
                          (is_new || !(way->above & (S_IWGRP | S_IWOTH)));
     if (!found || way->is_whole)
         return 1;
     way->found = *found;
-    /* root in a user namespace has no power over what belongs to users outside: those are nobody,
-     * whose rights it cannot take */
+    /* SAFETY: root in a user namespace has no power over files of users outside. These appear as
+     * nobody's, whose rights it cannot take. */
     way->is_others = found->st_uid != 0 && found->st_uid != geteuid() &&
                      (can_be(found->st_uid) || !is_effective(CAP_SETUID));
     if (!way->is_others && S_ISDIR(found->st_mode)) {
@@ -298,7 +298,7 @@ static int look_whose(struct rps_walk *walk, const struct stat *found, int is_la
     return way->is_others;
 }
 
-/* Find who owns the way to path, from the root folder on; RPS_FAILED without memory. */
+/* Find the owner of the way to path, from the root directory on. RPS_FAILED: no memory. */
 static int find_owner(struct way *way, const char *path, struct rps_error *err)
 {
     struct rps_walk *walk = calloc(1, sizeof(*walk));
@@ -321,9 +321,9 @@ static int find_owner(struct way *way, const char *path, struct rps_error *err)
 }
 
 /*
- * Whose rights. Where others may make files, what is missing may be there in a moment, and be
- * anybody's: it is looked for with nobody's rights. The group of what everybody may make in such a
- * folder says nothing of its maker; neither does root's, which a chown of the user alone leaves.
+ * SAFETY: choose the rights. Where others may create files, a missing name may soon be anyone's, so
+ * it is opened with nobody's rights. Where anyone may, a file's group need not be its maker's.
+ * Root's group does not count either: it remains after a chown of the user alone.
  */
 static struct rps_rights whose(const struct way *way)
 {

@@ -1,6 +1,6 @@
 /*
- * A run's life: initialise, fill what is owned, release. Replacements are built completely before
- * the old value is let go, so that a failed call changes nothing.
+ * A run's life: initialise, fill owned members, release. Replacements are complete before the old
+ * value is released, so that a failed call changes nothing.
  */
 #include "rpistat/run.h"
 #include "rpistat/array.h"
@@ -47,7 +47,7 @@ void rps_run_init(struct rps_run *run)
 
 int rps_run_periods_with(const struct rps_run *run, int sets, int times)
 {
-    /* at random a set may be the first of one rotation and the last of the next */
+    /* in random order, a set may be first in one rotation and last in the next */
     return run->order_seed < 0 ? times * sets : (times + 1) * sets - 1;
 }
 
@@ -94,7 +94,7 @@ static struct rps_tag *find_tag(const struct rps_run *run, const char *key)
     return NULL;
 }
 
-/* Append a tag that takes over key and value. */
+/* Append a tag that takes ownership of key and value. */
 static int append_tag(struct rps_run *run, char *key, char *value)
 {
     struct rps_tag *tag = rps_array_grow(run->tag, (size_t)run->tag_count, sizeof(*tag));
@@ -129,7 +129,7 @@ int rps_run_add_tag(struct rps_run *run, const char *key, const char *value)
     return 0;
 }
 
-/* "CPU 0-3", "all 4 CPUs" and "cgroup NAME". */
+/* Such targets are "CPU 0-3", "all 4 CPUs" and "cgroup NAME". */
 int rps_run_is_of_machine(const char *target)
 {
     return strncmp(target, "CPU ", 4) == 0 || strncmp(target, "all ", 4) == 0 ||

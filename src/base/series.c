@@ -1,4 +1,4 @@
-/* Series: the noun right of the store. */
+/* See rpistat/series.h. */
 #include "rpistat/series.h"
 
 #include <math.h>

@@ -14,7 +14,7 @@ void rps_signals_begin(struct rps_signals_before *ret)
     sigaction(SIGCHLD, &normal, &before);
     ret->ignores_children = before.sa_handler == SIG_IGN;
     sigemptyset(&blocked);
-    sigaddset(&blocked, SIGXFSZ); /* ignoring it would be inherited by children */
+    sigaddset(&blocked, SIGXFSZ); /* children would inherit an ignored signal */
     sigprocmask(SIG_BLOCK, &blocked, &ret->mask);
 }
 

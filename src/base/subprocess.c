@@ -12,14 +12,14 @@
 
 #include "rpistat/arena.h"
 
-/* How it ended; shared by both processes. */
+/* The outcome of the work; shared by both processes. */
 struct outcome {
     int is_there;
     int result;
     struct rps_error err;
 };
 
-static struct outcome *own_outcome; /* of a process that was made here */
+static struct outcome *own_outcome; /* in a process that was started here */
 
 static void end_early(const struct rps_error *why)
 {
@@ -48,7 +48,7 @@ static _Noreturn void work_and_end(const char *name, rps_subprocess_work *work, 
     _exit(0);
 }
 
-/* What was written, in new memory. */
+/* Copy the written text into new memory. */
 static int take(int fd, char **ret, size_t *ret_size, struct rps_error *err)
 {
     struct stat file;

@@ -1,4 +1,4 @@
-/* Names much like one that was typed. */
+/* Names similar to a typed one. */
 #include "rpistat/suggestion.h"
 
 #include <stdbool.h>
@@ -7,8 +7,8 @@
 
 #define NEAR_LENGTH_MAX (RPS_SUGGESTION_SIZE - 1)
 
-/* Letters that may be wrong in a name of this length: one in five, so that short names are not
- * taken for each other. */
+/* Return how many letters may be wrong in a name of this length: one in five, so that short names
+ * stay distinct. */
 static int tolerance(size_t length)
 {
     return length < 5 ? 1 : (int)(length / 5);
@@ -24,8 +24,8 @@ static int smaller(int a, int b)
     return a < b ? a : b;
 }
 
-/* Letters to insert, remove, change or swap with their neighbour to make b of a; upper and lower
- * case are the same. Both are at most NEAR_LENGTH_MAX long. */
+/* Return the number of letters to insert, remove, change or swap with a neighbour to turn a into b.
+ * Case is ignored. Both are at most NEAR_LENGTH_MAX long. */
 static int distance_between(const char *a, const char *b)
 {
     int row[3][NEAR_LENGTH_MAX + 1]; /* of the last three letters of a, by modulo */

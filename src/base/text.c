@@ -1,13 +1,13 @@
 /*
- * Text for people and for machines.
+ * Text for users and for programs.
  *
- * Escaping works on pieces: one whole character of the input, or its escape. A piece is written
- * completely or not at all, so a cut never leaves half of either behind. Beside what a terminal
- * would obey, the characters that reorder or break lines (bidirectional controls, U+2028, U+2029)
- * are escaped, since they let a stored command look like another one.
+ * SAFETY: escaping works on pieces: one whole character of the input, or its escape. A piece is
+ * written completely or not at all, so a cut never leaves half of one. Besides characters that a
+ * terminal obeys, those that reorder or break lines (bidirectional controls, U+2028, U+2029) are
+ * escaped. They make a stored command look like another one.
  *
- * Numbers are formatted from integers, so that they are exact; their decimal sign is that of the
- * locale in force, which is C but for text that is printed for a person.
+ * Numbers are formatted from integers, so they are exact. Their decimal sign is that of the current
+ * locale, which is C except while text for users is printed.
  */
 #include "rpistat/text.h"
 #include "rpistat/clock.h"
@@ -61,7 +61,7 @@ size_t rps_text_cut(const char *text, size_t limit)
 
 /* --- names of functions ----------------------------------------------------------------------- */
 
-/* Behind the bracket that closes the one at `at`, or the end. */
+/* Return the position after the bracket that closes the one at `at`, or the end. */
 static const char *behind_bracket(const char *at)
 {
     static const char pairs[] = "<>()[]{}";
@@ -81,7 +81,7 @@ static int is_word(char byte)
     return byte == '_' || isalnum((unsigned char)byte);
 }
 
-/* Behind "operator" and what it is of, as in "operator<", "operator new"; `at`: it is none. */
+/* Return the position after "operator" and its operand ("operator<", "operator new"), or `at`. */
 static const char *behind_operator(const char *name, const char *at)
 {
     static const char word[] = "operator";
@@ -93,11 +93,11 @@ static const char *behind_operator(const char *name, const char *at)
     return behind + strcspn(behind, "(");
 }
 
-/* Where a function's own name begins, and ends: between what it returns and what it takes. */
+/* Find a function's own name, between its return type and its parameters. */
 static const char *own_name(const char *name, const char **ret_end)
 {
     const char *begin = name, *at = name, *next;
-    int is_taken = 0; /* what stands in the bracket here */
+    int is_taken = 0; /* 1: a bracket here holds the parameters */
 
     for (; *at; at = next) {
         next = behind_operator(name, at);
@@ -162,7 +162,7 @@ int rps_text_width(const char *text)
     return width;
 }
 
-/* `every`: also what is UTF-8, but not harmless. */
+/* `every`: also replace valid UTF-8 characters that are not harmless. */
 static char *replace_odd_characters(const char *text, bool every)
 {
     const size_t most = strlen(RPS_TEXT_REPLACEMENT);
@@ -211,16 +211,16 @@ int rps_text_is_harmless(uint32_t code)
         return 0;
     if (code >= 0x2028 && code <= 0x202e)
         return 0;
-    if (code == 0xfffe || code == 0xffff) /* no characters, and no XML */
+    if (code == 0xfffe || code == 0xffff) /* not characters, and not allowed in XML */
         return 0;
     return code < 0x2066 || code > 0x2069;
 }
 
 /* --- escaping --------------------------------------------------------------------------------- */
 
-#define PIECE_SIZE 24 /* the longest piece, four bytes as \xHH, and its end */
+#define PIECE_SIZE 24 /* the longest piece, four bytes as \xHH, and its terminator */
 
-/* Write the piece for the character at text; how many bytes of text it stands for. */
+/* Write the piece for the character at text. Return how many bytes of text it represents. */
 static int next_piece(const char *text, char piece[PIECE_SIZE])
 {
     uint32_t code = 0;
@@ -296,7 +296,7 @@ void rps_text_print(FILE *out, const char *text)
 
 /* --- command lines ---------------------------------------------------------------------------- */
 
-/* True when a shell would take the argument for something else than its plain text. */
+/* Return true if a shell would not take the argument as plain text. */
 static bool needs_quotes(const char *argument, bool first)
 {
     static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -343,20 +343,20 @@ char *rps_text_command(char *ret, size_t size, int argc, char *const argv[])
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* n / unit, rounded to the nearest. */
+/* Return n / unit, rounded to the nearest. */
 static uint64_t rounded(uint64_t n, uint64_t unit)
 {
     return n / unit + (n % unit >= unit - n % unit);
 }
 
-/* Absolute value; *ret_sign is "-" or "". */
+/* Return the absolute value. *ret_sign is "-" or "". */
 static uint64_t magnitude(int64_t value, const char **ret_sign)
 {
     *ret_sign = value < 0 ? "-" : "";
     return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
 }
 
-/* The decimal sign of the locale that is in force, where printf would put it. */
+/* Return the decimal sign of the current locale, as printf uses it. */
 static const char *point(void)
 {
     return nl_langinfo(RADIXCHAR);
@@ -392,7 +392,7 @@ char *rps_text_duration(char *ret, size_t size, int64_t ns)
     uint64_t tenths = rounded(length, 100000000), s = rounded(length, 1000000000);
     uint64_t min = rounded(s, 60), h = rounded(s, 3600);
 
-    /* decided on the rounded figures, so that 59.96 s is not "60.0 s" */
+    /* decided on the rounded values, so that 59.96 s is not "60.0 s" */
     if (rounded(length, 1000000) < 10000)
         short_duration(ret, size, sign, length);
     else if (tenths < 600)
@@ -423,7 +423,7 @@ void rps_text_round_parts(double *part, size_t count, double total, double unit)
     int64_t left = (int64_t)(total / unit + .5);
 
     for (size_t i = 0; i < count; i++) {
-        part[i] = part[i] / unit + 1e-9; /* less than a rounding error is not missing */
+        part[i] = part[i] / unit + 1e-9; /* a deficit below the rounding error is 0 */
         left -= (int64_t)part[i];
     }
     for (size_t most = 0; count > 0 && left > 0; left--) {
@@ -489,7 +489,7 @@ char *rps_text_number(char *ret, size_t size, double value)
 
 int rps_text_has_prefix(const char *unit)
 {
-    const char *micro = "\xc2\xb5"; /* or its first byte is no prefix */
+    const char *micro = "\xc2\xb5"; /* its first byte alone is not a prefix */
     const char *base = unit + (strncmp(unit, micro, 2) == 0 ? 2 : 1);
 
     return *unit == '%' || (*unit && (base == unit + 2 || strchr("numkKMGTP", *unit)) &&

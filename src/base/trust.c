@@ -1,7 +1,7 @@
 /*
- * Whoever may write a folder can put a link into it, and lead somebody else's output anywhere. Linux
- * refuses other people's links in sticky folders alone, where fs.protected_symlinks is on, and to
- * whoever opens them; realpath, and SQLite in the same way, read links and open what they found.
+ * SAFETY: anyone who may write a directory can put a link there and redirect another user's output.
+ * Linux refuses such links only if they are opened, in sticky directories, with
+ * fs.protected_symlinks. realpath, and likewise SQLite, read links and open the target.
  */
 #include "rpistat/trust.h"
 
@@ -13,7 +13,7 @@
 
 #include "walk.h"
 
-/* A link on the way may also be the folder owner's, who could put another folder in its place. */
+/* SAFETY: allow links of the directory's owner on the way, who could replace directories anyway. */
 static int check_link(const struct rps_walk *walk, const struct stat *link, int is_last,
                       struct rps_error *err)
 {
@@ -28,7 +28,7 @@ static int check_link(const struct rps_walk *walk, const struct stat *link, int 
                          walk->done, (long)link->st_uid);
 }
 
-/* May the file that the path leads to be written? */
+/* SAFETY: check that the file at the end of the path may be written. */
 static int check_file(const struct rps_walk *walk, const struct stat *file, struct rps_error *err)
 {
     struct stat folder;
@@ -51,7 +51,7 @@ static int look_at(struct rps_walk *walk, const struct stat *found, int is_last,
     return found && is_last && !S_ISDIR(found->st_mode) ? check_file(walk, found, err) : 0;
 }
 
-/* What was looked at and what was not, in one. */
+/* Join the checked and the unchecked part of the path. */
 static char *join(const struct rps_walk *walk)
 {
     size_t used = strlen(walk->done);
@@ -71,7 +71,7 @@ int rps_trust_path(const char *path, char **ret, int *ret_folder, struct rps_err
         return rps_error_memory(err);
     result = rps_walk(walk, path, look_at, err);
     if (result > 0)
-        result = 0; /* as far as there is something */
+        result = 0; /* the path is resolved as far as it exists */
     if (result == 0) {
         resolved = strlen(path) >= sizeof(walk->rest) ? strdup(path) : join(walk);
         if (!resolved)
@@ -88,8 +88,8 @@ int rps_trust_path(const char *path, char **ret, int *ret_folder, struct rps_err
     return result;
 }
 
-/* SAFETY: each directory is looked at below the one before, as the kernel walks. In a sticky one
- * others cannot move what is root's. */
+/* SAFETY: each directory is checked below the previous one, as the kernel walks. In a sticky one
+ * others cannot move root's files. */
 static int check_folder(struct rps_walk *walk, const struct stat *found, int is_last, void *context)
 {
     struct rps_error *err = context;

@@ -19,7 +19,7 @@ int rps_walk_in_proc(int folder)
     return fstatfs(folder, &status) == 0 && status.f_type == PROC_MAGIC;
 }
 
-/* The next folder is fd, or there is none. */
+/* Make fd the current directory, or record -errno. */
 static int enter(struct rps_walk *walk, int fd)
 {
     int next = fd >= 0 ? fd : -errno;
@@ -36,7 +36,7 @@ static int fail(struct rps_walk *walk, int number)
     return enter(walk, -1);
 }
 
-/* Put the target of a link in front of the rest. 1: it ends here. */
+/* Put the target of a link before the rest. 1: the path ends here. */
 static int follow(struct rps_walk *walk, int link, size_t before)
 {
     char target[PATH_MAX];
@@ -58,7 +58,7 @@ static int follow(struct rps_walk *walk, int link, size_t before)
     return enter(walk, open("/", FOLDER));
 }
 
-/* Move one name from the rest to what is done. Returns it, NULL when there is no room. */
+/* Move one name from `rest` to `done`. Return it, or NULL if it does not fit. */
 static const char *take_name(struct rps_walk *walk)
 {
     size_t length = strcspn(walk->rest, "/"), used = strlen(walk->done);
@@ -71,8 +71,8 @@ static const char *take_name(struct rps_walk *walk)
     return walk->done + used + slash;
 }
 
-/* The name in the folder, by a descriptor; -1 when it cannot be looked at. A folder on the way is
- * opened anew: what is mounted on demand is mounted for O_DIRECTORY. */
+/* Open the name in the directory; -1: inaccessible. A directory on the way is opened a second time,
+ * since only O_DIRECTORY triggers mounts on demand. */
 static int open_name(const struct rps_walk *walk, const char *name, int is_last, struct stat *ret)
 {
     int fd = openat(walk->folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -90,7 +90,7 @@ static int open_name(const struct rps_walk *walk, const char *name, int is_last,
     return -1;
 }
 
-/* One name further. 1: the rest is not looked at. */
+/* Walk one name further. 1: the rest is not walked. */
 static int step(struct rps_walk *walk, rps_walk_look look, void *context)
 {
     size_t before = strlen(walk->done);
@@ -108,7 +108,7 @@ static int step(struct rps_walk *walk, rps_walk_look look, void *context)
     else if (fd < 0)
         result = fail(walk, number);
     else if (S_ISLNK(status.st_mode) && !walk->reads_proc && rps_walk_in_proc(walk->folder))
-        result = is_last ? 1 : enter(walk, openat(walk->folder, name, FOLDER)); /* is no path */
+        result = is_last ? 1 : enter(walk, openat(walk->folder, name, FOLDER)); /* not a path */
     else if (S_ISLNK(status.st_mode))
         result = follow(walk, fd, before);
     else if (!is_last)

@@ -1,6 +1,6 @@
 /*
- * Following a path one name at a time. Each folder is held by a descriptor, so that none can be
- * exchanged after it was looked at.
+ * SAFETY: follow a path one name at a time. A descriptor holds each directory, so that none can be
+ * replaced after it was checked.
  */
 #ifndef RPISTAT_BASE_WALK_H
 #define RPISTAT_BASE_WALK_H
@@ -9,28 +9,28 @@
 #include <sys/stat.h>
 
 struct rps_walk {
-    char done[PATH_MAX]; /* without links; "" is the working folder */
-    char rest[PATH_MAX]; /* still to be looked at */
-    int folder;          /* in which the next name stands (O_PATH), or -errno */
-    int links;           /* followed */
-    int reads_proc;      /* links of /proc are followed as paths, and not as what they are */
+    char done[PATH_MAX]; /* without links; "" is the working directory */
+    char rest[PATH_MAX]; /* not walked yet */
+    int folder;          /* that holds the next name (O_PATH), or -errno */
+    int links;           /* number followed */
+    int reads_proc;      /* 1: follow links of /proc as paths, not as the objects they are */
 };
 
 /*
- * Called for each name (the end of walk->done). found: what has it, a link too; NULL when it cannot
- * be looked at, errno says why. 0: go on, into the folder or to where the link leads; else the walk
- * is over and this its result.
+ * Called for each name (the end of walk->done). `found` is the object of that name, which may be a
+ * link; NULL: inaccessible, errno has the reason. Return 0 to continue, into the directory or to
+ * the link's target. Any other value ends the walk and is its result.
  */
 typedef int (*rps_walk_look)(struct rps_walk *walk, const struct stat *found, int is_last,
                              void *context);
 
 /*
- * 0 at the end of the path, 1 when it ended before, or what `look` returned. walk->folder is to be
- * closed when it is none of -errno. Before, set reads_proc alone.
+ * Walk the path; set only reads_proc before. Return 0 at its end, 1 if it ended before, or the
+ * result of `look`. The caller closes walk->folder unless it is -errno.
  */
 int rps_walk(struct rps_walk *walk, const char *path, rps_walk_look look, void *context);
 
-/* 1 for a folder of /proc, whose links are the descriptors and folders of processes. */
+/* Return 1 for a directory of /proc: its links are descriptors and directories of processes. */
 int rps_walk_in_proc(int folder);
 
 #endif

@@ -1,4 +1,4 @@
-/* The clock on the wall, by the C library's zones. */
+/* Wall-clock time, with the C library's time zones. */
 #include "rpistat/wall.h"
 
 #include <ctype.h>
@@ -10,7 +10,7 @@
 #include "rpistat/clock.h"
 
 #define DAY_S           INT64_C(86400)
-#define POSITION_DIGITS 6 /* of hours, so that ns have room */
+#define POSITION_DIGITS 6 /* of hours, so that ns fit */
 
 static int64_t floor_div(int64_t value, int64_t by)
 {
@@ -37,7 +37,7 @@ int64_t rps_wall_change_ns(int64_t from_ns, int64_t to_ns)
     int64_t low = floor_div(from_ns, RPS_NS_PER_S), high = low,
             end = floor_div(to_ns, RPS_NS_PER_S);
 
-    /* A day at a time, then by halves: zones change on whole seconds. */
+    /* Search day by day, then by bisection: zones change on whole seconds. */
     do {
         if (high >= end)
             return INT64_MAX;
@@ -128,7 +128,7 @@ int rps_moment_is(const char *text)
     return digits > 0 && (text[digits] == ':' || (digits == 4 && text[digits] == '-'));
 }
 
-/* A number of `digits` digits from 0 to `most`, with `before` before it where that is not '\0'. */
+/* Read a number of `digits` digits, 0 to `most`; `before` must precede it unless it is '\0'. */
 static int take_digits(const char **text, char before, int digits, int most, int *ret)
 {
     const char *at = *text;
@@ -160,12 +160,12 @@ static int take_date(const char **text, struct rps_moment *moment)
     moment->has_date = 1;
     tm = (struct tm){
         .tm_year = moment->year - 1900, .tm_mon = moment->month - 1, .tm_mday = moment->day};
-    timegm(&tm); /* makes 1 March of 29 February */
+    timegm(&tm); /* turns 29 February into 1 March */
     return moment->year >= 1970 && moment->year < 2260 && tm.tm_mday == moment->day &&
            tm.tm_mon == moment->month - 1;
 }
 
-/* The digits behind a decimal point, or behind the comma of some locales, in ns. */
+/* Read the digits after a decimal point, or after the comma of some locales, in ns. */
 static int take_fraction(const char **text, int64_t *ret_ns)
 {
     int64_t unit_ns = RPS_NS_PER_S;
@@ -213,7 +213,7 @@ static int take_offset(const char **text, struct rps_moment *moment)
         (*text)++;
         return 1;
     }
-    if (take_digits(text, sign < 0 ? '-' : '+', 4, 2359, &minute)) { /* as date +%z has it */
+    if (take_digits(text, sign < 0 ? '-' : '+', 4, 2359, &minute)) { /* the form of date +%z */
         hour = minute / 100;
         minute %= 100;
         if (minute > 59)
@@ -265,8 +265,8 @@ int rps_position_parse(const char *text, struct rps_position *ret)
     return *text == '\0';
 }
 
-/* The first moment of that local time, which is given as if it were UTC, in [from_ns, to_ns]: by
- * the zone's offset of the day before, and by that of the day after. */
+/* Find the first moment of a local time in [from_ns, to_ns]; as_utc_ns is that time read as UTC.
+ * Try the zone's offset of the day before, then that of the day after. */
 static int find_local(int64_t as_utc_ns, int64_t from_ns, int64_t to_ns, int64_t *ret_ns)
 {
     for (int64_t day_ns = -RPS_NS_PER_DAY; day_ns <= RPS_NS_PER_DAY; day_ns += 2 * RPS_NS_PER_DAY) {

@@ -14,7 +14,7 @@
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
-#define CSV_WRITER_NUMBER_SIZE 40 /* room for any number */
+#define CSV_WRITER_NUMBER_SIZE 40 /* fits any number */
 #define CSV_WRITER_TEXT_SIZE   4096
 
 void rps_csv_flush(struct rps_csv_writer *csv)
@@ -23,7 +23,7 @@ void rps_csv_flush(struct rps_csv_writer *csv)
     csv->used = 0;
 }
 
-/* `size` bytes of room in the buffer; size <= RPS_CSV_WRITER_BUFFER_SIZE. */
+/* Return `size` bytes of space in the buffer; size <= RPS_CSV_WRITER_BUFFER_SIZE. */
 static char *room(struct rps_csv_writer *csv, size_t size)
 {
     if (sizeof(csv->buffer) - csv->used < size)
@@ -31,7 +31,7 @@ static char *room(struct rps_csv_writer *csv, size_t size)
     return csv->buffer + csv->used;
 }
 
-/* The separator, when the cell is not the row's first. */
+/* Write the separator, unless the cell is the row's first. */
 static void begin_cell(struct rps_csv_writer *csv)
 {
     if (csv->row_begun) {
@@ -41,7 +41,7 @@ static void begin_cell(struct rps_csv_writer *csv)
     csv->row_begun = 1;
 }
 
-/* The name of the next cell. */
+/* Return the name of the next cell. */
 static const char *next_name(struct rps_csv_writer *csv)
 {
     if (csv->next_name == csv->name_count)
@@ -87,7 +87,7 @@ int rps_csv_begin(struct rps_arena *arena, struct rps_csv_writer *csv, FILE *out
     return 0;
 }
 
-/* Digits of value at `to`, at least `least` of them; returns their number. */
+/* Put the digits of value at `to`, at least `least` of them. Return their number. */
 static size_t put_digits(char *to, uint64_t value, size_t least)
 {
     char digits[CSV_WRITER_NUMBER_SIZE];
@@ -112,7 +112,7 @@ void rps_csv_uint64(struct rps_csv_writer *csv, uint64_t value)
     csv->used += put_digits(room(csv, CSV_WRITER_NUMBER_SIZE), value, 1);
 }
 
-/* The sign, and the value without it. */
+/* Write the sign, and return the value without it. */
 static uint64_t put_sign(struct rps_csv_writer *csv, int64_t value)
 {
     if (value >= 0)

@@ -1,4 +1,4 @@
-/* What a command says: filling it. */
+/* Filling a document. */
 #include "rpistat/document.h"
 
 #include <math.h>

@@ -7,9 +7,9 @@
 
 #define SHARE_DECIMALS 4
 
-#define DIGITS 15   /* of a double, all that it surely has */
-#define FINEST 300  /* decimals of one that is all but 0 */
-#define NOISE  1e-6 /* of the last digit, which computing may be off by */
+#define DIGITS 15   /* of a double, all that are exact */
+#define FINEST 300  /* decimals of a value near 0 */
+#define NOISE  1e-6 /* of the last digit: rounding error of the computation */
 
 int rps_interval_is_narrow(const struct rps_interval *interval)
 {
@@ -31,7 +31,7 @@ char *rps_interval_percent(char *ret, const struct rps_interval *interval)
     return ret;
 }
 
-/* "12 %", and of nearly all of it "99.95 %": what lacks something is not all. */
+/* Return the decimals of a share: "12 %", but "99.95 %" of nearly all, since less is not all. */
 static int share_decimals(double share)
 {
     int decimals = share < .1 ? 1 : 0;

@@ -1,4 +1,4 @@
-/* What people read of a block, in all forms for them: which columns, and the words of each value. */
+/* The text of a block for users, in all their forms: which columns, and the text of each value. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #define UNKNOWN   "-"
 #define CELL_SIZE 96
-#define SHORT_NS  (1000 * RPS_NS_PER_S) /* a run without minutes in its lengths */
+#define SHORT_NS  (1000 * RPS_NS_PER_S) /* a shorter run has lengths without minutes */
 #define HOUR_NS   (3600 * RPS_NS_PER_S)
 
 enum mark { MARK_INTERVAL = 1, MARK_NONE = 2 };
@@ -20,12 +20,12 @@ enum mark { MARK_INTERVAL = 1, MARK_NONE = 2 };
 
 char *rps_document_printable(const struct rps_document *document, const char *text)
 {
-    size_t size = 4 * strlen(text) + 1; /* \xHH for a byte */
+    size_t size = 4 * strlen(text) + 1; /* \xHH for each byte */
 
     return rps_text_printable(rps_arena_get(document->arena, size, 1), size, text);
 }
 
-/* The clock in the reader's zone: "2026-11-21 14:30". */
+/* Write the time in the reader's zone: "2026-11-21 14:30". */
 static void write_time(char *ret, int64_t realtime_ns)
 {
     time_t seconds = (time_t)(realtime_ns / RPS_NS_PER_S);
@@ -66,7 +66,7 @@ char *rps_document_clock(const struct rps_document *document, int64_t ns)
     return rps_arena_text(document->arena, text + (has_no_hours ? strlen("00:") : 0));
 }
 
-/* Three or four digits, whatever the size; 4 decimals at most. */
+/* Return the decimals for three or four digits, whatever the size; 4 at most. */
 static int decimals_for(double value)
 {
     double size = fabs(value);
@@ -85,7 +85,7 @@ static const char *decimal_text(char *ret, double value, int decimals)
     return ret;
 }
 
-/* How far off a value is, in the value's decimals. */
+/* Format an error or deviation with the decimals of its value. */
 static const char *off_text(char *ret, double off, double value, int decimals)
 {
     if (fabs(value) < 1e-4 || fabs(value) >= 1e9)
@@ -94,8 +94,8 @@ static const char *off_text(char *ret, double off, double value, int decimals)
     return ret;
 }
 
-/* A figure and how sure it is: "2.14 ±0.04", "2.14 (1.20-3.80)" where that is wide, and "2.14 *"
- * where it was estimated and there is no interval; with its deviation "2.14 sd 0.2". */
+/* Write a value and its uncertainty: "2.14 ±0.04", "2.14 (1.20-3.80)" if that is wide, and "2.14 *"
+ * if it was estimated without an interval. With its deviation it is "2.14 sd 0.2". */
 static void write_figure(char *ret, const struct rps_value *value)
 {
     const struct rps_interval *sure = &value->sure;
@@ -104,7 +104,7 @@ static void write_figure(char *ret, const struct rps_value *value)
     size_t used;
 
     if (has_ends && decimals > 0 && rps_interval_half(sure) >= pow(10, 1 - decimals))
-        decimals--; /* the last one says nothing */
+        decimals--; /* the last one is noise */
     if (value->deviation > 0 && isfinite(value->deviation))
         decimals = (int)fmin(decimals, fmax(0, 1 - floor(log10(value->deviation))));
     used = (size_t)snprintf(ret, CELL_SIZE, "%.30s", decimal_text(number, value->real, decimals));
@@ -220,7 +220,7 @@ static void fill_column(struct rps_grid *grid, size_t c)
     }
 }
 
-/* The words of a tree stand deeper in the last column of text. */
+/* Indent the text of a tree in the last column of text. */
 static void indent_tree(struct rps_grid *grid)
 {
     size_t c = grid->column_count;
@@ -235,7 +235,7 @@ static void indent_tree(struct rps_grid *grid)
     }
 }
 
-/* Does anybody need to see the column? */
+/* Return 1 if a user needs to see the column. */
 static int is_needed(const struct rps_grid *grid, size_t c)
 {
     enum rps_column_shown shown = grid->column[c]->shown;

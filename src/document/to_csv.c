@@ -1,4 +1,4 @@
-/* A document as CSV: its first table with a name, or the one that it says. */
+/* A document as CSV: its first table with a name, or the one that it selects. */
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ static int has_cell(const struct rps_column *column)
     return column->name && column->kind != RPS_VALUE_BLOCK && column->kind != RPS_VALUE_JSON;
 }
 
-/* A name of a group that a plain column has already: NAME_metric. */
+/* Return the suffix of a group's column, NAME_metric if a plain column has its name already. */
 static const char *suffix_of(const struct rps_block *block, const struct rps_column *column)
 {
     for (size_t c = 0; c < block->column_count && column->group; c++) {
@@ -77,7 +77,7 @@ static void write_value(struct rps_csv_writer *csv, const struct rps_column *col
     }
 }
 
-/* value NULL: the names. */
+/* Write the ends of an interval; value NULL: the names. */
 static void write_ends(struct rps_csv_writer *csv, const struct rps_block *block,
                        const struct rps_column *column, const struct rps_value *value)
 {
@@ -90,7 +90,7 @@ static void write_ends(struct rps_csv_writer *csv, const struct rps_block *block
     }
 }
 
-/* How sure a plain value is: low, high, certainty, share. */
+/* Write the uncertainty of a plain value: low, high, certainty, share. */
 static void write_sure(struct rps_csv_writer *csv, const struct rps_value *value)
 {
     const struct rps_interval *sure = &value->sure;
@@ -104,7 +104,7 @@ static void write_sure(struct rps_csv_writer *csv, const struct rps_value *value
     rps_csv_double(csv, sure->certainty == RPS_CERTAINTY_NONE ? NAN : sure->share);
 }
 
-/* row NULL: the names. The ends of a group's intervals, and deviations, stand behind all values. */
+/* Write a row; NULL: the names. Ends of a group's intervals, and deviations, follow all values. */
 static void write_row(struct rps_csv_writer *csv, const struct rps_block *block,
                       const struct rps_value *row)
 {

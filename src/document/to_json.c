@@ -71,7 +71,7 @@ static void write_ends(struct rps_json *json, const struct rps_interval *sure)
 
 /* --- groups ----------------------------------------------------------------------------------- */
 
-/* The columns of a group from `first` on, and a function for each of them. */
+/* Write the columns of a group from `first` on, each with `write`. */
 static void write_group(struct rps_json *json, const char *name, const struct rps_block *block,
                         size_t first, const struct rps_value *row,
                         void (*write)(struct rps_json *, const struct rps_column *,
@@ -87,7 +87,7 @@ static void write_group(struct rps_json *json, const char *name, const struct rp
     rps_json_end(json);
 }
 
-/* Of those that were estimated. */
+/* Write the interval of an estimated value. */
 static void write_interval(struct rps_json *json, const struct rps_column *column,
                            const struct rps_value *value)
 {
@@ -169,7 +169,7 @@ static void write_rows(struct rps_json *json, const struct rps_block *block)
     }
 }
 
-/* An array of rows, or of lines where there are no columns; or an object. */
+/* Write an array of rows, or of lines if there are no columns; or an object. */
 static void write_block(struct rps_json *json, const char *name, const struct rps_block *block)
 {
     if (block->is_object) {

@@ -1,17 +1,17 @@
-/* A document in languages of markup: Markdown (as GitHub has it) and HTML. */
+/* A document in markup languages: Markdown (as on GitHub) and HTML. */
 #include <ctype.h>
 #include <string.h>
 
 #include "to.h"
 
-/* What stands before and behind each thing. Text is written by `escape`, which gets it printable. */
+/* The markup before and after each element. `escape` writes text, which is printable. */
 struct markup {
     const char *document[2], *title[2], *paragraph[2], *list[2], *item[2];
     const char *table[2], *head_row[2], *row[2];
     const char *heading[2], *cell[2]; /* of text; numbers: */
     const char *heading_right, *cell_right, *line_cell[2];
     const char *rule, *rule_right, *rule_end; /* a cell each, in a row below the headings */
-    const char *blank;                        /* of the blanks that a cell begins with */
+    const char *blank;                        /* for each blank that a cell begins with */
     void (*escape)(FILE *out, const char *text);
 };
 
@@ -22,7 +22,7 @@ static int is_letter(char byte)
     return isalpha((unsigned char)byte) || (byte & 0x80);
 }
 
-/* "a.b" would be a link to a site of that name, and "a://b" one as well. */
+/* "a.b" would be a link to a site of that name, and so would "a://b". */
 static int may_link(char before, char byte, char behind)
 {
     return (byte == '.' && is_letter(before) &&
@@ -30,7 +30,7 @@ static int may_link(char before, char byte, char behind)
            (byte == ':' && behind == '/');
 }
 
-/* "@name" and "#12" are found in the finished page: a comment parts them. */
+/* "@name" and "#12" are detected in the finished page: a comment separates them. */
 static void escape_markdown(FILE *out, const char *text)
 {
     static const char marks[] = "\\`*_[]<>|~&$";
@@ -72,7 +72,7 @@ static void escape_html(FILE *out, const char *text)
     ".n{text-align:right;font-variant-numeric:tabular-nums}</style></head><body><main>\n"          \
     "<h1>rpistat</h1>\n"
 
-/* In the order of RPS_DOCUMENT_FORMATS behind csv. */
+/* In the order of RPS_DOCUMENT_FORMATS after csv. */
 static const struct markup markups[] = {
     {
         .document = {"", ""},
@@ -131,7 +131,7 @@ static void write_text(const struct writer *to, const char *const around[2], con
     fputs(around[1], to->out);
 }
 
-/* One is a paragraph, several are a list. */
+/* Write one line as a paragraph, several as a list. */
 static void write_lines(const struct writer *to, const struct rps_block *block, size_t from,
                         size_t end)
 {
@@ -143,13 +143,13 @@ static void write_lines(const struct writer *to, const struct rps_block *block, 
     fputs(is_list ? to->markup->list[1] : "", to->out);
 }
 
-/* The cells of a row, or with `cell` the headings, in the grid's columns. */
+/* Write the cells of a row, or with `cell` the headings, in the grid's columns. */
 static void write_cells(const struct writer *to, const struct rps_grid *grid, char *const *cell,
                         const char *const left[2], const char *right)
 {
     for (size_t c = 0; c < grid->column_count; c++) {
         const char *text = cell[c];
-        const char *const *around = *text ? left : to->markup->cell; /* an empty <th> is wrong */
+        const char *const *around = *text ? left : to->markup->cell; /* an empty <th> is invalid */
 
         fputs(*text && rps_column_is_right(grid->column[c]) ? right : around[0], to->out);
         for (; *text == ' '; text++)
@@ -170,7 +170,7 @@ static void write_head(const struct writer *to, const struct rps_grid *grid)
     fputs(to->markup->rule_end, to->out);
 }
 
-/* Lines before the first row stand above the table, but where its head is first, and those behind the last below it. */
+/* Lines before the first row go above the table, unless its head is first; last lines below it. */
 static void write_grid(const struct writer *to, const struct rps_grid *grid)
 {
     const struct rps_block *block = grid->block;

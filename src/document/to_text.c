@@ -1,6 +1,6 @@
 /*
- * A document as text: tables of a line a row below lines of headings, which fit the terminal that
- * they go to, and lines between the rows.
+ * A document as text: tables with one line per row below lines of headings, which fit the terminal,
+ * and lines between the rows.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -11,9 +11,9 @@
 #include "to.h"
 
 #define COLUMN_GAP    2
-#define LAST_MIN      20 /* columns that the column that gives way keeps, however narrow all is */
-#define LINE_WIDTH    96 /* of lines that are broken, unless the terminal has fewer */
-#define HEADING_WIDTH 12 /* of its lines, unless a word is wider */
+#define LAST_MIN      20 /* columns that the column to shrink keeps, however narrow the terminal */
+#define LINE_WIDTH    96 /* of lines that are broken, if the terminal is not narrower */
+#define HEADING_WIDTH 12 /* of its lines, if no word is wider */
 #define HEADING_LINES 3
 
 /* A table as it is printed. */
@@ -21,17 +21,17 @@ struct page {
     FILE *out;
     const struct rps_grid *grid;
     int line_limit;    /* of lines that are broken, */
-    int columns;       /* and of the terminal; 0: there is none */
-    int *width;        /* of each column; 0: it is left out */
+    int columns;       /* and of the terminal; 0: no terminal */
+    int *width;        /* of each column; 0: left out */
     char **head;       /* head[line * column_count + column]; NULL: nothing */
     size_t fixed;      /* columns that are printed in each part, */
-    size_t first, end; /* and those behind them that are printed now */
+    size_t first, end; /* and the columns after them that are printed now */
 };
 
 /* --- widths ----------------------------------------------------------------------------------- */
 
-/* Bytes of text that take at most `limit` columns of a terminal, and in *ret_width how many they
- * take. What the locale knows no width of counts one. */
+/* Return the bytes of text that take at most `limit` columns of a terminal, and their columns in
+ * *ret_width. A character whose width the locale does not know counts as one. */
 static size_t measure(const char *text, int limit, int *ret_width)
 {
     const char *at = text;
@@ -59,7 +59,7 @@ static int width_of(const char *text)
     return width;
 }
 
-/* Cut text to `limit` columns, three dots at its end. */
+/* Cut text to `limit` columns, with three dots at its end. */
 static void cut(char *text, int limit)
 {
     int width;
@@ -75,7 +75,7 @@ static void widen(struct page *page, size_t c, const char *text)
     page->width[c] = width > page->width[c] ? width : page->width[c];
 }
 
-/* Break a heading into lines, the last of which stands on the cells. */
+/* Break a heading into lines, the last one directly above the cells. */
 static void break_heading(struct page *page, size_t c)
 {
     struct rps_arena *arena = page->grid->block->document->arena;
@@ -111,7 +111,7 @@ static void measure_columns(struct page *page)
 
 /* --- fitting ---------------------------------------------------------------------------------- */
 
-/* Of the columns from `first` to `end`, each with the gap before it. */
+/* Return the width of the columns from `first` to `end`, each with the gap before it. */
 static int width_of_columns(const struct page *page, size_t first, size_t end)
 {
     int width = 0;
@@ -121,7 +121,7 @@ static int width_of_columns(const struct page *page, size_t first, size_t end)
     return width;
 }
 
-/* Leave out the column that matters least; 0 when there is none left. */
+/* Leave out the least important column. Return 0 if none is left. */
 static int drop_column(struct page *page)
 {
     const struct rps_grid *grid = page->grid;
@@ -139,8 +139,8 @@ static int drop_column(struct page *page)
     return found < grid->column_count;
 }
 
-/* The column that gives way: the last of text that has no limit of its own; the number of columns:
- * none does. */
+/* Return the column to shrink: the last of text without a limit of its own. The number of columns:
+ * there is none. */
 static size_t giving_column(const struct rps_grid *grid)
 {
     for (size_t c = grid->column_count; c-- > 0 && grid->block->fixed == 0;) {
@@ -150,7 +150,7 @@ static size_t giving_column(const struct rps_grid *grid)
     return grid->column_count;
 }
 
-/* Of the columns that are not fixed, the widest with the gap before it; 0: none is left. */
+/* Return the width of the widest column that is not fixed, with its gap; 0: none is left. */
 static int widest_part(const struct page *page)
 {
     int widest = 0;
@@ -161,7 +161,7 @@ static int widest_part(const struct page *page)
     return widest;
 }
 
-/* Cut what is long, leave out what matters least. `limit` is of the columns with their gaps. */
+/* Cut long cells and leave out the least important columns. `limit` is for columns with gaps. */
 static void fit(struct page *page, int limit)
 {
     const struct rps_grid *grid = page->grid;
@@ -197,8 +197,8 @@ static void fit(struct page *page, int limit)
     }
 }
 
-/* The end of the columns from page->first on that fit beside the fixed ones, one at least; what was
- * left out goes with any. */
+/* Return the end of the columns from page->first on that fit next to the fixed ones, at least one.
+ * Columns that were left out need no space. */
 static size_t end_of_part(const struct page *page, int limit)
 {
     size_t end = page->first, count = page->grid->column_count;
@@ -212,13 +212,13 @@ static size_t end_of_part(const struct page *page, int limit)
 
 /* --- printing --------------------------------------------------------------------------------- */
 
-/* Is the column printed in this part? */
+/* Return 1 if the column is printed in this part. */
 static int is_printed(const struct page *page, size_t c)
 {
     return page->width[c] > 0 && c < page->end && (c < page->fixed || c >= page->first);
 }
 
-/* Is the word of so many bytes a unit, with or without a mark behind it? */
+/* Return 1 if the word of so many bytes is a unit, with or without a mark after it. */
 static int is_unit(const char *word, size_t length)
 {
     static const char *const units[] = {"%", "s", "ms", "min", "x", "MiB", "MiB/s"};
@@ -231,7 +231,7 @@ static int is_unit(const char *word, size_t length)
     return 0;
 }
 
-/* Bytes of the word at text: of a number with the unit behind it. */
+/* Return the bytes of the word at text; a number includes the unit after it. */
 static size_t word_length(const char *text)
 {
     size_t length = strcspn(text, " ");
@@ -241,7 +241,7 @@ static size_t word_length(const char *text)
     return is_number && is_unit(text + length + 1, unit) ? length + 1 + unit : length;
 }
 
-/* Words from a column on; further lines begin behind `hang` blanks. */
+/* Print words from a column on; further lines begin after `hang` blanks. */
 static void break_from(FILE *out, const char *text, int width, int column, int hang)
 {
     int is_first = 1;
@@ -273,8 +273,8 @@ void rps_document_break(FILE *out, const char *text, int width, int indent, int 
     break_from(out, text, width, indent, hang);
 }
 
-/* A line of cells, without blanks at its end. On a terminal the last one of a list without headings
- * is broken. */
+/* Print a line of cells, without blanks at its end. On a terminal, the last cell of a list without
+ * headings is broken. */
 static void print_cells(const struct page *page, char *const *cell)
 {
     int pending = page->grid->block->indent, column = 0;
@@ -330,7 +330,7 @@ static void print_headings(const struct page *page)
     }
 }
 
-/* Lines that stand before the row; behind the last part those behind all rows. */
+/* Print the lines before the row, or after all rows. */
 static void print_lines(const struct page *page, size_t row)
 {
     const struct rps_block *block = page->grid->block;
@@ -341,7 +341,7 @@ static void print_lines(const struct page *page, size_t row)
     }
 }
 
-/* A part of the columns; the first has the lines between the rows. */
+/* Print a part of the columns; the first has the lines between the rows. */
 static void print_part(const struct page *page, int is_first)
 {
     const struct rps_grid *grid = page->grid;

@@ -1,4 +1,4 @@
-/* The CPUs' series of a run: which they are, how many periods they have, and at which resolution
+/* The CPUs' series of a run: which CPUs, how many periods they have, and the resolution at which
  * these are read. */
 #include "rpistat/cpu_series.h"
 
@@ -14,10 +14,10 @@
 #include "rpistat/store.h"
 #include "rpistat/text.h"
 
-/* Values that a detection holds, some 37 bytes each. */
+/* Values that a detection holds, at some 37 bytes each. */
 #define VALUES_MAX UINT64_C(12000000)
 
-/* Blocks a bin of a picture. */
+/* Blocks per bin of a chart. */
 #define BIN_BLOCKS 8
 
 /* --- finding ---------------------------------------------------------------------------------- */
@@ -119,8 +119,8 @@ int rps_cpu_series_none(const struct rps_cpu_series *series, struct rps_error *e
                          series->run_id, rps_text_duration(length, sizeof(length), elapsed_ns));
 }
 
-/* All of a run may be empty, and its metadata are worth a report; a part was asked for because
- * something is thought to be in it. */
+/* Refuse an empty part. All of a run may be empty, since its metadata are worth a report. The user
+ * chose a part because it is assumed to contain something. */
 static int check_part(const struct rps_cpu_series *series, struct rps_error *err)
 {
     int is_part = series->from_ns > 0 || series->to_ns < INT64_MAX;

@@ -1,9 +1,9 @@
 /*
- * Which columns of a table the detector sees the logarithm of.
+ * Choose the columns of a table whose logarithm the detector reads.
  *
- * Of the steps from row to row, the third that lies highest is compared with the third that lies
- * lowest: their median sizes tell how the noise grows with the level. For any symmetric noise they
- * are the same, whatever the level; steps across a change of phase are few.
+ * The steps from row to row are sorted by level, and the highest third is compared with the lowest.
+ * Their median sizes show how the noise grows with the level. For any symmetric noise they are the
+ * same at all levels; steps across a change of phase are few.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #include "rpistat/csv_signals.h"
 
-/* Steps that are looked at; fewer than the least tell nothing. */
+/* Steps that are examined; fewer than STEPS_LEAST show nothing. */
 #define STEPS_MAX   8192
 #define STEPS_LEAST 60
 
@@ -36,14 +36,14 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The median size of `count` steps; sorts them. */
+/* Sort `count` steps, and return their median size. */
 static double median_size(struct step *step, size_t count)
 {
     qsort(step, count, sizeof(*step), by_size);
     return step[count / 2].size;
 }
 
-/* Steps of a column, or of its logarithm; how many there are. */
+/* Collect the steps of a column, or of its logarithm. Return their number. */
 static size_t take_steps(const double *value, size_t count, int logs, struct step *step)
 {
     size_t stride = count / STEPS_MAX + 1, taken = 0;
@@ -57,8 +57,7 @@ static size_t take_steps(const double *value, size_t count, int logs, struct ste
     return taken;
 }
 
-/* The logarithm of how many times as large the noise of high values is as that of low ones; NaN:
- * not known. */
+/* Return the logarithm of the noise of high values divided by that of low ones; NaN: unknown. */
 static double growth(const double *value, size_t count, int logs, struct step *step)
 {
     size_t steps = take_steps(value, count, logs, step), third = steps / 3;
@@ -81,7 +80,7 @@ static int all_positive(const double *value, size_t count)
     return 1;
 }
 
-/* Is the logarithm's noise more alike at all levels? */
+/* Return 1 if the logarithm's noise is more alike at all levels. */
 static int asks_for_log(const double *value, size_t count, struct step *step)
 {
     double plain;

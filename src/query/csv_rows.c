@@ -1,5 +1,5 @@
-/* The rows of a table. Lines are read one by one, and libcsv cuts them into cells; where words are cells,
- * tabs are put between them first. */
+/* The rows of a table. Lines are read one by one, and libcsv splits them into cells. If the cells
+ * are words, tabs are put between them first. */
 #include "rpistat/csv_rows.h"
 
 #include <csv.h>
@@ -16,13 +16,13 @@ struct rps_csv_rows {
     size_t line_max;
     int leaves_cut, is_cut;
     char head[RPS_CSV_HEAD_SIZE + 1];
-    size_t head_size, head_at; /* of it, what was read */
+    size_t head_size, head_at; /* of head: bytes read from the file, and next byte */
     uint64_t line_number;
-    char *line; /* with room for its end, and 0 */
+    char *line; /* with space for its end, and 0 */
     size_t line_room;
-    int end; /* of the line, '\r', ... */
+    int end; /* the byte that ended the line, '\r', ... */
 
-    /* the row: its cells one behind the other, each with its 0 */
+    /* the row: its cells one after another, each with its 0 */
     struct csv_parser parser;
     int has_parser, is_whole;
     char *text, **cell;
@@ -82,7 +82,7 @@ int rps_csv_rows_begin(struct rps_csv_rows *rows, struct rps_error *err)
     rows->head[rows->head_size] = '\0';
     if (strncasecmp(rows->head, "sep=", 4) == 0 && rows->head[4] && strchr("\r\n", rows->head[5])) {
         size_t length =
-            5 + strspn(rows->head + 5, "\r\n"); /* for Excel; the separator is found out */
+            5 + strspn(rows->head + 5, "\r\n"); /* for Excel; the separator is detected */
 
         memmove(rows->head, rows->head + length, (rows->head_size -= length) + 1);
         rows->line_number = 1;
@@ -113,7 +113,7 @@ static int next_byte(struct rps_csv_rows *rows)
                                            : getc_unlocked(rows->file);
 }
 
-/* Twice the room that is needed for what the old room has, and more. */
+/* Move the used bytes into more than twice the needed memory. */
 static char *make_room(struct rps_csv_rows *rows, char *old, size_t used, size_t needed,
                        size_t *ret_room)
 {
@@ -122,7 +122,7 @@ static char *make_room(struct rps_csv_rows *rows, char *old, size_t used, size_t
     return used > 0 ? memcpy(more, old, used) : more;
 }
 
-/* The next line without its end, which may be CR LF, or CR alone: 1, 0 at the end, negative on error. */
+/* Read the next line without its end (LF, CR LF, CR). Return 1, 0 at the end, negative on error. */
 static int read_text_line(struct rps_csv_rows *rows, struct rps_error *err)
 {
     int byte = next_byte(rows);
@@ -180,8 +180,8 @@ static void on_row(int terminator, void *context)
     rows->is_whole = 1;
 }
 
-/* Add the line to the row: its cells take no more than it, and 0 each in place of what ends them, and
- * what lines before have of the row. */
+/* Add the line to the row. Its cells need at most the line's size, a 0 each in place of their
+ * separators, and the row's part from earlier lines. */
 static int parse_line(struct rps_csv_rows *rows, size_t *before, struct rps_error *err)
 {
     size_t length = strlen(rows->line), needed = rows->size + *before + length + 2;
@@ -203,7 +203,7 @@ static int parse_line(struct rps_csv_rows *rows, size_t *before, struct rps_erro
     return 0;
 }
 
-/* 1 when the two words are one cell: "12:00:01 AM", and a date with a time of the day. */
+/* Return 1 if the two words are one cell: "12:00:01 AM", or a date and a time of day. */
 static int is_one_cell(const char *word, size_t length, const char *next)
 {
     size_t end = strcspn(next, " \t"), marks = 0;
@@ -215,8 +215,8 @@ static int is_one_cell(const char *word, size_t length, const char *next)
     return marks == 2 && strspn(word, "0123456789-./") == length && end == 8 && next[2] == ':';
 }
 
-/* A line of a table of fixed width with a tab between its cells, which are words. Where # is a part
- * of the header, it is none of its cells. */
+/* Put a tab between the cells of a line of fixed width, whose cells are words. A # in a header is
+ * not a cell. */
 static void set_tabs(char *line)
 {
     const char *word = line + strspn(line, " \t");
@@ -238,7 +238,7 @@ static void set_tabs(char *line)
     *to = '\0';
 }
 
-/* Between rows: has the line nothing of the table? */
+/* Return 1 for a line between rows that is not part of the table. */
 static int is_left_out(const char *line, char separator)
 {
     return (line[0] == '#' && (separator != ' ' || line[1] != ' ')) ||
@@ -252,7 +252,7 @@ int rps_csv_rows_next(struct rps_csv_rows *rows, char separator, char *const **r
     size_t before = 0;
 
     csv_set_delim(&rows->parser, (unsigned char)(separator == ' ' ? '\t' : separator));
-    csv_set_quote(&rows->parser, separator == ' ' ? '\0' : '"'); /* no line has the former */
+    csv_set_quote(&rows->parser, separator == ' ' ? '\0' : '"'); /* no line contains '\0' */
     rows->size = rows->count = 0;
     rows->is_whole = 0;
     while (!rows->is_whole) {

@@ -1,10 +1,10 @@
 /*
- * Which columns of a table are signals.
+ * Choose the columns of a table that are signals.
  *
- * A column that numbers the rows or says when they were is a perfect ramp: taken for a signal, it
- * cuts the rows into equal parts. By its name alone it cannot be told (a column `year` may hold
- * sales), nor by rising alone (a population rises too); so both are asked for, or steps that are
- * all the same.
+ * A column that numbers the rows or gives their times is a perfect ramp: as a signal, it would cut
+ * the rows into equal parts. Its name alone does not identify it (a column `year` may hold sales),
+ * and neither do rising values (a population rises too). So both are required, or steps that are
+ * all equal.
  */
 #include "rpistat/csv_signals.h"
 
@@ -16,7 +16,7 @@
 #include "csv_table.h"
 #include "rpistat/text.h"
 
-/* Steps of a column are the same up to this part: times are rounded. */
+/* Steps of a column are equal within this share: times are rounded. */
 #define STEP_TOLERANCE 1e-6
 
 #define NAMES_SIZE 400
@@ -25,7 +25,7 @@
 struct choice {
     const struct rps_csv_table *table;
     const char *origin;
-    size_t first;   /* row; 1 behind a header */
+    size_t first;   /* row; 1 after a header */
     size_t count;   /* rows */
     int own_export; /* 1: made by rpistat export */
     size_t *column; /* chosen */
@@ -37,7 +37,7 @@ static double value_at(const struct choice *choice, size_t row, size_t column)
     return choice->table->value[(choice->first + row) * choice->table->column_count + column];
 }
 
-/* --- what a column is ------------------------------------------------------------------------- */
+/* --- classes of columns ----------------------------------------------------------------------- */
 
 static int is_numeric(const struct choice *choice, size_t c)
 {
@@ -60,7 +60,7 @@ static int in_list(const char *name, const char *const *list)
     return 0;
 }
 
-/* "time", "Time (s)", "date_utc", "" above the row numbers of other programs. */
+/* Such names are "time", "Time (s)", "date_utc", and "" above the row numbers of other programs. */
 int rps_csv_names_place(const char *name)
 {
     static const char *const names[] = {
@@ -78,7 +78,7 @@ int rps_csv_names_place(const char *name)
     return in_list(name, names) || strcasecmp(name, "datetime") == 0;
 }
 
-/* The columns that say where in a run a row of an export is. */
+/* Return 1 for a column that places the rows of an export in a run. */
 static int places_export(const char *name)
 {
     static const char *const names[] = {"run",   "cpu", "period", "rotation", "time_s", "length_s",
@@ -91,7 +91,7 @@ struct rise {
     int strictly, never_falls, even, whole;
 };
 
-/* How a column goes from row to row. */
+/* Return how a column changes from row to row. */
 static struct rise rise_of(const struct choice *choice, size_t c)
 {
     struct rise rise = {1, 1, 1, 1};
@@ -99,7 +99,7 @@ static struct rise rise_of(const struct choice *choice, size_t c)
 
     for (size_t i = 0; i < choice->count; i++) {
         double value = value_at(choice, i, c), before = i > 0 ? value_at(choice, i - 1, c) : NAN;
-        double sum; /* of the rows that the value is the mean of */
+        double sum; /* over the rows that the value is the mean of */
 
         if (isnan(value)) {
             rise.strictly = rise.even = 0;
@@ -117,7 +117,7 @@ static struct rise rise_of(const struct choice *choice, size_t c)
     return rise;
 }
 
-/* Does the column say which row it is, rather than what was seen there? */
+/* Return 1 if the column identifies the row, and is not an observation. */
 static int is_place(const struct choice *choice, size_t c)
 {
     const char *name = choice->first > 0 ? choice->table->column[c].first : "x";
@@ -130,7 +130,7 @@ static int is_place(const struct choice *choice, size_t c)
         return 1;
     if (rps_csv_names_place(name))
         return rise.never_falls;
-    /* numbers with holes before the other columns of a table without a header */
+    /* numbers with gaps before the other columns of a table without a header */
     return c == 0 && choice->first == 0 && choice->table->column_count > 1 && rise.strictly &&
            rise.whole;
 }
@@ -205,7 +205,7 @@ static int choose_all(struct choice *choice, struct rps_error *err)
         return rps_error_set(err, RPS_FAILED,
                              "%s has no column of numbers: there is nothing to find phases in",
                              choice->origin);
-    if (choice->chosen == 0) { /* a ramp is all there is */
+    if (choice->chosen == 0) { /* the only numbers are a ramp */
         char name[RPS_NAME_SIZE];
 
         name_of(choice, last, name);
@@ -221,7 +221,7 @@ static int choose_all(struct choice *choice, struct rps_error *err)
 
 /* --- taking ----------------------------------------------------------------------------------- */
 
-/* A new run or CPU in an export: nothing goes on there. A run that has no CPUs says none. */
+/* Mark a new run or CPU in an export: nothing continues there. A run without CPUs has no number. */
 static void mark_breaks(const struct choice *choice, uint8_t *broken)
 {
     for (size_t i = 1; i < choice->count; i++) {

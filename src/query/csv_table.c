@@ -1,7 +1,7 @@
 /*
- * A CSV file as numbers. Separator and decimal mark are guessed from the beginning of the file.
+ * Read a CSV file as numbers. Separator and decimal mark are guessed from its beginning.
  *
- * Rows are kept side by side as they come, for the number of them is known at the end only.
+ * Rows are kept one after another as they are read, since their number is known only at the end.
  */
 #include "csv_table.h"
 
@@ -21,7 +21,7 @@
 
 /* --- guessing --------------------------------------------------------------------------------- */
 
-/* Count `mark` outside quotes in the line at text; *ret_length: the line's, with its end. */
+/* Count `mark` outside quotes in the line at text. *ret_length: the line's, with its end. */
 static size_t count_in_line(const char *text, size_t size, char mark, size_t *ret_length)
 {
     size_t count = 0, i = 0;
@@ -36,7 +36,7 @@ static size_t count_in_line(const char *text, size_t size, char mark, size_t *re
     return count;
 }
 
-/* How often `mark` stands in the first line; 0 unless as often in the following. */
+/* Return how often `mark` is in the first line; 0 unless the following lines agree. */
 static size_t steady_count(const char *text, size_t size, char mark)
 {
     size_t first = 0, at = 0, length;
@@ -66,15 +66,15 @@ static char guess_separator(const char *text, size_t size, char decimal)
         if (*mark != decimal && steady_count(text, size, *mark) > 0)
             return *mark;
     }
-    for (const char *mark = marks; *mark; mark++) { /* rows that differ: the error says so */
+    for (const char *mark = marks; *mark; mark++) { /* the rows differ: the error reports it */
         if (*mark != decimal && count_in_line(text, size, *mark, &length) > 0)
             return *mark;
     }
     return decimal == ',' ? ';' : ',';
 }
 
-/* In how many numbers `mark` is the last mark, and the only one of its kind: not in 21.11.2026.
- * is_sure: without those that may be thousands, 1.234. */
+/* Count the numbers in which `mark` is the last mark, and the only one of its kind: not 21.11.2026.
+ * If is_sure, numbers that may be thousands do not count: 1.234. */
 static size_t count_decimals(const char *text, size_t size, char mark, int is_sure)
 {
     size_t count = 0, end;
@@ -113,7 +113,7 @@ void rps_csv_guess(const char *text, size_t size, char *separator, char *decimal
 
 /* --- cells ------------------------------------------------------------------------------------ */
 
-/* What programs write for a value that they do not have. */
+/* Return 1 for the text of a missing value, as programs write it. */
 static int is_not_observed(const char *text)
 {
     static const char *const words[] = {"",  "nan", "na",   "n/a",  "null",
@@ -126,7 +126,7 @@ static int is_not_observed(const char *text)
     return text[0] == '<'; /* <not counted> */
 }
 
-/* Take the points out of 1.234.567,8; 0 where others stand in it. */
+/* Remove the points from 1.234.567,8. Return 0 if they do not separate thousands. */
 static int drop_thousands(char *text)
 {
     static const char digits[] = "0123456789";
@@ -210,7 +210,7 @@ static void add_mean(struct rps_csv_table *table, size_t at, double mean, uint16
     table->seen[at] = all;
 }
 
-/* Replace each two neighbouring rows by their mean. */
+/* Replace each pair of neighbouring rows by its mean. */
 static void halve(struct rps_csv_table *table)
 {
     size_t columns = table->column_count, kept;
@@ -230,7 +230,7 @@ static void halve(struct rps_csv_table *table)
     table->rows_per *= 2;
 }
 
-/* Where the values of the next row belong, which may have some of rows before. */
+/* Return the place for the values of the next row; it may already hold earlier rows. */
 static size_t place_row(struct rps_arena *arena, struct rps_csv_table *table)
 {
     size_t columns = table->column_count;
@@ -251,7 +251,7 @@ static size_t place_row(struct rps_arena *arena, struct rps_csv_table *table)
     return (table->row_count - 1) * columns;
 }
 
-/* A row behind those before it: the first says which columns there are. */
+/* Add a row after the others. The first row defines the columns. */
 static int take_row(struct rps_arena *arena, struct rps_csv_table *table, char *const *cell,
                     size_t count, const char *origin, struct rps_error *err)
 {

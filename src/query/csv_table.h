@@ -1,4 +1,4 @@
-/* A CSV file as numbers: what csv_signals.c chooses signals from. */
+/* A CSV file as numbers, from which csv_signals.c chooses signals. */
 #ifndef RPISTAT_QUERY_CSV_TABLE_H
 #define RPISTAT_QUERY_CSV_TABLE_H
 
@@ -29,8 +29,8 @@ struct rps_csv_table {
 /* Return 1 if the first row has a word above numbers. */
 int rps_csv_table_has_header(const struct rps_csv_table *table);
 
-/* Read `in` to its end, into the arena. When the table has RPS_CSV_ROWS_MAX rows, each pair of neighbours
- * becomes their mean, as often as is necessary. Errors: as rps_csv_signals_read. */
+/* Read `in` to its end, into the arena. If the table has RPS_CSV_ROWS_MAX rows, each pair of
+ * neighbours becomes its mean, as often as necessary. Errors: as rps_csv_signals_read. */
 int rps_csv_table_read(struct rps_arena *arena, FILE *in, const struct rps_csv_options *options,
                        struct rps_csv_table *ret, struct rps_error *err);
 

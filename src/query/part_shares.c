@@ -1,4 +1,4 @@
-/* Named shares of parts of a run, in words, and whether they are as many samples as they should. */
+/* Named shares of parts of a run as text, and whether they have as many samples as expected. */
 #include "rpistat/part_shares.h"
 
 #include <inttypes.h>
@@ -12,13 +12,13 @@
 #include "rpistat/text.h"
 #include "rpistat/wing.h"
 
-#define FILE_MOST 100 /* bytes of a file's name behind a function */
-#define SHORT     .8  /* of the samples that are expected: fewer are told of */
+#define FILE_MOST 100 /* bytes of a file's name after a function */
+#define SHORT     .8  /* of the expected samples: fewer are reported */
 
-#define WAITED_FOR .9 /* of the CPU time: Linux told of it how much was in the kernel */
+#define WAITED_FOR .9 /* of the CPU time: Linux reported how much was in the kernel */
 
 #define NEARLY  .9 /* of them: the functions are of this program */
-#define TOLD_OF .1 /* of them: a function behind a program is told of */
+#define TOLD_OF .1 /* of them: a function after a program is reported */
 
 #define PROGRAMS_MOST 4   /* that were not sampled, in a line */
 #define PROGRAM_LEAST .01 /* of the CPU time */
@@ -61,7 +61,7 @@ double rps_shares_part(uint64_t samples, uint64_t all)
     return all < RPS_SHARES_SAMPLES_MIN ? NAN : (double)samples / (double)all;
 }
 
-/* --- in words --------------------------------------------------------------------------------- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 char *rps_share_name_text(char *ret, size_t size, const struct rps_share_name *name)
 {
@@ -86,7 +86,7 @@ const char *rps_shares_percent_text(char *ret, size_t size, double share)
     return ret;
 }
 
-/* Append "9 % of samples in solve (elsewhere 0 %)", as far as there is room for all of it. */
+/* Append "9 % of samples in solve (elsewhere 0 %)", if all of it fits. */
 static void append_apart(char *ret, size_t size, enum rps_apart_kind kind,
                          const struct rps_share_apart *apart)
 {
@@ -108,8 +108,8 @@ static double difference_of(const struct rps_share_apart *apart)
     return apart->is_found ? fabs(apart->share - apart->rest) : 0;
 }
 
-/* The name that most samples were in, unless it is the same elsewhere, and the names that set the
- * group apart. A control group counts if it differs by more than the program does. */
+/* Format the name that most samples were in, unless it is the same elsewhere, and the names that
+ * set the group apart. A control group counts if it differs by more than the program does. */
 char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group *group)
 {
     static const enum rps_apart_kind order[] = {RPS_APART_PROGRAM, RPS_APART_PROGRAM_2,
@@ -197,15 +197,15 @@ char *rps_share_group_name(char *ret, size_t size, const struct rps_share_group 
     return ret;
 }
 
-/* --- what samples should be ------------------------------------------------------------------- */
+/* --- expected samples ------------------------------------------------------------------------- */
 
 static int is_user_only(const struct rps_sampling *sampling)
 {
     return strchr(sampling->event, ':') != NULL;
 }
 
-/* How much of the run's CPU time was in the kernel, and may not be sampled; 0 where that is not
- * known, as when it was told of less than that time: of processes that nobody waited for it is not. */
+/* Return the share of the run's CPU time that was in the kernel and may not be sampled. It is 0 if
+ * unknown: Linux reports less than the CPU time if nobody waited for some processes. */
 static double kernel_part(const struct rps_sampling *sampling, double cpu_s)
 {
     double all_ns = (double)sampling->user_ns + (double)sampling->kernel_ns;
@@ -293,7 +293,7 @@ char *rps_samples_short_text(char *ret, size_t size, const struct rps_sampling *
     return ret;
 }
 
-/* --- what no sample tells of ------------------------------------------------------------------ */
+/* --- time without samples --------------------------------------------------------------------- */
 
 char *rps_unsampled_text(char *ret, size_t size, const struct rps_unsampled *unsampled,
                          double cpu_s)

@@ -1,4 +1,4 @@
-/* The words of stretches of a run that are no phases. */
+/* Text for segments of a run that are not phases. */
 #include "rpistat/part_words.h"
 
 #include "rpistat/profile.h"

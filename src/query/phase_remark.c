@@ -1,7 +1,7 @@
 /*
- * Make the remark on a whole run: its loops; drifts of the run or of a phase; ramps; uncertain
- * classes; and what blocks hide, if it was seen in blocks. To find how far values drift, tenths are
- * profiled as if they were phases.
+ * Make the remark on a whole run: loops; drifts of the run or of a phase; ramps; uncertain classes.
+ * If the run was seen in blocks, add the changes that these hide. To find how far values drift,
+ * tenths are profiled as if they were phases.
  */
 #include "rpistat/profile.h"
 
@@ -21,14 +21,14 @@
 /* Bytes of the loops' text; the rest is for ramps. */
 #define REPETITION_MAX (RPS_PHASE_REMARK_SIZE / 2)
 
-/* Figures that are named, and by how much the largest of ten must exceed the smallest. */
+/* Metrics that are named, and by how much the largest of ten must exceed the smallest. */
 #define FIGURES_MAX 2
 #define APART_MIN   1.3
 
 /* Ramps that are named, at most. */
 #define RAMPS_MAX 3
 
-/* Of a loop's time, in odd turns: it is said. */
+/* Outlier iterations are reported if they take more than this share of a loop's time. */
 #define ODD_TOLD .1
 
 /*
@@ -41,7 +41,7 @@
 /* Standard errors between the largest and the smallest of ten means of noise, at most. */
 #define ERRORS 6
 
-/* "57.0 s", of a table "570 rows". */
+/* Format "57.0 s", for a table "570 rows". */
 static void say_length(double length, int is_time, char ret[RPS_TEXT_NUMBER_SIZE])
 {
     if (is_time)
@@ -50,8 +50,8 @@ static void say_length(double length, int is_time, char ret[RPS_TEXT_NUMBER_SIZE
         snprintf(ret, RPS_TEXT_NUMBER_SIZE, "%.0f rows", length);
 }
 
-/* ", 2 of them odd, which take 17 min 10 s", where that is much of the loop: so long a turn may be
- * several that were not told apart. */
+/* Return ", 2 of them odd, which take 17 min 10 s", if that is much of the loop. Such a long
+ * iteration may be several that were not separated. */
 static const char *odd_text(struct rps_arena *arena, const struct rps_loop *loop, int is_time)
 {
     double odd = 0, all = 0;
@@ -85,8 +85,8 @@ static const char *loop_text(struct rps_arena *arena, const struct rps_loop *loo
     return rps_arena_print(arena, "%s %s each%s", parts, each, odd_text(arena, loop, is_time));
 }
 
-/* Write what repeats into ret, or leave ret alone if nothing does. Fewer parts of each loop are named
- * until the text is shorter than REPETITION_MAX bytes. */
+/* Write the repetition into ret, or leave ret unchanged if nothing repeats. Fewer parts of each
+ * loop are named until the text is shorter than REPETITION_MAX bytes. */
 static void say_repetition(const struct rps_phases *shown, const struct rps_wave *wave,
                            int64_t observation_ns, char ret[RPS_PHASE_REMARK_SIZE])
 {
@@ -113,7 +113,7 @@ static void say_repetition(const struct rps_phases *shown, const struct rps_wave
     rps_arena_free(arena);
 }
 
-/* What blocks hide: turns that are shorter than two of them repeat as what both beat in. */
+/* Add changes that blocks hide: iterations shorter than two blocks repeat at the beat of both. */
 static void say_blocks(const struct rps_found_phases *found, int64_t block_ns,
                        char ret[RPS_PHASE_REMARK_SIZE])
 {
@@ -130,7 +130,7 @@ static void say_blocks(const struct rps_found_phases *found, int64_t block_ns,
                  block);
 }
 
-/* Make tenths of what the phases cover. Each has a label of its own, from `label` on. */
+/* Make tenths of the range of the phases. Each has a label of its own, from `label` on. */
 static void make_tenths(const struct rps_phases *phases, int label, struct rps_phase ret[TENTHS])
 {
     const struct rps_phase *first = &phases->phase[0], *last = &phases->phase[phases->count - 1];
@@ -147,9 +147,9 @@ static void make_tenths(const struct rps_phases *phases, int label, struct rps_p
         };
 }
 
-/* The largest of a figure's tenths by the smallest; 1 where they differ no more than the means of
- * so many observations do. Columns of a table may have any sign: one more than their difference by
- * the spread inside the tenths. */
+/* Return the largest of a metric's tenths by the smallest; 1 if they differ no more than means of
+ * so many observations. Columns of a table may have any sign: return one plus the difference by the
+ * spread inside the tenths. */
 static double apart(const struct rps_profile *tenths, size_t f, double *ret_low, double *ret_high)
 {
     double low = INFINITY, high = -INFINITY, error, inside = tenths->figure[f].inside;
@@ -172,10 +172,10 @@ static double apart(const struct rps_profile *tenths, size_t f, double *ret_low,
     return inside > 0 ? 1 + (high - low) / inside : 1;
 }
 
-/* How far a figure goes, as apart(): what drifts, before what wanders. */
+/* How far a metric changes, by apart(); drifts are sorted before other changes. */
 struct drift {
     size_t figure;
-    int drifts; /* its ends are its extremes, nearly */
+    int drifts; /* its ends are nearly its extremes */
     double by, low, high, from, to;
 };
 
@@ -201,7 +201,7 @@ static int compare_drifts(const void *a, const void *b)
     return (x->figure > y->figure) - (x->figure < y->figure);
 }
 
-/* "CPI from 1.21 to 3.42"; "CPI between 1.21 and 3.42" of what wanders. */
+/* Write "CPI from 1.21 to 3.42" for a drift, otherwise "CPI between 1.21 and 3.42". */
 static void name_figure(const struct rps_profile *tenths, const struct drift *drift, char *ret,
                         size_t size)
 {
@@ -215,7 +215,7 @@ static void name_figure(const struct rps_profile *tenths, const struct drift *dr
              drift->drifts ? "to" : "and", to, figure->unit[0] ? " " : "", figure->unit);
 }
 
-/* Figures that go by more than `least`, as apart() has it, those first that go furthest. */
+/* Choose metrics with an apart() of more than `least`: drifts first, then the largest change. */
 static size_t choose_drifts(const struct rps_profile *tenths, double least, struct drift *ret)
 {
     size_t count = 0;
@@ -242,9 +242,9 @@ static void add_figures(const struct rps_profile *tenths, const struct drift *dr
     }
 }
 
-/* Add to a remark, "" or that of a wave, how far the run drifts, from the profile of its tenths:
- * the figures that change most, those first that go from one end to the other; where none changes
- * much, the first that changes by more than its noise. */
+/* Add how far the run drifts to a remark ("" or that of a wave), from the profile of its tenths.
+ * Name the metrics that change most, first those that go from one end to the other. If none changes
+ * much, name the first that changes by more than its noise. */
 static void add_drift(const struct rps_profile *tenths, char ret[RPS_PHASE_REMARK_SIZE])
 {
     struct drift *drift = rps_arena_get(tenths->arena, tenths->figure_count + 1, sizeof(*drift));
@@ -252,7 +252,7 @@ static void add_drift(const struct rps_profile *tenths, char ret[RPS_PHASE_REMAR
 
     if (count == 0 && length == 0)
         count = choose_drifts(tenths, 1, drift) > 0;
-    if (count == 0 || (length > 0 && !drift[0].drifts)) /* a wave wanders */
+    if (count == 0 || (length > 0 && !drift[0].drifts)) /* a wave varies anyway */
         return;
     snprintf(ret + length, RPS_PHASE_REMARK_SIZE - length, "%s%s", length > 0 ? ", and " : "it ",
              drift[0].drifts ? "drifts" : "wanders");
@@ -260,7 +260,7 @@ static void add_drift(const struct rps_profile *tenths, char ret[RPS_PHASE_REMAR
 }
 
 /* Add "phase B is a ramp: CPI from 1.21 to 3.42", from the profile of its tenths. Add nothing if no
- * figure rises or falls by much. */
+ * metric rises or falls by much. */
 static void add_ramp(const struct rps_profile *tenths, int label, char ret[RPS_PHASE_REMARK_SIZE])
 {
     struct drift *drift = rps_arena_get(tenths->arena, tenths->figure_count + 1, sizeof(*drift));
@@ -276,7 +276,7 @@ static void add_ramp(const struct rps_profile *tenths, int label, char ret[RPS_P
     add_figures(tenths, drift, count, ret);
 }
 
-/* Profile tenths of what each of `of` covers, in one walk, and add the remarks on them. */
+/* Profile tenths of the range of each of `of`, in one walk, and add the remarks on them. */
 static int find_drifts(const struct rps_phases *of, size_t count, int are_ramps,
                        rps_profile_find *profile, const void *context,
                        char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err)
@@ -304,13 +304,13 @@ static int find_drifts(const struct rps_phases *of, size_t count, int are_ramps,
     return result;
 }
 
-/* Fewer rows have no tenths. */
+/* Fewer rows than TENTHS have no tenths. */
 static int has_tenths(const struct rps_phases *of)
 {
     return of->phase[of->count - 1].last - of->phase[0].first + 1 >= TENTHS;
 }
 
-/* Add the ramps, at most RAMPS_MAX, the first of each label. Returns 1 if there is any. */
+/* Add the ramps, at most RAMPS_MAX, the first of each label. Return 1 if there is any. */
 static int find_ramps(const struct rps_phases *shown, rps_profile_find *profile,
                       const void *context, char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err)
 {

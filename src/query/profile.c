@@ -2,10 +2,10 @@
  * Profiles of phases: the statistics that follow from spreads, and the profile of a table. That of
  * a run is in profile_run.c.
  *
- * Figures are ordered by what they say about the phases: how far the labels' means lie from one
- * another, times the share of the variance that the labels explain, times what the figures before
- * do not say already. The share alone puts a figure first that is exact to a thousandth and differs
- * by a hundredth; and without the last factor a phase that misses every cache is all that is seen.
+ * Metrics are ordered by a product. Its factors are the distance between the labels' means, the
+ * share of variance that they explain, and the part that earlier metrics do not show. The share
+ * alone puts a metric first that is exact to a thousandth and differs by a hundredth. Without the
+ * last factor, all metrics show a phase that misses every cache.
  */
 #include "rpistat/profile.h"
 
@@ -15,15 +15,15 @@
 
 #include "profile_parts.h"
 
-/* The figure that everybody looks at first. */
+/* The metric that everyone reads first. */
 #define FIGURE_FIRST "cpi"
 
-/* Observations per block. The longer blocks are for what stays alike for seconds. */
+/* Observations per block. The longer blocks are for values that stay alike for seconds. */
 static const uint64_t block_length[2] = {16, 4 * 16};
 
 #define FEW 1.5 /* a variance of B blocks is raised by (1 + FEW / (B - 1)) squared */
 
-/* Figures that later ones should not repeat: more are not shown beside one another. */
+/* Metrics that later ones should not repeat: no more are shown next to each other. */
 #define FIGURES_TOLD 8
 
 static void add_value(uint64_t count, double *mean, double *squares, double value)
@@ -118,11 +118,11 @@ struct rps_spreads rps_profile_init(struct rps_arena *arena, struct rps_profile 
     };
 }
 
-/* --- what follows ----------------------------------------------------------------------------- */
+/* --- derived statistics ----------------------------------------------------------------------- */
 
-/* Return the variance of a mean as a multiple of that of independent observations, from the squares of
- * both lengths of blocks and their degrees of freedom. A block of the length L that holds many clumps
- * shows a part 1 - c / L of it. */
+/* Return the variance of a mean as a multiple of that of independent observations. It follows from
+ * the squares of both lengths of blocks and their degrees of freedom. A block of the length L that
+ * holds many clumps shows a part 1 - c / L of it. */
 static double clumps_of(const double blocks[2], const double freedom[2], double variance)
 {
     double of[2] = {1, 1};
@@ -140,7 +140,7 @@ static void finish_figure(struct rps_profile *profile, const struct rps_spreads 
     const struct rps_spread *whole = &spreads->whole[f];
     double inside = 0, between = 0, count = 0, blocks[2] = {0}, freedom[2] = {0};
 
-    figure->spread = figure->is_of_package ? 0 : deviation(whole); /* it is no mean */
+    figure->spread = figure->is_of_package ? 0 : deviation(whole); /* not a mean */
     for (int l = 0; l < profile->label_count; l++) {
         size_t at = (size_t)l * profile->figure_count + f;
         const struct rps_spread *label = &spreads->label[at];
@@ -166,7 +166,7 @@ static void finish_figure(struct rps_profile *profile, const struct rps_spreads 
             sqrt(between / count) / fmax(fabs(whole->mean), figure->spread) * figure->explained;
 }
 
-/* How much of the one figure's differences between labels the other shows too: the squared
+/* Return how much of one metric's differences between labels the other shows too. It is the squared
  * correlation of their means, on a logarithmic scale, weighted by the labels' lengths. */
 static double overlap(const struct rps_profile *profile, size_t f, size_t g)
 {
@@ -194,7 +194,7 @@ static double overlap(const struct rps_profile *profile, size_t f, size_t g)
     return xx > 0 && yy > 0 ? fmin(xy * xy / (xx * yy), 1) : 0;
 }
 
-/* The figure to show next: it tells the labels apart, and not as those before it do. */
+/* Return the metric to show next: it separates the labels, and not as earlier ones do. */
 static size_t next_figure(const struct rps_profile *profile, const double *told)
 {
     size_t best = 0;
@@ -211,7 +211,7 @@ static size_t next_figure(const struct rps_profile *profile, const double *told)
     return best;
 }
 
-/* told[f] is the largest overlap with the figures before; -1: the figure is one of them. */
+/* told[f] is the largest overlap with the metrics before; -1: the metric is one of them. */
 static void put_in_order(struct rps_profile *profile, double *told)
 {
     for (size_t i = 0; i < profile->figure_count; i++) {

@@ -1,4 +1,4 @@
-/* What profiles of runs and of tables share: spreads, and what follows from them. */
+/* The common part of profiles of runs and of tables: spreads, and statistics from them. */
 #ifndef RPISTAT_QUERY_PROFILE_PARTS_H
 #define RPISTAT_QUERY_PROFILE_PARTS_H
 
@@ -22,13 +22,13 @@ struct rps_spreads {
 
 void rps_spread_add(struct rps_spread *spread, double value);
 
-/* Make the arrays of a profile for so many figures, all NaN, and count the labels. Its spreads are
- * returned, and live as long as it. */
+/* Make the arrays of a profile for so many metrics, all NaN, and count the labels. Return its
+ * spreads, which live as long as the profile. */
 struct rps_spreads rps_profile_init(struct rps_arena *arena, struct rps_profile *profile,
                                     size_t figure_count, const struct rps_phases *phases);
 
-/* Fill spreads, coefficients of variation and the order of a profile whose figures, phases and
- * means are there. */
+/* Fill the spreads, coefficients of variation and order of a profile that has its metrics, phases
+ * and means. */
 void rps_profile_finish(struct rps_profile *profile, const struct rps_spreads *spreads);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * The profile of a run's phases: its periods are added up, phase by phase and label by label, and
- * the metrics are made of the sums, as in the report. How a metric spreads is seen between
- * rotations of the event sets; a rotation that lies across a boundary belongs to neither side.
+ * The profile of a run's phases. Its periods are added up per phase and per label, and the metrics
+ * are computed from the sums, as in the report. The spread of a metric is that between rotations of
+ * the event sets; a rotation that lies across a boundary belongs to neither side.
  */
 #include "rpistat/profile.h"
 
@@ -30,15 +30,15 @@ struct work {
     struct rps_spreads spreads;
     struct rps_tally whole, rest, *phase, *label; /* rest: see rps_figure */
     struct rps_rotation rotation;
-    size_t rotation_phase; /* NOWHERE: of several */
+    size_t rotation_phase; /* NOWHERE: it is of several */
     size_t at;             /* where the last period was found */
     double *operand;
-    size_t tallied; /* figures that are made of tallies; behind them those of packages */
-    struct rps_run_system *packages; /* the arena's; of each phase, and of all */
+    size_t tallied; /* metrics that are made of tallies; after them those of packages */
+    struct rps_run_system *packages; /* in the arena; of each phase, and of all */
     enum rps_package_figure package[RPS_PACKAGE_FIGURES];
 };
 
-/* The figure behind the metrics is the CPU use. */
+/* Return a metric of a tally. The one after the plan's metrics is the CPU use. */
 static double value_of(const struct work *work, size_t figure, const struct rps_tally *tally)
 {
     const struct rps_formula *formula;
@@ -85,7 +85,7 @@ static void add_period(struct work *work, const struct rps_period *period)
     rps_tally_add(&work->whole, period);
 }
 
-/* A figure of the tally that the operands were filled from, and how sure it is: CPU use is counted. */
+/* Compute a metric of the tally that filled the operands, with interval; CPU use is counted. */
 static void evaluate_figure(const struct work *work, size_t figure, const struct rps_tally *tally,
                             double *ret, struct rps_interval *ret_interval)
 {
@@ -99,7 +99,7 @@ static void evaluate_figure(const struct work *work, size_t figure, const struct
             rps_tally_formula_interval(tally, &work->plan->metric[figure].formula, work->operand);
 }
 
-/* The figures of a tally, and how sure they are. */
+/* Compute the metrics of a tally and their intervals. */
 static void evaluate(struct work *work, const struct rps_tally *tally, double *ret,
                      struct rps_interval *ret_interval)
 {
@@ -138,7 +138,7 @@ static void evaluate_all(struct work *work)
 
 /* --- packages --------------------------------------------------------------------------------- */
 
-/* What they came to in each phase; how many figures are known. */
+/* Read the packages' values in each phase. Return how many metrics are known. */
 static size_t read_packages(struct work *work, struct rps_reader *reader, int64_t run_id,
                             int64_t from_ns, int64_t to_ns, struct rps_arena *arena, int *result,
                             struct rps_error *err)
@@ -167,7 +167,7 @@ static size_t read_packages(struct work *work, struct rps_reader *reader, int64_
     return count;
 }
 
-/* Of the phases of a label, or of those that are not the main label's. */
+/* Put packages' metrics for the phases of a label, or for those without the main label. */
 static void put_packages(const struct work *work, const struct rps_run_system *system, double *ret)
 {
     for (size_t f = work->tallied; f < work->profile.figure_count; f++)
@@ -196,7 +196,7 @@ static void evaluate_packages(struct work *work, struct rps_arena *arena)
     }
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- the whole profile ------------------------------------------------------------------------ */
 
 static void name_figures(struct work *work)
 {
@@ -253,7 +253,7 @@ static void work_begin(struct work *work, size_t packages, struct rps_arena *are
     name_figures(work);
 }
 
-/* What system signals say of the labels. */
+/* Read the system metrics of the labels. */
 static int read_system(struct rps_reader *reader, int64_t run_id, int64_t from_ns, int64_t to_ns,
                        const struct rps_phases *phases, struct rps_profile *profile,
                        struct rps_error *err)
@@ -277,7 +277,7 @@ struct io {
     size_t count;
     enum rps_system_source source;
     int slot[IO_MAX];
-    const char *name[IO_MAX]; /* in words, without the number: "reads MiB/s from disks" */
+    const char *name[IO_MAX]; /* text without the number: "reads MiB/s from disks" */
 };
 
 static const struct io io_of[] = {{3,
@@ -297,7 +297,7 @@ static double io_value(const struct io *io, size_t s, const struct rps_system_ro
     return row->readings[io->slot[s]] > 0 ? (double)row->sum[io->slot[s]] / KIB_PER_MIB / by : NAN;
 }
 
-/* Profile what the workload's processes, or else the machine's disks, did: a row per reading. */
+/* Profile I/O of the workload, or otherwise of the machine's disks, with one row per reading. */
 static int read_io(struct rps_reader *reader, int64_t run_id, int64_t from_ns, int64_t to_ns,
                    const struct rps_cpu_series *series, const struct rps_phases *phases,
                    struct rps_profile *profile, struct rps_error *err)

@@ -1,12 +1,12 @@
 /*
- * What sets a label apart, in words: "3.1 x the page faults of the whole run, CPI 2.4 (whole run: 1.1)".
- * A label is compared with the whole. A label with more than half of the whole is tested against the
- * rest, since the whole is mostly itself.
+ * Describe how a label differs: "3.1 x the page faults of the whole run, CPI 2.4 (whole run: 1.1)".
+ * A label is compared with the whole. A label with more than half of the whole is tested against
+ * the rest, since the whole is mostly itself.
  *
- * The difference is the logarithm of the ratio, after both were raised by what a metric of that unit
- * must have to matter. Columns of a table may have any zero and differ in standard deviations. A
- * difference counts if the two 95 % intervals do not overlap. Metrics that were counted all the time
- * have no interval: the spread of their observations says how well they are known.
+ * The difference is the logarithm of the ratio, after the value from which a metric of that unit
+ * matters is added to both. Columns of a table may have any zero and differ in standard deviations.
+ * A difference counts if the two 95 % intervals do not overlap. Metrics that were counted all the
+ * time have no interval: the spread of their observations shows their uncertainty.
  */
 #include "rpistat/profile.h"
 
@@ -25,27 +25,27 @@
 #define LEAST_SPREAD  .5  /* of columns, in standard deviations */
 #define LEAST_NOISE   .22 /* log of 1.25: standard deviations of columns */
 #define LEAST_CPU_USE .22 /* log of 1.25: other processes take a part of the CPU use */
-#define MOST          7.  /* of nought, or for nought */
+#define MOST          7.  /* one of the two is 0 */
 #define ERRORS        2.5 /* standard errors that an interval reaches to either side */
 #define FOLLOWS       1.5 /* a rate that changes by so much of the CPU use's change follows it */
 #define HARDLY_RUNS   1.4 /* log of 4: with a quarter of the CPU use all lower rates follow it */
 #define TEXT_SIZE     320 /* of a clause */
 #define ALIKE         " sets it apart"
-#define WAITED_TOLD   .1  /* of the time that a label wanted a CPU, and of all time */
-#define OFF_CPU       .02 /* of its time on a CPU: a label that waited */
+#define WAITED_TOLD   .1  /* of the time that a label needed a CPU, and of all time */
+#define OFF_CPU       .02 /* of its time on a CPU: with less, a label waited */
 #define MIB_TOLD      2.  /* MiB, or MiB/s: smaller differences are not reported */
 #define RATE_APART    .7  /* log of 2: the same of MiB/s */
 
 #define SYSTEM_CLAUSES 5
 
-/* What is compared. */
+/* A label, and the label that it is compared with. */
 struct pair {
     const struct rps_profile *profile;
     size_t label;
     int other;    /* label that it is compared with; -1: the whole */
     int is_small; /* 1: rates of faults and switches matter even if they take little time */
-    double cpu;   /* by how much the CPU use differs; 0: not */
-    int compared; /* 1: there were figures to compare */
+    double cpu;   /* difference in CPU use; 0: none */
+    int compared; /* 1: there were metrics to compare */
 };
 
 struct range {
@@ -73,9 +73,9 @@ static double base_of(const struct pair *pair, size_t f)
                             : pair->profile->figure[f].whole;
 }
 
-/* --- how much figures differ ------------------------------------------------------------------ */
+/* --- differences of metrics ------------------------------------------------------------------- */
 
-/* A figure matters from this value on: ten events per second, one in a hundred, one in ten thousand
+/* A metric matters from this value on: ten events per second, one in a hundred, one in ten thousand
  * instructions. A minor fault or a context switch takes about a microsecond: 2,000 per second use
  * .2 % of a CPU. */
 static double matters_from(const struct rps_figure *figure, int is_small)
@@ -96,7 +96,7 @@ static double matters_from(const struct rps_figure *figure, int is_small)
     return 0;
 }
 
-/* NaN: there is nothing to compare. */
+/* Return the difference of a metric; NaN: there is nothing to compare. */
 static double difference(const struct pair *pair, size_t f)
 {
     const struct rps_figure *figure = &pair->profile->figure[f];
@@ -104,7 +104,7 @@ static double difference(const struct pair *pair, size_t f)
            more = matters_from(figure, pair->is_small);
 
     if (!isfinite(value) || !isfinite(base) || strcmp(figure->unit, "J") == 0)
-        return NAN; /* an energy is longer phases', too */
+        return NAN; /* longer phases have more energy, too */
     if (is_table(pair))
         return figure->spread > 0 ? (value - base) / figure->spread : 0;
     value = fmax(value, 0) + more;
@@ -114,8 +114,8 @@ static double difference(const struct pair *pair, size_t f)
     return value <= 0 ? -MOST : base <= 0 ? MOST : log(value / base);
 }
 
-/* Where a figure lies; NaN: not known. Without an interval by its standard error, and for rates by
- * that of a number of events. */
+/* Return the range of a metric; NaN: unknown. Without an interval it follows from the standard
+ * error, and for rates from that of a number of events. */
 static struct range range_of(const struct rps_interval *interval, double value, double variance)
 {
     if (rps_interval_has_ends(interval))
@@ -155,8 +155,8 @@ static struct rps_system_time time_of(const struct rps_profile *profile, int lab
     return rps_run_system_time(&profile->system[label], profile->label[label].cpu_s);
 }
 
-/* The share of time in which the threads of a label wanted a CPU, running or waiting for one; of all
- * labels for -1; NaN: unknown. */
+/* Return the share of time in which the threads of a label needed a CPU, running or waiting for
+ * one. Label -1: all labels; NaN: unknown. */
 static double wanted_share(const struct rps_profile *profile, int label)
 {
     double wanted_s = 0, elapsed_s = 0;
@@ -172,8 +172,8 @@ static double wanted_share(const struct rps_profile *profile, int label)
     return elapsed_s > 0 ? wanted_s / elapsed_s : NAN;
 }
 
-/* Is a difference in CPU use too small, or the work of other processes? A label that wanted a CPU as
- * much as the other one did, and did not get it, is not described by its CPU use. */
+/* Return 1 if a difference in CPU use is too small, or the work of other processes. CPU use does
+ * not describe a label that needed a CPU as much as the other label, and did not get it. */
 static int is_load_of_others(const struct pair *pair, size_t f, double found)
 {
     double own, base;
@@ -207,7 +207,7 @@ static int is_unlike_most(const struct pair *pair, size_t f, double found)
     return unlike > rest / 2 || rest == 0;
 }
 
-/* By how much it surely differs; 0: not. */
+/* Return the difference if it is beyond chance, otherwise 0. */
 static double sure_difference(struct pair *pair, size_t f)
 {
     double found = difference(pair, f);
@@ -223,9 +223,9 @@ static double sure_difference(struct pair *pair, size_t f)
     return 0;
 }
 
-/* --- which are said --------------------------------------------------------------------------- */
+/* --- choice of metrics ------------------------------------------------------------------------ */
 
-/* Length of what a label is about: of "DC miss" in "DC miss rate"; 0: of all. */
+/* Return the length of the subject in a label: "DC miss" in "DC miss rate"; 0: all of it. */
 static size_t subject(const char *label)
 {
     static const char *const measure[] = {" rate", " ratio", " percent"};
@@ -240,8 +240,8 @@ static size_t subject(const char *label)
     return 0;
 }
 
-/* Figures of one panel are parts of one thing, and the ratio and the rate of the same misses are
- * the same misses. */
+/* Return 1 for metrics of one panel, which are parts of one thing, and for the ratio and the rate
+ * of the same misses. */
 static int says_the_same(const struct rps_figure *a, const struct rps_figure *b)
 {
     size_t about = subject(a->label);
@@ -251,7 +251,7 @@ static int says_the_same(const struct rps_figure *a, const struct rps_figure *b)
     return about > 0 && about == subject(b->label) && strncmp(a->label, b->label, about) == 0;
 }
 
-/* A program that runs half of the time has half of everything a second. */
+/* Return 1 if a rate follows the CPU use: with half of the time, all rates are half. */
 static int follows_cpu_use(const struct pair *pair, size_t f, double found)
 {
     if (strcmp(pair->profile->figure[f].unit, "/s") != 0 || found * pair->cpu <= 0)
@@ -259,8 +259,8 @@ static int follows_cpu_use(const struct pair *pair, size_t f, double found)
     return fabs(found) <= FOLLOWS * fabs(pair->cpu) || pair->cpu < -HARDLY_RUNS;
 }
 
-/* The figure to say next: that which differs most, of those that differ as much the one that tells
- * all labels apart best. */
+/* Return the next metric to describe: the largest difference, and among equals the metric that
+ * separates all labels best. */
 static size_t choose(struct pair *pair, const size_t *said, int count)
 {
     const struct rps_profile *profile = pair->profile;
@@ -284,7 +284,7 @@ static size_t choose(struct pair *pair, const size_t *said, int count)
 
 /* --- clauses ---------------------------------------------------------------------------------- */
 
-/* Two digits before `extra` ones, and none that do not matter. */
+/* Write two digits before `extra` ones, and none that do not matter. */
 static void write_number(char *ret, size_t size, double value, double matters, int extra)
 {
     double places = value == 0 ? 0 : 1 - floor(log10(fabs(value) * (1 + 1e-9))) + extra;
@@ -299,7 +299,7 @@ static void write_number(char *ret, size_t size, double value, double matters, i
         snprintf(ret, size, "0");
 }
 
-/* "CPI 2.4 (whole run: 1.1)", with more digits where they are needed. */
+/* Write "CPI 2.4 (whole run: 1.1)", with more digits if they are needed. */
 static void write_values(char *ret, const struct pair *pair, size_t f, const char *name)
 {
     const struct rps_figure *figure = &pair->profile->figure[f];
@@ -320,7 +320,7 @@ static void write_values(char *ret, const struct pair *pair, size_t f, const cha
              base, unit[0] ? " " : "", unit);
 }
 
-/* "3.1 x the page faults", "1/12 of the page faults", "no page faults". */
+/* Write "3.1 x the page faults", "1/12 of the page faults", "no page faults". */
 static void write_ratio(char *ret, const struct pair *pair, size_t f, const char *name)
 {
     double ratio = value_of(pair, f) / base_of(pair, f);
@@ -339,8 +339,8 @@ static void write_ratio(char *ret, const struct pair *pair, size_t f, const char
         snprintf(ret, TEXT_SIZE, "1/%s of the %s", times, name);
 }
 
-/* Write the column of a table whose standard deviation differs most from that in the other phases, if
- * it surely does: the error allows for heavy tails (kurtosis 5). Returns 1 if there is one. */
+/* Write the column of a table whose standard deviation differs most from that in the other phases,
+ * if beyond chance: the error allows for heavy tails (kurtosis 5). Return 1 if there is one. */
 static int write_noise(char *ret, const struct pair *pair)
 {
     const struct rps_profile *profile = pair->profile;
@@ -373,7 +373,7 @@ static int write_noise(char *ret, const struct pair *pair)
     return most > LEAST_NOISE;
 }
 
-/* Write rates as ratios, and other figures as values: there is no "no miss rate". Returns 1 for a
+/* Write rates as ratios, and other metrics as values: "no miss rate" has no meaning. Return 1 for a
  * ratio to the whole run, for the caller to name. */
 static int write_clause(char *ret, const struct pair *pair, size_t f)
 {
@@ -392,7 +392,7 @@ static int write_clause(char *ret, const struct pair *pair, size_t f)
     return 0;
 }
 
-/* --- system signals --------------------------------------------------------------------------- */
+/* --- system metrics --------------------------------------------------------------------------- */
 
 /* Write how much memory a label uses, and how much it reads and writes: "reads 240 MiB/s from disks
  * (elsewhere 2 MiB/s)". */
@@ -421,8 +421,8 @@ static int write_io(char ret[][TEXT_SIZE], const struct rps_profile *profile, in
     return count;
 }
 
-/* What the label is asleep in, as rps_system_time_sleep has it; -1 also where as many threads sleep in
- * it throughout, as the idle ones of a runtime do. */
+/* Return the label's sleep reason, as rps_system_time_sleep does. Return -1 also if as many threads
+ * sleep in it throughout, as a runtime's idle ones do. */
 static int sleep_of(const struct rps_profile *profile, int label,
                     const struct rps_system_time *time)
 {
@@ -442,7 +442,7 @@ static int sleep_of(const struct rps_profile *profile, int label,
     return sleep;
 }
 
-/* Does it wait for a CPU, and more or less than all together do? */
+/* Return 1 if it waits for a CPU, and more or less than all labels together do. */
 static int waits(const struct rps_profile *profile, const struct rps_system_time *time)
 {
     double waited = rps_system_time_waited(time), wait_s = 0, wanted_s = 0;
@@ -459,7 +459,7 @@ static int waits(const struct rps_profile *profile, const struct rps_system_time
            fabs(waited - wait_s / wanted_s) > WAITED_TOLD;
 }
 
-/* The clauses of a label, what others did to it last; how many. */
+/* Write the clauses of a label, effects of other processes last. Return their number. */
 static int write_system(char ret[SYSTEM_CLAUSES][TEXT_SIZE], const struct rps_profile *profile,
                         int label)
 {
@@ -479,7 +479,7 @@ static int write_system(char ret[SYSTEM_CLAUSES][TEXT_SIZE], const struct rps_pr
     return count;
 }
 
-/* Compare all figures; 0: there is nothing to compare with. */
+/* Compare all metrics. Return 0 if there is nothing to compare with. */
 static int compare(struct pair *pair)
 {
     const struct rps_profile *profile = pair->profile;
@@ -495,7 +495,7 @@ static int compare(struct pair *pair)
     return 1;
 }
 
-/* The figures by which a label differs from the whole. */
+/* Choose the metrics by which a label differs from the whole. */
 static int told_of_whole(struct pair *pair, size_t ret[RPS_PROFILE_TOLD])
 {
     int count = 0;
@@ -512,7 +512,7 @@ int rps_profile_told(const struct rps_profile *profile, int label, size_t ret[RP
     return compare(&pair) ? told_of_whole(&pair, ret) : 0;
 }
 
-/* Write what was counted and read of a label, as far as there is room. */
+/* Write the metrics and system metrics of a label, as far as they fit. */
 static char *write_own(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
                        int label, int room)
 {
@@ -530,7 +530,7 @@ static char *write_own(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profil
         is_ratio = i < count && write_clause(clause, &pair, told[i]);
         if (i >= count)
             memcpy(clause, system[i - count], sizeof(clause));
-        if (is_ratio && !is_named) /* the first ratio says what all of them compare with */
+        if (is_ratio && !is_named) /* the first ratio names the whole run for all */
             strcat(clause, " of the whole run");
         if (i > 0 && room > 0 && rps_text_width(own) + 2 + rps_text_width(clause) > room)
             continue;
@@ -552,7 +552,7 @@ static char *write_own(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profil
     return own;
 }
 
-/* Has another label the same name and description? */
+/* Return 1 if another label has the same name and description. */
 static int is_twin(const struct rps_profile *profile, int label, int other, const char *own)
 {
     const struct rps_profile_label *a = &profile->label[label], *b = &profile->label[other];
@@ -609,7 +609,7 @@ void rps_profile_place(struct rps_profile *profile, const struct rps_part_shares
     }
 }
 
-/* Call a label that was hardly on a CPU by its sleep: "asleep in timers"; "" for other labels. */
+/* Name a label that was hardly on a CPU by its sleep: "asleep in timers"; "" for other labels. */
 static void name_off_cpu(const struct rps_profile *profile, int label, char *ret, size_t size)
 {
     const struct rps_profile_label *of = &profile->label[label];
@@ -626,11 +626,11 @@ static void name_off_cpu(const struct rps_profile *profile, int label, char *ret
     sleep = rps_system_time_sleep(&time);
     if (!(time.elapsed_s > 0) || (sleep < 0 && time.wait_s < time.threads_s / 2))
         return;
-    length = sleep < 0 ? 0 : (int)strcspn(rps_sleep_words[sleep], "("); /* the explanation */
+    length = sleep < 0 ? 0 : (int)strcspn(rps_sleep_words[sleep], "("); /* up to the explanation */
     length -= length > 0 && rps_sleep_words[sleep][length - 1] == ' ';
     if (sleep < 0)
         snprintf(ret, size, "waiting for a CPU");
-    else if (sleep == RPS_SLEEP_LOCK) /* the words for it are too long for a name */
+    else if (sleep == RPS_SLEEP_LOCK) /* its text is too long for a name */
         snprintf(ret, size, "waiting for locks or threads");
     else
         snprintf(ret, size, "asleep in %.*s", length, rps_sleep_words[sleep]);

@@ -16,7 +16,7 @@ static int compare_firsts(const void *a, const void *b)
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* List the bursts, and the outliers that are in none, in order of time. Returns the number of such
+/* List the bursts, and the outliers that are in none, in order of time. Return the number of such
  * outliers. */
 static size_t list_stretches(struct rps_arena *arena, const struct rps_phases *phases,
                              const struct rps_bursts *bursts, struct rps_run_part *ret)
@@ -43,7 +43,7 @@ static size_t list_stretches(struct rps_arena *arena, const struct rps_phases *p
     return ret->count - bursts->count;
 }
 
-/* The stretches, and the rest of the run between them. */
+/* Return the segments, and the rest of the run between them, as phases. */
 static struct rps_phases split(struct rps_arena *arena, const struct rps_phases *phases,
                                const struct rps_run_part *part)
 {
@@ -73,10 +73,10 @@ static void add_times(struct rps_arena *arena, const struct rps_phases *phases,
         found->start_ns[i] = rps_phases_time(phases, bursts->first[i]);
 }
 
-/* Does any name set the group apart? Outliers are unlike others by their counters anyway. */
+/* Return 1 if a name sets the group apart. Outliers differ by their counters anyway. */
 static int stands_out(const struct rps_part_shares *shares, size_t group)
 {
-    int is_found = shares->group_count == 0; /* without samples the counters say all there is */
+    int is_found = shares->group_count == 0; /* without samples only the counters describe it */
 
     for (int k = 0; k < RPS_APART_KINDS && group < shares->group_count; k++)
         is_found |= shares->group[group].apart[k].is_found;

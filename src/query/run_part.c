@@ -17,9 +17,9 @@
 #include "rpistat/run_system.h"
 #include "rpistat/walk.h"
 
-#define OFF_CPU_SHOWN .0005 /* of the time: a share is printed with this precision */
+#define OFF_CPU_SHOWN .0005 /* of the time: shares are printed with this precision */
 
-/* --- stretches -------------------------------------------------------------------------------- */
+/* --- segments --------------------------------------------------------------------------------- */
 
 static void add_stretch(struct rps_arena *arena, struct rps_run_part *part, uint64_t first,
                         uint64_t last, size_t group)
@@ -66,7 +66,7 @@ struct rps_run_part rps_run_part_both(struct rps_arena *arena, const struct rps_
 
 /* --- phases ----------------------------------------------------------------------------------- */
 
-/* Phases that are meant: of a label, any time it comes or the number's (from 1); or by numbers. */
+/* The selected phases: of a label, all occurrences or only one (from 1); or a range of numbers. */
 struct meant {
     int label; /* -1: by numbers */
     uint64_t first, last;
@@ -174,7 +174,7 @@ static int by_first(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Periods come CPU by CPU: in order, and what overlaps as one. */
+/* Sort the periods, which are read CPU by CPU, and join those that overlap. */
 static void put_in_order(struct rps_run_part *part)
 {
     size_t kept = 0;
@@ -247,8 +247,8 @@ int rps_run_part_choose(struct rps_arena *arena, struct rps_reader *reader, int6
 
 /* --- time on and off the CPU ------------------------------------------------------------------ */
 
-/* Times of a group, ns. Periods do not show which threads ran at the same time: of two threads that
- * have half of a period each, the CPU may have been left for half of it, or not at all. */
+/* Times of a group, ns. Periods do not show which threads ran at the same time. If two threads have
+ * half of a period each, the CPU may have been unused for half of it, or not at all. */
 struct group_time {
     double length, cpu;
     double off, off_most; /* in which no thread ran: at least, and at most */

@@ -1,6 +1,6 @@
 /*
- * The phases of one run or of several: their periods become signals, the detector's observations
- * become period numbers and times again.
+ * The phases of one run or of several: their periods become signals, and the detector's
+ * observations become period numbers and times again.
  */
 #include "rpistat/run_phases.h"
 
@@ -17,8 +17,8 @@
 
 /* --- from observations to periods ------------------------------------------------------------- */
 
-/* Periods of an observation: one, or of an import those of a row of its file, or where the run was
- * read at a level those of a block. */
+/* Return the number of periods in an observation: one, for an import those of a row of its file. If
+ * the run was read at a level, it is those of a block. */
 static size_t in_observation(const struct rps_collected *collected)
 {
     if (!collected->by_rotation)
@@ -51,7 +51,7 @@ static void place(struct rps_phases *phases, const struct rps_collected *collect
     phases->wide = in_observation(collected) - 1;
 }
 
-/* Blocks with a rotation that is unlike the others are outliers, too. */
+/* Add blocks that have a rotation unlike the others as outliers. */
 static void add_wild(struct rps_phases *phases, const struct rps_collected *collected)
 {
     uint64_t *outlier = rps_arena_loose(collected->signals.count, sizeof(*outlier));
@@ -88,7 +88,7 @@ static void place_all(struct rps_run_phases *found, const struct rps_run_signals
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Those that were collected of the first run, and the names of tables of counts. */
+/* Return the names of the first run's signals, and of tables of counts. */
 static rps_signal_name *name_signals(struct rps_arena *arena, const struct rps_run_signals *signals,
                                      size_t *ret_count)
 {
@@ -118,7 +118,7 @@ static void add_missing(struct rps_run_phases *found, const char *name)
     snprintf(found->missing[found->missing_count++], sizeof(*found->missing), "%s", name);
 }
 
-/* What any run has and another lacks. */
+/* Find the signals that some run has and another lacks. */
 static void find_missing(const struct rps_run_signals *signals, struct rps_run_phases *found)
 {
     const char *name;
@@ -142,8 +142,8 @@ static void find_missing(const struct rps_run_signals *signals, struct rps_run_p
 /* --- detecting -------------------------------------------------------------------------------- */
 
 /*
- * The shortest phase, in periods: what was asked for, or 0, the detector's choice. Where sets take
- * turns every metric must be seen twice: a value that stands alone looks like a phase without any
+ * Return the shortest phase, in periods: the requested one, or 0 for the detector's choice. If sets
+ * rotate, every metric must be observed twice, since a single value looks like a phase without any
  * noise.
  */
 static size_t shortest(const struct rps_run_phases_options *options,
@@ -167,7 +167,7 @@ static size_t shortest(const struct rps_run_phases_options *options,
     return most;
 }
 
-/* Periods as observations. */
+/* Convert periods to observations. */
 static size_t in_observations(size_t periods, const struct rps_collected *collected)
 {
     size_t each = in_observation(collected);
@@ -175,7 +175,7 @@ static size_t in_observations(size_t periods, const struct rps_collected *collec
     return (periods + each - 1) / each;
 }
 
-/* From when on the part would be seen period by period; -1: it is, or nowhere. */
+/* Find from when on the part would be read period by period; -1: it is, or nowhere. */
 static int periods_from(const struct rps_run_at *run, const struct rps_run_phases_options *options,
                         int64_t *ret_ns, struct rps_error *err)
 {
@@ -240,7 +240,7 @@ void rps_run_phases_free(struct rps_run_phases *found)
     memset(found, 0, sizeof(*found));
 }
 
-/* What a run is profiled by. */
+/* The inputs of a run's profile. */
 struct profiling {
     const struct rps_run_at *run;
     const struct rps_run_phases_options *options;
@@ -266,9 +266,9 @@ int rps_run_phases_remark(const struct rps_run_at *run,
                               &of, ret, err);
 }
 
-/* --- what other commands use ------------------------------------------------------------------ */
+/* --- for other commands ----------------------------------------------------------------------- */
 
-/* Does the detection reach to the end of the run? A recording may have gone on since. */
+/* Return 1 if the detection reaches to the end of the run. A recording may have continued since. */
 static int reaches_end(const struct rps_phase_levels *levels, const struct rps_run *run)
 {
     const struct rps_phases *phases = rps_phase_levels_shown(levels);
@@ -277,7 +277,7 @@ static int reaches_end(const struct rps_phase_levels *levels, const struct rps_r
            phases->phase[phases->count - 1].end_ns + run->period_ns > run->elapsed_ns;
 }
 
-/* The stored detection when it is of any use now: 1, 0 or negative. */
+/* Read the stored detection if it is usable now: 1, 0 or negative. */
 static int stored(struct rps_reader *reader, const struct rps_run *run,
                   struct rps_phase_levels *ret, char *remark, struct rps_error *err)
 {

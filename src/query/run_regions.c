@@ -12,7 +12,7 @@
 #define PREFIX     "region "
 #define NAMES_SIZE 256
 
-/* --- what a mark says ------------------------------------------------------------------------- */
+/* --- text of marks ---------------------------------------------------------------------------- */
 
 enum kind { NONE, BEGIN, END, TOTALS };
 
@@ -20,7 +20,7 @@ struct said {
     enum kind kind;
     const char *name; /* inside the text */
     size_t length;
-    uint64_t entered; /* of totals */
+    uint64_t entered; /* only of totals */
     double elapsed_s;
 };
 
@@ -68,13 +68,13 @@ int rps_run_regions_is_mark(const char *text)
 
 /* --- finding ---------------------------------------------------------------------------------- */
 
-/* An entry that has begun, and how many that began in it, and have ended, were open at once. */
+/* An open entry, and how many entries that began and ended in it were open at once. */
 struct begun {
     int64_t start_ns;
     uint64_t within;
 };
 
-/* What is open of a region, and the room of its arrays: what is taken off their ends comes again. */
+/* The open entries of a region, and the capacity of its arrays, which shrink and grow again. */
 struct stack {
     size_t count, room, span_room;
     struct begun *begun;
@@ -93,7 +93,7 @@ struct finding {
     struct totals totals[RPS_RUN_REGIONS_MAX];
 };
 
-/* The number of the region; -1: there is no place for it. */
+/* Return the number of the region; -1: it exceeds the limit. */
 static int find_region(const struct finding *finding, const struct said *said)
 {
     struct rps_run_regions *regions = finding->regions;
@@ -120,7 +120,7 @@ static void push(struct rps_arena *arena, struct stack *stack, int64_t start_ns)
     stack->begun[stack->count++] = (struct begun){.start_ns = start_ns};
 }
 
-/* Entries end in order of time: what the new span holds stands last. */
+/* Add a span. Entries end in order of time, so the spans inside the new one are last. */
 static void add_span(struct rps_arena *arena, struct rps_spans *spans, size_t *room,
                      struct rps_span span)
 {
@@ -141,7 +141,7 @@ static void end_entry(const struct finding *finding, struct rps_run_region *regi
     int64_t from_ns, to_ns;
 
     if (stack->count == 0)
-        return; /* its begin was not told */
+        return; /* its begin was not recorded */
     begun = stack->begun[--stack->count];
     if (begun.start_ns >= finding->to_ns || end_ns < finding->from_ns)
         return;
@@ -173,7 +173,7 @@ static void take(struct finding *finding, const struct rps_note *mark)
     finding->totals[number].elapsed_s += said.elapsed_s;
 }
 
-/* What is known when all marks were taken. */
+/* Compute the values that need all marks. */
 static void conclude(struct finding *finding, size_t number)
 {
     struct rps_run_region *region = &finding->regions->region[number];
@@ -187,13 +187,13 @@ static void conclude(struct finding *finding, size_t number)
     if (totals->entered > region->marked && finding->from_ns <= 0 && finding->to_ns == INT64_MAX) {
         region->entered = totals->entered;
         region->time_ns = elapsed_ns > region->time_ns ? elapsed_ns : region->time_ns;
-        return; /* that the end of one is missing says nothing */
+        return; /* a missing end means nothing here */
     }
     for (size_t i = 0; i < stack->count && totals->entered == 0; i++)
         region->open += stack->begun[i].start_ns < finding->to_ns;
 }
 
-/* Of a part: those that it has nothing of. */
+/* Drop the regions that have nothing in the part. */
 static void drop_empty(struct rps_run_regions *regions)
 {
     size_t kept = 0;
@@ -220,7 +220,7 @@ struct rps_run_regions rps_run_regions_find(struct rps_arena *arena, const struc
     return regions;
 }
 
-/* --- using them ------------------------------------------------------------------------------- */
+/* --- use of regions --------------------------------------------------------------------------- */
 
 static int no_such_region(const struct rps_run_regions *regions, int64_t run_id, const char *name,
                           struct rps_error *err)

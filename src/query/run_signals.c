@@ -1,4 +1,4 @@
-/* From the periods of runs to signals. */
+/* Convert the periods of runs to signals. */
 #include "run_signals.h"
 
 #include <inttypes.h>
@@ -12,16 +12,16 @@
 /* Period numbers of a recording by CPU may have holes, but not more than periods. */
 #define HOLES_MAX 1000
 
-/* Values that an observation's counts in a table take as much memory as. */
+/* Values that take as much memory as an observation's counts in a table. */
 #define TABLE_VALUES 6
 
-/* What is being collected. */
+/* The state of a collection. */
 struct work {
     const struct rps_run_phases_options *options;
     int as_shown;
-    const char **name; /* those of the plan that were asked for, and behind them those of samples */
+    const char **name; /* requested names of the plan, and after them those of samples */
     size_t metric_count, sample_count;
-    int level; /* that all runs are read at */
+    int level; /* at which all runs are read */
 };
 
 static void split_names(struct rps_arena *arena, const struct rps_signal_provider *provider,
@@ -86,7 +86,7 @@ static int find_samples(struct rps_arena *arena, const struct work *work,
 
 /* --- metrics ---------------------------------------------------------------------------------- */
 
-/* The level that all are read at: the coarsest that any is thinned to, or too long below. */
+/* Choose the level for all: the coarsest that any is downsampled to, or too long below. */
 static int choose_level(struct work *work, struct rps_run_signals *signals, struct rps_error *err)
 {
     for (size_t r = 0; r < signals->count; r++) {
@@ -103,7 +103,7 @@ static int choose_level(struct work *work, struct rps_run_signals *signals, stru
     return 0;
 }
 
-/* CPUs cannot be put side by side when their numbers are nonsense. */
+/* Refuse CPUs with invalid numbers, which cannot be put side by side. */
 static int check_numbers(const struct rps_run_member *member, struct rps_error *err)
 {
     struct rps_run_summary summary;
@@ -118,7 +118,7 @@ static int check_numbers(const struct rps_run_member *member, struct rps_error *
                          member->run.run_id);
 }
 
-/* Walk the periods of a run, CPUs side by side or added up. */
+/* Walk the periods of a run, with CPUs side by side or added up. */
 static int walk_run(const struct work *work, struct rps_run_member *member, int together,
                     struct rps_error *err)
 {
@@ -164,7 +164,7 @@ static int end_walks(struct rps_arena *arena, struct rps_run_signals *signals,
     return rps_collect_end_together(collect, signals->count, signals->collected, err);
 }
 
-/* Add the signals of samples behind the metrics, or where they alone were asked for instead. */
+/* Add the signals of samples after the metrics, or alone if only they were requested. */
 static int add_samples(const struct work *work, struct rps_run_signals *signals, size_t r,
                        struct rps_error *err)
 {

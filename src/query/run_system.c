@@ -1,4 +1,4 @@
-/* What system signals say of stretches of a run. */
+/* System metrics of segments of a run. */
 #include "rpistat/run_system.h"
 #include "rpistat/period.h"
 
@@ -6,17 +6,17 @@
 
 #define US_PER_S 1e6
 
-#define ALL .9999 /* of the time of readings, within what is rounded */
+#define ALL .9999 /* of the time of readings, within rounding */
 
-/* Threads on average that are one. */
+/* Threads on average that count as one. */
 #define ONE_LEAST .9
 #define ONE_MOST  1.05
 
-/* Of its threads' time, and as much of that in one thing: it sleeps in it. */
+/* Share of its threads' time asleep, and share of that in one reason: it sleeps in it. */
 #define SLEEPS_LEAST .5
 
-/* A workload is stuck when its threads have a CPU for at most so much of the time, and at least so much
- * of their time is in futex. */
+/* A workload is stuck if its threads have a CPU for at most so much of the time. In addition, at
+ * least so much of their time must be in futex. */
 #define STUCK_RUNS_MAX  .02
 #define STUCK_SLEEP_MIN .95
 
@@ -80,7 +80,7 @@ static void add_slot(struct rps_system_sum *sum, double length_s, double value, 
     sum->sum += value;
 }
 
-/* Blocks have sums of gauges over their readings; each stands for as much of its time. */
+/* Blocks have sums of gauges over their readings; each reading has an equal part of the time. */
 void rps_run_system_add(struct rps_run_system *system, const struct rps_system_row *row)
 {
     const double row_s = (double)row->length_us / US_PER_S;
@@ -111,7 +111,7 @@ void rps_run_system_join(struct rps_run_system *to, const struct rps_run_system 
     }
 }
 
-/* The first stretch that does not end before a period. */
+/* Return the first segment that does not end before a period. */
 static size_t pass_stretches(const struct rps_run_part *part, size_t at, uint64_t period)
 {
     while (at < part->count && part->stretch[at].last < period)
@@ -119,7 +119,7 @@ static size_t pass_stretches(const struct rps_run_part *part, size_t at, uint64_
     return at;
 }
 
-/* Blocks that lie in a stretch, or between two, come instead of their readings. */
+/* Read blocks instead of readings if they lie in a segment, or between two. */
 static int read_source(struct rps_reader *reader, int64_t run_id, enum rps_system_source source,
                        int64_t from_ns, int64_t to_ns, const struct rps_run_part *part,
                        struct rps_run_system *ret, struct rps_error *err)
@@ -171,7 +171,7 @@ int rps_run_system_read(struct rps_arena *arena, struct rps_reader *reader, int6
     return result;
 }
 
-/* --- what they say ---------------------------------------------------------------------------- */
+/* --- results ---------------------------------------------------------------------------------- */
 
 static double sum_of(const struct rps_run_system *system, enum rps_tree_slot slot)
 {
@@ -188,8 +188,8 @@ double rps_run_system_mean(const struct rps_run_system *system, enum rps_system_
     return sum->length_s > 0 ? sum->sum / sum->length_s : NAN;
 }
 
-/* Readings of older stores have idle threads in locks: where some readings do not know idle threads,
- * they are in locks in all readings. */
+/* Readings of older stores count idle threads in locks. If some readings do not know idle threads,
+ * all readings count them there. */
 static void split_futex(const struct rps_run_system *system, struct rps_system_time *time)
 {
     const struct rps_system_sum *slot = system->slot[RPS_SYSTEM_TREE];
@@ -202,8 +202,8 @@ static void split_futex(const struct rps_run_system *system, struct rps_system_t
         time->asleep_in_s[RPS_SLEEP_LOCK] += idle->sum;
 }
 
-/* Let the reasons add up to the time asleep. A reading stands for the time since the one before, so
- * they may come to more than that; what they lack is unknown. */
+/* Make the reasons add up to the time asleep. A reading represents the time since the one before,
+ * so they may add up to more. A deficit is unknown. */
 static void balance_sleeps(struct rps_system_time *time)
 {
     double known_s = 0, factor;
@@ -216,7 +216,7 @@ static void balance_sleeps(struct rps_system_time *time)
     time->asleep_in_s[RPS_SLEEP_UNKNOWN] = time->asleep_s - factor * known_s;
 }
 
-/* A short wait counts where it ends, and may have begun before. */
+/* A short wait counts at its end, and may have begun earlier. */
 struct rps_system_time rps_run_system_time(const struct rps_run_system *system, double on_s)
 {
     double wait_s = sum_of(system, RPS_TREE_WAIT) / US_PER_S;

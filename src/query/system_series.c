@@ -1,12 +1,12 @@
 /*
- * System signals as signals of phases. A reading belongs to the observation that it was made at the
- * end of; where readings are stretched, the observations between have none.
+ * System metrics as signals of phases. A reading belongs to the observation at whose end it was
+ * made. If readings are further apart, the observations between have none.
  *
  *   rss, threads   log1p(value / scale): RPS_PHASES_LEVEL in rpistat/system_metrics.h
- *   read, written  log1p(MiB per CPU second / scale), RPS_PHASES_BY_CPU: independent of what others
- *                  leave of the CPUs; unknown if the workload used less than 1 % of one
- *   sleep          counts of reasons: the share of the threads in each, one observation per reading.
- *                  Idle threads are in locks here: they turn idle a second late, which is no change
+ *   read, written  log1p(MiB per CPU second / scale), RPS_PHASES_BY_CPU: independent of the CPU
+ *                  time that others leave; unknown if the workload used less than 1 % of one CPU
+ *   sleep          counts of reasons: the share of the threads in each, an observation per reading.
+ *                  Idle threads are in locks here: they turn idle a second late, not a change
  */
 #include "run_signals.h"
 
@@ -17,16 +17,16 @@
 #include "rpistat/system_rows.h"
 #include "rpistat/system_signals.h"
 
-#define USE_LEAST     .01 /* of a CPU: bytes a CPU second are not known below */
-#define USE_FULL      .5  /* and count in full from here on */
-#define REASON_LEAST  .03 /* of all threads: rarer ones are one */
-#define REASON_MOVES  .15 /* of them by which a share changes, or the mix says nothing */
-#define REASON_COUNTS 1.5 /* what is worth one independent count */
+#define USE_LEAST     .01 /* of a CPU: with less, bytes per CPU second are unknown */
+#define USE_FULL      .5  /* and they count in full from here on */
+#define REASON_LEAST  .03 /* of all threads: rarer reasons are one */
+#define REASON_MOVES  .15 /* of them: if no share changes by more, the mix shows no phases */
+#define REASON_COUNTS 1.5 /* counts that are worth one independent count */
 
-/* Reasons, and behind them: not asleep. */
+/* Reasons, and after them: not asleep. */
 #define REASONS (RPS_TREE_IN_OTHER - RPS_TREE_IN_IO + 2)
 
-/* What the readings of an observation come to. */
+/* Sums over the readings of an observation. */
 struct seen {
     double readings, length_s, cpu_s;
     double sum[RPS_TREE_SLOTS]; /* of gauges over the readings; NaN: not known */
@@ -43,7 +43,7 @@ struct run_series {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* CPU time in the stretch that a reading at the end of observation `at` is of. */
+/* Return the CPU time in the interval of a reading at the end of observation `at`. */
 static double cpu_s_of(const struct rps_collected *collected, size_t at,
                        const struct rps_system_row *row)
 {
@@ -89,7 +89,7 @@ static void add_reading(struct run_series *run, const struct rps_collected *coll
     add_reasons(run, seen, row);
 }
 
-/* 1 when the run has readings. */
+/* Return 1 if the run has readings. */
 static int read_run(struct rps_arena *arena, const struct rps_run_member *member,
                     const struct rps_collected *collected, struct run_series *ret,
                     struct rps_error *err)
@@ -121,7 +121,7 @@ static int read_run(struct rps_arena *arena, const struct rps_run_member *member
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* The transformed value, NaN: not seen, and its weight. */
+/* Return the transformed value, NaN: not observed, and its weight. */
 static double value_of(const struct seen *seen, int slot, float *ret_weight)
 {
     const struct rps_system_signal *signal = &rps_system_signals[RPS_SYSTEM_TREE][slot];
@@ -139,8 +139,8 @@ static double value_of(const struct seen *seen, int slot, float *ret_weight)
     return log1p(seen->sum[slot] / divisor / seen->cpu_s / scale);
 }
 
-/* A reading across a step of what it adds up is a mix of both sides, and no level of its own: it is
- * not seen, so that the step stays where what is seen in every observation has it. */
+/* Drop a reading across a step of its values: it is a mix of both sides, and not a level of its
+ * own. So the step stays where signals of every observation have it. */
 static void drop_mixes(double *value, size_t count, double resolution)
 {
     double before = NAN, mix = NAN;
@@ -190,7 +190,7 @@ static void add_series(struct rps_arena *arena, struct rps_run_signals *signals,
 
 /* --- reasons ---------------------------------------------------------------------------------- */
 
-/* The symbol of each reason, those that are rare in all runs together; how many symbols. */
+/* Choose each reason's symbol; those rare in all runs share one. Return the number of symbols. */
 static size_t choose_symbols(const struct rps_run_signals *signals, const struct run_series *run,
                              uint32_t symbol[REASONS])
 {
@@ -228,8 +228,8 @@ static void add_table(const struct run_series *run, const uint32_t symbol[REASON
     rps_collected_add_table(collected, &table);
 }
 
-/* Is the mix another one somewhere? One that never is tells no phases, and counts are not looked at
- * as values are. */
+/* Return 1 if the mix changes somewhere. A constant mix shows no phases, and counts are not tested
+ * for it as values are. */
 static int mix_varies(const struct rps_run_signals *signals, const struct run_series *run)
 {
     for (int k = 0; k < REASONS; k++) {
@@ -259,7 +259,7 @@ static void add_reasons_of_all(struct rps_run_signals *signals, const struct run
             return;
     }
     if (width < 3 || !mix_varies(signals, run))
-        return; /* one reason, and what is rare */
+        return; /* one reason, and rare ones */
     for (size_t r = 0; r < signals->count; r++)
         add_table(&run[r], symbol, width, &signals->collected[r]);
     signals->has_sleep = 1;

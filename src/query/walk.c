@@ -7,7 +7,7 @@
  * is simply missing from later sums.
  *
  * At a coarser resolution CPUs need not have the same blocks: one that was away has its blocks cut.
- * What is added up is then what lies in one cell of the level's grid, between the same gaps of the
+ * Then rows are added up that lie in one cell of the level's grid, between the same gaps of the
  * whole run.
  */
 #include "rpistat/walk.h"
@@ -21,27 +21,27 @@
 #include "rpistat/moments.h"
 #include "rpistat/store.h"
 
-/* A CPU's rows, or those of all that are walked one by one. */
+/* A CPU's rows, or those of all CPUs that are walked one by one. */
 struct source {
-    struct rps_cursor *cursor; /* NULL: there are no more */
+    struct rps_cursor *cursor; /* NULL: there are none left */
     struct rps_period next;
-    size_t gap;   /* of the run's, the first that does not lie before the row */
+    size_t gap;   /* first gap of the run that does not lie before the row */
     uint64_t key; /* rows of one key are added up, by event set */
 };
 
 struct rps_walk_state {
-    struct rps_arena *arena; /* owned; of all that is pointed to */
+    struct rps_arena *arena; /* owned; holds the memory of all pointers */
     const struct rps_cpu_series *series;
-    struct source *source; /* one, or where they are added up of each CPU */
+    struct source *source; /* one, or one per CPU if they are added up */
     int source_count;
 
-    /* Where they are added up: */
+    /* If CPUs are added up: */
     struct rps_notes gaps;       /* owned */
-    struct rps_period *whole;    /* by event set; `cpu` is RPS_CPU_ALL where there is one */
+    struct rps_period *whole;    /* by event set; `cpu` is RPS_CPU_ALL if there is one */
     struct rps_period *of_cpu;   /* by event set, of the CPU that is being added */
     struct rps_scatter *scatter; /* of the rows of `whole`, then of those of `of_cpu` */
     size_t sets;
-    size_t handed;  /* of `whole`, those that were handed out */
+    size_t handed;  /* rows of `whole` that were handed out */
     uint64_t cycle; /* the last cycle timestamp that was handed out */
 };
 
@@ -50,7 +50,7 @@ static int is_cpu_below(const void *of_series, const void *cpu)
     return *(const int32_t *)of_series < *(const int32_t *)cpu;
 }
 
-/* The place of the CPU in the series; -1: it is none of it. */
+/* Return the place of the CPU in the series; -1: it is not in it. */
 static int find_track(const struct rps_cpu_series *series, int32_t cpu)
 {
     int at = (int)rps_array_find(series->cpu, (size_t)series->count, sizeof(*series->cpu),
@@ -81,9 +81,9 @@ static int next_of_each(struct rps_walk *walk, struct rps_error *err)
     return got;
 }
 
-/* --- added up --------------------------------------------------------------------------------- */
+/* --- sums ------------------------------------------------------------------------------------- */
 
-/* The row's number, or the cell that it lies in, told from the cells beyond a gap. */
+/* Return the row's number, or the cell that it lies in, distinct from the cells beyond a gap. */
 static uint64_t key_of(struct rps_walk_state *state, struct source *source)
 {
     const struct rps_period *row = &source->next;
@@ -109,8 +109,8 @@ static int advance(struct rps_walk_state *state, struct source *source, struct r
     return got;
 }
 
-/* Add the counts and the time that they were counted in. What a slot lacks of that time, because it
- * could not be read, is out of both. */
+/* Add the counts and the time that they were counted in. Time in which a slot could not be read is
+ * missing from both. */
 static void add_counts(struct rps_period *to, const struct rps_period *row)
 {
     uint32_t counted = to->counted | row->counted;
@@ -125,7 +125,7 @@ static void add_counts(struct rps_period *to, const struct rps_period *row)
     to->running_ns += row->running_ns;
 }
 
-/* The scatter of a row, in *place, as that of one of a block; NULL: it is not known. */
+/* Return the scatter of a row, in *place, as that of one row of a block; NULL: unknown. */
 static struct rps_scatter *scatter_of(const struct rps_period *row, struct rps_scatter *place)
 {
     struct rps_moments moments = {.slots = 0};
@@ -140,7 +140,7 @@ static struct rps_scatter *scatter_of(const struct rps_period *row, struct rps_s
     return place;
 }
 
-/* Add the scatter of a row to that of the row before it, or beside it, in *place. */
+/* Add the scatter of a row to that of the row before it, or of another CPU, in *place. */
 static void add_scatter(struct rps_period *to, const struct rps_period *row,
                         struct rps_scatter *place,
                         void (*add)(struct rps_scatter *, const struct rps_scatter *))
@@ -152,8 +152,8 @@ static void add_scatter(struct rps_period *to, const struct rps_period *row,
         add(place, scatter);
 }
 
-/* Add a row to what lies in the same cell before it, of one CPU. A row is coarser than asked for
- * where finer ones were thinned away. */
+/* Add a row to the rows of one CPU before it in the same cell. A row is coarser than requested if
+ * finer ones were removed by downsampling. */
 static void append(struct rps_period *to, const struct rps_period *row, int resolution,
                    struct rps_scatter *scatter)
 {
@@ -188,7 +188,7 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Add what one CPU has in the cell to the sum over CPUs. */
+/* Add one CPU's rows in the cell to the sum over CPUs. */
 static void add(struct rps_period *sum, const struct rps_period *row, struct rps_scatter *scatter)
 {
     int64_t end_ns = larger(rps_period_end_ns(sum), rps_period_end_ns(row));
@@ -200,7 +200,7 @@ static void add(struct rps_period *sum, const struct rps_period *row, struct rps
         return;
     }
     if (row->set_no != sum->set_no)
-        return; /* no recorder writes that, and its counts would be another's */
+        return; /* no recorder writes that, and its counts would belong to another set */
     add_scatter(sum, row, scatter, rps_scatter_add_beside);
     if (row->start_ns < sum->start_ns)
         sum->start_ns = row->start_ns;
@@ -221,8 +221,8 @@ static void add(struct rps_period *sum, const struct rps_period *row, struct rps
     add_counts(sum, row);
 }
 
-/* Where a row is added up: by event set; at resolution 0, where all rows of a key are of one, there
- * is one place. */
+/* Return where a row is added up: by event set. At resolution 0, all rows of a key have one set,
+ * and there is one place. */
 static size_t place_of(const struct rps_walk_state *state, const struct rps_period *row)
 {
     return row->set_no < state->sets ? row->set_no : 0;
@@ -234,7 +234,7 @@ static void clear(struct rps_period *row, size_t count)
         row[n] = (struct rps_period){.cpu = 0};
 }
 
-/* Add up all rows of the key, and leave the sources behind them. */
+/* Add up all rows of the key, and move the sources past them. */
 static int add_key(struct rps_walk_state *state, uint64_t key, struct rps_error *err)
 {
     clear(state->whole, state->sets);
