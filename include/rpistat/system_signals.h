@@ -1,8 +1,8 @@
 /*
- * System signals: what the kernel knows of the workload and of the machine anyway, read beside the
- * counters and never multiplexed: time on a CPU and waiting for one, what threads sleep for, memory,
- * bytes. A source is what is read together; a reading is its signals at the end of a period. No
- * reading, no row: what could not be read is missing, never 0.
+ * System metrics: the kernel's data about the workload and the machine, read in addition to the
+ * counters and never multiplexed. They are time on a CPU and waiting for one, reasons for threads'
+ * sleep, memory, bytes. A source is a group that is read together; a reading has its metrics at the
+ * end of a period. Without a reading there is no row: a missing value is never 0.
  */
 #ifndef RPISTAT_SYSTEM_SIGNALS_H
 #define RPISTAT_SYSTEM_SIGNALS_H
@@ -19,18 +19,18 @@ struct rps_sample;
 
 enum rps_system_source {
     RPS_SYSTEM_TREE,    /* the workload's processes and threads */
-    RPS_SYSTEM_MACHINE, /* all that runs on the machine */
+    RPS_SYSTEM_MACHINE, /* everything that runs on the machine */
     RPS_SYSTEM_GROUP,   /* the control group that is recorded, or whose limit the workload has */
-    RPS_SYSTEM_PACKAGE, /* what whole packages count, of a recording of all CPUs */
+    RPS_SYSTEM_PACKAGE, /* counts of whole packages, in a recording of all CPUs */
     RPS_SYSTEM_SOURCES,
 };
 
 enum rps_system_kind {
-    RPS_SYSTEM_COUNTER, /* what came since the reading before */
-    RPS_SYSTEM_GAUGE,   /* as it stood at the reading */
+    RPS_SYSTEM_COUNTER, /* the increase since the previous reading */
+    RPS_SYSTEM_GAUGE,   /* the value at the reading */
 };
 
-/* Slots of each source: places in rps_system_signals[source]. */
+/* Slots of each source: indexes into rps_system_signals[source]. */
 #define RPS_TREE_SLOT(slot, ...)    RPS_TREE_##slot,
 #define RPS_MACHINE_SLOT(slot, ...) RPS_MACHINE_##slot,
 #define RPS_GROUP_SLOT(slot, ...)   RPS_GROUP_##slot,
@@ -41,27 +41,27 @@ enum rps_group_slot { RPS_GROUP_METRICS(RPS_GROUP_SLOT) RPS_GROUP_SLOTS };
 enum rps_package_slot { RPS_PACKAGE_METRICS(RPS_PACKAGE_SLOT) RPS_PACKAGE_SLOTS };
 _Static_assert(RPS_TREE_SLOTS <= RPS_SYSTEM_SLOT_MAX, "the store has a column per slot");
 
-/* What a signal is. */
+/* Properties of a metric. */
 struct rps_system_signal {
     const char *name;  /* "wait": unique over all sources */
     const char *label; /* "Waiting for a CPU" */
-    const char *unit;  /* "us", "KiB", "threads", "uJ", "MHz": of what is stored */
+    const char *unit;  /* "us", "KiB", "threads", "uJ", "MHz": of stored values */
     enum rps_system_kind kind;
     const char *origin;  /* "schedstat" */
-    const char *explain; /* one sentence for people */
+    const char *explain; /* one sentence for users */
     struct {
         const char *stem, *suffix; /* name in sheets: "rss", "_mib"; NULL: none */
-        double divisor;            /* of what is stored, or came per second */
+        double divisor;            /* of the stored value, or of its rate per second */
         enum {
             RPS_COLUMN_SHEET,
             RPS_COLUMN_MEAN,
             RPS_COLUMN_RANGE
         } json;    /* in reports: nothing;
                                       its mean; that, its lowest and its highest */
-        int later; /* 1: behind the columns of all that are not */
+        int later; /* 1: after the columns of all others */
     } column;
     struct {
-        const char *title, *name, *unit; /* NULL: another line of the panel before it */
+        const char *title, *name, *unit; /* NULL: another line of the previous panel */
         const char *line, *file;         /* NULL: no panel */
     } panel;
     struct {
@@ -77,33 +77,33 @@ struct rps_system_signal {
     } phases;
 };
 
-/* The signals of each source, in order of slots, and how many there are. */
+/* The metrics of each source, in order of slots, and their number. */
 extern const struct rps_system_signal *const rps_system_signals[RPS_SYSTEM_SOURCES];
 extern const int rps_system_signal_count[RPS_SYSTEM_SOURCES];
 
-/* Their sources' names in the store and in options: "tree", "machine", "group", "package". */
+/* Names of the sources in the store and in options: "tree", "machine", "group", "package". */
 extern const char *const rps_system_sources[RPS_SYSTEM_SOURCES];
 
 /* One reading of one source. */
 struct rps_system_reading {
     enum rps_system_source source;
-    uint64_t period;   /* at whose end it was read */
-    int64_t end_ns;    /* when, since the start of the run */
-    int64_t length_us; /* since the reading before, or the start of counting */
+    uint64_t period;   /* it was read at the end of this one */
+    int64_t end_ns;    /* its time, since the start of the run */
+    int64_t length_us; /* since the previous reading, or the start of counting */
     uint32_t valid;    /* bit s: value[s] could be read */
     int64_t value[RPS_SYSTEM_SLOT_MAX];
-    int64_t hidden_us; /* part of RPS_TREE_RUNNING in processes that Linux has stopped counting;
-                          not kept in the store */
+    int64_t hidden_us; /* part of RPS_TREE_RUNNING in processes that Linux has stopped counting; not
+                          in the store */
 };
 
-/* Which signals a source can read at all here. */
+/* The metrics that a source can read here. */
 struct rps_system_state {
     enum rps_system_source source;
     uint32_t supported;                   /* bit s */
-    char reason[RPS_SYSTEM_SLOT_MAX][80]; /* why a slot is not; "" where it is */
+    char reason[RPS_SYSTEM_SLOT_MAX][80]; /* why a slot is not supported; "" if it is */
 };
 
-/* Who gets readings: called on the measurement loop, must not wait. */
+/* SAFETY: receives readings on the measurement loop, and must not wait. */
 struct rps_system_sink {
     void *context;
     void (*reading)(void *context, const struct rps_system_reading *reading);
@@ -111,36 +111,36 @@ struct rps_system_sink {
 
 struct rps_system_options {
     int tree, machine; /* 1: read that source; tree: the group too */
-    int package;       /* 1: of all CPUs: read that source, where there is anything of it */
-    int hears;         /* 1: FORK and EXIT records will be handed over; 0: look in /proc */
+    int package;       /* 1: of all CPUs: read that source, if available */
+    int hears;         /* 1: FORK and EXIT records will be passed on; 0: search /proc */
     int64_t period_ns; /* nominal, between readings */
-    double budget;     /* part of a CPU that reading may take: 0.001 */
+    double budget;     /* share of a CPU that reading may use: 0.001 */
 };
 
-/* A reader of signals that is open on a target. */
+/* A reader of system metrics that is open on a target. */
 struct rps_system_reader {
     void *self;
 
-    /* What it reads, after opening: fills *ret for `source`. 0, or 1: that source is not read; of
-     * packages that were asked for *ret says why. */
+    /* Fill *ret for `source`, after opening. 0, or 1: that source is not read; for requested
+     * packages *ret has the reason. */
     int (*state)(void *self, enum rps_system_source source, struct rps_system_state *ret);
 
-    /* A record of the sampler's, before the sample sink has it: FORK and EXIT tell the threads.
-     * NULL: no more will come, and threads are looked for in /proc from now on. */
+    /* Receive a record of the sampler, before the sample sink: FORK and EXIT describe the threads.
+     * NULL: no more will come, and threads are searched in /proc from now on. */
     void (*hear)(void *self, const struct rps_sample *sample);
 
-    /* The period `period` has ended at time_ns (event loop's clock; start_ns is the run's zero): read
-     * what is due, and hand it to the sink. force 1: at a pause and at the end, whether due or not.
-     * A note (size bytes, "" none) tells that readings were stretched. Never fails: what cannot be
-     * read is missing. */
+    /* The period `period` has ended at time_ns (event loop's clock; start_ns is the run's zero):
+     * read the sources that are due, and pass readings to the sink. force 1: at a pause and at the
+     * end, due or not. A note (size bytes, "" none) reports longer intervals. Never fails:
+     * unreadable values are missing. */
     void (*read)(void *self, uint64_t period, int64_t time_ns, int64_t start_ns, int force,
                  const struct rps_system_sink *sink, char *note, size_t size);
 
-    /* Counting begins at time_ns, or goes on after a pause: the next reading counts from here. */
+    /* Counting begins at time_ns, or continues after a pause: the next reading counts from here. */
     void (*resume)(void *self, int64_t time_ns);
 
-    /* The processes of the workload that go on now; *ret_pid gets the numbers of the first `size`.
-     * NULL: nobody can tell. */
+    /* Return the number of the workload's processes that are running now; *ret_pid gets the first
+     * `size`. NULL: unknown. */
     size_t (*left)(void *self, pid_t *ret_pid, size_t size);
 
     void (*close)(void *self); /* NULL is harmless */
