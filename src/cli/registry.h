@@ -54,8 +54,8 @@ void rps_registry_close(struct rps_registry *registry);
 
 /*
  * SAFETY: read the file of the process with that number and user; the caller frees the run. Returns
- * 0 without a file that this user can read, that is that user's, and that, according to Linux, this
- * very process has locked. That includes processes with another number in their PID namespace.
+ * 0 without a file that this user may read, that is that user's, and that, according to Linux, this
+ * very process has locked. Also 0 for a process with another number in its PID namespace.
  */
 int rps_registry_read(struct rps_registered *ret, pid_t pid, uid_t uid);
 

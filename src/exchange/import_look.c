@@ -179,7 +179,7 @@ static void read_groups(struct rps_import_reading *reading)
     }
 }
 
-/* Return nonzero for a column that identifies a process of pidstat; CPU is where it ran last. */
+/* Nonzero for pidstat's columns about a process (2: they identify it); CPU is where it ran last. */
 static int is_of_process(const char *name)
 {
     static const char *const names[] = {"PID", "TGID", "TID", "UID", "CPU"};
