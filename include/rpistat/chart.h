@@ -1,7 +1,7 @@
 /*
- * What a picture shows, before anybody draws it: panels, each with two axes and layers of shapes in
- * the axes' units. A kind of picture fills it; to_gnuplot.c draws it, and knows nothing of runs.
- * All is the arena's. Places of panels are pixels at scale 1, from the figure's left and top.
+ * The contents of a picture before it is drawn: panels, each with two axes and layers of shapes in
+ * the axes' units. A kind of picture fills a chart; to_gnuplot.c draws it, without knowledge of
+ * runs. All is the arena's. Places of panels are pixels at scale 1, from the chart's left and top.
  */
 #ifndef RPISTAT_CHART_H
 #define RPISTAT_CHART_H
@@ -13,7 +13,7 @@
 #include "rpistat/error.h"
 #include "rpistat/palette.h"
 
-/* A colour of the palette; those with an index are added to it. */
+/* A colour of the palette; colours with an index are the sum of both. */
 typedef uint32_t rps_ink;
 
 enum {
@@ -34,10 +34,10 @@ enum {
 
 #define RPS_INK_MAP_STEPS 40
 
-/* Has it been used already, of labels beyond the colours? */
+/* Return 1 if another label has the same ink, for labels beyond the colours. */
 int rps_ink_is_repeated(rps_ink ink);
 
-/* An ink that lets 0 (nothing) to 255 (all) shine through. */
+/* An ink with a transparency from 0 (none) to 255 (full). */
 #define RPS_INK_VEIL(ink, veil) ((rps_ink)(ink) | (rps_ink)(veil) << 24)
 
 enum rps_layer_kind {
@@ -50,35 +50,35 @@ enum rps_layer_kind {
     RPS_LAYER_POINTS,   /* at x, y */
 };
 
-/* How a layer looks, by its kind; where a label stands. */
+/* The look of a layer, depending on its kind; the position of a label. */
 enum rps_look {
     RPS_LOOK_PLAIN,   /* solid; labels: to the right of their place */
     RPS_LOOK_DASHED,  /* lines, rules */
     RPS_LOOK_DOTTED,  /* ... */
     RPS_LOOK_HATCHED, /* areas of labels beyond the colours */
-    RPS_LOOK_UNSURE,  /* where a boundary may lie */
-    RPS_LOOK_GAP,     /* what was not recorded */
+    RPS_LOOK_UNSURE,  /* the range of an uncertain boundary */
+    RPS_LOOK_GAP,     /* a time range that was not recorded */
     RPS_LOOK_CENTRE,  /* labels: in the middle of their place, or */
     RPS_LOOK_RIGHT,   /* ... to the left of it; */
-    RPS_LOOK_BOXED,   /* in the middle, with the background behind; */
-    RPS_LOOK_BESIDE,  /* so, above and to the right */
+    RPS_LOOK_BOXED,   /* in the middle, on a background; or */
+    RPS_LOOK_BESIDE,  /* likewise, above and to the right */
 };
 
 enum rps_text_size { RPS_TEXT_NORMAL, RPS_TEXT_SMALL, RPS_TEXT_TITLE };
 
 struct rps_shape {
     double x, y, x2, y2;
-    rps_ink ink; /* where the layer says `each` */
+    rps_ink ink; /* if the layer has `each` */
 };
 
 struct rps_layer {
     enum rps_layer_kind kind;
-    const char *file; /* of its data, without .dat; layers that share shapes have the same */
-    const char *name; /* in the panel's legend; NULL: not in it */
+    const char *file; /* of its data, without .dat; layers with the same shapes share it */
+    const char *name; /* in the panel's legend; NULL: not listed */
     rps_ink ink;
-    int each; /* 1: each shape has an ink of its own; the layer's veil lies over it */
+    int each; /* 1: each shape has its own ink, plus the layer's veil */
     enum rps_look look;
-    int shape_of;  /* of points: the label whose form they have */
+    int shape_of;  /* of points: the label that determines their form */
     double weight; /* width of lines, size of points */
     size_t count;
     struct rps_shape *shape;
@@ -108,11 +108,11 @@ struct rps_scale {
 struct rps_panel {
     double left, right, top, bottom;
     const char *heading;   /* above, at the left */
-    int legend_rows;       /* of names of layers below the heading; 0: they stand beside it */
+    int legend_rows;       /* of names of layers below the heading; 0: next to it */
     int quiet;             /* 1: tics small and faint */
-    struct rps_scale x, y; /* y.from is below */
+    struct rps_scale x, y; /* y.from is at the bottom */
     size_t layer_count;
-    struct rps_layer **layer; /* from the back to the front; may be another panel's too */
+    struct rps_layer **layer; /* from back to front; may also belong to another panel */
     size_t label_count;
     struct rps_label *label; /* in front of them */
 };
@@ -122,10 +122,10 @@ struct rps_chart {
     const struct rps_palette *palette;
     int width, height; /* pixels */
     double scale;      /* of text, lines and places: 1 for 1200 pixels across */
-    int nameless;      /* layers that had no name for their file */
+    int nameless;      /* layers without a name for their file */
     size_t panel_count;
-    struct rps_panel **panel; /* in the order of drawing; the first is the whole chart, its
-                                 units are places */
+    struct rps_panel **panel; /* in the order of drawing; the first is the whole chart, whose units
+                                 are places */
 };
 
 /* --- building: chart.c ------------------------------------------------------------------------ */
@@ -136,41 +136,41 @@ struct rps_chart *rps_chart_new(struct rps_arena *arena, const struct rps_palett
 struct rps_panel *rps_chart_panel(struct rps_chart *chart, double left, double right, double top,
                                   double bottom);
 
-/* A layer in front of the panel's others; of none yet where `panel` is NULL. `file` is borrowed, and
- * may be NULL: it is a number then. */
+/* Add a layer in front of the panel's others; to no panel yet if `panel` is NULL. `file` is
+ * borrowed; if it is NULL, the layer gets a number. */
 struct rps_layer *rps_chart_layer(struct rps_chart *chart, struct rps_panel *panel,
                                   enum rps_layer_kind kind, const char *file, rps_ink ink);
 
-/* Draw another panel's layer here too. */
+/* Draw another panel's layer here, too. */
 void rps_chart_share(struct rps_chart *chart, struct rps_panel *panel, struct rps_layer *layer);
 
-/* One shape more; borrowed until the next. */
+/* Add a shape; borrowed until the next call. */
 struct rps_shape *rps_chart_shape(struct rps_chart *chart, struct rps_layer *layer, double x,
                                   double y, double x2, double y2);
 
 void rps_chart_tic(struct rps_chart *chart, struct rps_scale *scale, double at, const char *text);
 
-/* A text in a panel; it is copied. At a place of the figure. */
+/* Put a copy of a text into a panel, or at a place of the chart. */
 void rps_chart_label(struct rps_chart *chart, struct rps_panel *panel, double x, double y,
                      enum rps_look look, rps_ink ink, const char *text);
 void rps_chart_text(struct rps_chart *chart, double x, double y, enum rps_look look,
                     enum rps_text_size size, rps_ink ink, const char *text);
 
-/* A box in the chart, of a phase beyond the colours hatched. */
+/* Draw a box in the chart, hatched for a phase beyond the colours. */
 void rps_chart_box(struct rps_chart *chart, double x, double y, double x2, double y2, rps_ink ink);
 
-/* A line, or a point, in the figure, like a layer of segments or points. */
+/* Draw a line or a point in the chart, like a layer of segments or points. */
 void rps_chart_line(struct rps_chart *chart, double x, double y, double x2, double y2,
                     const struct rps_layer *like);
 
-/* An entry of a legend at a place of the figure: a swatch like a layer of boxes, segments or
+/* Put an entry of a legend at a place of the chart: a swatch like a layer of boxes, segments or
  * points, and a text. */
 void rps_chart_entry(struct rps_chart *chart, double x, double y, const struct rps_layer *like,
                      const char *text);
 
 /* --- drawing: to_gnuplot.c -------------------------------------------------------------------- */
 
-/* Write what plot/draw.gp draws the figure from into a folder; xml: for a format that is XML. */
+/* Write the files that plot/draw.gp needs into a directory; xml: for a format that is XML. */
 int rps_chart_write(const struct rps_chart *chart, int xml, int folder_fd, struct rps_error *err);
 
 #endif

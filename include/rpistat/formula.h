@@ -1,14 +1,14 @@
 /*
- * Formulas of metrics: names, numbers, + - * / and parentheses, over the counts of one stretch of a
- * run. A formula is compiled to postfix steps once, then evaluated for many stretches; the same
- * steps are stored with a run, so that SQL can evaluate them too (view `rate`).
+ * Formulas of metrics: names, numbers, + - * / and parentheses, over the counts of a time range.
+ * A formula is compiled to postfix steps once, then evaluated for many time ranges. The steps are
+ * also stored with a run, so that SQL can evaluate them (view `rate`).
  *
  * Grammar (usual precedence, left associative):
  *     sum     = product { ("+" | "-") product }
  *     product = factor { ("*" | "/") factor }
  *     factor  = number | name | "'" any text "'" | "(" sum ")" | "-" factor
- *     name    = [A-Za-z_][A-Za-z0-9_.:]*          (quote names that hold other characters)
- * A name may go on behind a minus where it is known only so: "page-faults / seconds".
+ *     name    = [A-Za-z_][A-Za-z0-9_.:]*          (quote names with other characters)
+ * A name may continue after a minus if it is known only so: "page-faults / seconds".
  * A missing operand gives a missing value; so does a division by zero.
  */
 #ifndef RPISTAT_FORMULA_H
@@ -39,13 +39,13 @@ struct rps_formula {
     struct rps_formula_step step[RPS_FORMULA_STEP_MAX];
 };
 
-/* Index of the operand called name, or -1 when there is none. */
+/* Return the index of the operand with that name, or -1. */
 typedef int rps_formula_lookup(void *context, const char *name);
 
 /*
- * Compile text. Returns 0, or RPS_USAGE with a sentence that quotes the formula and the place:
- * syntax, an unknown name, more than RPS_FORMULA_STEP_MAX steps or RPS_FORMULA_DEPTH_MAX operands
- * at once.
+ * Compile text. Returns 0, or RPS_USAGE with a sentence that quotes the formula and the position.
+ * Errors are syntax, an unknown name, more than RPS_FORMULA_STEP_MAX steps or RPS_FORMULA_DEPTH_MAX
+ * operands at once.
  */
 int rps_formula_compile(const char *text, rps_formula_lookup *lookup, void *context,
                         struct rps_formula *ret, struct rps_error *err);
@@ -53,8 +53,8 @@ int rps_formula_compile(const char *text, rps_formula_lookup *lookup, void *cont
 /* Evaluate over operands, where NaN is "missing". Returns NaN for a missing value. */
 double rps_formula_value(const struct rps_formula *formula, const double *operand);
 
-/* How the value changes with operand `by`, where the operands are. NaN where it is missing there.
- * The operands are as they were afterwards. */
+/* Return the derivative with respect to operand `by` at the operands. NaN if it is missing there.
+ * The operands are restored afterwards. */
 double rps_formula_derivative(const struct rps_formula *formula, double *operand, int by);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * What is drawn of a run: each kind makes a chart of its own.
+ * The kinds of pictures of a run: each makes a chart of its own.
  */
 #ifndef RPISTAT_PICTURE_KINDS_H
 #define RPISTAT_PICTURE_KINDS_H
@@ -8,8 +8,8 @@
 
 struct rps_profile;
 
-/* Make the figure of an open picture, all of the picture's arena. RPS_FAILED where the run has not
- * what the picture is about: phases, two metrics, ... */
+/* Make the chart of an open picture, all in the picture's arena. RPS_FAILED if the run lacks the
+ * picture's subject: phases, two metrics, ... */
 typedef int rps_picture_fill(struct rps_picture *picture, struct rps_reader *reader,
                              const struct rps_plot_options *options, struct rps_chart **ret,
                              struct rps_error *err);
@@ -18,19 +18,19 @@ typedef int rps_picture_fill(struct rps_picture *picture, struct rps_reader *rea
 RPS_PLOT_KINDS(RPS_PICTURE_FILL)
 #undef RPS_PICTURE_FILL
 
-/* The panels of a picture that was binned and fitted; `remark` begins its second line. */
+/* Draw the panels of a binned and fitted picture; `remark` begins its second line. */
 struct rps_chart *rps_picture_draw_panels(struct rps_picture *picture, const char *remark);
 
-/* The profile of the picture's phases; of one phase, A, for all of a run that has none. */
+/* Read the profile of the picture's phases. A run without phases gets one phase, A. */
 int rps_picture_profile(const struct rps_picture *picture, struct rps_reader *reader,
                         const struct rps_plot_options *options, struct rps_profile *ret,
                         struct rps_error *err);
 
-/* Choose labels and words of a picture whose width is known, before its height. */
+/* Choose labels and words of a picture with known width, before its height is chosen. */
 void rps_picture_choose_words(struct rps_picture *picture, const struct rps_profile *profile,
                               const struct rps_plot_options *options);
 
-/* Draw them from `top` on, in pixels at scale 1; returns their height. */
+/* Draw the words from `top` on, in pixels at scale 1; return their height. */
 double rps_picture_add_words(struct rps_chart *chart, const struct rps_picture *picture,
                              double top);
 

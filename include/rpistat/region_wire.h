@@ -1,11 +1,11 @@
 /*
- * What a measured program tells the recorder that started it: messages to an abstract socket
+ * Messages of a measured program to the recorder that started it. They go to an abstract socket
  * (SOCK_SEQPACKET) named after the recorder's child, since nothing in the child's environment may
- * tell of the recorder.
+ * refer to the recorder.
  *
- * The recorder listens at "\0rpistat-region.PID" before it lets the process PID go on; the program
- * tries its own number and those of its ancestors. Each looks at the other's credentials
- * (SO_PEERCRED): it must be the same user. A message holds one struct, cut behind its last mark.
+ * SAFETY: the recorder listens at "\0rpistat-region.PID" before it releases the process PID; the
+ * program tries its own number and those of its ancestors. Each checks the other's credentials
+ * (SO_PEERCRED): it must be the same user. A message holds one struct, cut after its last mark.
  * Both ends are on one machine.
  */
 #ifndef RPISTAT_REGION_WIRE_H

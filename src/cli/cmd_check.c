@@ -1,4 +1,4 @@
-/* `rpistat check`: is a store sound, and saving what can be read of one that is not. */
+/* `rpistat check`: check a store, and save the readable data of a damaged one. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ struct settings {
     enum rps_format format;
 };
 
-/* A check, or a repair, and what is said of it. */
+/* A check or a repair, and its output. */
 struct check {
     struct rps_cli *cli;
     struct rps_document document;
@@ -139,8 +139,8 @@ static int repair_store(struct check *check)
     return 0;
 }
 
-/* Text is written of what could not be ended too: it says how far it came. Of a repair the file of -o
- * is the new store. */
+/* Text is written even if the operation failed: it shows how far it came. For a repair the file of
+ * -o is the new store. */
 static int run(struct rps_cli *cli)
 {
     static const struct rps_column columns[] = {{.name = "kind"}, {.name = "finding"}};

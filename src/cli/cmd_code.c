@@ -1,4 +1,4 @@
-/* `rpistat code`: which code ran in a run, in a part of it, and in each phase. */
+/* `rpistat code`: the code that ran in a run, in a time range of it, and in each phase. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -15,16 +15,16 @@
 #include "rpistat/run_phases.h"
 #include "rpistat/store.h"
 
-#define AT_MOST_TEXT 20 /* rows that people read unless told otherwise */
+#define AT_MOST_TEXT 20 /* rows in text output (default) */
 #define TITLE_WIDTH  96 /* as wide as lines are that are broken */
 #define FORMATS      RPS_DOCUMENT_FORMATS RPS_EXPORT_SAMPLE_FORMATS(RPS_EXPORT_WORD)
 
 struct settings {
     enum rps_shares_by by;
     int is_tree, is_wall, is_resolving;
-    uint64_t at_most; /* 0: not said */
+    uint64_t at_most; /* 0: not given */
     const char *cpus, *region;
-    enum rps_format format; /* or, behind all of a document: */
+    enum rps_format format; /* enum rps_format, or, after its last value: */
     const struct rps_export_format *export;
     struct rps_texts binary;
 };
@@ -103,7 +103,7 @@ static int check_code(struct rps_cli *cli)
     return 0;
 }
 
-/* Is it for people? */
+/* Return 1 if the output is human-readable. */
 static int is_read(const struct settings *settings)
 {
     return settings->format != RPS_FORMAT_JSON && settings->format != RPS_FORMAT_CSV;
@@ -132,7 +132,7 @@ static int resolve_names(struct rps_cli *cli, struct rps_code *code)
     return result < 0 ? result : 0;
 }
 
-/* --- a part of a run -------------------------------------------------------------------------- */
+/* --- a time range of a run -------------------------------------------------------------------- */
 
 struct job {
     struct rps_run run;
@@ -145,7 +145,7 @@ struct job {
     struct rps_calls calls;
     struct rps_off_cpu off_cpu;
     struct rps_off_cpu_share *waits;
-    size_t *waiting; /* of each stack the program's function that waits in it */
+    size_t *waiting; /* per stack, the program's function that waits in it */
     struct rps_off_cpu_label *off_cpu_label;
     size_t off_cpu_labels;
     struct rps_shares programs;
@@ -153,7 +153,7 @@ struct job {
     struct rps_part_time *time, *groups_time;
 };
 
-/* How often each stack, or task, was seen in the part. */
+/* Count the samples of each stack or task in the time range. */
 static int count(struct rps_cli *cli, const struct job *job, int tasks, uint64_t **ret)
 {
     struct rps_code_counts counts = {0};
@@ -189,7 +189,7 @@ static int find_time(struct rps_cli *cli, struct job *job)
     return 0;
 }
 
-/* The shares, and for people which programs ran, of tables of code. */
+/* Find the shares of code tables and, for text output, the programs that ran. */
 static int find_shares(struct rps_cli *cli, struct job *job)
 {
     const struct settings *settings = cli->settings;
@@ -213,7 +213,7 @@ static int find_shares(struct rps_cli *cli, struct job *job)
     return result;
 }
 
-/* Time on and off the CPU of each label. */
+/* Time on and off the CPU per label. */
 static int find_label_times(struct rps_cli *cli, struct job *job, const struct rps_run_part *labels)
 {
     struct rps_off_cpu *time = rps_arena_get(cli->arena, labels->group_count, sizeof(*time));
@@ -235,7 +235,7 @@ static int find_label_times(struct rps_cli *cli, struct job *job, const struct r
     return 0;
 }
 
-/* The functions of each phase, of tables of the code. */
+/* The functions of each phase, for code tables. */
 static int find_groups(struct rps_cli *cli, struct job *job)
 {
     const struct settings *settings = cli->settings;
@@ -290,7 +290,7 @@ static const char *part_text(const struct job *job, char *ret, size_t size)
     if (choice->phase)
         used += (size_t)snprintf(ret, size, "phase %s", choice->phase);
     for (size_t i = strlen("phase "); i < used && i < size; i++)
-        ret[i] = (char)toupper((unsigned char)ret[i]); /* it may be given as b */
+        ret[i] = (char)toupper((unsigned char)ret[i]); /* the user may have typed b */
     if (choice->region && used < size)
         used += (size_t)snprintf(ret + used, size - used, "%sregion %s", used ? ", " : "",
                                  choice->region);

@@ -1,4 +1,4 @@
-/* `rpistat compare`: what changed between two runs, or two groups of runs. */
+/* `rpistat compare`: the changes between two runs, or two groups of runs. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -13,7 +13,7 @@
 #include "rpistat/comparison.h"
 #include "rpistat/store.h"
 
-/* Of limits; nothing else ends with these. */
+/* For limits; no other command ends with these. */
 #define STATUS_FAILS     3
 #define STATUS_UNDECIDED 4
 
@@ -63,13 +63,13 @@ static const struct rps_option options[] = {
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* The store of a side: one is that of both. */
+/* The store of a side: a single one is for both. */
 static const char *input_of(const struct settings *settings, int side)
 {
     return settings->input.text[side < settings->input.count ? side : 0];
 }
 
-/* An option of pictures that stands on the command line; NULL: none. */
+/* An option for pictures on the command line; NULL: none. */
 static const char *find_of_picture(const struct rps_cli *cli)
 {
     static const char *const names[] = {"metric", "theme", "size", "keep"};
@@ -81,7 +81,7 @@ static const char *find_of_picture(const struct rps_cli *cli)
     return NULL;
 }
 
-/* Does -o name a picture or a page? */
+/* Return 1 if -o names a picture or a page. */
 static int is_picture(const struct rps_cli *cli)
 {
     static const char *const endings[] = {".png", ".svg", ".pdf", ".html"};
@@ -129,7 +129,7 @@ static int check_compare(struct rps_cli *cli)
 
 struct side {
     const char *store;
-    const char *text; /* as the user named it */
+    const char *text; /* as the user wrote it */
     struct rps_reader *reader;
     size_t count;
     int64_t *run_id; /* owned; ascending */
@@ -137,7 +137,7 @@ struct side {
 
 struct job {
     struct side side[2];
-    int is_one_store; /* the reader of B is A's */
+    int is_one_store; /* A and B have the same reader */
     struct rps_comparison comparison;
 };
 
@@ -159,7 +159,7 @@ static int is_same_file(const char *a, const char *b)
                                  first.st_dev == second.st_dev && first.st_ino == second.st_ino);
 }
 
-/* What the operands and --against say, or the runs recorded last. */
+/* Set the sides from the operands and --against, or from the last runs. */
 static int name_sides(struct rps_cli *cli, struct job *job)
 {
     const struct settings *settings = cli->settings;
@@ -180,7 +180,7 @@ static int name_sides(struct rps_cli *cli, struct job *job)
     return 0;
 }
 
-/* Take the runs of `other`, which is of the same store, out of a side. */
+/* Remove the runs of `other`, which is in the same store, from a side. */
 static void leave_out(struct side *side, const struct side *other)
 {
     size_t kept = 0;
@@ -264,7 +264,7 @@ static int draw_comparison(struct rps_cli *cli, const struct job *job)
     return result;
 }
 
-/* Numbers in the words of people have the decimal sign of their locale. */
+/* Numbers in text use the decimal sign of the user's locale. */
 static void put_document(struct rps_cli *cli, const struct job *job, struct rps_document *document)
 {
     const struct settings *settings = cli->settings;
@@ -290,7 +290,7 @@ static int write_text(struct rps_cli *cli, const struct job *job)
     return 0;
 }
 
-/* The exit status. Say what does not hold, unless the text that says it is on a terminal. */
+/* Return the exit status. Print the failed limits, unless a text with them is on a terminal. */
 static int status_of(struct rps_cli *cli, const struct rps_comparison *comparison)
 {
     const struct settings *settings = cli->settings;

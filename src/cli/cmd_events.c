@@ -1,7 +1,6 @@
 /*
- * `rpistat events`: what can be counted here. Every event is really tried with the backend that
- * would count it; a table of what a processor should have would be wrong in virtual machines and
- * containers.
+ * `rpistat events`: the events that can be counted here. The backend really tries every event; a
+ * table per processor model would be wrong in virtual machines and containers.
  */
 #include <string.h>
 
@@ -33,8 +32,7 @@ static const struct rps_option options[] = {
 
 /* --- documents -------------------------------------------------------------------------------- */
 
-/* What a recording would count of the document, where that can be known. RPS_FAILED without
- * memory. */
+/* Fit a recording to the document, if possible. RPS_FAILED without memory. */
 static int fit(struct rps_events_document *document, const char *name, struct rps_error *err)
 {
     const struct rps_backend *backend = document->backend;
@@ -76,20 +74,21 @@ static int add_document(struct rps_events_found *found, struct rps_machine *mach
     return result;
 }
 
-/* 1 when the document is for this machine's processor, or for any; RPS_FAILED without memory. */
+/* Return 1 if the document is for this machine's processor, or for any; RPS_FAILED without
+ * memory. */
 static int is_for_this(const char *name, struct rps_error *err)
 {
     struct rps_plan *plan = NULL;
     int fits;
 
     if (rps_plan_load(name, &plan, err) < 0)
-        return rps_error_is_memory(err) ? RPS_FAILED : 1; /* said when it is listed */
+        return rps_error_is_memory(err) ? RPS_FAILED : 1; /* reported when it is listed */
     fits = rps_plan_matches(plan, CPUINFO, NULL);
     rps_plan_free(plan);
     return fits;
 }
 
-/* What packages tell is asked of the first counters that know. */
+/* The system metrics of packages come from the first backend that has them. */
 static void find_packages(struct rps_events_found *found, const struct rps_machine *machine)
 {
     static const int cpu = 0;
@@ -136,7 +135,7 @@ static int find_documents(struct rps_arena *arena, struct rps_events_found *foun
 
 /* --- single names ----------------------------------------------------------------------------- */
 
-/* The event that the document recorded with these counters knows by this ID or role, if any. */
+/* Find the event with this ID or role in the document recorded with these counters. */
 static int find_in_plan(const struct rps_pmu *pmu, const char *name, struct rps_event *ret)
 {
     const struct rps_event *event = NULL;
@@ -157,7 +156,8 @@ static int find_in_plan(const struct rps_pmu *pmu, const char *name, struct rps_
     return event != NULL;
 }
 
-/* Try one name with every backend until one counts it. RPS_USAGE when it is no event's name. */
+/* Try one name with every backend until one counts it. RPS_USAGE if it is not the name of an
+ * event. */
 static int try_name(struct rps_machine *machine, const char *name, struct rps_event *ret,
                     struct rps_error *err)
 {
@@ -186,7 +186,7 @@ static int try_name(struct rps_machine *machine, const char *name, struct rps_ev
     return 0;
 }
 
-/* The events asked for. Returns the exit status: the worst of theirs. */
+/* Try the requested events. Returns the exit status: their worst. */
 static int find_names(struct rps_cli *cli, struct rps_events_found *found,
                       struct rps_machine *machine)
 {

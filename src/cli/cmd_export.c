@@ -16,12 +16,12 @@
 #include "rpistat/text.h"
 #include "rpistat/wing.h"
 
-#define LOOK_MS 250 /* from one look at a run that goes on to the next */
+#define LOOK_MS 250 /* interval between two readings of a running recording */
 
 struct settings {
     const struct rps_export_format *format;
     int is_rates, is_long, follow;
-    int is_default; /* 1: the format is chosen by the run */
+    int is_default; /* 1: the run decides the format */
     struct rps_export_options export;
     const char *cpus;
 };
@@ -51,7 +51,7 @@ static int set_format(const char *option, const char *name, void *member, struct
                          name, names);
 }
 
-/* What spreadsheets of the user's language expect. */
+/* The format that spreadsheets of the user's language expect. */
 static int set_locale(const char *option, const char *text, void *member, struct rps_error *err)
 {
     const struct rps_cli *cli = member;
@@ -101,7 +101,7 @@ static const struct rps_option options[] = {
     {NULL},
 };
 
-/* The format that the options come to. */
+/* The format that the options select. */
 static int choose_format(struct rps_cli *cli)
 {
     struct settings *settings = cli->settings;
@@ -163,7 +163,7 @@ static int check_own_form(struct rps_cli *cli)
     return 0;
 }
 
-/* Readings have times of their own: no rows of periods, no columns of these. */
+/* Readings of system metrics have their own times: no rows of periods, and no columns of them. */
 static int check_signals(struct rps_cli *cli)
 {
     const struct settings *settings = cli->settings;
@@ -231,7 +231,7 @@ static int check_export(struct rps_cli *cli)
     return 0;
 }
 
-/* Until the next look. A reader that has gone away ends this program as a write to it would. */
+/* Wait until the next reading. A closed output pipe ends this program like a write to it. */
 static int wait_for_more(void *context)
 {
     struct pollfd out = {.fd = fileno(context)};
@@ -241,7 +241,7 @@ static int wait_for_more(void *context)
     return (out.revents & POLLERR) != 0;
 }
 
-/* What was imported goes out as it came in. */
+/* An imported run is exported in its original format. */
 static int choose_by_run(struct rps_cli *cli)
 {
     struct settings *settings = cli->settings;
@@ -261,7 +261,7 @@ static int choose_by_run(struct rps_cli *cli)
 static int run_export(struct rps_cli *cli)
 {
     struct settings *settings = cli->settings;
-    int result = rps_cpus_choose(cli, settings->cpus, &settings->export.cpus); /* else each */
+    int result = rps_cpus_choose(cli, settings->cpus, &settings->export.cpus); /* otherwise each */
 
     settings->export.from_ns = cli->from_ns;
     settings->export.to_ns = cli->to_ns;

@@ -1,4 +1,4 @@
-/* `rpistat import`: what other tools recorded, as runs of a store. */
+/* `rpistat import`: recordings of other tools, as runs of a store. */
 #include <stdio.h>
 #include <string.h>
 

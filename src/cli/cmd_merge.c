@@ -15,15 +15,15 @@ struct settings {
     enum rps_format format;
 };
 
-/* What is told of the runs. */
+/* The report about the runs. */
 struct merge {
     struct rps_cli *cli;
     struct rps_document document;
     struct rps_block *runs;
     const char *other;
     uint64_t count;   /* runs of `other` */
-    uint64_t present; /* those that were there already */
-    int unsound;      /* 1: a run was left out, in whatever store, since it is not sound */
+    uint64_t present; /* those that were already in the store */
+    int unsound;      /* 1: a damaged run, in either store, was left out */
 };
 
 #define AT(member) RPS_AT(struct settings, member)
@@ -70,7 +70,7 @@ static void say_run(struct merge *merge, const struct rps_merge_run *run)
                    run->summary->periods == 1 ? "" : "s");
 }
 
-/* A run that is not sound, on standard error. */
+/* Report a damaged run on standard error. */
 static void say_unsound(struct merge *merge, const struct rps_merge_run *run)
 {
     merge->unsound = 1;
@@ -79,7 +79,7 @@ static void say_unsound(struct merge *merge, const struct rps_merge_run *run)
                    run->run->run_id, merge->other, run->why, merge->other);
 }
 
-/* What became of those that had no line of their own. */
+/* Report the runs that had no line of their own. */
 static void say_rest(struct merge *merge, int result)
 {
     if (merge->count == 0 && result == 0)
@@ -131,7 +131,7 @@ static int tell(void *context, const struct rps_merge_run *run)
     return 0;
 }
 
-/* The exit status: a store that cannot be merged is said, and those after it go on. */
+/* The exit status: a store that cannot be merged is reported, and the next ones follow. */
 static int merge_stores(struct merge *merge)
 {
     const struct settings *settings = merge->cli->settings;

@@ -1,4 +1,4 @@
-/* `rpistat phases`: where a run changes its behaviour, and what its phases are like. */
+/* `rpistat phases`: when a run changes its behaviour, and the properties of its phases. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,12 +11,12 @@
 #include "rpistat/run_phases.h"
 #include "rpistat/store.h"
 
-/* Fewer observations have no phases that anybody could tell. */
+/* Fewer observations cannot show phases. */
 #define OBSERVATIONS_MIN 4
 
 #define COMPONENTS_MAX 5
 
-/* --- what is written -------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 /* Pointers to the rows of an array of names. */
 static const char **pointers(struct rps_cli *cli, const char *name, size_t size, size_t count)
@@ -33,7 +33,7 @@ static const struct rps_phases *shown_of(const struct rps_found_phases *found)
     return rps_phase_levels_shown(&found->levels);
 }
 
-/* 1: this call chose the level, which other commands then do not know. */
+/* Return 1 if this call chose the level, which other commands then do not know. */
 static int is_passing(const struct rps_cli *cli)
 {
     static const char *const names[] = {"level", "at-most", "sensitivity"};
@@ -44,7 +44,7 @@ static int is_passing(const struct rps_cli *cli)
     return ret;
 }
 
-/* Keep the detection with the run, so that other commands find it. Not a reason to fail. */
+/* Store the detection with the run, so that other commands find it. Not a reason to fail. */
 static void store_detection(struct rps_cli *cli, const struct rps_phase_output *output,
                             const struct rps_found_phases *found)
 {
@@ -61,7 +61,7 @@ static void store_detection(struct rps_cli *cli, const struct rps_phase_output *
     }
 }
 
-/* Write what was found, with what runs and tables have alike. */
+/* Write the phases found, in the parts common to runs and tables. */
 static int write_found(struct rps_cli *cli, struct rps_phase_output *output,
                        const struct rps_found_phases *found, const struct rps_phases_options *find)
 {
@@ -104,7 +104,7 @@ struct run_job {
     struct rps_run_phases found;
     struct rps_profile profile;
     struct rps_run_components components;
-    struct rps_part_shares shares; /* of the labels; of none without samples */
+    struct rps_part_shares shares; /* of the labels; empty without samples */
     struct rps_run_bursts bursts;
     const char **signal, **component_signal; /* into the names of the above */
 };
@@ -312,7 +312,7 @@ static int run_phases(struct rps_cli *cli)
 {
     struct rps_phases_settings *settings = cli->settings;
 
-    if (!settings->csv || strcmp(settings->csv, "-") != 0) /* a table may be typed */
+    if (!settings->csv || strcmp(settings->csv, "-") != 0) /* the user may type a table */
         rps_progress_begin(cli, "looking for phases");
     return settings->csv ? phases_of_table(cli) : phases_of_run(cli);
 }

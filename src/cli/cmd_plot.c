@@ -19,11 +19,11 @@ struct settings {
     enum rps_plot_code code;
     struct rps_names metric;
     struct rps_texts panel;
-    const char *size; /* NULL: chosen */
+    const char *size; /* NULL: automatic */
     const char *keep; /* NULL: nothing is kept */
-    const char *cpus; /* NULL: chosen */
+    const char *cpus; /* NULL: automatic */
     int width, height;
-    int chars; /* RPS_CHARS_ASCII, ...; 0: as the locale is */
+    int chars; /* RPS_CHARS_ASCII, ...; 0: from the locale */
     int sixel;
 };
 
@@ -66,7 +66,7 @@ static int is_drawing(const struct rps_cli *cli)
     return strcmp(cli->output, "-") == 0;
 }
 
-/* What is drawn, which -o decides, decides about the size. */
+/* The size depends on the kind of picture, which depends on -o. */
 static int check_plot(struct rps_cli *cli)
 {
     struct settings *settings = cli->settings;
@@ -84,7 +84,7 @@ static int check_plot(struct rps_cli *cli)
                             &settings->width, &settings->height, &cli->err);
 }
 
-/* In sixels where they are asked for, or the terminal shows them; else in characters. */
+/* Draw sixels if requested or supported by the terminal, otherwise characters. */
 static int draw_in_terminal(struct rps_cli *cli, struct rps_plot_options *plot)
 {
     const struct settings *settings = cli->settings;

@@ -1,8 +1,8 @@
 /*
  * `rpistat push`: send runs to a time-series database, while they are recorded or afterwards.
  *
- * Passwords and tokens are read from files: what stands on a command line, everybody sees in ps,
- * until it is taken out there.
+ * SAFETY: passwords and tokens are read from files, because ps shows every user the command line
+ * until the secret is removed from it.
  */
 #include <errno.h>
 #include <poll.h>
@@ -23,7 +23,7 @@
 #define GIVE_UP_NS      (600 * RPS_NS_PER_S)
 #define LONG_NS         (366 * 24 * 3600 * RPS_NS_PER_S)
 #define EVERY_LEAST_NS  (10 * RPS_NS_PER_MS)
-#define LOOK_NS         RPS_NS_PER_S /* from one look at what is followed to the next */
+#define LOOK_NS         RPS_NS_PER_S /* interval between two readings of followed runs */
 #define STATE_IN_FOLDER "rpistat/pushed"
 
 struct settings {
@@ -33,7 +33,7 @@ struct settings {
     struct rps_push_options push;
 };
 
-/* Keep a URL, and take name and password out of the argument, which everybody sees in ps. */
+/* Keep a URL, and remove name and password from the argument, which ps shows to every user. */
 static int take_url(const char *argument, char kept[URL_SIZE], const char **ret,
                     struct rps_error *err)
 {
@@ -108,7 +108,7 @@ static int check_push(struct rps_cli *cli)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* The first line of a file, in *ret; NULL path: NULL. */
+/* Read the first line of a file into *ret; NULL path: NULL. */
 static int read_secret(struct rps_arena *arena, const char *path, const char **ret,
                        struct rps_error *err)
 {
@@ -118,7 +118,7 @@ static int read_secret(struct rps_arena *arena, const char *path, const char **r
     if (!path)
         return 0;
     if (file && (fgets(line, sizeof(line), file) || !ferror(file)))
-        errno = 0; /* it is empty unless there is something in it */
+        errno = 0; /* the file is empty unless a line is found */
     if (file)
         fclose(file);
     line[strcspn(line, "\r\n")] = '\0';
@@ -132,7 +132,7 @@ static int read_secret(struct rps_arena *arena, const char *path, const char **r
     return 0;
 }
 
-/* Make the folders that lead to a file. What fails is told by opening it. */
+/* Create the parent directories of a file. Errors appear when the file is opened. */
 static void make_folders(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -142,7 +142,7 @@ static void make_folders(char *path)
     }
 }
 
-/* Where the state is kept unless --state says. */
+/* The path of the state without --state. */
 static int find_state(struct rps_arena *arena, const char **ret, struct rps_error *err)
 {
     const char *folder = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -169,7 +169,7 @@ static void print_note(void *context, const char *sentence)
     rps_output_message(sentence);
 }
 
-/* 1 when a signal has come, which stays in the descriptor. */
+/* Return 1 if a signal has arrived; it stays in the descriptor. */
 static int wait_for_signal(void *context, int64_t ns)
 {
     struct pollfd signals = {.fd = *(const int *)context, .events = POLLIN};
@@ -180,8 +180,8 @@ static int wait_for_signal(void *context, int64_t ns)
 /* A run to push. */
 struct one {
     int64_t run_id, start_ns;
-    struct rps_push *push; /* NULL: not begun, or over */
-    int is_over, is_there; /* is_there: all of it was there before */
+    struct rps_push *push; /* NULL: not begun, or ended */
+    int is_over, is_there; /* is_there: the database already had all of it */
 };
 
 static void print_line(struct rps_cli *cli, const struct one *one, int is_stopped)
@@ -199,7 +199,7 @@ static void print_line(struct rps_cli *cli, const struct one *one, int is_stoppe
     fflush(cli->out);
 }
 
-/* The end of the push of a run: 0, or the error of samples that the server refused. */
+/* End the push of a run: 0, or the error of samples that the server refused. */
 static int conclude_push(struct rps_cli *cli, struct one *one, int is_stopped,
                          struct rps_error *err)
 {
@@ -224,7 +224,7 @@ static int conclude_push(struct rps_cli *cli, struct one *one, int is_stopped,
     return result;
 }
 
-/* Push what there is of a run: 1 when more will come, else 0. */
+/* Push the available data of a run: 1 if more will come, otherwise 0. */
 static int push_what_is_there(struct rps_cli *cli, struct one *one, int *ret_stopped,
                               struct rps_error *err)
 {
@@ -246,7 +246,7 @@ static int push_what_is_there(struct rps_cli *cli, struct one *one, int *ret_sto
     return result < 0 ? result : outcome->goes_on;
 }
 
-/* The last failure is the command's; those before are told when another comes. */
+/* The last failure is the command's; earlier ones are printed when another occurs. */
 static void add_failure(struct rps_cli *cli, const struct rps_error *err, int *failed)
 {
     if (*failed)
@@ -255,7 +255,7 @@ static void add_failure(struct rps_cli *cli, const struct rps_error *err, int *f
     *failed = 1;
 }
 
-/* Push what there is of each run in turn, and so on once a second while some are followed. */
+/* Push the available data of each run in turn; repeat once per second while some are followed. */
 static int push_runs(struct rps_cli *cli, struct one *one, size_t count)
 {
     const struct settings *settings = cli->settings;
@@ -285,7 +285,7 @@ static int push_runs(struct rps_cli *cli, struct one *one, size_t count)
     return failed ? RPS_FAILED : is_stopped && !settings->push.follow;
 }
 
-/* The runs that are meant. */
+/* Choose the runs to push. */
 static int choose(struct rps_cli *cli, struct one **ret, size_t *ret_count)
 {
     const struct settings *settings = cli->settings;
@@ -333,7 +333,7 @@ static int run_push(struct rps_cli *cli)
 
     for (int i = 0; i < cli->argc && result == 0; i++)
         result = take_url(cli->argv[i], settings->url, &options_of->url, &cli->err);
-    if (result == 0 && cli->argc > 1) /* what is too much may hold a password: it is not repeated */
+    if (result == 0 && cli->argc > 1) /* SAFETY: it may hold a password: do not print it */
         result =
             rps_error_set(&cli->err, RPS_USAGE, "push takes one URL; see 'rpistat push --help'");
     if (result < 0)
@@ -380,7 +380,7 @@ const struct rps_command rps_command_push = {
     .input = RPS_INPUT_STORE,
     .output = RPS_OUTPUT_STREAM,
     .output_help = "file for what was pushed",
-    .operand_max = -1, /* run_push() looks */
+    .operand_max = -1, /* run_push() checks */
     .options = options,
     .settings_size = sizeof(struct settings),
     .check = check_push,

@@ -1,10 +1,11 @@
 /*
  * Recording: connects measure to store.
  *
- * The order matters. Everything that can be wrong is found before the workload runs: the command,
- * the counters, the plan, the store. Then: fork a child that waits, open its counters, open or make
- * the store, add the run to it, release the child, loop until it ends (record_run.c), finish the
- * store, write the report (record_report.c). A refusal before the release leaves no new store.
+ * The order matters. Every possible error is found before the workload runs: in the command, the
+ * counters, the plan, the store. Then rpistat forks a child that waits, opens its counters, opens
+ * or creates the store and adds the run. It releases the child, loops until it ends (record_run.c),
+ * finishes the store, and writes the report (record_report.c). A refusal before the release leaves
+ * no new store.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -26,14 +27,14 @@
 #include "rpistat/store.h"
 #include "rpistat/text.h"
 
-/* If the counted CPU time and the command's CPU time differ by more than both, a remark says so. */
+/* If counted CPU time and the command's CPU time differ by more than both, a remark says so. */
 #define APART_NS_MIN (50 * RPS_NS_PER_MS)
 #define APART_SHARE  .05
 
-/* The message about processes that outlive the command has at most so many numbers. */
+/* The message about processes that outlive the command lists at most so many numbers. */
 #define LEFT_TOLD 4
 
-/* With --keep fine rows go only when the run can be read in so many coarser ones. */
+/* With --keep, fine rows are deleted only when the run can be read in so many coarser ones. */
 #define KEEP_BLOCKS 240
 
 /* --- before the run --------------------------------------------------------------------------- */
@@ -50,7 +51,7 @@ static void keep_note(struct rps_recording *r, const char *sentence)
     r->notes_size += size;
 }
 
-/* From the writer, in its thread or before it has one. */
+/* Called by the writer, in its thread or before it has one. */
 static void notice(void *context, const char *sentence)
 {
     struct rps_recording *r = context;
@@ -62,13 +63,13 @@ static void notice(void *context, const char *sentence)
         keep_note(r, sentence);
     } else {
         if (!r->argv && rps_output_has_terminal())
-            fputs("\r\033[K", stderr); /* where the status line stands */
+            fputs("\r\033[K", stderr); /* where the status line is */
         rps_output_message(sentence);
     }
     pthread_mutex_unlock(&r->note_lock);
 }
 
-/* The workload is over, or left alone: say what waited for that. Harmless when done before. */
+/* The workload has ended, or continues alone: print the notes that waited. Can be repeated. */
 static void say_notes(struct rps_recording *r)
 {
     pthread_mutex_lock(&r->note_lock);
@@ -81,7 +82,7 @@ static void say_notes(struct rps_recording *r)
     pthread_mutex_unlock(&r->note_lock);
 }
 
-/* Is there a store already? It is not opened, since it may be locked. */
+/* Return 1 if a store exists. It is not opened, since it may be locked. */
 static int has_store(const struct rps_recording *r)
 {
     struct stat status;
@@ -89,7 +90,7 @@ static int has_store(const struct rps_recording *r)
     return stat(r->cli->output, &status) == 0 && status.st_size > 0;
 }
 
-/* The events of the plan that are not counted, by number; NULL behind the last. */
+/* The events of the plan that are not counted, by number; NULL after the last. */
 static const struct rps_event *not_counted(const struct rps_plan *plan, size_t number)
 {
     for (int n = 0; n < plan->set_count; n++)
@@ -99,7 +100,7 @@ static const struct rps_event *not_counted(const struct rps_plan *plan, size_t n
     return NULL;
 }
 
-/* Each reason once, with all events that have it. */
+/* Print each reason once, with all its events. */
 static void tell_not_counted(const struct rps_plan *plan)
 {
     const struct rps_event *event, *other;
@@ -121,9 +122,8 @@ static void tell_not_counted(const struct rps_plan *plan)
     }
 }
 
-/* What the user should know before the run; only on a terminal, it is in the report anyway. What
- * this machine cannot do is said once a store, what the user asked for and does not get each time.
- */
+/* Show the user's notes before the run, on a terminal only, since the report has them anyway.
+ * Limits of this machine are printed once per store, rejected requests of the user each time. */
 static void show_fitting(const struct rps_recording *r)
 {
     const struct rps_record_settings *settings = r->settings;
@@ -143,7 +143,7 @@ static void show_fitting(const struct rps_recording *r)
         tell_not_counted(r->plan);
 }
 
-/* `rpistat stat ./x` records stat(1), which somebody who knows another tool may not mean. */
+/* `rpistat stat ./x` records stat(1), which a user of another tool may not intend. */
 static void tell_habit(const struct rps_recording *r, const char *path)
 {
     const char *meant = r->cli->implicit ? rps_names_habit(r->argv[0]) : NULL;
@@ -154,7 +154,7 @@ static void tell_habit(const struct rps_recording *r, const char *path)
                    meant);
 }
 
-/* --sample EVENT or EVENT:N; RPS_USAGE for a number that is none. */
+/* Parse --sample EVENT or EVENT:N; RPS_USAGE for an invalid number. */
 static int read_sample_event(struct rps_recording *r, struct rps_error *err)
 {
     const char *text = r->settings->sample ? r->settings->sample : "";
@@ -168,7 +168,7 @@ static int read_sample_event(struct rps_recording *r, struct rps_error *err)
                          : 0;
 }
 
-/* Check the command and choose what is counted: nothing is created, nothing runs. */
+/* Check the command and choose the counters: nothing is created, nothing runs. */
 static int prepare_counters(struct rps_recording *r, struct rps_error *err)
 {
     const struct rps_record_settings *settings = r->settings;
@@ -279,7 +279,7 @@ static int conclude(void *context, struct rps_reader *reader, struct rps_error *
     return rps_report_conclude(reader, conclusion->run_id, &conclusion->plan, err);
 }
 
-/* Keep what the run came to in the store; who finds nothing there makes it anew. */
+/* Store the estimates of the run; a reader that finds none computes them itself. */
 static void keep_estimates(struct rps_recording *r)
 {
     struct conclusion conclusion = {.run_id = r->run.run_id};
@@ -298,8 +298,8 @@ static int64_t children_cpu_ns(void)
     return rps_clock_timeval_ns(&usage.ru_utime) + rps_clock_timeval_ns(&usage.ru_stime);
 }
 
-/* Names may take seconds: a terminal that is ours by now shows it. Children find them: what they
- * took is the recorder's, and what the workload took, which has ended before or goes on, is not. */
+/* Finding symbols may take seconds, so a terminal that is ours by now shows progress. Child
+ * processes do it: their CPU time counts as the recorder's, but the workload's does not. */
 static void name_code(struct rps_recording *r)
 {
     int64_t before_ns = children_cpu_ns();
@@ -420,7 +420,7 @@ static void tell_locked(struct rps_recording *r, const char *file, const struct 
         r->store = rps_arena_print(r->cli->arena, "%s", file);
 }
 
-/* Finish the run in the store. failed: the loop's error is in err, and goes into the run. */
+/* Finish the run in the store. failed: the loop's error is in err, and is stored with the run. */
 static int finish_store(struct rps_recording *r, enum rps_loop_end end, int failed,
                         struct rps_error *err)
 {
@@ -476,13 +476,13 @@ static void close_readers(struct rps_recording *r)
     r->samples.self = NULL;
 }
 
-/* The recording is over and the workload is not: wait for it, to give its exit status. */
+/* The recording is over but the workload is not: wait for it, to return its exit status. */
 static void outlive(struct rps_recording *r)
 {
     r->outlived = 1;
-    rps_writer_close(r->writer); /* that may be long: the store is to be whole meanwhile */
+    rps_writer_close(r->writer); /* the wait may be long: the store must be complete during it */
     r->writer = NULL;
-    rps_control_close(r->control); /* nobody obeys any more */
+    rps_control_close(r->control); /* commands have no effect any more */
     r->control = NULL;
     close_readers(r);
     r->pmu->close(r->pmu_self);
@@ -492,7 +492,7 @@ static void outlive(struct rps_recording *r)
         wait_for_workload(r, NULL);
 }
 
-/* Everything from the launch to the report. */
+/* All steps from the launch to the report. */
 static int record(struct rps_recording *r, struct rps_error *err)
 {
     enum rps_loop_end end = RPS_LOOP_WORKLOAD;
@@ -514,7 +514,7 @@ static int record(struct rps_recording *r, struct rps_error *err)
         say_notes(r);
     rc = finish_store(r, end, failed, err);
     if (r->argv && (failed || end != RPS_LOOP_WORKLOAD) && !r->stop_signal) {
-        if (failed && !r->keeps_notes) { /* said now, not when the workload ends */
+        if (failed && !r->keeps_notes) { /* printed now, not when the workload ends */
             rps_output_message(err->message);
             err->message[0] = '\0';
         }
@@ -533,7 +533,7 @@ static int record(struct rps_recording *r, struct rps_error *err)
     rc = rc < 0 ? rps_record_without_report(r, rc, err) : rps_record_report(r, err);
     if (rc < 0 && !r->argv)
         return rc;
-    if (rc < 0) /* the run is in the store, and what the workload said counts */
+    if (rc < 0) /* the run is in the store, and the workload's status counts */
         rps_output_message(err->message);
     return rps_record_exit_status(r);
 }
@@ -555,7 +555,7 @@ static int check_usage(const struct rps_recording *r, int argc, struct rps_error
     return 0;
 }
 
-/* The workload's redirected output must not be a file that we write ourselves. */
+/* The workload's redirected output must not be a file that we write. */
 static int check_stream(const char *path, const char *what, struct rps_error *err)
 {
     struct stat file, stream;
@@ -573,7 +573,7 @@ static int check_stream(const char *path, const char *what, struct rps_error *er
     return 0;
 }
 
-/* Could the report be written? A pipe would wait for its reader when the workload has ended. */
+/* Check that the report can be written. A pipe would wait for its reader after the workload. */
 static int check_report(const char *path, struct rps_error *err)
 {
     struct rps_output output;
@@ -598,7 +598,7 @@ static void control_mark(void *context, const char *text)
     rps_writer_mark(r->writer, rps_clock_monotonic_ns() - r->run.start_monotonic_ns, text);
 }
 
-/* Everything that can be found wrong before something is made or started. */
+/* All checks that are possible before something is created or started. */
 static int prepare(struct rps_recording *r, int argc, struct rps_error *err)
 {
     int rc;
@@ -638,7 +638,7 @@ int rps_record_once(struct rps_cli *cli, int argc, char **argv, const struct rps
     r.simulated = strncmp(r.settings->pmu, "sim:", 4) == 0;
     rps_run_init(&r.run);
     prctl(PR_SET_NAME,
-          "rpistat"); /* by which `status` knows a recorder, whatever its file is called */
+          "rpistat"); /* `status` recognizes a recorder by it, whatever its file is called */
     if ((rc = prepare(&r, argc, err)) < 0)
         goto out;
     show_fitting(&r);

@@ -4,7 +4,7 @@
 #include "format.h"
 #include "rpistat/report.h"
 
-/* The word behind those of documents. */
+/* The index of the word after those of documents. */
 #define FORMAT_2013 (RPS_FORMAT_MARKDOWN + 2)
 
 struct settings {

@@ -1,4 +1,4 @@
-/* `rpistat runs`: what a store holds, one line a run. */
+/* `rpistat runs`: the contents of a store, one line per run. */
 #include <stdlib.h>
 
 #include "format.h"

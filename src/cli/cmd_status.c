@@ -1,4 +1,4 @@
-/* `rpistat status`: what is being recorded on this machine, a line a recorder. */
+/* `rpistat status`: the recordings on this machine, one line per recorder. */
 #include <math.h>
 #include <stdio.h>
 
@@ -48,7 +48,7 @@ static const struct rps_option options[] = {
     {NULL},
 };
 
-/* Of so many units; NAN where it is not known. */
+/* The rate of so many units; NAN if unknown. */
 static double per_s(const struct rps_recorder *recorder, int64_t units)
 {
     int64_t elapsed_ns = recorder->entry.run.elapsed_ns;

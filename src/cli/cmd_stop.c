@@ -1,8 +1,8 @@
 /*
  * `rpistat stop`: end a recording, as SIGTERM to its recorder does, and wait until it is complete.
  *
- * The signal goes through the pidfd of the process that Linux says has locked the registry's file
- * of the run, and whose user owns that file, so that it reaches nobody else. The recorder ends when all is written: its end is what is waited for.
+ * SAFETY: a pidfd sends the signal only to the process that has locked the run's file, according to
+ * Linux, and whose user owns it. `stop` waits for the recorder's end, when all is written.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -61,7 +61,7 @@ static int is_meant(const struct rps_run *run, const char *text)
            (text[0] != '\0' && strcmp(run->label, text) == 0) || rps_tag_is(run, text);
 }
 
-/* Of -i: nobody records the run. Say what the store knows of it. */
+/* With -i, for a run that nobody records: report its state in the store. */
 static int tell_of_store(struct rps_cli *cli, const char *text)
 {
     struct rps_reader *reader = NULL;
@@ -101,15 +101,15 @@ static int tell_none(struct rps_cli *cli, const char *text)
                          text);
 }
 
-/* SAFETY: a file of the registry names any store that its user likes. Only the store's owner, root and
- * this user can be believed. */
+/* SAFETY: a file of the registry can contain any store that its user chooses. Only the store's
+ * owner, root and this user are trusted. */
 static int may_record(const struct rps_recorder *recorder, const struct stat *store)
 {
     return recorder->uid == store->st_uid || recorder->uid == 0 || recorder->uid == geteuid();
 }
 
-/* 1 when the recorder's run is among those that are asked for. Another user's is when its store is
- * named; text NULL: all of the store, or of this user. */
+/* Return 1 if the recorder's run is selected. A run of another user is selected only if its store
+ * is named; text NULL: all runs of the store, or of this user. */
 static int is_asked_for(const struct rps_recorder *recorder, const struct stat *store,
                         const char *text, int is_all)
 {
@@ -123,7 +123,7 @@ static int is_asked_for(const struct rps_recorder *recorder, const struct stat *
     return text == NULL || is_meant(&recorder->entry.run, text);
 }
 
-/* Put those that are asked for first; how many there are, or negative. */
+/* Move the selected recorders to the front; returns their number, or negative. */
 static int choose(struct rps_cli *cli, struct rps_recorders *recorders, const struct stat *wanted,
                   const char *text)
 {
@@ -179,7 +179,7 @@ static int send_signal(const struct rps_recorder *recorder, struct rps_error *er
                          name_of(name, recorder), strerror(errno));
 }
 
-/* Read the run, as its store has it, into recorder->entry. The store is this user's recorder's, or
+/* Read the run from its store into recorder->entry. The store belongs to this user's recorder, or
  * was named. RPS_BUSY if the run is not in it, or it is locked. */
 static int read_again(struct rps_cli *cli, struct rps_recorder *recorder)
 {
@@ -206,7 +206,7 @@ static int read_again(struct rps_cli *cli, struct rps_recorder *recorder)
     return result;
 }
 
-/* Wait until the recorder has ended, at most until the deadline, and say what became of the run. */
+/* Wait until the recorder has ended, at most until the deadline, and report the run's state. */
 static int wait_for(struct rps_cli *cli, struct rps_recorder *recorder, int64_t deadline_ns)
 {
     const struct stop_settings *settings = cli->settings;
@@ -253,7 +253,7 @@ static int wait_for(struct rps_cli *cli, struct rps_recorder *recorder, int64_t 
     return 0;
 }
 
-/* The first `count` recorders. */
+/* Stop the first `count` recorders. */
 static int stop(struct rps_cli *cli, struct rps_recorders *recorders, int count)
 {
     const struct stop_settings *settings = cli->settings;
@@ -265,7 +265,7 @@ static int stop(struct rps_cli *cli, struct rps_recorders *recorders, int count)
     if (result < 0)
         return result;
     for (int i = 0; i < count; i++) {
-        if (result < 0) { /* of the one before: there is room for one sentence */
+        if (result < 0) { /* of the previous one: only one sentence fits */
             rps_output_message(cli->err.message);
             cli->err.message[0] = '\0';
             has_failed = 1;

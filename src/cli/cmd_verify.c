@@ -1,11 +1,11 @@
 /*
- * `rpistat verify`: do this machine's counters count what they are said to?
+ * `rpistat verify`: check that this machine's counters count correctly.
  *
- * Workloads whose counts are known beforehand are counted by every backend there is
- * (verify_count.c), and compared (verify_compare.c).
+ * Every available backend counts workloads whose counts are known beforehand (verify_count.c), and
+ * the results are compared (verify_compare.c).
  *
- * Counters are taken without the kernel where they can be, because only the program's own side of a
- * count is predictable.
+ * Counters exclude the kernel if possible, because only the program's own part of a count is
+ * predictable.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@
 #include "rpistat/plan.h"
 
 struct settings {
-    const char *sets; /* NULL: what a recording would count */
+    const char *sets; /* NULL: those of a recording */
     const char *pmu;
     enum rps_format format;
 };
@@ -38,7 +38,7 @@ static int needs_counter(const struct rps_event *event)
            event->type == RPS_EVENT_RAW;
 }
 
-/* Ask for the user's side of every hardware event that can be counted so. */
+/* Request the user's part of every hardware event that can be counted so. */
 static int leave_out_kernel(const struct rps_pmu *pmu, void *self, struct rps_plan *plan,
                             struct rps_error *err)
 {
@@ -62,7 +62,7 @@ static int leave_out_kernel(const struct rps_pmu *pmu, void *self, struct rps_pl
     return 0;
 }
 
-/* Load what a recording with this backend would count, and fit it. */
+/* Load and fit the plan of a recording with this backend. */
 static int prepare(struct rps_verify *verify, const char *sets, struct rps_fitting *fitting,
                    struct rps_error *err)
 {
@@ -83,7 +83,7 @@ static int prepare(struct rps_verify *verify, const char *sets, struct rps_fitti
     return rc;
 }
 
-/* What was not compared, and why. */
+/* Put the events that were not compared, and why. */
 static void put_rest(const struct rps_verify *verify)
 {
     struct rps_block *not_compared = verify->not_compared;
@@ -146,7 +146,7 @@ static int verify_backend(struct rps_verify *verify, const struct rps_pmu *pmu, 
     return rc;
 }
 
-/* Every backend that is there, or the one that was named. */
+/* Verify every available backend, or the named one. */
 static int verify_all(struct rps_verify *verify, const struct settings *settings,
                       struct rps_error *err)
 {
@@ -209,7 +209,7 @@ static void put_end(struct rps_verify *verify)
                        verify->held, verify->intervals);
 }
 
-/* The verification, to its end. Returns the exit status, or negative. */
+/* Run the whole verification. Returns the exit status, or negative. */
 static int verify_here(struct rps_verify *verify, const struct settings *settings,
                        struct rps_error *err)
 {

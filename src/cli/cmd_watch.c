@@ -1,5 +1,5 @@
 /*
- * `rpistat watch`: follows a recording that goes on, as a drawing in the terminal or a picture.
+ * `rpistat watch`: follows a running recording, as a drawing in the terminal or a picture.
  *
  * It reads the store as any other reader does, without the recorder. Its cost is CPU time, so it
  * runs with a higher nice value, and draws less often if drawings take much CPU time. If the
@@ -24,17 +24,17 @@
 #include "watch_conditions.h"
 #include "watch_view.h"
 
-#define IDLE_SHARE  4 /* a pause is at least this many times the CPU time of the drawing before */
-#define RUN_NS      (50 * RPS_NS_PER_MS) /* a command that is due is started so soon after another */
+#define IDLE_SHARE  4 /* a pause is at least this many times the CPU time of the last drawing */
+#define RUN_NS      (50 * RPS_NS_PER_MS) /* delay between the starts of two commands that are due */
 #define COLUMNS_MIN 30
 #define LINES_MIN   6 /* of a drawing */
 
-#define UNSEEN_STATUS 5 /* the recording ended, and what --until waits for was not seen */
+#define UNSEEN_STATUS 5 /* the recording ended before the condition of --until held */
 
 struct settings {
     int64_t last_ns, every_ns;
     int once;
-    int chars; /* RPS_CHARS_ASCII, ...; 0: as the locale is */
+    int chars; /* RPS_CHARS_ASCII, ...; 0: from the locale */
     int http, port;
     struct rps_texts on, until;
 };
@@ -75,23 +75,23 @@ static const struct rps_option options[] = {
     {NULL},
 };
 
-/* What is shown, and how. */
+/* The contents and the form of the output. */
 struct watch {
     struct rps_cli *cli;
     int64_t run_id;
     const char *picture; /* file; NULL: the terminal */
-    int draws;           /* 0: only conditions are looked at */
+    int draws;           /* 0: only conditions are checked */
     struct rps_watch_view view;
     struct rps_screen screen;
-    int line_shown; /* 1: a line of figures stands on the terminal, beside a picture */
+    int line_shown; /* 1: a line of metrics is on the terminal, in addition to a picture */
     struct rps_watch_condition *condition; /* of --on and --until */
     size_t condition_count;
-    int64_t cpu_ns;                         /* of looks and drawings so far, but not of commands */
+    int64_t cpu_ns;                         /* of updates and drawings so far, without commands */
     const struct rps_watch_condition *seen; /* of --until; NULL: none yet */
     char **command;                         /* of --on */
 };
 
-/* Of this process and of its children that have ended: looks and drawings are made in some. */
+/* CPU time of this process and of its children that have ended: some of them draw. */
 static int64_t cpu_now_ns(void)
 {
     struct rusage used;
@@ -104,7 +104,7 @@ static int64_t cpu_now_ns(void)
     return ns;
 }
 
-/* Start the commands that are due, one for each condition at a time; 1: some are due still. */
+/* Start the commands that are due, one per condition at a time; 1: some are still due. */
 static int run_commands(struct watch *watch)
 {
     int result = 0, is_due = 0;
@@ -156,7 +156,7 @@ static int look_again(struct watch *watch)
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
-/* The lines above the drawing: how many. */
+/* Write the lines above the drawing; returns their number. */
 static int write_heading(struct watch *watch, int columns, FILE *frame)
 {
     struct rps_status_text state, system, rates;
@@ -186,8 +186,8 @@ static int write_frame(struct watch *watch, struct rps_plot_options *plot, FILE 
     plot->untitled = 1;
     plot->colour = rps_output_colour();
     plot->ascii = settings->chars ? settings->chars == RPS_CHARS_ASCII : !rps_output_utf8();
-    plot->height -= lines + 1;              /* and the line that the cursor is left on */
-    plot->height -= !watch->screen.entered; /* and the note below a drawing that stays */
+    plot->height -= lines + 1;              /* and the line where the cursor stays */
+    plot->height -= !watch->screen.entered; /* and the note below a drawing that is not erased */
     if (terminal && (plot->width < COLUMNS_MIN || plot->height < LINES_MIN)) {
         fputs("(too small for a drawing)\n", frame);
         return 0;
@@ -197,7 +197,7 @@ static int write_frame(struct watch *watch, struct rps_plot_options *plot, FILE 
     return rps_plot_draw(watch->cli->reader, watch->run_id, plot, &watch->cli->err);
 }
 
-/* A drawing, in a process of its own: the terminal is set right again whatever becomes of it. */
+/* Draw in a separate process, so that the terminal is always restored. */
 static int draw_apart(void *context, FILE *out, struct rps_error *err)
 {
     struct watch *watch = context;
@@ -222,7 +222,7 @@ static int draw_apart(void *context, FILE *out, struct rps_error *err)
     return result;
 }
 
-/* The line of figures beside a picture: where it can be seen and disturbs nobody. */
+/* The line of metrics for a picture, if a terminal can show it without disturbing anything. */
 static void show_line(struct watch *watch)
 {
     struct rps_status_text line;
@@ -263,7 +263,7 @@ static int draw_view(struct watch *watch)
 
 /* --- following -------------------------------------------------------------------------------- */
 
-/* Wait for the next look, and start the commands that are due. */
+/* Wait for the next update, and start the commands that are due. */
 static int pause_until(struct watch *watch, int64_t until_ns, int *ret_quit)
 {
     enum rps_screen_event event;
@@ -279,7 +279,7 @@ static int pause_until(struct watch *watch, int64_t until_ns, int *ret_quit)
     return is_due < 0 ? is_due : 0;
 }
 
-/* Draw until the recording ends, or what ends it is seen, or the user does not want any more: 1 in
+/* Draw until the recording ends, the condition of --until holds, or the user quits: 1 in
  * *ret_quit. */
 static int draw_until_end(struct watch *watch, int *ret_quit)
 {
@@ -334,7 +334,7 @@ static void tell_seen(const struct watch *watch)
                    rps_text_clock(since, sizeof(since), seen->start_ns, 0));
 }
 
-/* Wait for the commands that run, and start those that are due still: 1. */
+/* Wait for running commands, and start those that are still due: 1. */
 static int finish_commands(struct watch *watch)
 {
     int is_due = 0;
@@ -386,7 +386,7 @@ static void print_url(void *context, const char *url)
     fflush(stdout);
 }
 
-/* A signal that ends the server has done so, and does not end the program. */
+/* A signal that ends the server ends only the server, not the program. */
 static int wait_for_end_signal(void *context, int fd, int64_t ns)
 {
     const int *signal_fd = context;
@@ -434,7 +434,7 @@ static int serve(const struct watch *watch)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* The options' texts were parsed before. */
+/* The options' texts are already parsed. */
 static void take_conditions(struct watch *watch)
 {
     const struct settings *settings = watch->cli->settings;
@@ -468,7 +468,7 @@ static int run_watch(struct rps_cli *cli)
     rps_watch_view_init(&watch.view);
     take_conditions(&watch);
     result = rps_reader_find_live(cli->reader, cli->run_text, &watch.run_id, &cli->err);
-    rps_reader_close(cli->reader); /* it is open while it is read alone */
+    rps_reader_close(cli->reader); /* it is open only while it is read */
     cli->reader = NULL;
     nice(RPS_CLI_NICENESS);
     if (result == 0)

@@ -63,7 +63,7 @@ static int no_phase(const struct rps_comparison *comparison,
                          rps_phase_label(comparison->row[comparison->row_count - 1].label, last));
 }
 
-/* The figure, and the row where a phase stands in front. Names of events may have colons too. */
+/* Find the metric, and the row if a phase precedes it. Names of events may have colons too. */
 static int find_figure(const struct rps_comparison *comparison, struct rps_comparison_limit *limit,
                        struct rps_error *err)
 {

@@ -1,9 +1,9 @@
 /*
- * Completion of command lines: the shells' scripts (rpistat.bash, _rpistat, rpistat.fish) ask
- * `rpistat --complete WORDS...` what the last word may become, and the rows of options answer.
+ * Completion of command lines. The shells' scripts (rpistat.bash, _rpistat, rpistat.fish) query
+ * `rpistat --complete WORDS...` for the last word; the rows of options answer.
  *
- * Files, folders and the command line of the recorded program are the shell's: a line that begins
- * with a colon asks for them.
+ * The shell completes files, directories and the recorded program's command line: a line that
+ * begins with a colon requests that.
  */
 #include "completion.h"
 
@@ -17,14 +17,14 @@
 
 extern const struct rps_embedded rps_embedded_completions[];
 
-/* Labels and tags of these characters alone are offered: a shell takes them without quotes. */
+/* Only labels and tags of these characters are offered: shells accept them without quotes. */
 #define PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.,@%+-"
 
 /* The word that is completed. */
 struct asked {
     FILE *out;
     const char *word;
-    int before;        /* bytes in front of it that are left as they are: "--format=" */
+    int before;        /* bytes before the completed part, which stay: "--format=" */
     const char *store; /* of -i; NULL: not given */
 };
 
@@ -41,7 +41,7 @@ static void offer_plain(const struct asked *asked, const char *text, const char 
         offer(asked, text, NULL);
 }
 
-/* Numbers, labels and tags of the runs of the store; none where it cannot be read. */
+/* Numbers, labels and tags of the runs of the store; none if it cannot be read. */
 static void offer_runs(const struct asked *asked)
 {
     struct rps_cli cli = {.command = &rps_command_runs, .to_ns = INT64_MAX};
@@ -77,7 +77,7 @@ static void offer_runs(const struct asked *asked)
     rps_arena_free(cli.arena);
 }
 
-/* What an argument, or an operand, of that name is: "RUN", "FILE". */
+/* Offer completions for an argument or operand of that name: "RUN", "FILE". */
 static void offer_kind(const struct asked *asked, const char *name)
 {
     if (strncmp(name, "RUN", 3) == 0)
@@ -95,7 +95,7 @@ static void offer_argument(const struct asked *asked, const struct rps_option *r
 
     for (; names != NULL && *names != NULL; names++)
         offer(asked, *names, NULL);
-    /* single characters are what shells take for their own */
+    /* shells interpret single characters themselves */
     for (const char *at = row->kind != RPS_OPTION_CHAR ? row->words : NULL; at && *at;) {
         int length = (int)strcspn(at, " ");
 
@@ -128,8 +128,8 @@ static void offer_operand(const struct asked *asked, const struct rps_command *c
         offer_kind(asked, "FILE");
 }
 
-/* The option with an argument that a word is, and what of the argument stands in the word (NULL:
- * the next word is it); NULL: it is none. */
+/* Find the option with an argument in a word; NULL: there is none. *ret_argument is the argument in
+ * the word; NULL: the argument is the next word. */
 static const struct rps_option *find_taking(const struct rps_option *row, int count,
                                             const char *word, const char **ret_argument)
 {
@@ -152,7 +152,7 @@ static const struct rps_option *find_taking(const struct rps_option *row, int co
     return NULL;
 }
 
-/* Complete the last word; `first` words are in front of the command's own. */
+/* Complete the last word; `first` words precede the command's own. */
 static void complete(struct asked *asked, const struct rps_command *command, int first, int count,
                      char **word)
 {

@@ -5,9 +5,9 @@
 #include "cli.h"
 
 /*
- * Print what the last of the words behind `rpistat` may become, a line each: the whole word, and
- * behind a tab what it means. Lines that begin with a colon ask the shell to complete the word:
- * ":file", ":folder", or ":command N": the words from N on (from 0) are another program's line.
+ * Print the completions of the last word after `rpistat`, one per line: the whole word, and after a
+ * tab its meaning. A line with a colon makes the shell complete the word: ":file", ":folder", or
+ * ":command N". In the last one, the words from N on (from 0) are another program's line.
  */
 void rps_completion_answer(FILE *out, int count, char **word);
 

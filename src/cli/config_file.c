@@ -1,6 +1,6 @@
 /*
- * The configuration file. The lines are not those of inih, whose builds differ in what begins a
- * comment inside a line: "separator = ;" is an option here.
+ * The configuration file. It is not parsed by inih, whose builds differ in the start of a comment
+ * inside a line: "separator = ;" is an option here.
  */
 #include "config_file.h"
 
@@ -15,7 +15,7 @@
 
 #define FILE_MAX_BYTES 65536
 
-/* Its path; NULL where the environment names no folder. */
+/* Return its path; NULL if the environment names no directory. */
 static char *find_path(struct rps_arena *arena)
 {
     const char *folder = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
@@ -27,7 +27,7 @@ static char *find_path(struct rps_arena *arena)
     return NULL;
 }
 
-/* All of the file into config->text. */
+/* Read the whole file into config->text. */
 static int read_config_text(struct rps_arena *arena, struct rps_config *config, int fd,
                             struct rps_error *err)
 {
@@ -42,13 +42,13 @@ static int read_config_text(struct rps_arena *arena, struct rps_config *config, 
     if (rps_trust_own(config->path, &status, err) < 0 || rps_trust_folders(config->path, err) < 0)
         return RPS_FAILED;
     config->text = rps_arena_get(arena, FILE_MAX_BYTES + 1, 1);
-    size = read(fd, config->text, FILE_MAX_BYTES); /* of a file on a disk: all there is */
+    size = read(fd, config->text, FILE_MAX_BYTES); /* one read returns all of a file on a disk */
     if (size < 0)
         return rps_error_set(err, RPS_FAILED, "cannot read %s: %s", config->path, strerror(errno));
     return 0;
 }
 
-/* Text without the blanks around it; what is behind is cut off. */
+/* Remove the blanks around a text. */
 static char *trim(char *text)
 {
     static const char blanks[] = " \t\r\f\v";

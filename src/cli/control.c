@@ -13,7 +13,7 @@
 
 #define LINE_SIZE 1024
 
-/* Read at a time, so that a flood of commands cannot keep the loop from its periods. */
+/* Bytes per read: a flood of commands cannot delay the loop's periods. */
 #define BYTES_AT_ONCE 65536
 
 struct pipe_end {
@@ -28,11 +28,11 @@ struct rps_control {
     void *context;
     char line[LINE_SIZE];
     size_t used;
-    int overlong; /* the line did not fit: it is passed over */
+    int overlong; /* the line did not fit: it is skipped */
 };
 
-/* Open a pipe, made when it is not there. For reading and writing, so that it never ends, and that
- * nobody waits for anybody. */
+/* Open a pipe, or create it. Reading and writing mode keeps it from ending, and no side waits for
+ * the other. */
 static int open_pipe(struct pipe_end *end, struct rps_error *err)
 {
     struct stat st;
@@ -46,7 +46,7 @@ static int open_pipe(struct pipe_end *end, struct rps_error *err)
     if (rps_trust_path(end->path, &unused, NULL, err) < 0)
         return RPS_FAILED;
     free(unused);
-    /* looked at first: opening a device may do something */
+    /* checked first: opening a device may have effects */
     if (lstat(end->path, &st) == 0 && !S_ISFIFO(st.st_mode))
         return rps_error_set(err, RPS_FAILED,
                              "--control: %s is there and is no named pipe; name another file",
@@ -102,7 +102,7 @@ int rps_control_open(struct rps_control **ret, const char *text,
     return 0;
 }
 
-/* Answers nobody reads fill the pipe and are dropped then: the loop waits for nobody. */
+/* If nobody reads, answers fill the pipe and are then dropped: the loop does not wait. */
 static void answer(struct rps_control *control, const char *text)
 {
     char line[128];
@@ -112,7 +112,8 @@ static void answer(struct rps_control *control, const char *text)
     (void)put;
 }
 
-/* One command. Returns 1 and *ret for a request to the loop, which is answered when it is done. */
+/* Run one command. Returns 1 and *ret for a request to the loop, which is answered when it is
+ * done. */
 static int obey(struct rps_control *control, const char *line, enum rps_wake *ret)
 {
     if (strcmp(line, "enable") == 0) {
@@ -125,7 +126,7 @@ static int obey(struct rps_control *control, const char *line, enum rps_wake *re
     }
     if (strcmp(line, "stop") == 0) {
         *ret = RPS_WAKE_STOP;
-        answer(control, "ack"); /* the loop does not come back */
+        answer(control, "ack"); /* the loop ends here */
         return 1;
     }
     if (strncmp(line, "mark ", 5) == 0 && line[5]) {
@@ -137,8 +138,8 @@ static int obey(struct rps_control *control, const char *line, enum rps_wake *re
     return 0;
 }
 
-/* The next whole line in `line`, without its newline; 0 when there is none yet, or *left bytes have
- * been read. */
+/* Put the next complete line, without its newline, into `line`; 0 if there is none yet, or *left
+ * bytes have been read. */
 static int next_command(struct rps_control *control, char *line, size_t *left)
 {
     for (;;) {
@@ -187,8 +188,7 @@ static int on_ready(void *context, enum rps_wake *ret)
     return 0;
 }
 
-/* The request was carried out; commands that came with it are looked at when the loop waits
- * again. */
+/* The request is done; commands that came with it are read when the loop waits again. */
 static void on_done(void *context)
 {
     answer(context, "ack");

@@ -1,5 +1,4 @@
-/* The option --cpu: which CPUs of a recording by CPU, and whether they are added
- * up. */
+/* The option --cpu: selects CPUs of a recording by CPU, and whether to add them up. */
 #include "cpus.h"
 
 #include <stdlib.h>
@@ -24,7 +23,7 @@ int rps_cpus_parse(const char *text, struct rps_cpus *ret, int **ret_list, struc
             continue;
         cpus.way = ways[i].way;
         text += length + (text[length] == ',');
-        if (text[-1] != ',') { /* no list behind it */
+        if (text[-1] != ',') { /* not followed by a list */
             *ret = cpus;
             *ret_list = NULL;
             return 0;

@@ -1,4 +1,4 @@
-/* --cpu of a reading command: which CPUs of the run, and a word where it has none to choose. */
+/* --cpu of a reading command: selects CPUs of the run, with a note if there are none to select. */
 #include "cli.h"
 #include "cpus.h"
 #include "rpistat/store.h"

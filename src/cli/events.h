@@ -1,6 +1,6 @@
 /*
- * What `rpistat events` found, between cmd_events.c, which tries the events, and events_blocks.c,
- * which says it.
+ * The results of `rpistat events`, from cmd_events.c, which tries the events, to events_blocks.c,
+ * which prints them.
  */
 #ifndef RPISTAT_CLI_EVENTS_H
 #define RPISTAT_CLI_EVENTS_H
@@ -18,8 +18,8 @@ struct rps_plan;
 /* A document of event sets, whose events have been tried. */
 struct rps_events_document {
     struct rps_plan *plan;             /* owned */
-    const struct rps_backend *backend; /* that it was tried with; NULL: there is none */
-    int is_fitted;                     /* 1: what a recording would count is known: */
+    const struct rps_backend *backend; /* that tried it; NULL: there is none */
+    int is_fitted;                     /* 1: the plan of a recording is known: */
     char clock[RPS_NAME_SIZE];         /* label of the clock event */
     struct rps_fitting fitting;
 };
@@ -34,14 +34,14 @@ struct rps_events_found {
     int other_count;
     const char **other; /* owned; names of the documents for other processors */
     int has_packages;
-    struct rps_system_state packages; /* what they tell here, with record -a */
+    struct rps_system_state packages; /* their system metrics here, with record -a */
 
-    /* With names: those that are an event's. */
+    /* With names: those that are names of events. */
     int event_count;
     struct rps_event *event; /* owned */
 };
 
-/* Put all that was found into a document. */
+/* Put all results into a document. */
 void rps_events_blocks(struct rps_document *document, const struct rps_events_found *found);
 
 #endif

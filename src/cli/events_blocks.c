@@ -1,5 +1,5 @@
-/* `rpistat events`: what it says of what was found. Programs get one table of events, people one
- * for each document, with its sets and what they mean between the rows. */
+/* `rpistat events`: the blocks of its output. Programs get one table of events. Users get one table
+ * per document, with its sets and their meaning between the rows. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -9,14 +9,14 @@
 
 #define ENCODING_SIZE  128
 #define ENCODING_WIDTH 20
-#define PLACE_EVENTS   1 /* people read first what can count */
+#define PLACE_EVENTS   1 /* users first read the countable ones */
 #define PLACE_OTHERS   2
 
 enum { COLUMN_SPEC = 4 };
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* Why it cannot be counted: for a reason of its own, or since nothing can be. */
+/* The reason why the event cannot be counted: its own, or the one for all events. */
 static const char *reason_of(const struct rps_events_document *document,
                              const struct rps_event *event)
 {
@@ -27,7 +27,7 @@ static const char *reason_of(const struct rps_events_document *document,
     return event->reason[0] || !backend || backend->self ? event->reason : backend->err.message;
 }
 
-/* The reason for which no event of the document can be counted; "": they have several, or can. */
+/* The reason why no event of the document can be counted; "": several reasons, or some can. */
 static const char *common_reason(const struct rps_plan *plan)
 {
     const char *reason = NULL;
@@ -43,7 +43,7 @@ static const char *common_reason(const struct rps_plan *plan)
     return reason ? reason : "";
 }
 
-/* "yes, without the kernel", "no: its reason", unless that was said of all. */
+/* "yes, without the kernel", "no: its reason"; a reason that applies to all is not repeated. */
 static void put_counted(struct rps_block *block, const struct rps_events_document *document,
                         const struct rps_event *event)
 {
@@ -59,7 +59,7 @@ static void put_counted(struct rps_block *block, const struct rps_events_documen
                                                              : "yes");
 }
 
-/* shows_spec 0: people do not read what was asked for. */
+/* shows_spec 0: users do not see the requested specification. */
 static struct rps_block *add_events(struct rps_document *document,
                                     const struct rps_events_found *found, int shows_spec)
 {
@@ -90,7 +90,7 @@ static struct rps_block *add_events(struct rps_document *document,
     return block;
 }
 
-/* How the event is encoded, "" when that is not known. */
+/* The encoding of the event, "" if unknown. */
 static char *print_encoding(char ret[ENCODING_SIZE], const struct rps_event *event)
 {
     static const char *const type_name[] = {"hardware", "software", "tracepoint", "cache", "raw"};
@@ -111,7 +111,7 @@ static char *print_encoding(char ret[ENCODING_SIZE], const struct rps_event *eve
     return ret;
 }
 
-/* document NULL: it was asked for by its name. */
+/* document NULL: the user requested the event by name. */
 static void put_event(struct rps_block *block, const struct rps_events_found *found,
                       const struct rps_events_document *document, const struct rps_event_set *set,
                       const struct rps_event *event)
@@ -133,7 +133,7 @@ static void put_event(struct rps_block *block, const struct rps_events_found *fo
 
 /* --- a document ------------------------------------------------------------------------------- */
 
-/* How the sets would be counted: the clock event, the counters, what is merged or split. */
+/* The way the sets would be counted: the clock event, the counters, merged and split sets. */
 static void put_fitting(struct rps_block *block, const struct rps_events_document *document)
 {
     const struct rps_fitting *fitting = &document->fitting;
@@ -190,7 +190,7 @@ static void put_document(struct rps_block *block, const struct rps_events_found 
         put_metrics(block, plan);
 }
 
-/* --- what else there is ----------------------------------------------------------------------- */
+/* --- other contents --------------------------------------------------------------------------- */
 
 static void add_counters(struct rps_document *document, const struct rps_machine *machine)
 {
@@ -215,7 +215,7 @@ static void add_counters(struct rps_document *document, const struct rps_machine
     }
 }
 
-/* The units that a signal of packages is shown in: "J, W". */
+/* The units in which a system metric of packages is shown: "J, W". */
 static const char *units_of(const struct rps_document *document, int slot)
 {
     const char *text = "";

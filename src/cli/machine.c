@@ -17,7 +17,7 @@ void rps_machine_close(struct rps_machine *machine)
     machine->count = 0;
 }
 
-/* Each of them, used or not. Negative without memory. */
+/* Add all backends, used or not. Negative without memory. */
 static int add_backends(struct rps_machine *machine, const struct rps_pmu *const *pmu)
 {
     for (; *pmu != NULL && machine->count < RPS_BACKEND_MAX; pmu++) {

@@ -1,4 +1,4 @@
-/* What can count on this machine: the backends that `rpistat events` asks. */
+/* The backends of this machine that `rpistat events` queries. */
 #ifndef RPISTAT_CLI_MACHINE_H
 #define RPISTAT_CLI_MACHINE_H
 
@@ -12,33 +12,33 @@ struct rps_pmu;
 
 struct rps_backend {
     const struct rps_pmu *pmu;
-    void *self; /* NULL: cannot be used, err says why */
+    void *self; /* NULL: cannot be used, err has the reason */
     struct rps_error err;
 };
 
-/* The backends that are asked, best first. */
+/* The backends to query, best first. */
 struct rps_machine {
     int count;
     struct rps_backend backend[RPS_BACKEND_MAX];
 };
 
-/* The backends beside the machine's own, for rps_pmu_open. */
+/* The backends in addition to the machine's own, for rps_pmu_open. */
 extern const struct rps_pmu *const rps_machine_others[];
 
-/* The backends of a choice, as --pmu has it; `auto`: all, used or not. Nothing is left open on
+/* Open the backends of a choice, as in --pmu; `auto`: all, used or not. Nothing is left open on
  * failure. */
 int rps_machine_open(struct rps_machine *machine, const char *choice, struct rps_error *err);
 void rps_machine_close(struct rps_machine *machine);
 
 /*
- * The backend to try a document's events with: the one that records it when nothing else is asked
- * for; for other documents the first that can be used. It may be one that cannot be used (self is
- * NULL); NULL only when there is none at all.
+ * Return the backend to try a document's events with: the one that records the document by default;
+ * for other documents the first usable one. The result may be unusable (self is NULL); NULL only if
+ * there is none at all.
  */
 struct rps_backend *rps_machine_backend(struct rps_machine *machine, const struct rps_plan *plan);
 
-/* Fill encoding and state of an event. Where the backend (NULL: none) cannot be used only the name
- * is looked up, and the state is that nothing counts it, for no reason of the event's own. */
+/* Fill in encoding and state of an event. Without a usable backend (or NULL), only the name is
+ * resolved; the state is that nothing counts it, with no reason of its own. */
 int rps_machine_try_event(struct rps_backend *backend, struct rps_event *event,
                           struct rps_error *err);
 

@@ -1,8 +1,8 @@
 /*
- * rpistat: finds the command, gives it what it needs, and says how it went.
+ * rpistat: finds the command, prepares its input and output, and reports the result.
  *
- * `rpistat ./program` is the form of 2013 and stays: whatever is not the name of a command is a
- * recording.
+ * `rpistat ./program` is the form of 2013 and stays: any word that is not the name of a command is
+ * a recording.
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -50,7 +50,7 @@ static const struct rps_command *const commands[] = {
 };
 /* clang-format on */
 
-/* Is it `rpistat help`, and no program is called so? */
+/* Return 1 for `rpistat help`, if no program has that name. */
 static int asks_for_help(int argc, char **argv)
 {
     char *path = NULL;
@@ -80,7 +80,7 @@ static int help(const char *name, struct rps_error *err)
     return 0;
 }
 
-/* Open what the command reads, and where it writes. */
+/* Open the command's input and output. */
 static int open_files(struct rps_cli *cli, struct rps_output *output)
 {
     const struct rps_command *command = cli->command;
@@ -136,9 +136,9 @@ static int exit_status(int result)
     return result < 0 ? 1 : result;
 }
 
-static struct rps_cli *running; /* the function below gets no context */
+static struct rps_cli *running; /* the function below has no parameter for it */
 
-/* End a reading command that has no memory left, or whose store another program broke. */
+/* End a reading command that has no memory left, or whose store another program damaged. */
 static void end_early(const struct rps_error *why)
 {
     rps_screen_restore();
@@ -147,7 +147,7 @@ static void end_early(const struct rps_error *why)
     exit(1);
 }
 
-/* Run the command with all that it needs, and a way to end early. */
+/* Run the command with its files, and a way to end early. */
 static int run_to_end(struct rps_cli *cli, int argc, char **argv)
 {
     int result;
@@ -164,8 +164,8 @@ static int run_to_end(struct rps_cli *cli, int argc, char **argv)
     return result;
 }
 
-/* By default each thread takes 8 MiB of address space for its stack, and an arena of malloc besides:
- * too much where address space is limited. */
+/* By default each thread takes 8 MiB of address space for its stack, and a malloc arena as well.
+ * That is too much if address space is limited. */
 static void limit_threads(void)
 {
     pthread_attr_t attributes;

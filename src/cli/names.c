@@ -1,6 +1,6 @@
 /*
- * Names that people try. What exists wins: a word is a command when rpistat has it, else a program
- * when there is one, and only what is neither gets an answer from here.
+ * Names that users try. Existing names win: a word is a command of rpistat, otherwise a program.
+ * Only a word that is neither is explained here.
  */
 #include "names.h"
 
@@ -11,7 +11,7 @@
 #include "cli.h"
 #include "rpistat/suggestion.h"
 
-/* Words of other tools, and what they are here. */
+/* Words of other tools, and their equivalents here. */
 static const struct {
     const char *meant, *words;
 } habits[] = {

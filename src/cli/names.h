@@ -1,4 +1,4 @@
-/* Names that people try, and what they mean by them. */
+/* Names that users try, and their meaning. */
 #ifndef RPISTAT_CLI_NAMES_H
 #define RPISTAT_CLI_NAMES_H
 
@@ -6,18 +6,18 @@
 
 struct rps_command;
 
-/* The command of this name, or NULL. */
+/* Return the command of this name, or NULL. */
 const struct rps_command *rps_names_command(const char *name);
 
-/* What rpistat calls that which other tools call `word`, a command ("list": "runs") or an option
- * ("-I": "--period"); NULL when it is not known as one of theirs. */
+/* Return rpistat's name for a `word` of other tools: a command ("list": "runs") or an option ("-I":
+ * "--period"); NULL: unknown. */
 const char *rps_names_habit(const char *word);
 
-/* The command nearest to `word`, as the question "did you mean plot? ", or "". Returns ret. */
+/* Return the command nearest to `word`, as the question "did you mean plot? ", or "", in ret. */
 char *rps_names_question(const char *word, char *ret, unsigned size);
 
-/* The error of `rpistat WORD` where neither a program nor a command has that name: says what may be
- * meant. Returns RPS_CANNOT_FIND. */
+/* Set the error of `rpistat WORD` if WORD is neither a program nor a command, with a suggestion.
+ * Returns RPS_CANNOT_FIND. */
 int rps_names_not_found(const char *word, struct rps_error *err);
 
 #endif

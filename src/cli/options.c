@@ -1,9 +1,9 @@
 /*
- * Options: one table a command, from which getopt_long's array, the texts of --help and the values
- * are made, so that none of them can drift from the others.
+ * Options: one table per command, which yields getopt_long's array, the texts of --help and the
+ * values, so that they cannot differ.
  *
- * getopt_long itself is kept: its abbreviations, `-ofile` and `--name=value` are what people
- * expect. Its messages are not, since they name no way out.
+ * getopt_long itself is used, since users expect its abbreviations, `-ofile` and `--name=value`.
+ * Its messages are not, since they offer no remedy.
  */
 #include <getopt.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "rpistat/suggestion.h"
 #include "time_range.h"
 
-#define LONG_ONLY 256 /* getopt's numbers of options without a letter, by their rows */
+#define LONG_ONLY 256 /* getopt's numbers of options without a letter: this plus the row */
 
 /* A command's options, its own first. */
 struct option_list {
@@ -141,7 +141,7 @@ enum rps_option_source rps_options_source(const struct rps_cli *cli, const char 
 
 /* --- help ------------------------------------------------------------------------------------- */
 
-/* "-o, --output FILE", without the letter where there is none. */
+/* "-o, --output FILE", without the letter if there is none. */
 static int option_heading(char *ret, size_t size, const struct rps_option *option)
 {
     char letter[8] = "    ";
@@ -361,7 +361,7 @@ static char *name_of_option(const struct rps_option *row, char *ret, size_t size
     return ret;
 }
 
-/* Put the text into the row's member, of a value from that source. */
+/* Store the text in the row's member, and note the source of the value. */
 static int set_member(const struct rps_option *row, const char *text, void *member, int source,
                       struct rps_error *err)
 {
@@ -402,7 +402,7 @@ static int set_member(const struct rps_option *row, const char *text, void *memb
 
 /* --- parsing ---------------------------------------------------------------------------------- */
 
-/* How the user asks for the help of this call. */
+/* How the user requests the help of this call. */
 static const char *help_name(const struct rps_cli *cli)
 {
     return cli->implicit ? "record" : cli->command->name;
@@ -429,7 +429,7 @@ static int set_defaults(struct rps_cli *cli, const struct option_list *list)
     return result;
 }
 
-/* The long options that the word, "--abc" or "--abc=...", could be the beginning of: how many, and
+/* Count the long options that the word, "--abc" or "--abc=...", may abbreviate, and list them:
  * "--abcd, --abce". */
 static int abbreviates(const struct option_list *list, const char *word, char *ret, size_t size)
 {
@@ -444,8 +444,8 @@ static int abbreviates(const struct option_list *list, const char *word, char *r
     return count;
 }
 
-/* What may be meant by an option that the command does not have: "did you mean --period? ", or the
- * command that has it, or "". */
+/* Suggest a replacement for an option that the command does not have: "did you mean --period? ", or
+ * the command that has it, or "". */
 static char *guess(const struct rps_cli *cli, const struct option_list *list, const char *word,
                    char *ret, size_t size)
 {
@@ -476,7 +476,7 @@ static char *guess(const struct rps_cli *cli, const struct option_list *list, co
     return rps_suggestion_question(&suggestion, ret, size);
 }
 
-/* The row of what getopt_long found; -1: none. */
+/* The row of getopt_long's result; -1: none. */
 static int find_number(const struct option_list *list, int answer)
 {
     for (int i = 0; i < list->count; i++) {
@@ -486,8 +486,8 @@ static int find_number(const struct option_list *list, int answer)
     return -1;
 }
 
-/* The sentence for what getopt_long refused: ':' an option without its argument, '?' anything else.
- * word is what it was looking at, but for letters inside a word like -qx. */
+/* The message for an error of getopt_long: ':' is an option without its argument, '?' any other
+ * error. The word is the one being read, except for letters inside a word like -qx. */
 static int refuse(struct rps_cli *cli, const struct option_list *list, int answer, const char *word)
 {
     int number = find_number(list, optopt);
@@ -513,7 +513,7 @@ static int refuse(struct rps_cli *cli, const struct option_list *list, int answe
                          what, *what ? "; " : "", question, help_name(cli));
 }
 
-/* What getopt_long wants, made of the table. */
+/* Make getopt_long's arguments from the table. */
 static void fill_getopt(const struct rps_cli *cli, const struct option_list *list,
                         struct option *long_option, char *short_option)
 {
@@ -534,14 +534,14 @@ static void fill_getopt(const struct rps_cli *cli, const struct option_list *lis
     }
 }
 
-/* Which options stand on the command line; the rest is for the second reading. */
+/* Find the options on the command line; a second pass does the rest. */
 static void find_given(int argc, char **argv, const struct option_list *list,
                        const struct option *long_option, const char *short_option,
                        unsigned char *ret_given)
 {
     int answer, number;
 
-    optind = 0; /* glibc and musl start afresh */
+    optind = 0; /* glibc and musl start again */
     while ((answer = getopt_long(argc, argv, short_option, long_option, NULL)) != -1) {
         number = find_number(list, answer);
         if (number >= 0)
@@ -558,8 +558,8 @@ static int is_help_given(const struct option_list *list, const unsigned char *gi
     return 0;
 }
 
-/* The option of a line of the configuration in the command of its section, or else in any. NULL
- * with cli->err. */
+/* Find the option of a configuration line in the command of its section, otherwise in any command.
+ * NULL with cli->err. */
 static const struct rps_option *
 find_configured(struct rps_cli *cli, const struct rps_config_line *line, struct option_list *list)
 {
@@ -601,8 +601,8 @@ find_configured(struct rps_cli *cli, const struct rps_config_line *line, struct 
     return NULL;
 }
 
-/* Take from the configuration what is this command's and not given on the command line; *ret_used
- * options of it. All lines are looked at, so that a mistake is told by any command. */
+/* Set this command's options from the configuration, unless the command line sets them; *ret_used
+ * is their number. All lines are read, so that any command reports a mistake. */
 static int configure(struct rps_cli *cli, const struct option_list *list,
                      const unsigned char *given, int *ret_used)
 {
@@ -626,7 +626,7 @@ static int configure(struct rps_cli *cli, const struct option_list *list,
     return result;
 }
 
-/* RPISTAT_STORE is the store wherever rpistat.data would be. */
+/* RPISTAT_STORE replaces rpistat.data as the default store. */
 static int take_environment(struct rps_cli *cli, const struct option_list *list,
                             const unsigned char *given)
 {
@@ -641,7 +641,7 @@ static int take_environment(struct rps_cli *cli, const struct option_list *list,
     return result;
 }
 
-/* Options that are given, wherever, and cannot come together. */
+/* Refuse given options, from any source, that exclude each other. */
 static int check_excludes(struct rps_cli *cli, const struct option_list *list)
 {
     char one[64], other[64];
@@ -661,7 +661,7 @@ static int check_excludes(struct rps_cli *cli, const struct option_list *list)
     return 0;
 }
 
-/* Without --format in the call the end of -o FILE names it, where it is the name of one: "x.csv". */
+/* If the call has no --format, the suffix of -o FILE selects it, if it names one: "x.csv". */
 static int take_ending(struct rps_cli *cli, const struct option_list *list)
 {
     const struct rps_option *format = find_name(list, "format");

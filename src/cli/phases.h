@@ -1,4 +1,4 @@
-/* What `rpistat phases` was asked, between its options (phases_options.c) and its work. */
+/* Settings of `rpistat phases`, from its options (phases_options.c) to its work. */
 #ifndef RPISTAT_CLI_PHASES_H
 #define RPISTAT_CLI_PHASES_H
 
@@ -11,7 +11,7 @@
 
 struct rps_phases_settings {
     struct rps_phases_options find;
-    int64_t min_length_ns; /* when it is a duration */
+    int64_t min_length_ns; /* if it is a duration */
     const char *cpus;
     struct rps_names metric; /* none: all */
     enum rps_format format;
@@ -23,11 +23,11 @@ struct rps_phases_settings {
 
 extern const struct rps_option rps_phases_options[];
 
-/* The command's check(): look at all of them together. */
+/* Check all settings together: the command's check(). */
 int rps_phases_check(struct rps_cli *cli);
 
-/* --level "fine", or the number of phases that a level has, into a struct rps_level_choice: options
- * set it. RPS_USAGE for another text. */
+/* Parse --level "fine", or the number of phases of a level, into a struct rps_level_choice: options
+ * set it. RPS_USAGE for any other text. */
 int rps_phases_level(const char *option, const char *text, void *ret, struct rps_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* What `rpistat phases` may be asked. */
+/* Options of `rpistat phases`. */
 #include <ctype.h>
 #include <string.h>
 

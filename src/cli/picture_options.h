@@ -5,7 +5,7 @@
 #include "rpistat/error.h"
 #include "rpistat/plot.h"
 
-/* What makes a picture rather than a smudge, or a file too large to open. */
+/* Limits for a readable picture whose file is not too large to open. */
 struct rps_picture_size {
     const char *unit;
     unsigned width_min, height_min, width_max, height_max;

@@ -1,4 +1,4 @@
-/* A recording, from its command line to its report: what the files record_*.c and cmd_record.c share. */
+/* Declarations that record_*.c and cmd_record.c share: a recording, from command line to report. */
 #ifndef RPISTAT_CLI_RECORD_H
 #define RPISTAT_CLI_RECORD_H
 
@@ -17,7 +17,7 @@
 #include "rpistat/workload.h"
 #include "status.h"
 
-/* --- what a recording counts, from the words of -p, -a, -C and -G to a target of measure ------ */
+/* --- from -p, -a, -C and -G to a target of measure -------------------------------------------- */
 
 struct rps_record_target {
     struct rps_target target; /* its arrays are those below */
@@ -29,15 +29,15 @@ struct rps_record_target {
 };
 
 /*
- * Find what the settings ask for. Everything is opened and checked: processes are there, CPUs are
+ * Find the target of the settings. Everything is opened and checked: processes exist, CPUs are
  * online, the control group exists. For a command (no -p, -a, -C, -G) the kind is
  * RPS_TARGET_LAUNCH, and the caller fills in the process. Free with rps_record_target_close.
  */
 int rps_record_target_open(const struct rps_record_settings *settings,
                            struct rps_record_target *ret, struct rps_error *err);
 
-/* Give the run the command line of the process of -p; of several, a word each. A process that has
- * none gives nothing. */
+/* Give the run the command line of the process of -p; with several processes, one word each. A
+ * process without one adds nothing. */
 int rps_record_target_command(const struct rps_record_target *target, struct rps_run *run,
                               struct rps_error *err);
 
@@ -45,10 +45,10 @@ void rps_record_target_close(struct rps_record_target *target);
 
 /* --- a recording ------------------------------------------------------------------------------ */
 
-/* A run of a series: --repeat. */
+/* One run of a series: --repeat. */
 struct rps_record_turn {
     uint64_t number; /* from 0 */
-    int told_fd;     /* the run_id is written there when it has been recorded */
+    int told_fd;     /* the run_id is written there after the recording */
 };
 
 struct rps_recording {
@@ -58,13 +58,13 @@ struct rps_recording {
     void *pmu_self;
     struct rps_plan *plan;
     struct rps_fitting fitting;
-    char note[1024]; /* why `auto` passed over better counters */
+    char note[1024]; /* why `auto` did not use better counters */
     struct rps_run run;
     struct rps_writer *writer;
     struct rps_registry registry;
     struct rps_code_recorder samples; /* zeroed: none are taken */
-    struct rps_system_reader system;  /* of signals; zeroed: none are read */
-    struct rps_sampler hearing;       /* without samples: of threads alone; zeroed: not there */
+    struct rps_system_reader system;  /* of system metrics; zeroed: none are read */
+    struct rps_sampler hearing;       /* without samples: of threads only; zeroed: not open */
     uint64_t sample_threshold;        /* --sample EVENT:N; 0: by frequency */
     int64_t children_cpu_ns;          /* of processes that unwound stacks and found names */
     struct rps_record_target target;
@@ -76,26 +76,26 @@ struct rps_recording {
     struct rps_status *status;
     char *report_path;
     const char *store; /* that holds the run: that of -o, or another if that stayed locked */
-    int no_report;     /* the run is not complete in either */
+    int no_report;     /* the run is complete in neither file */
     char **argv;       /* NULL: no workload of our own */
     int simulated;
     int is_damaged;  /* 1: the store was damaged; the run is in another file, or lost */
-    int outlived;    /* the workload went on when the recording had ended */
-    int not_counted; /* the workload's counters are taken away at its start */
+    int outlived;    /* the workload continued after the end of the recording */
+    int not_counted; /* the workload's counters are removed at its start */
 
-    const struct rps_record_turn *turn; /* as rps_record_once has it */
+    const struct rps_record_turn *turn; /* as passed to rps_record_once */
     int signal_fd;
-    int sent;               /* signals that were sent to rpistat */
-    int stop_signal;        /* that ended the recording while the workload went on */
-    int is_over;            /* 1: no workload of ours runs, and nothing is counted any more */
+    int sent;               /* number of signals sent to rpistat */
+    int stop_signal;        /* the one that ended the recording while the workload continued */
+    int is_over;            /* 1: no workload of ours runs, and counting has ended */
     int is_stop_command;    /* 1: `rpistat stop` sent that signal */
-    struct rps_period held; /* handed over when the system reading after it has come */
+    struct rps_period held; /* passed on after the next system reading */
     int has_held;
     int64_t hidden_us;       /* CPU time of processes that Linux stopped counting, so far */
     int64_t task_ns, row_ns; /* CPU time counted: so far; since the last system reading */
-    uint64_t period_count;   /* however many CPUs have their own */
-    uint64_t last_period;    /* number of the one before */
-    int64_t before_end_ns;   /* CPU time before the recording ended, less what namers took since */
+    uint64_t period_count;   /* not multiplied by the CPUs that have their own */
+    uint64_t last_period;    /* number of the previous one */
+    int64_t before_end_ns;   /* CPU time before the recording ended, minus symbolization since */
 
     pthread_mutex_t note_lock; /* of the three below */
     int keeps_notes;           /* the workload runs, and has the terminal: notes wait for its end */
@@ -112,80 +112,80 @@ void rps_record_set_over(struct rps_recording *r);
 /* Return 1 if the user has sent a signal that ends the recorder at once. The context is r. */
 int rps_record_ends_now(void *context);
 
-/* Take the signals from a descriptor from now on; those that were ignored stay ignored. *ret_before
- * (or NULL): the mask as it was. */
+/* Read the signals from a descriptor from now on; ignored signals stay ignored. *ret_before (or
+ * NULL): the previous mask. */
 int rps_record_take_signals(int *ret_fd, sigset_t *ret_before, struct rps_error *err);
 
-/* "SIGINT" */
+/* Return the name of a signal: "SIGINT". */
 const char *rps_record_signal_name(int number);
 
-/* A line of the run's `fitting`: for people who read the report. */
+/* Add a line to the run's `fitting`, for readers of the report. */
 void rps_record_add_fitting(struct rps_recording *r, const char *before, const char *line);
 
 /* Fork the workload, if any, and open the counters. */
 int rps_record_attach(struct rps_recording *r, struct rps_error *err);
 
-/* Add the run to the store, which is open, release the workload, and let all begin. */
+/* Add the run to the store, which is open, release the workload, and start counting. */
 int rps_record_launch(struct rps_recording *r, struct rps_error *err);
 
-/* Count until the recording ends; *ret_end says why. */
+/* Count until the recording ends; *ret_end is the reason. */
 int rps_record_loop(struct rps_recording *r, enum rps_loop_end *ret_end, struct rps_error *err);
 
-/* A file beside the store: rpistat.data gives rpistat.txt, other.data other.txt, anything else gets
- * .txt appended. To be freed; NULL without memory. */
+/* Return the path of a file next to the store: rpistat.data gives rpistat.txt, other.data
+ * other.txt, any other name gets .txt appended. The caller frees it; NULL: no memory. */
 char *rps_record_path_beside(const char *store, const char *ending);
 
-/* The recording is over: want of memory (rpistat/arena.h) ends the process, from now on, with the exit
- * status of its workload. */
+/* Note that the recording is over: from now on a lack of memory (rpistat/arena.h) ends the process,
+ * with the exit status of its workload. */
 void rps_record_begin_reading(struct rps_recording *r);
 
-/* Write the report of the run that is whole in the store, which stands whatever becomes of it, and
- * show what ran. Errors: those of rps_record_without_report. */
+/* Write the report of the run, and show what ran. The run is complete in the store and is kept even
+ * if the report fails. Errors: those of rps_record_without_report. */
 int rps_record_report(struct rps_recording *r, struct rps_error *err);
 
-/* What became of a run whose report fails with rc and err. */
+/* Return the result for a run whose report fails with rc and err. */
 int rps_record_without_report(const struct rps_recording *r, int rc, struct rps_error *err);
 
-/* The workload's own exit status, as a shell gives it. */
+/* Return the workload's exit status, as a shell reports it. */
 int rps_record_exit_status(const struct rps_recording *r);
 
-/* Tell the series that the run belongs to its number. */
+/* Send the number of the run to its series. */
 void rps_record_tell_number(const struct rps_recording *r);
 
-/* Wait for a workload that outlives its recording; a signal that asks to stop ends the waiting. */
+/* Wait for a workload that outlives its recording; a signal that requests the end stops it. */
 void rps_record_wait(struct rps_recording *r);
 
 /*
- * The plan that the settings ask for, or, when they do not, the one for this machine and backend;
- * for rps_plan_free. `note` says why it is not the processor's counters that count, "" when they
- * do or were not wanted. RPS_USAGE for what cannot be understood, RPS_FAILED when the sets are for
- * another processor than the one whose counters are used.
+ * Load the plan of the settings; without one, the plan for this machine and backend. Free with
+ * rps_plan_free. `note` is the reason why the processor's counters are not used; "" if they are
+ * used or not wanted. RPS_USAGE: the settings are invalid; RPS_FAILED: the sets are for another
+ * processor than the counters.
  */
 int rps_record_plan_load(const struct rps_record_settings *settings, const struct rps_pmu *pmu,
                          struct rps_plan **ret, const char *note, struct rps_error *err);
 
-/* --- `record --repeat`: several runs in a row, also of two commands in turn ------------------- */
+/* --- 'record --repeat': several runs in a row, also of two commands alternately --------------- */
 
-/* A command, and its runs. */
+/* A command and its runs. */
 struct rps_series_side {
     int argc; /* 0: a simulation */
     char **argv;
-    char label[RPS_RUN_TEXT_SIZE]; /* of its runs; "" */
+    char label[RPS_RUN_TEXT_SIZE]; /* label of its runs; "" */
     size_t count;
-    int64_t *run_id; /* owned by the series; of those that were recorded */
+    int64_t *run_id; /* owned by the series; of recorded runs */
 };
 
 /*
- * Record as often as the settings say, one run after the other, until one fails or a signal comes.
- * Returns the exit status, that of the last run, or of the signal where that is 0; negative with
+ * Record as often as the settings require, one run after the other, until one fails or a signal
+ * arrives. Returns the exit status of the last run, or of the signal if that is 0; negative with
  * cli->err. Returns in each run's own process too, as rps_record_once does.
  */
 int rps_record_series(struct rps_cli *cli);
 
 /*
- * Say at the end on standard error which runs these are, of each side how long they took and how
- * much they vary, which are odd, what others took of the CPUs meanwhile, and, of a whole series,
- * how they are compared. A store that cannot be read has nothing to say.
+ * Print the numbers of the runs at the end on standard error. For each side it adds times,
+ * variation, outliers and the CPU use of other processes; for a complete series also how to
+ * compare. A store that cannot be read prints nothing.
  */
 void rps_series_summary(struct rps_cli *cli, const struct rps_series_side *side, size_t count,
                         int is_whole);

@@ -1,6 +1,6 @@
 /*
- * The options of `record`: everything the user may ask of a recording, checked before anything is
- * started. What is done with it is in cmd_record.c.
+ * The options of `record`: all settings of a recording, checked before anything is started. Their
+ * use is in cmd_record.c.
  */
 #include <string.h>
 
@@ -15,16 +15,16 @@
 #define HOUR_NS (3600 * RPS_NS_PER_S)
 #define YEAR_NS (366 * 24 * HOUR_NS)
 
-/* --keep: less makes no sense, the periods of the last minutes are rewritten anyway. */
+/* --keep: less makes no sense, since the periods of the last minutes are rewritten anyway. */
 #define KEEP_MIN_NS (60 * RPS_NS_PER_S)
 
-/* --repeat: far more than tell anything new. */
+/* --repeat: far more than are useful. */
 #define REPEAT_MAX 1000
 
-/* --signal-budget: a part of a CPU. */
+/* --signal-budget: share of a CPU. */
 #define BUDGET_LEAST 1e-5
 
-/* --order random, fixed or random:SEED. A seed that is drawn is short, so that it can be typed. */
+/* --order random, fixed or random:SEED. A random seed is short, so that it can be typed. */
 static int set_order(const char *option, const char *text, void *member, struct rps_error *err)
 {
     static const char seeded[] = "random:";
@@ -44,7 +44,7 @@ static int set_order(const char *option, const char *text, void *member, struct 
     return 0;
 }
 
-/* --delay T, or "off": not before --control says enable. */
+/* --delay T, or "off": not before --control sends enable. */
 static int set_delay(const char *option, const char *text, void *member, struct rps_error *err)
 {
     int64_t *delay_ns = member;
@@ -55,7 +55,7 @@ static int set_delay(const char *option, const char *text, void *member, struct 
     return 0;
 }
 
-/* --signal-budget P%: as a part. */
+/* --signal-budget P%: as a share. */
 static int set_budget(const char *option, const char *text, void *member, struct rps_error *err)
 {
     char number[32];

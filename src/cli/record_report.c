@@ -1,5 +1,5 @@
 /*
- * When the run is in the store: the report beside it, and the lines on the terminal.
+ * After the run is stored: the report next to the store, and the lines on the terminal.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,11 +26,10 @@ char *rps_record_path_beside(const char *store, const char *ending)
 struct report {
     const struct rps_recording *recording;
     int64_t after_ns;
-    char *told; /* owned: + or -, whether the run is the last, and the lines of the answer */
+    char *told; /* owned: + or - (whether the run is the last), then the lines of the answer */
 };
 
-/* Write the report. after_ns is as the report has it, but of a run whose workload went on
- * meanwhile. */
+/* Write the report. after_ns is as the report has it, except for a workload that continued. */
 static int report_run(void *context, struct rps_reader *reader, struct rps_error *err)
 {
     struct report *report = context;
@@ -80,8 +79,8 @@ static char *reading_command(const struct rps_recording *r, int is_last, const c
     return rps_text_command(ret, size, argc, (char *const *)(uintptr_t)argv);
 }
 
-/* Two lines on a terminal, when the workload has left it: what ran, as the report told it, and what
- * to type next. No period has no picture. */
+/* Two lines on a terminal that the workload has left: the answer of the report, and the next
+ * command to type. A run without periods has no picture. */
 static void show_summary(const struct rps_recording *r, const char *told)
 {
     int is_last = told[0] == '+';
@@ -111,7 +110,7 @@ int rps_record_exit_status(const struct rps_recording *r)
 
 void rps_record_tell_number(const struct rps_recording *r)
 {
-    /* a number that nobody takes is of no use to anybody; in another file it means another run */
+    /* a number that nobody reads is useless; in another file it is another run */
     ssize_t put = r->turn && r->run.run_id > 0 && r->store == r->cli->output && !r->is_damaged
                       ? write(r->turn->told_fd, &r->run.run_id, sizeof(r->run.run_id))
                       : 0;
@@ -125,7 +124,7 @@ int rps_record_without_report(const struct rps_recording *r, int rc, struct rps_
                             (long long)r->run.run_id);
 }
 
-static struct rps_recording *reporting; /* the handler is told nothing */
+static struct rps_recording *reporting; /* the handler has no parameter for it */
 
 /* Reading ends the process early: the run and the status of its workload stay. */
 static void end_without_report(const struct rps_error *why)
@@ -150,9 +149,9 @@ int rps_record_report(struct rps_recording *r, struct rps_error *err)
     struct report report = {r, r->before_end_ns, NULL};
     int rc;
 
-    prctl(PR_SET_NAME, "rpistat report"); /* `status` takes none of that name for a recorder */
+    prctl(PR_SET_NAME, "rpistat report"); /* `status` does not take this name for a recorder */
     rc = rps_writer_read(r->writer, report_run, &report, err);
-    if (rc == 0 && !r->outlived) /* the run is good without it */
+    if (rc == 0 && !r->outlived) /* the run is valid without the report */
         rps_writer_set_after(r->writer, report.after_ns, NULL);
     if (rc == 0)
         show_summary(r, report.told);

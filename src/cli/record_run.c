@@ -1,16 +1,16 @@
 /*
- * The run itself: what is counted goes into the store, and signals end it.
+ * The run itself: counts go into the store, and signals end the run.
  *
- * Signals. SIGINT, SIGQUIT, SIGTERM and SIGHUP are taken from a descriptor, beside the timer. One
- * that the terminal sent has reached the workload already, unless it has left rpistat's process
- * group (setsid); that one, and what was sent to rpistat alone, is passed on. Either way the
- * recording ends with the workload, as with `time`. It ends at once, with everything written and
- * the workload left alone, when the workload ignores the signal, and at the second one that was
- * sent. Without a workload of our own (-p, -a) a signal is how the user ends the recording, and the
- * exit status is 0.
+ * Signals. SIGINT, SIGQUIT, SIGTERM and SIGHUP are read from a descriptor, like the timer. A signal
+ * from the terminal has already reached the workload, unless the workload has left rpistat's
+ * process group (setsid). In that case rpistat passes the signal on, as it does with a signal that
+ * was sent to rpistat alone. Either way the recording ends with the workload, as with `time`.
  *
- * After the recording the writer may wait for a store that another program has locked. A signal that
- * arrives then ends the wait, and the run goes into STORE.saved-ID.
+ * It ends at once if the workload ignores the signal, and at the second signal that was sent. All
+ * data are written then, and the workload continues. Without our own workload (-p, -a) a signal is
+ * how the user ends the recording, with exit status 0. After the recording, the writer may wait for
+ * a store that another program has locked. A signal then ends the wait, and the run goes into
+ * STORE.saved-ID.
  */
 #include "record.h"
 
@@ -60,7 +60,7 @@ void rps_record_add_fitting(struct rps_recording *r, const char *before, const c
                  before, line);
 }
 
-/* Signals have come. Returns 1 and *ret when the recording shall end now. */
+/* Handle pending signals. Returns 1 and *ret if the recording must end now. */
 static int on_signal(void *context, enum rps_wake *ret)
 {
     struct rps_recording *r = context;
@@ -70,7 +70,7 @@ static int on_signal(void *context, enum rps_wake *ret)
         int number = (int)info.ssi_signo;
 
         if (r->is_over) {
-            r->sent += 2; /* there is no workload to end first */
+            r->sent += 2; /* no workload has to end first */
             continue;
         }
         if (info.ssi_code == SI_KERNEL && r->argv && getpgid(r->workload.pid) == getpgrp())
@@ -92,7 +92,7 @@ void rps_record_set_over(struct rps_recording *r)
     const int stop_signal = r->stop_signal;
     enum rps_wake unused;
 
-    on_signal(r, &unused); /* sent before the end, as the one that ended the workload */
+    on_signal(r, &unused); /* sent before the end, like the one that ended the workload */
     r->stop_signal = stop_signal;
     r->is_over = 1;
 }
@@ -116,7 +116,7 @@ static void hand_over_period(struct rps_recording *r)
 }
 
 /* Add the CPU time of processes that Linux has stopped counting. If these took most of the period's
- * CPU time its counts are missing: what is left of them says nothing of the workload. */
+ * CPU time, its counts are missing: the rest says nothing about the workload. */
 static void add_hidden_time(struct rps_recording *r, const struct rps_system_reading *reading)
 {
     int64_t missing_ns = reading->value[RPS_TREE_RUNNING] * RPS_NS_PER_US - r->row_ns;
@@ -181,7 +181,7 @@ static void sink_reading(void *context, const struct rps_system_reading *reading
     rps_writer_system(r->writer, reading);
 }
 
-/* A mark that the workload made of itself. */
+/* A mark that the workload sent about itself. */
 static void region_mark(void *context, int64_t time_ns, const char *text)
 {
     struct rps_recording *r = context;
@@ -189,7 +189,7 @@ static void region_mark(void *context, int64_t time_ns, const char *text)
     rps_writer_mark(r->writer, time_ns - r->run.start_monotonic_ns, text);
 }
 
-/* What the loop waits for: the end of our workload, or of the processes of -p; signals;
+/* The loop waits for the end of our workload or of the processes of -p, for signals and for
  * commands. */
 static int open_event_loop(struct rps_recording *r, struct rps_error *err)
 {
@@ -207,20 +207,20 @@ static int open_event_loop(struct rps_recording *r, struct rps_error *err)
     return rc;
 }
 
-/* Does counting begin at the workload's exec? */
+/* 1 if counting begins at the workload's exec. */
 static int starts_at_exec(const struct rps_recording *r)
 {
     return r->settings->delay_ns == 0 &&
            (r->simulated || (r->argv && r->target.target.kind == RPS_TARGET_LAUNCH));
 }
 
-/* Does counting begin when all is ready? */
+/* 1 if counting begins when everything is ready. */
 static int starts_now(const struct rps_recording *r)
 {
     return r->settings->delay_ns == 0 && !starts_at_exec(r);
 }
 
-/* Let the workload go; the run, which was added to the store before, begins now. */
+/* Release the workload. The run, which is already in the store, begins now. */
 static int release(struct rps_recording *r, struct rps_error *err)
 {
     struct rps_run *run = &r->run;
@@ -233,7 +233,7 @@ static int release(struct rps_recording *r, struct rps_error *err)
     return rc;
 }
 
-/* With less memory there is no room for samples and the symbols of what they found. */
+/* Less memory is not enough for samples and their symbols. */
 #define SAMPLES_BYTES_MIN ((size_t)32 << 20)
 
 static int try_samples(struct rps_recording *r, struct rps_error *err)
@@ -256,7 +256,7 @@ static int try_samples(struct rps_recording *r, struct rps_error *err)
 #endif
 }
 
-/* Without samples the recording goes on, unless they were asked for; the report says why. */
+/* Without samples the recording continues, unless the user requested them. The report says why. */
 static int open_samples(struct rps_recording *r, struct rps_error *err)
 {
     const struct rps_record_settings *settings = r->settings;
@@ -282,8 +282,8 @@ static int open_samples(struct rps_recording *r, struct rps_error *err)
     return 0;
 }
 
-/* Where no samples are taken, threads are heard of all the same. Where that cannot be had their
- * reader looks for them. */
+/* Without samples, thread events are received nevertheless. If they are unavailable, the system
+ * reader searches for threads. */
 static void open_hearing(struct rps_recording *r)
 {
     const struct rps_sampling_options options = {.hears_only = 1};
@@ -318,7 +318,7 @@ static int try_signals(struct rps_recording *r, struct rps_error *err)
     return r->pmu->open_signals(r->pmu_self, &options, &r->target.target, &r->system, err);
 }
 
-/* As with samples: the recording goes on without them, unless they were asked for. */
+/* As with samples: the recording continues without metrics that the user did not request. */
 static int open_signals(struct rps_recording *r, struct rps_error *err)
 {
     struct rps_error why;
@@ -333,7 +333,7 @@ static int open_signals(struct rps_recording *r, struct rps_error *err)
     return 0;
 }
 
-/* The run was added to the store: what is read of each source, and what is not. */
+/* The run is now in the store: report which metrics of each source are read, and which are not. */
 static void tell_signals(struct rps_recording *r)
 {
     for (int source = 0; r->system.self && source < RPS_SYSTEM_SOURCES; source++) {
@@ -376,7 +376,7 @@ int rps_record_launch(struct rps_recording *r, struct rps_error *err)
 {
     int first = rps_order_set(&r->settings->order, r->plan->set_count, 0), rc;
 
-    if ((rc = rps_rights_end(err)) < 0) /* before the writer's thread is there */
+    if ((rc = rps_rights_end(err)) < 0) /* before the writer's thread exists */
         return rc;
     r->run.start_realtime_ns = rps_clock_realtime_ns();
     r->run.start_monotonic_ns = rps_clock_monotonic_ns();
@@ -397,9 +397,9 @@ int rps_record_launch(struct rps_recording *r, struct rps_error *err)
 }
 
 /*
- * Open the terminal for the status line; -1: there is none. A workload's terminal is left to it.
- * One that writes to files leaves the terminal free, when rpistat is a job of its own there: others
- * in the job, as a script that called rpistat, may write to it.
+ * Open the terminal for the status line; -1: none is available. A workload's terminal is left to
+ * the workload. A workload that writes to files leaves the terminal free if rpistat is a job of its
+ * own there. Others in the job, such as a script that called rpistat, may write to it.
  */
 static int open_status_terminal(const struct rps_recording *r)
 {
@@ -463,7 +463,7 @@ int rps_record_loop(struct rps_recording *r, enum rps_loop_end *ret_end, struct 
     return rc;
 }
 
-/* --- a workload that goes on ------------------------------------------------------------------ */
+/* --- a workload that continues ---------------------------------------------------------------- */
 
 void rps_record_wait(struct rps_recording *r)
 {

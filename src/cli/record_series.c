@@ -1,12 +1,12 @@
 /*
- * `record --repeat`: the command several times in a row, as one group of runs; with --alternate two
- * commands in turn, as two.
+ * `record --repeat`: the command several times in a row, as one group of runs. With --alternate,
+ * two commands alternate, as two groups.
  *
- * Each run is recorded by a process of its own, which ends as a recording alone would: it gives up
- * the rights that opening counters takes, and its CPU time is that of its run. Signals of the
- * terminal reach it as they reach us; others are passed on. Any signal ends the series with the run
- * that it meets, and so does a run that fails: what runs after it would not be the same. A run to
- * warm up is the command alone: nothing is counted or kept.
+ * Each run is recorded by a process of its own, which ends like a single recording. It gives up the
+ * rights for opening counters, and its CPU time is that of its run. Signals of the terminal reach
+ * both processes; others are passed on. Any signal ends the series with the current run. So does a
+ * run that fails, since later runs would not be comparable. A warm-up run is the command alone:
+ * nothing is counted or kept.
  */
 
 #include <errno.h>
@@ -28,12 +28,12 @@ struct series {
     struct rps_cli *cli;
     uint64_t warmup, repeat; /* of each side */
     int signal_fd;
-    sigset_t before;    /* the mask of signals as it was */
-    int signal;         /* that came; 0: none */
+    sigset_t before;    /* the previous signal mask */
+    int signal;         /* the one that arrived; 0: none */
     pid_t pid;          /* of the recorder; 0: none */
-    int is_warming;     /* the last run was to warm up */
+    int is_warming;     /* the last run was a warm-up */
     int status;         /* of the last run */
-    size_t count, done; /* of sides; of runs */
+    size_t count, done; /* number of sides; number of runs */
     struct rps_series_side side[2];
 };
 
@@ -48,8 +48,8 @@ static void take_signals(struct series *s)
     }
 }
 
-/* Wait for the end of the process, which tells the number of its run through a pipe, if it is a recorder:
- * to warm up it closes that when it executes the command. */
+/* Wait for the end of the process. A recorder sends the number of its run through a pipe; a warm-up
+ * closes the pipe when it executes the command. */
 static void wait_for_recorder(struct series *s, struct rps_series_side *side, int told_fd)
 {
     struct pollfd fd[] = {{.fd = told_fd, .events = POLLIN},
@@ -86,7 +86,7 @@ static void say_end(struct series *s)
         snprintf(why, sizeof(why), "a run to warm up that failed");
     if (s->signal)
         snprintf(why, sizeof(why), "%s", rps_record_signal_name(s->signal));
-    /* what could not be executed was said */
+    /* the failure to execute was already reported */
     if (s->done < all && s->status == 0 && !s->signal)
         rps_output_say("%zu of %" PRIu64 " runs are in the store", s->done, all);
     else if (s->done < all &&
@@ -122,7 +122,7 @@ static int split_label(struct series *s, const char *label, struct rps_error *er
     return 0;
 }
 
-/* The names of the programs; where these are the same with the arguments that differ: "gzip -6". */
+/* The names of the programs; if equal, with the arguments that differ: "gzip -6". */
 static void label_by_command(struct series *s)
 {
     struct rps_series_side *a = &s->side[0], *b = &s->side[1];
@@ -146,7 +146,7 @@ static void label_by_command(struct series *s)
     }
 }
 
-/* The two commands of --alternate stand before and behind "--". */
+/* The two commands of --alternate are before and after "--". */
 static int split(struct series *s, struct rps_error *err)
 {
     const struct rps_record_settings *settings = s->cli->settings;
@@ -178,7 +178,7 @@ static int split(struct series *s, struct rps_error *err)
 
 /* --- runs ------------------------------------------------------------------------------------- */
 
-/* In a process of its own. Returns only when it fails. */
+/* Runs in a process of its own. Returns only on failure. */
 static int warm_up(struct series *s, const struct rps_series_side *side)
 {
     int result = rps_workload_check(side->argv[0], getenv("PATH"), NULL, &s->cli->err);
@@ -190,7 +190,7 @@ static int warm_up(struct series *s, const struct rps_series_side *side)
     return rps_workload_exec_error(side->argv[0], getenv("PATH"), errno, &s->cli->err);
 }
 
-/* The `number`th time of a side; 1: in the process of the run, *ret_status is its exit status. */
+/* Record run `number` of a side; 1: in the process of the run, *ret_status is its exit status. */
 static int run(struct series *s, struct rps_series_side *side, uint64_t number, int *ret_status)
 {
     struct rps_record_settings *settings = s->cli->settings;
@@ -209,7 +209,7 @@ static int run(struct series *s, struct rps_series_side *side, uint64_t number, 
             *ret_status = warm_up(s, side);
             return 1;
         }
-        sigprocmask(SIG_SETMASK, &s->before, NULL); /* until it takes them itself they end it */
+        sigprocmask(SIG_SETMASK, &s->before, NULL); /* signals end it until it handles them */
         settings->order.seed = (settings->order.seed + side->count) & INT64_MAX; /* other orders */
         settings->label = side->label;
         *ret_status = rps_record_once(s->cli, side->argc, side->argv,
@@ -242,7 +242,7 @@ int rps_record_series(struct rps_cli *cli)
         result = rps_error_set(&cli->err, RPS_USAGE, "--warmup: there is no command to warm up");
     if (result == 0)
         result = rps_record_take_signals(&s.signal_fd, &s.before, &cli->err);
-    prctl(PR_SET_NAME, "rpistat series"); /* `status` takes none of that name for a recorder */
+    prctl(PR_SET_NAME, "rpistat series"); /* `status` does not take this name for a recorder */
     for (size_t i = 0; i < s.count && result == 0; i++) {
         s.side[i].run_id = calloc(s.repeat, sizeof(*s.side[i].run_id));
         if (!s.side[i].run_id)

@@ -1,8 +1,8 @@
 /*
- * What `record --repeat` says at its end: the runs, how long they took and how much they vary.
+ * The summary of `record --repeat`: the runs, their times and their variation.
  *
- * A run is odd when it is too far from the others for how much these vary, by Student's t test of
- * one against several, at 5 % for any of the series: the test of Grubbs (1969).
+ * An outlier is a run that is too far from the others for their variation. The test is Student's t
+ * test of one against several, at 5 % for any run of the series: Grubbs (1969).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,23 +18,23 @@
 
 #define ODD           .05
 #define TAKEN_LEAST_S .05
-#define ODD_FROM      4 /* runs: of fewer none can be told to be odd */
+#define ODD_FROM      4 /* runs: fewer cannot have an outlier */
 #define NUMBERS_SIZE  256
 #define LINE_SIZE     2048
 
-/* A figure of the runs, in s. */
+/* A metric of the runs, in s. */
 struct spread {
     double mean, deviation, least, most;
-    double middle; /* their geometric mean, which is what compare has of a side */
+    double middle; /* their geometric mean, which compare uses for a side */
 };
 
 struct look {
     size_t count;
-    double *elapsed, *cpu;       /* s; NaN: not known */
-    double on_s, wait_s, most_s; /* of all: on a CPU, waiting for one, of all CPUs; NaN likewise */
+    double *elapsed, *cpu;       /* s; NaN: unknown */
+    double on_s, wait_s, most_s; /* sum: on a CPU, waiting for one, of all CPUs; NaN likewise */
 };
 
-/* Runs of which nothing can be read are left out. */
+/* Runs that cannot be read are left out. */
 static struct look look_at(struct rps_cli *cli, struct rps_reader *reader,
                            const struct rps_series_side *side)
 {
@@ -94,7 +94,7 @@ static int decimals_of(const struct spread *spread)
     return decimals > 0 && decimals <= 6 ? (int)decimals : decimals > 0 ? 3 : 0;
 }
 
-/* Is the run too far from the others? */
+/* Return 1 if the run is too far from the others. */
 static int is_odd(const double *value, size_t count, size_t run, struct rps_change_value *others)
 {
     struct rps_change_value one = {.value = value[run]};
@@ -164,7 +164,7 @@ static void say_taken(const struct look *look, size_t count)
             100 * taken);
 }
 
-/* How a whole series is compared: its sides, or with as many before it, or with those to come. */
+/* Print how to compare a whole series: its sides, or with as many runs before or after it. */
 static void say_next(const struct rps_cli *cli, const struct rps_series_side *side, size_t count)
 {
     const char *store = cli->output;
@@ -175,7 +175,7 @@ static void say_next(const struct rps_cli *cli, const struct rps_series_side *si
 
     for (size_t i = 0; i < count; i++) {
         rps_text_numbers(text[i], sizeof(text[i]), side[i].run_id, side[i].count);
-        if (strstr(text[i], "...")) /* of two sides in turn */
+        if (strstr(text[i], "...")) /* of two alternating sides */
             snprintf(text[i], sizeof(text[i]), "%s", side[i].label);
     }
     from = is_first ? side->run_id[side->count - 1] + 1 : first - runs;

@@ -86,7 +86,7 @@ static int open_process(struct rps_record_target *t, const char *text, struct rp
                              "its name",
                              text);
     for (int i = 0; i < t->target.pid_count; i++)
-        if (t->pid[i] == (pid_t)pid) /* named twice, counted once */
+        if (t->pid[i] == (pid_t)pid) /* a repeated process is counted once */
             return 0;
     fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
     if (fd < 0)
@@ -126,10 +126,10 @@ static int open_processes(const struct rps_record_settings *settings, struct rps
     return rc;
 }
 
-/* Is it the root of a hierarchy, which holds everything, idle tasks too? It is recorded as whole
- * CPUs: the kernel tells many times the time that passed of it (Linux 6.18), and idle time is no use
- * of a CPU. Such a root has the inode number 1; a container's, which is a group as others, has not.
- */
+/* Return 1 for the root of a hierarchy, which contains everything, idle tasks too. It is recorded
+ * as whole CPUs: the kernel reports many times the elapsed time for it (Linux 6.18), and idle time
+ * is not CPU use. Such a root has inode number 1; a container's root, an ordinary group, has
+ * not. */
 static int is_root_cgroup(int fd)
 {
     struct stat status;
@@ -139,7 +139,7 @@ static int is_root_cgroup(int fd)
            (system.f_type == CGROUP_SUPER_MAGIC || system.f_type == CGROUP2_SUPER_MAGIC);
 }
 
-/* The folder's path, with a slash at its end. */
+/* The directory's path, with a slash at its end. */
 static char *folder_path(int fd, char ret[PATH_MAX + 1])
 {
     char link[64];
@@ -151,7 +151,7 @@ static char *folder_path(int fd, char ret[PATH_MAX + 1])
     return ret;
 }
 
-/* What is in a group is in those around it too, and is not to be counted twice. */
+/* Nested groups are refused, since their contents would be counted twice. */
 static int check_apart(const char *const *name, const struct rps_target *target,
                        struct rps_error *err)
 {
@@ -215,7 +215,7 @@ static int open_cgroups(const struct rps_texts *name, struct rps_record_target *
     return rc;
 }
 
-/* "cgroup a, b", as far as there is room. */
+/* "cgroup a, b", as many as fit. */
 static void describe_cgroups(const struct rps_texts *name, struct rps_record_target *t)
 {
     size_t used = 0;
@@ -225,7 +225,7 @@ static void describe_cgroups(const struct rps_texts *name, struct rps_record_tar
                                  i > 0 ? ", " : "cgroup ", name->text[i]);
 }
 
-/* "CPU 0-1", as the user said it or as they are. */
+/* "CPU 0-1", as the user wrote it, or as found. */
 static void describe_target(const struct rps_record_settings *settings, struct rps_record_target *t)
 {
     size_t used;
@@ -280,7 +280,7 @@ int rps_record_target_open(const struct rps_record_settings *settings,
     return 0;
 }
 
-/* The command line of a process, empty when it has ended or is the kernel's. */
+/* The command line of a process, empty if it has ended or is a kernel thread. */
 static int read_command(pid_t pid, struct rps_run *run, struct rps_error *err)
 {
     char path[64], **argv = NULL, *word = NULL;

@@ -1,10 +1,10 @@
 /*
- * One pass over /proc: a recorder is a process called rpistat whose file in the registry is locked
- * by it, or else one whose command line records. No store is opened. Its children, and the parent
- * of a --repeat, call themselves something else.
+ * One pass over /proc: a recorder is a process named rpistat that has locked its file in the
+ * registry, or one whose command line records. No store is opened. The children of a recorder, and
+ * the parent of a --repeat, have other names.
  *
- * A process is held by a pidfd before it is looked at, and is still there afterwards: what was read
- * of /proc and of the registry in between was of no other process of that number.
+ * SAFETY: a process is held by a pidfd before it is read, and still exists afterwards. The data
+ * read from /proc and the registry in between belong to no other process of that number.
  */
 #include "recorders.h"
 
@@ -29,7 +29,7 @@
 
 #define COMMAND_BYTES 4096
 #define ARGUMENTS_MAX 64
-#define IN_FOLDER     "/proc/self/fd/%d/" /* of a folder that is open */
+#define IN_FOLDER     "/proc/self/fd/%d/" /* of an open directory */
 
 const char *const rps_recorder_states[] = {"recording", "late", "unknown"};
 
@@ -42,7 +42,7 @@ static void name_user(struct rps_recorder *found)
         rps_text_printable(found->user, sizeof(found->user), user->pw_name);
 }
 
-/* By its command line: `rpistat record`, or `rpistat COMMAND`. */
+/* Decide by the command line: `rpistat record`, or `rpistat COMMAND`. */
 static int says_it_records(int argc, char *const argv[])
 {
     const struct rps_command *command = argc > 1 ? rps_names_command(argv[1]) : NULL;
@@ -50,7 +50,7 @@ static int says_it_records(int argc, char *const argv[])
     return argc > 1 && (!command || command == &rps_command_record);
 }
 
-/* 1 when the process, whose folder is proc_fd, is a recorder. */
+/* Return 1 if the process with the directory proc_fd is a recorder. */
 static int read_process(struct rps_recorder *found, int proc_fd)
 {
     char text[COMMAND_BYTES], *argv[ARGUMENTS_MAX];
@@ -73,7 +73,7 @@ static int read_process(struct rps_recorder *found, int proc_fd)
         argv[argc++] = text + at;
     rps_text_command(found->command, sizeof(found->command), argc, argv);
     is_recorder = says_it_records(argc, argv);
-    /* who acts for another user could be made to lock that one's file */
+    /* SAFETY: a set-user-ID process could be made to lock that user's file */
     if (real == effective && rps_registry_read(&found->entry, found->pid, found->uid)) {
         is_recorder = found->entry.run.run_id >= 0;
         found->state = rps_clock_monotonic_ns() > found->entry.late_ns ? RPS_RECORDER_LATE
@@ -89,7 +89,7 @@ static void recorder_free(struct rps_recorder *recorder)
         close(recorder->pidfd);
 }
 
-/* Add the process of that number when it is a recorder. RPS_FAILED without pidfds. */
+/* Add the process of that number if it is a recorder. RPS_FAILED without pidfds. */
 static int add(struct rps_arena *arena, struct rps_recorders *list, const char *number,
                struct rps_error *err)
 {
@@ -135,7 +135,7 @@ int rps_recorders_find(struct rps_arena *arena, struct rps_recorders *ret, struc
     int result = 0;
     DIR *proc;
 
-    if (!rps_proc_is_own()) /* a signal would reach a stranger */
+    if (!rps_proc_is_own()) /* SAFETY: a signal would reach the wrong process */
         return rps_error_set(err, RPS_FAILED, "cannot find recorders: " RPS_PROC_FOREIGN);
     proc = opendir("/proc");
     if (!proc)

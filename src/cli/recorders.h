@@ -1,7 +1,7 @@
 /*
- * Who records on this machine: the processes that are recorders, with what the registry says of
- * them. Of another user's that this user may not read, of one in another PID namespace, and of
- * another version is known what Linux says of a process.
+ * The recorders on this machine: their processes and their entries in the registry. Only Linux's
+ * data are known of a recorder of another version, of one in another PID namespace, and of another
+ * user's that cannot be read.
  */
 #ifndef RPISTAT_CLI_RECORDERS_H
 #define RPISTAT_CLI_RECORDERS_H
@@ -15,22 +15,22 @@
 enum rps_recorder_state {
     RPS_RECORDER_RECORDING,
     RPS_RECORDER_LATE,    /* its heartbeat is */
-    RPS_RECORDER_UNKNOWN, /* the registry says nothing of it */
+    RPS_RECORDER_UNKNOWN, /* the registry does not contain it */
 };
 
-/* Their names in what is shown. */
+/* Their names in the output. */
 extern const char *const rps_recorder_states[];
 
 struct rps_recorder {
     pid_t pid;
-    int pidfd;          /* owned; of the very process that all this was found of */
+    int pidfd;          /* owned; of the very process that the data belong to */
     uid_t uid;          /* real */
     char user[64];      /* its name, or number */
-    char command[1024]; /* the recorder's own command line, printable; "" when it has none */
+    char command[1024]; /* the recorder's own command line, printable; "" if it has none */
     enum rps_recorder_state state;
-    int64_t written_bytes;       /* by the recorder so far; -1: not known */
-    struct rps_registered entry; /* run -1: there is none, or it is not known; store "" likewise;
-                                    run 0: it has no number yet */
+    int64_t written_bytes;       /* by the recorder so far; -1: unknown */
+    struct rps_registered entry; /* run -1: none, or unknown; store "" likewise; run 0: it has no
+                                    number yet */
 };
 
 struct rps_recorders {
@@ -38,7 +38,7 @@ struct rps_recorders {
     struct rps_recorder *recorder; /* the array is the arena's */
 };
 
-/* All recorders that this user may see, by process. RPS_FAILED without /proc or pidfds. */
+/* Find all recorders that this user may see, by process. RPS_FAILED without /proc or pidfds. */
 int rps_recorders_find(struct rps_arena *arena, struct rps_recorders *ret, struct rps_error *err);
 void rps_recorders_free(struct rps_recorders *recorders);
 

@@ -1,11 +1,11 @@
 /*
  * Marks of the workload's own regions.
  *
- * The socket is in the abstract namespace, so that nothing lies about in a folder and nothing in
- * the workload's environment has to tell of it. Anybody on the machine can connect to it, and can
- * make one of such a name: on either side the kernel says who is at the other end, and nobody but
- * this user is heard or told. What is heard is checked and counted all the same, because every mark
- * becomes a row in the store.
+ * SAFETY: the socket is in the abstract namespace. It needs no file in a directory, and no
+ * environment variable of the workload names it. Any user of the machine can connect to it, and can
+ * create one with such a name. Therefore, each side asks the kernel for the user at the other end,
+ * and exchanges data only with its own. Received data are still checked and limited, because every
+ * mark becomes a row in the store.
  */
 #include "region_marks.h"
 
@@ -24,24 +24,24 @@
 #include "rpistat/region_wire.h"
 #include "rpistat/text.h"
 
-/* A program keeps to a few marks a second for each region; this is for those that do not. */
+/* Programs usually send a few marks per second and region; this limits those that do not. */
 #define MARKS_PER_SECOND 200
 
-/* A message of each of so many programs is taken in a turn, and there are so many turns at a time:
- * a flood of messages cannot keep the loop from its periods. */
+/* SAFETY: one iteration receives one message from each of so many programs, and so many iterations
+ * run at a time. A flood of messages therefore cannot delay the loop's periods. */
 #define PROGRAMS_AT_ONCE 16
 #define TURNS_AT_ONCE    16
 
-/* Programs that are heard at the same time; descriptors are not for ever. */
+/* Maximum number of connected programs, since descriptors are limited. */
 #define PROGRAMS_MAX 128
 
-/* At the end, when programs may go on sending. */
+/* Limit of iterations at the end, when programs may continue to send. */
 #define TURNS_AT_END 4096
 
 struct rps_region_marks {
-    int epoll;                 /* of those below */
-    int listen;                /* where programs connect */
-    int program[PROGRAMS_MAX]; /* -1: nobody */
+    int epoll;                 /* of the descriptors below */
+    int listen;                /* accepts connections of programs */
+    int program[PROGRAMS_MAX]; /* -1: unused */
     void (*mark)(void *context, int64_t time_ns, const char *text);
     void *context;
     int64_t open_ns, second_ns;
@@ -96,7 +96,7 @@ int rps_region_marks_open(struct rps_region_marks **ret, pid_t pid,
 
 /* --- programs --------------------------------------------------------------------------------- */
 
-/* Let a program of this user in, where there is room. */
+/* Accept a program of this user if a slot is free. */
 static void admit(struct rps_region_marks *marks)
 {
     int fd = accept4(marks->listen, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), free_one = 0;
@@ -104,7 +104,7 @@ static void admit(struct rps_region_marks *marks)
     socklen_t size = sizeof(peer);
 
     if (fd < 0) {
-        if (errno == EMFILE || errno == ENFILE) /* it would wake us for ever */
+        if (errno == EMFILE || errno == ENFILE) /* it would wake us forever */
             epoll_ctl(marks->epoll, EPOLL_CTL_DEL, marks->listen, NULL);
         return;
     }
@@ -141,7 +141,7 @@ static int is_sound(const struct rps_region_wire *wire, size_t size)
            size == head + wire->mark_count * sizeof(wire->mark[0]);
 }
 
-/* 1 when this second has room for another mark. */
+/* Return 1 if this second may have another mark. */
 static int has_room(struct rps_region_marks *marks)
 {
     int64_t now_ns = rps_clock_monotonic_ns();
@@ -176,7 +176,7 @@ static void add_mark(struct rps_region_marks *marks, const struct rps_region_wir
     marks->mark(marks->context, mark->time_ns, text);
 }
 
-/* Returns 0 when there was nothing. */
+/* Return 0 if there was nothing to receive. */
 static int take_messages(struct rps_region_marks *marks)
 {
     struct epoll_event ready[PROGRAMS_AT_ONCE];

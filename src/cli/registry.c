@@ -1,10 +1,10 @@
 /*
- * A file is a text of entries NAME=VALUE, each with its 0, as /proc/PID/environ is: no value needs
- * to be escaped. It is written before it is locked, and says nothing without a lock: what a killed
- * recorder leaves is replaced by the next one of its number.
+ * A file contains entries NAME=VALUE, each with its 0, like /proc/PID/environ, so that no value
+ * needs escapes. SAFETY: it is written before it is locked, and is invalid without a lock. The next
+ * recorder with the number of a killed one replaces its file.
  *
- * A lock ends with the first descriptor of the file that its process closes, so that the recorder
- * opens its file only once.
+ * A lock ends with the first descriptor of the file that its process closes, so the recorder opens
+ * its file only once.
  */
 #include "registry.h"
 #include "rpistat/store.h"
@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TEXT_SIZE     16384 /* of what is longer the rest is not read */
+#define TEXT_SIZE     16384 /* a longer file is truncated */
 #define ARGUMENTS_MAX 64
 #define PLAIN_FOLDER  3 /* others may take its name */
 #define FOLDER_SIZE   (RPS_REGISTRY_PATH_SIZE - 24)
@@ -49,7 +49,7 @@ static const struct field {
 
 #define FIELDS (sizeof(fields) / sizeof(fields[0]))
 
-/* -1 unless it is that user's own, and nobody else may write it. */
+/* Return -1 if the directory is not that user's own, or others may write it. */
 static int open_folder(const char *path, uid_t uid)
 {
     int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -61,8 +61,8 @@ static int open_folder(const char *path, uid_t uid)
     return -1;
 }
 
-/* Find the directory of that number, from 0, among those that the user made since another one had
- * taken the plain name in /tmp. Their names cannot be foreseen. 0: there are no more. */
+/* Find the directory of that number, from 0, among those that the user created after another user
+ * had taken the plain name in /tmp. Their names are unpredictable. 0: there are no more. */
 static int find_own(char ret[FOLDER_SIZE], int number, uid_t uid)
 {
     DIR *folder = opendir("/tmp");
@@ -87,8 +87,8 @@ static int find_own(char ret[FOLDER_SIZE], int number, uid_t uid)
     return found;
 }
 
-/* The directory of that number, 0 being the first, for files of that user; "": none. 0: there are
- * no more. A user's files are in one of them: the first that is, or can be made, the user's own. */
+/* Set the directory of that number, from 0, for files of that user; "": none. 0: there are no more.
+ * A user's files are in the first one that belongs to the user or can be created. */
 static int set_folder(char ret[FOLDER_SIZE], int number, uid_t uid)
 {
     const char *given = getenv("RUNTIME_DIRECTORY");
@@ -139,7 +139,7 @@ static int write_entries(int fd, const struct rps_registered *entry)
     return is_written;
 }
 
-/* Make our file in the folder, in place of one that a killed process of our number left. */
+/* Create our file in the directory, replacing one of a killed process with our number. */
 static void make_file(struct rps_registry *registry, const char *folder,
                       const struct rps_registered *entry)
 {
@@ -159,7 +159,7 @@ static void make_file(struct rps_registry *registry, const char *folder,
     close(folder_fd);
 }
 
-/* Has our file its name, and is it ours, still? */
+/* Return 1 if the file at our path still is our file. */
 static int is_in_place(const struct rps_registry *registry)
 {
     struct stat named, own;
@@ -229,7 +229,7 @@ static void read_field(struct rps_registered *ret, const char *name, const char 
     }
 }
 
-/* From a text that ends with 0. 1, or 0 without memory. */
+/* Read a text that ends with 0. 1, or 0 without memory. */
 static int read_entries(struct rps_registered *ret, char *text, size_t length)
 {
     char *argv[ARGUMENTS_MAX];
@@ -260,7 +260,7 @@ static int read_entries(struct rps_registered *ret, char *text, size_t length)
     return result == 0;
 }
 
-/* 1 when the open file is that user's, and locked by that process; 0: by nobody. */
+/* Return 1 if the open file belongs to that user, and that process has locked it; 0: nobody has. */
 static int is_file_of(int fd, pid_t pid, uid_t uid)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -271,7 +271,7 @@ static int is_file_of(int fd, pid_t pid, uid_t uid)
            (pid > 0 ? lock.l_type == F_WRLCK && lock.l_pid == pid : lock.l_type == F_UNLCK);
 }
 
-/* What the file of that name says, of that user, and locked as above. */
+/* Read the file with that name, if it belongs to that user and is locked as above. */
 static int read_file(struct rps_registered *ret, int folder_fd, const char *name, pid_t pid,
                      uid_t uid)
 {
@@ -304,7 +304,7 @@ int rps_registry_read(struct rps_registered *ret, pid_t pid, uid_t uid)
     return found;
 }
 
-/* Does a file in the folder say that the recorder of this run gave up, or did it outlive it? */
+/* Return 1 if a file in the directory shows that the run's recorder gave up or has died. */
 static int has_dead(DIR *folder, const char *uuid)
 {
     struct dirent *entry;
@@ -315,7 +315,7 @@ static int has_dead(DIR *folder, const char *uuid)
         bool is_gone = pid > 0 && kill(pid, 0) < 0 && errno == ESRCH;
         struct rps_registered registered;
 
-        if (pid <= 0 || pid == getpid() || /* closing our own would end its lock */
+        if (pid <= 0 || pid == getpid() || /* closing our own would release its lock */
             !read_file(&registered, dirfd(folder), entry->d_name, is_gone ? 0 : pid, geteuid()))
             continue;
         found = strcmp(registered.run.uuid, uuid) == 0 && (is_gone || registered.run.run_id < 0);

@@ -104,7 +104,7 @@ int rps_runs_is_filtered(const struct rps_runs_settings *settings)
            settings->tag.count + settings->host.count > 0;
 }
 
-/* 1 when a run is one of those that are asked for. */
+/* Return 1 if a run is selected. */
 static int matches(struct rps_cli *cli, int64_t run_id)
 {
     const struct rps_runs_settings *settings = cli->settings;
@@ -123,7 +123,7 @@ static int matches(struct rps_cli *cli, int64_t run_id)
     return result;
 }
 
-/* Mark the run that the text means; `run_id` is in ascending order. */
+/* Mark the run that the text selects; `run_id` is in ascending order. */
 static int mark(struct rps_cli *cli, const char *text, const int64_t *run_id, size_t count,
                 char *chosen)
 {
@@ -163,7 +163,7 @@ int rps_runs_choose(struct rps_cli *cli, int64_t **ret_run_id, size_t *ret_count
 
 /* --- changing --------------------------------------------------------------------------------- */
 
-/* rps_format_run, and the run itself, to be freed in any case. */
+/* rps_format_run, and the run itself; the caller always frees it. */
 static int describe(struct rps_cli *cli, int64_t run_id, struct rps_run *run, char *ret,
                     size_t size)
 {
@@ -176,7 +176,7 @@ static int describe(struct rps_cli *cli, int64_t run_id, struct rps_run *run, ch
     return result;
 }
 
-/* None of the runs is being recorded. */
+/* Check that none of the runs is being recorded. */
 static int check_ended(struct rps_cli *cli, const int64_t *run_id, size_t count)
 {
     int result = 0;
@@ -248,7 +248,7 @@ static int edit_run(struct rps_cli *cli, int64_t run_id)
     return result;
 }
 
-/* What the store has now. */
+/* Print the size of the store. */
 static int tell_space(struct rps_cli *cli)
 {
     char size[RPS_TEXT_NUMBER_SIZE], room[RPS_TEXT_NUMBER_SIZE];

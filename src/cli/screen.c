@@ -1,9 +1,9 @@
 /*
  * The terminal as a screen.
  *
- * Only what every terminal since the VT100 and xterm knows is used: two private modes, home and
- * clear. curses was left out: the drawing is made elsewhere, and it would be a library for four
- * sequences.
+ * It uses only the sequences of every terminal since the VT100 and xterm: two private modes, home
+ * and clear. It does without curses, a library for four sequences, since the drawing is made
+ * elsewhere.
  */
 #include "screen.h"
 
@@ -22,16 +22,16 @@
 #include "rpistat/clock.h"
 #include "rpistat/signals.h"
 
-#define ANSWER_NS   (500 * RPS_NS_PER_MS) /* for which a terminal's answer is awaited */
+#define ANSWER_NS   (500 * RPS_NS_PER_MS) /* maximum wait for a terminal's answer */
 #define ANSWER_SIZE 128
-#define CELL_WIDTH  9 /* pixels of a character, where the terminal does not say */
+#define CELL_WIDTH  9 /* pixels of a character if the terminal does not report them */
 #define CELL_HEIGHT 18
 
 static const int taken[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP};
 
 static struct rps_screen *on_terminal; /* NULL: none is entered */
 
-/* The mode is set first: in the background that stops us before the screen is touched. */
+/* The mode is set first: in the background that stops us before we change the screen. */
 static void enter_screen(struct rps_screen *screen)
 {
     struct termios mode;
@@ -80,7 +80,7 @@ int rps_screen_open(struct rps_screen *screen, int full, struct rps_error *err)
     return 0;
 }
 
-/* Stop as the terminal asked, and come back when told to. */
+/* Stop as the terminal requested, and restore the screen on SIGCONT. */
 static void stop(struct rps_screen *screen)
 {
     leave(screen);
@@ -103,7 +103,7 @@ static enum rps_screen_event on_signals(struct rps_screen *screen)
     return event;
 }
 
-/* q ends it, and so does a terminal that is gone; any other key does nothing. */
+/* q and a closed terminal end it; any other key has no effect. */
 static enum rps_screen_event on_keys(void)
 {
     char key[64];
@@ -177,9 +177,9 @@ int rps_screen_show(const struct rps_screen *screen, const char *text, struct rp
     return result;
 }
 
-/* --- asking ----------------------------------------------------------------------------------- */
+/* --- queries ---------------------------------------------------------------------------------- */
 
-/* May we ask the terminal, and read what it says? */
+/* Return 1 if we may query the terminal and read its answer. */
 static int is_ours(void)
 {
     const char *term = getenv("TERM");
@@ -190,7 +190,7 @@ static int is_ours(void)
            in.st_rdev == out.st_rdev && tcgetpgrp(STDIN_FILENO) == getpgrp();
 }
 
-/* Read up to the answer's last letter; an empty text when it does not come. */
+/* Read up to the answer's last letter; an empty text if none arrives. */
 static void read_answer(char answer[ANSWER_SIZE])
 {
     struct pollfd keys = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -232,7 +232,7 @@ int rps_screen_has_sixel(void)
 
     if (!is_ours() || tcgetattr(STDIN_FILENO, &before) < 0)
         return 0;
-    sigfillset(&all); /* they wait until the terminal is as it was */
+    sigfillset(&all); /* they wait until the terminal is restored */
     sigprocmask(SIG_BLOCK, &all, &mask);
     mode = before;
     mode.c_lflag &= ~(tcflag_t)(ICANON | ECHO);

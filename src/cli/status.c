@@ -15,27 +15,27 @@
 
 #define METRICS_MAX 3
 
-/* What the line shows. */
+/* The contents of the line. */
 struct view {
     uint64_t periods;
     int64_t elapsed_ns;
-    double duty;     /* lowest duty cycle of a set, over the run */
+    double duty;     /* lowest counted share of a set, over the run */
     double *operand; /* of the last whole rotation */
     int have_operand;
 };
 
 struct rps_status {
-    struct rps_arena *arena; /* owned; of itself, too */
+    struct rps_arena *arena; /* owned; for itself, too */
     const struct rps_plan *plan;
     struct rps_writer *writer;
     struct rps_terminal_line *line;
     pthread_mutex_t lock; /* of view, run and latest */
     struct view view;
     struct rps_tally run;                        /* since the start */
-    struct rps_rotation latest;                  /* that is being added up, over all CPUs */
-    struct view drawn;                           /* of the line's thread, as what follows */
+    struct rps_rotation latest;                  /* being added up, over all CPUs */
+    struct view drawn;                           /* of the line's thread, like the members below */
     uint64_t max_bytes, first_bytes, last_bytes; /* --max-size; the file's first and last size */
-    int64_t last_ns;                             /* when it had grown to that */
+    int64_t last_ns;                             /* time when the file reached that */
 };
 
 static void copy_view(struct view *to, const struct view *from, const struct rps_plan *plan)
@@ -47,8 +47,8 @@ static void copy_view(struct view *to, const struct view *from, const struct rps
     to->operand = operand;
 }
 
-/* Add how long --max-size lasts, if the file has grown for a minute. The log is not counted: its
- * pages are later in the file, too. */
+/* Add the time until --max-size is reached, if the file has grown for a minute. The log is not
+ * counted: its pages are later in the file, too. */
 static void add_growth(struct rps_status *status, struct rps_status_text *line, uint64_t bytes)
 {
     double scale = (double)(status->max_bytes - status->first_bytes);
@@ -152,7 +152,7 @@ static void end_rotation(struct rps_status *status)
 
 void rps_status_period(struct rps_status *status, const struct rps_period *period, uint64_t count)
 {
-    struct rps_period of_all = *period; /* CPUs take turns here, period by period */
+    struct rps_period of_all = *period; /* CPUs alternate here, period by period */
 
     if (!status)
         return;

@@ -20,7 +20,7 @@
 
 #define REDRAW_NS (500 * RPS_NS_PER_MS)
 
-/* What a terminal shows for an interrupt key. */
+/* The echo of an interrupt key on a terminal. */
 #define ECHO_COLUMNS 2
 
 struct rps_terminal_line {
@@ -31,7 +31,7 @@ struct rps_terminal_line {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     int stop;  /* under the lock */
-    int shown; /* of the thread: a line stands on the terminal */
+    int shown; /* of the thread: a line is on the terminal */
 };
 
 static int may_draw(int fd)
@@ -42,8 +42,8 @@ static int may_draw(int fd)
            (mode.c_lflag & ECHO);
 }
 
-/* Columns that the line may take: the terminal's, without those in which it echoes ^C or ^Z, which
- * would go to another line otherwise and leave this one standing. */
+/* Columns that the line may take: the terminal's, minus the echo of ^C or ^Z. Otherwise, the echo
+ * would go to another line and leave this one on the terminal. */
 static size_t line_columns(int fd)
 {
     struct winsize size;
@@ -139,7 +139,7 @@ void rps_terminal_line_stop(struct rps_terminal_line *line)
     line_free(line);
 }
 
-/* Lines of figures. A byte counts as a column: what is not ASCII makes a line shorter, never
+/* Lines of metrics. A byte counts as a column, so non-ASCII text makes a line shorter, never
  * longer. */
 
 void rps_status_text_begin(struct rps_status_text *line, size_t columns)
@@ -177,7 +177,7 @@ int rps_status_text_add_figure(struct rps_status_text *line, const char *label, 
                                unit[0] == '/' || unit[0] == '\0' ? "" : " ", unit);
 }
 
-/* --- progress of commands that take long ------------------------------------------------------ */
+/* --- progress of slow commands ---------------------------------------------------------------- */
 
 struct rps_progress {
     struct rps_terminal_line *line;

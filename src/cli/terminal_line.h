@@ -1,10 +1,9 @@
 /*
- * A line on a terminal that tells how something goes on, until that is over.
+ * A line on a terminal that shows the progress of an operation until its end.
  *
- * A thread of its own draws it twice a second, from the first half second on, so that a terminal
- * that does not keep up delays nothing. It is left out while rpistat is in the background, while a
- * program has the terminal in raw mode (an editor), and while what is typed is not shown (a
- * password).
+ * A thread of its own draws it twice per second, after the first half second, so that a slow
+ * terminal delays nothing. The line is hidden in the background, in raw mode (an editor), and while
+ * typed characters are not shown (a password).
  */
 #ifndef RPISTAT_CLI_TERMINAL_LINE_H
 #define RPISTAT_CLI_TERMINAL_LINE_H
@@ -13,20 +12,20 @@
 
 #include "rpistat/error.h"
 
-/* --- a line of figures for a terminal: fields side by side, as many as fit -------------------- */
+/* --- a line of metrics for a terminal: as many fields as fit ---------------------------------- */
 
 #define RPS_STATUS_TEXT_SIZE 1024
 
 struct rps_status_text {
-    size_t columns; /* that it may take */
+    size_t columns; /* maximum width */
     char text[RPS_STATUS_TEXT_SIZE];
 };
 
-/* An empty line of at most so many columns. */
+/* Begin an empty line of at most so many columns. */
 void rps_status_text_begin(struct rps_status_text *line, size_t columns);
 
-/* Append a field (printf style), two blanks before all but the first; made printable. Returns 1, or
- * 0 when it does not fit and was left out. */
+/* Append a field (printf style), after two blanks except for the first; made printable. Returns 1,
+ * or 0 if it does not fit and was omitted. */
 int rps_status_text_add(struct rps_status_text *line, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -34,14 +33,14 @@ int rps_status_text_add(struct rps_status_text *line, const char *format, ...)
 int rps_status_text_add_figure(struct rps_status_text *line, const char *label, double value,
                                const char *unit);
 
-/* --- the line that a thread draws -------------------------------------------------------------- */
+/* --- the line that a thread draws ------------------------------------------------------------- */
 
 struct rps_terminal_line;
 
 /* Add the fields of the line, which is empty; called from its thread. */
 typedef void rps_terminal_line_compose(void *context, struct rps_status_text *line);
 
-/* Begin to draw on the terminal fd, which is duplicated. RPS_FAILED without memory, descriptor or
+/* Start to draw on the terminal fd, which is duplicated. RPS_FAILED without memory, descriptor or
  * thread. */
 int rps_terminal_line_start(struct rps_terminal_line **ret, int fd,
                             rps_terminal_line_compose *compose, void *context,

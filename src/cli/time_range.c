@@ -1,7 +1,7 @@
 /*
- * The part of a run that --from and --to choose: times, or phases, turns, marks and moments on the clock,
- * which are turned into times when the run is known. Its phases are those stored with it, else they
- * are found now.
+ * The time range of --from and --to. They are times, or phases, iterations, marks and times of day,
+ * which become times when the run is known. Phases are those stored with the run; otherwise they
+ * are detected now.
  */
 #include "time_range.h"
 
@@ -22,8 +22,8 @@
 #define TURN_DEPTH (1 + RPS_PHASE_INNER_MAX)
 
 #define BACK_MAX_NS (20000 * RPS_NS_PER_DAY)
-#define LATEST_NS   (INT64_MAX - 2 * RPS_NS_PER_DAY) /* moments are looked for up to there */
-#define NAMES_SIZE  256                              /* of the marks that an error names */
+#define LATEST_NS   (INT64_MAX - 2 * RPS_NS_PER_DAY) /* times of day are searched up to there */
+#define NAMES_SIZE  256                              /* of the marks that an error lists */
 
 /* "B.2": *ret_label and *ret_occurrence, from 1. */
 static int parse_phase(const char *option, const char *text, int *ret_label,
@@ -190,13 +190,13 @@ static const struct rps_phase *find_phase(struct rps_cli *cli, const char *optio
     return NULL;
 }
 
-/* The first phase of a turn, or the last. */
+/* The first or the last phase of an iteration. */
 static const struct rps_phase *find_turn(struct rps_cli *cli, const char *option, const char *text,
                                          int is_end, const struct rps_phases *phases)
 {
     const struct rps_phase *found = NULL;
     uint64_t turn[TURN_DEPTH];
-    int depth = 0, turns = 0; /* turns at this depth, inside the turns of the numbers before */
+    int depth = 0, turns = 0; /* iterations at this depth, inside those of the previous numbers */
 
     if (parse_turn(option, text, turn, &cli->err) < 0)
         return NULL;
@@ -224,7 +224,7 @@ static const struct rps_phase *find_turn(struct rps_cli *cli, const char *option
     return found;
 }
 
-/* --- when the run is known -------------------------------------------------------------------- */
+/* --- with a known run ------------------------------------------------------------------------- */
 
 struct resolving {
     struct rps_cli *cli;
@@ -260,8 +260,8 @@ static int resolve_phase(struct resolving *of, const char *option, const char *t
     return 0;
 }
 
-/* The marks of that name: how many, and in *ret the one of that number, from 1; of number 0 the
- * first that does not come before after_ns, or else the first of all. */
+/* Count the marks of that name, and put the one with that number, from 1, into *ret. Number 0 is
+ * the first mark not before after_ns, otherwise the first of all. */
 static uint64_t find_mark(const struct rps_notes *marks, const char *name, size_t length,
                           uint64_t number, int64_t after_ns, const struct rps_note **ret)
 {
@@ -281,7 +281,7 @@ static uint64_t find_mark(const struct rps_notes *marks, const char *name, size_
     return found;
 }
 
-/* "warm, done": the different marks, as many as have room. */
+/* "warm, done": the distinct marks, as many as fit. */
 static char *name_marks(const struct rps_notes *marks, char ret[NAMES_SIZE])
 {
     const struct rps_note *first;
@@ -330,8 +330,8 @@ static int resolve_mark(struct resolving *of, const char *option, const char *te
                          name_marks(&of->marks, names));
 }
 
-/* Find the time of the run at which a moment came, not before after_ns if possible. Times of exports
- * are rounded down to ms: the run's start is found by the same. */
+/* Find the run's time of a time of day, not before after_ns if possible. Exports round times down
+ * to ms, so the run's start is matched with the same rounding. */
 static int find_moment(const struct rps_run *run, const char *text, int64_t after_ns,
                        int64_t end_ns, int64_t *ret_ns)
 {
@@ -346,8 +346,8 @@ static int find_moment(const struct rps_run *run, const char *text, int64_t afte
     return 1;
 }
 
-/* Is it a time since the run's start? Hours are left out only in runs below an hour, and times are
- * printed rounded. */
+/* Return 1 for a time since the run's start. Hours are omitted only in runs below an hour, and
+ * printed times are rounded. */
 static int find_position(const struct rps_run *run, const char *text, struct rps_position *ret)
 {
     return rps_position_parse(text, ret) &&
@@ -369,8 +369,8 @@ static int has_two_meanings(struct rps_cli *cli, const char *option, const char 
         rps_wall_text(moment, sizeof(moment), rps_clock_add_ns(run->start_realtime_ns, moment_ns)));
 }
 
-/* Resolve a time on the clock: of the run if it has a fraction and lies in the run, otherwise the
- * time of day or of the run, whichever lies in the run. */
+/* Resolve a time with colons: a time of day or of the run, whichever lies in the run. With a
+ * fraction, the time of the run is preferred. */
 static int resolve_moment(struct resolving *of, const char *option, const char *text,
                           int64_t after_ns, int64_t *ret_ns)
 {
@@ -400,7 +400,7 @@ static int resolve_moment(struct resolving *of, const char *option, const char *
                          rps_wall_text(end, sizeof(end), end_ns));
 }
 
-/* Put the time that text is into *ret_ns; after_ns is that of --from, for --to. */
+/* Convert the text into *ret_ns; after_ns is the time of --from, for --to. */
 static int resolve_time(struct resolving *of, const char *option, const char *text,
                         int64_t after_ns, int64_t *ret_ns)
 {

@@ -1,6 +1,6 @@
 /*
- * `rpistat verify`: the comparisons and their rows. Each event set alone, all the time: predicted
- * against measured. Then its events in rotation: estimates against what was measured all the time.
+ * `rpistat verify`: the comparisons and their rows. First each event set runs alone, all the time:
+ * predicted against measured. Then its events run in rotation: estimates against full-time counts.
  */
 #include <math.h>
 #include <string.h>
@@ -11,18 +11,18 @@
 #include "rpistat/tally.h"
 #include "verify.h"
 
-/* The rotation: short periods, so that it takes seconds, and enough of them. */
+/* Short periods, so that the rotation takes seconds and has enough of them. */
 #define ROTATION_PERIOD_NS (10 * RPS_NS_PER_MS)
 #define ROTATION_NS        (2 * RPS_NS_PER_S)
 #define ROTATION_TOLERANCE 0.02
 
-/* The workload of the rotation, and how often an event must happen in its turns: what is rarer is
- * chance, and comes from outside the loop. */
+/* The workload of the rotation, and how often an event must happen in it. Rarer events happen by
+ * chance, outside the loop. */
 #define ROTATION_MICRO "load"
 #define ROTATION_RATE  0.1
 
-/* What comes out wrong is tried again: other programs, and other guests of a virtual machine's
- * host, disturb a run, and would have to do so every time. */
+/* A failed comparison is repeated. Other programs, and other guests of a virtual machine's host,
+ * disturb a run, and would have to do so every time. */
 #define ATTEMPTS 3
 
 /* --- rows ------------------------------------------------------------------------------------- */
@@ -39,7 +39,7 @@ static int is_held(const struct rps_verify_comparison *comparison)
            comparison->expected <= comparison->interval.high;
 }
 
-/* Begin a table of comparisons. Quietly it is rows alone, and only of what is wrong. */
+/* Begin a table of comparisons. With -q it has only rows that failed. */
 static void begin_table(struct rps_verify *verify, const char *title, const char *expected,
                         const char *measured, const char *interval)
 {
@@ -80,7 +80,7 @@ static void put_share(struct rps_block *table, double share)
         rps_put_words(table, "%+.*f %%", fabs(share) < 0.0095 ? 3 : 1, 100 * share);
 }
 
-/* Whether the estimate's interval holds what was counted all the time; or why there is none. */
+/* Put whether the estimate's interval contains the full-time count, or why there is none. */
 static void put_held(struct rps_block *table, const struct rps_verify_comparison *comparison)
 {
     const struct rps_interval *interval = &comparison->interval;
@@ -152,7 +152,7 @@ static int find_predicted_slot(const struct rps_plan *plan, const char *what)
     return -1;
 }
 
-/* Does the microbenchmark predict anything of the set? */
+/* Return 1 if the microbenchmark predicts any event of the set. */
 static int concerns(const struct rps_plan *plan, const struct rps_micro *micro)
 {
     struct rps_micro_prediction prediction[RPS_MICRO_PREDICTION_MAX];
@@ -165,7 +165,7 @@ static int concerns(const struct rps_plan *plan, const struct rps_micro *micro)
     return 0;
 }
 
-/* What the prediction and the tally say of the same event; how many are compared. */
+/* Compare the prediction and the tally of the same event; returns the number of compared events. */
 static int compare_counts(const struct rps_plan *plan, const struct rps_micro *micro,
                           const struct rps_micro_result *result, const struct rps_tally *tally,
                           struct rps_verify_comparison *ret)
@@ -216,7 +216,7 @@ static int verify_micro(struct rps_verify *verify, const struct rps_plan *plan, 
     return rc < 0 ? rc : 0;
 }
 
-/* A plan of the clock event alone. */
+/* A plan with only the clock event. */
 static struct rps_plan *plan_of_clock(const struct rps_plan *plan)
 {
     struct rps_plan *one = rps_plan_new();
@@ -264,7 +264,7 @@ int rps_verify_predictions(struct rps_verify *verify, struct rps_error *err)
 
 /* --- estimates against measured --------------------------------------------------------------- */
 
-/* The events of one of the plan's sets in turns, each a set of its own. */
+/* The events of one of the plan's sets in rotation, each in its own set. */
 static struct rps_plan *plan_in_turns(const struct rps_plan *plan)
 {
     struct rps_plan *turns = plan_of_clock(plan);
@@ -282,7 +282,7 @@ static struct rps_plan *plan_in_turns(const struct rps_plan *plan)
     return turns;
 }
 
-/* Turns of the loop that last about as long as the rotation shall. */
+/* Choose a number of iterations that takes about as long as the rotation. */
 static int choose_turns(const struct rps_micro *micro, uint64_t *ret, struct rps_error *err)
 {
     struct rps_micro_child child;
@@ -297,14 +297,13 @@ static int choose_turns(const struct rps_micro *micro, uint64_t *ret, struct rps
         return released;
     if (rc == 0 && result.cpu_ns > 0)
         *ret = (uint64_t)((double)micro->turns * (double)ROTATION_NS / (double)result.cpu_ns);
-    /* On 32-bit processors a loop's turns are. */
+    /* On 32-bit processors, a loop's iterations are limited to 32 bits. */
     if (*ret > UINT32_MAX)
         *ret = UINT32_MAX;
     return rc;
 }
 
-/* Count the same turns all the time and in turns, and compare the events that happen often
- * enough. */
+/* Count the same iterations all the time and in rotation, and compare the frequent events. */
 static int compare_rotation(struct rps_verify *verify, const struct rps_plan *one,
                             const struct rps_plan *in_turns, uint64_t turns,
                             struct rps_verify_comparison *ret, struct rps_error *err)

@@ -1,5 +1,5 @@
 /*
- * `rpistat verify`: one run of a microbenchmark, counted the way recordings are: by the same
+ * `rpistat verify`: one run of a microbenchmark. It is counted like a recording, by the same
  * backends, multiplexer and loop, into a tally instead of a store.
  */
 #include "verify.h"
@@ -29,7 +29,7 @@ static void ignore_gap(void *context, int32_t cpu, int64_t start_ns, int64_t len
     (void)reason;
 }
 
-/* The child waits and is attached: let it run, and record it to its end. */
+/* Release the child, which waits and is attached, and record it to its end. */
 static int record_child(const struct rps_pmu *pmu, void *self, const struct rps_plan *plan,
                         struct rps_micro_child *child, int64_t period_ns, struct rps_tally *tally,
                         struct rps_error *err)

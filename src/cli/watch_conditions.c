@@ -1,9 +1,9 @@
 /*
  * Conditions of `rpistat watch`.
  *
- * Each look finds the phases anew, so that a boundary may have moved a little, or a stretch got
- * another letter, since the look before. A stretch is taken for the one that was seen when it began
- * before the middle of that one as it was then.
+ * Each update detects the phases again, so since the last one a boundary may have moved a little,
+ * or a segment may have another letter. A segment is the one seen before if it began before the
+ * middle of that one.
  */
 #include "watch_conditions.h"
 
@@ -64,13 +64,13 @@ int rps_watch_condition_parse(const char *option, const char *text, struct rps_w
 static int is_new(const struct rps_watch_condition *condition, const struct rps_watch_view *view,
                   const struct rps_phase *phase)
 {
-    if (phase == view->phases.phase && view->from_ns > 0) /* it began before what is looked at */
+    if (phase == view->phases.phase && view->from_ns > 0) /* it began before the time range */
         return phase->label != condition->seen_label;
     return phase->start_ns > condition->middle_ns &&
            (phase->label != condition->seen_label || phase->start_ns >= condition->seen_ns);
 }
 
-/* The first new phase since the look before; at the first look that of now. */
+/* The first new phase since the last update; at the first update, the current one. */
 static const struct rps_phase *find_phase(const struct rps_watch_condition *condition,
                                           const struct rps_watch_view *view, int64_t least_ns)
 {
@@ -85,9 +85,9 @@ static const struct rps_phase *find_phase(const struct rps_watch_condition *cond
     return NULL;
 }
 
-/* When the last loop ended, two turns ago at least: a turn that has only begun, or is an odd one,
- * looks like no turn until it and the next are whole. -1: there is none, it may go on, or it is the one
- * that was seen, whose end is another now: it began before that. */
+/* The end of the last loop, at least two iterations ago. An iteration that has only begun, or is an
+ * outlier, is recognized when it and the next one are complete. Returns -1 if there is none or it
+ * may continue. Likewise if it was seen before with another end: it began before that end. */
 static int64_t find_loop_end(const struct rps_watch_condition *condition,
                              const struct rps_watch_view *view)
 {
@@ -174,7 +174,7 @@ int rps_watch_condition_look(struct rps_watch_condition *condition,
         condition->seen_ns = end_ns;
     }
     if (result == 0 || condition->kind != RPS_WATCH_PHASE)
-        condition->looked_ns = view->to_ns; /* else there may be more */
+        condition->looked_ns = view->to_ns; /* otherwise there may be more */
     return result;
 }
 

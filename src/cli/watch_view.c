@@ -1,10 +1,10 @@
 /*
- * One look at a recording that goes on.
+ * One update from a running recording.
  *
- * Each look asks the store anew, in transactions that end with the reading: nothing is held that
- * would keep the recorder's log from being taken into the store. Only the last minutes are searched
- * for phases, so that a look at the third day costs what one at the first hour did; the price is
- * that a phase that comes back after longer than that may have got another letter.
+ * Each update queries the store again, in transactions that end with the reading. No open
+ * transaction keeps the recorder's log from being moved into the store. Only the last minutes are
+ * searched for phases, so an update on the third day costs as much as one in the first hour. In
+ * return, a phase that recurs later than that may get another letter.
  */
 #include "watch_view.h"
 
@@ -17,7 +17,7 @@
 #include "rpistat/text.h"
 
 #define KIB_PER_MIB 1024
-#define MIB_LEAST   .1 /* that is told */
+#define MIB_LEAST   .1 /* smaller values are not shown */
 
 void rps_watch_view_init(struct rps_watch_view *view)
 {
@@ -61,7 +61,7 @@ static int look_at_run(struct rps_watch_view *view, struct rps_reader *reader, i
     return 0;
 }
 
-/* Periods come CPU by CPU. */
+/* Periods come grouped by CPU. */
 static int add_recent(struct rps_watch_view *view, struct rps_cursor *cursor, struct rps_error *err)
 {
     struct rps_period period;
@@ -156,7 +156,7 @@ int rps_watch_view_look(struct rps_watch_view *view, const char *path, int64_t r
     return result;
 }
 
-/* --- telling ---------------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 static void add_phase(const struct rps_watch_view *view, struct rps_status_text *line)
 {
@@ -166,7 +166,7 @@ static void add_phase(const struct rps_watch_view *view, struct rps_status_text 
 
     rps_phase_label(phase->label, label);
     rps_loops_turn_text(&view->phases, text);
-    if (text[0] && view->from_ns > 0) /* turns before it are not counted */
+    if (text[0] && view->from_ns > 0) /* iterations before it are not counted */
         snprintf(turn, sizeof(turn), ", in a turn%s", strstr(text, " of"));
     else if (text[0])
         snprintf(turn, sizeof(turn), ", %s", text);
@@ -182,7 +182,7 @@ static void add_phase(const struct rps_watch_view *view, struct rps_status_text 
 void rps_watch_view_state(const struct rps_watch_view *view, struct rps_status_text *line)
 {
     char number[RPS_TEXT_NUMBER_SIZE];
-    double duty = NAN; /* of the set that was counted least; not a number while idle */
+    double duty = NAN; /* of the set with the least counting; NaN while idle */
 
     rps_status_text_add(line, "run %lld", (long long)view->run.run_id);
     rps_status_text_add(line, "%s", rps_run_states[view->run.state]);
@@ -211,7 +211,7 @@ static void add_rate(const struct rps_run_system *system, enum rps_system_source
         rps_status_text_add(line, mib < 1000 ? "%s %.3g %s" : "%s %.0f %s", name, mib, unit);
 }
 
-/* Of whole CPUs. */
+/* Metrics of whole CPUs. */
 static void add_machine(const struct rps_run_system *system, struct rps_status_text *line)
 {
     double waiting = rps_run_system_mean(system, RPS_SYSTEM_MACHINE, RPS_MACHINE_WAIT);
@@ -259,10 +259,10 @@ void rps_watch_view_system(const struct rps_watch_view *view, struct rps_status_
     add_rate(system, RPS_SYSTEM_TREE, RPS_TREE_WRITTEN, "written", "MiB/s", line);
 }
 
-/* Why there is no figure. */
+/* The reason for a missing value. */
 static const char *reason_of(const struct rps_watch_view *view)
 {
-    double most = NAN; /* share of its time that a set was on counters; not a number while idle */
+    double most = NAN; /* largest share of time that a set was on counters; NaN while idle */
 
     for (int n = 0; n < view->plan->set_count; n++)
         most = fmax(most, rps_tally_duty(&view->recent, n));
@@ -298,5 +298,5 @@ void rps_watch_view_rates(const struct rps_watch_view *view, struct rps_status_t
     if (known == 0)
         rps_status_text_add(line, "%s", reason_of(view));
     else if (told == 0)
-        line->text[start] = '\0'; /* no room */
+        line->text[start] = '\0'; /* too long */
 }

@@ -1,4 +1,4 @@
-/* Axes of pictures: round steps, unit prefixes, and what may set a scale. */
+/* Axes of pictures: round steps, unit prefixes, and the values that set a scale. */
 #include <math.h>
 
 #include "rpistat/formula.h"
@@ -43,7 +43,7 @@ static double round_clock_step(double step)
     return 86400 * ceil(step / 86400);
 }
 
-/* The unit prefix under which numbers up to `size` read well. */
+/* The unit prefix for readable numbers up to `size`. */
 static void choose_prefix(struct rps_picture_axis *axis, double size)
 {
     static const struct {
@@ -63,7 +63,7 @@ static void choose_prefix(struct rps_picture_axis *axis, double size)
     axis->suffix = "";
 }
 
-/* Does the metric relate events that were counted at different times? */
+/* Return 1 if the metric relates events that were counted at different times. */
 static int mixes_sets(const struct rps_plan *plan, const struct rps_metric *metric)
 {
     int first = -1, whole = 0;
@@ -85,7 +85,7 @@ static int mixes_sets(const struct rps_plan *plan, const struct rps_metric *metr
     return whole && first >= 0 && plan->set_count > 1;
 }
 
-/* Is value i far above the known values before and behind it? */
+/* Return 1 if value i is far above the known values before and after it. */
 static int is_lone_peak(const struct rps_series *series, size_t i)
 {
     double around = NAN;
@@ -102,9 +102,9 @@ static int is_lone_peak(const struct rps_series *series, size_t i)
 }
 
 /*
- * Where sets take turns, the rotation in which the workload changed relates a count from before
- * with one from behind, and one such value can be many times what there is else. It stays in the
- * picture, but does not set its scale.
+ * In a rotation during which the workload changed, a ratio relates a count from before the change
+ * to one from after it. Such a value can be many times any other. It stays in the picture, but does
+ * not set its scale.
  */
 static double highest(const struct rps_series *series, int mixed)
 {
@@ -114,7 +114,7 @@ static double highest(const struct rps_series *series, int mixed)
         if (!is_lone_peak(series, i))
             value = fmax(value, series->value[i]);
     }
-    top = value; /* means stay inside, also where each has its peak */
+    top = value; /* means stay inside, even if each has its peak */
     for (size_t i = 0; i < series->count; i++) {
         if (value == 0 || series->max[i] <= PICTURE_PEAK * value)
             top = fmax(top, series->max[i]);
@@ -147,7 +147,7 @@ struct rps_picture_axis rps_picture_axis(double from, double to, int tics)
         return axis;
     }
     axis.step = round_step((to - from) / tics);
-    /* 100.1 % does not deserve a tic at 150. */
+    /* 100.1 % does not need a tic at 150. */
     axis.from = fmin(from, axis.step * floor(from / axis.step + 0.02));
     axis.to = fmax(to, axis.step * ceil(to / axis.step - 0.02));
     choose_prefix(&axis, fmax(axis.to, -axis.from));
@@ -180,7 +180,7 @@ struct rps_picture_axis rps_picture_panel_axis(const struct rps_picture *picture
     chosen = rps_picture_axis(axis.from, axis.to, (int)between(floor(room), 2, 6));
     if (picture->characters && axis.to > axis.from &&
         chosen.to - axis.to > PICTURE_EMPTY * (chosen.to - chosen.from))
-        chosen.to = axis.to; /* in so few lines room is worth more than a round end */
+        chosen.to = axis.to; /* with so few lines, space is more important than a round end */
     rps_picture_axis_unit(&chosen, unit);
     chosen.peak = axis.peak > chosen.to ? axis.peak : 0;
     return chosen;

@@ -1,4 +1,4 @@
-/* Building figures. */
+/* Building charts. */
 #include "rpistat/chart.h"
 
 #define ENTRY_SWATCH 10 /* side of a box before the text of a legend's entry */
@@ -67,9 +67,9 @@ void rps_chart_tic(struct rps_chart *chart, struct rps_scale *scale, double at, 
         (struct rps_tic){.at = at, .text = rps_arena_text(chart->arena, text)};
 }
 
-/* --- what stands outside panels --------------------------------------------------------------- */
+/* --- outside panels --------------------------------------------------------------------------- */
 
-/* The figure's own layer that looks like this one; it may be new. */
+/* The chart's own layer with the same look; it may be new. */
 static struct rps_layer *layer_like(struct rps_chart *chart, const struct rps_layer *like)
 {
     struct rps_panel *canvas = chart->panel[0];

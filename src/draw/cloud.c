@@ -1,17 +1,17 @@
-/* Clouds of points: thinned by what a picture can show. */
+/* Clouds of points: reduced to the resolution of a picture. */
 #include "cloud.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define CLOUD_CELL_PX   3.0   /* points that near one another are one dot, where there are many */
-#define CLOUD_FEW       3000  /* points that are drawn one by one */
-#define CLOUD_SAMPLE    20000 /* points that an axis is chosen by */
+#define CLOUD_CELL_PX   3.0   /* nearer points are one dot, if there are many */
+#define CLOUD_FEW       3000  /* up to so many points are drawn one by one */
+#define CLOUD_SAMPLE    20000 /* number of points for choosing an axis */
 #define CLOUD_FAR       0.005 /* share of the points that may be far away */
-#define CLOUD_FAR_TIMES 1.5   /* times the range of the others that is far */
-#define CLOUD_SKEWED    20 /* times the middle value that the largest are: logarithms are better */
+#define CLOUD_FAR_TIMES 1.5   /* times the range of the others that counts as far */
+#define CLOUD_SKEWED    20 /* largest value over the middle one from which logarithms are better */
 #define CLOUD_DECADES   6
-#define CLOUD_FEW_FAINT 64  /* transparency of one that is drawn by itself, of 255 */
+#define CLOUD_FEW_FAINT 64  /* transparency of a single one of few, of 255 */
 #define CLOUD_FAINT     150 /* transparency of a single point among many, of 255 */
 
 void rps_cloud_add(struct rps_cloud *cloud, struct rps_arena *arena, double x, double y, int label)
@@ -43,7 +43,7 @@ static struct rps_picture_axis linear_axis(struct rps_arena *arena, const float 
     for (size_t i = 0; i < count; i++) {
         double value = (double)values[i];
 
-        /* not fmin() and fmax(), at which gcc 12 for arm64 ends with an internal error (-O3) */
+        /* not fmin() and fmax(), for which gcc 12 for arm64 fails with an internal error (-O3) */
         least = value < least ? value : least;
         most = value > most ? value : most;
         if (i % step == 0)
@@ -65,8 +65,8 @@ static struct rps_picture_axis linear_axis(struct rps_arena *arena, const float 
     return rps_picture_axis(least, most, tics);
 }
 
-/* Where nearly all values would lie at one end of the axis, make them their decimal logarithms; those
- * below the decades that are drawn get the end of these. */
+/* If nearly all values would be at one end of the axis, replace them by their decimal logarithms.
+ * Values below the drawn decades move to the end of these. */
 static int take_log(struct rps_arena *arena, float *values, size_t count)
 {
     size_t step = count / CLOUD_SAMPLE + 1, sampled = 0;
@@ -88,7 +88,7 @@ static int take_log(struct rps_arena *arena, float *values, size_t count)
     return skewed;
 }
 
-/* Decades are labelled, with less room only some; nought is drawn at the end of the axis. */
+/* Decades are labelled, with less space only some; zero is drawn at the end of the axis. */
 static void log_scale(struct rps_chart *chart, const float *values, size_t count, int tics,
                       struct rps_scale *ret)
 {
@@ -98,7 +98,7 @@ static void log_scale(struct rps_chart *chart, const float *values, size_t count
     for (size_t i = 0; i < count; i++) {
         double low = floor((double)values[i] + 1e-6), high = ceil((double)values[i] - 1e-6);
 
-        /* not fmin() and fmax(), at which gcc 12 for arm64 ends with an internal error (-O3) */
+        /* not fmin() and fmax(), for which gcc 12 for arm64 fails with an internal error (-O3) */
         from = low < from ? low : from;
         to = high > to ? high : to;
     }
@@ -133,9 +133,9 @@ void rps_cloud_scale(struct rps_chart *chart, float *values, size_t count, int t
     rps_picture_scale(chart, &axis, ret);
 }
 
-/* --- thinning --------------------------------------------------------------------------------- */
+/* --- reduction -------------------------------------------------------------------------------- */
 
-/* Where points of one label lie, within a cell. */
+/* The points of one label within a cell. */
 struct dot {
     uint32_t cell;
     uint16_t label;
@@ -184,7 +184,7 @@ static struct dot *make_dots(const struct rps_cloud *cloud, const struct rps_cha
     return dot;
 }
 
-/* Dots of one label in one cell, as one point; of few in all, each as it is. */
+/* Draw the dots of one label in one cell as one point; if there are few in all, one by one. */
 static void add_cell(struct rps_chart *chart, struct rps_layer *layer, const struct dot *dot,
                      size_t count, int few)
 {
@@ -203,7 +203,7 @@ static void add_cell(struct rps_chart *chart, struct rps_layer *layer, const str
         rps_chart_shape(chart, layer, x, y, 0, 0)->ink = ink;
 }
 
-/* Name the middle of a label's points, by the median of each coordinate: in the thick of them. */
+/* Put the name at the median of each coordinate of a label's points, where they are dense. */
 static void add_name(struct rps_chart *chart, struct rps_panel *panel, const struct dot *dot,
                      size_t count)
 {

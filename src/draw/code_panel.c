@@ -1,4 +1,4 @@
-/* The panel "Code" of a picture, whose shares a wing reads: its legend and its areas, one on another. */
+/* The panel "Code" of a picture, with shares from an extension: its legend and stacked areas. */
 #include <math.h>
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /*
  * Several CPUs in one picture.
  *
- * A recording by CPU has three looks. Added up it is a run like any other. Side by side, each
- * metric has a panel of its own, because lines of several metrics and several CPUs in one panel
- * cannot be told apart. Of more CPUs than there are colours, each line is the median over them, and
- * the band around it holds four fifths of them: where all do the same it is thin.
+ * A recording by CPU has three views. As a sum it is like any other run. Side by side, each metric
+ * has a panel of its own, because lines of several metrics and several CPUs in one panel cannot be
+ * distinguished. With more CPUs than colours, each line is the median of the CPUs, and the band
+ * around it contains four fifths of them. If all do the same, the band is narrow.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -54,13 +54,13 @@ void rps_picture_drop_bands(struct rps_picture *picture)
     }
 }
 
-/* A value of one CPU, and the column of the picture it belongs to. */
+/* A value of one CPU, and its column in the picture. */
 struct sample {
     size_t column;
     double position, value;
 };
 
-/* By column, in it by value, missing ones last. */
+/* By column, then by value, missing ones last. */
 static int compare_samples(const void *a, const void *b)
 {
     const struct sample *x = a, *y = b;
@@ -72,7 +72,7 @@ static int compare_samples(const void *a, const void *b)
     return (x->value > y->value) - (x->value < y->value);
 }
 
-/* The value below which `share` of the sorted samples lie, in between where it falls there. */
+/* The value below which `share` of the sorted samples are, interpolated. */
 static double quantile(const struct sample *sample, size_t count, double share)
 {
     double place = share * (double)(count - 1);
@@ -83,7 +83,7 @@ static double quantile(const struct sample *sample, size_t count, double share)
     return sample[low].value + (place - (double)low) * (sample[low + 1].value - sample[low].value);
 }
 
-/* Median and band of the samples of one column, as the next point. */
+/* Add median and band of the samples of one column as the next point. */
 static void add_column(struct rps_series *series, const struct sample *sample, size_t count)
 {
     size_t i = series->count++, known = 0;
@@ -100,7 +100,7 @@ static void add_column(struct rps_series *series, const struct sample *sample, s
     series->low[i] = series->high[i] = NAN;
 }
 
-/* One series of many: the points of all of them, column by column. */
+/* Merge many series: the points of all of them, column by column. */
 static struct rps_series merge_series(const struct rps_picture *picture,
                                       const struct rps_series *series, int count)
 {

@@ -1,4 +1,4 @@
-/* What the figures of all kinds of pictures share. */
+/* Functions for charts of all kinds of pictures. */
 #include <math.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #define TITLE_Y  17
 #define SECOND_Y 36
 
-/* As much of a text as fits across the picture at `px` pixels high. */
+/* Put the part of a text that fits across the picture at `px` pixels high. */
 static void put_line(struct rps_chart *chart, const struct rps_picture *picture, double y,
                      enum rps_text_size size, rps_ink ink, double px, const char *text)
 {

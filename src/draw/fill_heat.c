@@ -1,17 +1,17 @@
 /*
- * A run as a map (RPS_PLOT_HEAT): a row a metric, a colour for how far it is from the run's own
- * figure, in spreads. For runs with more metrics than panels can be looked at. Or a row a function,
- * program, ..., for its share of the time.
+ * A run as a map (RPS_PLOT_HEAT): one row per metric. The colour shows the distance from the run's
+ * own value, in spreads. It is for runs with too many metrics for panels. Other maps have one row
+ * per function, program, ..., for its share of the time.
  *
- * The figure is the report's, a ratio of sums over the part that is drawn: the mean of the columns
- * would give an idle second as much weight as a busy one. The spread is the root mean square
- * distance of the columns from it; it counts as HEAT_LEAST of it at least, since a colour for a
- * thousandth means nothing to anybody. A row whose columns are hardly further from its figure than
- * from their neighbours is noise around a constant, and left plain. That noise is told by the
- * median, so that a lone spike or a boundary does not count as noise.
+ * The value is the report's, a ratio of sums over the time range that is drawn. The mean of the
+ * columns would give an idle second as much weight as a busy one. The spread is the root mean
+ * square distance of the columns from it, but at least HEAT_LEAST of it: a thousandth is
+ * meaningless. A row whose columns are hardly further from its value than from their neighbours is
+ * noise, and stays plain. The median measures that noise, so that no single spike or boundary
+ * counts.
  *
- * Neighbouring columns of nearly the same colour are one box: a picture of a quiet day would be
- * thousands of boxes a row otherwise.
+ * Neighbouring columns of nearly the same colour are one box. Otherwise a picture of a quiet day
+ * would have thousands of boxes per row.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,36 +23,36 @@
 #include "rpistat/text.h"
 
 #define HEAT_ROW       26  /* natural height of a row */
-#define HEAT_ROW_LEAST 7   /* one cannot be told from the next below */
-#define HEAT_ROW_TEXT  13  /* a name needs this much */
+#define HEAT_ROW_LEAST 7   /* smaller rows cannot be distinguished */
+#define HEAT_ROW_TEXT  13  /* height of a name */
 #define HEAT_MOST      2.5 /* spreads at the ends of the colours */
 #define HEAT_STEP      0.125
-#define HEAT_LEAST     0.01 /* of the figure: the smallest spread */
+#define HEAT_LEAST     0.01 /* of the value: the smallest spread */
 #define HEAT_LEFT      196
 #define HEAT_NARROW    118 /* of a narrow picture */
 #define HEAT_RIGHT     136
 #define HEAT_NAME      7  /* between a row and its names */
-#define HEAT_ROOM      34 /* beside a name: those of functions have wide letters */
+#define HEAT_ROOM      34 /* space for a name: functions have wide letters */
 
-/* The deviation of independent values is this many times their neighbours' median distance: of
- * normal ones 1 / (0.6745 * sqrt(2)). */
+/* The deviation of independent values is this many times the median distance between neighbours: 1
+ * / (0.6745 * sqrt(2)) for normal values. */
 #define HEAT_NOISE 1.048
 
-/* Spread over noise of a row that is no more than noise: 1 of normal values without end; of few,
- * and of others, it is seldom above (1 in 100 of simulated rows of 16 to 600 columns). */
+/* Maximum of spread over noise in a row of noise: 1 for infinitely many normal values. For few or
+ * other values it is rarely above (1 in 100 of simulated rows of 16 to 600 columns). */
 #define HEAT_NOISE_MOST 1.5
-#define HEAT_NOISE_FEW  3 /* and this over the root of how many there are */
+#define HEAT_NOISE_FEW  3 /* plus this over the root of their number */
 
-/* A row of the map, whose columns lie between edges. */
+/* A row of the map; its columns are between edges. */
 struct row {
     char name[RPS_PICTURE_TEXT_SIZE];
     size_t count;
-    const double *edge, *value; /* count + 1; the first of count, which are */
-    size_t stride;              /* so far from one another */
+    const double *edge, *value; /* edge: count + 1; value: the first of count values */
+    size_t stride;              /* distance between two of them */
     double figure;              /* of the run */
     double spread;
     double unit; /* of the colours */
-    int plain;   /* 1: nothing but noise */
+    int plain;   /* 1: only noise */
 };
 
 static int by_size(const void *a, const void *b)
@@ -67,7 +67,7 @@ static double value_of(const struct row *row, size_t i)
     return row->value[i * row->stride];
 }
 
-/* What the values of a row vary by from one to the next; `distance` has room for them all. */
+/* The typical difference between successive values; `distance` has space for all. */
 static double noise_of(const struct row *row, double *distance)
 {
     size_t count = 0;
@@ -98,7 +98,7 @@ static void fill_row(struct row *row, double *distance)
     row->unit = fmax(row->spread, HEAT_LEAST * fabs(row->figure));
 }
 
-/* The figures of the run, as the report makes them, of each metric. */
+/* Read the run's value of each metric, computed like the report's. */
 static int read_figures(const struct rps_picture *picture, double *figure, struct rps_error *err)
 {
     const struct rps_plan *plan = picture->plan;
@@ -119,7 +119,7 @@ static int read_figures(const struct rps_picture *picture, double *figure, struc
     return result;
 }
 
-/* Where the columns of a series begin, and the last ends. */
+/* The start of each column of a series, and the end of the last. */
 static double *edges_of(const struct rps_picture *picture, const struct rps_series *series)
 {
     double *edge = rps_arena_get(picture->arena, series->count + 1, sizeof(*edge));
@@ -131,7 +131,7 @@ static double *edges_of(const struct rps_picture *picture, const struct rps_seri
     return edge;
 }
 
-/* A row of each metric that has a place. */
+/* One row per metric that is shown. */
 static int read_metrics(const struct rps_picture *picture, struct row *row, struct rps_error *err)
 {
     int metrics = picture->plan->metric_count;
@@ -155,7 +155,7 @@ static int read_metrics(const struct rps_picture *picture, struct row *row, stru
     return 0;
 }
 
-/* A row of each line of the code; the figure is the share of all the time. */
+/* One row per line of the code; the value is its share of the whole time. */
 static void read_lines(const struct rps_picture *picture, struct row *row)
 {
     const struct rps_picture_areas *code = &picture->code;
@@ -188,7 +188,7 @@ static int read_rows(const struct rps_picture *picture, struct row **ret, struct
     return 0;
 }
 
-/* The distance from the figure in steps of colour. */
+/* The distance from the run's value in steps of colour. */
 static double step_of(const struct row *row, double value)
 {
     double distance;
@@ -222,7 +222,7 @@ static void add_row(struct rps_chart *chart, const struct row *row, double top, 
     }
 }
 
-/* Every metric with values is a row of its own, from top to bottom, as far as there is room. */
+/* Every metric with values is a row, from top to bottom, as many as fit. */
 static void choose_rows(struct rps_picture *picture, const struct rps_plot_options *options)
 {
     double frame =
@@ -266,7 +266,7 @@ static void name_row(struct rps_chart *chart, const struct rps_picture *picture,
                    RPS_TEXT_NORMAL, RPS_INK_QUIET, text);
 }
 
-/* What the colours mean, below the rows' names. */
+/* The key of the colours, below the rows' names. */
 static void add_key(struct rps_chart *chart, double right, double bottom)
 {
     struct rps_panel *panel = rps_chart_panel(chart, 14, right, bottom - 22, bottom - 15);
@@ -296,7 +296,7 @@ static void add_rows(struct rps_chart *chart, const struct rps_picture *picture,
     struct rps_layer *boxes = rps_chart_layer(chart, panel, RPS_LAYER_BOXES, "heat", 0);
     double height = (panel->bottom - panel->top) / picture->panel_count;
     double gutter = height > 8 ? 0.06 : 0;
-    int step = (int)ceil(HEAT_ROW_TEXT / height); /* rows without room for a name have none */
+    int step = (int)ceil(HEAT_ROW_TEXT / height); /* names are shown only in every step-th row */
 
     boxes->each = 1;
     for (int place = 0; place < picture->panel_count; place++) {

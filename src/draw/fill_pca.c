@@ -1,6 +1,6 @@
 /*
- * Principal components of a run (RPS_PLOT_PCA): how the two first ones go over time, the points
- * that they make against each other, and what each metric has to do with them.
+ * Principal components of a run (RPS_PLOT_PCA): the first two over time, their points against each
+ * other, and the contribution of each metric to them.
  */
 #include <math.h>
 #include <string.h>
@@ -10,10 +10,10 @@
 #include "rpistat/plan.h"
 #include "rpistat/run_phases.h"
 
-#define PCA_SHAPE    0.75 /* height of a picture of which only the width is known */
+#define PCA_SHAPE    0.75 /* height of a picture with only a given width */
 #define PCA_TIME     0.36 /* share of the panel over time */
-#define PCA_LOADINGS 330  /* room for the loadings, from this width on: */
-#define PCA_NAMES    172  /* ... of which their names have so much */
+#define PCA_LOADINGS 330  /* width for the loadings, from this width on: */
+#define PCA_NAMES    172  /* ... the part for their names */
 #define PCA_WIDE     700
 #define PCA_ROW      19
 #define PCA_BETWEEN  66
@@ -36,7 +36,7 @@ static const char *component_name(struct rps_chart *chart, const struct rps_run_
                            100 * found->components.share[component]);
 }
 
-/* Scores of a component brought to the width of the picture: mean, smallest and largest. */
+/* Scores of a component, reduced to the width of the picture: mean, smallest and largest. */
 static void add_scores(struct rps_chart *chart, const struct rps_picture *picture,
                        const struct rps_run_components *found, int component,
                        struct rps_layer *band, struct rps_layer *line)
@@ -61,7 +61,7 @@ static void add_scores(struct rps_chart *chart, const struct rps_picture *pictur
             least = fmin(least, score[end]);
             most = fmax(most, score[end]);
         }
-        rps_chart_shape(chart, band, at / known, least, 0, most); /* NaN where none is known */
+        rps_chart_shape(chart, band, at / known, least, 0, most); /* NaN if none is known */
         rps_chart_shape(chart, line, at / known, sum / known, 0, 0);
     }
 }
@@ -125,7 +125,7 @@ static void add_points(struct rps_chart *chart, const struct rps_picture *pictur
                        RPS_INK_QUIET, text);
 }
 
-/* What a signal has to do with the two components together. */
+/* The contribution of a metric to both components. */
 static double part_of(const struct rps_components *components, size_t signal)
 {
     double sum = 0;
@@ -138,7 +138,7 @@ static double part_of(const struct rps_components *components, size_t signal)
     return sum;
 }
 
-/* The `count` signals that have most to do with the components, most first. */
+/* The `count` metrics with the largest contributions, largest first. */
 static void choose_signals(const struct rps_components *components, size_t *ret, int count)
 {
     for (int k = 0; k < count; k++) {
@@ -156,7 +156,7 @@ static void choose_signals(const struct rps_components *components, size_t *ret,
     }
 }
 
-/* The label of a metric where the signal is one; its own name else. */
+/* The label of a plan's metric; otherwise its own name. */
 static const char *signal_label(const struct rps_picture *picture, const char *name)
 {
     int m = rps_plan_metric(picture->plan, name);
@@ -166,7 +166,7 @@ static const char *signal_label(const struct rps_picture *picture, const char *n
     return strcmp(name, "cpu_use") == 0 ? "CPU use" : name;
 }
 
-/* What the signals that there is room for have to do with the components: two bars each. */
+/* The contributions of the metrics that fit: two bars each. */
 static void add_loadings(struct rps_chart *chart, const struct rps_picture *picture,
                          const struct rps_run_components *found, double left, double right,
                          double top, double bottom)

@@ -1,9 +1,9 @@
 /*
- * What the distinct phases of a run are like (RPS_PLOT_PHASES): a column a label, a row a figure,
- * in each cell a bar from nought to the figure's value, its spread, and a line where the whole run
- * is. Bars of a row have one scale, so that columns are compared; rows are what they are.
+ * The properties of a run's phase classes (RPS_PLOT_PHASES): one column per label, one row per
+ * metric. Each cell has a bar from zero to the metric's value, its spread, and a line at the value
+ * of the whole run. Bars in a row have the same scale, so columns can be compared, but rows cannot.
  *
- * The figures that tell the phases apart most come first, and those without room are left out.
+ * The metrics that distinguish the phases most come first; metrics that do not fit are left out.
  */
 #include <math.h>
 #include <string.h>
@@ -23,16 +23,16 @@
 #define PROFILE_CELL_LEAST 74
 #define PROFILE_LEFT       170
 #define PROFILE_NARROW     132
-#define PROFILE_CELL       0.86 /* of a cell's width that its bar may have */
-#define PROFILE_HALF_MOST  5    /* power of two at the ends of a cell: figures 32 times the run's */
+#define PROFILE_CELL       0.86 /* share of a cell's width for its bar */
+#define PROFILE_HALF_MOST  5    /* power of two at the ends of a cell: values 32 times the run's */
 
 struct grid {
     const struct rps_profile *profile;
-    size_t rows;    /* figures that are drawn, in the profile's order */
+    size_t rows;    /* metrics that are drawn, in the profile's order */
     size_t *figure; /* of each row */
     size_t row_total;
     int columns, column_total; /* labels */
-    int *label;                /* of each column: most time first, shown by label */
+    int *label;                /* of each column: chosen by time, shown by label */
 };
 
 static double mean_of(const struct grid *grid, size_t row, int label)
@@ -50,16 +50,16 @@ static double spread_of(const struct grid *grid, size_t row, int label)
     return isfinite(spread) ? spread : 0;
 }
 
-/* --- what fits -------------------------------------------------------------------------------- */
+/* --- space ------------------------------------------------------------------------------------ */
 
 static int is_wanted(const struct rps_picture *picture, const char *name)
 {
     int m = rps_plan_metric(picture->plan, name);
 
-    return m < 0 || picture->chosen[m]; /* CPU use is none */
+    return m < 0 || picture->chosen[m]; /* CPU use is not a metric of the plan */
 }
 
-/* Has any label a value of it, and not always nought? */
+/* Return 1 if any label has a value other than zero for the metric. */
 static int is_seen(const struct rps_profile *profile, size_t figure)
 {
     for (int l = 0; l < profile->label_count; l++) {
@@ -101,7 +101,7 @@ static void choose_rows(struct rps_picture *picture, const struct rps_plot_optio
     grid->rows = grid->row_total < fit ? grid->row_total : fit;
 }
 
-/* The labels that most time was spent in, as many as there is room for, in the order of labels. */
+/* The labels with most time, as many as fit, in the order of labels. */
 static void choose_columns(const struct rps_picture *picture, struct grid *grid)
 {
     const struct rps_profile *profile = grid->profile;
@@ -125,13 +125,13 @@ static void choose_columns(const struct rps_picture *picture, struct grid *grid)
 
 /* --- chart ------------------------------------------------------------------------------------ */
 
-/* How many times the run's figure, as a power of two; NaN where that says nothing. */
+/* The ratio to the run's value, as a power of two; NaN if that is meaningless. */
 static double times(double value, double whole)
 {
     return value >= 0 && whole > 0 ? log2(value / whole) : NAN;
 }
 
-/* The power of two that half a cell's width stands for. */
+/* The power of two at half a cell's width. */
 static double half_width(const struct grid *grid)
 {
     double half = 1;
@@ -148,7 +148,7 @@ static double half_width(const struct grid *grid)
     return fmin(PROFILE_HALF_MOST, ceil(half));
 }
 
-/* Place across a cell, 0 ... 1; the run is in the middle, and what nothing is known of. */
+/* Position across a cell, 0 ... 1; the run and unknown values are in the middle. */
 static double place(double power, double half)
 {
     if (isnan(power))

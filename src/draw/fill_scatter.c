@@ -1,8 +1,8 @@
 /*
- * Two metrics against each other (RPS_PLOT_SCATTER), a point a rotation of the event sets.
+ * Two metrics against each other (RPS_PLOT_SCATTER), one point per rotation of the event sets.
  *
- * By default these are the two metrics that tell the phases apart best (scatter_axes.c), from one walk
- * through the run.
+ * By default these are the two metrics that distinguish the phases best (scatter_axes.c), from one
+ * walk through the run.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -15,7 +15,7 @@
 #include "rpistat/rotation.h"
 #include "scatter_axes.h"
 
-#define SCATTER_SHAPE 0.68 /* height of a picture of which only the width is known */
+#define SCATTER_SHAPE 0.68 /* height of a picture with only a given width */
 #define SCATTER_LEFT  76
 #define SCATTER_FOOT  50
 #define SCATTER_HEAD  76
@@ -30,7 +30,7 @@ static double clamp(double value, double least, double most)
 
 /* --- points ----------------------------------------------------------------------------------- */
 
-/* Were all its events counted? */
+/* Return 1 if all its events were counted. */
 static int is_measured(const struct rps_plan *plan, const struct rps_metric *metric)
 {
     for (int i = 0; i < metric->formula.step_count; i++) {
@@ -50,7 +50,7 @@ struct gathering {
     struct rps_rotation rotation;
     size_t hint;
     int shift;       /* rotations are blocks of 1 << shift */
-    uint64_t stride; /* each stride-th of them is a point */
+    uint64_t stride; /* every stride-th of them is a point */
     double *operand;
 };
 
@@ -89,7 +89,7 @@ static void end_rotation(struct gathering *gathering)
     rps_rotation_reset(&gathering->rotation);
 }
 
-/* The metrics that may be axes: those that were asked for, or all that were chosen and measured. */
+/* List the metrics that may be axes: the requested ones, or all chosen and measured ones. */
 static void list_metrics(struct gathering *gathering, const struct rps_plot_options *options)
 {
     const struct rps_picture *picture = gathering->picture;
@@ -131,8 +131,8 @@ static int gather_points(struct gathering *gathering, struct rps_error *err)
     return result;
 }
 
-/* Choose the two metrics, as numbers among those that were gathered: those that were asked for, or by
- * the phases; then the first ones. RPS_FAILED if there are not two. */
+/* Choose two of the gathered metrics, by number: the requested ones, or by the phases; then the
+ * first ones. RPS_FAILED if there are not two. */
 static int choose(const struct gathering *gathering, const struct rps_plot_options *options,
                   int ret[2], struct rps_error *err)
 {
@@ -154,7 +154,7 @@ static int choose(const struct gathering *gathering, const struct rps_plot_optio
 
 /* --- figure ----------------------------------------------------------------------------------- */
 
-/* Of the labels that have points. Without room for all, the letters among the points must do. */
+/* Legend of the labels that have points. If not all fit, the letters among the points must do. */
 static void add_legend(struct rps_chart *chart, const struct rps_panel *panel)
 {
     size_t entries = panel->layer_count;

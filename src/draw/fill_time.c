@@ -1,7 +1,7 @@
 /*
- * A run over time (RPS_PLOT_TIME): panels of metrics under one axis. The lines of a panel are its
- * metrics; where CPUs stand side by side they are the CPUs, the same in all panels, with one legend
- * at the top. Below: which code had the time, and the share of it that was counted.
+ * A run over time (RPS_PLOT_TIME): panels of metrics above one axis. The lines of a panel are its
+ * metrics. If CPUs are side by side, the lines are the CPUs, the same in all panels, with one
+ * legend at the top. Below are the code that had the time, and the counted share of the time.
  */
 #include <math.h>
 #include <string.h>
@@ -10,17 +10,17 @@
 #include "rpistat/plan.h"
 #include "rpistat/profile.h"
 
-#define TIME_FEW    40  /* points of a series that are drawn as dots too */
-#define TIME_NARROW 760 /* width below which names stand below headings */
+#define TIME_FEW    40  /* up to so many points of a series are also drawn as dots */
+#define TIME_NARROW 760 /* width below which names are under headings */
 #define TIME_EDGE   14
-#define LEGEND_GAP  8 /* characters that a line of the legend takes beside its name */
+#define LEGEND_GAP  8 /* characters of a legend's entry in addition to its name */
 
 /* --- panels ----------------------------------------------------------------------------------- */
 
-/* What is drawn of a panel's lines, from the back to the front. */
+/* The parts of a panel's lines, from back to front. */
 enum part { PART_EXTREMES, PART_INTERVAL, PART_BARS, PART_DOTS, PART_MEAN, PART_COUNT };
 
-/* Points of a series that a line alone would not show. */
+/* Return 1 for a point of a series that a line alone would not show. */
 static int is_dot(const struct rps_series *series, size_t i)
 {
     return isfinite(series->value[i]) &&
@@ -49,7 +49,7 @@ static void add_part(struct rps_chart *chart, const struct rps_series *series, e
                                       : part > PART_BARS || series->max[i] > series->min[i];
     }
     if (wide == 0)
-        layer->count = 0; /* nothing would be seen */
+        layer->count = 0; /* it would be invisible */
 }
 
 static struct rps_layer *add_layer(struct rps_chart *chart, struct rps_panel *panel,
@@ -84,7 +84,7 @@ struct rps_layer *rps_picture_add_line(struct rps_chart *chart, struct rps_panel
     return add_layer(chart, panel, series, file, PART_MEAN, ink);
 }
 
-/* The name of a line of a panel, in a legend: of "vda r/s" in the panel "r/s" what it does not have. */
+/* The name of a line in a panel's legend: the part of "vda r/s" that the panel's "r/s" lacks. */
 static const char *line_name(struct rps_chart *chart, const struct rps_picture *picture, int metric,
                              int line)
 {
@@ -143,8 +143,8 @@ static void add_lines(struct rps_chart *chart, const struct rps_picture *picture
     }
 }
 
-/* Rows of names below the heading; 0: there are none, or they have room beside it. gnuplot gives
- * each the width of the longest. */
+/* Rows of names below the heading; 0: none, or they fit next to it. gnuplot gives each name the
+ * width of the longest. */
 static int legend_rows(struct rps_chart *chart, const struct rps_picture *picture, int number,
                        const char *heading)
 {
@@ -210,8 +210,7 @@ static double add_cpu_legend(struct rps_chart *chart, const struct rps_picture *
 
 /* --- below the panels ------------------------------------------------------------------------- */
 
-/* How much of the time each event set was counted: one line, faint, as it is about the
- * measurement. */
+/* The counted share of the time per event set: one faint line, as it concerns the measurement. */
 static struct rps_panel *add_duty(struct rps_chart *chart, const struct rps_picture *picture,
                                   double bottom)
 {

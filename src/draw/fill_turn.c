@@ -1,7 +1,7 @@
 /*
- * One turn of a loop (plot --kind turn): the panels of a picture over time, over one turn, with the
- * median of all turns and a band from 10 to 90 % of them. Parts are laid over one another: a period
- * stands where it is in its part, which is as wide as the part is long in the usual turn.
+ * One iteration of a loop (plot --kind turn): the panels of a picture over one iteration. They show
+ * the median of all iterations and a band from 10 to 90 % of them. Parts are overlaid: a period
+ * keeps its place in its part, which is as wide as in the usual iteration.
  */
 #include <math.h>
 
@@ -13,7 +13,7 @@
 
 #define TURN_BINS 240
 
-/* How long the loop is there in the picture. */
+/* The total length of the loop in the picture. */
 static double length_in(const struct rps_picture *picture, const struct rps_loop *loop)
 {
     const struct rps_phase *first = &picture->phases.phase[loop->first];
@@ -38,7 +38,7 @@ static const struct rps_loop *choose_loop(const struct rps_picture *picture)
     return best;
 }
 
-/* Add the parts of a turn of that length as phases. An inner loop has as many turns as fit. */
+/* Add the parts of an iteration of that length as phases. An inner loop repeats while it fits. */
 static void add_parts(struct rps_picture *picture, const struct rps_loop *loop, double length)
 {
     struct rps_phases *phases = &picture->phases;
@@ -67,7 +67,7 @@ static void add_parts(struct rps_picture *picture, const struct rps_loop *loop, 
     }
 }
 
-/* Replace the phases by those of one turn, and remove all else that lies on the time axis. */
+/* Replace the phases by those of one iteration, and clear the rest of the time axis. */
 static void take_turn(struct rps_picture *picture)
 {
     picture->phases.count = 0;
@@ -80,7 +80,7 @@ static void take_turn(struct rps_picture *picture)
     picture->regions.count = 0;
 }
 
-/* Words are of what is in the turn. */
+/* Words are only about the iteration. */
 static void leave_others_out(const struct rps_phases *phases, struct rps_profile *profile)
 {
     for (int l = 0; l < profile->label_count; l++) {

@@ -1,6 +1,6 @@
 /*
- * gnuplot is started without a shell and without the user's start-up file. It writes to its
- * standard output, which is a file of ours: so no file name becomes part of a script, where `|`
+ * SAFETY: gnuplot is started without a shell and without the user's start-up file. It writes to its
+ * standard output, which is a file of ours. So no file name becomes part of a script, where `|`
  * would begin a command.
  */
 #include "gnuplot.h"
@@ -51,7 +51,7 @@ void rps_gnuplot_said(int folder_fd, char ret[RPS_GNUPLOT_SAID_SIZE])
         char *text = line + strspn(line, " \t^\n");
 
         text[strcspn(text, "\n")] = '\0';
-        /* gnuplot quotes the line of the script, then points at it, then says what is wrong. */
+        /* gnuplot quotes the line of the script, points at it, and then describes the error. */
         if (text[0] && (strstr(text, "line ") || strstr(text, "rror")))
             snprintf(ret, RPS_GNUPLOT_SAID_SIZE, "%s", text);
     }
@@ -61,7 +61,7 @@ void rps_gnuplot_said(int folder_fd, char ret[RPS_GNUPLOT_SAID_SIZE])
         close(fd);
 }
 
-/* Wait until the process has ended; kill it when stop_fd can be read. */
+/* Wait until the process has ended; kill it when stop_fd becomes readable. */
 static void watch(pid_t pid, int stop_fd)
 {
     struct pollfd fd[2] = {

@@ -1,6 +1,6 @@
 /*
- * The folder that gnuplot works in: filled with a figure's files and the scripts, and removed
- * again, whatever ends the program. gnuplot's process is gnuplot.c's.
+ * The directory that gnuplot works in: filled with a chart's files and the scripts, and removed
+ * however the program ends. gnuplot.c runs gnuplot's process.
  */
 #include "rpistat/gnuplot_folder.h"
 
@@ -46,14 +46,14 @@ struct folder {
     char path[FOLDER_PATH_SIZE];
     int made; /* a temporary one, to be removed */
     int fd;
-    int stop_fd;     /* can be read when a signal waits for the folder's end; 0: none */
-    sigset_t before; /* the mask of signals, while there is a folder */
+    int stop_fd;     /* readable when a signal waits for the directory's removal; 0: none */
+    sigset_t before; /* the signal mask before the directory was created */
 };
 
 /* --- places ----------------------------------------------------------------------------------- */
 
-/* A signal that would end the program waits until the folder is removed, and ends gnuplot. Where
- * the caller takes them from a descriptor, gnuplot goes on. */
+/* A signal that would end the program ends gnuplot, and waits until the directory is removed. If
+ * the caller reads signals from a descriptor, gnuplot continues. */
 static int hold_signals(struct folder *folder, struct rps_error *err)
 {
     static const int number[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
@@ -116,8 +116,8 @@ static int open_folder(struct folder *folder, struct rps_error *err)
     return 0;
 }
 
-/* Remove the temporary folder and what gnuplot and we put there; of a kept one what nobody
- * needs. */
+/* Remove the temporary directory and the files that gnuplot and we put there; in a kept one, the
+ * files that nobody needs. */
 static void close_folder(struct folder *folder)
 {
     DIR *dir = folder->made && folder->fd >= 0 ? fdopendir(dup(folder->fd)) : NULL;
@@ -183,7 +183,7 @@ static int copy_script(struct folder *folder, const char *name, struct rps_error
     return result;
 }
 
-/* For a kept folder: how to draw again after changing something. */
+/* For a kept directory: how to draw again after a change. */
 static int write_redraw(struct folder *folder, struct rps_error *err)
 {
     const struct rps_gnuplot_format *format = folder->picture->format;
@@ -207,7 +207,7 @@ static int write_redraw(struct folder *folder, struct rps_error *err)
 
 /* --- gnuplot ---------------------------------------------------------------------------------- */
 
-/* Does the drawing end as a whole picture does? */
+/* Return 1 if the drawing ends like a complete picture. */
 static int is_whole(struct folder *folder)
 {
     char tail[64];

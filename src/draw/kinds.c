@@ -1,4 +1,4 @@
-/* The names of the kinds of pictures, and of what the panel "Code" shows. */
+/* The names of the kinds of pictures, and of the contents of the panel "Code". */
 #include "rpistat/picture_kinds.h"
 #include "rpistat/plot.h"
 

@@ -1,19 +1,19 @@
 /*
- * The other levels of a picture's phases: a thin band of finer ones under the strip of those that
- * are shown; in a page any.
+ * The other levels of a picture's phases: a thin band of finer ones under the strip of those shown;
+ * in a page any.
  *
- * Their phases have no letters and no colours of their own, but those of the level that is shown. A
- * finer phase is a tint of the one that it is a part of, and parts that are alike have the same
- * tint wherever phases of that label come back.
+ * Their phases have no letters or colours of their own, but those of the level shown. A finer phase
+ * is a tint of the phase that contains it. Similar parts have the same tint wherever phases of that
+ * label recur.
  */
 #include <string.h>
 
 #include "rpistat/picture.h"
 
-#define FINER_LEAST_PX      4 /* average width of those in the picture */
+#define FINER_LEAST_PX      4 /* minimum average width in the picture */
 #define FINER_LEAST_COLUMNS 3 /* ... in characters */
 
-/* How many of the phases lie in the picture. */
+/* The number of phases in the picture. */
 static size_t count_in_picture(const struct rps_picture *picture, const struct rps_phases *phases)
 {
     struct rps_picture_box box;
@@ -51,17 +51,17 @@ int rps_picture_strip_height(const struct rps_picture *picture)
 
 /* --- boxes ------------------------------------------------------------------------------------ */
 
-/* From the labels of a level to those of the one that is shown. */
+/* A map from the labels of a level to those of the level shown. */
 struct relabelling {
     const struct rps_phases *shown;
-    size_t at; /* phase of it, in order of time */
+    size_t at; /* current phase of it, in order of time */
     size_t part_labels;
-    int *tint;        /* of each label shown, of each label of its parts: from 1, in turn */
+    int *tint;        /* per label shown, of each label of its parts: from 1 on */
     int *tint_count;  /* of each label shown */
     uint64_t *length; /* scratch: of each label shown */
 };
 
-/* Go on to the phase that is shown in this period. */
+/* Advance to the phase shown in this period. */
 static int label_at(struct relabelling *r, uint64_t period)
 {
     const struct rps_phases *shown = r->shown;
@@ -80,7 +80,7 @@ static int tint_of(struct relabelling *r, int label, int part)
     return (*tint - 1) % RPS_PALETTE_TINTS;
 }
 
-/* The label that is shown for most of a phase's periods. */
+/* The label shown for most of a phase's periods. */
 static int prevailing(struct relabelling *r, const struct rps_phase *phase)
 {
     const struct rps_phases *shown = r->shown;
@@ -98,7 +98,7 @@ static int prevailing(struct relabelling *r, const struct rps_phase *phase)
     return most;
 }
 
-/* Tints are given over the whole run, so that a picture of a part of it has the same. */
+/* Tints are assigned over the whole run, so that a picture of a time range has the same ones. */
 static size_t fill_boxes(const struct rps_picture *picture, const struct rps_phases *phases,
                          int finer, struct relabelling *r, struct rps_picture_box *box)
 {

@@ -1,7 +1,7 @@
 /*
- * What lies on a chart's axis beside the series: phases and their boundaries, gaps and marks, behind
- * panels and over them, and the rows between title and panels: regions, texts of marks, a legend of
- * labels, the strip of phases, the band of finer ones.
+ * The annotations on a chart's axis: phases and their boundaries, gaps and marks, in the background
+ * of panels and over them. Also the rows between title and panels: regions, texts of marks, a
+ * legend of labels, the strip of phases, the band of finer ones.
  */
 #include <math.h>
 #include <string.h>
@@ -13,9 +13,9 @@
 #define OVERLAY_EDGE_PX   2   /* narrower ones are the boundary's own line */
 #define OVERLAY_GAP_PX    1.5 /* a gap is drawn at least this wide */
 #define OVERLAY_TEXT_MOST 28  /* characters of a mark's text */
-#define OVERLAY_NAME      7   /* of a row's name left of it */
-#define OVERLAY_NOTE      4   /* of a mark's text behind its tick */
-#define OVERLAY_TURN_PX   60  /* narrower turns of a loop have no letters and lines */
+#define OVERLAY_NAME      7   /* left of a row, to its name */
+#define OVERLAY_NOTE      4   /* from a mark's tick to its text */
+#define OVERLAY_TURN_PX   60  /* narrower iterations of a loop have no letters and lines */
 
 static double pixels_across(const struct rps_picture *picture)
 {
@@ -28,9 +28,9 @@ static double px_of(const struct rps_picture *picture, double length)
     return length / (picture->to - picture->from) * pixels_across(picture) / picture->scale;
 }
 
-/* --- what lies behind panels and over them ---------------------------------------------------- */
+/* --- in the background of panels and over them ------------------------------------------------ */
 
-/* Of no panel yet. */
+/* A layer that is not in a panel yet. */
 static struct rps_layer *new_layer(struct rps_chart *chart, enum rps_layer_kind kind,
                                    const char *before, const char *name, rps_ink ink)
 {
@@ -38,8 +38,8 @@ static struct rps_layer *new_layer(struct rps_chart *chart, enum rps_layer_kind 
                            ink);
 }
 
-/* Find the loops with narrow turns that have room for a text. Of a loop with wide turns, these are
- * its inner loops. */
+/* Find the loops with narrow iterations that have space for a text. In a loop with wide iterations,
+ * these are its inner loops. */
 static void find_loops(const struct rps_picture *picture, struct rps_picture_overlay *overlay)
 {
     const struct rps_phase *phase = picture->phases.phase;
@@ -78,7 +78,7 @@ static int is_in_loop(const struct rps_picture_overlay *overlay, const struct rp
     return k < overlay->loop_count;
 }
 
-/* Those of labels beyond the colours are hatched too. */
+/* Boxes of labels beyond the colours are hatched, too. */
 static void add_boxes(struct rps_chart *chart, const struct rps_picture *picture,
                       const struct rps_picture_overlay *overlay)
 {
@@ -137,7 +137,7 @@ static void add_gaps(struct rps_chart *chart, const struct rps_picture *picture,
     }
 }
 
-/* One a pixel. */
+/* At most one per pixel. */
 static void add_marks(struct rps_chart *chart, const struct rps_picture *picture,
                       struct rps_layer *marks)
 {
@@ -189,7 +189,7 @@ void rps_picture_overlay(struct rps_chart *chart, const struct rps_picture *pict
     add_marks(chart, picture, ret->marks);
 }
 
-/* The same shapes in another look. */
+/* Add a layer with the same shapes but another look. */
 static struct rps_layer *share_as(struct rps_chart *chart, struct rps_panel *panel,
                                   const struct rps_layer *layer, rps_ink ink, enum rps_look look)
 {
@@ -236,7 +236,7 @@ int rps_picture_next_note(const struct rps_picture *picture, size_t *mark, size_
         return 0;
     note = is_gap ? &gaps->note[(*gap)++] : &marks->note[(*mark)++];
     ret->at = rps_picture_position(picture, note->start_ns);
-    if (is_gap && ret->at < picture->from) /* one that reaches into the picture */
+    if (is_gap && ret->at < picture->from) /* a gap that began before the picture */
         ret->at =
             fmin(picture->from, rps_picture_position(picture, note->start_ns + note->length_ns));
     snprintf(text, sizeof(text), "%s%s", is_gap ? "not recorded: " : "", note->text);
@@ -250,7 +250,7 @@ static double note_width(const struct rps_picture_note *note)
     return RPS_PICTURE_CHARACTER * 0.95 * (double)strlen(note->text) + 8;
 }
 
-/* Would the text reach beyond the picture's end? */
+/* Return 1 if the text would extend beyond the picture's end. */
 static int is_beyond(const struct rps_picture *picture, const struct rps_picture_note *note)
 {
     double at = px_of(picture, note->at - picture->from);
@@ -259,7 +259,7 @@ static int is_beyond(const struct rps_picture *picture, const struct rps_picture
            at > 40;
 }
 
-/* The region's name, once, where it has room: at the beginning of a stretch, before the next. */
+/* Place the region's name once, where it fits: at the start of an interval, before the next one. */
 static int place_region(const struct rps_picture *picture, const struct rps_run_region *region,
                         struct rps_picture_note *ret)
 {
@@ -294,8 +294,8 @@ static void add_note(struct rps_chart *chart, const struct rps_picture *picture,
                    note->text);
 }
 
-/* Each text that has room: behind the one before, and before the picture's end. Regions have a row
- * each, marks and gaps the last. */
+/* Each text that fits between the previous one and the picture's end. Each region has its own row,
+ * marks and gaps share the last one. */
 static void add_notes(struct rps_chart *chart, const struct rps_picture *picture, double top)
 {
     size_t mark = 0, gap = 0;
@@ -378,7 +378,7 @@ void rps_picture_add_label_legend(struct rps_chart *chart, const struct rps_pict
     }
 }
 
-/* The letters that have room; of a loop all of its turn's, once. */
+/* The letters that fit; for a loop, those of one iteration, once. */
 static void add_letters(struct rps_chart *chart, const struct rps_picture *picture,
                         const struct rps_picture_overlay *overlay, struct rps_panel *panel)
 {

@@ -1,15 +1,15 @@
 /*
- * The interactive page: the template page.html with styles, scripts and the run's data in their
- * places.
+ * The interactive page: the template page.html with styles, scripts and the run's data inserted.
  *
- * The data is JSON in a script element of a type that browsers do not run; the scripts are constant
- * files, and the page's policy allows them alone, by their hashes (hashes.py). Text from the store is only ever
- * shown as text (page.js makes text nodes of it). In the JSON every '<' is written \u003c, so that
- * no text can end the element; '<' stands in strings only, where that is the same character.
+ * SAFETY: the data is JSON in a script element of a type that browsers do not run. The scripts are
+ * constant files, and the page's policy allows only these, by their hashes (hashes.py). Text from
+ * the store is shown only as text (page.js makes text nodes of it). In the JSON every '<' is
+ * written \u003c, so that no text can end the element. The character occurs in strings only, where
+ * both mean the same.
  *
- * A page holds bins, not periods: some thousand points a line are as many as a screen shows, and
- * what lies between is in their band. All of it is at most 2 MB, for a month too, and with samples
- * 3 MB.
+ * A page holds bins, not periods: a screen shows some thousand points per line, and the values
+ * between them are in their band. The page is at most 2 MB, even for a month, and 3 MB with
+ * samples.
  */
 #include "page.h"
 

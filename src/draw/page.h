@@ -1,5 +1,5 @@
 /*
- * The interactive page: one file that needs nothing else, and asks no network for anything.
+ * The interactive page: one file that needs no other, and sends no network requests.
  */
 #ifndef RPISTAT_DRAW_PAGE_H
 #define RPISTAT_DRAW_PAGE_H
@@ -8,10 +8,10 @@
 
 #include "rpistat/picture.h"
 
-/* The hashes of all scripts that pages run: made of these by hashes.py. */
+/* The hashes of all scripts that pages run, computed by hashes.py. */
 extern const char rps_page_hashes[];
 
-/* Write the page of an open picture; errors name what could not be read or written. */
+/* Write the page of an open picture; errors name the input or output that failed. */
 int rps_page_write(FILE *out, struct rps_picture *picture, struct rps_reader *reader,
                    const struct rps_plot_options *options, struct rps_error *err);
 

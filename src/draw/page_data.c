@@ -1,5 +1,5 @@
 /*
- * The data of the page, as JSON: what page.js draws.
+ * The data of the page, as JSON, which page.js draws.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -17,7 +17,7 @@
 #include "rpistat/wing.h"
 
 #define PAGE_BOXES 20000 /* phases of all levels: 0.3 MB */
-#define PAGE_TABLE 1000  /* phases of which the page has figures: 0.2 MB */
+#define PAGE_TABLE 1000  /* phases with metrics on the page: 0.2 MB */
 
 void rps_page_put_number(struct rps_json *json, double value, int digits)
 {
@@ -49,7 +49,7 @@ static int same_numbers(const double *a, const double *b, size_t count)
     return 1;
 }
 
-/* An array, or null where it is the same as another, which the page takes then. */
+/* Put an array, or null if it equals another one, which the page uses instead. */
 static void put_unless_same(struct rps_json *json, const char *name, const double *value,
                             const double *other, size_t count, int digits)
 {
@@ -59,7 +59,7 @@ static void put_unless_same(struct rps_json *json, const char *name, const doubl
         put_numbers(json, name, value, count, digits);
 }
 
-/* Has it intervals? */
+/* Return 1 if it has intervals. */
 static int known(const struct rps_series *series)
 {
     for (size_t i = 0; i < series->count; i++) {
@@ -136,7 +136,7 @@ static void put_duty(struct rps_json *json, const struct rps_picture *picture)
     rps_json_end(json);
 }
 
-/* What an array of the phases holds. */
+/* The contents of an array of the phases. */
 enum phase_column {
     PHASE_LABEL,
     PHASE_FROM,
@@ -176,7 +176,7 @@ static double phase_value(const struct rps_picture *picture, const struct rps_ph
     }
 }
 
-/* An array of each, as a long run has thousands of phases. On an axis of time places are times. */
+/* One array per property: a long run has thousands of phases. On a time axis, places are times. */
 static void put_phases(struct rps_json *json, const struct rps_picture *picture)
 {
     static const char *const name[PHASE_COLUMNS] = {"label",  "from",  "to",  "earliest",
@@ -222,9 +222,9 @@ static void put_boxes(struct rps_json *json, const struct rps_picture_box *box, 
 }
 
 /*
- * The levels, from coarse to fine: how many phases the run has at it, the first of those in the
- * picture, and of these the boundaries, labels and tints. Arrays of numbers, as there may be
- * thousands; of levels finer than the one that is shown only what there is room for.
+ * The levels, from coarse to fine: the number of phases in the run, the first one in the picture.
+ * Then arrays of the boundaries, labels and tints in the picture, as there may be thousands. Levels
+ * finer than the one shown are limited by space.
  */
 static void put_levels(struct rps_json *json, const struct rps_picture *picture)
 {
@@ -253,7 +253,7 @@ static void put_levels(struct rps_json *json, const struct rps_picture *picture)
     rps_json_uint64(json, "shown", levels->shown);
 }
 
-/* A run of turns: the phases first ... end - 1 of it are listed, of which `before` are not. */
+/* Put iterations of a loop: phases first to end - 1; the list omits the first `before`. */
 static void put_loop(struct rps_json *json, const struct rps_picture *picture,
                      const struct rps_loop_run *run, size_t first, size_t end, size_t before)
 {
@@ -277,7 +277,7 @@ static void put_loop(struct rps_json *json, const struct rps_picture *picture,
     rps_json_end(json);
 }
 
-/* Loops in the picture: the phases that are listed of each, where it is, and its words. */
+/* Loops in the picture: their listed phases, their positions and their words. */
 static void put_loops(struct rps_json *json, const struct rps_picture *picture)
 {
     const struct rps_phases *phases = &picture->phases;
@@ -305,8 +305,8 @@ static void put_loops(struct rps_json *json, const struct rps_picture *picture)
     rps_json_text(json, "turn", rps_loops_turn_text(phases, text));
 }
 
-/* The table of the phases that are in the picture, the first of them, and that of the distinct ones,
- * as `rpistat phases` has them. */
+/* The table of the phases in the picture, its first phase, and the table of the phase classes, as
+ * in `rpistat phases`. */
 static void put_tables(struct rps_json *json, const struct rps_picture *picture,
                        const struct rps_profile *profile)
 {
@@ -383,7 +383,7 @@ static void put_notes(struct rps_json *json, const struct rps_picture *picture, 
     rps_json_end(json);
 }
 
-/* Stretches that a page of this many could not tell apart are one. */
+/* Intervals that a page of this many could not distinguish are merged. */
 #define PAGE_STRETCHES 2000
 
 static void put_regions(struct rps_json *json, const struct rps_picture *picture)
@@ -492,7 +492,7 @@ void rps_page_put_palette(struct rps_json *json, const char *name, enum rps_them
     rps_json_end(json);
 }
 
-/* What the points of the page stand for. */
+/* The meaning of the page's points. */
 static void put_resolution(struct rps_json *json, const struct rps_picture *picture)
 {
     size_t points = 0;
@@ -513,8 +513,8 @@ static void put_resolution(struct rps_json *json, const struct rps_picture *pict
                     (double)picture->run.elapsed_ns / 1e9 / (double)picture->bin_count);
 }
 
-/* The clock on the wall: where the axis begins on it, how far it is ahead of UTC from which place
- * on, and what the axis is called by it, and without it. */
+/* The time of day: the start of the axis, the offset from UTC and the places where it changes. It
+ * also puts the other name of the axis, with the time of day or without. */
 static void put_clock(struct rps_json *json, const struct rps_picture *picture)
 {
     int64_t at_ns = rps_picture_moment_ns(picture, picture->from);
@@ -547,7 +547,7 @@ void rps_page_put_rows(struct rps_json *json, const struct rps_picture *picture)
     put_duty(json, picture);
 }
 
-/* The panel "Code": its shares; or that of threads. */
+/* The panel "Code" with its shares, or the panel of threads. */
 static void put_areas(struct rps_json *json, const char *name, const char *unit,
                       const struct rps_picture_areas *code)
 {

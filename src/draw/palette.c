@@ -26,7 +26,7 @@ static const struct rps_palette light = {
     .high = "B2182B",
 };
 
-/* Areas are the same on black, less veiled; lines and text are lighter. */
+/* Areas have the same colours on black, with less transparency; lines and text are lighter. */
 static const struct rps_palette dark = {
     .name = "dark",
     .background = "14171A",

@@ -1,9 +1,9 @@
 /*
  * Pictures: from the store to the series of a picture.
  *
- * A picture whose height was given keeps its text readable: panels that do not fit are left out,
- * and the second line says so. (Text and panels shrunk together before; nine panels in 400 x 300
- * pixels were nine smudges.)
+ * A picture with a given height keeps its text readable: panels that do not fit are left out, and
+ * the second line reports them. (Before, text and panels shrank together; nine panels in 400 x 300
+ * pixels were unreadable.)
  */
 #include "rpistat/picture.h"
 
@@ -18,12 +18,12 @@
 
 #define PICTURE_WIDTH        1200
 #define PICTURE_PANEL_HEIGHT 160
-#define PICTURE_PANEL_LEAST  72 /* room a panel's text needs */
+#define PICTURE_PANEL_LEAST  72 /* height that a panel's text needs */
 #define PICTURE_SCALE_LEAST  0.72
 #define PICTURE_BIN_PX       1.5
 #define PICTURE_COLUMNS      80
-#define PICTURE_BAND_LINES   4    /* CPUs side by side that each have the band of their extremes */
-#define PICTURE_WHOLE_DUTY   0.95 /* of what is counted all the time, but for switching */
+#define PICTURE_BAND_LINES   4    /* maximum of CPUs side by side with a band of extremes each */
+#define PICTURE_WHOLE_DUTY   0.95 /* of events counted all the time, except during switches */
 
 static double between(double value, double least, double most)
 {
@@ -43,7 +43,7 @@ struct rps_walk rps_picture_walk(const struct rps_picture *picture)
                              .way = side_by_side(picture) ? RPS_CPUS_EACH : RPS_CPUS_SUM};
 }
 
-/* Widen the picture by what was recorded on a CPU in a stretch. */
+/* Extend the picture by a time range recorded on a CPU. */
 static void widen(struct rps_picture *picture, int32_t cpu, double start_s, double end_s,
                   uint64_t from_cycle, uint64_t to_cycle)
 {
@@ -93,7 +93,7 @@ static int walk_range(struct rps_picture *picture, struct rps_error *err)
     return result;
 }
 
-/* The run knows how long it was, so that only the cycle axis costs a walk of its own. */
+/* The run stores its length, so that only the cycle axis needs a separate walk. */
 static int read_range(struct rps_picture *picture, const struct rps_plot_options *options,
                       struct rps_error *err)
 {
@@ -113,7 +113,7 @@ static int read_range(struct rps_picture *picture, const struct rps_plot_options
     return 0;
 }
 
-/* --- what was asked for ----------------------------------------------------------------------- */
+/* --- options ---------------------------------------------------------------------------------- */
 
 static int choose_named(struct rps_picture *picture, const char *name, struct rps_error *err)
 {
@@ -239,14 +239,14 @@ static size_t bins_across(const struct rps_picture *picture)
     return room > 10 ? (size_t)room : 10;
 }
 
-/* The bins of the CPU that is being walked, and where its series go. */
+/* The bins of the CPU that is being walked, and the target of its series. */
 struct binning {
     struct rps_picture *picture;
     struct rps_bins *bins;
     int32_t cpu;
-    int lines;                 /* room for series of each metric */
+    int lines;                 /* space for series per metric */
     int line;                  /* the one being filled */
-    struct rps_series *series; /* as in the picture, with `lines` a metric */
+    struct rps_series *series; /* as in the picture, `lines` per metric */
     int multiplexed;
     size_t hint; /* of rps_picture_place_in_turn */
 };
@@ -274,7 +274,7 @@ static void bin_period(struct binning *binning, const struct rps_period *period)
     const struct rps_picture *picture = binning->picture;
     struct rps_period in_turn;
 
-    if (picture->turn) { /* turns stand side by side as CPUs do */
+    if (picture->turn) { /* iterations are side by side like CPUs */
         if (!rps_picture_place_in_turn(picture, &binning->hint, period, &in_turn))
             return;
         period = &in_turn;
@@ -282,7 +282,7 @@ static void bin_period(struct binning *binning, const struct rps_period *period)
     if (period->cpu != binning->cpu)
         end_cpu(binning);
     if (binning->line >= binning->lines)
-        return; /* a CPU that came while the CPUs were counted: not in this picture */
+        return; /* a CPU that came online after the CPUs were counted: not in this picture */
     if (!binning->bins)
         binning->bins = rps_bins_new(picture->plan, picture->axis, picture->from, picture->to,
                                      picture->bin_count,
@@ -333,7 +333,7 @@ static int metric_has_data(const struct rps_picture *picture, int metric)
     return 0;
 }
 
-/* The panel of metric m: that of an earlier drawn metric of the same panel, or a new one. */
+/* The panel of metric m: that of an earlier drawn metric with the same panel, or a new one. */
 static int panel_of(struct rps_picture *picture, int m)
 {
     for (int i = 0; i < m && !picture->apart; i++) {
@@ -359,7 +359,7 @@ static int is_zero(const struct rps_picture *picture, int metric)
     return 1;
 }
 
-/* Is there anything but zeros in a panel? A row of a map is a metric of it. */
+/* Return 1 if a panel has only zeros. A row of a map is one metric. */
 static int panel_is_zero(const struct rps_picture *picture, int metric)
 {
     for (int m = 0; m < picture->plan->metric_count; m++) {
@@ -370,7 +370,7 @@ static int panel_is_zero(const struct rps_picture *picture, int metric)
     return 1;
 }
 
-/* Panels of nothing but zeros that nobody asked for become a line of names, unless all are. */
+/* Panels that are always zero and were not requested become a line of names, unless all are. */
 static void fold_zeros(struct rps_picture *picture)
 {
     int metrics = picture->plan->metric_count, panels = 0, drawn = 0;
@@ -395,7 +395,7 @@ static void fold_zeros(struct rps_picture *picture)
     }
 }
 
-/* The highest value of a metric that is drawn; of others -INFINITY. */
+/* The highest value of a metric that is drawn; -INFINITY for others. */
 static double peak_of(const struct rps_picture *picture, int metric)
 {
     double peak = -INFINITY;
@@ -404,13 +404,13 @@ static double peak_of(const struct rps_picture *picture, int metric)
         const struct rps_series *series = rps_picture_series(picture, metric, line);
 
         for (size_t i = 0; i < series->count; i++)
-            peak = fmax(peak, series->value[i]); /* which prefers a number to NaN */
+            peak = fmax(peak, series->value[i]); /* fmax prefers a number to NaN */
     }
     return peak;
 }
 
-/* Of an import's panel with more lines than there are colours, as of many processes, those that reach
- * highest are drawn. */
+/* If an import's panel has more lines than colours, as for many processes, draw those with the
+ * highest peaks. */
 static void leave_low(struct rps_picture *picture)
 {
     int metrics = picture->plan->metric_count;
@@ -459,7 +459,7 @@ int rps_picture_bin(struct rps_picture *picture, size_t bin_count, struct rps_er
 
 /* --- height ----------------------------------------------------------------------------------- */
 
-/* What is not panels, in pixels at scale 1. */
+/* Height of everything except panels, in pixels at scale 1. */
 static double frame_height(const struct rps_picture *picture)
 {
     int rows = rps_picture_legend_rows(picture) + rps_picture_needs_label_legend(picture) +
@@ -493,7 +493,7 @@ void rps_picture_fit(struct rps_picture *picture, const struct rps_plot_options 
     picture->height = options->height;
     least = frame + (double)PICTURE_PANEL_LEAST * picture->panel_count;
     if (least * fmin(PICTURE_SCALE_LEAST, picture->scale) > picture->height) {
-        picture->words = (struct rps_picture_words){0}; /* panels before words */
+        picture->words = (struct rps_picture_words){0}; /* panels have priority over words */
         frame = frame_height(picture);
         least = frame + (double)PICTURE_PANEL_LEAST * picture->panel_count;
     }
@@ -512,7 +512,7 @@ void rps_picture_fit(struct rps_picture *picture, const struct rps_plot_options 
     if (picture->height <
         (frame_height(picture) + (double)PICTURE_PANEL_LEAST * picture->panel_count) *
             picture->scale)
-        picture->code = (struct rps_picture_areas){0}; /* panels before it */
+        picture->code = (struct rps_picture_areas){0}; /* panels have priority over it */
     rps_picture_drop_panels(
         picture,
         (int)((picture->height / picture->scale - frame_height(picture)) / PICTURE_PANEL_LEAST));

@@ -1,6 +1,6 @@
 /*
  * Drawing a run: lets gnuplot draw (gnuplot_folder.c), and gives the finished picture its name
- * (rpistat/output_file.h): one that was not finished never has the name the user gave.
+ * (rpistat/output_file.h). An unfinished picture never has the name that the user gave.
  */
 #include "rpistat/plot.h"
 
@@ -28,7 +28,7 @@ struct plot {
     const struct rps_gnuplot_format *format;
     struct rps_picture picture;
     struct rps_output_file file; /* the picture; all zero for a drawing in the terminal */
-    int drawing_fd;              /* what gnuplot writes: the file's, or our own; -1 without it */
+    int drawing_fd;              /* gnuplot's output: the file's, or our own; -1 without it */
 };
 
 /* --- places ----------------------------------------------------------------------------------- */
@@ -64,7 +64,7 @@ static int open_drawing(struct plot *plot, struct rps_error *err)
 
 /* --- the finished drawing --------------------------------------------------------------------- */
 
-/* The drawing was a whole one: write it where it goes. */
+/* The drawing is complete: write it to its destination. */
 static int write_drawing(struct plot *plot, struct rps_error *err)
 {
     FILE *out = plot->options->out;
@@ -93,7 +93,7 @@ static void plot_close(struct plot *plot)
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
-/* Options that exclude each other. */
+/* Refuse options that exclude each other. */
 static int check(const struct plot *plot, struct rps_error *err)
 {
     const struct rps_plot_options *options = plot->options;

@@ -1,8 +1,8 @@
 /*
- * Chooses the axes of a scatter plot. The quality of a metric is the share of the variance of its ranks
- * that lies between the labels (Kruskal and Wallis' H / (n - 1)), adjusted for the number of labels as
- * R^2 is. Ranks are used since the rate of a rare event is 0 mostly, and a hundred now and then. A
- * metric that has one value at more than half of the points tells nothing.
+ * Chooses the axes of a scatter plot. The quality of a metric is the share of the variance of its
+ * ranks between the labels: Kruskal and Wallis' H / (n - 1). It is adjusted for the number of
+ * labels like R^2. Ranks are used since the rate of a rare event is 0 mostly, and occasionally a
+ * hundred. A metric with one value at more than half of the points is useless.
  */
 #include "scatter_axes.h"
 
@@ -12,7 +12,7 @@
 #include "rpistat/arena.h"
 
 #define SAME_VALUE_MAX .5 /* share of the points with the same value */
-#define LIKE_FIRST     .5 /* part of a second metric that does not count if it orders labels alike */
+#define LIKE_FIRST     .5 /* share of a second metric not counted if it orders labels alike */
 
 struct ranked {
     float value;
@@ -21,7 +21,7 @@ struct ranked {
 
 struct axis {
     double explained;    /* 0 ... 1; 0: nothing */
-    double *rank, *size; /* mean rank of each label, from the middle; its points */
+    double *rank, *size; /* mean rank of each label, from the middle; its number of points */
 };
 
 static int compare_values(const void *a, const void *b)
@@ -31,8 +31,8 @@ static int compare_values(const void *a, const void *b)
     return (x->value > y->value) - (x->value < y->value);
 }
 
-/* Add the ranks of sorted points to their labels. Equal values have one rank, the middle of theirs.
- * Returns the sum of squared ranks; *ret_same gets the most points that are equal. */
+/* Add the ranks of sorted points to their labels. Equal values share their middle rank. Returns the
+ * sum of squared ranks; *ret_same is the largest number of equal points. */
 static double add_ranks(const struct ranked *sorted, size_t count, struct axis *axis,
                         size_t *ret_same)
 {

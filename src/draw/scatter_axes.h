@@ -1,4 +1,4 @@
-/* The two metrics of a scatter plot that tell its phases apart. */
+/* The two metrics of a scatter plot that distinguish its phases. */
 #ifndef RPISTAT_DRAW_SCATTER_AXES_H
 #define RPISTAT_DRAW_SCATTER_AXES_H
 
@@ -12,8 +12,8 @@ struct rps_scatter_points {
     uint16_t *label; /* of each point */
 };
 
-/* Choose the metric whose ranks the labels explain best, and the metric that adds most to it; ret gets
- * their numbers, and -1 for one that there is not. */
+/* Choose the metric whose ranks the labels explain best, then the one that adds most to it. ret
+ * gets their numbers, or -1 for a missing one. */
 void rps_scatter_choose_axes(const struct rps_scatter_points *points, int ret[2]);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * What lies on the axis of a picture beside the series: phases, marks and gaps.
+ * The annotations on the axis of a picture: phases, marks and gaps.
  *
- * Their times are those of the run. On the axis of cycles a time is looked up between cycle_map,
- * periods whose time and cycle timestamp are both known; every so many are kept, so that a day
- * costs no more memory than a minute, and no boundary is off by a pixel.
+ * Their times are those of the run. On the axis of cycles, cycle_map converts a time. It has
+ * periods whose time and cycle timestamp are both known. Only every n-th is kept, so that a day
+ * needs no more memory than a minute, and no boundary is off by a pixel.
  */
 #include <ctype.h>
 #include <math.h>
@@ -23,7 +23,7 @@
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Regions become rows; in characters there is no place for these, and their marks stay marks. */
+/* Regions become rows. Drawings in characters have no place for them, so their marks stay marks. */
 static void take_regions(struct rps_picture *picture, const struct rps_plot_options *options)
 {
     size_t kept = 0;
@@ -238,13 +238,13 @@ static size_t exact_boxes(const struct rps_picture *picture, struct rps_picture_
         if (!rps_picture_place(picture, &picture->phases.phase[i], &box[count]))
             continue;
         if (count > 0)
-            box[count - 1].to = box[count].from; /* pauses between periods belong to the earlier */
+            box[count - 1].to = box[count].from; /* the earlier one gets pauses between periods */
         count++;
     }
     return count;
 }
 
-/* The column's label is known: longer the last box, or begin one. */
+/* The column's label is known: extend the last box, or begin a new one. */
 static size_t end_column(struct rps_picture_box *box, size_t count, const double *length,
                          int label_count, double from, double to)
 {
@@ -262,7 +262,7 @@ static size_t end_column(struct rps_picture_box *box, size_t count, const double
     return count + 1;
 }
 
-/* The label that prevails, column by column. */
+/* The prevailing label, column by column. */
 static size_t column_boxes(const struct rps_picture *picture, size_t columns, double *length,
                            struct rps_picture_box *box)
 {
@@ -273,7 +273,7 @@ static size_t column_boxes(const struct rps_picture *picture, size_t columns, do
     for (size_t column = 0; column < columns; column++) {
         double from = picture->from + width * (double)column;
         double to =
-            picture->from + width * (double)(column + 1); /* exactly where the next begins */
+            picture->from + width * (double)(column + 1); /* exactly the start of the next one */
         struct rps_picture_box part;
 
         for (int label = 0; label < labels; label++)
@@ -283,7 +283,7 @@ static size_t column_boxes(const struct rps_picture *picture, size_t columns, do
                 part.label >= 0 && part.label < labels)
                 length[part.label] += fmax(0, fmin(part.to, to) - fmax(part.from, from));
             if (part.to >= to)
-                break; /* it goes on in the next column */
+                break; /* it continues in the next column */
             phase++;
         }
         count = end_column(box, count, length, labels, from, to);

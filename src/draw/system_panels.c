@@ -1,8 +1,8 @@
 /*
- * The panels of system signals: what threads did, stacked; resident memory, or where no threads were
- * read what the machine waits for, has and moves, and of packages power, memory traffic and
- * frequency, with their lowest and highest. Idle threads, and those that wait for timers or
- * children, are left out: hundreds of them would hide all.
+ * The panels of system metrics: thread states, stacked, and resident memory. If no threads were
+ * read, they show the pressure, memory and traffic of the machine. Packages add power, memory
+ * traffic and frequency, with their lowest and highest. Idle threads, and those that wait for
+ * timers or children, are left out: hundreds of them would hide the rest.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,14 +12,14 @@
 #include "rpistat/run_system.h"
 
 #define US_PER_S   1e6
-#define COLUMNS_PX 3 /* bins of the picture in a step, at least */
-#define STEP_ROWS  8 /* readings or blocks of them in a step, at least, where there are so many */
+#define COLUMNS_PX 3 /* minimum bins of the picture per step */
+#define STEP_ROWS  8 /* minimum readings or blocks of readings per step, if there are so many */
 
 static const struct {
     const char *name;
     enum rps_tree_slot slot;
     double divisor;
-    int colour; /* as rpistat/picture.h has them */
+    int colour; /* as in rpistat/picture.h */
 } line_of[] = {
     {"on a CPU", RPS_TREE_RUNNING, US_PER_S, 2}, {"waiting for one", RPS_TREE_WAIT, US_PER_S, -2},
     {"in block I/O", RPS_TREE_IN_IO, 1, 0},      {"in locks", RPS_TREE_IN_LOCK, 1, 4},
@@ -29,14 +29,14 @@ static const struct {
 #define LINES ((int)(sizeof(line_of) / sizeof(line_of[0])))
 
 struct step {
-    double from, to; /* on the axis; each begins where the one before ends */
+    double from, to; /* on the axis; each begins at the end of the previous one */
     struct rps_run_system system;
 };
 
-/* Steps that are being made. */
+/* Steps under construction. */
 struct steps {
     struct rps_picture *picture;
-    double least; /* length of one on the axis */
+    double least; /* minimum length of one on the axis */
     size_t count;
     struct step *step;
 };
@@ -62,8 +62,8 @@ static void add_row(struct steps *steps, const struct rps_system_row *row)
     rps_run_system_add(&last->system, row);
 }
 
-/* The last reading comes when the run ends, soon after the one before it, and threads are heard of
- * a reading late: a short step at the end is part of the one before. */
+/* The last reading comes at the end of the run, soon after the previous one, and thread events
+ * arrive one reading late. A short step at the end is therefore part of the previous one. */
 static void join_last(struct steps *steps)
 {
     struct step *last, *before;
@@ -84,9 +84,9 @@ static double mean_of(const struct rps_run_system *system, enum rps_tree_slot sl
     return rps_run_system_mean(system, RPS_SYSTEM_TREE, slot);
 }
 
-/* What was read late is more than there was time for: threads have a CPU each at most. A wait counts
- * where it ends: the threads that are not on a CPU can wait, no more. And those that do not can
- * sleep, whatever they were seen in when they were read. */
+/* A late reading may exceed the available time: each thread has at most one CPU. A wait is counted
+ * at its end: at most the threads that are not on a CPU can wait. The others of these sleep,
+ * whatever state was read. */
 static double threads_of(const struct rps_run_system *system, int line)
 {
     const enum rps_tree_slot slot = line_of[line].slot;
@@ -174,7 +174,7 @@ static void fill_line(struct rps_picture *picture, const struct steps *steps,
     gauge->line_count += line->count > 0;
 }
 
-/* Fill the panels of a source's signals. A signal without a title is a line of the panel before. */
+/* Fill the panels of a source's metrics. A metric without a title is in the panel before it. */
 static void fill_gauges(struct rps_picture *picture, const struct steps *steps,
                         enum rps_system_source source)
 {
@@ -198,7 +198,7 @@ static void fill_gauges(struct rps_picture *picture, const struct steps *steps,
     picture->gauge_count += gauge && gauge->line_count > 0;
 }
 
-/* The coarsest blocks of readings that steps can be made of. */
+/* The coarsest blocks of readings that still give steps. */
 static int choose_resolution(const struct rps_picture *picture)
 {
     const struct rps_cpu_series *series = &picture->cpu_series;

@@ -8,9 +8,9 @@
 #include "rpistat/text.h"
 #include "rpistat/wall.h"
 
-#define NAME_ROOM   23 /* beside a name: the picture's margin, and up to the panel */
+#define NAME_ROOM   23 /* left of a panel: the picture's margin, and the distance to the panel */
 #define DATE_LENGTH 10 /* of rps_wall_text, and */
-#define ZONE_AT     23 /* where its offset begins */
+#define ZONE_AT     23 /* start of its offset */
 
 void rps_picture_cut_text(char *text, int most)
 {
@@ -52,7 +52,7 @@ static void append(char text[RPS_PICTURE_TEXT_SIZE], const char *more)
         snprintf(text + used, RPS_PICTURE_TEXT_SIZE - used, "%s%s", used ? " \xc2\xb7 " : "", more);
 }
 
-/* What the CPUs of a recording by CPU are shown as; side by side the legend says it. */
+/* How the CPUs of a recording by CPU are shown; side by side the legend has it. */
 static void append_cpus(const struct rps_picture *picture, char text[RPS_PICTURE_TEXT_SIZE])
 {
     char name[RPS_CPU_SERIES_TEXT_SIZE], part[RPS_CPU_SERIES_TEXT_SIZE + 64];
@@ -78,8 +78,8 @@ static void append_left_out(const struct rps_picture *picture, char text[RPS_PIC
     append(text, part);
 }
 
-/* Put a name behind the others in lines of at most `most` characters; *line is the last of them. 1
- * when that began a line. */
+/* Append a name in lines of at most `most` characters; *line is the last one. 1 if that began a
+ * line. */
 static int add_name(char text[RPS_PICTURE_TEXT_SIZE], char **line, const char *name, int most)
 {
     size_t used = strlen(text);
@@ -221,7 +221,7 @@ const char *rps_picture_panel_unit(const struct rps_picture *picture, int panel)
     return unit ? unit : "";
 }
 
-/* The first metric of a panel; -1 when it has none. */
+/* The first metric of a panel; -1: none. */
 static int first_metric(const struct rps_picture *picture, int panel)
 {
     for (int m = 0; m < picture->plan->metric_count; m++) {
@@ -231,7 +231,7 @@ static int first_metric(const struct rps_picture *picture, int panel)
     return -1;
 }
 
-/* Do several drawn metrics have this title of their panel? */
+/* Return 1 if several drawn metrics have this panel title. */
 static int shares_title(const struct rps_picture *picture, const char *title)
 {
     int count = 0;
@@ -241,7 +241,7 @@ static int shares_title(const struct rps_picture *picture, const char *title)
     return count > 1;
 }
 
-/* Does it have more lines than are drawn? */
+/* Return 1 if it has more lines than are drawn. */
 static int has_low(const struct rps_picture *picture, const char *title)
 {
     for (int m = 0; m < picture->plan->metric_count; m++) {
@@ -266,7 +266,7 @@ char *rps_picture_heading(const struct rps_picture *picture, int panel,
     const char *unit = rps_picture_panel_unit(picture, panel);
     const char *title = rps_picture_panel_title(metric);
     double peak = rps_picture_panel_axis(picture, panel).peak;
-    /* Titles of the shipped plans name their unit in words. */
+    /* Titles of the shipped plans spell out their unit. */
     int named = !unit[0] || strchr(title, '(') || strstr(title, " per ");
     char number[RPS_TEXT_NUMBER_SIZE] = "";
 

@@ -1,23 +1,23 @@
 /*
  * A picture in characters.
  *
- * gnuplot's dumb terminal drew it before: one place a character, so that in a panel of four lines
- * 45 % stood on the row of 0. Here a character has eight dots (raster.h), and a panel of four lines
- * twelve of them upwards.
+ * gnuplot's dumb terminal was used before. It has one position per character, so that in a panel of
+ * four lines 45 % of the points were in the row of 0. Here a character has eight dots (raster.h),
+ * and a panel of four lines is twelve dots high.
  *
  *     title, second line, the CPUs' letters
  *     panels: a heading, and at least three lines of dots with their axis
  *     the axis of time or cycles
  *     Phases  |----A----|--B--|      a band of letters
  *     finer   |..|...|..|..|..|      phases of a finer level
- *     Code    aaaaaaaabbbbb          what had most of the time, and
- *             a parse  b solve       its names
- *     Threads abbbbbbb               what most threads did
+ *     Code    aaaaaaaabbbbb          the function with most of the time, and
+ *             a parse  b solve       its name
+ *     Threads abbbbbbb               the state of most threads
  *     RSS     12 to 306 MiB
  *     Marks        ^warm  ^done
- *     what is nothing but zeros, and the names of the panels without room
+ *     the metrics that are always zero, and the names of the panels that do not fit
  *
- * What is not a panel and not the axis is left out, from below, before the last panel is.
+ * Rows other than panels and the axis are left out, from the bottom, before the last panel is.
  */
 #include <math.h>
 #include <string.h>
@@ -28,16 +28,16 @@
 #include "rpistat/text.h"
 
 #define AXIS_ROWS     2
-#define PANEL_ROWS    6 /* where there is all the room one likes */
+#define PANEL_ROWS    6 /* if there is enough space */
 #define PANEL_LEAST   4
-#define NAMED_LEAST   2 /* panels that are not given up to name those left out */
-#define LABEL_COLUMNS (RPS_PICTURE_COLUMN_LEFT - 2) /* of a number beside a panel */
-#define LEGEND_LEAST  4   /* letters of a line's name that say something */
-#define NOTE_LEAST    3   /* ... of a mark's text */
-#define CODE_ROWS     2   /* letters, and their names, or one more */
-#define CODE_ROOM     24  /* columns of a name */
-#define OTHER_UNLESS  .1  /* of what was sampled, which one with a name has */
-#define GAUGE_MOVES   .02 /* of the most: less is one number */
+#define NAMED_LEAST   2 /* panels that are kept even if omitted ones stay unnamed */
+#define LABEL_COLUMNS (RPS_PICTURE_COLUMN_LEFT - 2) /* of a number left of a panel */
+#define LEGEND_LEAST  4                             /* useful letters of a line's name */
+#define NOTE_LEAST    3                             /* ... of a mark's text */
+#define CODE_ROWS     2                             /* letters, and their names, or one more */
+#define CODE_ROOM     24                            /* width of a name */
+#define OTHER_UNLESS  .1  /* share of samples that a named line needs in a step */
+#define GAUGE_MOVES   .02 /* share of the maximum: a smaller range is one number */
 #define NUMBER_SIZE   24
 #define LINES_MOST    26
 #define NAME_SIZE     256
@@ -50,12 +50,12 @@ struct drawing {
     int frame;   /* rows that are not panels */
     int title, subtitle, legend, phases, finer, code, threads, gauges, notes, zeros,
         names;                            /* ... of these */
-    char left_out[RPS_PICTURE_TEXT_SIZE]; /* panels without room, in lines */
+    char left_out[RPS_PICTURE_TEXT_SIZE]; /* names of omitted panels, in lines */
 };
 
-/* --- what fits -------------------------------------------------------------------------------- */
+/* --- space ------------------------------------------------------------------------------------ */
 
-/* Rows for what one can do without. */
+/* Grant rows for optional parts. */
 static int grant(struct drawing *drawing, int wanted, int panels)
 {
     int height = drawing->options->height;
@@ -66,8 +66,8 @@ static int grant(struct drawing *drawing, int wanted, int panels)
     return wanted;
 }
 
-/* Leave out panels for which there is no room, and as many more as it takes to name them, unless
- * too few would be left. */
+/* Leave out panels that do not fit, and as many more as their names need, unless too few would be
+ * left. */
 static void fit_panels(struct drawing *drawing, int lines)
 {
     struct rps_picture *picture = drawing->picture;
@@ -123,7 +123,7 @@ static void fit(struct drawing *drawing)
     picture->height = picture->height < least ? least : picture->height;
 }
 
-/* The first row of a panel, and behind the last one that of the axis. */
+/* The first row of a panel; after the last panel, the row of the axis. */
 static int first_row(const struct drawing *drawing, int panel)
 {
     const struct rps_picture *picture = drawing->picture;
@@ -134,7 +134,7 @@ static int first_row(const struct drawing *drawing, int panel)
 
 /* --- panels ----------------------------------------------------------------------------------- */
 
-/* One line of a panel, which is a metric or a CPU. */
+/* One line of a panel: a metric or a CPU. */
 struct line {
     const struct rps_series *series;
     char name[NAME_SIZE];
@@ -183,7 +183,7 @@ static int dot_down(const struct area *area, double value)
     return area->top + rps_raster_level(value, area->axis.from, area->axis.to, area->rows);
 }
 
-/* From the smallest to the largest value, in a weave of dots. */
+/* Draw a pattern of dots from the smallest to the largest value. */
 static void draw_band(struct drawing *drawing, const struct area *area,
                       const struct rps_series *series)
 {
@@ -199,7 +199,7 @@ static void draw_band(struct drawing *drawing, const struct area *area,
     }
 }
 
-/* Without colours the lines differ by their dashes. Returns the last row, -1 without a value. */
+/* Without colours, dashes distinguish the lines. Returns the last row, -1 without a value. */
 static int draw_line(struct drawing *drawing, const struct area *area,
                      const struct rps_series *series, int number)
 {
@@ -217,7 +217,7 @@ static int draw_line(struct drawing *drawing, const struct area *area,
         }
         x = dot_across(drawing, area, series->position[i]);
         row = y = dot_down(area, series->value[i]);
-        if (rps_series_is_lone(series, i)) /* nobody would see one dot */
+        if (rps_series_is_lone(series, i)) /* a single dot would be invisible */
             rps_raster_line(&drawing->raster, x - 1, y, x + 1, y, &lone, RPS_RASTER_INK + number);
         rps_raster_line(&drawing->raster, last_y < 0 ? x : last_x, last_y < 0 ? y : last_y, x, y,
                         &dash, RPS_RASTER_INK + number);
@@ -227,7 +227,7 @@ static int draw_line(struct drawing *drawing, const struct area *area,
     return row;
 }
 
-/* The letter of a line at its end, in the row that is nearest and free. */
+/* Put the letter of a line at its end, in the nearest free row. */
 static void draw_letter(struct drawing *drawing, const struct area *area, int number, int dot_row)
 {
     int column = (area->left + area->columns) / RPS_RASTER_ACROSS + 1;
@@ -271,7 +271,7 @@ static void draw_y_axis(struct drawing *drawing, const struct area *area)
     }
 }
 
-/* Letters and names of lines, right-aligned in `room` columns; names are cut where they must be. */
+/* Letters and names of lines, right-aligned in so many columns; long names are cut. */
 static void draw_names(struct drawing *drawing, int row, int end, int room, struct line *line,
                        int count)
 {
@@ -316,7 +316,7 @@ static void draw_panel(struct drawing *drawing, int panel)
                         row + 1 + rows / 2, "no data", RPS_RASTER_QUIET);
     for (int i = 0; i < count && !picture->apart; i++)
         draw_band(drawing, &area, line[i].series);
-    for (int i = count; i-- > 0;) /* the first is on top */
+    for (int i = count; i-- > 0;) /* the first line is on top */
         end[i] = draw_line(drawing, &area, line[i].series, i);
     for (int i = 0; i < count && count > 1; i++)
         draw_letter(drawing, &area, i, end[i]);
@@ -327,7 +327,7 @@ static void draw_panel(struct drawing *drawing, int panel)
                    picture->width - 1, line, count);
 }
 
-/* --- the axis, and what lies on it ------------------------------------------------------------ */
+/* --- the axis and its annotations ------------------------------------------------------------- */
 
 static int column_of(const struct drawing *drawing, double position)
 {
@@ -407,8 +407,8 @@ static void draw_finer(struct drawing *drawing, int row)
     draw_band_of(drawing, row, "finer", box, count, 0);
 }
 
-/* The line that has most of a step; of code, where it mostly waited for a CPU, what had most of the
- * time that it got. All others together are who had most only where none with a name had a tenth. */
+/* The line with the largest share of a step. For code that mostly waited for a CPU, the largest
+ * share of the CPU time that it got. "Others" are returned only if no named line has a tenth. */
 static int most_of(const struct rps_picture_areas *areas, size_t step, int is_code)
 {
     const double *share = &areas->share[step * RPS_PICTURE_AREAS_LINES];
@@ -437,9 +437,9 @@ static double sum_of(const struct rps_picture_areas *code, size_t step)
     return sum;
 }
 
-/* A letter a line, for each column that of the one which has most of it; asleep a dot. Where all
- * lines have less than `least` together a dash: threads that sleep in what has no line. Of code, no
- * such are. */
+/* Per column, the letter of the line with the largest share; a dot if asleep. A dash if all lines
+ * together have less than `least`: the threads sleep in states without a line. Code never has
+ * dashes. */
 static void draw_areas(struct drawing *drawing, int row, int rows, const char *heading,
                        const struct rps_picture_areas *code, double least)
 {
@@ -490,7 +490,7 @@ static void draw_areas(struct drawing *drawing, int row, int rows, const char *h
     }
 }
 
-/* Three digits, or all in front of the point. */
+/* Three digits, or all digits before the point. */
 static const char *gauge_text(char ret[NUMBER_SIZE], double value)
 {
     snprintf(ret, NUMBER_SIZE, value < 100 ? "%.3g" : "%.0f", value);
@@ -526,7 +526,7 @@ static void draw_gauge(struct drawing *drawing, int row, const struct rps_pictur
     rps_raster_text(&drawing->raster, RPS_PICTURE_COLUMN_LEFT, row, text, RPS_RASTER_QUIET);
 }
 
-/* A tic, and as much of its text as there is room for before column `end`. */
+/* A tic, and the part of its text that fits before column `end`. */
 static void draw_note(struct drawing *drawing, int row, int at, char *text, int end)
 {
     rps_raster_text(&drawing->raster, at, row, "^", RPS_RASTER_PLAIN);
@@ -536,7 +536,7 @@ static void draw_note(struct drawing *drawing, int row, int at, char *text, int 
     rps_raster_text(&drawing->raster, at + 1, row, text, RPS_RASTER_QUIET);
 }
 
-/* Marks and gaps: each has its tic, and those of one column the text of the first. */
+/* Marks and gaps: each has its tic; those in one column have the text of the first. */
 static void draw_notes(struct drawing *drawing, int row)
 {
     const struct rps_picture *picture = drawing->picture;
@@ -559,7 +559,7 @@ static void draw_notes(struct drawing *drawing, int row)
         draw_note(drawing, row, at_before, before.text, picture->width);
 }
 
-/* Text of so many rows; it is taken apart. Returns the row behind it. */
+/* Draw text of so many rows, which changes it. Returns the row after it. */
 static int draw_rows(struct drawing *drawing, int row, char *text, int rows)
 {
     char printable[2 * RPS_PICTURE_TEXT_SIZE];
@@ -598,7 +598,7 @@ static void draw_below(struct drawing *drawing)
     draw_rows(drawing, row, drawing->left_out, drawing->names);
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- the whole picture ------------------------------------------------------------------------ */
 
 static void draw_titles(struct drawing *drawing)
 {

@@ -1,10 +1,10 @@
 /*
- * A figure for gnuplot: the files that plot/draw.gp loads.
+ * A chart for gnuplot: the files that plot/draw.gp loads.
  *
- * gnuplot runs what it loads, so text must not reach it as code. figure.gp and panels.gp hold
- * numbers, names of our own files and tics; all other text is text.gp, one block of data which
- * gnuplot keeps as it is, each line behind a bar so that no line can end the block, and is called
- * by its number. (A data file would not do: its reader takes quotes apart.)
+ * SAFETY: gnuplot runs the files that it loads, so text must not reach it as code. The files
+ * figure.gp and panels.gp contain numbers, names of our own files and tics. All other text is in
+ * text.gp, one data block that gnuplot does not interpret. Each line begins with a bar, so none can
+ * end the block; lines are used by number. (A data file would not do: its reader splits quotes.)
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +17,8 @@
 #include "rpistat/picture.h"
 #include "rpistat/text.h"
 
-#define HEADING_PX 11 /* of its middle above the panel */
-#define LABEL_PX   37 /* ... of an axis' label below it */
+#define HEADING_PX 11 /* from its middle to the panel below it */
+#define LABEL_PX   37 /* ... from an axis to the middle of its label */
 #define LEGEND_PX  17
 
 struct writer {
@@ -67,7 +67,7 @@ static unsigned rgb_of(const char *hexadecimal)
     return (unsigned)strtoul(hexadecimal, NULL, 16);
 }
 
-/* Between two colours. */
+/* A mixture of two colours. */
 static unsigned mixed(unsigned from, unsigned to, double share)
 {
     unsigned ret = 0;
@@ -88,7 +88,7 @@ static unsigned map_rgb(const struct rps_palette *palette, unsigned step)
                      : mixed(rgb_of(palette->middle), rgb_of(palette->high), share - 1);
 }
 
-/* As gnuplot has it: transparency, red, green and blue, from the highest byte on. */
+/* gnuplot's format: transparency, red, green and blue, from the highest byte on. */
 static unsigned argb_of(const struct rps_palette *palette, rps_ink ink)
 {
     const char *const plain[] = {
@@ -130,8 +130,8 @@ static void write_figure(const struct rps_chart *chart, FILE *file)
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* gnuplot escapes `<` and `&` in SVG, but lets `]]>` through, which XML has not in text, and what
- * looks like the number of a character. */
+/* gnuplot escapes `<` and `&` in SVG, but not `]]>`, which XML text cannot contain, nor anything
+ * that looks like a character number. */
 static void print_for_xml(FILE *file, const char *text)
 {
     for (const char *at = text; *at; at++) {
@@ -161,8 +161,8 @@ static int put_text(struct writer *writer, const char *text)
 
 /* --- layers ----------------------------------------------------------------------------------- */
 
-/* Numbers of a row of data: x, y, X and Y for x2 and y2, and the way to them, w and h; gnuplot's
- * columns of them; and its style, as one of those with lines, areas or points. */
+/* The numbers in a row of data: x, y, X and Y for x2 and y2, w and h for their distances. Then
+ * gnuplot's columns of them, and the style with lines, areas or points. */
 static const struct kind {
     const char *numbers, *columns, *style;
     enum { OF_LINES, OF_AREAS, OF_POINTS } of;
@@ -257,7 +257,7 @@ static void write_layer(struct writer *writer, const struct rps_layer *layer)
 
 /* --- labels ----------------------------------------------------------------------------------- */
 
-/* Not a style of plots, which would take quotes apart. */
+/* Not a plot style, which would split quotes. */
 static void write_label(struct writer *writer, const struct rps_label *label, size_t number)
 {
     static const char *const places[] = {
@@ -360,9 +360,9 @@ static void write_panel(struct writer *writer, const struct rps_panel *panel)
     fputs(before[0] == 'p' ? "plot NaN notitle\n" : "\n", writer->panels);
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- the whole chart -------------------------------------------------------------------------- */
 
-/* Has no layer before it the same file? */
+/* Return 1 if no earlier layer has the same file. */
 static int is_first(const struct rps_chart *chart, const struct rps_panel *panel, size_t at)
 {
     const char *file = panel->layer[at]->file;

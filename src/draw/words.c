@@ -1,6 +1,6 @@
 /*
- * The legend of a picture that says in words what its labels are like: an entry a label, those in
- * which most time was spent, in rows below the title. An entry that has no room is cut.
+ * The legend of a picture that describes its labels in words: one entry per label, those with most
+ * time, in rows below the title. An entry that does not fit is cut.
  */
 #include <math.h>
 #include <string.h>
@@ -8,13 +8,13 @@
 #include "rpistat/picture_kinds.h"
 #include "rpistat/profile.h"
 
-#define WORDS_ENTRY  520 /* width from which on two entries stand side by side */
+#define WORDS_ENTRY  520 /* minimum width for two entries side by side */
 #define WORDS_SWATCH 14  /* before the text of an entry */
 #define WORDS_ROWS   (RPS_PICTURE_WORDS_MOST / 2)
-#define WORDS_EACH   150 /* height of a picture for each row, where it was given */
-#define WORDS_LEAST  24  /* characters: less says nothing */
+#define WORDS_EACH   150 /* height of a given picture for each row */
+#define WORDS_LEAST  24  /* minimum characters of a useful entry */
 
-/* Labels of which there is more. */
+/* The number of labels with more time. */
 static int longer_ones(const struct rps_profile *profile, int label)
 {
     int longer = 0;
@@ -57,7 +57,7 @@ void rps_picture_choose_words(struct rps_picture *picture, const struct rps_prof
             continue;
         labels++;
         rps_phase_label(l, letter);
-        code = strstr(profile->label[l].place, profile->label[l].code) || /* the words name it */
+        code = strstr(profile->label[l].place, profile->label[l].code) || /* the words contain it */
                        strstr(profile->label[l].place, ", called by ")
                    ? ""
                    : profile->label[l].code;

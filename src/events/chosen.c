@@ -1,6 +1,6 @@
 /*
- * Plans that the user writes on the command line: events (`-e`) and formulas (`--metric`). They
- * become what a document would have been, so that nothing behind them knows the difference.
+ * Plans from the command line: events (`-e`) and formulas (`--metric`). They become the same as a
+ * document, so that later code sees no difference.
  */
 #include "names.h"
 
@@ -47,8 +47,8 @@ static size_t event_length(const char *group)
 }
 
 /*
- * An ID of a spec: what formulas cannot take without quotes becomes _, once for several in a row;
- * none at the end.
+ * An ID of a spec: characters that formulas cannot use without quotes become _, one for several in
+ * a row, none at the end.
  */
 static void make_id(const char *spec, char ret[RPS_NAME_SIZE])
 {
@@ -69,7 +69,7 @@ static void make_id(const char *spec, char ret[RPS_NAME_SIZE])
     ret[length] = '\0';
 }
 
-/* Is there an operand of that very name, not only one that counts it or has the role? */
+/* Return 1 if an operand has exactly that name, rather than that spec or role. */
 static bool is_taken(const struct rps_plan *plan, const char *name)
 {
     for (int i = 0; i < rps_plan_operand_count(plan); i++) {
@@ -89,7 +89,7 @@ void rps_plan_new_id(const struct rps_plan *plan, const char *text, char ret[RPS
         snprintf(ret, RPS_NAME_SIZE, "%.50s_%d", base, i);
 }
 
-/* The event that is spelled out at text, into the plan's last set; not twice. */
+/* Add the event in text to the plan's last set, once. */
 static int add_event(struct rps_plan *plan, const char *group, const char *text, size_t length,
                      struct rps_error *err)
 {
@@ -128,7 +128,7 @@ static int count_events(const char *group)
     return count;
 }
 
-/* The group as a set, or as several about as large as each other when a set has too few slots. */
+/* The group as a set, or as several of about the same size if a set has too few slots. */
 static int add_group(struct rps_plan *plan, const char *group, struct rps_error *err)
 {
     int left = count_events(group), sets = (left + RPS_SLOT_MAX - 1) / RPS_SLOT_MAX;
@@ -176,7 +176,7 @@ int rps_plan_from_events(const char *const *group, int count, struct rps_plan **
 
 struct lookup {
     struct rps_plan *plan;
-    bool missing; /* the last name that was asked for is none of the plan's */
+    bool missing; /* the plan does not have the last requested name */
 };
 
 static int look_up(void *context, const char *name)
@@ -188,7 +188,7 @@ static int look_up(void *context, const char *name)
     return operand;
 }
 
-/* Add to an error which names formulas have. */
+/* Append the names that formulas may use to an error. */
 static void add_names(const struct rps_plan *plan, struct rps_error *err)
 {
     char names[320] = "", message[sizeof(err->message)];

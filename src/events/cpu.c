@@ -1,8 +1,8 @@
 /*
- * Which processor this is, and which documents are for it.
+ * The processor of this machine, and the documents for it.
  *
- * Read from /proc/cpuinfo, which every kernel and container has; sysfs has the number of an ARM
- * core only since Linux 4.7, and has none of x86.
+ * It is read from /proc/cpuinfo, which every kernel and container has. The number of an ARM core is
+ * in sysfs only since Linux 4.7, and none of x86.
  */
 #include "rpistat/plan.h"
 
@@ -27,7 +27,7 @@ struct machine {
     struct kind kind[KIND_MAX];
 };
 
-/* What one paragraph of /proc/cpuinfo says. */
+/* The data of one paragraph of /proc/cpuinfo. */
 struct paragraph {
     char vendor[32];
     unsigned long family, model, stepping;
@@ -76,11 +76,11 @@ static void read_cpuinfo_line(struct paragraph *paragraph, const char *line)
     read_number(line, "CPU revision", &paragraph->revision);
     paragraph->is_arm = paragraph->is_arm || value_of(line, "CPU part");
     value = value_of(line, "CPU architecture");
-    if (value) /* early kernels write the name there */
+    if (value) /* early kernels have the name there */
         paragraph->armv8 = strtoul(value, NULL, 10) == 8 || strncmp(value, "AArch64", 7) == 0;
 }
 
-/* Add the kind of core that the paragraph is about, if it is new, and begin the next paragraph. */
+/* Add the paragraph's kind of core, if it is new, and begin the next paragraph. */
 static void end_paragraph(struct machine *machine, struct paragraph *paragraph)
 {
     struct kind kind = {.armv8 = paragraph->armv8};
@@ -105,7 +105,7 @@ static void end_paragraph(struct machine *machine, struct paragraph *paragraph)
         machine->kind[machine->count++] = kind;
 }
 
-/* All kinds of core that the file names; none when it cannot be read. */
+/* Read all kinds of core in the file; none if it is unreadable. */
 static void read_machine(const char *cpuinfo, struct machine *ret)
 {
     FILE *file = fopen(cpuinfo, "re");
@@ -129,7 +129,7 @@ static void read_machine(const char *cpuinfo, struct machine *ret)
 
 /* --- matching --------------------------------------------------------------------------------- */
 
-/* True when one of the patterns of the list is for the kind of core. */
+/* Return true if one of the patterns of the list matches the kind of core. */
 static bool is_for(const char *match, const struct kind *kind)
 {
     char pattern[RPS_MATCH_SIZE];
@@ -149,7 +149,7 @@ static bool is_for(const char *match, const struct kind *kind)
     return false;
 }
 
-/* True when the list is for every kind of core of the machine. */
+/* Return true if the list matches every kind of core of the machine. */
 static bool is_for_all(const char *match, const struct machine *machine)
 {
     for (int i = 0; i < machine->count; i++) {

@@ -1,15 +1,14 @@
 /*
  * Documents: text in the dialect of inih becomes a plan.
  *
- * inih splits lines into keys and values. Three things it does quietly are errors here, so the
- * lines it reads pass through next_line() first: a line longer than its buffer (cut in two), a
- * section name longer than its buffer (cut), a section without keys (never reported). next_line()
- * also knows the number of the line, which inih's handler is not told, and so every message can
- * name it. Once one error has been seen next_line() ends the text, and the first message is the one
- * that stays.
+ * inih splits lines into keys and values. It silently accepts a line longer than its buffer (cut in
+ * two), a section name longer than its buffer (cut), and a section without keys (never reported).
+ * All three are errors here, so next_line() checks the lines first. It also knows the number of the
+ * line, which inih does not pass to its handler, so every message can name it. After the first
+ * error next_line() ends the text, and the first message remains.
  *
- * Every key is text. A section is collected as text in one draft, whatever its kind, and turned
- * into an event, a set or a metric when the next section begins (document_section.c).
+ * Every key is text. A section of any kind is collected as text in one draft. When the next section
+ * begins, the draft becomes an event, a set or a metric (document_section.c).
  */
 #include "document.h"
 
@@ -23,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE_MAX_BYTES 512 /* more than the buffer of any inih that we have seen */
+#define LINE_MAX_BYTES 512 /* more than the buffer of any known inih */
 
 /* --- the end of a section --------------------------------------------------------------------- */
 
@@ -39,9 +38,9 @@ static void name_after_origin(struct rps_plan *plan, const char *origin)
     snprintf(plan->name, sizeof(plan->name), "%.*s", (int)length, base);
 }
 
-/* Read the document that the [plan] in the draft names as its base: what it says is then there, for
- * this document to change. The base has a reader of its own, which works on the same plan and leaves
- * its families and events to this one. */
+/* Read the base document that the [plan] in the draft names; this document may then change it. The
+ * base has a reader of its own, which works on the same plan and leaves its families and events to
+ * this one. */
 static void read_base(struct rps_document_reader *reader)
 {
     const char *name = reader->draft.value[RPS_KEY_BASE];
@@ -164,7 +163,7 @@ static void begin_section(struct rps_document_reader *reader, const char *line)
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* True when a terminal or an editor would show the whole line as it is. */
+/* Return true if a terminal or an editor would show the whole line unchanged. */
 static bool is_text(const char *line)
 {
     const char *end = line + strlen(line);
@@ -219,7 +218,7 @@ static char *next_line(char *buffer, int size, void *context)
     return reader->result < 0 ? NULL : buffer;
 }
 
-/* Field of that key in the section that is being read; -1, and an error, if it has none. */
+/* The field of that key in the current section; -1, and an error, if it has none. */
 static int find_field(struct rps_document_reader *reader, const char *key)
 {
     char known[128] = "";
@@ -240,8 +239,8 @@ static int find_field(struct rps_document_reader *reader, const char *key)
 }
 
 /*
- * Length of text without a comment behind it. inih cuts comments from the line of the key, but, up
- * to release 55, not from the lines that continue it.
+ * Length of text without a comment after it. In the line of the key, inih removes comments. Up to
+ * release 55, it does not remove them from continuation lines.
  */
 static size_t length_without_comment(const char *text)
 {
@@ -290,7 +289,7 @@ static int next_value(void *context, const char *section, const char *key, const
 
 /* --- documents -------------------------------------------------------------------------------- */
 
-/* A plan is called like its file unless it says otherwise. */
+/* The default name of a plan is that of its file. */
 /* All sections of the document. */
 static void read_sections(struct rps_document_reader *reader)
 {

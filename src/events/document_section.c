@@ -1,5 +1,5 @@
 /*
- * Documents: what a section becomes. Families and events are kept aside, an event until a set takes
+ * Documents: conversion of sections. Families and events are kept aside, an event until a set uses
  * it; sets and metrics go into the plan.
  */
 #include "document_section.h"
@@ -21,12 +21,12 @@ struct rps_document_family {
     char label[RPS_NAME_SIZE];
 };
 
-/* An event of the document, until a set takes it. */
+/* An event of the document, until a set uses it. */
 struct rps_document_event {
     struct rps_event event;
     int line;
     bool used;
-    bool dropped; /* from the base's set, by one of the same name */
+    bool dropped; /* removed from the base's set for one with the same name */
 };
 
 /* Append a zeroed element to a growing array and return it; NULL, and an error, without memory. */
@@ -71,7 +71,7 @@ static struct rps_event_set *find_set(const struct rps_document_reader *reader, 
     return NULL;
 }
 
-/* The base's event of that ID: in its set, or on its way to one; NULL when there is none. */
+/* The base's event of that ID: in its set, or not yet; NULL: none. */
 static struct rps_event *find_event(struct rps_document_reader *reader, const char *id)
 {
     struct rps_document_event *declared = find_declared(reader, id);
@@ -116,7 +116,7 @@ static bool is_given(const struct rps_document_reader *reader, enum rps_section_
     return reader->draft.field_line[field] > 0;
 }
 
-/* Copy text that is known to fit: next_value() has checked every value against its size. */
+/* Copy text that fits: next_value() has checked every value against its size. */
 static void copy_fitting(char *ret, size_t size, const char *text)
 {
     size_t length = strlen(text);
@@ -127,7 +127,7 @@ static void copy_fitting(char *ret, size_t size, const char *text)
     ret[length] = '\0';
 }
 
-/* Copy the value of a key; where the key was left out, *ret stays what it is. */
+/* Copy the value of a key; without the key, *ret stays. */
 static void copy_given(const struct rps_document_reader *reader, enum rps_section_key field,
                        char *ret, size_t size)
 {
@@ -135,8 +135,7 @@ static void copy_given(const struct rps_document_reader *reader, enum rps_sectio
         copy_fitting(ret, size, value(reader, field));
 }
 
-/* Copy the label of the family that the section names, if it names one; an error if there is no
- * such family. */
+/* Copy the label of the section's family, if it names one; an error if the family is unknown. */
 static void copy_family(struct rps_document_reader *reader, char ret[RPS_NAME_SIZE])
 {
     const char *id = value(reader, RPS_KEY_FAMILY);
@@ -231,7 +230,7 @@ static void end_event(struct rps_document_reader *reader)
         write_where(reader, reader->draft.field_line[RPS_KEY_EVENT], event->where);
 }
 
-/* Move the event called id into the set. */
+/* Move the event with that ID into the set. */
 static void add_to_set(struct rps_document_reader *reader, struct rps_event_set *set,
                        const char *id)
 {
@@ -254,7 +253,7 @@ static void add_to_set(struct rps_document_reader *reader, struct rps_event_set 
     }
 }
 
-/* Take the events out of the base's set: those that are not named again are not counted. */
+/* Remove the events from the base's set: those that are not listed again are not counted. */
 static void empty_set(struct rps_document_reader *reader, struct rps_event_set *set)
 {
     for (int slot = 0; slot < set->event_count; slot++) {
@@ -267,7 +266,7 @@ static void empty_set(struct rps_document_reader *reader, struct rps_event_set *
     set->event_count = 0;
 }
 
-/* 1 when the set says default = no. */
+/* Return 1 if the set has default = no. */
 static int is_on_request(struct rps_document_reader *reader)
 {
     const char *text = value(reader, RPS_KEY_DEFAULT);
@@ -278,7 +277,7 @@ static int is_on_request(struct rps_document_reader *reader)
     return strcmp(text, "no") == 0;
 }
 
-/* A new set of that ID; NULL, and an error, when it cannot be one. */
+/* Add a set of that ID; NULL, and an error, if it is invalid. */
 static struct rps_event_set *add_set(struct rps_document_reader *reader, const char *id)
 {
     struct rps_event_set *set;
@@ -334,7 +333,7 @@ static void end_set(struct rps_document_reader *reader)
 
 struct lookup {
     struct rps_document_reader *reader;
-    const struct rps_document_event *homeless; /* an event that was asked for and is in no set */
+    const struct rps_document_event *homeless; /* a requested event that is not in a set */
 };
 
 static int find_operand(void *context, const char *name)
@@ -347,7 +346,7 @@ static int find_operand(void *context, const char *name)
     return operand;
 }
 
-/* A new metric of that ID; NULL, and an error, when it cannot be one. */
+/* Add a metric of that ID; NULL, and an error, if it is invalid. */
 static struct rps_metric *add_metric(struct rps_document_reader *reader, const char *id)
 {
     struct rps_metric *metric;
@@ -409,8 +408,7 @@ void rps_document_end_section(struct rps_document_reader *reader)
 
 /* --- the end of the document ------------------------------------------------------------------ */
 
-/* Sets that were changed have other events in their slots, and perhaps not all that the base's
- * formulas use. */
+/* Changed sets have other events in their slots, and may lack some that the base's formulas use. */
 static void compile_again(struct rps_document_reader *reader)
 {
     for (int i = 0; i < reader->plan->metric_count; i++) {

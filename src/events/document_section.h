@@ -1,6 +1,6 @@
 /*
- * Documents while they are read: document.c reads lines into a draft of one section, and
- * document_section.c makes of a finished section what it means.
+ * Documents during parsing: document.c reads lines into a draft of one section, and
+ * document_section.c converts a finished section.
  */
 #ifndef RPISTAT_EVENTS_DOCUMENT_SECTION_H
 #define RPISTAT_EVENTS_DOCUMENT_SECTION_H
@@ -43,12 +43,12 @@ enum rps_section_key {
     RPS_KEY_COUNT,
 };
 
-/* A section while it is read. */
+/* A section during parsing. */
 struct rps_document_draft {
     enum rps_section_kind kind;
     int line;                      /* of its first line */
     char id[RPS_NAME_SIZE];        /* "" for [plan] */
-    int last_field;                /* that continuation lines belong to, -1 none */
+    int last_field;                /* for continuation lines, -1: none */
     int field_line[RPS_KEY_COUNT]; /* 0: the key was not given */
     char value[RPS_KEY_COUNT][RPS_SECTION_FIELD_SIZE];
 };
@@ -57,17 +57,17 @@ struct rps_document_event;
 struct rps_document_family;
 struct rps_document_seen;
 
-/* A document while it is read. */
+/* A document during parsing. */
 struct rps_document_reader {
     const char *origin;
-    const char *at; /* what is still to be read */
+    const char *at; /* the rest of the text */
     size_t left;
     int line;      /* number of the line last given to inih */
     bool indented; /* it started with a blank */
     struct rps_document_draft draft;
     struct rps_document_seen *seen; /* the sections of this document, not of its base */
     int seen_count;
-    bool has_base; /* what is known may be changed */
+    bool has_base; /* sections may change existing ones */
     struct rps_document_family *family;
     int family_count;
     struct rps_document_event *declared;
@@ -86,7 +86,7 @@ struct rps_document_reader {
 struct rps_section_field {
     const char *key;
     size_t size;    /* of the value, with its terminating 0 */
-    unsigned kinds; /* of section that may have it, RPS_SECTION_BIT of each */
+    unsigned kinds; /* of sections that may have it, RPS_SECTION_BIT of each */
 };
 
 extern const struct rps_section_field rps_section_fields[RPS_KEY_COUNT];
@@ -98,21 +98,21 @@ extern const char *const rps_section_kinds[RPS_SECTION_COUNT];
 void rps_document_fail(struct rps_document_reader *reader, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same, for want of memory. */
+/* Note a lack of memory. */
 void rps_document_fail_memory(struct rps_document_reader *reader);
 
 /* --- document_section.c ----------------------------------------------------------------------- */
 
-/* Note that the document has the section in the draft; false when it had it already. */
+/* Note that the document has the section in the draft; false if it is repeated. */
 bool rps_document_note_section(struct rps_document_reader *reader);
 
-/* The draft is complete: add what it says to the plan. Errors are noted in the reader. */
+/* Add the completed draft to the plan. Errors are noted in the reader. */
 void rps_document_end_section(struct rps_document_reader *reader);
 
-/* Note as an error what only the end of the document shows. */
+/* Note errors that only the end of the document shows. */
 void rps_document_check_whole(struct rps_document_reader *reader);
 
-/* Free what the sections left in the reader; the plan is not part of it. */
+/* Free the sections' data in the reader; the plan is not part of it. */
 void rps_document_forget(struct rps_document_reader *reader);
 
 #endif

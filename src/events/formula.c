@@ -1,9 +1,9 @@
 /*
- * Formulas: recursive descent straight to postfix, no tree between. The postfix form is what the
- * store keeps and SQL evaluates, so its depth is bounded while compiling, not while evaluating.
+ * Formulas: recursive descent straight to postfix, without a tree. The postfix form is in the store
+ * and SQL evaluates it, so its depth is limited while compiling, not while evaluating.
  *
- * Minus in front of an operand becomes "* -1" behind it: an operator of its own would be one more
- * for every evaluator to know, and "0 -" in front of it costs a place on the stack.
+ * A minus before an operand becomes "* -1" after it. A separate operator would be one more for
+ * every evaluator, and "0 -" before it needs a place on the stack.
  */
 #include "rpistat/formula.h"
 #include "rpistat/parse.h"
@@ -21,7 +21,7 @@
 
 struct compiler {
     const char *text; /* the whole formula, for messages */
-    const char *at;   /* what is still to be read */
+    const char *at;   /* the rest of the text */
     rps_formula_lookup *lookup;
     void *context;
     struct rps_formula formula;
@@ -141,9 +141,9 @@ static int compile_number(struct compiler *compiler)
 }
 
 /*
- * Length of the name at text. A minus is part of it in names that are known only so ("page-faults",
- * where there is no "page"): the shortest that is known is taken. When none is, it is the longest
- * that was typed, for the message.
+ * Length of the name at text. A minus is part of a name that is known only with it ("page-faults",
+ * if there is no "page"): the shortest known name is used. If none is known, it is the longest
+ * possible one, for the message.
  */
 static size_t name_length(const struct compiler *compiler, const char *text)
 {
@@ -163,7 +163,7 @@ static size_t name_length(const struct compiler *compiler, const char *text)
     }
 }
 
-/* Look up the name at the current place, length characters long. */
+/* Compile the name at the current position, length characters long. */
 static int compile_name(struct compiler *compiler, size_t length)
 {
     const char *start = compiler->at;
@@ -225,7 +225,7 @@ static int compile_negative(struct compiler *compiler)
     return result;
 }
 
-/* A factor that starts with a parenthesis or a sign, and so may hold others. */
+/* A factor that starts with a parenthesis or a sign, and so may contain others. */
 static int compile_nested(struct compiler *compiler)
 {
     int result;

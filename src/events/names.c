@@ -1,7 +1,7 @@
 /*
- * Names of events that mean the same on every machine. Their numbers are Linux's ABI and are
- * written out here, since only the perf backend may include the kernel's header; it asserts that
- * they are the same.
+ * Names of events with the same meaning on every machine. Their numbers are Linux's ABI. They are
+ * repeated here, since only the perf backend may include the kernel's header; it asserts that they
+ * are equal.
  */
 #include "names.h"
 
@@ -162,7 +162,7 @@ bool rps_name_is_id(const char *text, size_t length)
 
 /* --- modifiers -------------------------------------------------------------------------------- */
 
-/* Read "u", "k" or both; false for anything else. */
+/* Parse "u", "k" or both; false for any other text. */
 static bool scan_modifiers(const char *text, char ret[8])
 {
     bool user = strchr(text, 'u'), kernel = strchr(text, 'k');

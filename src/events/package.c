@@ -1,4 +1,4 @@
-/* Events of whole packages: what sysfs says of them beside their encoding. */
+/* Events of whole packages: data in sysfs in addition to their encoding. */
 #include "rpistat/package.h"
 
 #include "resolve.h"
@@ -12,7 +12,7 @@
 
 #define DEVICES "bus/event_source/devices"
 
-/* A file of the search's last PMU; 0, or why it cannot be read. */
+/* Read a file of the search's last PMU; 0, or the errno. */
 static int read_file(const struct rps_package_search *search, const char *name,
                      char ret[RPS_RESOLVE_VALUE_SIZE])
 {
@@ -32,7 +32,7 @@ static int read_event_file(const struct rps_package_search *search, const char *
     return read_file(search, name, ret);
 }
 
-/* On which CPUs: 0, or RPS_FAILED for what is no list, or too long a one. */
+/* Read the list of CPUs: 0, or RPS_FAILED if it is invalid or too long. */
 static int read_cpus(const struct rps_package_search *search, struct rps_package_event *ret)
 {
     char line[RPS_RESOLVE_VALUE_SIZE];

@@ -1,14 +1,14 @@
 /*
- * libpfm4, which knows the events of most processors by the names of their manuals.
+ * libpfm4, which has the events of most processors by the names in their manuals.
  *
- * Its tables are those of the architecture it was built for. On ARM its encodings carry no PMU, so
- * that where fast and slow cores differ they bind to the first. It also knows perf's generic names,
- * raw numbers and (through debugfs) tracepoints: they are not taken from it, since resolve.c says
- * better why one cannot be counted.
+ * Its tables are those of the architecture it was built for. On ARM its encodings have no PMU, so
+ * if fast and slow cores differ, events bind to the first. It also has perf's generic names, raw
+ * numbers and (through debugfs) tracepoints. These are not used, since resolve.c reports better why
+ * one cannot be counted.
  *
- * The library is opened when a name gets this far, and stays. Linked in, its tables cost every
- * start of the program 1.1 MiB of memory and 2 ms, for names that few recordings use. Initialising
- * it twice costs nothing, so there is no state here.
+ * The library is opened for the first such name, and stays open. If linked, its tables would cost
+ * every start of the program 1.1 MiB of memory and 2 ms, for names that few recordings use.
+ * Initialising it twice costs nothing, so this file needs no state.
  */
 #include "resolve.h"
 
@@ -25,7 +25,7 @@
 
 #define LIBRARY "libpfm.so.4"
 
-/* The functions of the library that are used. */
+/* The library's functions in use. */
 struct pfm {
     __typeof__(pfm_initialize) *initialize;
     __typeof__(pfm_strerror) *strerror;
@@ -37,7 +37,7 @@ struct pfm {
     __typeof__(pfm_get_os_event_encoding) *get_os_event_encoding;
 };
 
-/* Open the library; false when this machine does not have it. */
+/* Open the library; false if this machine does not have it. */
 static bool open_libpfm(struct pfm *ret)
 {
     const struct rps_library_function functions[] = {
@@ -55,7 +55,7 @@ static bool open_libpfm(struct pfm *ret)
     return rps_library_open(LIBRARY, functions) && ret->initialize() == PFM_SUCCESS;
 }
 
-/* True for the PMUs in libpfm4 that stand for perf itself. */
+/* Return true for libpfm4's PMUs that represent perf itself. */
 static bool is_perf(pfm_pmu_t pmu)
 {
     return pmu == PFM_PMU_PERF_EVENT || pmu == PFM_PMU_PERF_EVENT_RAW;
@@ -68,7 +68,7 @@ static bool is_present(const struct pfm *pfm, pfm_pmu_t pmu, pfm_pmu_info_t *ret
     return !is_perf(pmu) && pfm->get_pmu_info(pmu, ret) == PFM_SUCCESS && ret->is_present;
 }
 
-/* What the library says about an event of a processor; false when it is none. */
+/* The library's data about an event of a processor; false if it is not one. */
 static bool get_info(const struct pfm *pfm, int index, pfm_event_info_t *ret)
 {
     memset(ret, 0, sizeof(*ret));
@@ -77,7 +77,7 @@ static bool get_info(const struct pfm *pfm, int index, pfm_event_info_t *ret)
            !is_perf(ret->pmu);
 }
 
-/* Unit masks of the event, as many as fit, each behind a blank. */
+/* Unit masks of the event, as many as fit, each after a blank. */
 static void list_masks(const struct pfm *pfm, const pfm_event_info_t *info, char *ret, size_t size)
 {
     size_t length = 0;
@@ -97,8 +97,7 @@ static void list_masks(const struct pfm *pfm, const pfm_event_info_t *info, char
     }
 }
 
-/* The sentence for a name that libpfm4 knows and cannot encode; 0 when it does not know the
- * name. */
+/* The message for a name that libpfm4 knows and cannot encode; 0 if it is unknown. */
 static int explain_failure(const struct pfm *pfm, const char *name, int error,
                            struct rps_error *err)
 {

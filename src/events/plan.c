@@ -1,6 +1,6 @@
 /*
- * Plans: their life, and their operands. Parsing is in document.c, finding the encoding of an event
- * in resolve.c.
+ * Plans: creation, freeing and operands. Parsing is in document.c, the encoding of events in
+ * resolve.c.
  */
 #include "rpistat/plan.h"
 
@@ -193,7 +193,7 @@ int rps_plan_knows_cpu_time(const struct rps_plan *plan)
 
 /* --- formulas --------------------------------------------------------------------------------- */
 
-/* Any name: what is not a formula with it is none with the plan's names. */
+/* Accept any name: a formula that is invalid with it is invalid with the plan's names. */
 static int find_any(void *plan, const char *name)
 {
     (void)plan;
@@ -215,7 +215,7 @@ static void find_copies(struct rps_plan *plan)
 
 int rps_plan_compile(struct rps_plan *plan, struct rps_error *err)
 {
-    /* the formula of a metric whose events are gone: one missing value */
+    /* the formula of a metric without events: one missing value */
     static const struct rps_formula nothing = {.step_count = 1,
                                                .step = {{.op = RPS_FORMULA_NUMBER, .number = NAN}}};
 

@@ -1,4 +1,4 @@
-/* Plans by their names: of the documents that are part of the program, or of a file. */
+/* Plans by name: from the documents that are part of the program, or from a file. */
 #include "document.h"
 #include "names.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nobody writes a set document of this size; /dev/zero would be one. */
+/* No real set document has this size; /dev/zero would. */
 #define DOCUMENT_MAX_BYTES (1024 * 1024)
 
 const char *const *rps_plan_names(void)

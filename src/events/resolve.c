@@ -1,13 +1,13 @@
 /*
- * Resolution: from what people call an event to the numbers perf_event_open takes.
+ * Resolution: from an event's name to the numbers for perf_event_open.
  *
- * Names that are the same everywhere are in names.c and libpfm4's in pfm.c; everything else is read
- * from sysfs (resolve_pmu.c) and tracefs, under a folder the caller names. That an event resolves
- * says only that its name has a meaning here: whether the processor can count it is found by
- * opening it.
+ * Generic names are in names.c and libpfm4's in pfm.c. Other names are read from sysfs
+ * (resolve_pmu.c) and tracefs, in a directory that the caller names. Resolution shows only that an
+ * event's name has a meaning here. Whether the processor can count the event is found by opening
+ * it.
  *
- * perf's generic names come before roles, although some are both (`branches`): a document must be
- * able to say what Linux means by them, the one called "generic" above all.
+ * perf's generic names come before roles, although some are both (`branches`). A document must be
+ * able to use Linux's meaning, above all the one called "generic".
  */
 #include "resolve.h"
 
@@ -23,7 +23,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* True for NAME:REST where NAME is an event that has no ':' in it: REST was meant as modifiers. */
+/* Return true for NAME:REST if NAME is an event without ':': REST was meant as modifiers. */
 static bool has_bad_modifiers(const char *text)
 {
     char name[RPS_SPEC_SIZE];
@@ -39,12 +39,12 @@ static bool has_bad_modifiers(const char *text)
 
 enum trace {
     TRACE_FOUND,
-    TRACE_ABSENT,      /* tracefs is there and does not know the tracepoint */
-    TRACE_DENIED,      /* tracefs is there, or may be, and this user may not look into it */
-    TRACE_NOT_MOUNTED, /* no tracefs in this place */
+    TRACE_ABSENT,      /* tracefs is there but has no such tracepoint */
+    TRACE_DENIED,      /* tracefs is there, or may be, and this user may not read it */
+    TRACE_NOT_MOUNTED, /* no tracefs here */
 };
 
-/* Look for SYSTEM/NAME in the tracefs that may be mounted at sys/folder. */
+/* Search for SYSTEM/NAME in a tracefs mounted at sys/folder. */
 static enum trace look_up(const char *sys, const char *folder, const char *tracepoint,
                           uint64_t *ret_id)
 {
@@ -111,8 +111,8 @@ static bool is_tracepoint(const char *text)
 
 /* --- roles ------------------------------------------------------------------------------------ */
 
-/* The event with that role in a document that is part of the program: 1 and *ret, 0 when there is
- * none, negative on error. */
+/* Find the event with that role in an embedded document: 1 and *ret, 0 if there is none, negative
+ * on error. */
 static int find_in_document(const char *name, const char *role, struct rps_event *ret,
                             struct rps_error *err)
 {
@@ -170,7 +170,7 @@ static void consider(void *context, const char *name)
     rps_suggestion_consider(context, name);
 }
 
-/* The error for text that is no event at all. */
+/* The error for text that is not an event. */
 static int unknown_event(const char *spec, const char *text, struct rps_error *err)
 {
     struct rps_suggestion suggestion = {.typed = text};
@@ -187,7 +187,7 @@ static int unknown_event(const char *spec, const char *text, struct rps_error *e
         printable, rps_suggestion_question(&suggestion, question, sizeof(question)));
 }
 
-/* A tracepoint, or, since the two look alike, an event of libpfm4 with a unit mask. */
+/* Resolve a tracepoint, or an event of libpfm4 with a unit mask, which looks the same. */
 static int resolve_colon(struct rps_event *event, const char *text, const char *sys,
                          struct rps_error *err)
 {
@@ -202,7 +202,7 @@ static int resolve_colon(struct rps_event *event, const char *text, const char *
     return result < 0 ? result : 0;
 }
 
-/* Everything but roles; text is taken apart. */
+/* Resolve all names except roles; text is modified. */
 static int resolve_name(struct rps_event *event, char *text, const char *sys, struct rps_error *err)
 {
     int result;

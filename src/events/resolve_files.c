@@ -1,6 +1,5 @@
 /*
- * Resolution: the small files of sysfs and tracefs, and the answer when they say that an event is
- * not there.
+ * Resolution: the small files of sysfs and tracefs, and the result for a missing event.
  */
 #include "resolve.h"
 

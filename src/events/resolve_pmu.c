@@ -1,6 +1,6 @@
 /*
- * Resolution: events of a PMU in sysfs, PMU/TERMS/. The kernel says in small files which number the
- * PMU has, what its events are made of, and where in the event's encoding each parameter goes.
+ * Resolution: events of a PMU in sysfs, PMU/TERMS/. Small files of the kernel contain the PMU's
+ * number, the terms of its events, and the place of each parameter in the event's encoding.
  * (Documentation/ABI/testing/sysfs-bus-event_source-devices-format and -events)
  */
 #include "resolve.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A file below sysfs that is there but could not be read. */
+/* Report a file below sysfs that exists but could not be read. */
 static int unreadable(struct rps_event *event, const char *path, int error)
 {
     if (error == EACCES || error == EPERM)
@@ -24,7 +24,7 @@ static int unreadable(struct rps_event *event, const char *path, int error)
                                 strerror(error));
 }
 
-/* What an event PMU/TERMS/ is looked up in. */
+/* The context for an event PMU/TERMS/. */
 struct pmu {
     const char *sys;
     const char *name;
@@ -43,7 +43,7 @@ static bool pmu_path(const struct pmu *pmu, char path[RPS_RESOLVE_PATH_SIZE], co
     return length < RPS_RESOLVE_PATH_SIZE && rps_resolve_path(path, pmu->sys, folder, name);
 }
 
-/* One "N" or "N-M" at *text, and move *text behind it. */
+/* Parse one "N" or "N-M" at *text, and move *text to its end. */
 static bool scan_bits(const char **text, unsigned *ret_low, unsigned *ret_high)
 {
     char *end;
@@ -60,8 +60,7 @@ static bool scan_bits(const char **text, unsigned *ret_low, unsigned *ret_high)
     return *ret_low <= *ret_high && *ret_high < 64;
 }
 
-/* The word of the event that a format like "config1:0-7" names; *ret_bits is its part behind
- * ':'. */
+/* The word of the event that a format like "config1:0-7" names; *ret_bits is the part after ':'. */
 static uint64_t *format_word(struct rps_event *event, const char *format, const char **ret_bits)
 {
     size_t length = strcspn(format, ":");
@@ -79,8 +78,8 @@ static uint64_t *format_word(struct rps_event *event, const char *format, const 
 }
 
 /*
- * Spread value over the bits of a format, lowest first, replacing what they held. *ret_rest is what
- * found no place. Returns false for a format that is not understood.
+ * Distribute value over the bits of a format, lowest first, replacing them. *ret_rest is the part
+ * that did not fit. Returns false for an invalid format.
  */
 static bool place_bits(struct rps_event *event, const char *format, uint64_t value,
                        uint64_t *ret_rest)
@@ -147,7 +146,7 @@ static int set_parameter(const struct pmu *pmu, const char *name, uint64_t value
     return 0;
 }
 
-/* True when the user's own terms give the parameter a value. */
+/* Return true if the user's own terms give the parameter a value. */
 static bool is_given(const char *terms, const char *name)
 {
     size_t length = strlen(name);
@@ -162,7 +161,7 @@ static bool is_given(const char *terms, const char *name)
 
 static int set_terms(const struct pmu *pmu, const char *terms, bool nested);
 
-/* The terms behind an event's name; *ret_found is false when the PMU has no such event. */
+/* Set the terms of a named event; *ret_found is false if the PMU has no such event. */
 static int set_named_event(const struct pmu *pmu, const char *name, bool *ret_found)
 {
     char path[RPS_RESOLVE_PATH_SIZE], terms[RPS_RESOLVE_VALUE_SIZE];
@@ -246,7 +245,7 @@ int rps_resolve_next_pmu(const char *sys, const char *pattern, char last[RPS_SPE
             continue;
         if (found[0] && strcmp(entry->d_name, found) >= 0)
             continue;
-        memcpy(found, entry->d_name, strlen(entry->d_name) + 1); /* its length was looked at */
+        memcpy(found, entry->d_name, strlen(entry->d_name) + 1); /* its length was checked */
     }
     closedir(folder);
     if (found[0])
@@ -254,7 +253,7 @@ int rps_resolve_next_pmu(const char *sys, const char *pattern, char last[RPS_SPE
     return found[0] ? 0 : ENOENT;
 }
 
-/* True for the name of a PMU, or a pattern of one: at least one character beside *. */
+/* Return true for the name of a PMU, or a pattern: at least one character other than *. */
 static bool is_pmu_pattern(const char *text)
 {
     char plain[RPS_SPEC_SIZE];
@@ -268,7 +267,7 @@ static bool is_pmu_pattern(const char *text)
     return rps_resolve_is_file_name(plain);
 }
 
-/* Number of the PMU: fills event->type, or its state; false when it cannot be counted. */
+/* Read the PMU's number into event->type, or set its state; false if it cannot be counted. */
 static bool read_type(const struct pmu *pmu)
 {
     struct rps_event *event = pmu->event;
@@ -291,7 +290,7 @@ static bool read_type(const struct pmu *pmu)
     return event->state == RPS_EVENT_MEASURED;
 }
 
-/* Such a PMU counts what no thread does: the kernel says on which CPU of each package. */
+/* Such a PMU counts events outside threads: the kernel lists its CPU in each package. */
 static bool is_of_package(const struct pmu *pmu)
 {
     char path[RPS_RESOLVE_PATH_SIZE], line[RPS_RESOLVE_VALUE_SIZE];

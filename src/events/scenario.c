@@ -1,12 +1,12 @@
 /*
  * Scenarios: one question (the first-level cache, branches, ...) on any processor.
  *
- * A scenario is a document too (scenarios/), whose events are roles, or `set:NAME` for all events
- * of the set of that name; what counts them is taken from the event sets that were chosen. So it
- * works with every document that gives its events roles, the user's own and those of processors to
- * come included. Scenarios written into each document were tried on paper: eleven documents times
- * five of them, nearly all alike. What the kernel counts is there on every machine, so the document
- * of its events stands in for sets that lack them.
+ * A scenario is also a document (scenarios/). Its events are roles, or `set:NAME` for all events of
+ * the set of that name; the chosen event sets provide the events for them. So it works with every
+ * document that gives its events roles, including the user's own and those of future processors.
+ * Scenarios in each document were considered: eleven documents times five scenarios, nearly
+ * identical. The kernel's events exist on every machine, so their document replaces them in sets
+ * that lack them.
  */
 #include "document.h"
 #include "names.h"
@@ -34,13 +34,13 @@ static int load(const char *scenario, struct rps_plan **ret, struct rps_error *e
                          rps_names_join(rps_plan_scenarios(), known, sizeof(known)));
 }
 
-/* The name behind "set:", or NULL. */
+/* The name after "set:", or NULL. */
 static const char *set_of(const char *spec)
 {
     return strncmp(spec, "set:", 4) == 0 ? spec + 4 : NULL;
 }
 
-/* Add to the set the plan's events that spec stands for, and that are not there yet. */
+/* Add to the set the plan's events that match spec and are not in it yet. */
 static void take_matching(const struct rps_plan *plan, const char *spec, struct rps_event_set *ret)
 {
     const char *name = set_of(spec);
@@ -60,8 +60,8 @@ static void take_matching(const struct rps_plan *plan, const char *spec, struct 
     }
 }
 
-/* The events that the scenario's set names, in a new set; none, no set. *by_software: the kernel's
- * document stood in for some. */
+/* Put the events of the scenario's set into a new set, unless there are none. *by_software: some
+ * came from the kernel's document. */
 static int take_events(const struct rps_plan *plan, const struct rps_plan *software,
                        const struct rps_event_set *wanted, struct rps_plan *ret, bool *by_software,
                        struct rps_error *err)
@@ -100,7 +100,7 @@ static bool same_formula(const struct rps_formula *a, const struct rps_formula *
     return true;
 }
 
-/* True when the plan has that metric, by name or by what it is. */
+/* Return true if the plan has that metric, by name or by formula. */
 static bool has_metric(const struct rps_plan *plan, const struct rps_metric *metric)
 {
     for (int i = 0; i < plan->metric_count; i++) {
@@ -111,8 +111,8 @@ static bool has_metric(const struct rps_plan *plan, const struct rps_metric *met
     return false;
 }
 
-/* Add those of a plan's metrics that the events of *ret are enough for, and count them in *count,
- * those that were there already included. */
+/* Add a plan's metrics whose events *ret has, and count them in *count, including those already
+ * there. */
 static int take_metrics(const struct rps_plan *from, struct rps_plan *ret, int *count,
                         struct rps_error *err)
 {
@@ -133,7 +133,7 @@ static int take_metrics(const struct rps_plan *from, struct rps_plan *ret, int *
     return 0;
 }
 
-/* The sentence for a plan that has nothing a scenario looks at. */
+/* The message for a plan without any events of a scenario. */
 static int nothing_to_show(const struct rps_plan *plan, const struct rps_plan *scenario,
                            struct rps_error *err)
 {
@@ -153,7 +153,7 @@ static int nothing_to_show(const struct rps_plan *plan, const struct rps_plan *s
                          plan->name, scenario->name, roles);
 }
 
-/* Give `selected` the rest of what a plan is. */
+/* Copy the other data of a plan to `selected`. */
 static void describe_selected(const struct rps_plan *plan, const struct rps_plan *scenario,
                               struct rps_plan *selected)
 {

@@ -1,4 +1,4 @@
-/* The names of system signals, for who reads, stores and shows them. */
+/* The names of system metrics, for reading, storing and showing them. */
 #include "rpistat/system_signals.h"
 
 #define ROW(slot, ...) {.name = __VA_ARGS__},

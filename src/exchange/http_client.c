@@ -1,7 +1,7 @@
 /*
- * Requests by HTTP. libcurl's defaults are kept where there are any: certificates are checked, and
- * its environment variables (proxies) are its own. Redirections are not followed, since they would
- * take credentials and samples to somebody else.
+ * Requests by HTTP. SAFETY: libcurl's defaults are kept: certificates are checked, and its
+ * environment variables (proxies) apply. Redirections are not followed, since they would send
+ * credentials and samples to another server.
  */
 #include "http_client.h"
 
@@ -16,7 +16,7 @@
 
 #define CONNECT_TIMEOUT_NS (10 * RPS_NS_PER_S)
 
-/* What is called of libcurl. */
+/* The functions of libcurl in use. */
 #define FUNCTIONS(X)                                                                               \
     X(curl_easy_init)                                                                              \
     X(curl_easy_cleanup)                                                                           \
@@ -43,14 +43,14 @@ struct rps_http_client {
     struct library curl;
     CURL *handle;
     struct rps_http_client_options options;
-    struct rps_http_answer *answer; /* of the request that is on its way */
+    struct rps_http_answer *answer; /* of the current request */
     size_t received;                /* bytes of its headers and body */
     char why[CURL_ERROR_SIZE];
 };
 
-/* --- what is received ------------------------------------------------------------------------- */
+/* --- receiving -------------------------------------------------------------------------------- */
 
-/* 1 when that is enough: the request ends. */
+/* Return 1 if that is enough: the request ends. */
 static int has_enough(struct rps_http_client *client, size_t size)
 {
     client->received += size;
@@ -115,7 +115,7 @@ static int open_libcurl(struct library *curl, struct rps_error *err)
                          "(Debian: libcurl4)");
 }
 
-/* What is the same for all requests. */
+/* Set the options common to all requests. */
 static int set_up(struct rps_http_client *client)
 {
     __typeof__(&curl_easy_setopt) set = client->curl.curl_easy_setopt_;
@@ -177,7 +177,7 @@ void rps_http_close(struct rps_http_client *client)
 
 /* --- URLs ------------------------------------------------------------------------------------- */
 
-/* A part, copied; NULL when there is none, and without memory. */
+/* Return a copy of a part; NULL if it is missing, or without memory. */
 static char *part_of(const struct library *curl, CURLU *url, CURLUPart part, unsigned flags)
 {
     char *text = NULL, *copy = NULL;
@@ -188,7 +188,7 @@ static char *part_of(const struct library *curl, CURLU *url, CURLUPart part, uns
     return copy;
 }
 
-/* "NAME:PASSWORD", taken out of the URL. 0, or -1 without memory. */
+/* Remove "NAME:PASSWORD" from the URL. 0, or -1 without memory. */
 static int take_user(const struct library *curl, CURLU *url, char **ret)
 {
     char *name = part_of(curl, url, CURLUPART_USER, CURLU_URLDECODE);
@@ -230,7 +230,7 @@ int rps_http_url_parse(struct rps_http_client *client, const char *text, const c
     if (code == CURLUE_OK && !is_http(curl, url))
         code = CURLUE_UNSUPPORTED_SCHEME;
     if (code != CURLUE_OK) {
-        /* what was typed may hold a password: it is not repeated */
+        /* SAFETY: the argument may hold a password: do not print it */
         result = rps_error_set(err, RPS_USAGE,
                                "what is given as URL cannot be used (%s); write it as in "
                                "http://HOST:8428 or https://[2001:db8::1]:8428",
@@ -279,7 +279,7 @@ static const char *way_out(const struct rps_http_client *client, CURLcode code)
     return NULL;
 }
 
-/* Why there was no answer. Where what came is not understood, the other scheme is asked for. */
+/* Report why there was no answer. If the reply is not understood, suggest the other scheme. */
 static void tell_failure(struct rps_http_client *client, const struct rps_http_url *url,
                          CURLcode code)
 {
@@ -298,7 +298,7 @@ static void tell_failure(struct rps_http_client *client, const struct rps_http_u
                                    : " (is it https:// there?)");
 }
 
-/* Where a redirection leads to; libcurl puts name and password into it. */
+/* Report a redirection's target. SAFETY: libcurl adds name and password to it. */
 static void tell_redirection(struct rps_http_client *client)
 {
     struct rps_http_answer *answer = client->answer;
@@ -313,7 +313,7 @@ static void tell_redirection(struct rps_http_client *client)
     rps_http_url_free(&to);
 }
 
-/* Send what the handle was given; a body of so many bytes. */
+/* Send the request of the handle, with a body of so many bytes. */
 static int perform(struct rps_http_client *client, const struct rps_http_url *url, size_t size,
                    struct rps_http_answer *ret, struct rps_error *err)
 {
@@ -339,7 +339,7 @@ static int perform(struct rps_http_client *client, const struct rps_http_url *ur
         return 1;
     curl->curl_easy_getinfo_(client->handle, CURLINFO_RESPONSE_CODE, &status);
     curl->curl_easy_getinfo_(client->handle, CURLINFO_SIZE_UPLOAD_T, &sent);
-    /* the status is all that counts, but for one that says of half a body that it was taken */
+    /* only the status counts, except for success after half a body */
     if (status >= 200 && (code == CURLE_OK || status >= 300 || (size_t)sent == size))
         ret->status = (int)status;
     if (ret->status == 0)
@@ -355,7 +355,7 @@ int rps_http_post(struct rps_http_client *client, const struct rps_http_url *url
                   struct rps_http_answer *ret, struct rps_error *err)
 {
     const struct library *curl = &client->curl;
-    /* no "100-continue": a round trip for nothing */
+    /* no "100-continue": it costs a round trip */
     struct curl_slist *list = curl->curl_slist_append_(NULL, "Expect:"), *longer = list;
     int result;
 

@@ -1,11 +1,11 @@
 /*
- * The server, by libmicrohttpd.
+ * The server, using libmicrohttpd.
  *
- * It listens at 127.0.0.1 alone. Other users of the machine and other pages in the user's browser
- * do not know the token; it comes in a header that pages of other sites cannot send. A foreign name
- * that resolves to 127.0.0.1 (DNS rebinding) is seen in the header Host, and refused. One client
- * cannot hold up the others for long: a connection is for one request, which must come in a time,
- * and its answer must be taken in a time.
+ * SAFETY: it listens only at 127.0.0.1. Other users of the machine and other pages in the user's
+ * browser do not know the token. It comes in a header that pages of other sites cannot send. A
+ * foreign name that resolves to 127.0.0.1 (DNS rebinding) appears in the header Host, and is
+ * refused. One client cannot block others for long. A connection is for one request, and both the
+ * request and the reading of its answer have time limits.
  */
 #include "http_server.h"
 
@@ -28,17 +28,17 @@
 #define BEARER       "Bearer "
 #define TOKEN_BYTES  16
 #define NAME_SIZE    32
-#define HTTP_PORT    80 /* which browsers leave out of the header Host */
+#define HTTP_PORT    80 /* omitted by browsers in the header Host */
 
-/* Beside those that may stay, so that one which has just come, or was ended and is still to be
- * closed, keeps nobody out: libmicrohttpd accepts ten at a time. */
+/* Spare connections. A connection that is new, or ended but not closed yet, must keep nobody out:
+ * libmicrohttpd accepts ten at a time. */
 #define PLACES (RPS_HTTP_CONNECTIONS + 48)
 
 struct connection {
     int fd; /* -1: none */
     int has_token;
-    uint64_t number;  /* in the order in which they came */
-    int64_t until_ns; /* INT64_MAX: it was ended */
+    uint64_t number;  /* in the order of arrival */
+    int64_t until_ns; /* INT64_MAX: already ended */
 };
 
 struct rps_http_server {
@@ -57,15 +57,15 @@ struct rps_http_server {
     struct MHD_Daemon *daemon;
     int epoll_fd;
     struct connection connection[PLACES];
-    uint64_t count; /* of connections, ever */
+    uint64_t count; /* of all connections so far */
     char token[2 * TOKEN_BYTES + 1];
-    char host[2][NAME_SIZE]; /* what the header Host may be */
+    char host[2][NAME_SIZE]; /* allowed values of the header Host */
     char url[NAME_SIZE + sizeof("http:///#") + 2 * TOKEN_BYTES];
 };
 
-/* --- who may ask ------------------------------------------------------------------------------ */
+/* --- access ----------------------------------------------------------------------------------- */
 
-/* Compares in a time that does not depend on where the two differ. */
+/* SAFETY: the time of the comparison does not depend on the first difference. */
 static int is_token(const struct rps_http_server *server, const char *text)
 {
     unsigned differ = 0;
@@ -103,7 +103,7 @@ static void answer_sentence(struct rps_http_page *ret, int status, const char *s
     ret->size = ret->text ? strlen(ret->text) : 0;
 }
 
-/* What the request is answered with. */
+/* Choose the answer to a request. */
 static void choose_answer(struct rps_http_server *server, struct MHD_Connection *connection,
                           const char *url, const char *method, struct rps_http_page *ret)
 {
@@ -182,14 +182,14 @@ static enum MHD_Result on_accept(void *context, const struct sockaddr *address, 
     return find_connection(context, -1) ? MHD_YES : MHD_NO;
 }
 
-/* libmicrohttpd then closes it like those whose client has gone. */
+/* libmicrohttpd then closes it like one whose client has gone. */
 static void end_connection(struct connection *connection)
 {
     shutdown(connection->fd, SHUT_RDWR);
     connection->until_ns = INT64_MAX;
 }
 
-/* End the oldest of those that have shown no token, when there are more than may stay. */
+/* End the oldest connection without a token if there are too many. */
 static void end_oldest_stranger(struct rps_http_server *server)
 {
     struct connection *oldest = NULL;
@@ -248,7 +248,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     return send_answer(server, connection, &answer) ? MHD_YES : MHD_NO;
 }
 
-/* End the connections whose time is over. */
+/* End the connections whose time is up. */
 static int64_t end_late(struct rps_http_server *server, int64_t limit_ns)
 {
     int64_t now_ns = rps_clock_monotonic_ns();
@@ -316,7 +316,7 @@ static int make_token(struct rps_http_server *server, struct rps_error *err)
     return 0;
 }
 
-/* Listen, and name the place. */
+/* Listen, and format the address. */
 static int listen_at(struct rps_http_server *server, struct rps_error *err)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,

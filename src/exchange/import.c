@@ -1,8 +1,8 @@
 /*
- * Importing a file: which format it is in, reading it twice, and the run that comes of it.
+ * Importing a file: finding its format, reading it twice, and making the run.
  *
- * The store is opened when the whole file has been looked at. What goes wrong then, as a full disk,
- * takes the run away again.
+ * The store is opened after the whole file has been checked. A later failure, such as a full disk,
+ * removes the run.
  */
 #include "rpistat/import.h"
 
@@ -34,7 +34,7 @@ static int is_export(const char *head)
            strncmp(head + 4, "cpu", 3) == 0 && head[7] == head[3];
 }
 
-/* What others make tables of: a first row that begins so, and has that in it. */
+/* Tables of other tools: their first row begins with one text, and contains the other. */
 static const struct {
     const char *begin, *has, *what, *recipe;
 } recipes[] = {
@@ -47,7 +47,7 @@ static const struct {
 
 #define RECIPE_COUNT (sizeof(recipes) / sizeof(recipes[0]))
 
-/* The recipe for a file; RECIPE_COUNT: none. */
+/* Find the recipe for a file; RECIPE_COUNT: none. */
 static size_t find_recipe(const char *head)
 {
     const char *row = rps_import_first_row(head), *end = row + strcspn(row, "\n"), *found;
@@ -102,7 +102,7 @@ static int choose_format(const struct rps_import_builder *builder, const char *n
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* What can be read once only is copied into a file that can be read twice. */
+/* Copy a stream that can be read only once into a file that can be read twice. */
 static FILE *copy_stream(FILE *from, const char *path, struct rps_error *err)
 {
     FILE *copy = tmpfile();
@@ -150,7 +150,7 @@ static FILE *open_file(const char *path, const char *name, int64_t *ret_changed_
     if (S_ISREG(status.st_mode) && !is_standard)
         return file;
     copy = copy_stream(file, name, err);
-    if (!S_ISREG(status.st_mode)) /* it came until now */
+    if (!S_ISREG(status.st_mode)) /* it grew until now */
         *ret_changed_ns = rps_clock_realtime_ns();
     if (!is_standard)
         fclose(file);
@@ -171,14 +171,14 @@ static void describe_target(struct rps_import_builder *builder)
     rps_text_printable(name, sizeof(name), rps_text_file_name(builder->path));
     for (size_t i = 0; i < builder->track_count; i++)
         cpus += builder->track[i].cpu >= 0;
-    if (cpus > 0) /* which says that counts are by CPU */
+    if (cpus > 0) /* counts are by CPU */
         snprintf(builder->run.target, sizeof(builder->run.target), "all %zu CPUs of %s", cpus,
                  name);
     else
         snprintf(builder->run.target, sizeof(builder->run.target), "%s", name);
 }
 
-/* The latest start of that time of the day, so that the run had ended when the file was written. */
+/* The latest start at that time of day for which the run had ended when the file was written. */
 static int64_t find_start(const struct rps_import_builder *builder, int64_t changed_ns)
 {
     const struct rps_moment moment = {.time_of_day_ns = builder->time_of_day_ns};
@@ -190,7 +190,7 @@ static int64_t find_start(const struct rps_import_builder *builder, int64_t chan
     return start_ns;
 }
 
-/* What the file does not say. */
+/* Fill in the data that the file does not have. */
 static int describe_run(struct rps_import_builder *builder, const struct rps_import_format *format,
                         int64_t changed_ns, const struct rps_import_options *options,
                         struct rps_error *err)
@@ -223,8 +223,8 @@ static int describe_run(struct rps_import_builder *builder, const struct rps_imp
     return 0;
 }
 
-/* Store the estimates of the whole run. Without them a report makes its own. First come the shares
- * of what was scaled already, which they are made with. */
+/* Store the estimates of the whole run; without them a report computes its own. The shares of
+ * scaled values come first, since the estimates need them. */
 static void store_estimates(const struct rps_import_builder *builder, const char *store_path)
 {
     struct rps_writer *writer = builder->writer;
@@ -241,8 +241,8 @@ static void store_estimates(const struct rps_import_builder *builder, const char
     rps_reader_close(reader);
 }
 
-/* A file may say of a run what cannot be, as a period that is missing. What writing it shows is not
- * looked for before. */
+/* A file may describe an impossible run, such as one with a missing period. Errors that writing
+ * reveals are not checked before. */
 static int check_sound(const struct rps_import_builder *builder, const char *store_path,
                        struct rps_error *err)
 {
@@ -257,7 +257,7 @@ static int check_sound(const struct rps_import_builder *builder, const char *sto
     return result;
 }
 
-/* The run as it will be begun: the store knows that it is being recorded. */
+/* The run as it begins: the store shows that it is being recorded. */
 static int begin_run(struct rps_import_builder *builder, struct rps_writer *writer,
                      struct rps_error *err)
 {
@@ -271,7 +271,7 @@ static int begin_run(struct rps_import_builder *builder, struct rps_writer *writ
     return result;
 }
 
-/* A store that could not be written for a time, as when others held it, has lost periods. */
+/* A store that could not be written for a time, as when others locked it, has lost periods. */
 static int check_written(struct rps_writer *writer, const char *store_path, struct rps_error *err)
 {
     struct rps_writer_status status;
@@ -303,7 +303,7 @@ static int write_imported_run(struct rps_import_builder *builder,
     result = rps_import_read(builder, format, options, err);
     if (result == 0)
         result = check_written(writer, store_path, err);
-    if (result < 0) /* should it not go away */
+    if (result < 0) /* if it cannot be removed */
         builder->run.state = RPS_RUN_INTERRUPTED;
     if (rps_writer_end(writer, &builder->run, result < 0 ? NULL : err) < 0)
         result = RPS_FAILED;
@@ -317,7 +317,7 @@ static int write_imported_run(struct rps_import_builder *builder,
     return result;
 }
 
-/* The run's periods, as everything that reads the store counts them. */
+/* Count the run's periods like the readers of the store. */
 static int count_periods(const char *store_path, int64_t run_id, uint64_t *ret,
                          struct rps_error *err)
 {

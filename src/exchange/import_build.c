@@ -1,12 +1,11 @@
 /*
- * Periods of what a reader says.
+ * Periods from a reader's values.
  *
  * A row of the store has eight slots, and other tools count more at once. An interval of a file is
- * therefore a rotation of as many rows as there are sets, which divide its time among them: what
- * is summed over rows (length, enabled time, the clock) comes to the interval's. Each set's running
- * time is the interval's whole: over any stretch it is the sum of all rows' enabled time, so that
- * nothing is scaled and every count is what the file says. `rpistat check` knows that of imported
- * runs.
+ * therefore a rotation with as many rows as there are sets, which divide its time. Sums over rows
+ * (length, enabled time, the clock) equal the interval's. Each set's running time is the whole
+ * interval: over any time range it is the sum of all rows' enabled time. So nothing is scaled, and
+ * every count equals the file's. `rpistat check` makes that exception for imported runs.
  */
 #include <math.h>
 #include <string.h>
@@ -19,10 +18,10 @@
 #include "rpistat/run.h"
 #include "rpistat/store.h"
 
-/* Times and sums that a store holds, with room to spare. */
+/* Limit of times and sums in a store, with a margin. */
 #define TIME_MAX_NS (INT64_C(1) << 60)
 #define SUM_MAX     (UINT64_C(1) << 62)
-#define TRACKS_MAX  8192 /* CPUs of Linux; what a store does for each grows with their number */
+#define TRACKS_MAX  8192 /* CPUs of Linux; the store's work for each grows with their number */
 #define GAUGE_MAX   1e290
 
 /* --- the builder ------------------------------------------------------------------------------ */
@@ -104,8 +103,8 @@ static void write_gap(struct rps_import_builder *builder, int32_t cpu, int64_t s
     rps_writer_wait(builder->writer);
 }
 
-/* An interval has its CPU's next number. Behind a gap it has the number of other CPUs' intervals
- * that begin at the same time. Times that differ by their rounding alone touch. */
+/* An interval has its CPU's next number. After a gap it has the number of other CPUs' intervals
+ * that begin at the same time. Times that differ only by rounding are equal. */
 static void number_interval(struct rps_import_builder *builder, struct rps_import_track *track,
                             int64_t start_ns)
 {
@@ -147,7 +146,7 @@ int rps_import_begin_period(struct rps_import_builder *builder, int32_t cpu, int
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* The cell of a column that was counted: 1 and *ret, 0 when it was not, negative. */
+/* Find the cell of a counted column: 1 and *ret, 0 if it was not counted, negative. */
 static int find_cell(struct rps_import_builder *builder, int number, int64_t enabled_ns,
                      int64_t running_ns, struct rps_import_cell **ret, struct rps_error *err)
 {
@@ -214,7 +213,7 @@ int rps_import_value(struct rps_import_builder *builder, int column, double valu
 
 /* --- the rows of the store -------------------------------------------------------------------- */
 
-/* Part j of k of a whole: all of them come to the whole. */
+/* Part j of k of a whole: the sum of all parts is the whole. */
 static uint64_t part(uint64_t whole, int j, int k)
 {
     uint64_t n = (uint64_t)k, i = (uint64_t)j;
@@ -223,8 +222,9 @@ static uint64_t part(uint64_t whole, int j, int k)
     return whole / n * (i + 1) + whole % n * (i + 1) / n - from;
 }
 
-/* What a CPU never has is none there: a count of 0, and a gauge of no time, so that what only some
- * CPUs have, as events of a socket or of one kind of cores, is not scaled to all of them. */
+/* A value that a CPU never has is zero there: a count of 0, and a gauge of no time. So values of
+ * only some CPUs, such as events of a socket or one kind of cores, are not scaled to all of
+ * them. */
 static void put_slots(const struct rps_import_builder *builder, struct rps_period *row)
 {
     for (int i = 0; i < builder->column_count; i++) {
@@ -247,7 +247,7 @@ static void put_slots(const struct rps_import_builder *builder, struct rps_perio
 }
 
 /* CPU time in the period, which is never 0: a gauge has values while the workload sleeps.
- * *ret_clock: the clock event's count, 0 where it is not known. */
+ * *ret_clock: the clock event's count, 0 if unknown. */
 static uint64_t clock_of(const struct rps_import_builder *builder, uint64_t *ret_clock)
 {
     uint64_t least = (uint64_t)builder->plan->set_count;
@@ -293,7 +293,7 @@ static void write_rotation(struct rps_import_builder *builder)
         rps_writer_wait(builder->writer);
 }
 
-/* What a column has come to, when looking. */
+/* Add to the statistics of the columns in the first pass. */
 static int add_up(struct rps_import_builder *builder, struct rps_error *err)
 {
     for (int i = 0; i < builder->column_count; i++) {
@@ -334,7 +334,7 @@ int rps_import_end_period(struct rps_import_builder *builder, struct rps_error *
 
 /* --- the whole file --------------------------------------------------------------------------- */
 
-/* CPUs whose periods end before the run does. */
+/* Write gaps for CPUs whose periods end before the run does. */
 static void write_last_gaps(struct rps_import_builder *builder)
 {
     for (size_t i = 0; i < builder->track_count; i++) {

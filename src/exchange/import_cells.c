@@ -9,7 +9,7 @@
 
 #define DIGITS "0123456789"
 
-/* Times below leave room for sums. */
+/* Limit of times, with a margin for sums. */
 #define SECONDS_MAX_NS (INT64_C(9000000000) * RPS_NS_PER_S)
 
 int rps_cell_number(const char *cell, double *ret)

@@ -1,10 +1,10 @@
 /*
- * What is counted in a file: columns become the events of a plan, eight at most to a set.
+ * Counts in a file: columns become the events of a plan, at most eight per set.
  *
- * A gauge is kept so that periods can be added up: the value over its least one, times the seconds,
- * in units that give the sum over the run as many digits as a count has; and beside it, in the same
- * set, the time in which it was there, which gauges that are always there share. A metric divides
- * the one by the other: the mean over time, and over CPUs where these are added up.
+ * A gauge is kept so that periods can be added up: the value above its minimum, times the seconds.
+ * Its units give the sum over the run as many digits as a count has. In the same set is the time in
+ * which the gauge was available; gauges that are always available share it. A metric divides one by
+ * the other: the mean over time, and over CPUs if these are added up.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -17,10 +17,10 @@
 #include "rpistat/plan.h"
 #include "rpistat/text.h"
 
-/* A gauge's sum over the run stays below. */
+/* Limit of a gauge's sum over the run. */
 #define GAUGE_SUM_MAX 1e18
 
-/* Counted for less than this part of the time is worth a word. */
+/* Columns counted for a smaller share of the time are reported. */
 #define LEAST_SHARE 0.999
 
 static int is_column(const struct rps_import_known_column *known,
@@ -53,7 +53,7 @@ static int add_column(struct rps_import_builder *builder, const struct rps_impor
     return 0;
 }
 
-/* Columns mostly come in the same order again. */
+/* Columns usually come in the same order again. */
 int rps_import_column(struct rps_import_builder *builder, const struct rps_import_column *column,
                       int *ret, struct rps_error *err)
 {
@@ -124,7 +124,7 @@ static int add_gauge_metric(struct rps_plan *plan, const struct rps_import_known
     return 0;
 }
 
-/* Add an event to the last set; its slot. */
+/* Add an event to the last set; return its slot. */
 static int add_slot(struct rps_plan *plan, const char *label, const char *unit, int by_clock)
 {
     struct rps_event_set *set = &plan->set[plan->set_count - 1];
@@ -156,7 +156,7 @@ static int add_event(struct rps_plan *plan, struct rps_import_known_column *colu
                             err);
 }
 
-/* The rate of the clock's column is what every other run calls CPU use. */
+/* The rate of the clock's column is the CPU use of other runs. */
 static int add_cpu_use(struct rps_import_builder *builder, struct rps_error *err)
 {
     struct rps_plan *plan = builder->plan;
@@ -187,14 +187,14 @@ static int add_sets(struct rps_import_builder *builder, struct rps_error *err)
 {
     struct rps_plan *plan = builder->plan;
     struct rps_event_set *set = NULL;
-    int shared = -1; /* slot of the time of the set's gauges that are always there */
+    int shared = -1; /* slot of the time of the set's gauges that are always available */
 
     for (int i = 0; i < builder->column_count; i++) {
         struct rps_import_known_column *column = &builder->column[i];
         int is_gauge = column->kind == RPS_IMPORT_GAUGE;
         int shares = is_gauge && column->periods == builder->periods;
 
-        if (column->periods == 0) /* it never came onto a counter */
+        if (column->periods == 0) /* it was never on a counter */
             continue;
         if (!set || set->event_count + 1 + (is_gauge && !(shares && shared >= 0)) > RPS_SLOT_MAX) {
             if (!(set = rps_plan_add_set(plan)))
@@ -210,7 +210,7 @@ static int add_sets(struct rps_import_builder *builder, struct rps_error *err)
     return 0;
 }
 
-/* Events that were asked for and never counted, where the last set has room: a set of theirs alone
+/* Add requested events that were never counted, if the last set has a free slot: a separate set
  * would take a part of the time. */
 static void add_not_counted(struct rps_import_builder *builder)
 {
@@ -243,7 +243,7 @@ void rps_import_time_column(struct rps_import_builder *builder, const char *name
     builder->time_of_day_ns = time_of_day_ns;
 }
 
-/* The clock event: CPU time, or else the time that passed. */
+/* The clock event: CPU time, otherwise the elapsed time. */
 static void make_clock(struct rps_import_builder *builder)
 {
     struct rps_event *clock = &builder->plan->clock;
@@ -285,7 +285,7 @@ int rps_import_make_plan(struct rps_import_builder *builder, struct rps_error *e
     return 0;
 }
 
-/* The part of the time in which what is counted of a column was, by what the file says. */
+/* The counted share of a column's time, according to the file. */
 static double share_of(const struct rps_import_known_column *column)
 {
     return column->counted_ns > 0 ? column->running_ns / column->counted_ns : 1;

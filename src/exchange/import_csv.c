@@ -1,9 +1,9 @@
 /*
- * Any table of numbers: a row holds what was seen since the row before it, up to its own time.
- * Cells have a separator, or blanks between them as vmstat, sar, pidstat and iostat print them: such
- * a file may have several tables in turns, with a header each, which come again, and the time in a
- * line of its own. Rows of one time and CPU are put together; where several are of one table, each is
- * of a process or a device, which its words name, and has columns of its own.
+ * Any table of numbers: a row covers the time from the previous row to its own. Cells have a
+ * separator, or blanks as in vmstat, sar, pidstat and iostat. Such a file may have several
+ * alternating tables, each with a repeated header, and the time in a line of its own. Rows of one
+ * time and CPU are merged. If several belong to one table, each is a process or a device, whose
+ * name is in its words, and has columns of its own.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
-/* A column of the run for each of the table's that has values of the entity. */
+/* Add a column of the run for each of the table's that has values of the entity. */
 static int add_columns(struct rps_import_reading *reading, const struct rps_import_table *table,
                        struct rps_import_entity *entity, struct rps_error *err)
 {
@@ -39,7 +39,7 @@ static int add_columns(struct rps_import_reading *reading, const struct rps_impo
         rps_import_column_name(table, c, name);
         snprintf(full, sizeof(full), "%s%s%s", of, of[0] ? " " : "", name);
         snprintf(other, sizeof(other), "%s", full);
-        for (int i = 2;; i++) { /* a header may have a name twice */
+        for (int i = 2;; i++) { /* a header may repeat a name */
             if (rps_import_column(reading->builder, &add, &entity->column[c], err) < 0)
                 return RPS_FAILED;
             if (!reading->taken[entity->column[c]])
@@ -51,7 +51,7 @@ static int add_columns(struct rps_import_reading *reading, const struct rps_impo
     return 0;
 }
 
-/* Of whom the row is; NULL with err. */
+/* Find the process or device of the row; NULL with err. */
 static struct rps_import_entity *find_entity(struct rps_import_reading *reading, char *const *cell,
                                              struct rps_error *err)
 {
@@ -92,7 +92,7 @@ static struct rps_import_entity *find_entity(struct rps_import_reading *reading,
     return &table->entity[table->entity_count++];
 }
 
-/* A table of each CPU has other rows than one of the whole machine: sar -ur -P ALL. */
+/* Tables per CPU have other rows than those of the whole machine: sar -ur -P ALL. */
 static int check_cpus(const struct rps_import_reading *reading, struct rps_error *err)
 {
     int by_cpu = 0, others = 0;
@@ -129,8 +129,8 @@ static int check_values(const struct rps_import_reading *reading, struct rps_err
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* A row begins where its CPU's row before ended; where there are several CPUs, at the latest time
- * before its own that any of them has. */
+/* A row begins at the end of its CPU's previous row; with several CPUs, at the latest earlier time
+ * of any CPU. */
 static int64_t find_row_start(struct rps_import_reading *reading, int64_t last_ns, int64_t end_ns)
 {
     int64_t since_ns = last_ns > 0 ? last_ns : end_ns - reading->first_ns;
@@ -150,7 +150,7 @@ static int end_period(struct rps_import_reading *reading, struct rps_error *err)
     return reading->interval > 0 ? rps_import_end_period(reading->builder, err) : 0;
 }
 
-/* End the period before the row's, which begins a new one. */
+/* End the previous period, and begin the row's. */
 static int begin_period(struct rps_import_reading *reading, char *const *cell, int has_time,
                         int32_t cpu, int64_t end_ns, struct rps_error *err)
 {
@@ -176,7 +176,7 @@ static int begin_period(struct rps_import_reading *reading, char *const *cell, i
     return rps_import_begin_period(reading->builder, cpu, start_ns, length_ns, err);
 }
 
-/* Begin a period, unless the row is of the one that was begun. */
+/* Begin a period, unless the row is in the current one. */
 static int place_row(struct rps_import_reading *reading, char *const *cell,
                      struct rps_import_entity *entity, struct rps_error *err)
 {

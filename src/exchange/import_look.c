@@ -1,8 +1,8 @@
 /*
- * What a file of tables is. What a map does not say is found out from the first rows, which are read
- * for that and then once more: the header, which columns hold numbers, which one the time, what tells
- * rows apart. The first row's length is not in the file: it is taken to be that of the second, or what
- * has passed since 0.
+ * The meaning of a file of tables. The parts that the map does not set come from the first rows,
+ * which are then read again. They are the header, the columns of numbers, the time, the columns
+ * that distinguish rows. The first row's length is not in the file: it is that of the second, or
+ * the time since 0.
  */
 #include "import_table.h"
 
@@ -16,11 +16,11 @@
 #include "rpistat/csv_signals.h"
 #include "rpistat/text.h"
 
-#define SAMPLE_ROWS 100 /* of a file with a separator; of others all */
+#define SAMPLE_ROWS 100 /* of a file with a separator; otherwise all rows */
 
 /* --- the map ---------------------------------------------------------------------------------- */
 
-/* The column of that name, or else of that number; NULL: the table has none. */
+/* Find the column of that name, otherwise of that number; NULL: the table has none. */
 static struct rps_import_table_column *find_column(const struct rps_import_table *table,
                                                    const char *name)
 {
@@ -82,7 +82,7 @@ static int read_map(struct rps_import_reading *reading, const char *map, struct 
     return result;
 }
 
-/* --- finding out ------------------------------------------------------------------------------ */
+/* --- detection -------------------------------------------------------------------------------- */
 
 static void look_at(struct rps_import_reading *reading, char *const *cell)
 {
@@ -130,7 +130,7 @@ static int is_time(const struct rps_import_table *table, size_t c)
     return named && column->times > 0 && column->times >= column->numbers + column->words;
 }
 
-/* The comment before the first row is the header when it has as many cells: sadf -d. */
+/* The comment before the first row is the header if it has as many cells: sadf -d. */
 static void read_comment(struct rps_import_reading *reading)
 {
     const char *head = rps_import_head(reading->builder), *row = rps_import_first_row(head);
@@ -153,7 +153,7 @@ static void read_comment(struct rps_import_reading *reading)
     table->has_header = table->is_commented = 1;
 }
 
-/* vmstat has the names of groups above those of columns: what is drawn together. */
+/* vmstat has names of groups above those of columns: these are panels. */
 static void read_groups(struct rps_import_reading *reading)
 {
     const char *line = rps_import_first_row(rps_import_head(reading->builder)), *header;
@@ -167,7 +167,7 @@ static void read_groups(struct rps_import_reading *reading)
         size_t from;
 
         at += strspn(header + at, " ");
-        at += strcspn(header + at, " \r\n"); /* names stand at the right */
+        at += strcspn(header + at, " \r\n"); /* names are right-aligned */
         from = at < length ? at : length;
         while (from > 0 && line[from - 1] == ' ')
             from--;
@@ -179,7 +179,7 @@ static void read_groups(struct rps_import_reading *reading)
     }
 }
 
-/* 1 for what pidstat says of a process beside its numbers; CPU is where it ran last. */
+/* Nonzero for pidstat's columns about a process (2: they identify it); CPU is where it ran last. */
 static int is_of_process(const char *name)
 {
     static const char *const names[] = {"PID", "TGID", "TID", "UID", "CPU"};
@@ -226,7 +226,7 @@ static void find_day(struct rps_import_table *table)
     }
 }
 
-/* What each column is by what was said, and the time and CPU where nothing was. */
+/* Set each column's kind from the map and the header; find time and CPU if they have none. */
 static int choose_places(struct rps_import_reading *reading, struct rps_import_table *table,
                          int is_mapped, struct rps_error *err)
 {
@@ -270,8 +270,8 @@ static int is_place(const struct rps_import_table *table, size_t c)
     return (int)c == table->time || (int)c == table->day || (int)c == table->cpu;
 }
 
-/* 1 for a column that tells rows apart: the words of a table with several rows a moment, and of one
- * of several processes their numbers and commands. */
+/* Return 1 for a column that distinguishes rows. These are the words in a table with several rows
+ * per moment, and the numbers and commands of several processes. */
 static int is_key(const struct rps_import_table *table, size_t c)
 {
     const struct rps_import_table_column *column = &table->column[c];
@@ -283,7 +283,7 @@ static int is_key(const struct rps_import_table *table, size_t c)
            (of_process == 2 ? column->varies : !of_process && !rps_import_is_numeric(column));
 }
 
-/* What is left: values, and what tells rows apart. */
+/* Set the kinds of the other columns: values, and columns that distinguish rows. */
 static void choose_values(const struct rps_import_reading *reading, struct rps_import_table *table,
                           int is_mapped)
 {
@@ -291,7 +291,7 @@ static void choose_values(const struct rps_import_reading *reading, struct rps_i
 
     if (!table->descends && table->cpu >= 0 && table->column[table->cpu].kind != RPS_CELLS_CPU &&
         table->column[table->cpu].varies && !table->column[table->cpu].is_all)
-        table->cpu = -1; /* a row a moment: it is no CPU's number */
+        table->cpu = -1; /* one row per moment: it is not a CPU's number */
     for (size_t c = 0; c < table->count; c++)
         has_keys |= table->column[c].kind == RPS_CELLS_KEY;
     for (size_t c = 0; c < table->count; c++) {
@@ -310,7 +310,7 @@ static void choose_values(const struct rps_import_reading *reading, struct rps_i
     }
 }
 
-/* Say which columns are none of the run, when nobody has chosen them. */
+/* Report the columns that are left out, unless the user chose them. */
 static void note_left_out(const struct rps_import_reading *reading)
 {
     char text[300] = "", name[RPS_IMPORT_TEXT_SIZE], shown[RPS_IMPORT_TEXT_SIZE];
@@ -351,8 +351,8 @@ static size_t count_words(const char *row)
     return words;
 }
 
-/* Blanks between cells: what sar, pidstat, iostat and vmstat begin with, or two lines without any
- * other separator. */
+/* Blanks separate cells in files that begin like those of sar, pidstat, iostat and vmstat, or with
+ * two lines without any other separator. */
 static int is_fixed_width(const char *head)
 {
     const char *row = rps_import_first_row(head), *next = row + strcspn(row, "\n");
@@ -364,7 +364,7 @@ static int is_fixed_width(const char *head)
            count_words(row) > 1 && count_words(row) == count_words(next + 1);
 }
 
-/* Go through the first rows: what the columns hold. */
+/* Read the first rows, for the contents of the columns. */
 static int look_at_columns(struct rps_import_reading *reading, struct rps_error *err)
 {
     char *const *cell;
@@ -383,7 +383,7 @@ static int look_at_columns(struct rps_import_reading *reading, struct rps_error 
     return result;
 }
 
-/* Whether the table has had a row of that moment and CPU before. */
+/* Check whether the table already had a row of that moment and CPU. */
 static void look_at_time(const struct rps_import_reading *reading, struct rps_import_table *table,
                          char *const *cell, int has_time, int64_t time_ns)
 {
@@ -399,7 +399,7 @@ static void look_at_time(const struct rps_import_reading *reading, struct rps_im
     table->last_cpu = cpu;
 }
 
-/* When the run begins, and how long the first row is. */
+/* Find the start of the run, and the length of the first row. */
 static int choose_start(struct rps_import_reading *reading, int64_t first_ns, int64_t second_ns,
                         struct rps_error *err)
 {
@@ -428,7 +428,7 @@ static int choose_start(struct rps_import_reading *reading, int64_t first_ns, in
     return 0;
 }
 
-/* Go through them again: what their times are, and whether each has one of its own. */
+/* Read them again, for their times, and whether each has its own. */
 static int look_at_times(struct rps_import_reading *reading, struct rps_error *err)
 {
     int64_t first_ns = 0, second_ns = 0, time_ns = 0;
@@ -457,7 +457,7 @@ static int look_at_times(struct rps_import_reading *reading, struct rps_error *e
     return 0;
 }
 
-/* What vmstat and iostat print first is of another time than their other rows. */
+/* The first output of vmstat and iostat covers another time than their other rows. */
 static void note_first_row(const struct rps_import_reading *reading)
 {
     int is_theirs = 0;
@@ -480,7 +480,7 @@ int rps_import_find_out(struct rps_import_reading *reading, const char *map, str
 
     if (is_fixed_width(head)) {
         reading->separator = ' ';
-        head += strcspn(head, "\n"); /* which may have a version */
+        head += strcspn(head, "\n"); /* a version may follow */
     }
     rps_csv_guess(head, strlen(head), &reading->separator, &reading->times.decimal);
     result = look_at_columns(reading, err);

@@ -1,5 +1,5 @@
 /* The builder, as its files see it: import_text.c reads lines and rows, import_columns.c makes a
- * plan of columns, import_build.c makes periods of them, import.c has it read the file twice. */
+ * plan, import_build.c makes periods, import.c reads the file twice. */
 #ifndef RPISTAT_EXCHANGE_IMPORT_PARTS_H
 #define RPISTAT_EXCHANGE_IMPORT_PARTS_H
 
@@ -18,57 +18,57 @@ struct rps_import_known_column {
     enum rps_import_kind kind;
     uint64_t sum; /* of counts */
     double enabled_ns, running_ns;
-    double counted_ns;  /* of enabled_ns, that of periods in which it was counted */
+    double counted_ns;  /* part of enabled_ns in periods in which it was counted */
     uint64_t periods;   /* in which it was counted */
-    int is_unsupported; /* the file says so */
+    int is_unsupported; /* according to the file */
     double least, most; /* of gauges */
     double base, scale; /* a gauge is kept as (value - base) x seconds x scale */
     int set, slot;      /* in the plan */
-    int time_slot;      /* of a gauge: the ns in which it was there, in the same set */
+    int time_slot;      /* of a gauge: the ns in which it was available, in the same set */
 };
 
-/* What a CPU has had. */
+/* State of a CPU. */
 struct rps_import_track {
     int32_t cpu;
     int64_t end_ns;     /* of its last period */
     uint64_t intervals; /* the number of the next one */
     uint64_t cycle;
-    uint8_t has[RPS_IMPORT_COLUMNS_MAX]; /* 1: the file says something of that column on it */
+    uint8_t has[RPS_IMPORT_COLUMNS_MAX]; /* 1: the file has a value of that column for it */
 };
 
 struct rps_import_builder {
-    struct rps_arena *arena; /* of the builder itself, and all that is not said to be owned */
+    struct rps_arena *arena; /* of the builder itself, and everything not marked as owned */
 
     /* reading */
     FILE *file;
-    const char *path; /* for sentences */
+    const char *path; /* for messages */
     void (*note)(const char *sentence);
     struct rps_csv_rows *rows;
-    int is_cut; /* the last line has no end, and that was said */
+    int is_cut; /* the last line has no newline, and that was reported */
 
-    /* what the file says */
+    /* from the file */
     struct rps_run run;
-    struct rps_run again;  /* what the reader says the second time, when the writer has the first */
+    struct rps_run again;  /* the reader's values in the second pass: the writer has the first */
     struct rps_plan *plan; /* owned */
     int column_count, next_column;
     struct rps_import_known_column *column;
     const struct rps_import_known_column
-        *clock;             /* of these, the clock event's; NULL: none, or looking */
+        *clock;             /* of these, the clock event's; NULL: none, or in the first pass */
     double seconds;         /* of all periods together */
     uint64_t periods;       /* rows of the store */
     int64_t end_ns;         /* of the last period */
-    const char *time_name;  /* "Zeit=time", "t=time:s"; NULL: not known */
-    int64_t time_of_day_ns; /* of the run's start; -1: not known, or with its day */
+    const char *time_name;  /* "Zeit=time", "t=time:s"; NULL: unknown */
+    int64_t time_of_day_ns; /* of the run's start; -1: unknown, or with its day */
 
-    /* the pass that it is in */
-    struct rps_writer *writer; /* NULL: it only looks */
+    /* the current pass */
+    struct rps_writer *writer; /* NULL: the first pass */
     size_t track_count;
     struct rps_import_track *track;
-    int64_t interval_ns; /* the latest beginning of an interval, and its number */
+    int64_t interval_ns; /* the latest start of an interval, and its number */
     uint64_t interval;
 
-    /* the period that was begun */
-    struct rps_import_track *current; /* NULL: none was */
+    /* the current period */
+    struct rps_import_track *current; /* NULL: none */
     int64_t start_ns, length_ns;
     struct rps_import_cell {
         int is_there;
@@ -77,36 +77,36 @@ struct rps_import_builder {
     } cell[RPS_IMPORT_COLUMNS_MAX];
 };
 
-/* A builder that looks at the file, which lasts until rps_import_close. */
+/* Return a builder for the first pass over the file, which stays open until rps_import_close. */
 struct rps_import_builder *rps_import_open(FILE *file, const char *path,
                                            void (*note)(const char *sentence));
 void rps_import_close(struct rps_import_builder *builder);
 
-/* Have a format read the whole file, from its beginning: once to look, and when a writer has been
- * given to the builder, to write. RPS_FAILED for a file without periods, too. */
+/* Read the whole file with a format, from its beginning: once to check, and once to write, after
+ * the builder got a writer. RPS_FAILED also for a file without periods. */
 int rps_import_read(struct rps_import_builder *builder, const struct rps_import_format *format,
                     const struct rps_import_options *options, struct rps_error *err);
 
-/* Choose the format, look at the whole file, and make the plan: all but the store. */
+/* Choose the format, check the whole file, and make the plan: everything except the store. */
 int rps_import_look(struct rps_import_builder *builder, const struct rps_import_options *options,
                     const struct rps_import_format **ret, struct rps_error *err);
 
-/* Make the plan of the columns that the first reading found. */
+/* Make the plan of the columns found in the first pass. */
 int rps_import_make_plan(struct rps_import_builder *builder, struct rps_error *err);
 
-/* What the run's `fitting` says of columns that were not counted all the time. */
+/* Add columns that were not counted all the time to the run's `fitting`. */
 void rps_import_make_remarks(struct rps_import_builder *builder);
 
-/* The plan's events that were not counted all the time are scaled ones, with their shares. */
+/* Mark the plan's events that were not counted all the time as scaled, with their shares. */
 void rps_import_note_shares(const struct rps_import_builder *builder);
 
-/* When the CPU's last period ended; 0 before its first. */
+/* Return the end of the CPU's last period; 0 before its first. */
 int64_t rps_import_last_end(const struct rps_import_builder *builder, int32_t cpu);
 
 /* Go to the beginning of the file. */
 int rps_import_rewind(struct rps_import_builder *builder, struct rps_error *err);
 
-/* What a gauge is kept as. */
+/* Return the stored form of a gauge. */
 uint64_t rps_import_gauge_count(const struct rps_import_known_column *column, double value,
                                 int64_t length_ns);
 

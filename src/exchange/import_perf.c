@@ -1,9 +1,9 @@
 /*
- * What perf stat -x says of an event in an interval, and the values of an interval, gathered from
- * all its lines, whatever their order, and handed to the builder, a period a CPU.
+ * Values of perf stat -x: those of an event in an interval, gathered from all lines of the
+ * interval, in any order. They are passed to the builder, one period per CPU.
  *
- * perf scales what it counted in turns: a value stands for all the time that the event was enabled,
- * and run time and percent say how much of it that was.
+ * perf scales multiplexed counts: a value covers all the time that the event was enabled. Run time
+ * and percentage show how much of it was counted.
  */
 #include "import_perf.h"
 
@@ -20,13 +20,13 @@
 #include "rpistat/period.h"
 #include "rpistat/text.h"
 
-#define DATUM_MAX (1 << 18) /* more in one interval are no recording */
+#define DATUM_MAX (1 << 18) /* more in one interval are not a recording */
 #define TRACK_MAX 4096      /* machines have fewer cores; a name is compared with all others */
 
 struct datum {
     int32_t cpu;
     struct rps_import_column column; /* its text is copied */
-    int is_exact;                    /* `count` in place of `value` */
+    int is_exact;                    /* `count` instead of `value` */
     uint64_t count;
     double value;
     int64_t enabled_ns, running_ns;
@@ -69,7 +69,7 @@ static int cpu_of(struct rps_perf_reader *reader, const char *track, int32_t *re
         *ret = (int32_t)atoi(digits);
         return 0;
     }
-    /* in most files they come in the same order every time */
+    /* most files have the same order every time */
     for (i = reader->next_track, count = reader->track_count; count > 0; i++, count--) {
         i = i < reader->track_count ? i : 0;
         if (strcmp(reader->track[i], track) == 0)
@@ -87,7 +87,7 @@ static int cpu_of(struct rps_perf_reader *reader, const char *track, int32_t *re
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
-/* The column of the nth value, from 1, of one that is there. */
+/* Find the column of the nth value, from 1, of an existing name. */
 static int find_column(struct rps_perf_reader *reader, const struct rps_perf_gathered *gathered,
                        int nth, int *ret, struct rps_error *err)
 {
@@ -106,7 +106,7 @@ static int find_column(struct rps_perf_reader *reader, const struct rps_perf_gat
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* What the builder would refuse when the interval is over is refused where it stands. */
+/* Refuse at its line what the builder would refuse at the end of the interval. */
 static int check_count(struct rps_perf_reader *reader, const struct datum *datum,
                        struct rps_error *err)
 {
@@ -171,7 +171,7 @@ static int is_counted(const struct rps_perf_gathered *gathered, size_t count)
     return 0;
 }
 
-/* The period of one CPU; none when nothing was counted. */
+/* Pass on the period of one CPU, unless nothing was counted. */
 static int say_period(struct rps_perf_reader *reader, const struct rps_perf_gathered *gathered,
                       size_t count, struct rps_error *err)
 {
@@ -241,11 +241,11 @@ int rps_perf_close(struct rps_perf_reader *reader, int result, struct rps_error 
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* Units of counts that are not whole numbers, and what makes them whole. */
+/* Units of counts that are not integers, and the factors that make them integers. */
 struct perf_unit {
     const char *name, *whole;
     double factor;
-    const char *suffix; /* to the event's name, where people expect another unit */
+    const char *suffix; /* of the event's name, if users expect another unit */
 };
 
 static const struct perf_unit perf_units[] = {
@@ -259,7 +259,7 @@ static const struct perf_unit perf_units[] = {
     {"GiB", "B", 1073741824, " in bytes"},
 };
 
-/* The unit of a count; NULL: a value in it is no count, but a temperature or a power. */
+/* The unit of a count; NULL: a value in it is not a count, but a temperature or a power. */
 static const struct perf_unit *find_unit(const char *name)
 {
     for (size_t i = 0; i < sizeof(perf_units) / sizeof(perf_units[0]); i++)
@@ -275,7 +275,7 @@ static int is_clock(const char *event, const char *name)
     return strncmp(event, name, length) == 0 && (event[length] == '\0' || event[length] == ':');
 }
 
-/* The time on a counter, and what that is a part of. */
+/* Parse the time on a counter, and its share of the enabled time. */
 static int parse_times(struct rps_perf_reader *reader, const struct rps_perf_line *line,
                        struct datum *datum, double *ret_percent, struct rps_error *err)
 {
@@ -321,14 +321,14 @@ static int add_event(struct rps_perf_reader *reader, struct datum *datum,
     double percent;
     char name[512];
 
-    /* old versions of perf leave the unit of the clocks out */
+    /* old versions of perf omit the unit of the clocks */
     if (!unit_name[0] && (is_task_clock || is_clock(line->event, "cpu-clock")))
         unit_name = "msec";
     unit = find_unit(unit_name);
     datum->column.unit = unit ? unit->whole : unit_name;
     datum->column.kind = !unit ? RPS_IMPORT_GAUGE : RPS_IMPORT_COUNT;
     if (is_task_clock && !line->cgroup &&
-        datum->cpu == RPS_CPU_ALL) /* of a CPU idle time is in it */
+        datum->cpu == RPS_CPU_ALL) /* that of a CPU includes idle time */
         datum->column.kind = RPS_IMPORT_CLOCK;
     snprintf(name, sizeof(name), "%s%s%s%s", line->event, line->cgroup ? " " : "",
              line->cgroup ? line->cgroup : "", unit ? unit->suffix : "");
@@ -340,8 +340,8 @@ static int add_event(struct rps_perf_reader *reader, struct datum *datum,
     if (strcmp(line->value, "<not supported>") == 0)
         return rps_import_unsupported(reader->builder, &datum->column, err);
     if (strcmp(line->value, "<not counted>") == 0) {
-        /* 100 % of no time: it was never enabled, for the workload did not run, and the count is a
-           true 0; else it never came onto a counter */
+        /* 100 % of no time: it was never enabled, since the workload did not run. The count is a
+           true 0; otherwise it was never on a counter */
         int is_zero = datum->running_ns == 0 && percent >= 100 && unit;
 
         datum->is_exact = 1;
@@ -353,7 +353,7 @@ static int add_event(struct rps_perf_reader *reader, struct datum *datum,
     return add_datum(reader, datum, err);
 }
 
-/* Events a second and CPUs are known from counts, also where perf leaves them out. */
+/* Events per second and CPUs follow from counts, even if perf omits them. */
 static int is_known(const char *metric)
 {
     size_t length = strlen(metric);
@@ -418,7 +418,7 @@ int rps_import_perf_line(struct rps_perf_reader *reader, const struct rps_perf_l
     return line->metric_unit ? add_metric(reader, &metric, line, err) : 0;
 }
 
-/* "Sun Nov 22 18:36:25 2026", as ctime() has it, in the zone of the reader */
+/* Parse "Sun Nov 22 18:36:25 2026", as from ctime(), in the reader's time zone. */
 void rps_import_perf_start(struct rps_import_builder *builder)
 {
     struct tm tm = {.tm_isdst = -1};

@@ -3,9 +3,9 @@
  *
  *     TIME,[CPU,|CORE,CPUS,]VALUE,UNIT,EVENT[,CGROUP][,NOISE%],RUN TIME,PERCENT,METRIC,UNIT
  *
- * and further metrics in lines of their own: the last two cells, with those before them empty but
- * for the run time; or the name of a group of metrics alone. What --metric-only prints is a table, and
- * import_csv.c's.
+ * Further metrics have their own lines with the last two cells, and before these only a run time.
+ * Other lines have just the name of a group of metrics. --metric-only prints a table, which
+ * import_csv.c reads.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 struct csv_reader {
     struct rps_perf_reader perf;
     char separator;
-    char event[1024]; /* joined, when the separator is in it */
+    char event[1024]; /* joined if it contains the separator */
 };
 
 /* --- one line --------------------------------------------------------------------------------- */
@@ -58,9 +58,9 @@ static int is_part(const char *track)
     return strcspn(track, "0123456789") == 1 && (*track == 'S' || *track == 'N');
 }
 
-/* Where the value is: behind the time, and the CPU where there is one; a core, a socket or a node
- * is followed by how many CPUs it has, but not the core of an event with percore. Before perf 5.18
- * a line of metrics has an empty cell before the CPU. */
+/* Find the value: it follows the time, and the CPU if there is one. A core, a socket or a node is
+ * followed by its number of CPUs, except the core of an event with percore. Before perf 5.18 a line
+ * of metrics has an empty cell before the CPU. */
 static size_t find_value(char *const *cell, size_t count, const char **ret_track)
 {
     size_t i = count > 2 && !cell[1][0] && cell[2][0] && !is_value(cell[2]) ? 2 : 1;
@@ -75,7 +75,7 @@ static size_t find_value(char *const *cell, size_t count, const char **ret_track
     return is_cpu(cell[i]) || count == 3 ? i + 1 : i + 2;
 }
 
-/* A line of --per-thread has its value where how many CPUs stands in others. */
+/* A line of --per-thread has its value in the place of the number of CPUs in other lines. */
 static int is_of_thread(char *const *cell, size_t count)
 {
     const char *track;
@@ -84,7 +84,7 @@ static int is_of_thread(char *const *cell, size_t count)
            !is_value(cell[3]) && is_letter_first(cell[4]);
 }
 
-/* The event, whose name may hold the separator between two slashes; where the next cell is. */
+/* Read the event, whose name may contain the separator between slashes; returns the next cell. */
 static size_t join_event(struct csv_reader *reader, char *const *cell, size_t count, size_t first)
 {
     size_t length = 0, slashes = 0, end = first;
@@ -94,7 +94,7 @@ static size_t join_event(struct csv_reader *reader, char *const *cell, size_t co
             slashes++;
     } while (++end < count && slashes % 2 == 1);
     if (slashes % 2 == 1)
-        end = first + 1; /* one slash alone, as of mem:0x1000/8:rw */
+        end = first + 1; /* a single slash, as in mem:0x1000/8:rw */
     for (size_t i = first; i < end; i++) {
         int written = snprintf(reader->event + length, sizeof(reader->event) - length, "%.*s%s",
                                i > first, &reader->separator, cell[i]);
@@ -106,7 +106,7 @@ static size_t join_event(struct csv_reader *reader, char *const *cell, size_t co
     return end;
 }
 
-/* The cells behind the event. */
+/* Parse the cells after the event. */
 static void parse_rest(struct rps_perf_line *line, char *const *cell, size_t count, size_t i)
 {
     uint64_t run_ns;
@@ -128,8 +128,8 @@ static void parse_rest(struct rps_perf_line *line, char *const *cell, size_t cou
     line->metric_unit = at(cell, count, i + 3);
 }
 
-/* A line of nothing but a metric, or the name of a group, which has a run time before it; where a
- * metric is no number its unit stands alone. 1, or 0 when it is none. */
+/* Parse a line with only a metric, or the name of a group, which has a run time before it. If a
+ * metric is not a number, the line has only its unit. 1, or 0 for other lines. */
 static int parse_metric(struct rps_perf_line *line, char *const *cell, size_t count, size_t i)
 {
     double value;
@@ -148,7 +148,7 @@ static int parse_metric(struct rps_perf_line *line, char *const *cell, size_t co
     return 1;
 }
 
-/* 1 when the cells are such a line. */
+/* Return 1 for a line with these cells. */
 static int parse_line(struct csv_reader *reader, char *const *cell, size_t count,
                       struct rps_perf_line *line)
 {
@@ -171,8 +171,8 @@ static int parse_line(struct csv_reader *reader, char *const *cell, size_t count
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* Totals, behind the intervals, which have no time: --summary without its word, as it is missing in
- * further lines of metrics, and everywhere with --no-csv-summary. */
+/* Return 1 for totals after the intervals, which have no time. They come from --summary without its
+ * word, which is missing in further lines of metrics, and everywhere with --no-csv-summary. */
 static int is_total(char *const *cell, size_t count)
 {
     return count >= 3 && (!cell[0][0] || is_value(cell[0]) || is_cpu(cell[0]) || is_part(cell[0]));
@@ -234,8 +234,8 @@ static int read_file(struct rps_import_builder *builder, const struct rps_import
     return rps_perf_close(&reader.perf, result, err);
 }
 
-/* Such a time, and cells as above; all but the time, to refuse it; or perf's comments, unless a header
- * follows. */
+/* Recognise such a time, and cells as above; all except the time, to refuse it; or perf's comments,
+ * unless a header follows. */
 static int recognises(const char *head)
 {
     struct csv_reader reader = {.separator = 0};

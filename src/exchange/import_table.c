@@ -1,4 +1,4 @@
-/* What stands in a file of tables: names of columns, cells, lines, rows and their times. */
+/* The text of a file of tables: names of columns, cells, lines, rows and their times. */
 #include "import_table.h"
 
 #include <iconv.h>
@@ -82,7 +82,7 @@ int rps_import_cpu(const char *text, int32_t *ret)
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* A header may say what its column is: NAME=KIND:UNIT:PANEL. */
+/* A header may describe its column: NAME=KIND:UNIT:PANEL. */
 static void take_said(struct rps_import_table_column *column)
 {
     char *equals = strrchr(column->name, '='), *kind = equals ? equals + 1 : NULL, *unit, *panel;
@@ -116,8 +116,8 @@ static int has_title(const struct rps_import_reading *reading, char *const *cell
     return rps_import_has_words(reading) && count > 1 && ends_with_colon(cell[0]);
 }
 
-/* 1 for a line that has another's place in a file of words: what sar and pidstat begin with, the
- * names of groups that vmstat has above those of columns, sar's averages, a restart. */
+/* Return 1 for a line with another meaning in a file of words. It may be the first line of sar and
+ * pidstat, vmstat's groups, sar's averages, a restart. */
 static int is_prose(const struct rps_import_reading *reading, char *const *cell, size_t count)
 {
     return strcmp(cell[0], "Linux") == 0 || strstr(cell[0], "--") != NULL ||
@@ -126,7 +126,7 @@ static int is_prose(const struct rps_import_reading *reading, char *const *cell,
            (ends_with_colon(cell[0]) && reading->table_count > 0 && reading->table[0]->has_clock);
 }
 
-/* 1 for a row of names: no number but the time before them. */
+/* Return 1 for a row of names: its only number is the time before them. */
 static int is_header(const struct rps_import_reading *reading, char *const *cell, size_t count)
 {
     int64_t time_ns;
@@ -144,7 +144,7 @@ static int is_header(const struct rps_import_reading *reading, char *const *cell
     return words > 0;
 }
 
-/* 1 when the row is the table's header, again. */
+/* Return 1 if the row repeats the table's header. */
 static int is_header_of(const struct rps_import_reading *reading,
                         const struct rps_import_table *table, char *const *cell, size_t count)
 {
@@ -181,7 +181,7 @@ char *rps_import_keep_name(const struct rps_import_reading *reading, const char 
     return rps_arena_text(arena, text);
 }
 
-/* A table whose header, or first row where it has none, is this one; "avg-cpu:  %user ..." */
+/* Add a table with this header, or first row if it has none; "avg-cpu: %user ..." */
 static struct rps_import_table *new_table(struct rps_import_reading *reading, char *const *cell,
                                           size_t count)
 {
@@ -216,7 +216,7 @@ static struct rps_import_table *new_table(struct rps_import_reading *reading, ch
     return table;
 }
 
-/* Go on with the table that the header is of, a new one where none is. */
+/* Continue with the table of the header; it is new if there is none. */
 static int take_header(struct rps_import_reading *reading, char *const *cell, size_t count,
                        struct rps_error *err)
 {
@@ -235,7 +235,7 @@ static int take_header(struct rps_import_reading *reading, char *const *cell, si
     return 0;
 }
 
-/* A line that is a time and nothing else. */
+/* A line with only a time. */
 static int take_stamp(struct rps_import_reading *reading, char *const *cell, size_t count)
 {
     int64_t time_ns;
@@ -273,7 +273,7 @@ static int check_count(const struct rps_import_reading *reading, size_t count,
                                                         : (char[]){reading->separator, '\0'});
 }
 
-/* 1 for a row of all CPUs where others are of each: they would count twice. */
+/* Return 1 for a row of all CPUs if others are per CPU: they would count twice. */
 static int is_left_out(const struct rps_import_table *table, char *const *cell)
 {
     const struct rps_import_table_column *column =
@@ -328,8 +328,8 @@ int rps_import_begin_again(struct rps_import_reading *reading, struct rps_error 
 
 /* --- times ------------------------------------------------------------------------------------ */
 
-/* The unit of numbers: what the map, or else the header, says; else what makes a time since 1970 of
- * the cell, or seconds. */
+/* Choose the unit of numbers: from the map, otherwise the header. Without either, it is the one
+ * that makes the cell a time since 1970, or seconds. */
 static int choose_unit(struct rps_import_reading *reading, const char *cell, struct rps_error *err)
 {
     const struct rps_import_table *table = reading->now;

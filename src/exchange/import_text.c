@@ -1,4 +1,4 @@
-/* The text of a file that is imported: its rows, and sentences that say where something stands. */
+/* The text of an imported file: its rows, and messages with the position. */
 #include <stdarg.h>
 
 #include "import_parts.h"

@@ -1,4 +1,4 @@
-/* Times in other tools' tables: moments in the forms that programs and countries have, numbers of any unit. */
+/* Times in other tools' tables: moments in the formats of programs and countries, and numbers. */
 
 #include <ctype.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "rpistat/csv_signals.h"
 #include "rpistat/wall.h"
 
-/* 1 for a date that begins D MARK M MARK YYYY: its three numbers, and where it ends. */
+/* Return 1 for a date that begins D MARK M MARK YYYY: its three numbers, and its end. */
 static int read_day_first(const char *cell, char mark, int ret[3], size_t *ret_end)
 {
     size_t at = 0;
@@ -37,8 +37,8 @@ int rps_import_is_ambiguous(const char *cell)
     return read_day_first(cell, '/', number, &end);
 }
 
-/* A moment, also as nvidia-smi has it, 2026/10/05 03:00:00.100, and sadf, 2026-10-05 03:00:00 UTC,
- * and spreadsheets where the day comes first, 05.10.2026 03:00. */
+/* Parse a moment. It may be nvidia-smi's 2026/10/05 03:00:00.100, sadf's 2026-10-05 03:00:00 UTC,
+ * or a spreadsheet's with the day first, 05.10.2026 03:00. */
 static int read_moment(const char *cell, struct rps_moment *ret)
 {
     char text[40];
@@ -60,7 +60,7 @@ static int read_moment(const char *cell, struct rps_moment *ret)
     return rps_moment_is(text) && rps_moment_parse("", text, ret, NULL) == 0;
 }
 
-/* The time of a day as Americans write it. */
+/* Parse a time of day in American format. */
 static int read_half_day(const char *cell, int64_t *ret_ns)
 {
     int hour, minute, second, length = 0;

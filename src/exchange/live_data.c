@@ -1,9 +1,9 @@
 /*
- * The page of a run that is being recorded: what its server sends.
+ * The page of a run that is being recorded: the data that its server sends.
  *
- * Rows end where a rotation of the event sets does, as only whole ones have a value of every
- * metric. A rotation is whole when a later one has begun: the writer takes the periods of all CPUs
- * in the order in which they were measured.
+ * Rows end at the end of a rotation of the event sets, as only whole rotations have a value of
+ * every metric. A rotation is complete when a later one has begun: the writer receives the periods
+ * of all CPUs in the order of measurement.
  */
 #include "live_data.h"
 
@@ -13,7 +13,7 @@
 #include "rpistat/plan.h"
 #include "rpistat/run.h"
 
-#define ROTATIONS_BACK 64 /* in which a whole one is looked for */
+#define ROTATIONS_BACK 64 /* searched for a whole one */
 
 static int put_nothing(struct rps_json *json, const void *context, struct rps_error *err)
 {
@@ -38,19 +38,19 @@ int rps_live_write_live(FILE *out, const char *script_folder, struct rps_error *
 
 /* --- where it ends ---------------------------------------------------------------------------- */
 
-/* The rotation that is being read, of one CPU after another. */
+/* The rotation being read, of one CPU after another. */
 struct ending {
     uint64_t newest; /* rotation of any CPU */
     int32_t cpu;
     uint64_t rotation;
     int64_t start_ns, end_ns;
-    int64_t before_ns; /* length of the rotation before */
-    int64_t first_ns;  /* the same for a CPU's first one: 0 where the run begins */
+    int64_t before_ns; /* length of the previous rotation */
+    int64_t first_ns;  /* the same for a CPU's first one: 0 at the start of the run */
     int64_t found_ns;  /* end of the last whole rotation; 0: none */
 };
 
-/* All of a rotation was read. Rows do not end with one that is less than half as long as the one
- * before: as the last it would be taken for a remainder, and joined to the point before it
+/* A rotation is complete. Rows do not end with one less than half as long as the previous one. As
+ * the last, it would be taken for a remainder, and joined to the previous point
  * (rpistat/bins.h). */
 static void end_rotation(struct ending *ending)
 {
@@ -76,7 +76,7 @@ static void add_to_rotation(struct ending *ending, const struct rps_period *peri
     ending->end_ns = rps_period_end_ns(period);
 }
 
-/* The end of the last rotation of the part that is whole; 0: none. */
+/* The end of the last whole rotation from from_ns on; 0: none. */
 static int last_whole(struct rps_reader *reader, int64_t run_id, int64_t from_ns, int64_t *ret_ns,
                       struct rps_error *err)
 {
@@ -159,7 +159,7 @@ int rps_live_write_data(FILE *out, struct rps_reader *reader, int64_t run_id,
     return result;
 }
 
-/* Read the rows after what came before, in their share of the bins of the whole. */
+/* Read the rows after the earlier ones, in their share of all bins. */
 static int read_rows(struct rps_picture *picture, struct rps_reader *reader, int64_t run_id,
                      int64_t after_ns, int64_t end_ns, struct rps_error *err)
 {
@@ -168,7 +168,7 @@ static int read_rows(struct rps_picture *picture, struct rps_reader *reader, int
     double share = (double)(end_ns - after_ns) / (double)end_ns;
     int result = rps_picture_open(picture, reader, run_id, &options, 0, err);
 
-    picture->named = 1; /* panels that are zero in these rows are shown nevertheless */
+    picture->named = 1; /* show panels that are zero in these rows, too */
     if (result == 0)
         result = rps_picture_bin(picture,
                                  (size_t)ceil(share * (double)rps_page_choose_bins(picture)), err);

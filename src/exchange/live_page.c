@@ -1,17 +1,17 @@
 /*
- * The page of a live run: what is asked for, and what it is answered with.
+ * The page of a live run: requests and answers.
  *
  *     /           the page, the same for every run
- *     /rows       what was measured after `after`, with the number of the newest data, 0 where none
- *                 are there yet; made at once
+ *     /rows       the data measured after `after`, with the number of the newest data, 0 if none
+ *                 exist yet; made at once
  *     /data       all of the page's data, with phases, or {"error": ...}
  *     /metrics    the run's totals, for Prometheus; made at once
  *
- * Making data takes time, since phases are looked for: a process of its own does it, and rows are
- * answered meanwhile. It is begun when somebody asks for rows: a page that nobody has open costs
- * nothing. The more CPU time it takes, the less often it is done, since the machine is being
- * measured. The store is open only while it is read: a forked process must not inherit an open
- * database, and opening the store takes over what a killed recorder left.
+ * Making data takes time, since phases are detected. A separate process does it, and rows are
+ * answered in that time. It starts when a client requests rows: a page that nobody has open costs
+ * nothing. The more CPU time it takes, the less often it runs, since the machine is being measured.
+ * The store is open only while it is read. A forked process must not inherit an open database, and
+ * opening the store recovers the data of a killed recorder.
  */
 #include "rpistat/live_page.h"
 
@@ -39,35 +39,35 @@
 
 #define REQUEST_NS  (10 * RPS_NS_PER_S)
 #define ANSWER_NS   (60 * RPS_NS_PER_S)
-#define DATA_MIN_NS RPS_NS_PER_S /* before data are made again: half as long as the run, */
+#define DATA_MIN_NS RPS_NS_PER_S /* before data are computed again: half as long as the run, */
 #define DATA_MAX_NS (10 * RPS_NS_PER_S)
 #define IDLE_SHARE  19 /* ... and at least this many times the CPU time they took */
-#define MAKING_NS   (50 * RPS_NS_PER_MS) /* how often it is looked whether data are made */
+#define MAKING_NS   (50 * RPS_NS_PER_MS) /* interval of checks whether data are complete */
 #define WAIT_NS     (3600 * RPS_NS_PER_S)
 #define JSON_TYPE   "application/json"
 #define OPENMETRICS "application/openmetrics-text"
 #define TOTALS_TYPE OPENMETRICS "; version=1.0.0; charset=utf-8"
 #define TEXT_TYPE   "text/plain; version=0.0.4; charset=utf-8" /* Prometheus' own */
 
-/* Its process died: nobody else can say why. */
+/* Its process died: only this process can report it. */
 #define UNMADE                                                                                     \
     "the process that looks for its phases ended early, as without memory; it is tried again"
 
 struct live {
     const struct rps_live_page_options *options;
     struct rps_http_server *server;
-    int is_openmetrics; /* the request asks for it */
+    int is_openmetrics; /* the request accepts it */
     char *page, *data;  /* owned; data NULL: none yet */
     size_t page_size, data_size;
     int64_t number;           /* of the data */
-    struct rps_live_end made; /* up to where they reach, or those that are being made */
-    int64_t made_of_ns;       /* when the store had been written last */
-    pid_t pid;                /* of the process that makes data; 0: none */
+    struct rps_live_end made; /* end of the data available, or being computed */
+    int64_t made_of_ns;       /* time of the store's last write before */
+    pid_t pid;                /* of the process that computes data; 0: none */
     int fd;                   /* that it writes to */
-    int64_t next_ns;          /* not made again before */
+    int64_t next_ns;          /* the next start is not earlier */
 };
 
-/* --- a process that makes data ---------------------------------------------------------------- */
+/* --- a process that computes data ------------------------------------------------------------- */
 
 static void write_error(struct rps_json *json, const char *sentence)
 {
@@ -76,7 +76,7 @@ static void write_error(struct rps_json *json, const char *sentence)
     rps_json_end(json);
 }
 
-/* The same as a text of its own; NULL without memory. */
+/* The same, as a new text; NULL: no memory. */
 static char *write_error_text(const char *sentence)
 {
     struct rps_json json;
@@ -104,7 +104,7 @@ static void end_early(const struct rps_error *unused)
     _exit(2);
 }
 
-/* Status 0: the data are written; 1: an error is, in their place. */
+/* Status 0: the data are written; 1: an error is written instead. */
 static _Noreturn void make(const struct live *live)
 {
     struct rps_json json = {.out = fdopen(live->fd, "w"), .one_line = 1};
@@ -125,7 +125,7 @@ static _Noreturn void make(const struct live *live)
     _exit(fflush(json.out) != 0 ? 2 : result < 0);
 }
 
-/* When the store or its log was last written. */
+/* Time of the last write to the store or its log. */
 static int64_t written_ns(const char *path)
 {
     char log[4096];
@@ -160,7 +160,7 @@ static void begin_data(struct live *live, const struct rps_live_end *end)
     }
 }
 
-/* What was written, data or an error; NULL: that cannot be had. */
+/* Return the output, data or an error; NULL: not available. */
 static char *read_made(struct live *live, int status, size_t *ret_size)
 {
     const int written = WIFEXITED(status) && WEXITSTATUS(status) <= 1;
@@ -174,7 +174,7 @@ static char *read_made(struct live *live, int status, size_t *ret_size)
     return NULL;
 }
 
-/* Data that could not be made are made again; until then those that there are stay. */
+/* Failed data are computed again; until then the previous ones stay. */
 static void take_data(struct live *live, int status)
 {
     size_t size;
@@ -212,8 +212,8 @@ static void end_data(struct live *live)
     live->next_ns = rps_clock_monotonic_ns() + pause_ns;
 }
 
-/* Is there more than the data hold, and is it time? The run's end is told at once. After the end
- * the store still changes: functions get names, and the user may set a label. */
+/* Return 1 if there are newer data, and it is time. The run's end is due at once. The store still
+ * changes after the end: symbols are found, and the user may set a label. */
 static int is_due(const struct live *live, const struct rps_live_end *end)
 {
     if (live->pid != 0 || end->end_ns == 0)
@@ -279,14 +279,14 @@ static int write_totals(struct live *live, int64_t after_ns, FILE *out, struct r
     return result;
 }
 
-/* What is made at once. */
+/* Answer with data computed at once. */
 static void answer_made(struct live *live, const char *after, const char *type,
                         int (*write)(struct live *live, int64_t after_ns, FILE *out,
                                      struct rps_error *err),
                         struct rps_http_page *ret)
 {
     struct rps_error err;
-    uint64_t after_ns = INT64_MAX; /* the end, where nothing is asked for */
+    uint64_t after_ns = INT64_MAX; /* the end, without an argument */
     char *text = NULL;
     size_t size = 0;
     FILE *out;

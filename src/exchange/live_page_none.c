@@ -1,4 +1,4 @@
-/* The page of a live run, where libmicrohttpd's header was not there: in place of live_page.c. */
+/* The page of a live run in a build without libmicrohttpd's header: replaces live_page.c. */
 #include "rpistat/live_page.h"
 
 int rps_live_page_serve(const struct rps_live_page_options *options, struct rps_error *err)

@@ -1,11 +1,11 @@
 /*
- * Push: reading a run, batch by batch, and noting how far the server has got.
+ * Push: reading a run, batch by batch, and recording how far the server has got.
  *
- * The store is read with a cursor a CPU and batch, and none is open while the network is waited
- * for: a reader that holds one keeps the store's log from being taken up. What was added is known
- * by the numbers of periods. When rows were thinned meanwhile, so that a block stands for some that
- * were added and some that were not, the totals are made anew from the run's beginning, as when a
- * push goes on that was broken off: nothing is handed over then up to the noted position.
+ * The store is read with one cursor per CPU and batch. None is open during network requests, since
+ * an open cursor keeps the store's log from being moved into the store. Numbers of periods show
+ * which rows were added. If rows are downsampled in between, a block may include both added rows
+ * and new ones. Then the totals are computed again from the run's beginning, as after an
+ * interrupted push. Nothing is passed on up to the recorded position.
  */
 #include "push_parts.h"
 
@@ -20,22 +20,22 @@
 #include "rpistat/run_phases.h"
 #include "rpistat/store.h"
 
-/* What the state has of a run beside the position of each CPU. */
-#define CPU_DONE   (-2) /* it was over and all of it sent, up to this ms of it */
-#define CPU_START  (-4) /* when it began, in ns of Unix time, as its samples were sent */
-#define OF_THE_RUN 2    /* so many of these */
+/* Entries in the state of a run in addition to the position of each CPU. */
+#define CPU_DONE   (-2) /* the run had ended, and all was sent, up to this ms of it */
+#define CPU_START  (-4) /* its start, in ns of Unix time, as its samples were sent */
+#define OF_THE_RUN 2    /* number of these entries */
 
-#define MADE_ANEW  2 /* of the functions here: the totals are to be made anew */
+#define MADE_ANEW  2 /* result of the functions here: compute the totals again */
 #define NO_PERIODS INT64_C(-1)
 
 /* Numbers of periods; NO_PERIODS: none. */
 struct track {
     int32_t cpu;
-    int64_t newest;    /* was added */
-    int64_t handed;    /* all samples up to it were handed over */
-    int64_t noted;     /* in the state */
-    int64_t quiet;     /* handed over before the totals were begun */
-    int64_t from_ns;   /* start of the newest rotation that was added */
+    int64_t newest;    /* last one added */
+    int64_t handed;    /* all samples up to it were passed on */
+    int64_t noted;     /* stored in the state */
+    int64_t quiet;     /* passed on before the totals were begun */
+    int64_t from_ns;   /* start of the newest added rotation */
     uint64_t rotation; /* its number */
 };
 
@@ -46,23 +46,23 @@ struct rps_push {
     struct rps_push_target target;
     struct rps_push_outcome outcome;
     struct rps_pushed *pushed;
-    struct rps_run run; /* as it was at the last look */
+    struct rps_run run; /* as last read */
     struct rps_plan *plan;
     struct rps_time_totals *totals;
     struct rps_push_batch batch;
     size_t track_count;
-    struct track *track; /* owned; a CPU each */
+    struct track *track; /* owned; one per CPU */
 };
 
 /* --- the state -------------------------------------------------------------------------------- */
 
-/* 1 and *ret; 0: nothing was noted; negative on error. */
+/* 1 and *ret; 0: nothing was stored; negative on error. */
 static int get_noted(struct rps_push *push, int64_t cpu, int64_t *ret, struct rps_error *err)
 {
     return rps_pushed_get(push->pushed, push->target.url.shown, push->run.uuid, cpu, ret, err);
 }
 
-/* Note what was handed over, all of which was sent; is_done: and that it was all. */
+/* Record the positions passed on, all of which were sent; is_done: the run is complete, too. */
 static int note_positions(struct rps_push *push, int is_done, struct rps_error *err)
 {
     struct rps_pushed_position *position =
@@ -118,7 +118,7 @@ static int add_track(struct rps_push *push, int32_t cpu, struct rps_error *err)
     return 0;
 }
 
-/* The CPUs that the run has periods of: by its coarsest blocks, which are few. */
+/* Find the CPUs with periods in the run, from its coarsest blocks, which are few. */
 static int find_cpus(struct rps_push *push, struct rps_error *err)
 {
     struct rps_cursor *cursor = NULL;
@@ -134,7 +134,7 @@ static int find_cpus(struct rps_push *push, struct rps_error *err)
 
 /* --- sending ---------------------------------------------------------------------------------- */
 
-/* Send what there is, and note how far that is; is_done: and that it was all. */
+/* Send the pending samples, and record the positions; is_done: the run is complete. */
 static int send_batch(struct rps_push *push, int is_done, struct rps_error *err)
 {
     int result = rps_push_send(&push->target, &push->batch, err);
@@ -144,7 +144,7 @@ static int send_batch(struct rps_push *push, int is_done, struct rps_error *err)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* Add a row: 0; 1 when the batch is full, which is to be sent before the row. */
+/* Add a row: 0; 1 if the batch is full and must be sent first. */
 static int add_row_samples(struct rps_push *push, struct track *track, const struct rps_period *row,
                            struct rps_error *err)
 {
@@ -158,7 +158,7 @@ static int add_row_samples(struct rps_push *push, struct track *track, const str
     if (begins) {
         track->rotation = row->rotation;
         track->from_ns = row->start_ns;
-        track->handed = before; /* samples of a block come when the next row is added */
+        track->handed = before; /* samples of a block come with the next row */
     }
     if (track->newest < last)
         track->newest = last;
@@ -167,8 +167,8 @@ static int add_row_samples(struct rps_push *push, struct track *track, const str
     return 0;
 }
 
-/* The rows of a CPU from where it has got on, until there are no more or the batch is full: 0, 1,
- * or MADE_ANEW. */
+/* Read the rows of a CPU from its position, until there are no more or the batch is full: 0, 1, or
+ * MADE_ANEW. */
 static int read_rows(struct rps_push *push, struct track *track, struct rps_error *err)
 {
     const int64_t added = track->newest; /* at a rotation's end, or of fine rows */
@@ -203,7 +203,7 @@ static int read_cpu(struct rps_push *push, struct track *track, struct rps_error
     return result;
 }
 
-/* All that there is now; *ret_goes_on: more will come. */
+/* Send all available samples; *ret_goes_on: more will come. */
 static int send_what_is_there(struct rps_push *push, int *ret_goes_on, struct rps_error *err)
 {
     struct rps_run run;
@@ -240,7 +240,7 @@ static int put_phases(struct rps_push *push, struct rps_error *err)
     return result;
 }
 
-/* What a run that has ended has beside its periods. */
+/* Send the data of an ended run that are not in its periods. */
 static int send_end(struct rps_push *push, struct rps_error *err)
 {
     int result = rps_time_totals_flush(push->totals, err);
@@ -254,7 +254,7 @@ static int send_end(struct rps_push *push, struct rps_error *err)
     return result == 0 ? send_batch(push, 1, err) : result;
 }
 
-/* Totals of nothing, and a batch without samples. */
+/* Start with totals of zero, and a batch without samples. */
 static int begin(struct rps_push *push, struct rps_error *err)
 {
     const struct rps_time_sink sink = {.sample = rps_push_batch_put, .context = &push->batch};
@@ -271,7 +271,7 @@ static int begin(struct rps_push *push, struct rps_error *err)
     return result;
 }
 
-/* All that there is now, and of a run that has ended its end: 0, or 1 when `wait` ended it. */
+/* Send all available samples, and the end of an ended run: 0, or 1 if `wait` ended it. */
 static int push_rows(struct rps_push *push, int *ret_goes_on, struct rps_error *err)
 {
     int result = push->totals ? 0 : begin(push, err);
@@ -283,7 +283,7 @@ static int push_rows(struct rps_push *push, int *ret_goes_on, struct rps_error *
     return result;
 }
 
-/* 1 when there is nothing more to come than what was pushed. */
+/* Return 1 if everything was pushed and no more will come. */
 static int is_there(struct rps_push *push, int *ret, struct rps_error *err)
 {
     int64_t ms = 0;
@@ -294,8 +294,8 @@ static int is_there(struct rps_push *push, int *ret, struct rps_error *err)
     return noted < 0 ? noted : 0;
 }
 
-/* A recorder corrects the start of its run, by some ms, when it ends. All samples of a run have
- * times by one start, so that none that come again stand beside those that were there. */
+/* A recorder corrects the start of its run, by some ms, at its end. All samples of a run use the
+ * first start, so that repeated samples have the same times as before. */
 static int find_position(struct rps_push *push, struct rps_error *err)
 {
     int result = get_noted(push, CPU_START, &push->run.start_realtime_ns, err);

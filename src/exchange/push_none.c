@@ -1,4 +1,4 @@
-/* Pushing, where the headers of libcurl and snappy were not there: in place of push.c. */
+/* Pushing in a build without the headers of libcurl and snappy: replaces push.c. */
 #include <stddef.h>
 
 #include "rpistat/push.h"

@@ -1,4 +1,4 @@
-/* What push.c, push_send.c and remote_write.c share. */
+/* Shared by push.c, push_send.c and remote_write.c. */
 #ifndef RPISTAT_EXCHANGE_PUSH_PARTS_H
 #define RPISTAT_EXCHANGE_PUSH_PARTS_H
 
@@ -9,7 +9,7 @@
 
 /* --- batches: samples by series --------------------------------------------------------------- */
 
-#define RPS_PUSH_BATCH_SAMPLES 8000 /* a batch is sent when it has so many */
+#define RPS_PUSH_BATCH_SAMPLES 8000 /* a batch with so many is sent */
 
 struct rps_push_series {
     const struct rps_time_series *series; /* borrowed */
@@ -17,22 +17,22 @@ struct rps_push_series {
     struct rps_remote_sample *sample; /* owned */
 };
 
-/* {0}: nothing yet. */
+/* {0}: empty. */
 struct rps_push_batch {
     size_t count; /* samples */
     size_t series_count;
     struct rps_push_series *series; /* owned; by number */
 };
 
-/* A function of struct rps_time_sink; the context is the batch. */
+/* Add a sample: a function of struct rps_time_sink; the context is the batch. */
 int rps_push_batch_put(void *batch, const struct rps_time_series *series, int64_t time_ms,
                        double value, struct rps_error *err);
 
-/* The batch as remote write's body. RPS_FAILED: those of rps_remote_write_body. */
+/* Convert the batch to remote write's body. Errors: those of rps_remote_write_body. */
 int rps_push_batch_body(const struct rps_push_batch *batch, struct rps_protobuf *ret,
                         struct rps_error *err);
 
-/* Its samples are gone; its series stay. */
+/* Remove its samples; its series stay. */
 void rps_push_batch_clear(struct rps_push_batch *batch);
 
 void rps_push_batch_free(struct rps_push_batch *batch);
@@ -45,19 +45,19 @@ struct rps_push_target {
     struct rps_http_client *http;
     struct rps_http_url url;
     struct rps_http_answer *answer; /* owned: it is large */
-    int attempts;                   /* that failed since one did not */
-    int64_t trouble_ns;             /* what they and the pauses took */
+    int attempts;                   /* failures since the last success */
+    int64_t trouble_ns;             /* time of these and of the pauses */
 };
 
 int rps_push_target_open(struct rps_push_target *ret, const struct rps_push_options *options,
                          struct rps_push_outcome *outcome, struct rps_error *err);
 void rps_push_target_close(struct rps_push_target *target);
 
-/* How long to pause before the next attempt, after so many that failed, the last with this
- * Retry-After (-1: none). */
+/* Return the pause before the next attempt, after so many failures, the last with this Retry-After
+ * (-1: none). */
 int64_t rps_push_pause_ns(int attempts, int64_t retry_after_s);
 
-/* Send a batch until it is taken or refused, and empty it: 0; 1 when `wait` ended it; RPS_FAILED:
+/* Send a batch until it is accepted or refused, and empty it: 0; 1 if `wait` ended it; RPS_FAILED:
  * see rps_push_look. */
 int rps_push_send(struct rps_push_target *target, struct rps_push_batch *batch,
                   struct rps_error *err);
@@ -76,8 +76,8 @@ struct rps_remote_sample {
 void rps_remote_write_add(struct rps_protobuf *request, const struct rps_time_series *series,
                           const struct rps_remote_sample *sample, size_t count);
 
-/* Compress a request into *ret, its body as it is sent (for rps_protobuf_free), and empty it.
- * RPS_FAILED when there is no libsnappy, or no memory, also when it was missing before. */
+/* Compress a request into *ret, its body as sent (for rps_protobuf_free), and empty it. RPS_FAILED
+ * without libsnappy, or memory, also if memory was missing before. */
 int rps_remote_write_body(struct rps_protobuf *request, struct rps_protobuf *ret,
                           struct rps_error *err);
 

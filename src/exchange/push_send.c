@@ -1,4 +1,4 @@
-/* Sending batches: what is tried again, what is left out, and what ends it all. */
+/* Sending batches: which are sent again, which are left out, and which errors end the push. */
 #include "push_parts.h"
 
 #include <stdio.h>
@@ -10,10 +10,10 @@
 #include "rpistat/text.h"
 
 #define PAUSE_MAX_NS (60 * RPS_NS_PER_S)
-#define PAUSE_LEAST  (10 * RPS_NS_PER_MS) /* at first, where a server asks for none */
+#define PAUSE_LEAST  (10 * RPS_NS_PER_MS) /* at first, if a server requests none */
 #define REASON_SIZE  200
 
-#define PATH "/api/v1/write" /* of remote write; an URL without a path gets it */
+#define PATH "/api/v1/write" /* of remote write; a URL without a path gets it */
 
 static const char *const headers[] = {
     "Content-Type: application/x-protobuf",
@@ -144,7 +144,7 @@ int64_t rps_push_pause_ns(int attempts, int64_t retry_after_s)
     return pause_ns < PAUSE_MAX_NS ? pause_ns : PAUSE_MAX_NS;
 }
 
-/* --- what is said ----------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------- */
 
 static void note(const struct rps_push_target *target, const char *sentence)
 {
@@ -152,13 +152,13 @@ static void note(const struct rps_push_target *target, const char *sentence)
         target->options->note(target->options->context, sentence);
 }
 
-/* 1 when the text is a page for a browser. */
+/* Return 1 if the text is a page for a browser. */
 static int is_page(const struct rps_http_answer *answer)
 {
     return answer->text[strspn(answer->text, " \t\r\n")] == '<';
 }
 
-/* What the server said: its status, and the first line of its text. */
+/* The server's message: its status, and the first line of its text. */
 static const char *reason_of_refusal(const struct rps_http_answer *answer, char ret[REASON_SIZE])
 {
     char line[REASON_SIZE], printable[REASON_SIZE - 32];
@@ -176,8 +176,8 @@ static const char *reason_of_refusal(const struct rps_http_answer *answer, char 
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* Wait out a failed attempt: 0 to try again, 1 when `wait` ended it, RPS_FAILED when it was long
- * enough. */
+/* Pause after a failed attempt: 0 to try again, 1 if `wait` ended it, RPS_FAILED after the time
+ * limit. */
 static int wait_out(struct rps_push_target *target, int64_t took_ns, struct rps_error *err)
 {
     const struct rps_push_options *options = target->options;
@@ -216,7 +216,7 @@ static void tell_of_end(struct rps_push_target *target)
     target->trouble_ns = 0;
 }
 
-/* A batch that is refused; the first is told of. */
+/* Leave out a refused batch; only the first is reported. */
 static void leave_out(struct rps_push_target *target, size_t samples)
 {
     char reason[REASON_SIZE], sentence[768];
@@ -229,7 +229,7 @@ static void leave_out(struct rps_push_target *target, size_t samples)
     target->outcome->skipped += samples;
 }
 
-/* The sentence for an answer that no other attempt would change, NULL for others. */
+/* The advice for an answer that no other attempt would change, otherwise NULL. */
 static const char *way_out(const struct rps_push_target *target)
 {
     const struct rps_http_answer *answer = target->answer;
@@ -237,7 +237,7 @@ static const char *way_out(const struct rps_push_target *target)
     switch (answer->status) {
     case 0:
         return answer->way_out;
-    case 400: /* in VictoriaMetrics' words; and in those of Go and nginx for what is no TLS */
+    case 400: /* VictoriaMetrics' message; and those of Go and nginx for a request without TLS */
         if (strstr(answer->text, "unsupported path requested"))
             return not_here;
         return strncmp(target->url.request, "http:", 5) == 0 && strstr(answer->text, " HTTPS ")
@@ -261,7 +261,7 @@ static const char *way_out(const struct rps_push_target *target)
     return NULL;
 }
 
-/* 1: try again; 0: the batch is done with; RPS_FAILED. */
+/* 1: try again; 0: the batch is finished; RPS_FAILED. */
 static int judge(struct rps_push_target *target, size_t samples, size_t size, struct rps_error *err)
 {
     const struct rps_http_answer *answer = target->answer;

@@ -1,10 +1,10 @@
 /*
- * Exports: the table of formats, and the walk over a run that they share. The C locale is in force
+ * Exports: the table of formats, and the walk over a run that they share. The C locale applies
  * during the walk, so that no environment can change a number.
  *
- * A run that is being recorded is walked again and again, each time from the newest period that was
- * written the time before. CPUs come one after another in each walk, so what is made of whole
- * rotations, or of all CPUs, leaves the newest rotation for the next walk: it may not be whole.
+ * A run that is being recorded is walked repeatedly, each time from the newest period that was
+ * already written. CPUs come one after another in each walk. Formats of whole rotations, or of all
+ * CPUs, therefore leave the newest rotation for the next walk: it may be incomplete.
  */
 #include "rpistat/export.h"
 
@@ -39,7 +39,7 @@ struct walk {
     int write_errno; /* of the write that failed, or 0 */
 };
 
-/* 1 when a write has failed: a closed pipe, a full disk. */
+/* Return 1 if a write has failed: a closed pipe, a full disk. */
 static int has_failed(struct walk *walk)
 {
     if (!walk->write_errno && ferror(walk->job->out))
@@ -47,14 +47,14 @@ static int has_failed(struct walk *walk)
     return walk->write_errno != 0;
 }
 
-/* 1 when no more can be written. */
+/* Return 1 if no more can be written. */
 static int write_period(struct walk *walk, const struct rps_period *period)
 {
     walk->format->period(walk->job, period);
     return has_failed(walk) || walk->job->result < 0;
 }
 
-/* What is left is written; 0, or that it could not be. */
+/* Write the rest; 0, or the error of writing. */
 static int finish(struct walk *walk, struct rps_error *err)
 {
     if (walk->job->result < 0)
@@ -80,11 +80,11 @@ static int end_periods(struct walk *walk, int result, struct rps_error *err)
     return finish(walk, err);
 }
 
-/* --- a run as it is --------------------------------------------------------------------------- */
+/* --- a complete run --------------------------------------------------------------------------- */
 
-/* So many periods are read as they were measured, in some ten seconds, for stretches too: the
- * minimum and the maximum of rotations are in no coarser level. Sums are, so that formats of these
- * are read as pictures are. */
+/* Up to so many periods are read as measured, in some ten seconds, for intervals too: coarser
+ * levels have no minimum and maximum of rotations. They do have sums, so formats of sums are read
+ * like pictures. */
 #define EVERY_FINE_PERIODS UINT64_C(10000000)
 
 static void choose_resolution(struct rps_cpu_series *cpu_series, const struct walk *walk)
@@ -108,7 +108,7 @@ static void choose_resolution(struct rps_cpu_series *cpu_series, const struct wa
     options->note(note);
 }
 
-/* Keep to the region that was asked for. */
+/* Restrict the walk to the requested region. */
 static int keep_region(struct rps_cpu_series *cpu_series, const struct rps_export_job *job,
                        struct rps_error *err)
 {
@@ -147,7 +147,7 @@ static int walk_once(struct walk *walk, struct rps_reader *reader, struct rps_er
     return result;
 }
 
-/* --- a run that goes on ----------------------------------------------------------------------- */
+/* --- a run being recorded --------------------------------------------------------------------- */
 
 struct follow {
     struct walk walk;
@@ -159,9 +159,9 @@ struct follow {
     size_t seen_count;
     struct seen {
         int32_t cpu;
-        uint64_t next;   /* period: all before it were written */
-        uint64_t before; /* the same when the look began: numbers in the rows of a block overlap */
-    } * seen;            /* the arena's; a CPU each */
+        uint64_t next;   /* period: all earlier ones were written */
+        uint64_t before; /* its value before this walk: numbers in the rows of a block overlap */
+    } * seen;            /* the arena's; one per CPU */
 };
 
 static struct seen *find_seen(struct follow *follow, int32_t cpu)
@@ -194,7 +194,7 @@ static int follow_period(struct follow *follow, const struct rps_period *period)
     return write_period(&follow->walk, period);
 }
 
-/* Write what has been committed since the last look. *ret_goes_on: there will be more. */
+/* Write the data committed since the last look. *ret_goes_on: there will be more. */
 static int look(struct follow *follow, struct rps_reader *reader, int *ret_goes_on,
                 struct rps_error *err)
 {
@@ -212,12 +212,13 @@ static int look(struct follow *follow, struct rps_reader *reader, int *ret_goes_
         return result;
     *ret_goes_on = run.state == RPS_RUN_RECORDING;
     rps_run_free(&run);
-    /* the last period's reading of system signals may come in another commit */
+    /* the last period's system metrics may be in another commit */
     if ((result = rps_run_system_is_there(reader, job->run->run_id, err)) < 0)
         return result;
     whole |= result;
     scratch = rps_arena_new();
-    cpus.if_there = *ret_goes_on || follow->seen_count > 0; /* a CPU may come, or go away */
+    cpus.if_there = *ret_goes_on || follow->seen_count > 0; /* a CPU may come online or go
+                                                               offline */
     result = rps_cpu_series_open(scratch, &cpu_series, reader, job->run->run_id, follow->from_ns,
                                  INT64_MAX, &cpus, err);
     follow->later_rotation = whole && *ret_goes_on ? cpu_series.last_rotation : UINT64_MAX;
@@ -242,7 +243,7 @@ static int walk_on(struct follow *follow, struct rps_reader *reader, struct rps_
 
 /* --- both ------------------------------------------------------------------------------------- */
 
-/* follow may be NULL: the run as it is. */
+/* follow may be NULL: a complete run. */
 static int walk_run(struct walk *walk, struct follow *follow, struct rps_reader *reader,
                     struct rps_error *err)
 {
@@ -263,9 +264,8 @@ static int walk_run(struct walk *walk, struct follow *follow, struct rps_reader 
 }
 
 /*
- * The phases of a run that has ended: those that were found, else of a run that is not too long
- * they are found now. 1 and *ret, 0, or RPS_FAILED without memory. An export has no other reason to
- * fail for them.
+ * Find the phases of a run that has ended: the stored ones; otherwise detect them now, if the run
+ * is not too long. 1 and *ret, 0, or RPS_FAILED without memory. Phases cause no other failure.
  */
 static int find_phases(const struct rps_export_job *job, struct rps_phase_levels *ret,
                        struct rps_error *err)
@@ -295,8 +295,8 @@ static int find_phases(const struct rps_export_job *job, struct rps_phase_levels
     return 0;
 }
 
-/* Of a format that has `part`, that part; of others the periods. `walk` is the beginning of *follow,
- * where that is not NULL. */
+/* Export with the format's `part` if it has one, otherwise by periods. `walk` is the first member
+ * of *follow, unless that is NULL. */
 static int export_run(struct walk *walk, struct follow *follow, int64_t run_id,
                       const struct rps_part_choice *choice, const struct rps_cpus *cpus,
                       struct rps_error *err)

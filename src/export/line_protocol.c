@@ -1,12 +1,12 @@
 /*
- * The export as InfluxDB's line protocol: a line a measurement period.
+ * The export as InfluxDB's line protocol: one line per measurement period.
  *
  *     rpistat,cpu=0,instance=HOST,run=UUID,set=SET EVENT=123i,...,enabled_ns=...i START
  *
- * Fields are the raw counts of the set's events and of the clock event, by its label, and the times
- * that belong to them; what was not counted has no field. A gauge of an import has its value, without
- * the i. The timestamp is the period's start. A block that stands for periods that were thinned is a
- * line a set. As in CSV an event that has the name of another field becomes NAME_event.
+ * Fields are the raw counts of the set's events and of the clock event, by its label, and their
+ * times. An event that was not counted has no field. A gauge of an import has its value, without
+ * the i. The timestamp is the period's start. A block of downsampled periods has one line per set.
+ * As in CSV, an event with the name of another field becomes NAME_event.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -36,8 +36,8 @@ struct line_state {
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* Backslashes stand before what would end a key or a value. One of the text's own there, or at the
- * end, cannot be written, nor can what is not harmless. */
+/* Put text with backslashes before characters that would end a key or a value. A backslash of the
+ * text before such a character, or at the end, cannot be written, nor can unsafe characters. */
 static void put_escaped(FILE *out, const char *text)
 {
     uint32_t code;
@@ -141,7 +141,7 @@ static void put_key(struct rps_export_job *job, const char *key)
     state->is_first = 0;
 }
 
-/* A whole number of 64 bits with a sign, as the protocol has them. */
+/* A signed integer of 64 bits, as the protocol has them. */
 static void put_field(struct rps_export_job *job, const char *key, uint64_t value)
 {
     if (value > INT64_MAX || !key[0])

@@ -1,9 +1,9 @@
 /*
  * The export as OpenMetrics 1.0 text: the running totals of rpistat/time_series.h.
  *
- * The format wants all samples of a series together, and all series of a family, while a run comes
- * period by period. So that it is read once, and memory does not grow with it, the samples go into
- * a temporary file, in blocks that are chained series by series, and are written from there.
+ * The format needs all samples of a series together, and all series of a family, but a run comes
+ * period by period. To read the run once with bounded memory, the samples go into a temporary file,
+ * in blocks linked per series, and are written from there.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,9 +19,9 @@
 
 #define BLOCK_SAMPLES 255
 
-/* As it stands in the file, at a multiple of its size. */
+/* A block in the file, at a multiple of its size. */
 struct block {
-    int64_t next; /* where the series goes on */
+    int64_t next; /* offset of the series' next block */
     size_t count;
     struct sample {
         int64_t time_ms;
@@ -31,18 +31,18 @@ struct block {
 
 struct series {
     const struct rps_time_series *series;
-    int64_t first, at; /* of the first block, and of the one that is being filled */
+    int64_t first, at; /* of the first block, and of the one being filled */
     struct block *block;
 };
 
-/* The arena's, but for the totals. */
+/* The arena's, except for the totals. */
 struct metrics_state {
     struct rps_arena *arena;
     struct rps_time_totals *totals;
     FILE *file;  /* NULL: no block is full yet */
     int64_t end; /* of its blocks */
-    int is_text; /* 1: the text format of Prometheus (0.0.4), which plain readers take */
-    int is_now;  /* 1: the newest sample of each series alone, without its time */
+    int is_text; /* 1: the text format of Prometheus (0.0.4), which simple readers accept */
+    int is_now;  /* 1: only the newest sample of each series, without its time */
     size_t series_count;
     struct series *series; /* by number */
     struct block block;    /* scratch */
@@ -50,7 +50,7 @@ struct metrics_state {
 
 static const struct family {
     const char *name, *metric, *type, *unit, *help;
-    int decimals; /* -1: as many as there are */
+    int decimals; /* -1: as many as needed */
 } families[] = {
     {"rpistat_run", "rpistat_run_info", "info", NULL, "What was recorded, where and with what.", 0},
     {"rpistat_phase", "rpistat_phase", "gauge", NULL, "1 while the run is in the phase.", 0},
@@ -84,7 +84,7 @@ static int64_t take_room(struct metrics_state *state)
     return at;
 }
 
-/* Write the block that is full, and begin the next. */
+/* Write the full block, and begin the next. */
 static int next_block(struct metrics_state *state, struct series *of, struct rps_error *err)
 {
     int64_t next = take_room(state);
@@ -245,7 +245,7 @@ static void metrics_period(struct rps_export_job *job, const struct rps_period *
     job->result = rps_time_totals_add(state->totals, period, 0, &job->err);
 }
 
-/* Those of the part that is exported. */
+/* The phases of the exported time range. */
 static int take_phases(struct rps_export_job *job, int64_t from_ns, int64_t to_ns,
                        struct rps_error *err)
 {
@@ -290,9 +290,9 @@ const struct rps_export_format rps_export_openmetrics = {
     .release = metrics_release,
 };
 
-/* --- totals as they are now ------------------------------------------------------------------- */
+/* --- current totals --------------------------------------------------------------------------- */
 
-/* The coarsest rows that there are come to the same, and are few however long the run is. */
+/* The coarsest rows give the same totals, and are few however long the run is. */
 static int add_all(struct rps_export_job *job, struct rps_error *err)
 {
     struct metrics_state *state = job->state;

@@ -1,11 +1,11 @@
 /*
- * The export as trace events of Chrome (JSON), for Perfetto and what else reads them.
+ * The export as trace events of Chrome (JSON), for Perfetto and other readers.
  *
- * The run is a process there, with tracks of its phases, regions, marks and calls; what has counts
- * of its own, as each CPU of a recording by CPU, is another one. Figures are counters, a value a
- * rotation, and system signals a value a reading. A counter keeps its value until the next, so that
- * one which is the same, or not known, is not written. Calls are slices (rpistat/wing.h). Times are
- * us since the start of the run, with all their nanoseconds.
+ * The run is a process there, with tracks of its phases, regions, marks and calls. Everything with
+ * its own counts is another process, such as each CPU of a recording by CPU. Metrics are counters
+ * with one value per rotation, system metrics have one value per reading. A counter keeps its value
+ * until the next, so a value that is the same or unknown is not written. Calls are slices
+ * (rpistat/wing.h). Times are us since the start of the run, with all their nanoseconds.
  */
 #include <math.h>
 
@@ -19,26 +19,26 @@
 #include "rpistat/system_signals.h"
 #include "rpistat/wing.h"
 
-/* Numbers of processes there; a thread's is its process's x TRACKS and which it is, since Perfetto
- * wants them to be unique. */
+/* Numbers of processes there. A thread's is its process's x TRACKS plus its index, since Perfetto
+ * requires unique ones. */
 enum {
     OF_RUN = 1,
     OF_MACHINE,
     OF_GROUP,
     OF_PACKAGE,
     OF_CPU
-}; /* but the last by enum rps_system_source */
+}; /* all but the last by enum rps_system_source */
 #define TRACKS    1000
 #define OF_CALLS  1 /* the others count from 2 */
 #define TEXT_SIZE 64
 
 struct perfetto {
     struct rps_json json;
-    struct rps_rotation rotation; /* that is being added up */
+    struct rps_rotation rotation; /* being added up */
     double *operand;              /* scratch, the arena's */
-    double *last;                 /* of each metric: its last value of this CPU */
-    int64_t process;              /* that is written; 0 at first */
-    int64_t calls_of;             /* process that calls were written of last */
+    double *last;                 /* per metric: its last value on this CPU */
+    int64_t process;              /* being written; 0 at first */
+    int64_t calls_of;             /* process of the last written calls */
 };
 
 static int64_t process_of(int32_t cpu)
@@ -58,7 +58,7 @@ static void begin_event(struct rps_json *json, const char *kind, const char *nam
     rps_json_int64(json, "tid", process * TRACKS + track);
 }
 
-/* Of what has a length, and of marks; DevTools ends with one that has no category. */
+/* For slices and marks; DevTools fails on one without a category. */
 static void begin_slice(struct rps_json *json, const char *kind, const char *name, int64_t time_ns,
                         int64_t process, int track)
 {
@@ -66,7 +66,7 @@ static void begin_slice(struct rps_json *json, const char *kind, const char *nam
     rps_json_text(json, "cat", "rpistat");
 }
 
-/* What a process, or a track of it, is called. */
+/* Put the name of a process, or of a track in it. */
 static void put_name(struct rps_json *json, const char *what, int64_t process, int track,
                      const char *name)
 {
@@ -90,7 +90,7 @@ static void put_counter(struct rps_json *json, const char *name, const char *uni
     rps_json_end(json);
 }
 
-/* --- figures ---------------------------------------------------------------------------------- */
+/* --- metrics ---------------------------------------------------------------------------------- */
 
 static int perfetto_begin(struct rps_export_job *job, struct rps_error *err)
 {
@@ -130,7 +130,7 @@ static void begin_cpu(struct rps_export_job *job, int32_t cpu)
         put_name(&perfetto->json, "process_name", perfetto->process, 0, name);
 }
 
-/* The rotation is over. */
+/* Write a completed rotation. */
 static void end_rotation(struct rps_export_job *job)
 {
     struct perfetto *perfetto = job->state;
@@ -160,7 +160,7 @@ static void perfetto_period(struct rps_export_job *job, const struct rps_period 
     rps_rotation_add(&perfetto->rotation, period);
 }
 
-/* --- system signals --------------------------------------------------------------------------- */
+/* --- system metrics --------------------------------------------------------------------------- */
 
 static void put_reading(struct rps_json *json, const struct rps_system_row *row, double *last)
 {
@@ -205,8 +205,8 @@ static int put_source(struct rps_export_job *job, enum rps_system_source source,
 
 /* --- phases, regions, marks ------------------------------------------------------------------- */
 
-/* Each ends 1 ns early: viewers add start and length in floating point, and a sum behind the start
- * of the next one tangles both. */
+/* Each ends 1 ns early: viewers add start and length in floating point, and a sum after the start
+ * of the next one breaks both. */
 static int put_stretches(struct rps_export_job *job, struct rps_error *err)
 {
     const struct rps_export_options *options = job->options;

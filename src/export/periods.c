@@ -2,15 +2,15 @@
  * The exports of measurement periods, for spreadsheets, databases and data frames. An import's
  * gauge has its value.
  *
- * wide: a row a period, a column an event, which is empty where it was not counted. time_s is the
- * period's start since the start of the run; start and length carry all their nanoseconds, so that
- * they can be read back exactly. `cycle` is the cycle timestamp at the period's end, `cycles` the
- * period's own count.
+ * wide: one row per period, one column per event, which is empty if it was not counted. The column
+ * time_s is the period's start since the start of the run. Start and length have all their
+ * nanoseconds, so that they can be read back exactly. `cycle` is the cycle timestamp at the
+ * period's end, `cycles` the period's own count.
  *
- * table: what was imported, as it was: a row of the file is the rotation that it became.
+ * table: an import in its original form: a row of the file is the rotation made from it.
  *
- * long: a row an event and period. `count` is the raw count, `scaled` what counting through the
- * whole of the period would have seen; both are empty where the event was not counted.
+ * long: one row per event and period. `count` is the raw count, `scaled` the estimate for the whole
+ * period; both are empty if the event was not counted.
  */
 #include <math.h>
 #include <string.h>
@@ -25,8 +25,8 @@ struct periods {
     struct rps_sheet sheet; /* first */
     struct rps_gauges gauges;
     signed char *slot; /* wide, the arena's: of cell c in set n, at n * cell_count + c; -1: none */
-    struct rps_sheet_row row; /* table: that is being put together, of */
-    uint64_t rotation;        /* that one, from 1; 0: none is */
+    struct rps_sheet_row row; /* table: the row being assembled, from */
+    uint64_t rotation;        /* this one, from 1; 0: none */
     struct rps_tally tally;   /* long: scratch */
 };
 
@@ -59,7 +59,7 @@ static struct rps_cell cell_of(const struct periods *periods, const struct rps_p
 
 /* --- wide ------------------------------------------------------------------------------------- */
 
-/* Each event once, under the name of its first set. */
+/* Each event once, with the name in its first set. */
 static void head_events(struct rps_export_job *job, const struct rps_event **event)
 {
     struct periods *periods = job->state;
@@ -125,7 +125,7 @@ static int wide_begin(struct rps_export_job *job, struct rps_error *err)
     return begin_cells(job, RPS_SHEET_WIDE, err);
 }
 
-/* The cells of the period's set; what other sets have stays. */
+/* Fill the cells of the period's set; cells of other sets stay. */
 static void fill_cells(struct periods *periods, const struct rps_period *period)
 {
     int count = periods->sheet.cell_count;
@@ -249,7 +249,7 @@ static void long_period(struct rps_export_job *job, const struct rps_period *per
         if (row.count.kind != RPS_CELL_EXACT) {
             int is_known = rps_tally_estimate_u64(&periods->tally, set_no, slot, &scaled);
 
-            if (is_known && scaled >> 53 == 0) /* in a double */
+            if (is_known && scaled >> 53 == 0) /* fits in a double */
                 scaled = (uint64_t)llround(rps_tally_estimate(&periods->tally, set_no, slot));
             row.scaled = rps_sheet_count(is_known, scaled);
         }

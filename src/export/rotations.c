@@ -1,20 +1,19 @@
 /*
- * The exports of metrics by rotation of the event sets, the smallest stretch in which every metric
- * has a value, and by stretches of one length.
+ * The exports of metrics by rotation of the event sets, and by intervals of one length. A rotation
+ * is the shortest time in which every metric has a value.
  *
  * rates, long-rates: time_s is the start of the rotation's first period, length_s the sum of its
- * periods, `cycle` the cycle timestamp at its end. A metric is empty where it is not known: an event
- * of it was not counted, or the workload did not run. Its 95 % interval is empty where its events
- * were counted all the time, or are too rare for one. One rotation does not tell how much readings
+ * periods, `cycle` the cycle timestamp at its end. A metric is empty if unknown: one of its events
+ * was not counted, or the workload did not run. Its 95 % interval is empty if its events were
+ * counted all the time, or are too rare for one. A single rotation does not show how much readings
  * differ, so some are gathered before they are written.
  *
- * every: time_s is where the stretch begins; the first row of a CPU begins where its data do.
- * Stretches count from the start of the run, or, with the column `time`, from midnight. A rotation
- * belongs to the stretch that its middle lies in; a stretch without one has no row. length_s is what
- * was recorded of it. A metric is that of the whole stretch, its minimum and maximum are those of
- * the rotations in it; a rotation in which the workload hardly ran has none. Of a stretch that was read
- * in blocks, of so many rotations as `block` says, ratios of events have neither: blocks have only those
- * of events over the elapsed time, and of CPU use.
+ * every: time_s is the start of the interval; the first row of a CPU begins where its data do.
+ * Intervals count from the start of the run, or, with the column `time`, from midnight. A rotation
+ * belongs to the interval of its middle; an interval without one has no row. length_s is the
+ * recorded time in it. A metric covers the interval, its minimum and maximum are those of rotations
+ * in which the workload ran. `block` is the number of rotations in a block, if blocks were read.
+ * They have no extremes for ratios of events, only for events per elapsed time and CPU use.
  */
 #include <math.h>
 #include <string.h>
@@ -29,31 +28,31 @@
 
 #define VALUES (2 * RPS_TALLY_NEIGHBOURS)
 
-/* What adds rotations up; arrays are the arena's. */
+/* State for adding up rotations; arrays are the arena's. */
 struct rotations {
     struct rps_sheet sheet;       /* first */
-    struct rps_rotation rotation; /* that is being added up */
+    struct rps_rotation rotation; /* being added up */
     double *operand;              /* scratch */
-    int32_t cpu;                  /* of the last period, of the stretch */
+    int32_t cpu;                  /* of the last period, of the interval */
 
     /* rates */
-    struct rps_rotation gathered[RPS_TALLY_NEIGHBOURS]; /* that are not written yet */
+    struct rps_rotation gathered[RPS_TALLY_NEIGHBOURS]; /* not written yet */
     size_t count, before;
-    double *value; /* of each metric those of RPS_TALLY_NEIGHBOURS rotations that were written, of
-                      which `before` are of this CPU, then those of the gathered */
-    double *step;  /* of each metric the usual one among the gathered */
+    double *value; /* per metric, those of RPS_TALLY_NEIGHBOURS rotations already written, of which
+                      `before` are of this CPU, then those of the gathered ones */
+    double *step;  /* per metric, the usual one among the gathered */
 
     /* every */
     struct rps_tally stretch;
-    int64_t begin_ns, end_ns; /* of the stretch, in the run */
+    int64_t begin_ns, end_ns; /* of the interval, in the run */
     uint64_t first, last;     /* periods in it */
     uint64_t merged, block;   /* rotations in it; the largest block of them */
     int rows;                 /* written of this CPU */
-    struct rps_range *range;  /* of each metric; */
-    int *is_unknown;          /* 1: a block in the stretch does not tell */
+    struct rps_range *range;  /* per metric; */
+    int *is_unknown;          /* 1: unknown, because of a block in the interval */
 };
 
-/* All metrics, and behind them two of each; gauges have the names of the file they are from. */
+/* All metrics, then two extra columns of each; gauges have the names from their file. */
 static void head_metrics(struct rps_export_job *job, const char *lower, const char *upper)
 {
     const struct rps_plan *plan = job->plan;
@@ -128,7 +127,7 @@ static double *values_of(const struct rotations *rates, int metric)
     return &rates->value[(size_t)metric * VALUES];
 }
 
-/* The rows, or the row, of a rotation that was gathered. */
+/* Put the rows, or the row, of a gathered rotation. */
 static void put_rotation(struct rps_export_job *job, size_t at)
 {
     struct rotations *rates = job->state;
@@ -167,8 +166,8 @@ static void put_rotation(struct rps_export_job *job, size_t at)
         rps_sheet_put(job, &row);
 }
 
-/* Write what was gathered. Rotations too few to tell how they differ are seen behind those before
- * them. */
+/* Write the gathered rotations. If they are too few to show how they differ, earlier ones are
+ * added. */
 static void write_gathered(struct rps_export_job *job)
 {
     struct rotations *rates = job->state;
@@ -190,7 +189,7 @@ static void write_gathered(struct rps_export_job *job)
     rates->count = 0;
 }
 
-/* The rotation is over. */
+/* Gather a completed rotation. */
 static void gather(struct rps_export_job *job)
 {
     struct rotations *rates = job->state;
@@ -272,7 +271,7 @@ static int every_begin(struct rps_export_job *job, struct rps_error *err)
     return 0;
 }
 
-/* Where the stretch of a time of the run begins and ends. */
+/* Find the start and the end of the interval at a time of the run. */
 static void find_stretch(const struct rps_export_job *job, int64_t time_ns, int64_t *ret_begin_ns,
                          int64_t *ret_end_ns)
 {
@@ -287,7 +286,7 @@ static void find_stretch(const struct rps_export_job *job, int64_t time_ns, int6
     }
 }
 
-/* A metric of what was added up, whose operands are there; NaN: it is not known. */
+/* A metric of a tally whose operands are set; NaN: unknown. */
 static double value_of(const struct rps_export_job *job, const struct rps_tally *tally, int m)
 {
     const struct rps_formula *formula = &job->plan->metric[m].formula;
@@ -296,7 +295,7 @@ static double value_of(const struct rps_export_job *job, const struct rps_tally 
     return rps_tally_carries(tally, formula) ? rps_formula_value(formula, every->operand) : NAN;
 }
 
-/* The stretch is over. */
+/* Write a completed interval. */
 static void write_stretch(struct rps_export_job *job)
 {
     struct rotations *every = job->state;
@@ -343,7 +342,7 @@ static void begin_stretch(struct rps_export_job *job, int64_t time_ns, int32_t c
     }
 }
 
-/* The rotation is over: into its stretch. */
+/* Add a completed rotation to its interval. */
 static void end_rotation(struct rps_export_job *job)
 {
     struct rotations *every = job->state;

@@ -14,11 +14,11 @@
 
 enum kind {
     RUN,
-    CPU, /* empty where the run is not by CPU */
+    CPU, /* empty if the run is not by CPU */
     COUNT,
     SECONDS,
-    CLOCK, /* start_ns on the wall; a column that is there where it was asked for */
-    STAMP, /* end_ns as the file of an import has it, under the file's name */
+    CLOCK, /* start_ns as time of day; a column on request */
+    STAMP, /* end_ns in the format of an import's file, under the file's name */
     TEXT,
     CELL,
     PHASE,
@@ -38,7 +38,7 @@ static const struct rps_sheet_column {
     const char *name;
     enum kind kind;
     size_t member;    /* of COUNT (uint64_t), SECONDS (int64_t, ns), TEXT and CELL in the row */
-    unsigned formats; /* that have it */
+    unsigned formats; /* formats with it */
 } columns[] = {
     {"time", STAMP, 0, TABLE},
     {"run", RUN, 0, ALL},
@@ -87,7 +87,7 @@ static void put_clock(struct rps_export_job *job, int64_t start_ns)
                       : rps_wall_text(text, sizeof(text), rps_clock_add_ns(run_ns, start_ns)));
 }
 
-/* The time as the file had it: "2026-11-24 16:00:05", which spreadsheets read, or seconds. */
+/* The time in the file's format: "2026-11-24 16:00:05", which spreadsheets read, or seconds. */
 static void put_stamp(struct rps_export_job *job, int64_t end_ns)
 {
     const struct rps_sheet *sheet = job->state;
@@ -110,7 +110,7 @@ static void put_stamp(struct rps_export_job *job, int64_t end_ns)
     put_text(job, text);
 }
 
-/* What an import leaves with its clock: "Zeit=time", or "t=time:s" where it is a number. */
+/* The time column of an import in its clock: "Zeit=time", or "t=time:s" if it is a number. */
 static void find_time(struct rps_sheet *sheet, const char *map, int clock)
 {
     const char *equals = strrchr(map, '=');
@@ -124,7 +124,7 @@ static void find_time(struct rps_sheet *sheet, const char *map, int clock)
                                 : "time_s");
 }
 
-/* That which the row's middle lies in, or where none is known SIZE_MAX. */
+/* The phase of the row's middle; SIZE_MAX if unknown. */
 static size_t phase_of(struct rps_export_job *job, const struct rps_sheet_row *row)
 {
     uint64_t middle = row->first + (row->last - row->first) / 2;
@@ -232,7 +232,7 @@ int rps_sheet_begin(struct rps_export_job *job, size_t size, enum rps_sheet_form
     return result;
 }
 
-/* "_percent", "_per_s", "_MB_per_s"; what is counted in events or cycles says so itself. */
+/* "_percent", "_per_s", "_MB_per_s"; for counts of events or cycles, the name is enough. */
 static void append_unit(char *name, size_t size, const char *unit)
 {
     static const char *const none[] = {"events", "cycles", RPS_UNIT_GAUGE};

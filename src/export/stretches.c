@@ -1,4 +1,4 @@
-/* What a run has beside its periods: its phases, regions and marks. */
+/* Data of a run in addition to its periods: its phases, regions and marks. */
 #include "rpistat/export.h"
 
 #include "rpistat/profile.h"
@@ -10,7 +10,7 @@ struct finding {
     struct rps_export_stretches *ret;
 };
 
-/* As far as it lies in the part. */
+/* Add the part that is in the time range. */
 static void add(const struct finding *finding, const char *track, const char *name,
                 int64_t start_ns, int64_t end_ns)
 {

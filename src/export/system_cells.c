@@ -5,7 +5,7 @@
 
 #include "rpistat/csv_writer.h"
 
-/* The column of a source's slot, if the run has the source and the signal is one of these. */
+/* Add the column of a source's slot, if the run has the source and the metric has a column. */
 static void add_cell(struct rps_system_cells *cells, struct rps_export_job *job, int source,
                      int slot, int later)
 {
@@ -19,7 +19,7 @@ static void add_cell(struct rps_system_cells *cells, struct rps_export_job *job,
     cells->cell[cells->count++] = (struct rps_system_cell){(enum rps_system_source)source, slot};
 }
 
-/* Those of the workload and the machine are always there, where anything was read. */
+/* Columns of the workload and the machine are always present if anything was read. */
 void rps_system_cells_head(struct rps_system_cells *cells, struct rps_export_job *job)
 {
     struct rps_system_state state;
@@ -59,7 +59,7 @@ static int next(struct rps_system_cells *cells, struct rps_export_job *job, int 
     return result > 0;
 }
 
-/* The readings before the row's periods were of none. */
+/* Readings before the row's periods belong to no row. */
 static void gather(struct rps_system_cells *cells, struct rps_export_job *job, int source,
                    uint64_t first, uint64_t last, struct rps_run_system *ret)
 {

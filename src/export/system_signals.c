@@ -1,8 +1,8 @@
 /*
- * The export of system signals: a row a reading and source, or a block of readings where these were
- * thinned. A column a signal, in its own unit: of a gauge its value, or mean; of a counter what came
- * in length_s. Behind all of them the lowest and highest of each, of a counter per second; empty
- * where it was one reading, and where the signal was not read.
+ * The export of system metrics: one row per reading and source, or per block of downsampled
+ * readings. One column per metric, in its own unit: a gauge has its value, or mean, a counter its
+ * increase in length_s. After all of them come the lowest and highest of each, for a counter per
+ * second. They are empty for a single reading, and if the metric was not read.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "rpistat/csv_writer.h"
 #include "rpistat/run_system.h"
 
-/* What stands behind a column's name. */
+/* The suffix of a column's name. */
 static const char *unit_of(const struct rps_system_signal *signal)
 {
     static const char *const behind[][2] = {
@@ -23,7 +23,7 @@ static const char *unit_of(const struct rps_system_signal *signal)
     return "";
 }
 
-/* A signal that is newer than the others has its columns after all: those keep their places. */
+/* The columns of a metric newer than the others are after all of them, which keep their places. */
 static int is_appended(int source, int slot)
 {
     return source == RPS_SYSTEM_TREE && slot == RPS_TREE_IDLE;
@@ -66,7 +66,7 @@ static int signals_begin(struct rps_export_job *job, struct rps_error *err)
     return 0;
 }
 
-/* Put a value, or its extremes; empty cells where the row does not know them. */
+/* Put a value, or its extremes; empty cells if the row does not have them. */
 static void put_cell(struct rps_csv_writer *csv, const struct rps_system_row *row, int source,
                      int s, int is_ends)
 {

@@ -1,15 +1,15 @@
 /*
- * A run as time series with labels: running totals of each CPU, and when samples of them are due.
+ * A run as labelled time series: running totals of each CPU, and the times of their samples.
  *
- * Times are those of rows' ends. A period is over when it is added. The rows of a block overlap in
- * time, so that totals of a CPU, which all event sets feed, are true of one moment only when the
- * block is there whole: when a row of other rotations comes, or at the end. Series that nothing was
- * added to since their last sample have none.
+ * Times are those of rows' ends. A period is complete when it is added. The rows of a block overlap
+ * in time, and all event sets feed the totals of a CPU. Totals are therefore valid only when the
+ * block is complete: at the first row of other rotations, or at the end. A series without additions
+ * since its last sample has no new one.
  *
- * A gauge of an import has no total: a sample of it is its mean since the one before.
+ * A gauge of an import has no total: a sample of it is its mean since the previous one.
  *
- * Sums are whole numbers; as doubles they lose units above 2^53 (9.0e15 events, or 104 days in ns),
- * that is one part in 10^15.
+ * Sums are integers; as doubles they lose units above 2^53 (9.0e15 events, or 104 days in ns),
+ * which is one part in 10^15.
  */
 #include "rpistat/time_series.h"
 
@@ -29,34 +29,34 @@
 #define LEAST_EVERY_NS  (10 * RPS_NS_PER_MS)
 #define LABEL_VALUE_MAX 1024 /* bytes; databases cut or refuse longer ones */
 #define LABEL_NAME_SIZE 128
-#define TAGS_MAX        100 /* so do they with more labels */
+#define TAGS_MAX        100 /* they also refuse more labels */
 #define SERIES_LABELS   4
-#define START_MAX_NS    (INT64_MAX / 2) /* in the year 2116; times of rows are below the same */
+#define START_MAX_NS    (INT64_MAX / 2) /* in the year 2116; times of rows have the same limit */
 #define NOTHING_SENT_MS INT64_MIN
 
 struct total {
     struct rps_time_series series;
     struct rps_time_label label[SERIES_LABELS];
     uint64_t sum;
-    int is_time; /* ns, handed over in s */
-    int begun;   /* it has a number, and a zero at its beginning */
+    int is_time; /* in ns, passed on in s */
+    int begun;   /* it has a number, and a zero at its start */
     int fed;     /* since its last sample */
 };
 
-/* One CPU. Of event e total[2 * e] has the counts, total[2 * e + 1] the running time; event 0 is
- * the clock event. Of a gauge they are its sum and that of its time, since its last sample. The last
- * two are enabled and used time. */
+/* One CPU. total[2 * e] is the count of event e, total[2 * e + 1] its running time; event 0 is the
+ * clock event. For a gauge they are its sum and the sum of its time, since its last sample. The
+ * last two are enabled and used time. */
 struct track {
     struct track *next;
     int32_t cpu;
     char cpu_text[16];
-    int64_t end_ns;    /* of what was added */
+    int64_t end_ns;    /* of the rows added */
     int64_t due_ns;    /* a sample is due when a row ends then or later */
     int64_t last_ms;   /* time of the last samples, or of the zeros before them */
-    uint64_t rotation; /* of the row that was added last */
+    uint64_t rotation; /* of the last row added */
     int is_due;
-    int is_quiet;     /* and all rows since it was due were */
-    int idle_unknown; /* of a row, so of the total from there on */
+    int is_quiet;     /* so were all rows since it was due */
+    int idle_unknown; /* in a row, so in the total from then on */
     struct total total[];
 };
 
@@ -70,19 +70,19 @@ struct phase_series {
 };
 
 struct rps_time_totals {
-    struct rps_arena *arena; /* of all that is pointed to, texts of labels too */
+    struct rps_arena *arena; /* of all pointers, also of labels' texts */
     const struct rps_run *run;
     const struct rps_plan *plan;
     struct rps_time_sink sink;
     int64_t every_ns;
-    size_t series_count; /* that have numbers */
+    size_t series_count; /* series with numbers */
     const char *instance, *uuid;
     size_t event_count;
-    const char **event; /* label of each */
+    const char **event; /* label of each event */
     int *event_of;      /* of slot s of set n at n * RPS_SLOT_MAX + s; -1: no series */
-    int *gauge;         /* of each event: the slot, as there, of its gauge; -1: it is none */
+    int *gauge;         /* per event: the slot, as above, of its gauge; -1: not a gauge */
     struct rps_gauges gauges;
-    struct track *track, *last_track, *current; /* in the order in which they came */
+    struct track *track, *last_track, *current; /* in the order of their first rows */
     struct phase_series *phase;
     struct rps_time_series info;
     struct rps_time_label *info_label;
@@ -91,7 +91,7 @@ struct rps_time_totals {
 
 /* --- labels ----------------------------------------------------------------------------------- */
 
-/* A harmless copy that lives as long as the totals. */
+/* Return a sanitized copy that lives as long as the totals. */
 static const char *keep_text(struct rps_time_totals *totals, const char *text)
 {
     int length = (int)rps_text_cut(text, LABEL_VALUE_MAX);
@@ -127,7 +127,7 @@ char *rps_time_series_text(const struct rps_time_series *series)
     return rps_text_close(out, &ret);
 }
 
-/* Begin a series with the labels that all of its kind have; value NULL: no such label. */
+/* Begin a series with the labels common to its kind; value NULL: no such label. */
 static void put_labels(struct rps_time_series *series, struct rps_time_label *label,
                        const struct rps_time_label *some, size_t some_count)
 {
@@ -146,7 +146,7 @@ static int compare_labels(const void *a, const void *b)
     return strcmp(left->name, right->name);
 }
 
-/* A label of rpistat_run_info, unless its value is not known. */
+/* Add a label to rpistat_run_info, unless its value is unknown. */
 static void add_info(struct rps_time_totals *totals, const char *name, const char *value)
 {
     if (value[0])
@@ -163,7 +163,7 @@ static int has_info(const struct rps_time_totals *totals, const char *name)
     return 0;
 }
 
-/* tag_KEY; keys that become the same name are told apart by a number behind it. */
+/* tag_KEY; a number distinguishes keys that become the same name. */
 static void add_tag(struct rps_time_totals *totals, const struct rps_tag *tag)
 {
     char base[LABEL_NAME_SIZE], name[LABEL_NAME_SIZE + 16];
@@ -220,7 +220,7 @@ static void make_info(struct rps_time_totals *totals)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* The number of the event that is labelled so: one that is in two sets is one. */
+/* The number of the event with that label: an event in two sets is one. */
 static int find_event(struct rps_time_totals *totals, const char *name)
 {
     const char *kept = keep_text(totals, name);
@@ -325,7 +325,7 @@ static struct track *find_track(struct rps_time_totals *totals, const struct rps
     return make_track(totals, row);
 }
 
-/* A row whose set has a gauge in this slot. */
+/* Add a row whose set has a gauge in this slot. */
 static void feed_gauge(const struct rps_time_totals *totals, struct total *total,
                        const struct rps_period *row, int slot)
 {
@@ -394,7 +394,7 @@ static int hand_over_total(struct rps_time_totals *totals, const struct track *t
                         err);
 }
 
-/* Where there was nothing of it, as on a CPU that never has it, there is no sample. */
+/* Without data no new sample is made, as on a CPU that never has the gauge. */
 static int hand_over_gauge(struct rps_time_totals *totals, const struct track *track, int gauge,
                            struct total *total, int64_t time_ms, struct rps_error *err)
 {
@@ -413,7 +413,7 @@ static int hand_over_gauge(struct rps_time_totals *totals, const struct track *t
                : totals->sink.sample(totals->sink.context, &total[0].series, time_ms, value, err);
 }
 
-/* The totals of a CPU, at a time after its last ones. */
+/* Pass on the totals of a CPU, at a time after its last ones. */
 static int hand_over(struct rps_time_totals *totals, struct track *track, int64_t time_ms,
                      struct rps_error *err)
 {
@@ -434,7 +434,7 @@ static int hand_over(struct rps_time_totals *totals, struct track *track, int64_
     return result;
 }
 
-/* What is due; it waits while its millisecond has samples already. */
+/* Pass on the totals that are due; wait while their millisecond has samples already. */
 static int hand_over_due(struct rps_time_totals *totals, struct track *track, struct rps_error *err)
 {
     int64_t time_ms = unix_ms(totals, track->end_ns);
@@ -450,7 +450,7 @@ int rps_time_totals_add(struct rps_time_totals *totals, const struct rps_period 
 
     totals->current = track;
     if (row->rotation != track->rotation) {
-        result = hand_over_due(totals, track, err); /* a block is whole */
+        result = hand_over_due(totals, track, err); /* a block is complete */
         if (result != 0)
             return result;
     }
@@ -541,7 +541,7 @@ int rps_time_totals_phases(struct rps_time_totals *totals, const struct rps_phas
     return result;
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- public functions ------------------------------------------------------------------------- */
 
 int rps_time_check_start(const struct rps_run *run, struct rps_error *err)
 {

@@ -1,10 +1,10 @@
 /*
- * What a program counts of itself.
+ * The choice of events that a program counts in itself.
  *
- * The backends of measure choose it, as for a recording, so that the same machine counts the same
- * events by the same names. A recording rotates what does not fit; a region may last a microsecond,
- * and has no time for that. So the first set after fitting is counted and the others are not: which
- * of them matters is for the program's author to say, by the document.
+ * The backends of measure choose them, as for a recording, so the same machine counts the same
+ * events by the same names. A recording rotates sets that do not fit; a region may last a
+ * microsecond, and has no time for that. So only the first set after fitting is counted. The
+ * program's author selects the important one in the document.
  */
 #include "choose.h"
 
@@ -37,7 +37,7 @@ static int first_set(const struct rps_plan *plan)
     return -1;
 }
 
-/* Say of every event that will not be counted why not. */
+/* Set the reason of every event that will not be counted. */
 static void leave_out(struct rps_region_choice *choice)
 {
     const struct rps_event_set *chosen = &choice->plan->set[choice->set];

@@ -1,18 +1,18 @@
 /*
  * The counters of one thread.
  *
- * This does not go through the PMU seam. The seam switches sets and counts whole trees of threads,
- * from outside, with inherited counters; self-measurement wants one set, one thread, and no system
- * call, which the kernel grants only for a thread's own counters that are not inherited. What is
- * shared is everything before: the backends choose the clock event, try the events and fit the
+ * This does not use the PMU interface of recordings. That switches sets and counts whole trees of
+ * threads, from outside, with inherited counters. Self-measurement needs one set, one thread, and
+ * no system call, which the kernel grants only for a thread's own counters that are not inherited.
+ * The earlier steps are shared: the backends choose the clock event, try the events and fit the
  * sets.
  *
- * The page that the kernel maps for a counter says on which hardware counter it is at the moment;
- * it is read under the page's lock, as linux/perf_event.h lays down. Counts are the sum of what the
- * kernel has saved and what the hardware counter holds since. Enabled and running time are taken
- * from the leader's page: they are the group's. In virtual machines the page often cannot tell the
- * time; but as long as its lock does not change the thread has run without a break, and the times
- * go on as the clock does. When it has changed, one system call sets them right.
+ * SAFETY: the page that the kernel maps for a counter has the number of its current hardware
+ * counter. It is read under the page's lock, as linux/perf_event.h specifies. A count is the value
+ * saved by the kernel plus the hardware counter's increase since then. Enabled and running time
+ * come from the leader's page, for the group. In virtual machines the page often lacks the time.
+ * But while its lock is unchanged the thread has run without a break, and the times advance like
+ * the clock. After a change, a system call corrects them.
  */
 #include "counters.h"
 
@@ -30,10 +30,10 @@
 
 #define READ_TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 
-/* config1 of an event of an ARMv8 PMU: it shall be readable without a system call. */
+/* config1 of an event of an ARMv8 PMU: makes it readable without a system call. */
 #define ARMV8_USER_READ 2
 
-/* A switch to another thread just then makes one fail. */
+/* A switch to another thread during the attempt makes it fail. */
 #define USER_READ_TRIES 3
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -49,7 +49,7 @@ static int open_attr(struct perf_event_attr *attr, int group_fd)
     return (int)syscall(SYS_perf_event_open, attr, 0, -1, group_fd, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* A descriptor, or -errno. */
+/* Return a descriptor, or -errno. */
 static int open_event(const struct rps_event *event, int group_fd)
 {
     struct perf_event_attr attr;
@@ -88,7 +88,7 @@ static size_t page_size(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Map the kernel's page of a counter; NULL when it cannot be read so. */
+/* Map the kernel's page of a counter; NULL if it cannot be read so. */
 static const volatile void *map_page(const struct rps_event *event, int fd)
 {
     const volatile struct perf_event_mmap_page *page;
@@ -144,8 +144,8 @@ static void clear(struct rps_counters *counters)
         counters->counter[i].fd = -1;
 }
 
-/* The page's capability may be set and the counters withheld all the same (ARMv8 without
- * kernel.perf_user_access): counters that count and cannot be read so never will be. */
+/* The page may set the capability although the counters are withheld (ARMv8 without
+ * kernel.perf_user_access). Counters that count but cannot be read so will never be readable. */
 static void try_user_read(struct rps_counters *counters)
 {
     struct rps_counters_sample sample;
@@ -199,7 +199,7 @@ void rps_counters_close(struct rps_counters *counters, int forked)
 
 /* --- reading without a system call ------------------------------------------------------------ */
 
-/* The time since the page's times were true. */
+/* The time since the page's times were valid. */
 static uint64_t time_since(const volatile struct perf_event_mmap_page *page)
 {
     uint64_t ticks = rps_user_time();
@@ -214,15 +214,15 @@ static uint64_t time_since(const volatile struct perf_event_mmap_page *page)
            ((rest * page->time_mult) >> page->time_shift);
 }
 
-/* What a page says at one moment. */
+/* The contents of a page at one moment. */
 struct reading {
     uint32_t lock;
     uint64_t value, enabled_ns, running_ns;
 };
 
-/* Read one counter; -1: it is on no hardware counter. Between two equal readings of the lock the
- * kernel has not changed the page, on this very processor, so that only the compiler has to be kept
- * from moving reads. */
+/* Read one counter; -1: it is not on a hardware counter. SAFETY: between two equal readings of the
+ * lock the kernel has not changed the page, on this very processor. So only the compiler must be
+ * prevented from moving reads. */
 static int read_page(const volatile struct perf_event_mmap_page *page, int with_times,
                      struct reading *ret)
 {
@@ -249,7 +249,7 @@ static int read_page(const volatile struct perf_event_mmap_page *page, int with_
     return 0;
 }
 
-/* The times where the page does not tell them; -1: they are not known any more. */
+/* Continue the times if the page lacks them; -1: they are unknown now. */
 static int continue_times(const struct rps_counters *counters, struct reading *leader)
 {
     uint64_t since_ns = (uint64_t)(rps_clock_monotonic_ns() - counters->sync.time_ns);
@@ -287,8 +287,8 @@ int rps_counters_read_user(struct rps_counters *counters, struct rps_counters_sa
 
 /* --- reading with a system call --------------------------------------------------------------- */
 
-/* The times as they were at before_ns, when the kernel began to read; from there they go on as long
- * as the lock is what it was then. */
+/* Set the times at before_ns, when the kernel began to read; from there they continue while the
+ * lock is unchanged. */
 static void synchronise(struct rps_counters *counters, uint32_t lock, int64_t before_ns,
                         const struct rps_counters_sample *sample)
 {
@@ -299,10 +299,10 @@ static void synchronise(struct rps_counters *counters, uint32_t lock, int64_t be
     counters->sync.running_ns = sample->running_ns;
 }
 
-/* Those that the kernel did not take into the group. */
+/* Read the counters that the kernel did not accept into the group. */
 static void read_alone(const struct rps_counters *counters, struct rps_counters_sample *ret)
 {
-    uint64_t alone[3 + 1]; /* how many, enabled, running, value */
+    uint64_t alone[3 + 1]; /* number, enabled, running, value */
 
     for (int i = 0; i < counters->count; i++) {
         const struct rps_counter *counter = &counters->counter[i];
@@ -320,7 +320,7 @@ void rps_counters_read_system(struct rps_counters *counters, struct rps_counters
     int keep_time = counters->from_user && !counters->user_time;
     uint32_t lock = keep_time ? leader_page(counters)->lock : 0;
     int64_t before_ns = keep_time ? rps_clock_monotonic_ns() : 0;
-    uint64_t group[3 + RPS_COUNTERS_MAX]; /* how many, enabled, running, values */
+    uint64_t group[3 + RPS_COUNTERS_MAX]; /* number, enabled, running, values */
 
     ret->valid = 0;
     ret->enabled_ns = ret->running_ns = 0;

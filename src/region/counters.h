@@ -1,6 +1,6 @@
 /*
- * The counters of one thread: the clock event and one event set, opened on the calling thread as
- * one group, and read without a system call where the kernel allows it.
+ * The counters of one thread: the clock event and one event set. They are opened on the calling
+ * thread as one group, and read without a system call if the kernel allows it.
  */
 #ifndef RPISTAT_REGION_COUNTERS_H
 #define RPISTAT_REGION_COUNTERS_H
@@ -22,14 +22,14 @@ struct rps_counter {
 struct rps_counters {
     int count;                    /* counters in use, 0: none is open */
     int members;                  /* of the group that counter 0 leads */
-    int member[RPS_COUNTERS_MAX]; /* which counters they are */
-    uint32_t group_bits;          /* the same, as `valid` of a sample has it */
-    int alone;                    /* counters beside the group, each read by a call of its own */
+    int member[RPS_COUNTERS_MAX]; /* their counters */
+    uint32_t group_bits;          /* the same, as bits like `valid` of a sample */
+    int alone;                    /* counters outside the group, each read by a call of its own */
     int from_user;                /* 1: every counter can be read without a system call */
-    int user_time; /* 1: the times too; 0: they go on from the last system call, see `sync` */
+    int user_time; /* 1: the times too; 0: they continue from the last system call, see `sync` */
     struct {
         int good;
-        uint32_t lock; /* of the leader's page: unchanged, the thread has run ever since */
+        uint32_t lock; /* of the leader's page: unchanged, the thread has run since */
         int64_t time_ns;
         uint64_t enabled_ns, running_ns;
     } sync;
@@ -45,24 +45,24 @@ struct rps_counters_sample {
 
 /*
  * Open the plan's clock event and the measured events of set number `set` on the calling thread,
- * counting. Events that cannot join the group are counted beside it; those that the clock event
- * counts already, and those that cannot be opened at all, are left out (their bit in `valid` stays
- * clear). RPS_FAILED when the clock event cannot be
- * opened; *counters is then empty and may be read (nothing is valid) and closed.
+ * counting. Events that cannot join the group are counted outside it. Events that the clock event
+ * already counts, or that cannot be opened at all, are left out (their bit in `valid` stays clear).
+ * RPS_FAILED if the clock event cannot be opened; *counters is then empty and may be read (nothing
+ * is valid) and closed.
  */
 int rps_counters_open(struct rps_counters *counters, const struct rps_plan *plan, int set,
                       struct rps_error *err);
 
-/* Read all, the quickest way that works now. Only in the thread that opened them. Cannot fail: what
- * could not be read is not valid. */
+/* Read all counters, in the quickest way that works now. Call it only in the thread that opened
+ * them. Cannot fail: counters that could not be read are not valid. */
 void rps_counters_read(struct rps_counters *counters, struct rps_counters_sample *ret);
 
-/* The two ways of reading. Without a system call: returns 0, or -1 (with *ret undefined) when the
- * counters cannot be read so now, because they are not on the processor for instance. */
+/* The two ways of reading. Without a system call: returns 0, or -1 (with *ret undefined) if that is
+ * not possible now. One reason is that they are not on the processor. */
 int rps_counters_read_user(struct rps_counters *counters, struct rps_counters_sample *ret);
 void rps_counters_read_system(struct rps_counters *counters, struct rps_counters_sample *ret);
 
-/* Close them; in a child after fork(), where the kernel has taken the pages away, `forked` is 1. */
+/* Close them. In a child after fork(), where the kernel has removed the pages, `forked` is 1. */
 void rps_counters_close(struct rps_counters *counters, int forked);
 
 #endif

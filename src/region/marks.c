@@ -1,16 +1,15 @@
 /*
  * Marks of regions.
  *
- * A region may be entered a million times a second, and a recording can show a few marks a second,
- * so most are never sent. Whether a region is of the quick kind is known a second late. Therefore
- * the first entry of a second is told at once, and what follows in that second is held back: sent
- * when the second is over, dropped for good at the eleventh entry. Marks carry their own time, so
- * being late does no harm.
+ * A region may be entered a million times per second, and a recording can show a few marks per
+ * second, so most are never sent. Whether a region is a quick one is known only a second later.
+ * Therefore the first entry in a second is sent at once, and later ones in that second are held.
+ * They are sent at the end of the second, or dropped for good at the eleventh entry. Marks carry
+ * their own time, so being late does no harm.
  *
- * The socket's queue is short: what is held goes into one message, and what finds the queue full
- * stays held.
+ * The socket's queue is short: held marks go into one message, and stay held if the queue is full.
  *
- * Anybody may make a socket of the recorder's name: nothing is told to another user's.
+ * SAFETY: any user can create a socket with the recorder's name: nothing is sent to another user's.
  */
 #include "marks.h"
 
@@ -27,10 +26,10 @@
 #include "rpistat/clock.h"
 #include "rpistat/proc.h"
 
-/* Ancestors that are tried: no program is nested deeper. */
+/* Maximum number of ancestors tried: no program is nested deeper. */
 #define ANCESTOR_MAX 64
 
-/* How long the last marks may wait for the recorder. */
+/* Maximum time that the last marks wait for the recorder. */
 #define FINISH_WAIT_US 50000
 
 static pid_t parent_of(pid_t pid, const char *proc)
@@ -52,7 +51,7 @@ static pid_t parent_of(pid_t pid, const char *proc)
     return (pid_t)parent;
 }
 
-/* A socket connected to this user's recorder of that process; -1: there is none. */
+/* Return a socket connected to this user's recorder of that process; -1: none. */
 static int connect_to(pid_t pid)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -64,7 +63,7 @@ static int connect_to(pid_t pid)
 
     if (fd < 0)
         return -1;
-    /* It does not wait for a recorder that does not take it; only the last marks do (finish). */
+    /* It does not wait for a recorder that accepts no data; only the last marks do (finish). */
     if (connect(fd, (struct sockaddr *)&address,
                 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) == 0 &&
         getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid() &&
@@ -85,7 +84,7 @@ int rps_marks_connect(pid_t pid, const char *proc)
     return fd;
 }
 
-/* Returns 0 when it was taken. */
+/* Return 0 if the message was sent. */
 static int send_marks(int fd, const char *name, const struct rps_region_wire_mark *mark, int count,
                       uint64_t entered, uint64_t elapsed_ns, int flags)
 {

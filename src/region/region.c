@@ -1,20 +1,20 @@
 /*
- * Regions: begin and end, threads, and what becomes of them.
+ * Regions: begin and end, threads, and their results.
  *
- * This is the one place in rpistat with state that is not handed from caller to caller. A region is
- * begun and ended deep inside somebody's program, where nobody has a handle to pass; the libraries
- * that people know for this (PAPI, LIKWID) work by name alone too. The state is one struct under
- * one lock, and one pointer a thread. Handles were tried first: the program's own functions all had
- * to carry one along.
+ * This is the only place in rpistat with state that is not passed from caller to caller. A region
+ * begins and ends deep inside a user's program, which has no handle to pass there. The known
+ * libraries for this (PAPI, LIKWID) also work by name alone. The state is one struct under one
+ * lock, and one pointer per thread. Handles were tried first: all the program's own functions had
+ * to pass one along.
  *
- * What happens in begin and end is kept off the lock: a thread's entries are its own, and only the
- * sums at the end are added under a lock that nobody else wants but a report. While nobody wants to
- * know of regions, begin and end are not even called: rpistat/region.h looks at rps_region_quiet.
+ * SAFETY: begin and end need no shared lock. A thread's entries are its own, and only the sums at
+ * the end are added under a lock that only reports also take. If nobody uses regions, begin and end
+ * are not even called: rpistat/region.h checks rps_region_quiet.
  *
- * A begin of an open region is either a nested one, or the open one was left without its end: by
- * longjmp, an exception, a return. The stack tells some of it: a begin from the same place at the
- * same depth, or from less deep, shows that the open one was left. Where it does not tell, both are
- * kept in mind: the outermost entry, and the sums of those within it, which count until it ends.
+ * A begin of an open region is either nested, or the open one was left without its end: by longjmp,
+ * an exception, a return. The stack decides some cases. A begin from the same place at the same
+ * depth, or from less deep, shows that the open one was left. Otherwise both are kept: the
+ * outermost entry, and the sums of those within it, which count until it ends.
  */
 #include "rpistat/region.h"
 
@@ -30,10 +30,10 @@
 #define BUCKETS       64
 #define EMPTY_ENTRIES 16
 
-/* The outermost entry, and the one within it; deeper ones are counted only. */
+/* The outermost entry, and the one within it; deeper ones are only counted. */
 #define LEVELS 2
 
-/* Where the program is: a place in its code, and the stack there, which grows downwards. */
+/* The position of the program: a place in its code, and the stack there, which grows downwards. */
 struct place {
     uintptr_t code, stack;
 };
@@ -63,15 +63,15 @@ struct thread {
 int rps_region_quiet;
 
 static struct {
-    pthread_mutex_t lock; /* of everything but the threads' own */
+    pthread_mutex_t lock; /* of everything except the threads' own */
     pthread_once_t once;
     pthread_key_t key; /* for its destructor only */
-    int asked;         /* the recorder was looked for */
+    int asked;         /* the recorder was searched for */
     int marks_fd;      /* to the recorder, -1: none */
     struct rps_region_state state;
-    struct rps_region **last; /* where the next region goes */
+    struct rps_region **last; /* place of the next region */
     struct thread *thread;
-    atomic_uint generation; /* grows when everything is forgotten */
+    atomic_uint generation; /* grows when all data are discarded */
 } process = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .once = PTHREAD_ONCE_INIT,
@@ -81,7 +81,7 @@ static struct {
 static _Thread_local struct thread *own_thread;
 static _Thread_local unsigned own_generation;
 
-/* This thread's record, or NULL when it has none that is still good. */
+/* This thread's record, or NULL if it has no valid one. */
 static struct thread *own(void)
 {
     if (own_generation != atomic_load_explicit(&process.generation, memory_order_relaxed))
@@ -134,7 +134,7 @@ static void add_entry(struct rps_sums *sums, const struct rps_counters_sample *b
             sums->value[i] += end->value[i] - begin->value[i];
 }
 
-/* Add what a thread knows of a region. `over`: the thread has ended. Under the thread's lock. */
+/* SAFETY: under the thread's lock. Add a thread's sums of a region; `over`: it has ended. */
 static void add_thread_sums(struct rps_sums *to, const struct entry *entry, int over)
 {
     add_sums(to, &entry->sums[0]);
@@ -195,7 +195,7 @@ static void leave_thread(void *context)
     pthread_mutex_unlock(&process.lock);
 }
 
-/* Open this thread's counters, when something is to be counted. The state is locked. */
+/* SAFETY: the state is locked. Open this thread's counters, if events are to be counted. */
 static void open_counters(struct thread *thread)
 {
     struct rps_region_choice *choice = &process.state.choice;
@@ -213,7 +213,7 @@ static void open_counters(struct thread *thread)
     process.state.counting = 1;
 }
 
-/* This thread's record, made when it has none; NULL without memory. The state is locked. */
+/* SAFETY: the state is locked. Return this thread's record, or a new one; NULL: no memory. */
 static struct thread *join_thread(void)
 {
     struct thread *thread = own();
@@ -271,7 +271,7 @@ static void unlink_entry(struct thread *thread, const struct entry *entry)
     thread->recent = NULL;
 }
 
-/* Entries during which somebody else had the counters say nothing of counts. */
+/* Entries in which another user had the counters say nothing about counts. */
 static void take_least(struct rps_sums *least, const struct rps_sums *one)
 {
     if (least->entered == 0 || one->elapsed_ns < least->elapsed_ns)
@@ -294,9 +294,9 @@ static void subtract_sums(struct rps_sums *from, const struct rps_sums *sums)
         from->value[c] = growth(from->value[c], sums->value[c]);
 }
 
-/* What an entry adds to its own figures, and to those of a region around it: the least of some that
- * are made here as a program makes them. Their regions are in no list, and begin and end take no
- * lock of the process for an entry that is there and not marked. */
+/* Find the overhead of an entry for its own values, and for those of a region around it. It is the
+ * minimum of some entries made here like a program's. Their regions are in no list, and begin and
+ * end take no lock of the process for an existing, unmarked entry. */
 static void measure_empty(struct thread *thread)
 {
     struct rps_region region[2] = {{.name = "around"}, {.name = "empty"}};
@@ -325,7 +325,7 @@ static void set_quiet(int quiet)
     __atomic_store_n(&rps_region_quiet, quiet, __ATOMIC_RELAXED);
 }
 
-/* Is there a recorder? The state is locked. */
+/* SAFETY: the state is locked. Search for a recorder. */
 static void find_recorder(void)
 {
     if (process.asked)
@@ -336,7 +336,7 @@ static void find_recorder(void)
     set_quiet(process.marks_fd < 0 && !process.state.opened);
 }
 
-/* Choose, join, and count from now on. The state is locked. */
+/* SAFETY: the state is locked. Choose, join, and count from now on. */
 static int open_state(const char *sets)
 {
     struct thread *thread;
@@ -358,7 +358,7 @@ static int open_state(const char *sets)
     return result < 0 ? -1 : 0;
 }
 
-/* Marks that are held, and totals, before the program ends. The state is locked. */
+/* SAFETY: the state is locked. Send held marks, and totals, before the program ends. */
 static void finish_marks(void)
 {
     if (process.marks_fd < 0)
@@ -384,7 +384,7 @@ static void after_fork(void)
     pthread_mutex_unlock(&process.lock);
 }
 
-/* Counters are still the parent's, and so is what was measured: the child begins anew. */
+/* Counters and results are still the parent's: the child starts again. */
 static void in_child(void)
 {
     while (process.thread) {
@@ -403,7 +403,7 @@ static void in_child(void)
     pthread_mutex_unlock(&process.lock);
 }
 
-/* The program ends. A thread that is killed with the lock must not hold this up. */
+/* SAFETY: a thread that is killed with the lock must not block this. The program ends. */
 static void at_end(void)
 {
     if (pthread_mutex_trylock(&process.lock) == 0) {
@@ -477,7 +477,7 @@ struct rps_region *rps_region_state_find(const struct rps_region_state *state, c
     return NULL;
 }
 
-/* The region of that name, made when it is new; NULL without memory. The state is locked. */
+/* SAFETY: the state is locked. Return the region of that name, or a new one; NULL: no memory. */
 static struct rps_region *need_region(const char *name)
 {
     struct rps_region *region = rps_region_state_find(&process.state, name);
@@ -499,7 +499,7 @@ static int is_named(const struct entry *entry, const char *name)
     return strncmp(entry->region->name, name, RPS_REGION_NAME_SIZE - 1) == 0;
 }
 
-/* Mostly it is the one that was asked for last. */
+/* Usually it is the last one found. */
 static struct entry *find_entry(struct thread *thread, const char *name)
 {
     struct entry *entry = thread->recent;
@@ -514,8 +514,8 @@ static struct entry *find_entry(struct thread *thread, const char *name)
     return entry;
 }
 
-/* First entry of a region in this thread; the first of a thread joins it. NULL when nobody wants to
- * know, or without memory. */
+/* Add the first entry of a region in this thread; the first of a thread joins it. NULL if nobody
+ * uses regions, or without memory. */
 static struct entry *new_entry(const char *name)
 {
     struct entry *entry = NULL;
@@ -553,14 +553,14 @@ static void mark(struct rps_region *region, enum rps_region_wire_kind kind, int6
     pthread_mutex_unlock(&process.lock);
 }
 
-/* Does a begin here show that an open one was left? */
+/* Return 1 if a begin here shows that an open one was left. */
 static int was_left(const struct begin *open, struct place here)
 {
     return here.stack > open->place.stack ||
            (here.stack == open->place.stack && here.code == open->place.code);
 }
 
-/* Give up what was left without its end, as this begin shows. */
+/* Give up the entries left without their end, as this begin shows. */
 static void give_up(struct thread *thread, struct entry *entry, struct place here)
 {
     int level = 0;
@@ -605,7 +605,7 @@ done:
     errno = number;
 }
 
-/* One entry less is open. */
+/* One open entry less. */
 static void end_entry(struct thread *thread, struct entry *entry,
                       const struct rps_counters_sample *end, int64_t end_ns)
 {
@@ -626,8 +626,8 @@ static void end_entry(struct thread *thread, struct entry *entry,
         mark(entry->region, RPS_REGION_WIRE_END, end_ns);
 }
 
-/* Not in line, where the place would be that of the function around it. The parentheses keep these
- * from being the header's macros. */
+/* Not inline: the place would be that of the function around it. The parentheses prevent the use of
+ * the header's macros. */
 __attribute__((noinline)) void(rps_region_begin)(const char *name)
 {
     if (name)

@@ -1,4 +1,4 @@
-/* What was measured: figures for programs, and the report for people. */
+/* The results: values for programs, and the report for users. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 /* --- figures ---------------------------------------------------------------------------------- */
 
-/* The scaled count of a counter; NaN when it is not known. */
+/* The scaled count of a counter; NaN if unknown. */
 static double estimate(const struct rps_sums *sums, int counter)
 {
     if (sums->lost & (UINT32_C(1) << counter))
@@ -82,7 +82,7 @@ static double figure(const struct rps_region_choice *choice, const struct rps_su
     return index >= 0 ? metric_value(choice, sums, &choice->plan->metric[index]) : NAN;
 }
 
-/* Sums of a region, or of an empty one for NULL. Returns 0, or -1 when there is none. */
+/* Find the sums of a region, or of an empty one for NULL. Returns 0, or -1 if there is none. */
 static int find_sums(const struct rps_region_state *state, const char *name, struct rps_sums *ret)
 {
     const struct rps_region *region;
@@ -189,7 +189,7 @@ static struct rps_region_item event_item(const struct rps_event *event, enum rps
     };
 }
 
-/* Why a metric has no value: an event of its formula that is not counted. */
+/* The reason why a metric has no value: an event of its formula that is not counted. */
 static const char *metric_reason(const struct rps_plan *plan, const struct rps_metric *metric)
 {
     for (int i = 0; i < metric->formula.step_count; i++) {
@@ -241,7 +241,7 @@ int rps_region_item(int number, struct rps_region_item *ret)
     return result;
 }
 
-/* --- for people ------------------------------------------------------------------------------- */
+/* --- for users -------------------------------------------------------------------------------- */
 
 static void print_label(FILE *out, const char *label)
 {
@@ -283,7 +283,7 @@ static void print_metrics(FILE *out, const struct rps_region_choice *choice,
     }
 }
 
-/* How often it was entered, and what became of the entries that did not end. */
+/* Print the number of entries, and of those that did not end. */
 static void print_entered(FILE *out, const struct rps_sums *sums)
 {
     unsigned long long open = sums->open, left = sums->left;
@@ -341,7 +341,7 @@ static void print_problem(FILE *out, const char *problem)
     }
 }
 
-/* What an entry adds to figures. */
+/* Print the overhead of an entry in the values. */
 static void print_added(FILE *out, const struct rps_region_choice *choice,
                         const struct rps_sums *sums)
 {

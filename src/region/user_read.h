@@ -1,9 +1,9 @@
 /*
  * The instructions that read a counter and the time without a system call.
  *
- * Which counter and what time base is the kernel's business: it tells them in the page that it maps
- * for each event (linux/perf_event.h), and sets the capability bits there only when these
- * instructions are allowed. Elsewhere RPS_USER_READ is 0, and nothing here is called.
+ * The kernel chooses the counter and the time base. It puts them on the page that it maps for each
+ * event (linux/perf_event.h), and sets the capability bits there only if these instructions are
+ * allowed. On other processors RPS_USER_READ is 0, and nothing here is called.
  */
 #ifndef RPISTAT_REGION_USER_READ_H
 #define RPISTAT_REGION_USER_READ_H

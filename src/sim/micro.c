@@ -1,16 +1,16 @@
 /*
  * The microbenchmarks and their predictions.
  *
- * In measure, and not with the examples, because they are how rpistat verifies itself: a counter
- * that opens and reads 0, or counts something else than its name says, shows only against a known
- * answer. Tolerances are what well-meaning processors need: speculation makes some of them count
- * more accesses and branches than retire, prefetchers fewer misses than a program asks for.
+ * They are not with the examples, because rpistat verifies itself with them. A counter that opens
+ * and reads 0, or counts other events than its name says, is found only with a known answer.
+ * Tolerances allow for correct processors: through speculation some count more accesses and
+ * branches than retire, through prefetchers fewer misses than a program causes.
  *
- * Predicted misses come from a random chase, a line after the other: no prefetcher follows it, but
- * some fetch the neighbour of each line, and second-level events may count that too. Walking
- * through a large array in order was tried, and counts what the prefetcher left over. Context
- * switches are those of a sleeping loop: one that yields switches only when somebody else happens
- * to wait for the processor.
+ * Predicted misses come from a random chase, one line after the other. No prefetcher follows it,
+ * but some fetch the neighbour of each line, and second-level events may count that too. Walking
+ * through a large array in order was tried; it counts the misses left by the prefetcher. Context
+ * switches come from a sleeping loop: one that yields switches only if another program happens to
+ * wait for the processor.
  */
 #include "rpistat/micro.h"
 
@@ -37,14 +37,14 @@ static void expect(struct list *list, const char *what, double count, double tol
         (struct rps_micro_prediction){what, count, count, tolerance, tolerance};
 }
 
-/* So many, and perhaps as many again. */
+/* Expect a count up to twice this one. */
 static void expect_up_to_twice(struct list *list, const char *what, double count, double tolerance)
 {
     list->prediction[list->count++] =
         (struct rps_micro_prediction){what, count, count, tolerance, 1 + tolerance};
 }
 
-/* None is expected, of so many chances. */
+/* Expect none, of so many chances. */
 static void expect_none(struct list *list, const char *what, double chances, double tolerance)
 {
     list->prediction[list->count++] =
@@ -140,7 +140,7 @@ static void run_store(void *memory, size_t bytes, uint64_t turns)
     rps_loop_store(memory, turns);
 }
 
-/* What loads and stores that stay in the first-level cache have in common. */
+/* The common part of loads and stores that stay in the first-level cache. */
 static int predict_walk(uint64_t turns, const char *accesses, struct rps_micro_prediction *ret)
 {
     struct list list = {ret, 0};
@@ -161,7 +161,7 @@ static int predict_load(uint64_t turns, const struct rps_micro_result *result,
     return predict_walk(turns, "l1d_access", ret);
 }
 
-/* Whether the event of l1d_access counts stores differs: only one that says so is asked. */
+/* Whether the event of l1d_access counts stores differs: only an event of stores is predicted. */
 static int predict_store(uint64_t turns, const struct rps_micro_result *result,
                          struct rps_micro_prediction *ret)
 {
@@ -177,7 +177,7 @@ static uint64_t next_random(uint64_t *state)
     return *state;
 }
 
-/* One circle through all lines in random order (Sattolo), built in the lines themselves. */
+/* Build one circle through all lines in random order (Sattolo), in the lines themselves. */
 static int prepare_chase(void *memory, size_t bytes)
 {
     uint64_t random = UINT64_C(0x2545f4914f6cdd1d);
@@ -271,7 +271,7 @@ static int predict_sleep(uint64_t turns, const struct rps_micro_result *result,
     return list.count;
 }
 
-/* The first two processors that this process may use; returns how many there are. */
+/* Find the first two processors that this process may use; returns their number. */
 static int find_processors(int processor[2])
 {
     cpu_set_t allowed;
@@ -294,7 +294,7 @@ static int move_to(int processor)
     return sched_setaffinity(0, sizeof(one), &one);
 }
 
-/* The memory keeps the two processors: the first run would else change what may be used. */
+/* The memory keeps the two processors: otherwise the first run would change the allowed ones. */
 static int prepare_migrate(void *memory, size_t bytes)
 {
     int *processor = memory;

@@ -1,8 +1,8 @@
 /*
  * A child that runs one microbenchmark.
  *
- * It is a fork, not a program of its own: nothing has to be found and installed, and between the
- * start of counting and the loop lies no exec with its thousands of instructions.
+ * It is a fork, not a program of its own: nothing has to be found and installed. Between the start
+ * of counting and the loop, no exec adds its thousands of instructions.
  */
 #include "rpistat/micro.h"
 
@@ -30,7 +30,7 @@ static ssize_t read_fully(int fd, void *buffer, size_t size)
     return got;
 }
 
-/* Memory in small pages; NULL when there is none. */
+/* Map memory in small pages; NULL if there is none. */
 static void *map_memory(size_t bytes)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -41,8 +41,8 @@ static void *map_memory(size_t bytes)
     return memory;
 }
 
-/* A power of two below the limit, when the wish is above it. What only has to be there, and is not
- * written to before the run, takes no memory. */
+/* A power of two below the limit, if the request is above it. Memory that only has to be there, and
+ * is not written to before the run, costs nothing. */
 static size_t affordable(const struct rps_micro *micro)
 {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);

@@ -1,6 +1,6 @@
 /*
- * The loops of the microbenchmarks, in assembly, with what one turn of each retires. Where no
- * assembly was written RPS_LOOPS_EXACT is 0, and the figures of instructions mean nothing.
+ * The loops of the microbenchmarks, in assembly, with the instructions retired per iteration. On
+ * other architectures RPS_LOOPS_EXACT is 0, and the numbers of instructions mean nothing.
  */
 #ifndef RPISTAT_MEASURE_MICRO_LOOPS_H
 #define RPISTAT_MEASURE_MICRO_LOOPS_H
@@ -8,19 +8,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Additions in a row in one turn of rps_loop_linear. */
+/* Successive additions in one iteration of rps_loop_linear. */
 #define RPS_LINEAR_LENGTH 1000
 
-/* Bytes that rps_loop_load and rps_loop_store walk through, a line of 64 bytes a turn. */
+/* Bytes that rps_loop_load and rps_loop_store walk through, one line of 64 bytes per iteration. */
 #define RPS_WALK_BYTES 16384
 
 #define RPS_LOOP_INSTRUCTIONS   4
 #define RPS_LINEAR_INSTRUCTIONS (RPS_LINEAR_LENGTH + 2)
 #define RPS_WALK_INSTRUCTIONS   5
 #define RPS_CHASE_INSTRUCTIONS  3
-#define RPS_RANDOM_BRANCHES     3 /* one of them a matter of chance */
+#define RPS_RANDOM_BRANCHES     3 /* one of them is random */
 
-/* Of each processor's assembly: %0 counts the turns, %1 and %2 are what the loop works with. */
+/* For each processor's assembly: %0 counts the iterations, %1 and %2 are the loop's operands. */
 #if defined(__x86_64__)
 #define RPS_RANDOM_INSTRUCTIONS 15
 #define RPS_TURN                "dec %0\n jnz 1b\n"
@@ -62,7 +62,7 @@
 
 #define RPS_LOOPS_EXACT 1
 
-/* What fits in a register: where that is 32 bits, all numbers of turns are below 2^32. */
+/* A register. If it has 32 bits, all numbers of iterations are below 2^32. */
 typedef uintptr_t rps_loop_register;
 
 static inline void rps_loop_plain(uint64_t turns)
@@ -121,7 +121,7 @@ static inline void rps_loop_random(uint64_t turns)
 #define RPS_LOOPS_EXACT         0
 #define RPS_RANDOM_INSTRUCTIONS 0
 
-/* Keeps the compiler from unrolling, merging or dropping turns. */
+/* Prevents the compiler from unrolling, merging or dropping iterations. */
 #define RPS_KEEP(value)         __asm__ volatile("" : "+r"(value) : : "memory")
 
 static inline void rps_loop_plain(uint64_t turns)
@@ -170,7 +170,7 @@ static inline void rps_loop_chase(const void *first, uint64_t turns)
     } while (--turns > 0);
 }
 
-/* What the compiler makes of the chance may be no branch at all: nothing is predicted. */
+/* The compiler may compile the random condition without a branch: nothing is predicted. */
 static inline void rps_loop_random(uint64_t turns)
 {
     rps_loop_plain(turns);

@@ -1,13 +1,12 @@
 /*
  * The simulated ARM1176: two programmable counters and a cycle counter of 32 bits that wrap, a
- * workload and a clock, all driven by a script. It is a real backend: what it counts is exactly
- * what the script implies, whenever it is read, so every test of the recorder above it can be
- * exact.
+ * workload and a clock, all driven by a script. It is a real backend. Its counts follow exactly
+ * from the script, whenever they are read, so every test of the recorder above it can be exact.
  *
- * Time advances in segments with constant rates. The total of an event at a time is what it was at
- * the start of the segment plus the whole part of rate x time, in 64-bit integers; so it does not
- * depend on how often it is read. With noise, a segment is at most 100 ms long and its rates come
- * from a hash of seed, event and segment.
+ * Time advances in segments with constant rates. An event's total at a time is that at the start of
+ * the segment plus the integer part of rate x time, in 64-bit integers. So it does not depend on
+ * how often it is read. With noise, a segment is at most 100 ms long and its rates come from a hash
+ * of seed, event and segment.
  */
 #include "rpistat/loop.h"
 #include "rpistat/sim.h"
@@ -38,17 +37,17 @@ struct sim {
     int enabled_set; /* -1: none */
     int clock_runs;
     int64_t now_ns;
-    uint64_t clock; /* cycles, all of them */
+    uint64_t clock; /* cycles, full width */
     uint64_t enabled_ns, clock_running_ns, idle_ns;
 
-    size_t order; /* phase that is on, as place in the order */
+    size_t order; /* current phase, as index into the order */
     int64_t phase_end_ns;
     int64_t start_ns; /* of the segment */
     int64_t end_ns;
-    uint64_t rate[SIM_EVENT_COUNT]; /* in the segment; noise may take it beyond SIM_RATE_MAX */
+    uint64_t rate[SIM_EVENT_COUNT]; /* in the segment; noise may exceed SIM_RATE_MAX */
     uint64_t cycle_rate;
-    size_t steal;       /* next item of script->steal that is not over */
-    size_t steal_clock; /* next item of script->steal_clock that is not over */
+    size_t steal;       /* next item of script->steal that has not ended */
+    size_t steal_clock; /* next item of script->steal_clock that has not ended */
     size_t late;        /* next item of script->late */
     int64_t read_within_ns;
     struct sim_sampler sampler;
@@ -78,7 +77,7 @@ static const struct sim_phase *phase_on(const struct sim *sim)
     return &sim->script->phase[sim->script->order[sim->order]];
 }
 
-/* Set up the segment that starts at start_ns, inside the phase that is on. */
+/* Set up the segment that starts at start_ns, inside the current phase. */
 static void begin_segment(struct sim *sim, int64_t start_ns)
 {
     const struct sim_phase *phase = phase_on(sim);
@@ -121,7 +120,7 @@ static uint64_t cpu_until(const struct sim *sim, int64_t limit_ns)
                       rps_sim_cpu_at(phase_on(sim), sim->now_ns - sim->start_ns));
 }
 
-/* Events in it. */
+/* Events in that time. */
 static uint64_t events_until(const struct sim *sim, uint64_t rate, int64_t limit_ns)
 {
     const struct sim_phase *phase = phase_on(sim);
@@ -130,8 +129,8 @@ static uint64_t events_until(const struct sim *sim, uint64_t rate, int64_t limit
            rps_sim_events_at(rate, rps_sim_cpu_at(phase, sim->now_ns - sim->start_ns));
 }
 
-/* Is a counter taken away now, by one of these stretches? *next is the first that is not over.
- * *limit_ns is lowered to where that changes. */
+/* Return 1 if a counter is taken away now, in one of these intervals. *next is the first that has
+ * not ended. *limit_ns is lowered to the next change. */
 static int is_stolen(const struct sim *sim, const struct sim_stretches *steal, size_t *next,
                      int64_t *limit_ns)
 {
@@ -156,7 +155,7 @@ static uint64_t wrapped(const struct sim *sim, uint64_t value)
     return width >= 64 ? value : value & ((UINT64_C(1) << width) - 1);
 }
 
-/* What the ARM1176 does not have has a number of another processor's, and never happens. */
+/* Events that the ARM1176 does not have have numbers of another processor, and never happen. */
 static uint64_t rate_of(const struct sim *sim, uint64_t event)
 {
     if (event == SIM_CYCLES)
@@ -164,8 +163,8 @@ static uint64_t rate_of(const struct sim *sim, uint64_t event)
     return event < SIM_EVENT_COUNT ? sim->rate[event] : 0;
 }
 
-/* Samples of what the workload does from now to limit_ns. With a frequency there are samples as
- * long as the event happens at all. */
+/* Take samples of the workload from now to limit_ns. With a frequency there are samples as long as
+ * the event happens at all. */
 static void sample_until(struct sim *sim, int64_t limit_ns)
 {
     struct sim_sampler *sampler = &sim->sampler;
@@ -182,7 +181,7 @@ static void sample_until(struct sim *sim, int64_t limit_ns)
     rps_sampler_sim_go(sampler, &going);
 }
 
-/* Count from now to limit_ns, which lies in the segment. */
+/* Count from now to limit_ns, which is in the segment. */
 static void count_until(struct sim *sim, int64_t limit_ns, int stolen, int clock_stolen)
 {
     uint64_t passed_ns = cpu_until(sim, limit_ns);
@@ -217,7 +216,7 @@ static void advance(struct sim *sim, int64_t until_ns)
         int stolen = is_stolen(sim, &script->steal, &sim->steal, &limit_ns);
         int clock_stolen = is_stolen(sim, &script->steal_clock, &sim->steal_clock, &limit_ns);
 
-        if (is_over(sim)) { /* the workload has gone: time passes, nothing counts */
+        if (is_over(sim)) { /* the workload has ended: time passes, nothing counts */
             sim->now_ns = until_ns;
             return;
         }
@@ -355,8 +354,8 @@ static unsigned sim_width(void *self, int set, int slot)
     return sim->script->width;
 }
 
-/* The fastest counter's CPU time for one turn, with the most that noise adds. Several threads that
- * run make that pass sooner: what is lost then is noticed. */
+/* The fastest counter's CPU time until it wraps, with the maximum noise. With several running
+ * threads it passes sooner: the loss is detected then. */
 static int64_t find_read_within_ns(const struct sim_script *script)
 {
     uint64_t fastest = 0;
@@ -493,7 +492,7 @@ static int sim_open(void **ret, const char *argument, struct rps_error *err)
         return rc;
     }
     sim->event_loop = (struct rps_event_loop){sim, sim_now_ns, sim_wait, NULL, NULL};
-    sim->read_within_ns = find_read_within_ns(sim->script); /* asked for each period */
+    sim->read_within_ns = find_read_within_ns(sim->script); /* called for each period */
     sim->enabled_set = -1;
     sim->phase_end_ns = phase_on(sim)->length_ns;
     begin_segment(sim, 0);

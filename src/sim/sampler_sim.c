@@ -1,11 +1,11 @@
 /*
  * The simulated processor's sampler. A sample is due after half of its interval, and then each
- * interval, of CPU time or of an event; so that counts over stretches of whole intervals are exact.
+ * interval, of CPU time or of an event. So counts over whole intervals are exact.
  *
- * Whose turn it is follows from the shares: of n samples of a mix each stack has its share of n,
- * rounded up or down. A stack's next sample is due between two numbers that follow from its share,
- * and of those whose turn may be now the one that is due first comes (Still 1979: this always works
- * out). With noise, stacks are drawn at random.
+ * The shares determine the next stack: of n samples of a mix each stack has its share of n, rounded
+ * up or down. A stack's next sample is due between two numbers that follow from its share. The one
+ * that is due first among the eligible stacks comes next (Still 1979: this always has a solution).
+ * With noise, stacks are drawn at random.
  */
 #include "sampler_sim.h"
 
@@ -16,7 +16,7 @@
 #include "rpistat/array.h"
 #include "rpistat/random.h"
 
-/* Samples that wait at most, as a ring has an end. */
+/* Maximum of waiting samples, as a ring is limited. */
 #define WAIT_MAX ((size_t)1 << 20)
 
 struct sim_taken {
@@ -26,7 +26,7 @@ struct sim_taken {
     int line;
 };
 
-/* --- whose turn it is ------------------------------------------------------------------------- */
+/* --- the next stack --------------------------------------------------------------------------- */
 
 static size_t draw_at_random(const struct sim_sampler *sampler, const struct sim_mix *mix,
                              int64_t time_ns)
@@ -41,7 +41,7 @@ static size_t draw_at_random(const struct sim_sampler *sampler, const struct sim
     return i;
 }
 
-/* The next in turn. After SIM_SHARE_ALL samples all shares are exact, and it begins anew. */
+/* Draw the next stack. After SIM_SHARE_ALL samples all shares are exact, and it starts again. */
 static size_t draw_in_turn(struct sim_sampler *sampler, size_t m)
 {
     const struct sim_mix *mix = &sampler->script->code.mix[m];
@@ -53,7 +53,7 @@ static size_t draw_in_turn(struct sim_sampler *sampler, size_t m)
         uint64_t drawn = sampler->stack_drawn[i], share = stack[i].share_ppm, due;
 
         if (drawn * SIM_SHARE_ALL >= number * share)
-            continue; /* it has its share already */
+            continue; /* it already has its share */
         due = ((drawn + 1) * SIM_SHARE_ALL + share - 1) / share;
         if (due < first_due) {
             first_due = due;
@@ -70,7 +70,7 @@ static size_t draw_in_turn(struct sim_sampler *sampler, size_t m)
 
 /* --- taking ----------------------------------------------------------------------------------- */
 
-/* Room for one more that waits, or NULL. */
+/* Return a slot for another waiting sample, or NULL. */
 static struct sim_taken *make_room_for_sample(struct sim_sampler *sampler)
 {
     struct sim_taken *wait = NULL;
@@ -126,13 +126,13 @@ static void count_throttled(struct sim_sampler *sampler, int64_t until_ns)
         sampler->status.throttled++;
 }
 
-/* Events at a time of the stretch. */
+/* Events up to a time of the interval. */
 static uint64_t events_until(const struct sim_going *going, int64_t time_ns)
 {
     return rps_sim_events_at(going->rate, rps_sim_cpu_at(going->phase, time_ns - going->start_ns));
 }
 
-/* When there have been so many. */
+/* The time of that many events. */
 static int64_t when_events(const struct sim_going *going, uint64_t events)
 {
     uint64_t runners = going->phase->signals.runners;
@@ -157,9 +157,9 @@ void rps_sampler_sim_go(struct sim_sampler *sampler, const struct sim_going *goi
             break;
         time_ns = when_events(going, before + left);
         if (sampler->status.threshold > 0)
-            time_ns--; /* the event was counted in the nanosecond before */
+            time_ns--; /* the event was counted in the previous nanosecond */
         if (time_ns >= going->to_ns)
-            break; /* the next stretch begins with it */
+            break; /* the next interval begins with it */
         if (going->phase->mix >= 0)
             take_sample(sampler, (size_t)going->phase->mix, time_ns);
         sampler->taken++;
@@ -167,7 +167,7 @@ void rps_sampler_sim_go(struct sim_sampler *sampler, const struct sim_going *goi
     sampler->passed += after - before;
 }
 
-/* All threads of a phase begin to wait, or end. */
+/* Start or end the waits of all threads of a phase. */
 static void take_waits(struct sim_sampler *sampler, const struct sim_phase *sleep,
                        enum rps_sample_kind kind, int64_t time_ns)
 {
@@ -207,9 +207,9 @@ void rps_sampler_sim_wait(struct sim_sampler *sampler, const struct sim_phase *p
         sampler->ran = phase;
 }
 
-/* --- handing over ----------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
-/* What functions and tasks there are. */
+/* Pass on the names of functions and tasks. */
 static void tell_names(const struct sim_code *code, const struct rps_sample_sink *sink)
 {
     for (size_t i = 0; i < code->function_count; i++) {
@@ -242,8 +242,8 @@ static void tell_names(const struct sim_code *code, const struct rps_sample_sink
     }
 }
 
-/* Functions are called at the end of the one that calls: the return address is behind it. The
- * kernel was entered at the beginning of what the workload was at. */
+/* Calls are at the end of the calling function: the return address is after it. The kernel was
+ * entered at the beginning of the workload's current function. */
 static void hand_over_taken(const struct sim_sampler *sampler, const struct sim_taken *taken,
                             const struct rps_sample_sink *sink)
 {

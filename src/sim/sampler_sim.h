@@ -1,6 +1,6 @@
 /*
- * The simulated processor's sampler. pmu_sim.c tells it of each stretch of time that it goes
- * through; what was taken waits for the drain.
+ * The simulated processor's sampler. pmu_sim.c passes it each time interval; samples wait for the
+ * drain.
  */
 #ifndef RPISTAT_SAMPLER_SIM_H
 #define RPISTAT_SAMPLER_SIM_H
@@ -8,37 +8,37 @@
 #include "rpistat/sampler.h"
 #include "sim_script.h"
 
-#define SIM_TIME (-1) /* beside the numbers of events: time, in ns */
+#define SIM_TIME (-1) /* besides the numbers of events: time, in ns */
 
 struct sim_sampler {
     const struct sim_script *script; /* borrowed */
     struct rps_sampling status;
-    int event;     /* that is sampled, or SIM_TIME */
-    int innermost; /* 1: the innermost frame alone */
+    int event;     /* being sampled, or SIM_TIME */
+    int innermost; /* 1: only the innermost frame */
     int runs;
-    int told; /* names were handed over */
+    int told; /* names were passed on */
     int64_t now_ns;
-    const struct sim_phase *sleep; /* in which threads wait; NULL: they do not */
+    const struct sim_phase *sleep; /* in which threads wait; NULL: none do */
     const struct sim_phase *ran;   /* the latest phase with code that ran; NULL: none */
 
-    uint64_t passed;     /* events while it ran */
-    uint64_t taken;      /* samples that were due, whatever became of them */
-    size_t throttle;     /* next item of script->throttle */
-    uint32_t *mix_drawn; /* owned; of each mix how often it was drawn from, modulo SIM_SHARE_ALL */
-    uint32_t *stack_drawn;  /* owned; of each stack how often it came of these */
-    int *stack_line;        /* owned; of each stack the line that is next */
-    struct sim_taken *wait; /* owned: what nobody took over yet, in order of time */
+    uint64_t passed;        /* events while it ran */
+    uint64_t taken;         /* samples that were due, whether kept or not */
+    size_t throttle;        /* next item of script->throttle */
+    uint32_t *mix_drawn;    /* owned; per mix, the number of draws, modulo SIM_SHARE_ALL */
+    uint32_t *stack_drawn;  /* owned; per stack, how often it was drawn */
+    int *stack_line;        /* owned; per stack, the next line */
+    struct sim_taken *wait; /* owned: pending samples, in order of time */
     size_t wait_count;
 };
 
-/* Samples of the script's code; to be closed through *ret. RPS_USAGE for an event that is none,
- * RPS_FAILED without memory, or for what cannot be sampled. */
+/* Open the sampler of the script's code; close it through *ret. RPS_USAGE for an invalid event,
+ * RPS_FAILED without memory, or for an event that cannot be sampled. */
 int rps_sampler_sim_open(struct sim_sampler *sampler, const struct sim_script *script,
                          const struct rps_sampling_options *options, struct rps_sampler *ret,
                          struct rps_error *err);
 
-/* With `runs`: the workload runs in a phase from from_ns to to_ns; since start_ns the event has
- * this rate a second of CPU time (of SIM_TIME: RPS_NS_PER_S). */
+/* With `runs`: the workload runs in a phase from from_ns to to_ns. Since start_ns the event has
+ * this rate per second of CPU time (SIM_TIME: RPS_NS_PER_S). */
 struct sim_going {
     const struct sim_phase *phase;
     uint64_t rate;
@@ -47,8 +47,8 @@ struct sim_going {
 
 void rps_sampler_sim_go(struct sim_sampler *sampler, const struct sim_going *going);
 
-/* The workload goes on in that phase. With `runs`, when a sleep begins, the threads of its code
- * begin to wait; if it has none, those of the code that ran before wait in unknown places. */
+/* The workload continues in that phase. With `runs`, when a sleep begins, the threads of its code
+ * begin to wait. If it has none, those of the code that ran before wait in unknown places. */
 void rps_sampler_sim_wait(struct sim_sampler *sampler, const struct sim_phase *phase,
                           int64_t from_ns, int64_t to_ns);
 

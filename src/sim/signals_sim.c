@@ -1,7 +1,7 @@
 /*
- * The simulated processor's reader of system signals. A counter is the whole part of rate x time in
- * each phase from its beginning; what is read of it is the difference of two such sums in its unit,
- * so that the readings of a run add up to the whole.
+ * The simulated processor's reader of system metrics. A counter is the integer part of rate x time
+ * in each phase from its beginning. A reading is the difference of two such sums in its unit, so
+ * that the readings of a run add up to the whole.
  */
 #include "signals_sim.h"
 
@@ -10,7 +10,7 @@
 
 #include "rpistat/clock.h"
 
-/* What a reading that fails finds all the same. */
+/* Found even by a reading that fails. */
 static const uint32_t always[RPS_SYSTEM_SOURCES] = {
     [RPS_SYSTEM_TREE] = UINT32_C(1) << RPS_TREE_THREADS,
     [RPS_SYSTEM_MACHINE] = UINT32_C(1) << RPS_MACHINE_WAIT,
@@ -22,7 +22,7 @@ static const struct sim_phase *phase_at(const struct sim_reader *reader)
     return &reader->script->phase[reader->script->order[reader->order]];
 }
 
-/* What a counter came to in a phase that began so long ago, ns or bytes. */
+/* A counter's increase in a phase that began so long ago, ns or bytes. */
 static uint64_t counted(const struct sim_phase *phase, enum rps_system_source source, int slot,
                         int64_t passed_ns)
 {
@@ -41,7 +41,7 @@ static int is_counter(int source, int slot)
     return rps_system_signals[source][slot].kind == RPS_SYSTEM_COUNTER;
 }
 
-/* Bring the totals to a time of the present phase. */
+/* Advance the totals to a time of the current phase. */
 static void add_up(struct sim_reader *reader, int64_t time_ns)
 {
     for (int source = 0; source < RPS_SYSTEM_SOURCES; source++)
@@ -52,8 +52,8 @@ static void add_up(struct sim_reader *reader, int64_t time_ns)
                                                    s, time_ns - reader->phase_ns);
 }
 
-/* Go on to a time. One that ends a phase is that phase's, and so is all that comes behind the
- * last. */
+/* Advance to a time. The end of a phase belongs to that phase, and all time after the last phase to
+ * the last. */
 static void go_on(struct sim_reader *reader, int64_t time_ns)
 {
     if (time_ns <= reader->now_ns)
@@ -107,7 +107,7 @@ static void take_reading(struct sim_reader *reader, int source, struct rps_syste
     }
 }
 
-/* As on a real machine, all but the workload and packages each second. */
+/* As on a real machine, all sources except the workload and packages are due each second. */
 static int is_due(const struct sim_reader *reader, int source, int64_t time_ns)
 {
     const int64_t past_ns = time_ns - reader->read_ns[source];
@@ -161,7 +161,7 @@ static int reader_state(void *self, enum rps_system_source source, struct rps_sy
     return !reader->reads[source];
 }
 
-/* The script tells the threads. */
+/* The script defines the threads. */
 static void reader_hear(void *self, const struct rps_sample *sample)
 {
     (void)self;

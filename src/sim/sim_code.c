@@ -14,7 +14,7 @@
 #define LINES_MAX       1000 /* of a function */
 #define PPM_PER_PERCENT 10000
 
-/* An array with one more element, zeroed, at its end; NULL without memory. */
+/* Return an array with a zeroed element added at its end; NULL: no memory. */
 static void *grown(void *array, size_t count, size_t size)
 {
     char *result = rps_array_grow(array, count, size);
@@ -55,7 +55,7 @@ int rps_sim_percent(const char *what, const char *text, uint32_t max_ppm, uint32
     return 0;
 }
 
-/* What separates names in `code=` cannot be in one. */
+/* Names in `code=` must not contain its separators. */
 static int check_name(const char *name, struct rps_error *err)
 {
     if (*name && !strpbrk(name, "/>,"))
@@ -109,7 +109,7 @@ static int parse_lines(struct sim_function *ret, char *text, struct rps_error *e
     return ret->file ? 0 : rps_error_memory(err);
 }
 
-/* Does it fit beside the functions before it? */
+/* Check that it does not overlap with the earlier functions. */
 static int check_function(const struct sim_code *code, const char *name, uint64_t address,
                           uint64_t length, struct rps_error *err)
 {
@@ -223,7 +223,7 @@ static int parse_calls(const struct sim_code *code, struct sim_stack *ret, char 
     return 0;
 }
 
-/* [TASK/]CALLS[:SHARE%]; *ret_rest is 1 where there is no share. */
+/* [TASK/]CALLS[:SHARE%]; *ret_rest is 1 without a share. */
 static int parse_stack(const struct sim_code *code, struct sim_stack *ret, char *text,
                        int *ret_rest, struct rps_error *err)
 {
@@ -245,7 +245,7 @@ static int parse_stack(const struct sim_code *code, struct sim_stack *ret, char 
     return parse_calls(code, ret, slash ? slash + 1 : text, err);
 }
 
-/* A new last stack; NULL without memory. */
+/* Add a stack; NULL: no memory. */
 static struct sim_stack *add_sim_stack(struct sim_code *code)
 {
     struct sim_stack *stack = grown(code->stack, code->stack_count, sizeof(*stack));
@@ -256,8 +256,8 @@ static struct sim_stack *add_sim_stack(struct sim_code *code)
     return &stack[code->stack_count++];
 }
 
-/* The shares of a mix whose stacks are there: `without` is the one that gets what the others leave,
- * or SIZE_MAX. */
+/* Compute the shares of a mix with these stacks: `without` is the one that gets the rest, or
+ * SIZE_MAX. */
 static int share_out(struct sim_code *code, const struct sim_mix *mix, size_t without,
                      struct rps_error *err)
 {

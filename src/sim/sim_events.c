@@ -1,5 +1,5 @@
 /*
- * The events of the ARM1176: what scripts call them, and what else people ask for.
+ * The events of the ARM1176: their names in scripts, and other names that users request.
  */
 #include <ctype.h>
 #include <stdlib.h>

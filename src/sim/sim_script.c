@@ -1,5 +1,5 @@
 /*
- * Parsing the simulated ARM1176's script: one statement a line, words separated by blanks.
+ * Parsing the simulated ARM1176's script: one statement per line, words separated by blanks.
  */
 #include "sim_script.h"
 
@@ -18,10 +18,10 @@
 #define LENGTH_MAX (INT64_C(366) * 86400 * 1000000000)
 
 #define NOISE_MAX_PPM 500000u
-#define TICK          "10ms" /* of the kernel, after which what it throttled goes on */
+#define TICK          "10ms" /* of the kernel, after which throttled samples continue */
 
 struct nest {
-    size_t begin; /* place in the order where the block starts */
+    size_t begin; /* index into the order of the block's start */
     uint64_t times;
     int line;
 };
@@ -32,7 +32,7 @@ struct parser {
     struct sim_script *script;
     const char *path;
     int line;
-    struct sim_phase initial; /* what `default` says */
+    struct sim_phase initial; /* values of `default` */
     struct nest nest[NEST_MAX];
     int depth;
     struct rps_error *err;
@@ -49,7 +49,7 @@ static int __attribute__((format(printf, 2, 3))) wrong(struct parser *p, const c
     return rps_error_set(p->err, RPS_USAGE, "%s:%d: %s", p->path, p->line, detail.message);
 }
 
-/* Put FILE:LINE in front of what a strict parser said. */
+/* Put FILE:LINE before a strict parser's message. */
 static int placed(struct parser *p, int rc)
 {
     return rc < 0 ? rps_error_prefix(p->err, rc, "%s:%d", p->path, p->line) : 0;
@@ -120,7 +120,7 @@ static int parse_word(struct parser *p, const char *name, char *value, struct si
     return parse_rate(p, value, &phase->rate[code]);
 }
 
-/* EVENT=RATE words, code=... and those of system signals. */
+/* Parse EVENT=RATE words, code=... and those of system metrics. */
 static int parse_words(struct parser *p, int count, char **word, struct sim_phase *phase)
 {
     for (int i = 0; i < count; i++) {
@@ -151,7 +151,7 @@ static int add_order(struct parser *p, uint32_t phase)
     return 0;
 }
 
-/* A phase that runs, or `sleep` or `idle`, which have nothing of `default` but system signals. */
+/* Add a phase that runs, or `sleep` or `idle`, which use only the system metrics of `default`. */
 static int add_phase(struct parser *p, const char *name, const char *length, int runs, int count,
                      char **word)
 {
@@ -218,7 +218,7 @@ static int add_stretch(struct parser *p, struct sim_stretches *list, const char 
     return 0;
 }
 
-/* switch or reading TIME [AT]: from AT on, or from the start. */
+/* Parse switch or reading TIME [AT]: from AT on, or from the start. */
 static int add_cost(struct parser *p, struct sim_stretches *list, const char *name, int count,
                     char **word)
 {
@@ -302,7 +302,7 @@ static int open_repeat(struct parser *p, const char *times)
     return parse_number(p, "repeat", times, ORDER_MAX, &nest->times);
 }
 
-/* Statements, and how many words must follow (-1: any number). */
+/* Statements, and the number of words that follow (-1: any). */
 static const struct {
     const char *name;
     int words;
@@ -375,7 +375,7 @@ static int parse_script_line(struct parser *p, char *line)
 
     line[strcspn(line, "#")] = '\0';
     for (int i = 0; i < WORD_MAX; i++)
-        word[i] = line + strlen(line); /* a word that is not there is empty */
+        word[i] = line + strlen(line); /* a missing word is empty */
     for (char *w = strtok_r(line, " \t\r\n", &save); w; w = strtok_r(NULL, " \t\r\n", &save)) {
         if (count == WORD_MAX)
             return wrong(p, "more than %d words", WORD_MAX);
@@ -387,7 +387,7 @@ static int parse_script_line(struct parser *p, char *line)
 static int check_script(struct parser *p)
 {
     struct sim_script *s = p->script;
-    char task_name[] = "workload", task_pid[] = "1000"; /* where the script names none */
+    char task_name[] = "workload", task_pid[] = "1000"; /* if the script names none */
     int64_t length_ns = 0;
 
     if (p->depth > 0) {
@@ -406,7 +406,7 @@ static int check_script(struct parser *p)
     return 0;
 }
 
-/* The next line with its newline; 0 at the end, negative when it is no line of text. */
+/* Read the next line with its newline; 0 at the end, negative if it is not text. */
 static int next_script_line(struct parser *p, FILE *file, char line[SCRIPT_LINE_MAX + 1])
 {
     int length = 0, c;

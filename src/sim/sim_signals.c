@@ -1,4 +1,4 @@
-/* Words of a simulation script that say what system signals are. */
+/* Words of a simulation script with values of system metrics. */
 #include "sim_signals.h"
 
 #include <math.h>
@@ -55,7 +55,7 @@ static int set_reasons(struct sim_signals *signals, char *text, struct rps_error
     return 0;
 }
 
-/* "85J", a second; *ret is in uJ. */
+/* Parse "85J", per second; *ret is in uJ. */
 static int set_energy(const char *name, const char *text, uint64_t *ret, struct rps_error *err)
 {
     size_t length = strlen(text);
@@ -74,7 +74,7 @@ static int set_energy(const char *name, const char *text, uint64_t *ret, struct 
     return 0;
 }
 
-/* The value of any other signal, by its unit. */
+/* Parse the value of any other metric, by its unit. */
 static int set_amount(const struct rps_system_signal *signal, const char *text, uint64_t *ret,
                       struct rps_error *err)
 {

@@ -305,7 +305,7 @@ def test_every_text():
             folder.record("-q", "--pmu", "sim:all.sim", "--label", label, "--tag", "a=b", "-o", "all.data")
             expect(folder.call("phases", "-i", "all.data"), 0)
         with contextlib.closing(sqlite3.connect(folder / "all.data")) as store, store:
-            for table in ("program VALUES (?, 0, 'p', 9000000000, 0, 9000000000, 9, 9)",
+            for table in ("program VALUES (?, 0, 'p', 9000000000, 0, 9000000000, 9, 9, 9)",
                           "mark VALUES (?, 1000000000, 0, 'm')", "gap VALUES (?, 15000000000, 0, -1, 100000000, 'g')",
                           "heartbeat VALUES (?, 0, 'boot', 1)"):
                 store.executemany("INSERT INTO " + table, [(1,), (2,)])
