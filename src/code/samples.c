@@ -277,6 +277,17 @@ static void fold_unnamed(struct rps_arena *arena, struct rps_code_counts *counts
         function[s] = function[s] < 0 ? function[s] : folded[function[s]];
 }
 
+/* Put the counts of all groups and functions. */
+static void put_samples(const struct rps_code_counts *counts, struct rps_part_shares *ret)
+{
+    memcpy(ret->samples, counts->seen,
+           ret->group_count * counts->key_count * sizeof(*ret->samples));
+    for (size_t g = 0; g < ret->group_count; g++) {
+        ret->group[g].samples = counts->of[g];
+        ret->sample_count += counts->of[g];
+    }
+}
+
 /* Find the shares of one part. */
 static int find_shares(struct rps_arena *arena, struct rps_sample_source *source,
                        const struct rps_run_part *part, struct rps_part_shares *ret,
@@ -307,12 +318,8 @@ static int find_shares(struct rps_arena *arena, struct rps_sample_source *source
         .samples =
             rps_arena_get(arena, part->group_count, counts.key_count * sizeof(*ret->samples)),
     };
-    memcpy(ret->samples, counts.seen, part->group_count * counts.key_count * sizeof(*ret->samples));
+    put_samples(&counts, ret);
     fill_waits(arena, code, ret);
-    for (size_t g = 0; g < part->group_count; g++) {
-        ret->group[g].samples = counts.of[g];
-        ret->sample_count += counts.of[g];
-    }
     result = by_program = is_by_program(scratch, source, part, &counts, ret, owners, err);
     if (result < 0)
         goto out;

@@ -117,7 +117,7 @@ def check_cpu_time(options, task):
 
 @undisturbed
 def test_children():
-    """300 short children are counted whole: CPU time within 3 %, faults within 0.2 %"""
+    """300 short children are counted whole: CPU time within 3 %, faults within 0.4 %"""
     with Folder() as folder:
         run = Run(folder, SOFTWARE, "children", "300", "1000")
         run.whole()
@@ -125,7 +125,7 @@ def test_children():
         # each child has some forty faults of its own: a lost one would be seen
         faults = run.said["faults"]
         assert faults > 6000, faults
-        near("minor faults", run.count("minor_faults"), faults, faults, 0.2)
+        near("minor faults", run.count("minor_faults"), faults, faults, 0.4)  # some 30 are before the exec
 
 
 USER = """\

@@ -226,7 +226,8 @@ def check_series():
         for number in (1, 2, 3):
             until(lambda number=number: lines(folder, "ran") == number)
             holder.execute("COMMIT")
-            until(lambda number=number: process.poll() is not None or len(runs(folder)) > number)
+            until(lambda number=number: process.poll() is not None or
+                  [run["state"] for run in runs(folder)].count("complete") > number)
             holder.execute("BEGIN IMMEDIATE")
         holder.close()
         assert ended(process, 0) == ""

@@ -124,7 +124,7 @@ def full_to_the_end(*options):
 
 def too_small_for_the_log():
     """Each commit leaves some pages in the log: soon more than the disk holds, unless it is taken up."""
-    with Folder() as folder, small_disk(folder, "512k") as place:
+    with Folder() as folder, small_disk(folder, "640k") as place:
         store = os.path.join(place, "rpistat.data")
         recorder = Recorder(store, "--period", "2ms", "--commit", "0")
         committed(store, 300, pause_s=0.1)  # a reader in each moment would keep the log from being taken up
