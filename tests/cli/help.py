@@ -197,6 +197,8 @@ def test_options_are_taken():
             words += ["-" + letter + (value or "")] if letter else []
         answer = expect(call(command, *words, "--help"), 0)
         assert answer.stdout == help_of(command), (command, words)
+        for name, (_, argument) in options_of(help_of(command)).items():
+            assert argument or call(command, "--%s=x" % name).returncode == 2, (command, name)
 
 
 def test_formats():
