@@ -1,12 +1,10 @@
-/*
- * chase: pointer chasing through ten lists of different sizes, one item a cache line in random
- * order, for the same number of steps each. Where a list is larger than a cache or than what a TLB
- * covers, time a step and misses jump: the table shows the sizes of the machine's structures.
+/* chase: pointer chasing through ten lists of different sizes, with one item per cache line in
+ * random order, and equally many steps in each. If a list exceeds a cache or the reach of a TLB,
+ * the time per step and the misses jump. So the table shows the sizes of the machine's structures.
  *
  * The lists and the columns are those of the measurements published for the first Raspberry Pi in
- * 2013 (P. J. Drongowski, sandsoftwaresound.net). Processors without enough counters for all
- * columns chase each list several times, with other events each time.
- */
+ * 2013 (P. J. Drongowski, sandsoftwaresound.net). If a processor has too few counters for all
+ * columns, each list is chased several times, with other events each time. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,10 +19,11 @@
 #define SIZES_DEFAULT  "4096,2048,1024,512,256,128,64,32,16,8"
 #define SIZE_ROOM      32
 
-/* Columns behind cpi, with the roles that count them, first the events of the first pass. */
+/* Columns after cpi, and the roles that count them, in groups. The first pass counts the first
+ * groups. */
 static const struct self_event events[] = {
-    {"l1d_access", 0},   {"l1d_miss", 0},  /* the figures of a data cache belong together */
-    {"dtlb_l1_miss", 1}, {"dtlb_miss", 1}, /* and those of the TLBs */
+    {"l1d_access", 0},   {"l1d_miss", 0},  /* The data-cache events must be counted together. */
+    {"dtlb_l1_miss", 1}, {"dtlb_miss", 1}, /* The TLB events must be counted together. */
     {"llc_miss", 2},
 };
 
@@ -44,7 +43,7 @@ static double now_s(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Chase the row's list once; its time, and what is counted and not yet known, go into the row. */
+/* Chase the list of the row once. Store its time, and all newly counted events, in the row. */
 static int chase(struct row *row, int self)
 {
     size_t line = list_line_size(), size = row->size_kib << 10;
@@ -99,7 +98,7 @@ static void print_table(const struct row *row, int count)
     }
 }
 
-/* All lists once for each pass that the counters need, one without --self. */
+/* Chase all lists once per pass that the counters need. Without --self there is one pass. */
 static int run(struct row *row, int count, int self)
 {
     int group = 0;

@@ -11,7 +11,7 @@
 #   RPISTAT   the program (build/src/cli/rpistat)
 #   ROUNDS    runs of each command (5)
 #   LIMITS    what fails, words with blanks in between (elapsed>+5%)
-#   UNDECIDED pass or fail: end so where a limit is undecided, with status 0 or 3
+#   INCONCLUSIVE  pass or fail: the result if a limit is inconclusive (status 0 or 3)
 set -eu
 
 build()
@@ -40,7 +40,7 @@ compare()
         set -- "$@" --fail-if "$limit"
     done
     status=0
-    "$rpistat" compare -i "$store" "$@" ${UNDECIDED:+--undecided "$UNDECIDED"} || status=$?
+    "$rpistat" compare -i "$store" "$@" ${INCONCLUSIVE:+--inconclusive "$INCONCLUSIVE"} || status=$?
     cat compare/compare.md
     cat compare/compare.md >>"${GITHUB_STEP_SUMMARY:-/dev/null}"
     return "$status"

@@ -1,11 +1,10 @@
-/*
- * decimal: 64-bit numbers to decimal, three ways, each of them found by counting the one before.
- * The first divides for each digit: few instructions, but slow ones. The second has the compiler
- * multiply by the reciprocal instead: more instructions in less time. The third has fewer of both,
- * because it does the expensive part once for eight digits.
+/* decimal: converts 64-bit numbers to decimal in three ways. Each way was found by counting the
+ * events of the previous one. The first way divides for each digit: few instructions, but slow
+ * ones. The second lets the compiler multiply by the reciprocal instead: more instructions in less
+ * time. The third has fewer instructions and takes less time, because it does the expensive part
+ * once per eight digits.
  *
- * The texts of all three are compared with printf's before anything is measured.
- */
+ * The texts of all three ways are compared with those of printf before the measurement. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,11 +17,11 @@
 #include "rpistat/region.h"
 #include "self.h"
 
-#define TEXT_SIZE       24 /* 20 digits and more */
+#define TEXT_SIZE       24 /* room for the 20 digits of a number */
 #define NUMBERS_DEFAULT 5000000
-#define NUMBER_COUNT    4096 /* different ones */
+#define NUMBER_COUNT    4096 /* how many numbers are converted in rotation */
 
-/* The base as the compiler cannot know it, as in a library function that takes any base. */
+/* The base, hidden from the compiler, as in a library function that accepts any base. */
 static volatile uint64_t any_base = 10;
 
 static char *convert_general(char *end, uint64_t number)
@@ -46,16 +45,15 @@ static char *convert_constant(char *end, uint64_t number)
     return end;
 }
 
-/* The digits of 0 to 99. */
+/* The digits of 0 to 99, in pairs. */
 static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233"
                             "34353637383940414243444546474849505152535455565758596061626364656667"
                             "6869707172737475767778798081828384858687888990919293949596979899";
 
-/*
- * Eight digits of a number below 10^8. It is made a fraction once, in units of 2^-57 of its first
- * two digits; then each step takes the whole part and a hundred times the rest. The fraction is too
- * large by less than 2^27 units, by 2^47 after three steps: never by a whole digit.
- */
+/* Write the eight digits of a number below 10^8. The number is converted once to fixed point, with
+ * its first two digits as integer part and units of 2^-57. Then each step writes the integer part
+ * and multiplies the rest by a hundred. The fraction is too large by less than 2^27 units. After
+ * three steps the error is below 2^47, less than a digit. */
 static void put_eight(char *text, uint32_t number)
 {
     const uint64_t unit = (UINT64_C(1) << 57) / 1000000 + 1, mask = (UINT64_C(1) << 57) - 1;
@@ -67,10 +65,8 @@ static void put_eight(char *text, uint32_t number)
     }
 }
 
-/*
- * Strength reduced: one division for eight digits in 64 bits; what is left has 32 bits and is
- * divided once for two digits, which come from a table.
- */
+/* Convert with strength reduction: one 64-bit division per eight digits. The rest has 32 bits and
+ * is divided once per two digits, which come from a table. */
 static char *convert_reduced(char *end, uint64_t number)
 {
     uint32_t top;
@@ -106,7 +102,7 @@ static const struct way {
 
 #define WAY_COUNT (sizeof(ways) / sizeof(ways[0]))
 
-/* 1 and the number of the way that has this name, 0 with a sentence on standard error. */
+/* Find the way of this name. Return 1 and its number, or 0 with a message on standard error. */
 static int find_way(const char *name, size_t *ret)
 {
     for (size_t w = 0; w < WAY_COUNT; w++) {
@@ -119,7 +115,7 @@ static int find_way(const char *name, size_t *ret)
     return 0;
 }
 
-/* Of all lengths alike, as numbers in texts are. */
+/* Fill an array with numbers whose lengths are equally frequent, as in texts. */
 static void make_numbers(uint64_t *number)
 {
     uint32_t random = 20130626;
@@ -153,7 +149,7 @@ static int check(const uint64_t *number)
     return 0;
 }
 
-/* Seconds that it took; *sum keeps the compiler from dropping the work. */
+/* Return the time of the conversions in seconds. *sum keeps the compiler from removing the work. */
 static double measure(const struct way *way, const uint64_t *number, long long count, int self,
                       uint64_t *sum)
 {
@@ -192,7 +188,8 @@ static void print_row(const struct way *way, double seconds, long long count, in
     putchar('\n');
 }
 
-/* What the clock event counts here has a name: cycles, where there are such. */
+/* Print the headings of the --self columns. The clock column has the name of the clock event, such
+ * as "cycles". */
 static void print_self_heading(void)
 {
     struct rps_region_item item = {.label = "clock"};

@@ -1,8 +1,6 @@
-/*
- * interchange: matrix multiplication with the two inner loops interchanged. The inner loop walks
- * along rows of b and of the product, so that it uses every element of a cache line it fetches.
- * The checksum is that of naive.
- */
+/* interchange: matrix multiplication with the two inner loops interchanged. The inner loop walks
+ * along rows of b and of the product, so it uses every element of each fetched cache line. The
+ * checksum equals the checksum of naive. */
 #include <string.h>
 
 #include "matrix.h"

@@ -1,16 +1,16 @@
-/*
- * latency: how long one access takes, by timing single steps of a chase through lists that fit each
- * level of the memory hierarchy, and taking off what the timing itself costs.
+/* latency: measures the time of one memory access. The program times single steps of a chase
+ * through lists that fit each level of the memory hierarchy. The cost of the timing itself is
+ * subtracted.
  *
- * One step in eight is timed. The clock is read before and after it, fenced so that the step lies
- * between; the same two readings with nothing in between give the bias. On x86 the clock is the
- * TSC, whose ticks are those of a fixed frequency, not the processor's cycles; elsewhere it is
- * CLOCK_MONOTONIC, which is too coarse for one step: so many are timed at once that they take
- * longer than the clock's tick.
+ * One step in eight is timed. The clock is read before and after the step, with fences around the
+ * step. Two readings with nothing in between give the bias. On x86 the clock is the TSC, whose
+ * ticks have a fixed frequency and are not processor cycles. On other machines the clock is
+ * CLOCK_MONOTONIC, which is too coarse for one step. With the coarse clock, so many steps are timed
+ * at once that they take longer than a clock tick.
  *
- * Two ways of reading are given: the humps of the histogram (one for each thing that can happen to
- * an access) and the mean of the middle, without the tenth at either end, which is finer than a
- * tick since the clock's tick falls at any place within a step.
+ * The results are given in two ways. The humps of the histogram show the kinds of accesses. The
+ * mean of the middle (without the lowest and highest tenth) is finer than a tick. The reason is
+ * that a tick can fall at any place within a step.
  *
  * The published measurements of 2013 for the first Raspberry Pi used lists of 8, 64 and 1024 KiB.
  */
@@ -27,11 +27,11 @@
 
 #define SAMPLES_DEFAULT 10000
 #define SIZE_ROOM       16
-#define BETWEEN         7  /* steps that are not timed */
-#define ROW_COUNT       16 /* of a printed histogram */
+#define BETWEEN         7  /* number of steps that are not timed */
+#define ROW_COUNT       16 /* rows of a printed histogram */
 #define BAR_WIDTH       44
 #define HUMP_ROOM       8
-#define HUMP_LEAST      50 /* a hump holds at least one in so many samples */
+#define HUMP_MIN        50 /* a hump has at least 1/HUMP_MIN of the samples */
 #define MEMORY_KIB      65536
 
 /* --- the clock -----------------------------------------------------------------------------------
@@ -59,7 +59,7 @@ static inline uint64_t clock_ticks(void)
 }
 #endif
 
-/* Ticks of the clock in a nanosecond, over 50 ms. */
+/* Return the clock ticks per nanosecond, measured over 50 ms. */
 static double ticks_per_ns(void)
 {
     struct timespec from, now;
@@ -78,7 +78,7 @@ static double ticks_per_ns(void)
 /* --- samples -------------------------------------------------------------------------------------
  */
 
-/* Keeps the compiler from moving steps across the clock, or dropping them. */
+/* Prevents the compiler from moving steps across the clock reading, or removing steps. */
 #define KEEP(item) __asm__ volatile("" : "+r"(item) : : "memory")
 
 static int compare_ticks(const void *a, const void *b)
@@ -88,7 +88,7 @@ static int compare_ticks(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Time `steps` steps, or none, again and again; the samples are sorted. */
+/* Time `steps` steps (0: none) repeatedly. Sort the samples. */
 static void take_samples(struct list_item *item, int steps, uint32_t *sample, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -117,7 +117,8 @@ static double middle_mean(const uint32_t *sample, int count)
     return sum / (to - from);
 }
 
-/* One step a sample where the clock counts ticks; else so many that they outlast its tick. */
+/* Return the steps per sample: one if the clock is fine enough, otherwise so many that they take
+ * longer than a clock tick. */
 static int choose_steps(void)
 {
     uint64_t smallest = UINT64_MAX;
@@ -139,10 +140,8 @@ struct hump {
     int samples;
 };
 
-/*
- * Humps of sorted samples: runs of values in which each is near the one before. Near is an eighth,
- * and no less than the clock's own steps, which are told by the differences there are.
- */
+/* Find the humps of sorted samples: runs of values with small distances. A distance is small if it
+ * is at most an eighth of the value, or at most two clock ticks. */
 static int find_humps(const uint32_t *sample, int count, uint32_t tick, struct hump *ret)
 {
     int humps = 0;
@@ -152,7 +151,7 @@ static int find_humps(const uint32_t *sample, int count, uint32_t tick, struct h
 
         if (i < count && sample[i] - sample[i - 1] <= near)
             continue;
-        if ((i - first) * HUMP_LEAST >= count && humps < HUMP_ROOM)
+        if ((i - first) * HUMP_MIN >= count && humps < HUMP_ROOM)
             ret[humps++] = (struct hump){sample[first], sample[i - 1],
                                          sample[first + (i - first) / 2], i - first};
         first = i;
@@ -160,10 +159,9 @@ static int find_humps(const uint32_t *sample, int count, uint32_t tick, struct h
     return humps;
 }
 
-/*
- * The clock's own step, as the samples without a step show it: the least distance between values
- * that are no neighbours. (AMD's TSC, for one, goes on by some 20 ticks at a time.)
- */
+/* Return the tick of the clock, found from samples without a step. The tick is the least distance
+ * between values that are not adjacent. (AMD's TSC, for example, advances by about 20 ticks at a
+ * time.) */
 static uint32_t tick_of(const uint32_t *sample, int count)
 {
     uint32_t tick = UINT32_MAX, last = 0;
@@ -171,7 +169,7 @@ static uint32_t tick_of(const uint32_t *sample, int count)
     for (int first = 0, i = 1; i <= count; i++) {
         if (i < count && sample[i] - sample[i - 1] <= 2)
             continue;
-        if ((i - first) * HUMP_LEAST >= count) {
+        if ((i - first) * HUMP_MIN >= count) {
             if (last > 0 && sample[first] - last < tick)
                 tick = sample[first] - last;
             last = sample[i - 1];
@@ -181,7 +179,8 @@ static uint32_t tick_of(const uint32_t *sample, int count)
     return tick < UINT32_MAX ? tick : 1;
 }
 
-/* A bar a class of ticks, from the smallest to the 99th of a hundred; the rest in one line. */
+/* Print one bar per class of ticks, from the minimum to the 99th percentile. One line has all
+ * higher samples. */
 static void print_histogram(const uint32_t *sample, int count, uint32_t tick)
 {
     const uint32_t low = sample[0], high = sample[(int)((int64_t)count * 99 / 100)];
@@ -225,9 +224,9 @@ static void print_csv(size_t kib, const uint32_t *sample, int count)
 struct latency {
     long long samples;
     int self, csv, steps;
-    double scale;  /* ticks a nanosecond */
-    double bias;   /* ticks */
-    uint32_t tick; /* by which the clock goes on at once */
+    double scale;  /* clock ticks per nanosecond */
+    double bias;   /* cost of the timing itself, in ticks */
+    uint32_t tick; /* smallest advance of the clock, in ticks */
     uint32_t *sample;
 };
 
@@ -268,7 +267,7 @@ static int measure(struct latency *latency, size_t kib)
     return 0;
 }
 
-/* Size of the data cache of a level in KiB, 0 when the system does not say. */
+/* Return the size of the data cache of a level in KiB, or 0 if the system does not report it. */
 static size_t cache_kib(int level)
 {
     size_t found = 0;
@@ -294,7 +293,7 @@ static size_t cache_kib(int level)
     return found;
 }
 
-/* Half of each cache, and far more than the last. */
+/* Choose half of each cache, and a size far beyond the last cache. */
 static int choose_sizes(size_t *ret_kib)
 {
     int count = 0;
@@ -303,7 +302,7 @@ static int choose_sizes(size_t *ret_kib)
         if (cache_kib(level) >= 4)
             ret_kib[count++] = cache_kib(level) / 2;
     }
-    if (count == 0) { /* as on the first Raspberry Pi: L1; beyond it; beyond the TLB */
+    if (count == 0) { /* as on the first Raspberry Pi: L1; beyond L1; beyond the TLB */
         ret_kib[count++] = 8;
         ret_kib[count++] = 64;
         ret_kib[count++] = 1024;

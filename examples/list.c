@@ -1,4 +1,4 @@
-/* Lists for chasing pointers. */
+/* Linked lists for pointer chasing. */
 #include "list.h"
 
 #include <sys/mman.h>
@@ -24,7 +24,7 @@ struct list_item *list_at(struct list_item *list, size_t line, size_t index)
     return (struct list_item *)(void *)((char *)list + line * index);
 }
 
-/* Sattolo's shuffle: one cycle through all items. */
+/* Make a list by Sattolo's shuffle, which gives one cycle through all items. */
 struct list_item *list_new(size_t size, size_t line)
 {
     const uint32_t count = (uint32_t)(size / line);
@@ -59,7 +59,7 @@ struct list_item *list_chase(struct list_item *item, uint64_t steps)
 {
     uint64_t eights = steps / 8;
 
-    /* Little but the chase itself: nine instructions for eight steps. */
+    /* The loop is little more than the chase itself: nine instructions per eight steps. */
     while (eights-- > 0) {
         item = item->next->next->next->next;
         item = item->next->next->next->next;

@@ -1,8 +1,6 @@
-/*
- * The program around a matrix multiplication. The default of 500 x 500 is the size of the published
- * measurements on the first Raspberry Pi (see README.md); its matrices (1 MB each) are far larger
- * than that machine's caches.
- */
+/* Main program for a matrix multiplication. The default of 500 x 500 is the size of the published
+ * measurements on the first Raspberry Pi (see README.md). Matrices of that size (1 MB each) are far
+ * larger than the caches of the first Raspberry Pi. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +14,8 @@
 #define SIZE_MAX_SIDE 20000
 #define REPEAT_MAX    1000000
 
-/* Small whole numbers: a sum of SIZE_MAX_SIDE products of them is still exact in a float. */
+/* Fill a matrix with small integers. A sum of SIZE_MAX_SIDE products of them is exact in a float.
+ */
 static void fill(float *matrix, size_t count, uint32_t random)
 {
     for (size_t i = 0; i < count; i++) {

@@ -1,8 +1,7 @@
-/*
- * micro: the microbenchmarks that `rpistat verify` uses (rpistat/micro.h), to look at one by one:
- * what each must count is known before it runs (Korn, Teller and Castillo 2001). With --self it
- * counts itself and prints the error; counters that are too few for all events take several runs.
- */
+/* micro: runs single microbenchmarks of `rpistat verify` (rpistat/micro.h). The counts of a
+ * microbenchmark are known before it runs (Korn, Teller and Castillo 2001). With --self the program
+ * counts itself and prints the errors. If there are too few counters for all events, it runs
+ * several times. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,14 +22,14 @@ struct bench {
     const struct rps_micro *micro;
     uint64_t turns;
     struct rps_micro_result result;
-    double counted[RPS_MICRO_PREDICTION_MAX]; /* NaN: not yet */
+    double counted[RPS_MICRO_PREDICTION_MAX]; /* measured counts; NaN: not yet counted */
 };
 
 struct micro {
     int bench_count;
     struct bench bench[BENCH_MAX];
     int event_count;
-    struct self_event event[EVENT_MAX]; /* what is predicted, beside instructions */
+    struct self_event event[EVENT_MAX]; /* predicted events, except instructions */
 };
 
 static int64_t cpu_ns(void)
@@ -41,7 +40,7 @@ static int64_t cpu_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* The microbenchmarks of a list of names; a sentence on standard error when one is unknown. */
+/* Add the microbenchmarks of a list of names. An unknown name gives a message on standard error. */
 static int choose(struct micro *micro, const char *names, long long turns)
 {
     while (*names) {
@@ -71,10 +70,10 @@ static int choose(struct micro *micro, const char *names, long long turns)
 
 static int predict(const struct bench *bench, struct rps_micro_prediction *ret)
 {
-    return bench->micro->predict(bench->turns, &bench->result, ret);
+    return rps_micro_predict(bench->micro, bench->turns, &bench->result, ret);
 }
 
-/* Each event that is predicted of any, once. */
+/* Collect each event that any benchmark predicts, once. */
 static void collect_events(struct micro *micro)
 {
     for (int b = 0; b < micro->bench_count; b++) {
@@ -95,7 +94,7 @@ static void collect_events(struct micro *micro)
     }
 }
 
-/* Run it once; counts that are not yet known are taken. */
+/* Run the benchmark once. Store its counts, if they are not yet known. */
 static int run(struct bench *bench, int self)
 {
     const struct rps_micro *micro = bench->micro;
@@ -122,7 +121,7 @@ static int run(struct bench *bench, int self)
         munmap(memory, bytes);
     count = predict(bench, prediction);
     for (int p = 0; self && p < count; p++) {
-        if (isnan(bench->counted[p])) /* what an entry of the region adds is known, and taken off */
+        if (isnan(bench->counted[p])) /* The known cost of an entry of the region is subtracted. */
             bench->counted[p] =
                 self_count(micro->name, prediction[p].what) - self_count(NULL, prediction[p].what);
     }

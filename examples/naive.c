@@ -1,6 +1,5 @@
-/*
- * naive: textbook matrix multiplication, one inner product an element. The inner loop walks down a
- * column of b, so that every step reads another cache line and, with large matrices, another page.
+/* naive: textbook matrix multiplication, with one inner product per element. The inner loop walks
+ * down a column of b. So every step reads another cache line and, in large matrices, another page.
  */
 #include "matrix.h"
 

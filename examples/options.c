@@ -1,4 +1,4 @@
-/* Options of the examples. */
+/* Command-line options of the examples. */
 #include "options.h"
 
 #include <getopt.h>

@@ -1,20 +1,18 @@
-/*
- * phased: a workload whose phases are known, to see what a recorder makes of them.
+/* phased: a workload with known phases, to test recorders.
  *
- * It goes through phases that stress one thing each, in a given order and for given lengths, and
- * can write down when each one really began and ended. Ends of phases are fixed points on
- * CLOCK_MONOTONIC, planned when the set-up is over, so that threads change together and lengths do
- * not drift; between two looks at the clock a phase works for some tenths of a millisecond.
+ * The program passes through phases that each stress one thing, in a given order and with given
+ * lengths. It can log the real begin and end of each phase. The ends of phases are fixed times on
+ * CLOCK_MONOTONIC, planned after the set-up. So threads change phases together, and lengths do not
+ * drift. A phase works for some tenths of a millisecond between two readings of the clock.
  *
- * Times in the boundaries file are seconds since main() was entered, which is a millisecond or two
- * after exec (where a recording begins), and beside them the clock's own values, for those who know
- * the recording's place on the same clock.
+ * Times in the boundaries file are seconds since main() was entered. main() is entered a
+ * millisecond or two after exec, at which a recording begins. The file also has the values of the
+ * clock, for comparison with a recording on the same clock.
  *
- * The 64 MiB are set up only for an order that chases through them, so that all other orders make a
- * small program. Huge pages are refused: they would take the page faults out of "touch" and most
- * TLB misses out of "chase-large" on some machines and not on others. The default order puts
- * neighbours together that differ even for a recorder with nothing but software events.
- */
+ * The 64 MiB are set up only if the order has a phase that chases through them, so other orders
+ * need little memory. Huge pages are disabled: on some machines, they would remove the page faults
+ * of "touch" and most TLB misses of "chase-large". Neighbours in the default order differ even for
+ * a recorder with only software events. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -32,26 +30,27 @@
 
 #define NS_PER_S        INT64_C(1000000000)
 #define THREAD_MAX      4096
-#define NODE_SIZE       64 /* a cache line on most machines: every step touches a new one */
+#define NODE_SIZE       64 /* a cache line on most machines, so every step touches a new line */
 #define SMALL_SIZE      ((size_t)32 << 10)
 #define LARGE_SIZE      ((size_t)64 << 20)
 #define TOUCH_SIZE      ((size_t)1 << 20)
 #define DEFAULT_ORDER   "compute,touch,chase-small,sleep,chase-large,touch,syscall"
 #define DEFAULT_SECONDS 3.0
 
-/* One thread's place in the work; `result` keeps the compiler from dropping any of it. */
+/* State of the work of one thread. `result` keeps the compiler from removing the work. */
 struct worker {
     pthread_t thread;
     const struct plan *plan;
     struct list_item *small, *large;
     uint32_t result;
-    int error; /* errno of what stopped this thread */
+    int error; /* errno of the failure that stopped this thread */
 };
 
 struct phase {
     const char *name;
     const char *summary;
-    int (*work)(struct worker *worker, int64_t end_ns); /* 0, or an errno */
+    int (*work)(struct worker *worker, int64_t end_ns); /* work function of the phase; returns 0
+                                                           or an errno */
 };
 
 struct step {
@@ -115,7 +114,7 @@ static int work_touch(struct worker *worker, int64_t end_ns)
     return 0;
 }
 
-/* Follow the list from `item` until the time is up; returns where it stopped. */
+/* Follow the list from `item` until the time is up. Return the item reached. */
 static struct list_item *chase(struct list_item *item, uint64_t hops, int64_t end_ns)
 {
     while (now_ns() < end_ns)
@@ -169,7 +168,8 @@ static const struct phase phases[] = {
 
 /* --- set-up ----------------------------------------------------------------------------------- */
 
-/* Threads begin at different places of the lists, so that one does not fetch for another. */
+/* Set the start of a thread in the lists. Threads start at different places, so that no thread
+ * fetches data for another. */
 static void place_worker(struct worker *worker, const struct plan *plan, size_t large_size,
                          int number)
 {
@@ -197,7 +197,7 @@ static int write_boundary(FILE *file, const char *name, int64_t zero_ns, int64_t
     return fflush(file) == 0 ? 0 : errno;
 }
 
-/* All phases on the calling thread; with a file, each boundary is written as it passes. */
+/* Run all phases on the calling thread. If a file is given, log each boundary when it passes. */
 static int run_phases(struct worker *worker, FILE *boundaries, int64_t zero_ns)
 {
     const struct plan *plan = worker->plan;
@@ -228,7 +228,7 @@ static void *run_worker(void *argument)
     return NULL;
 }
 
-/* Run the plan on its threads, the calling one being the first. Returns 0 or an errno. */
+/* Run the plan on its threads. The calling thread is the first. Return 0 or an errno. */
 static int run_threads(const struct plan *plan, struct worker *worker, FILE *boundaries,
                        int64_t zero_ns)
 {
@@ -294,7 +294,7 @@ static const struct phase *find_phase(const char *name, size_t size)
     return NULL;
 }
 
-/* One "NAME" or "NAME:LENGTH" of an order. */
+/* Parse one step "NAME" or "NAME:LENGTH" of an order. */
 static int parse_step(char *text, int64_t length_ns, struct step *ret)
 {
     const size_t name_size = strcspn(text, ":");
@@ -366,7 +366,7 @@ struct arguments {
     int thread_count;
 };
 
-/* Returns 0; 1 when help was asked for; -1 with a sentence on stderr for wrong usage. */
+/* Return 0; or 1 if help was requested; or -1 with a message on stderr for wrong usage. */
 static int parse_arguments(int argc, char *argv[], struct arguments *ret)
 {
     static const struct option options[] = {

@@ -1,9 +1,7 @@
-/*
- * Self-measurement of the examples.
+/* Self-measurement of the examples.
  *
- * Events of an example's own choice are written into a document of event sets, as a user would in a
- * file, and that file is one that has no name: the example can be started in any folder.
- */
+ * The events that an example chooses are written to a document of event sets, as a user would write
+ * it. The document is an unnamed file, so the example can be started in any directory. */
 #include "self.h"
 
 #include <stdio.h>
@@ -27,7 +25,7 @@ void self_open(void)
     print_problem();
 }
 
-/* The ID of an event: a role is one already, a name of perf may hold dashes. */
+/* Return the ID of an event. A role is already an ID; a perf name may contain dashes. */
 static const char *id_of(const char *role, char ret[64])
 {
     snprintf(ret, 64, "%s", role);
@@ -105,7 +103,7 @@ int self_open_events(const struct self_event *event, int count, int group)
         fclose(file);
     if (group == 0 && !is_counted("instructions"))
         print_problem();
-    /* The groups from the first on that are there as a whole, at least the first. */
+    /* Use the first groups that are counted completely, and at least one. */
     for (int i = 0; i < count; i++) {
         if (event[i].group > group && !is_counted(event[i].role))
             return event[i].group;

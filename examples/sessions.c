@@ -1,10 +1,9 @@
-/*
- * sessions: a server that is slow after a while, to find out why.
+/* sessions: a server that becomes slow after a while, to find out why.
  *
- * It answers requests of sessions, and says once a second how many. Sessions come all the time, and
- * are over an hour after their last request; when there are as many as it keeps, it looks at all of
- * them before each new one, and finds none that is over. --fixed looks at the oldest alone.
- */
+ * The server answers requests of sessions, and prints their number once per second. Sessions arrive
+ * all the time, and expire an hour after their last request. When the table of sessions is full,
+ * the server checks all of them before each new session, and finds none that has expired. With
+ * --fixed it checks only the oldest session. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,26 +16,26 @@
 #define HOUR_NS      (3600 * NS_PER_S)
 #define SESSIONS_MAX 30000
 #define BUCKETS      65536
-#define REQUESTS     4 /* between two new sessions */
+#define REQUESTS     4 /* number of requests between two new sessions */
 #define ANSWER_BYTES 512
 
 #define OWN_FUNCTION __attribute__((noinline))
 
 struct session {
     uint64_t key;
-    int64_t last_ns; /* of its last request */
+    int64_t last_ns; /* time of the last request of the session */
     struct session *next_in_bucket;
 };
 
 struct server {
-    struct session session[SESSIONS_MAX]; /* in the order in which they came */
+    struct session session[SESSIONS_MAX]; /* sessions in order of their arrival */
     struct session *bucket[BUCKETS];
     size_t count;
     int is_fixed;
     int64_t now_ns;
     uint64_t random;
     char answer[ANSWER_BYTES];
-    uint64_t sum; /* of all answers: nothing can be left out */
+    uint64_t sum; /* sum of all answers, so that no work can be optimized away */
 };
 
 static int64_t clock_ns(void)
@@ -47,7 +46,7 @@ static int64_t clock_ns(void)
     return now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
-/* xorshift64* (Vigna 2016) */
+/* Return a random number by xorshift64* (Vigna 2016). */
 static uint64_t draw(struct server *server)
 {
     server->random ^= server->random >> 12;
@@ -112,7 +111,7 @@ static void drop_over(struct server *server)
     server->count = kept;
 }
 
-/* A session that comes when there is no room is turned away. */
+/* Add a session. If the table is full, the session is rejected. */
 static void add_session(struct server *server)
 {
     if (server->count == SESSIONS_MAX) {
@@ -134,8 +133,8 @@ OWN_FUNCTION static void answer_request(struct server *server)
         write_answer(server, session);
 }
 
-/* Sessions come evenly, so that there are SESSIONS_MAX after after_ns. Who is turned away comes
- * again at once. */
+/* Run the server. Sessions arrive evenly, so that SESSIONS_MAX are reached after after_ns. A
+ * rejected session arrives again at once. */
 static void serve(struct server *server, int64_t length_ns, int64_t after_ns)
 {
     int64_t start_ns = clock_ns(), told_ns = 0;

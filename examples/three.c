@@ -1,16 +1,13 @@
-/*
- * three: a program that does three things, twice: load, solve, save.
+/* three: a program that does three things, twice: load, solve, save.
  *
- * It computes how heat spreads over a plate. `load` reads the plate from a text file, `solve` makes
- * its temperatures even, `save` writes them back; each does so again and again until it has had its
- * CPU time, and what one round saved the next one loads. load and save are much alike for counters:
- * both turn digits over and ask the kernel for as many bytes. Which of them runs is told by where
- * the samples are.
+ * The program computes the spread of heat over a plate. `load` reads the plate from a text file,
+ * `solve` balances its temperatures, and `save` writes the plate back. Each phase repeats its work
+ * until its CPU time is used up. A `load` reads the file of the previous `save`. For counters, load
+ * and save are very similar: both convert digits, and both transfer the same number of bytes
+ * through the kernel. Only samples show which of the two runs.
  *
- * What is true can be written down: when each phase began and ended, how much CPU time it had, and
- * how much of that was spent in the function itself, and not in the kernel for it. Interrupts that
- * came meanwhile are in it.
- */
+ * The program can log the true phases: begin and end of each phase, its CPU time, and the part
+ * outside the kernel. Interrupts in that time are included. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -24,26 +21,26 @@
 #include "options.h"
 
 #define NS_PER_S      INT64_C(1000000000)
-#define SIZE          400 /* rows of the plate, and numbers in each */
-#define BLOCK_ROWS    100 /* that are worked on between two looks at the clock */
+#define SIZE          400 /* number of rows of the plate, and of numbers in each row */
+#define BLOCK_ROWS    100 /* rows processed between two readings of the clock */
 #define BLOCK_COUNT   (SIZE / BLOCK_ROWS)
 #define WHOLE_DIGITS  3
 #define PART_DIGITS   6
 #define PART_UNIT     1000000
-#define NUMBER_LENGTH (WHOLE_DIGITS + 1 + PART_DIGITS + 1) /* "012.345678 " */
+#define NUMBER_LENGTH (WHOLE_DIGITS + 1 + PART_DIGITS + 1) /* such as "012.345678 " */
 #define BLOCK_LENGTH  ((size_t)BLOCK_ROWS * SIZE * NUMBER_LENGTH)
 #define HOT           100.0
 
-/* Not inlined, so that each has its own place in the program. */
+/* Marks functions that are not inlined, so that each has its own address range. */
 #define OWN_FUNCTION __attribute__((noinline))
 
 struct plate {
     double at[SIZE][SIZE];
     char text[BLOCK_LENGTH];
     int file;
-    int block;       /* of rows, that is worked on */
+    int block;       /* block of rows being processed */
     int64_t own_ns;  /* CPU time of the function itself, so far in this phase */
-    int64_t last_ns; /* CPU time when it was last looked at */
+    int64_t last_ns; /* CPU time at the last reading of the clock */
 };
 
 static int64_t now_ns(clockid_t clock)
@@ -54,7 +51,7 @@ static int64_t now_ns(clockid_t clock)
     return now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
-/* CPU time since it was last looked at. */
+/* Return the CPU time since the last call. */
 static int64_t lap_ns(struct plate *plate)
 {
     int64_t before_ns = plate->last_ns;
@@ -68,7 +65,7 @@ static off_t file_offset(const struct plate *plate)
     return (off_t)plate->block * (off_t)BLOCK_LENGTH;
 }
 
-/* What came of reading or writing a block: 0, or an errno. */
+/* Return the result of reading or writing a block: 0, or an errno. */
 static int block_error(ssize_t length)
 {
     if (length == (ssize_t)BLOCK_LENGTH)
@@ -101,7 +98,7 @@ OWN_FUNCTION static int load(struct plate *plate)
     return 0;
 }
 
-/* Gauss and Seidel: each point becomes the mean of its neighbours. */
+/* Apply the Gauss-Seidel method: each point becomes the mean of its neighbours. */
 OWN_FUNCTION static int solve(struct plate *plate)
 {
     int first = plate->block * BLOCK_ROWS, end = first + BLOCK_ROWS;
@@ -143,7 +140,7 @@ OWN_FUNCTION static int save(struct plate *plate)
 
 static const struct phase {
     const char *name;
-    int (*work)(struct plate *plate); /* one block; 0, or an errno */
+    int (*work)(struct plate *plate); /* processes one block; returns 0 or an errno */
 } phases[] = {{"load", load}, {"solve", solve}, {"save", save}};
 
 /* --- running ---------------------------------------------------------------------------------- */
@@ -152,14 +149,14 @@ struct moment {
     int64_t monotonic_ns, cpu_ns;
 };
 
-/* What is true, and where it goes. */
+/* The log of the true phases. */
 struct truth {
-    FILE *file; /* NULL: nobody wants to know */
+    FILE *file; /* log file; NULL: do not log */
     int64_t zero_ns;
-    struct moment start; /* of the phase that is on */
+    struct moment start; /* start of the current phase */
 };
 
-/* A phase is over: its row. The next one begins. */
+/* End a phase and log its row. The next phase begins. */
 static int end_phase(struct truth *truth, const char *name, struct plate *plate)
 {
     const struct moment start = truth->start, end = {now_ns(CLOCK_MONOTONIC), plate->last_ns};
@@ -176,7 +173,7 @@ static int end_phase(struct truth *truth, const char *name, struct plate *plate)
     return fflush(truth->file) == 0 ? 0 : errno;
 }
 
-/* One kind of work, block after block, until so much CPU time has passed. */
+/* Repeat one kind of work, block after block, until the CPU time reaches end_ns. */
 static int run_phase(const struct phase *phase, struct plate *plate, int64_t end_ns)
 {
     int error = 0;
@@ -188,7 +185,7 @@ static int run_phase(const struct phase *phase, struct plate *plate, int64_t end
     return error;
 }
 
-/* A plate with one hot edge, saved once. */
+/* Make a plate with one hot edge, and save it once. */
 static int set_up(struct plate *plate)
 {
     int error = 0;
@@ -219,7 +216,8 @@ static int run(struct plate *plate, struct truth *truth, int64_t length_ns, long
     return error;
 }
 
-/* The file of that name, or one that nobody else sees; -1 with a sentence on standard error. */
+/* Open the file of this name, or an unnamed file. Return -1 with a message on standard error on
+ * failure. */
 static int open_plate(const char *path)
 {
     FILE *unnamed = path ? NULL : tmpfile();

@@ -69,7 +69,7 @@ function fillTables() {
     part("tables").replaceChildren();
     addTable("Figures of " + name, ["Figure", ...NAMES, "Change", ...VERDICT], row.changes.map((change, i) =>
         changeRow(data.figures[i], change)));
-    addTable("Functions of " + name + ", CPU time", ["Function", ...NAMES, "Change", ...VERDICT], row.functions.map(each => {
+    addTable("Functions of " + name + ", " + data.functionTime, ["Function", ...NAMES, "Change", ...VERDICT], row.functions.map(each => {
         const button = element("button", { type: "button", className: "link", title: "Show it in the graph" },
             row.functions.some(other => other !== each && other.name === each.name) ? each.name + " (" + each.module.replace(/.*\//, "") + ")" : each.name);
         button.addEventListener("click", () => page.search && page.search(each.name));

@@ -2,7 +2,7 @@
 #
 #     gnuplot -d -c draw.gp FORMAT > PICTURE        FORMAT: png, svg, pdf or sixel
 #
-# It is run in a folder that rpistat has filled (keep one with --keep DIR):
+# It is run in a folder that rpistat has filled (keep one with --keep-script DIR):
 #
 #     figure.gp        size and colours
 #     panels.gp        of each panel its place, axes and layers

@@ -75,7 +75,7 @@ async function follow() {
         found = await renew(found.data);
     if (known === 0) {
         tell(found.after > 0 ? "The run is being read."
-             : found.recording ? "Nothing is there yet: the first event sets are being counted."
+             : found.recording ? "No data yet: the first event sets are being counted."
              : "The recording has ended, and nothing was counted.");
         return found.recording || found.after > 0 ? SOON : SELDOM;
     }

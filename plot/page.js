@@ -17,7 +17,7 @@ const data = {};
 const root = document.documentElement;
 const ROWS = 500, TABLE_ROWS = 40;
 const PRINT_WIDTH = 690, PRINT_ZOOM = 0.75;
-const LEFT = 62, RIGHT = 34, HEIGHT = 150, SMALL = 52, BAND = 8, NOTE_ROW = 18, STRIP = 20;
+const LEFT = 62, RIGHT = 34, HEIGHT = 150, SMALL = 52, BAND = 8, NOTE_ROW = 18, STRIP = 20, RAN = 5, RAN_COLOUR = "F06BE6";
 const SMALL_FONT = "10px system-ui, 'DejaVu Sans', Arial, sans-serif";
 const STEPS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600,
                900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 432000, 864000, 2592000];
@@ -36,15 +36,15 @@ function ownPanels({ threadsPanel, gaugePanels, codePanel, duty }) {
         panels.push({ title, unit, from: 0, to: top * 1.05, lines: lines.map(line => {
             const none = line.x.map(() => null);
             return { ...line, unit, low: none, high: none,
-                     explain: unit === "MiB" ? "A page that several processes share counts in each." : "" };
+                     explain: unit === "MiB" ? "A page that several processes share counts in each of them." : "" };
         }) });
     if (codePanel)
         addAreas(codePanel);
     if (duty.x.length > 0)
         panels.push({
-            title: "Counted: share of the time that each event set was on", unit: "%", from: 0, to: 100, small: true,
+            title: "Counted: share of the time for which each event set was counted", unit: "%", from: 0, to: 100, small: true,
             lines: [{ label: "Counted", unit: "%", x: duty.x, value: duty.value, min: duty.value,
-                      max: duty.value, low: duty.value, high: duty.value, explain: "Events that were not on counters are estimated." }],
+                      max: duty.value, low: duty.value, high: duty.value, explain: "Events are estimated for the rest of the time." }],
         });
     return panels;
 }
@@ -53,8 +53,16 @@ function ownPanels({ threadsPanel, gaugePanels, codePanel, duty }) {
 function complete(found) {
     const lines = found.panels.flatMap(panel => panel.lines);
     for (const line of lines) {
+        const first = lines.find(other => other.side === line.side), isEven = (each, i) => i % 2 === 0;
+        if (!line.x)
+            Object.assign(line, { x: first.x, steps: first.steps });
+        else if (line.isStepped) { // two points per step
+            line.steps = line.x.filter(isEven).concat(line.x.slice(-1));
+            line.x = line.steps.slice(1).map((end, i) => (line.steps[i] + end) / 2);
+        }
+        if (line.isStepped)
+            line.value = line.value.filter(isEven);
         const unknown = line.low.length === 0 ? line.value.map(() => null) : null;
-        line.x = line.x || lines.find(other => other.side === line.side).x;
         line.min = line.min || line.value;
         line.max = line.max || line.value;
         line.low = unknown || line.low;
@@ -180,7 +188,8 @@ const plots = [];
 let from = data.from, to = data.to;
 
 /* What the other scripts take from here. */
-const page = globalThis.page = { data, element, palette, number, place, duration, shown: () => [from, to] };
+const page = globalThis.page = { data, element, palette, number, place, duration, shown: () => [from, to], ran: [],
+    redrawPanels: () => plots.forEach(plot => plot.redraw(false, false)) };
 
 function show(low, high) {
     const least = (data.to - data.from) * 1e-6;
@@ -526,6 +535,22 @@ function drawMarks(context, at, left, top, width, height, ratio) {
     context.restore();
 }
 
+/* When the chosen function ran, below the axis: as opaque as its share of the time of each pixel. */
+function drawRan(context, at, left, top, width, ratio) {
+    const share = new Float64Array(Math.ceil(width));
+    for (const { from: start, to: end, share: value } of page.ran) {
+        const low = Math.max(0, at(start) - left), high = Math.min(share.length, at(end) - left);
+        for (let x = Math.floor(low); x < high; x++)
+            share[x] += value * (Math.min(high, x + 1) - Math.max(low, x));
+    }
+    share.forEach((value, x) => {
+        if (value === 0)
+            return;
+        context.fillStyle = hex(RAN_COLOUR, 0.2 + 0.8 * Math.min(1, value));
+        context.fillRect(left + x, top + ratio, 1, RAN * ratio);
+    });
+}
+
 /* Texts of marks and gaps, and the labels of the phases. */
 const strip = document.getElementById("strip");
 const stripCanvas = element("canvas");
@@ -669,7 +694,7 @@ function aligned(panel) {
 
 /* The highest value that is shown, or the whole panel's scale where no part is. */
 function scaleOf(panel, plot) {
-    if (panel.steps || from <= data.from && to >= data.to)
+    if (panel.steps || panel.lines.some(line => line.steps) || from <= data.from && to >= data.to)
         return [panel.from, panel.to];
     let low = Math.min(0, panel.from), high = -Infinity;
     const x = plot.data[0];
@@ -708,12 +733,27 @@ function axes(panel, last) {
     ];
 }
 
+/* A line with a constant value in each step. */
+const stepsPath = ({ steps, value }) => plot => {
+    const stroke = new Path2D(), across = x => plot.valToPos(x, "x", true);
+    value.forEach((each, i) => {
+        if (each === null)
+            return;
+        const y = plot.valToPos(each, "y", true);
+        if (i === 0 || value[i - 1] === null)
+            stroke.moveTo(across(steps[i]), y);
+        stroke.lineTo(across(steps[i]), y);
+        stroke.lineTo(across(steps[i + 1]), y);
+    });
+    return { stroke, flags: 0 };
+};
+
 function seriesOf(panel) {
     const series = [{}], bands = [];
     panel.lines.forEach((line, n) => {
         const colour = () => panel.steps ? "transparent" : lineColour(panel, n);
         const edge = { stroke: "transparent", width: 0, points: { show: false } };
-        series.push({ stroke: colour, points: panel.steps ? { show: false } : undefined, width: 1.6, dash: n >= 8 ? [6, 4] : undefined, spanGaps: false },
+        series.push({ stroke: colour, points: line.steps ? { show: false } : undefined, paths: line.steps && !panel.steps ? stepsPath(line) : undefined, width: 1.6, dash: n >= 8 ? [6, 4] : undefined, spanGaps: false },
                     edge, { ...edge }, { ...edge }, { ...edge });
         if (panel.steps)
             return;
@@ -885,6 +925,7 @@ function addPanel(panel, last) {
                 const at = x => plot.valToPos(x, "x", true);
                 const { left, top, width, height } = plot.bbox;
                 drawMarks(plot.ctx, at, left, top, width, height, uPlot.pxRatio);
+                drawRan(plot.ctx, at, left, top + height, width, uPlot.pxRatio);
             }],
         },
     };
@@ -920,8 +961,10 @@ const stepAt = (steps, x) => Math.min(lastUpTo(steps, x), steps.length - 2);
 
 /* The point of a line that is nearest to a place, or its step there; undefined where the line has nothing there. */
 function nearest(line, x) {
-    if (line.steps)
-        return stepAt(line.steps, x);
+    if (line.steps) {
+        const at = stepAt(line.steps, x);
+        return line.value[at] === null ? undefined : at;
+    }
     const i = lastUpTo(line.x, x), next = line.x[i + 1] - x < x - line.x[i] ? i + 1 : i, last = line.x.length - 1;
     const isFar = Math.abs(line.x[next] - x) > 2 * (line.x[last] - line.x[0]) / last;
     return last < 0 || isFar || line.value[next] === null ? undefined : next;
@@ -983,7 +1026,7 @@ function placeTip(plot, clientY) {
 
 /* Show the values at a place of the point that is nearest to it; say them where the keyboard asked. */
 function point(x, panel, aloud, clientY = null) {
-    const plot = plots[near = panel], at = Math.max(from, Math.min(to, x)), { steps } = plot.panel;
+    const plot = plots[near = panel], at = Math.max(from, Math.min(to, x)), steps = plot.panel.steps || plot.panel.lines.map(line => line.steps)[0];
     spot = plot.data[0][steps ? stepAt(steps, at) : plot.valToIdx(at)];
     for (const each of plots)
         each.setCursor({ left: each.valToPos(spot, "x"), top: 0 }, false);
@@ -1056,7 +1099,7 @@ function fillValues() {
     const made = table("Values over time", ["Time", ...lines.map(({ line, panel }) => (data.apart || data.sides ? panel.title + ", " : "") +
         line.label + (line.unit && !data.sides ? " (" + line.unit + ")" : ""))], rows);
     inPlace([holder], () => holder.replaceChildren(holder.firstElementChild,
-        element("p", { className: "hint" }, "Of what is shown " + (each > 1 ? "one point in " + each + "." : "all points.")), made));
+        element("p", { className: "hint" }, (each > 1 ? "1 point in " + each : "All points") + " of the time range shown."), made));
 }
 
 /* --- tables --------------------------------------------------------------------------------- */
@@ -1106,6 +1149,13 @@ function meanShown({ x, value }) {
     return time > 0 ? sum / time : null;
 }
 
+/* The command that tests how the part that is shown differs from the rest of the run. */
+function explainNotes() {
+    const number = data.axisIsTime && !isAll() && data.run.find(([name]) => name === "Number");
+    const time = x => Math.max(0, x).toFixed(Math.max(1, Math.min(6, Math.ceil(2 - Math.log10(to - from))))) + "s";
+    return number ? [`How this range differs from the rest of the run: rpistat explain ${number[1]} --from ${time(from)} --to ${time(to)}`] : [];
+}
+
 /* Of the whole run, and where a part is shown of that. */
 let figures = null;
 
@@ -1120,8 +1170,9 @@ function fillFigures() {
     });
     inPlace([figures], () => {
         figures.replaceChildren();
-        addTable(isPart ? "Figures of what is shown" : "Figures of the whole run", isPart ? ["Figure", "Shown", "Whole run"] : [], rows, figures,
-                 isPart ? ["Shown: the mean of the points between " + place(from, 2) + " and " + place(to, 2) + "."] : []);
+        addTable(isPart ? "Metrics of the time range shown" : "Metrics of the whole run", isPart ? ["Metric", "Shown", "Whole run"] : [], rows, figures,
+                 [...isPart ? ["Shown: the mean of the points between " + place(from, 2) + " and " + place(to, 2) + "."] : [],
+                  ...explainNotes()]);
     });
 }
 
@@ -1145,7 +1196,7 @@ function addPhaseTable() {
         }
     });
     data.loops.map((loop, i) => [loop, i]).reverse().forEach(([loop, i]) => {
-        const button = element("button", { className: "link", title: "Show or hide every turn" }, loop.name);
+        const button = element("button", { className: "link", title: "Show or hide all iterations" }, loop.name);
         button.dataset.loop = i;
         button.setAttribute("aria-expanded", unfolded.has(i));
         button.addEventListener("click", () => toggleLoop(i));
@@ -1161,7 +1212,7 @@ function addPhaseTable() {
     for (const row of rows.slice(last))
         lines.push(element("tr", {}, rowHead(row[0]), ...gridCells(row, right)));
     addTable("Phases in order of time", head, lines, "wide",
-        data.phases.length > last ? [...notes, "Figures are of the first " + last + " phases."] : notes);
+        data.phases.length > last ? [...notes, "Metrics of the first " + last + " phases."] : notes);
 }
 
 /* A row a label, and those of all of them. */
@@ -1169,19 +1220,19 @@ function addLabelTable() {
     if (!data.labelTable)
         return;
     const { head, right, rows, notes } = data.labelTable;
-    addTable("What they are like", head, rows.map((row, i) => element("tr", {},
+    addTable("Phase classes", head, rows.map((row, i) => element("tr", {},
         rowHead(i < data.labels.length ? swatch(data.labels[i]) : row[0]), ...gridCells(row, right))), "wide", notes);
 }
 
 function addTables() {
     addPhaseTable();
-    addTable("What sets them apart from the whole run", [], data.labels.filter(label => label.words).map(label =>
+    addTable("Each class compared with the whole run", [], data.labels.filter(label => label.words).map(label =>
         element("tr", {}, rowHead(swatch(label)), cell(label.words, "text"))));
     addLabelTable();
     figures = element("div");
     document.getElementById("tables").append(figures);
     fillFigures();
-    addTable("Regions of the program", ["Region", "Times entered", "Time in it"], data.regions.map(region =>
+    addTable("Regions of the program", ["Region", "Times entered", "Time inside"], data.regions.map(region =>
         element("tr", {}, rowHead(region.name), cell(String(region.entered), "number"), cell(duration(region.time), "number"))));
     addTable("Marks", [], data.marks.slice(0, ROWS).map(mark =>
         element("tr", {}, rowHead(clock(mark.start, 2)), cell(mark.text, "text"))));
@@ -1287,14 +1338,14 @@ function showTexts() {
     document.getElementById("subtitle").textContent = data.subtitle;
     document.getElementById("zeros").textContent = data.zeros.replace(/\n */g, " ");
     document.getElementById("resolution").textContent = data.sides ? "" : data.binned
-        ? data.points + " points a line, each of about " + duration(data.binSeconds) +
-          "; its band reaches from the smallest to the largest value inside. To see single periods, draw a part: " +
+        ? data.points + " points per line, each the mean of about " + duration(data.binSeconds) +
+          "; the band shows the smallest and the largest value. To see single periods, draw a part: " +
           "rpistat plot -o part.html --from T --to T."
-        : "A point a " + data.point + ".";
+        : "One point per " + data.point + ".";
     if (data.panels.some(panel => !panel.small && panel.lines.some(line => line.low.some(low => low !== null))))
         document.getElementById("resolution").append(data.binned
             ? " The darker band inside is the 95 % interval of the point."
-            : " What was counted in turns is drawn with its 95 % interval.");
+            : " Bands of metrics that were counted in rotation are 95 % intervals.");
 }
 
 showTexts();

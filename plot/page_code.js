@@ -5,7 +5,7 @@
  */
 "use strict";
 {
-let untouched = null, listening = null;
+let untouched = null, listening = null, markedBefore = null;  /* the marked function, as kept for new data */
 
 /* The section as it was before it was filled, for new data. Returns what was chosen in it. */
 function emptySection() {
@@ -27,7 +27,7 @@ if (!code)
     return;
 const chosenBefore = emptySection(), { signal } = listening;
 const ROW = 18, FONT = "12px system-ui, 'DejaVu Sans', Arial, sans-serif", LETTER = 6.6, LEAST = 0.4;
-const MODULES = 7, FUNCTIONS = 100, PHASES = 500, FEW = 0.9, FEWEST = 20, CHANCE = 2;
+const MODULES = 7, FUNCTIONS = 100, PHASES = 500, FEW = 0.9, FEWEST = 20, ENOUGH = 50, CHANCE = 2;
 const ink = "#101010", plain = "DDDDDD", waited = "A8A8A8", found = "F06BE6";
 const part = name => document.getElementById(name);
 const holder = part("flame"), canvas = holder.firstElementChild, of = part("codeOf"), beside = part("codeWith"), search = part("codeSearch");
@@ -135,7 +135,7 @@ function addRows() {
 }
 
 function addChoices() {
-    const groups = [["Phases that are alike", data.labels.map((label, i) => {
+    const groups = [["Phase classes", data.labels.map((label, i) => {
         const phases = data.phases.filter(phase => phase.label === i);
         choices["label" + i] = { name: label.name, phases, isIn: inPhases(phases) };
         return phases.length > 0 ? ["label" + i, label.name + ", " + (phases.length > 1 ? phases.length + " times" : "once")] : null;
@@ -206,7 +206,7 @@ function addUp() {
 
 /* The shares of the time in which no thread ran, by the steps of the panel: "asleep 19.5 % of the time"; "" for hardly any. */
 function tellOff(isIn) {
-    const { at = [], lines = [] } = data.codePanel || {}, names = ["waiting for a CPU", "asleep", "not sampled", "off the CPU or not sampled"];
+    const { at = [], lines = [] } = data.codePanel || {}, names = ["waiting for a CPU", "asleep", "not sampled", "off-CPU or not sampled"];
     const length = share => at.slice(1).reduce((all, end, i) => all + (isIn((at[i] + end) / 2) ? share(i) * (end - at[i]) : 0), 0), all = length(() => 100);
     const parts = lines.filter(line => names.includes(line.name)).map(({ name, share }) => ({ name, part: length(i => share[i]) / all })).filter(({ part }) => part > 0.0005);
     return parts.reduce((sum, { part }) => sum + part, 0) > 0.005 ? "; " + parts.map(({ name, part }) => name + " " + inPercent(part)).join(", ") + " of the time" : "";
@@ -215,15 +215,75 @@ function tellOff(isIn) {
 function tellAbout() {
     const complete = code.samples > 0 ? code.complete / code.samples : 0, about = part("codeAbout"), could = code.frequency * mine.length * code.cpus;
     if (byTime())
-        about.replaceChildren("All threads had " + seconds(mine.all) + " in " + choices[of.value].name + ": " + seconds(mine.all - mine.off[0]) +
-            " on a CPU, by samples, and " + seconds(mine.off[0]) + " off it" + (other ? "; compared with " + seconds(other.all) + " in " + against.name : "") + ". ");
+        about.replaceChildren("Time of all threads in " + choices[of.value].name + ": " + seconds(mine.all) + ", of which " + seconds(mine.all - mine.off[0]) +
+            " running (estimated from samples) and " + seconds(mine.off[0]) + " asleep" + (other ? "; compared with " + seconds(other.all) + " in " + against.name : "") + ". ");
     else
         about.replaceChildren(mine.all.toLocaleString("en") + " samples of " + choices[of.value].name +
         (other ? ", compared with " + other.all.toLocaleString("en") + " of " + against.name : "") +
-        (code.frequency > 0 && data.axisIsTime && could >= FEWEST ? tellOff(choices[of.value].isIn) : "") + (isFew() && !inSeconds ? "; too few for shares. " : ". "));
+        (code.frequency > 0 && data.axisIsTime && could >= FEWEST ? tellOff(choices[of.value].isIn) : "") + (isFew() && !inSeconds ? "; too few samples for shares. " : ". "));
     if (complete < FEW && code.samples >= FEWEST)
-        about.append(element("span", { className: "warning" }, "Chains complete: " + Math.floor(100 * complete) + " %. "),
-            "Where a chain is cut, calls are missing at its outer end: what a function took itself is right in any case.");
+        about.append(element("span", { className: "warning" }, "Complete call stacks: " + Math.floor(100 * complete) + " % of the samples. "),
+            "The others lack outer calls: trust Self, not Total.");
+}
+
+/* --- when a function ran -------------------------------------------------------------------- */
+
+/* `marked` is the function whose time is marked on the axis of each panel, or null. */
+let marked = null;
+
+/*
+ * The samples, or the time, of each bin: those with the function in their call stack, and all. `could` is how many samples there
+ * would be of busy CPUs. Neighbours are added up until there are enough for a share.
+ */
+function stepsOf(f) {
+    const isIn = new Uint8Array(count), weight = byTime() ? 1e6 / code.frequency : 1, steps = [];
+    let step = null;
+    const lostIn = (start, end) => data.gaps.reduce((sum, { from, to, cpu }) =>
+        sum + Math.max(0, Math.min(end, to) - Math.max(start, from)) * (cpu < 0 ? code.cpus : 1), 0);
+    const add = ({ starts, calls, counts }, bin, each) => {
+        for (let i = starts[bin]; i < starts[bin + 1]; i++) {
+            step.all += each * counts[i];
+            if (!isIn[calls[i]])
+                continue;
+            step.inside += each * counts[i];
+            step.first = step.first === undefined ? edges[bin] : step.first;
+            step.last = edges[bin + 1];
+        }
+    };
+    for (let call = 1; call < count; call++)
+        isIn[call] = functionOf[call] === f || isIn[caller[call]];
+    for (let bin = 0; bin < middles.length; bin++) {
+        if (!step || Math.max(step.all, step.could) >= ENOUGH * weight)
+            steps.push(step = { from: edges[bin], inside: 0, all: 0, could: 0 });
+        step.to = edges[bin + 1];
+        add(samples, bin, weight);
+        if (byTime())
+            add(waits, bin, 1);
+        else if (data.axisIsTime)
+            step.could += code.frequency * (code.cpus * (edges[bin + 1] - edges[bin]) - lostIn(edges[bin], edges[bin + 1]));
+    }
+    for (const each of steps) {
+        each.all = Math.max(each.all, each.could);
+        each.share = each.inside > 0 ? each.inside / each.all : 0;
+    }
+    return steps;
+}
+
+function mark(f) {
+    marked = f === null || f < 0 || data.rows ? null : f;
+    markedBefore = marked === null ? null : [functions[f].name, code.modules[functions[f].module]].join();
+    page.ran = marked === null ? [] : stepsOf(f);
+    page.redrawPanels();
+}
+
+/* When the marked function ran, of what is shown above. */
+function tellWhen() {
+    const [low, high] = page.shown(), shown = page.ran.filter(({ from, to }) => from < high && to > low);
+    const ran = shown.filter(({ inside }) => inside > 0), decimals = Math.max(1, Math.min(6, Math.ceil(2 - Math.log10(high - low))));
+    const sum = name => shown.reduce((all, step) => all + step[name] * (Math.min(high, step.to) - Math.max(low, step.from)) / (step.to - step.from), 0);
+    return ran.length === 0 ? "has no samples in the time shown above"
+        : "ran from " + page.place(Math.max(low, ran[0].first), decimals) + " to " + page.place(Math.min(high, ran[ran.length - 1].last), decimals) + ", " +
+            inPercent(sum("inside") / sum("all")) + " of the " + (byTime() ? "threads' time" : code.frequency > 0 && data.axisIsTime ? "time" : "samples") + " shown above";
 }
 
 /* --- the flame graph ------------------------------------------------------------------------ */
@@ -320,10 +380,14 @@ function describe(call) {
         parts.push(code.modules[each.module] || "[unknown]", where(each));
     parts.push(amount(share(mine, mine.total[call])) + ofSamples() +
         (mine.self[call] > 0 ? ", " + amount(share(mine, mine.self[call])) + " itself" : "") +
-        (byTime() ? ", " + seconds(mine.total[call]) + (mine.off[call] > 0 ? ", of which " + seconds(mine.off[call]) + " off the CPU" : "") : ""));
+        (byTime() ? ", " + seconds(mine.total[call]) + (mine.off[call] > 0 ? ", of which " + seconds(mine.off[call]) + " asleep" : "") : ""));
     if (other)
         parts.push(difference(share(mine, mine.total[call]) - share(other, other.total[call])) + (inSeconds ? "" : " points") + " of " +
             amount(share(other, other.total[call])));
+    if (functionOf[call] === -2 && !data.rows)
+        parts.push("functions with few samples: `rpistat plot --function NAME` shows when one ran");
+    if (marked !== null)
+        parts.push((functionOf[call] === marked ? "" : functions[marked].name + " ") + tellWhen());
     return parts.filter(text => text).join(" \u00b7 ");
 }
 
@@ -335,6 +399,12 @@ function zoom(call) {
     draw();
 }
 
+/* A second choice of the same call takes the marks away. */
+function pick(call) {
+    mark(call === zoomed && marked !== null ? null : functionOf[call]);
+    zoom(call);
+}
+
 function callAt(event) {
     const at = canvas.getBoundingClientRect(), x = event.clientX - at.left, row = Math.floor((event.clientY - at.top) / ROW);
     const box = boxes.find(each => each.row === row && x >= each.x && x < each.x + Math.max(1, each.w));
@@ -343,8 +413,8 @@ function callAt(event) {
 
 canvas.addEventListener("mousemove", event => { const call = callAt(event); if (call !== null) tell(call); });
 canvas.addEventListener("mouseleave", () => tell(current));
-canvas.addEventListener("click", event => { const call = callAt(event); if (call !== null) zoom(call); });
-part("codeOut").addEventListener("click", () => zoom(0));
+canvas.addEventListener("click", event => { const call = callAt(event); if (call !== null) pick(call); });
+part("codeOut").addEventListener("click", () => pick(0));
 
 /* Beside a call: the next one that its caller made and that can be seen. */
 function sibling(step) {
@@ -361,12 +431,14 @@ holder.addEventListener("keydown", event => {
     if (event.ctrlKey || event.metaKey || event.altKey || !KEYS[event.key] && event.key !== "Enter" && event.key !== "Escape")
         return;
     event.preventDefault();
-    if (event.key === "Enter")
-        zoom(current);
-    else if (event.key === "Escape")
+    if (event.key === "Enter") {
+        pick(current);
+    } else if (event.key === "Escape") {
+        mark(null);
         zoom(zoomed === 0 ? 0 : caller[zoomed]);
-    else
+    } else {
         current = KEYS[event.key]();
+    }
     tell(current);
     page.spoken.textContent = describe(current);
     draw();
@@ -399,9 +471,9 @@ function fillLegend() {
     const name = choices[of.value].name;
     part("codeLegend").replaceChildren(...(other
         ? [key(colourOfChange(1), "more in " + name + " than in " + against.name), key(colourOfChange(-1), "less"),
-           key(palette().middle, "no more different than by chance"), element("span", {}, "As wide as the mean of both " + (inSeconds ? "times." : "shares."))]
+           key(palette().middle, "no significant difference"), element("span", {}, "Width: mean of both " + (inSeconds ? "times." : "shares."))]
         : [...modules.slice(0, MODULES).map(i => key(colourOfModule(i), base(code.modules[i]))),
-           modules.length > MODULES ? key(plain, "others") : "", mine.off[0] > 0 ? key(waited, "off the CPU") : ""]), matches ? key(found, "found") : "");
+           modules.length > MODULES ? key(plain, "others") : "", mine.off[0] > 0 ? key(waited, "asleep") : ""]), matches ? key(found, "found") : "");
 }
 
 const byText = (a, b) => a < b ? -1 : a > b ? 1 : 0;
@@ -415,7 +487,7 @@ const columns = () => [
     ...other ? [{ id: "selfChange", name: "change", full: "change of self", of: selfChange, show: difference }] : [],
     { id: "total", name: "Total" + ofB, of: each => share(mine, each.total), show: amount },
     ...other ? [{ id: "totalChange", name: "change", full: "change of total", of: totalChange, show: difference }] : [],
-    ...byTime() ? [{ id: "off", name: "Off the CPU", of: each => share(mine, each.off), show: amount }] : [],
+    ...byTime() ? [{ id: "off", name: "Asleep", of: each => share(mine, each.off), show: amount }] : [],
     { id: "module", name: "Module", of: each => base(code.modules[each.module]), title: each => code.modules[each.module] },
     { id: "where", name: "File", of: where, title: each => each.file },
 ];
@@ -472,10 +544,16 @@ if (data.rows)
 for (const [id, value] of chosenBefore)
     if (choices[value] || id === search.id || waits && id === time.id)
         part(id).value = value;
+const kept = functions.findIndex(({ name, module }) => [name, code.modules[module]].join() === markedBefore);
+if (kept >= 0)
+    mark(kept);
 choose();
 of.addEventListener("change", choose);
 if (waits)
-    time.addEventListener("change", choose);
+    time.addEventListener("change", () => {
+        mark(marked);
+        choose();
+    });
 if (beside)
     beside.addEventListener("change", () => {
         [sortBy, falling] = [beside.value ? "selfChange" : "self", true];

@@ -1,13 +1,10 @@
-/* Files that are part of the program: made by embed.py at build time. */
-#ifndef RPISTAT_EMBED_H
-#define RPISTAT_EMBED_H
+/* Files that are embedded in the program by embed.py at build time. */
+#pragma once
 
 #include <stddef.h>
 
 struct rps_embedded {
-    const char *name; /* file name without folder; NULL ends the table */
-    const char *text; /* terminated by a 0 that is not counted */
+    const char *name; /* name of the file without its directory; NULL ends the table */
+    const char *text; /* content of the file, terminated by an uncounted 0 */
     size_t size;
 };
-
-#endif

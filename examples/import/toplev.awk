@@ -1,4 +1,4 @@
-# toplev.py -I MS -x SEPARATOR, on standard input, as a table with a row a time and CPU, which rpistat imports:
+# toplev.py -I MS -x SEPARATOR, on standard input, as a table that rpistat imports, with one row per time and CPU:
 #
 #     awk -f examples/import/toplev.awk run.csv | rpistat import -
 #

@@ -1,41 +1,74 @@
-/*
- * Memory of one reading command: allocated in pieces, released all at once. When it runs out, the
- * function that cli set ends the program with one sentence and status 1, so nothing here fails. The
- * recorder, the region library, the store's writer and servers use malloc instead, and return
- * RPS_FAILED when memory runs out.
- */
-#ifndef RPISTAT_ARENA_H
-#define RPISTAT_ARENA_H
-
-#include <stddef.h>
+/* Memory for one command that reads stores. The memory is allocated in small amounts. All of it is
+ * released by one call. When memory runs out, a function that cli sets ends the program with one
+ * sentence and status 1. Therefore, no function here fails. The recorder, the region library, the
+ * store's writer and the servers use malloc instead, and return RPS_FAILED when memory runs out. */
+#pragma once
 
 #include "rpistat/error.h"
 
 struct rps_arena;
 
-/* Set the function that ends the program. It must not return; without it, abort is called. cli sets
- * it before it creates an arena. */
+/* Set the function that ends the program and must not return (default: abort). cli sets the
+ * function before it creates an arena. */
 void rps_arena_on_exhaustion(void (*end)(const struct rps_error *why));
 
-/* End the program because memory of another kind ran out, or for the reason in `why`. */
+/* End the program, because memory outside an arena ran out, or (rps_arena_end) because of `why`. */
 _Noreturn void rps_arena_exhausted(void);
 _Noreturn void rps_arena_end(const struct rps_error *why);
 
 struct rps_arena *rps_arena_new(void);
-void rps_arena_free(struct rps_arena *arena); /* NULL is harmless */
+void rps_arena_free(struct rps_arena *arena); /* NULL has no effect. */
 
-/* Return count * size zeroed bytes. If the product overflows, memory is exhausted. */
+/* Return count * size zeroed bytes. If the product overflows, this counts as exhausted memory. */
 void *rps_arena_get(struct rps_arena *arena, size_t count, size_t size);
-char *rps_arena_text(struct rps_arena *arena, const char *text); /* NULL gives NULL */
+char *rps_arena_text(struct rps_arena *arena, const char *text); /* Return NULL for NULL. */
 char *rps_arena_print(struct rps_arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Return zeroed memory for free(), for data that outlives a command's steps. It never fails. */
+/* Return zeroed memory outside any arena, for data that outlives a command's steps. The caller
+ * releases the memory with free(). The function never fails. */
 void *rps_arena_loose(size_t count, size_t size);
 
-/* Add one zeroed element after `count` elements that were all added here. Return where the array is
- * now: it doubles at powers of two, after which the old memory must not be used. Elements removed
- * from its end cost their memory a second time. */
+/* Add one zeroed element after `count` elements that this function added. Return the address of the
+ * array. The capacity doubles whenever `count` is a power of two. After the call, the caller must
+ * use only the returned address. Memory of elements removed from the end is not reused. */
 void *rps_arena_grow(struct rps_arena *arena, void *array, size_t count, size_t size);
 
-#endif
+/* Growth of arrays, and search in sorted arrays. */
+
+/* Add a zeroed element of size bytes after `count` elements, and return its address. `array` is the
+ * address of the pointer to the array, which the caller frees. An array that starts as NULL and
+ * grows only here needs no capacity member: the capacity is `count` rounded up to a power of two.
+ * If memory runs out, return NULL; the array is then unchanged. Commands that read stores use
+ * rps_arena_grow instead, because they end if memory runs out. */
+void *rps_array_add(void *array, size_t count, size_t size);
+
+/* Do the same, but put the new element before the element at index `at`. */
+void *rps_array_insert(void *array, size_t count, size_t at, size_t size);
+
+/* Make room for `more` unset elements. Return the new address of the array, or NULL if memory runs
+ * out. For more == 0, return the unchanged array (NULL if empty). */
+void *rps_array_grow_by(void *array, size_t count, size_t more, size_t size);
+
+/* Return how many elements at the start of a sorted array lie before the key, by binary search.
+ * before(element, key) must be true for exactly these elements. Return `count` if all elements lie
+ * before the key. */
+size_t rps_array_find(const void *array, size_t count, size_t size,
+                      int (*before)(const void *thing, const void *key), const void *key);
+
+/* Define a static function for rps_array_find. The function returns whether an element's key
+ * (.member of `type`, or the element) is OP (< or <=) the key that is sought. */
+#define RPS_ARRAY_BEFORE(name, type, member, OP, key_type)                                         \
+    static int name(const void *element, const void *key)                                          \
+    {                                                                                              \
+        return ((const type *)element)[0] member OP * (const key_type *)key;                       \
+    }
+
+/* Define a static function for qsort: sort in ascending order of a member or of the elements. */
+#define RPS_ARRAY_ORDER(name, type, member)                                                        \
+    static int name(const void *a, const void *b)                                                  \
+    {                                                                                              \
+        const type *x = a, *y = b;                                                                 \
+                                                                                                   \
+        return (x[0] member > y[0] member) - (x[0] member < y[0] member);                          \
+    }

@@ -1,9 +1,6 @@
-/*
- * Recurring bursts: outliers at regular intervals. A burst is too short to be a phase, and its
- * recurrence is not due to chance.
- */
-#ifndef RPISTAT_BURSTS_H
-#define RPISTAT_BURSTS_H
+/* Recurring bursts: outliers at regular intervals. A burst is too short to be a phase. Bursts recur
+ * more regularly than outliers would by chance. */
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,21 +8,19 @@
 #include "rpistat/arena.h"
 #include "rpistat/phase.h"
 
-/* Fewer groups of outliers do not show a rhythm. */
+/* Minimum number of bursts that can show regular intervals. */
 #define RPS_BURSTS_MIN 6
 
 struct rps_bursts {
-    size_t count;           /* 0: none recur */
-    uint64_t *first, *last; /* of each, both inclusive, numbered like the outliers; the arena's */
-    double every;           /* from the start of one to that of the next, in mean observations */
-    double length;          /* of one, in mean observations */
+    size_t count;           /* Number of bursts (0: no bursts recur) */
+    uint64_t *first, *last; /* First and last outlier of each burst, inclusive, in the arena */
+    double every;           /* Time between starts of bursts (unit: mean length of an
+                               observation) */
+    double length;          /* Length of a burst (unit: mean length of an observation) */
 };
 
-/*
- * Find the bursts in the outliers of phases. Outliers with at most one observation between them are
- * one burst. Those of only the first or the last observation are the start and the end, not bursts.
- * They recur if four of five steps from burst to burst are within a fifth of the median step.
- */
+/* Find the bursts in the outliers of phases. Outliers with at most one observation between them
+ * form one burst. An outlier that consists of only the first or only the last observation of the
+ * run is not a burst. Bursts recur if at least 80 % of the intervals between their starts differ
+ * from the median interval by at most 20 %. */
 struct rps_bursts rps_bursts_find(struct rps_arena *arena, const struct rps_phases *phases);
-
-#endif

@@ -1,12 +1,10 @@
-/*
- * Check a store, and repair a damaged one.
+/* Check a store, and repair a damaged one.
  *
- * A store is sound if SQLite finds its file sound and its tables are those of `schema/`. In every
- * run the periods must be consecutive or a gap row must explain why not. The cycle timestamp must
- * be the sum of the cycles, and the totals must be those of the periods.
- */
-#ifndef RPISTAT_CHECK_H
-#define RPISTAT_CHECK_H
+ * A store is sound if SQLite finds no error in the file, and the store has the tables that
+ * `schema/` describes. In every run the periods must be consecutive, or a gap row must explain the
+ * missing periods. The cycle timestamp must be equal to the sum of the cycles. The totals must be
+ * equal to the sums over the periods. */
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,12 +12,12 @@
 #include "rpistat/error.h"
 
 enum rps_finding_kind {
-    RPS_FINDING_WRONG, /* the store is not sound */
-    RPS_FINDING_ODD,   /* a warning, no damage */
-    RPS_FINDING_NOTE,  /* of a repair: the rows that were saved */
+    RPS_FINDING_WRONG,   /* Error: the store is not sound */
+    RPS_FINDING_WARNING, /* Possible problem without damage to the store */
+    RPS_FINDING_NOTE,    /* Information from a repair: the rows that were saved */
 };
 
-/* Receives the findings. SAFETY: a sentence may hold text of the store, which may be
+/* A receiver of findings. SAFETY: a sentence may contain text from the store, and this text may be
  * unprintable. */
 struct rps_finding_sink {
     void *context;
@@ -27,42 +25,36 @@ struct rps_finding_sink {
 };
 
 struct rps_check_result {
-    uint64_t runs, periods; /* checked; of a run its measurement periods, as in `runs` */
-    uint64_t wrong, odd;    /* findings */
+    uint64_t runs, periods; /* Numbers of checked runs, and of their periods as in table `runs` */
+    uint64_t wrong, odd;    /* Numbers of errors and of warnings */
 };
 
-/*
- * Check the whole store at path and report every error. Nothing in it is changed, but the log of a
- * killed recorder is read first, as by rps_reader_open. The same error in many periods of a run is
- * one finding. During a recording, the check sees the store's state at its beginning. Returns 0 if
- * the store was checked, whatever was found; RPS_FAILED if it cannot be opened: the errors of
- * rps_reader_open.
- */
+/* Check the whole store at path, and report every error. The check changes nothing. If a recorder
+ * was killed, SQLite first reads the recorder's log, as in rps_reader_open. An error that occurs in
+ * many periods of a run is one finding. During a recording, the check reads the state that the
+ * store had when the check began. Return 0 if the store was checked, even if the store has errors.
+ * Return RPS_FAILED with the errors of rps_reader_open if the store cannot be opened. */
 int rps_store_check(const char *path, const struct rps_finding_sink *sink,
                     struct rps_check_result *ret, struct rps_error *err);
 
 struct rps_reader;
 
-/* Check one run by the same rules: 1 if it is sound. Otherwise returns 0, with the first finding in
- * `why`; "": no memory. */
+/* Check one run by the same rules as rps_store_check. Return 1 for a sound run, otherwise 0 with
+ * the first finding in `why` ("" if memory runs out). */
 int rps_store_run_is_sound(struct rps_reader *reader, int64_t run_id, char *why, size_t why_size);
 
 struct rps_repair_result {
-    uint64_t runs, periods;  /* in the new store, as above */
-    uint64_t dropped;        /* readable rows that are invalid */
-    uint64_t lost_stretches; /* time ranges for which gap rows were written */
-    uint64_t queries;        /* needed for reading */
+    uint64_t runs, periods;  /* Numbers of runs and periods in the new store */
+    uint64_t dropped;        /* Number of readable rows that were invalid */
+    uint64_t lost_stretches; /* Number of time ranges that became gap rows */
+    uint64_t queries;        /* Number of SQL queries that the repair needed to read the store */
 };
 
-/*
- * Copy what SQLite can still read of the store at path into a new store at new_path, which must not
- * exist. The damaged store is only read. Missing periods become gap rows, rollups and totals are
- * rebuilt, and numbers replace lost names. The sink receives every run's saved and lost rows. A run
- * that was being recorded is interrupted in the new store, which appears only when it is complete.
- * RPS_FAILED if nothing can be read, the new store cannot be written, or new_path has appeared in
- * between; nothing is left then.
- */
+/* Copy all data that SQLite can still read from the store at path into a new store at new_path,
+ * which must not exist. The damaged store is only read. Missing periods become gap rows, rollups
+ * and totals are rebuilt, and numbers replace lost names. The sink receives each run's numbers of
+ * saved and lost rows. A run that was being recorded has the state "interrupted" in the new store.
+ * The new store appears only when it is complete. Return RPS_FAILED, without a new file, if nothing
+ * can be read, the new store cannot be written, or new_path appears during the repair. */
 int rps_store_repair(const char *path, const char *new_path, const struct rps_finding_sink *sink,
                      struct rps_repair_result *ret, struct rps_error *err);
-
-#endif

@@ -1,47 +1,49 @@
-/*
- * The rows of a table in a text file, one after another, as cells: CSV, or words with blanks
- * between them. Empty lines and lines that begin with # are left out.
- */
-#ifndef RPISTAT_CSV_ROWS_H
-#define RPISTAT_CSV_ROWS_H
+/* Read the rows of a table in a text file one after another, each as an array of cells. The text is
+ * CSV, or words separated by blanks. Empty lines and lines that begin with # are left out. */
+#pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "rpistat/arena.h"
 #include "rpistat/error.h"
 
-/* A text with longer cells, or with more cells in a row, is not a table. */
-#define RPS_CSV_CELL_MAX    (1 << 20)
+/* Maximum number of cells in a row. A text with a longer row is not a table. */
 #define RPS_CSV_COLUMNS_MAX 100000
 
 #define RPS_CSV_HEAD_SIZE 65536
 
 struct rps_csv_rows;
 
-/* Open the rows of a file, in the arena, for rps_csv_rows_close; `path` is for messages. A longer
- * line than line_max bytes is an error. leaves_cut: skip a last line without end, maybe cut off. */
+/* Return a reader of the rows of a file, in the arena. `path` is the file's name in messages. A
+ * line longer than line_max bytes is an error. The last line is left out if it has no line end,
+ * because the line may be incomplete. */
 struct rps_csv_rows *rps_csv_rows_open(struct rps_arena *arena, FILE *file, const char *path,
-                                       size_t line_max, int leaves_cut);
-void rps_csv_rows_close(struct rps_csv_rows *rows);
+                                       size_t line_max);
 
-/* Begin at the position of the file, which is its beginning. RPS_FAILED if it cannot be read. */
+/* Begin to read. The stream must be at its beginning. Return RPS_FAILED for a read error. */
 int rps_csv_rows_begin(struct rps_csv_rows *rows, struct rps_error *err);
 
-/* Return the beginning after the byte order mark, up to RPS_CSV_HEAD_SIZE bytes, terminated. */
+/* Return up to RPS_CSV_HEAD_SIZE first bytes of the text, without a byte order mark. */
 const char *rps_csv_rows_head(const struct rps_csv_rows *rows);
 
-/* Read the next row: its cells, without quotes and outer blanks, until the next call. With a blank
- * as separator, cells are words, a date and its time are one, and "# " begins a header. Return 1, 0
- * at the end, negative on error: too long, a NUL byte, a read error, an open quote. */
+/* Read the next row. The cells, without quotes and outer blanks, are valid until the next call.
+ * With a blank as separator, cells are words, but a date and the time after it are one cell. A line
+ * that begins with "# " is then a header. Return 1, 0 at the end, or a negative value for an error:
+ * a line that is too long, a NUL, a read error, or an unclosed quote. */
 int rps_csv_rows_next(struct rps_csv_rows *rows, char separator, char *const **ret_cell,
                       size_t *ret_count, struct rps_error *err);
 
-/* Return the number of the line that was read last, from 1; 0: none was. */
+/* Return the number, from 1, of the line that was read last, or 0 before the first line. */
 uint64_t rps_csv_rows_line(const struct rps_csv_rows *rows);
 
-/* Return 1 if the end was reached, and the last line has no line end. */
-int rps_csv_rows_is_cut(const struct rps_csv_rows *rows);
+/* Read only the next `size` bytes, which begin after line number lines_before of the file. */
+void rps_csv_rows_limit(struct rps_csv_rows *rows, uint64_t size, uint64_t lines_before);
 
-#endif
+/* From the next rps_csv_rows_begin on, read `file`. The `lines` lines of `file` after line `after`
+ * are the next lines of the first file in reverse order. rps_csv_rows_line returns numbers of the
+ * first file. */
+void rps_csv_rows_mirror(struct rps_csv_rows *rows, FILE *file, uint64_t after, uint64_t lines);
+
+/* Return 1 if the whole file has been read and its last line lacks a line end. */
+int rps_csv_rows_is_cut(const struct rps_csv_rows *rows);

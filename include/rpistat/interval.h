@@ -1,31 +1,29 @@
-/*
- * Intervals: the uncertainty of a value. An event that was counted in rotation is a sample of the
- * run. Its estimate, and every metric over it, has a 95 % interval if the rules give one, and
- * otherwise a word.
- */
-#ifndef RPISTAT_INTERVAL_H
-#define RPISTAT_INTERVAL_H
+/* Intervals: the uncertainty of a value. If event sets rotate, an event is counted in only a sample
+ * of the run's periods. The event's estimate, and every metric over the event, has a 95 % interval
+ * if the rules permit one. Otherwise, rps_certainty_name returns the reason. */
+#pragma once
 
 enum rps_certainty {
-    RPS_CERTAINTY_NONE,       /* there is no value */
-    RPS_CERTAINTY_COUNTED,    /* counted all the time: nothing was estimated */
-    RPS_CERTAINTY_SCALED,     /* the clock event, which lacked its counter for some of the time; an
-                                 imported event that its recorder multiplexed and scaled */
-    RPS_CERTAINTY_INTERVAL,   /* low ... high hold the true value in 95 of 100 cases */
-    RPS_CERTAINTY_START,      /* the same, but the rates of other events changed greatly before this
-                                 one was counted: the ends allow for that; high NaN: unknown */
-    RPS_CERTAINTY_END,        /* the same for a change after this one was last counted */
-    RPS_CERTAINTY_BURSTS,     /* most events were counted in a few periods: no interval is valid */
-    RPS_CERTAINTY_UNSEEN,     /* no event occurred in the share of the time that was observed */
-    RPS_CERTAINTY_ONCE,       /* seen in too few periods to know how much they differ */
-    RPS_CERTAINTY_INCOMPLETE, /* Linux stopped counting a process: the value is only the part that
-                                 was counted */
-    RPS_CERTAINTY_HARDLY, /* counted for less than a tenth of its share of the time: the value is
-                               not worth printing */
+    RPS_CERTAINTY_NONE,       /* There is no value. */
+    RPS_CERTAINTY_COUNTED,    /* Counted all the time, so the value is not an estimate. */
+    RPS_CERTAINTY_SCALED,     /* The value was scaled: the clock event lacked its counter for
+                                 some time, or another recorder multiplexed an imported event. */
+    RPS_CERTAINTY_INTERVAL,   /* The true value is in low ... high in 95 of 100 cases. */
+    RPS_CERTAINTY_START,      /* There is an interval, but the event was first counted after the
+                                 rates of other events had changed greatly. The interval includes
+                                 the effect of this change (high is NaN if the effect is
+                                 unknown). */
+    RPS_CERTAINTY_END,        /* Like RPS_CERTAINTY_START, for a change after the last count */
+    RPS_CERTAINTY_BURSTS,     /* A few periods have most of the count: no interval is valid. */
+    RPS_CERTAINTY_UNSEEN,     /* The event did not occur in the observed share of the time. */
+    RPS_CERTAINTY_ONCE,       /* Counted in too few periods to show how the count varies. */
+    RPS_CERTAINTY_INCOMPLETE, /* Linux stopped counting a process, so that the value is too low. */
+    RPS_CERTAINTY_HARDLY,     /* The event was counted for less than a tenth of the time that its
+                                 set should have had, so that the value is not printed. */
 };
 
-/* A value and its uncertainty. low and high are NaN unless rps_interval_has_ends holds. `share` is
- * the part of the workload's time, 0 ... 1, in which it was observed. */
+/* A value and its uncertainty. low and high are NaN if rps_interval_has_ends returns 0. `share` is
+ * the part of the workload's time, 0 ... 1, in which the value was observed. */
 struct rps_interval {
     enum rps_certainty certainty;
     double value, low, high, share;
@@ -34,11 +32,9 @@ struct rps_interval {
 /* Return 1 for RPS_CERTAINTY_INTERVAL, RPS_CERTAINTY_START and RPS_CERTAINTY_END. */
 int rps_interval_has_ends(const struct rps_interval *interval);
 
-/* Return the name in the store, JSON and CSV: "counted", "interval", "rare bursts", ...; "" for
- * RPS_CERTAINTY_NONE. */
+/* Return the name of a certainty in the store, JSON and CSV: "counted", "interval", "rare bursts",
+ * ... Return "" for RPS_CERTAINTY_NONE. */
 const char *rps_certainty_name(enum rps_certainty certainty);
 
-/* All names, by enum rps_certainty; NULL ends them. */
+/* Names of all certainties, in the order of enum rps_certainty; the last is NULL. */
 extern const char *const rps_certainty_names[];
-
-#endif

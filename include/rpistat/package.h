@@ -1,39 +1,32 @@
-/*
- * Events of whole packages: counts of a PMU outside the cores, such as energy or memory traffic. In
- * sysfs are the CPU that reads it in each package (`cpumask`), and the scale and unit of a count
- * (`events/NAME.scale`, `events/NAME.unit`).
- */
-#ifndef RPISTAT_PACKAGE_H
-#define RPISTAT_PACKAGE_H
+/* Events of whole packages: counts of a PMU that is outside the cores, such as energy or memory
+ * traffic. For each package, sysfs lists the CPU on which the PMU is read (`cpumask`). sysfs also
+ * has the scale and unit of a count (`events/NAME.scale`, `events/NAME.unit`). */
+#pragma once
 
 #include "rpistat/error.h"
 #include "rpistat/plan.h"
 
 #define RPS_PACKAGE_CPUS_MAX 512
 
-/* An event of one PMU. */
+/* An event of one PMU, on all packages. */
 struct rps_package_event {
-    struct rps_event event; /* its encoding */
-    double scale;           /* of a count, in its unit */
+    struct rps_event event; /* Encoding of the event */
+    double scale;           /* Factor that converts a count to the event's unit */
     int cpu_count;
-    int cpu[RPS_PACKAGE_CPUS_MAX]; /* on which it is opened: one per package */
+    int cpu[RPS_PACKAGE_CPUS_MAX]; /* CPUs on which the event is opened, one per package */
 };
 
-/* A walk through the matching PMUs that have the event. */
+/* A search through the matching PMUs that have the event. */
 struct rps_package_search {
-    const char *sys;          /* directory of sysfs, "/sys" */
-    const char *pmu;          /* a PMU's name; a * in it stands for any text */
-    const char *name;         /* of the event, "energy-pkg" */
-    const char *unit;         /* required one, "Joules" */
-    char last[RPS_SPEC_SIZE]; /* the last PMU; "" at first */
+    const char *sys;          /* Directory of sysfs, usually "/sys" */
+    const char *pmu;          /* Name of a PMU, in which * stands for any text */
+    const char *name;         /* Name of the event, such as "energy-pkg" */
+    const char *unit;         /* Required unit, such as "Joules" */
+    char last[RPS_SPEC_SIZE]; /* PMU that was found last ("" at first) */
 };
 
-/*
- * Find the next PMU's event in *ret. Returns 1, or 0 if no more PMU has it. RPS_FAILED and a
- * sentence of less than 80 bytes: one has it but sysfs does not define its counts, so that no sum
- * of all is right.
- */
+/* Find the event of the next PMU, in *ret. Return 1, or 0 if no further PMU has the event. Return
+ * RPS_FAILED, with a sentence of less than 80 bytes, if a PMU has the event but sysfs does not
+ * define its counts. Without this error, a sum over the PMUs would be wrong. */
 int rps_package_next(struct rps_package_search *search, struct rps_package_event *ret,
                      struct rps_error *err);
-
-#endif

@@ -1,10 +1,7 @@
-/*
- * Named shares of a part of a run: the functions, or programs, that the samples of each of its
- * groups were in. The module that takes samples finds them (rpistat/wing.h). Text, legends, charts
- * and comparisons name phases only through these.
- */
-#ifndef RPISTAT_PART_SHARES_H
-#define RPISTAT_PART_SHARES_H
+/* Named shares of a part of a run: the functions or programs that the samples of each group were
+ * in. The extension that takes samples finds the shares (rpistat/code_hooks.h). The names of phases
+ * in texts, legends, charts and comparisons come only from these shares. */
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,25 +12,24 @@
 #include "rpistat/phase.h"
 #include "rpistat/run_part.h"
 
-struct rps_reader;
-
-/* Fewer samples give no shares. */
+/* Minimum number of samples of a group for which shares are computed. */
 #define RPS_SHARES_SAMPLES_MIN 20
 
 struct rps_share_name {
-    const char *name;     /* a function, or a program */
-    const char *module;   /* path; "" for programs */
-    const char *file;     /* of the source; "": unknown */
-    int line, is_unnamed; /* of most samples, 0: unknown; 1: `name` is an address */
-    size_t processes;     /* of a program that had samples there; 0: a function */
+    const char *name;     /* Name of a function or a program */
+    const char *module;   /* Path of the module ("" for programs) */
+    const char *file;     /* Source file ("": unknown) */
+    int line, is_unnamed; /* Line with most samples (0: unknown); 1 if `name` is an address */
+    size_t processes;     /* Number of sampled processes in the group (0: a function) */
 };
 
-/* A group is named by the function or program that has at least this share of its samples. */
+/* A function or program with at least this share of a group's samples names the group. */
 #define RPS_SHARES_NAME_MIN .5
 
 /* The top names of a group's samples: functions of the program, including the kernel's work for
- * them. They are programs for a run of a machine. They are also programs if several processes ran,
- * and code without names has more of all groups than any function: a library's name means
+ * these functions. If the run recorded the whole machine, the top names are programs. If several
+ * processes ran, and unnamed code has more samples in the sum of all groups than any function, the
+ * top names are also programs. Otherwise the top name would be that of a library, which says
  * little. */
 #define RPS_SHARES_TOP   5
 #define RPS_SHARES_WAITS 3
@@ -41,54 +37,56 @@ struct rps_share_name {
 enum rps_apart_kind {
     RPS_APART_FUNCTION,
     RPS_APART_PROGRAM,
-    RPS_APART_PROGRAM_2, /* found if two programs are most of the group */
+    RPS_APART_PROGRAM_2, /* Second program, if two programs have most samples together */
     RPS_APART_CGROUP,
-    RPS_APART_CALLER, /* of the top function, if other groups have most samples in it too */
+    RPS_APART_CALLER, /* Caller of the top function, if other groups have the same top function */
     RPS_APART_KINDS
 };
 
-/* The name that sets a group apart from the other groups (rpistat/apart.h). */
+/* Name that distinguishes a group from the other groups (rpistat/apart.h). */
 struct rps_share_apart {
-    int is_tested; /* 0: unknown; there were too few samples, or no other groups */
-    int is_found;  /* 0: no name differs beyond chance */
+    int is_tested; /* 1 if there are other groups and enough samples; 0: `is_found` means nothing */
+    int is_found;  /* 1 if a name differs by more than chance, 0 if not */
     struct rps_share_name name;
-    double share, rest; /* of the group's samples, and of those of all other groups, 0 ... 1 */
+    double share, rest; /* Share of the name in the group, and in all other groups, 0 ... 1 */
 };
 
 struct rps_share_group {
     uint64_t samples;
-    int by_program; /* 1: top has programs */
-    int count;      /* of top */
+    uint64_t weight; /* Sum of the samples' weights: their number, or time in us by latency */
+    int by_program;  /* 1 if the top names are programs */
+    int count;       /* Number of top names */
     struct rps_share_top {
         struct rps_share_name name;
-        double share; /* of the group's samples, 0 ... 1; NaN: too few samples */
+        double share; /* Share of the group's samples, 0 ... 1 (NaN: too few samples) */
     } top[RPS_SHARES_TOP];
-    int function_count; /* if top has programs: functions that have names */
+    double top_rest;    /* Share of top[0]'s name in all other groups (NaN: too few samples) */
+    const char *other;  /* As in struct rps_profile, if the group is a window; otherwise NULL */
+    int function_count; /* Number of functions with names, if the top names are programs */
     struct rps_share_top function[RPS_SHARES_TOP];
     struct rps_share_apart apart[RPS_APART_KINDS];
-    int is_alike;    /* 1: all groups have most samples in the same name */
-    double waited_s; /* time of all threads off the CPU, in functions, if the run has these */
-    double
-        unknown_s; /* off the CPU in unknown waits, of the whole run; 0 if there are other groups */
+    int is_alike;     /* 1 if most samples of every group are in the same function or program */
+    double waited_s;  /* Time off the CPU in functions, summed over threads, if recorded */
+    double unknown_s; /* Time off the CPU in waits of unknown cause (0 if there are other groups) */
     int wait_count;
-    struct rps_share_top wait[RPS_SHARES_WAITS]; /* share: of waited_s */
+    struct rps_share_top wait[RPS_SHARES_WAITS]; /* Top waits; each share is relative to waited_s */
 };
 
-#define RPS_SHARE_UNKNOWN "[unknown]" /* begins the names of code without a module */
+#define RPS_SHARE_UNKNOWN "[unknown]" /* First word of the names that code without a module gets */
 
-/* CPU time of a run that no sample represents. */
+/* CPU time of a run without any sample. */
 struct rps_unsampled {
-    double cpu_s;                /* s; 0: none, or so little that it may be chance */
-    uint64_t processes, threads; /* that ended without a sample; threads: except the first ones */
+    double cpu_s;                /* CPU time in s (0: none, or possibly only chance) */
+    uint64_t processes, threads; /* Numbers without samples; threads exclude each process's first */
     size_t count;
     struct rps_unsampled_program {
         const char *name;
         uint64_t processes, threads;
         double cpu_s;
-    } * program; /* most first */
+    } * program; /* Programs without samples, largest CPU time first */
 };
 
-/* Programs or control groups, whose paths are `module`: those with most samples, out of `all`. */
+/* Programs or control groups (path in `module`) with most samples; `all` is the number of all. */
 #define RPS_SHARES_OWNERS 10
 
 struct rps_share_owners {
@@ -100,92 +98,109 @@ struct rps_share_owners {
 };
 
 struct rps_part_shares {
-    struct rps_sampling sampling;   /* of the run */
-    struct rps_unsampled unsampled; /* of the run */
-    uint64_t sample_count;          /* of all groups */
+    struct rps_sampling sampling;   /* Sampling of the run */
+    struct rps_unsampled unsampled; /* CPU time of the run without samples */
+    uint64_t sample_count, weight;  /* Samples of all groups, and the sum of their weights */
     size_t group_count, name_count;
     struct rps_share_group *group;
-    struct rps_share_owners programs, cgroups; /* of all groups, if the run is of a machine */
-    struct rps_share_owners waits;             /* programs that waited for a CPU in the run; us */
-    uint64_t wait_us;                          /* of all programs; 0: unknown */
-    struct rps_share_name *name;               /* the functions of the run */
-    uint64_t *samples;                         /* samples[group * name_count + name] */
+    struct rps_share_owners programs, cgroups; /* Programs and control groups with most samples,
+                                                  if the whole machine was recorded */
+    struct rps_share_owners waits;             /* Programs that waited for a CPU, by time in us */
+    uint64_t wait_us;                          /* Wait of all programs in us (0: unknown) */
+    struct rps_share_name *name;               /* Names of the functions of the run */
+    uint64_t *samples;                         /* Weights: samples[group * name_count + name] */
 };
 
-/* Find the shares of each group of these parts, into ret[count], in the arena. Return 1, or 0 and
- * nothing if no samples were taken. Several parts are read together in less time. Errors: the
- * store's. */
+/* Find the shares of each group of `count` parts, into ret[count], in the arena. Return 1, or 0
+ * without a result if no samples were taken. One call for several parts takes less time than one
+ * call per part. Errors come from the store. */
 int rps_part_shares_find(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                          const struct rps_run_part *part, size_t count, const struct rps_cpus *cpus,
                          struct rps_part_shares *ret, struct rps_error *err);
 
-/* Find the shares of phases, with one group per label. */
+/* Find the shares of the samples in the phases, with one group per label. */
 int rps_part_shares_of_labels(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                               const struct rps_phases *phases, const struct rps_cpus *cpus,
                               struct rps_part_shares *ret, struct rps_error *err);
 
-/* Copy a name with its texts into the arena. */
+/* Copy a name and its texts into the arena. */
 struct rps_share_name rps_share_name_keep(struct rps_arena *arena,
                                           const struct rps_share_name *name);
 
-/* Return the share, 0 ... 1, of so many samples in all; NaN if these are too few. */
+/* Return samples / all, or NaN if `all` is too small. */
 double rps_shares_part(uint64_t samples, uint64_t all);
 
-/* Format a share as "9 %". A share above 0 is at least "under 1 %". Returns ret. */
+/* Format a share as "9 %". A share above 0 and below 1 % becomes "under 1 %". Returns ret. */
 const char *rps_shares_percent_text(char *ret, size_t size, double share);
 
-/* Format "solve (three.c:40)", without the line if unknown, or "cc1 (31 processes)", for a
- * sentence. A name that does not fit `size`, 128 or more, is cut, but not the line; returns ret. */
+/* Format a name for a sentence: "solve (three.c:40)", "solve" if the line is unknown, or "cc1 (31
+ * processes)". In a text longer than `size` (128 or more), only the name is cut. Return ret. */
 char *rps_share_name_text(char *ret, size_t size, const struct rps_share_name *name);
 
-/*
- * Write which code sets a group apart, for a sentence: "in solve (three.c:40)" if most samples are
- * in it. If a name differs beyond chance: "9 % of samples in soffice.bin (elsewhere 0 %)". If none
- * does: "no program or function stands out". A group that could not be tested has its largest
- * share: "34 % of samples in cc1 (31 processes)". "" for too few samples. A clause that does not
- * fit into size is left out; returns ret.
- */
+/* Write which code distinguishes a group, for a sentence. If most samples are in one function: "in
+ * solve (three.c:40)". If a name differs by more than chance: "9 % of samples in soffice.bin
+ * (elsewhere 0 %)". If no name differs: "no program or function stands out". If a group could not
+ * be tested, the text has its largest share: "34 % of samples in cc1 (31 processes)". With too few
+ * samples, the text is "". A window is also named if chance could explain the difference: "in sort
+ * (98 % of samples, rest of the run: 19 %)"; if its code does not differ, the text is "". A clause
+ * that does not fit into `size` is left out. Return ret. */
 #define RPS_SHARE_TEXT_SIZE 1024
 char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group *group);
 
-/* Format "waited 3.05 s in hold_the_lock (lock.c:7)", ", 1.00 s in wait_pipe", longest first, up to
- * so many; "": unknown. For a sentence; returns ret. */
+/* Format up to `most` waits for a sentence, longest wait first: "waited 3.05 s in hold_the_lock
+ * (lock.c:7), 1.00 s in wait_pipe", or "" if there are no known waits. Return ret. */
 char *rps_share_waits_text(char *ret, size_t size, const struct rps_share_group *group, int most);
 
-/* Format a name for a group: the function, or the program, that half of its samples were in. It is
- * "program: function" if one program has nearly all, and the function half of them. The text is ""
- * if there is none. Cut to size; returns ret. */
+/* Format a name for a group: the function or the program that half of its samples were in. If one
+ * program has nearly all samples, and one function has half of the samples, the name is "program:
+ * function". A group without a name gets "". The text is cut to size. Return ret. */
 char *rps_share_group_name(char *ret, size_t size, const struct rps_share_group *group);
 
-/* Return the number of samples that so much CPU time should have. If only user code may be sampled
- * ("cpu-clock:u"), the number is an upper limit. For a whole run it leaves out the kernel's part,
- * as far as Linux reported it. NaN: unknown, for samples of other events, by a threshold. */
+/* Return the number of samples that should be taken in cpu_s of CPU time. If only user code may be
+ * sampled ("cpu-clock:u"), the number is an upper limit. For a whole run, time in the kernel is
+ * subtracted first, if Linux reported this time. Return NaN if the number is unknown because
+ * samples are taken after a number of events, not by time. */
 double rps_samples_expected(const struct rps_sampling *sampling, double cpu_s, int is_whole);
 
-/* Format "7 of at most 53 samples", "9 samples"; returns ret. */
+/* Format a number of samples: "7 of at most 53 samples" or "9 samples". Return ret. */
 char *rps_samples_got_text(char *ret, size_t size, const struct rps_sampling *sampling,
                            uint64_t samples, double cpu_s, int is_whole);
 
-/* Return 1 if the expected number is an upper limit. */
+/* Return 1 if the expected number of samples is an upper limit. */
 int rps_samples_at_most(const struct rps_sampling *sampling, double cpu_s, int is_whole);
 
-/* Return the part of the whole run's CPU time that was in the kernel and may not be sampled, s; 0:
- * none, or unknown. */
+/* Return the CPU time of the whole run, in s, that was in the kernel, where sampling was not
+ * permitted. Return 0 if the time is unknown. */
 double rps_samples_kernel_s(const struct rps_sampling *sampling, double cpu_s);
 
-/* Format parts of the run's CPU time, "[not sampled: 1,800 short processes: md5sum 30 %, tr 29 %]"
- * and "[in the kernel, not sampled here: 87 %]", or "" if there is none. For a line of its own
- * below shares of the whole run; return ret. */
+/* Format the shares of the run's CPU time that were not sampled: "[not sampled: 1,800 short
+ * processes: md5sum 30 %, tr 29 %]", "[in the kernel, not sampled here: 87 %]", or "" if all time
+ * was sampled. The text is a separate line below the shares of the whole run. Return ret. */
 char *rps_unsampled_text(char *ret, size_t size, const struct rps_unsampled *unsampled,
                          double cpu_s);
 char *rps_samples_kernel_text(char *ret, size_t size, const struct rps_sampling *sampling,
                               double cpu_s);
 
-/* Return 1 if samples are clearly too few, below .8; 0 if few are expected: that is chance. */
+/* Return 1 for clearly too few samples (fewer than .8 of `expected`), 0 if `expected` is small. */
 int rps_samples_are_short(uint64_t samples, double expected);
 
-/* Format a sentence with the likely reason if they are too few, otherwise "". Return ret. */
+/* If there are too few samples, format a sentence with the likely reason, or "". Return ret. */
 char *rps_samples_short_text(char *ret, size_t size, const struct rps_sampling *sampling,
                              uint64_t samples, double cpu_s, int is_whole);
 
-#endif
+/* Descriptions of bursts, outliers and time ranges of a run, which are segments but not phases. */
+
+/* Return the segments of a part as phases whose labels are the groups. The gaps between the
+ * segments, from period `first` to `last`, are phases with the label `rest`. Segments must be in
+ * order; an overlap with an earlier segment is left out. The phases are in the arena. The caller
+ * sets label_count and times. */
+struct rps_phases rps_part_words_phases(struct rps_arena *arena, const struct rps_run_part *part,
+                                        uint64_t first, uint64_t last, int rest);
+
+/* Describe how each label of the phases differs from the whole run, as rps_profile_words does. The
+ * result is an array in the arena with one text per label. `shares` has one group per label, or is
+ * empty. The run is read once. Errors come from the store and rps_profile_run. */
+int rps_part_words_find(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                        const struct rps_cpus *cpus, const struct rps_phases *phases,
+                        const struct rps_part_shares *shares, const char ***ret,
+                        struct rps_error *err);

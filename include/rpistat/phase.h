@@ -1,10 +1,7 @@
-/*
- * A phase: a time range of a run in which the event rates stay alike. A phase that recurs keeps its
- * label. The detector makes phases of observations, the store keeps them as rows of `phase`, and
- * charts shade them.
- */
-#ifndef RPISTAT_PHASE_H
-#define RPISTAT_PHASE_H
+/* A phase: a time range of a run in which the event rates stay alike. A phase that recurs keeps its
+ * label. The detector finds phases in observations. The store has phases as rows of table `phase`,
+ * and charts show phases as shaded areas. */
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,86 +11,85 @@
 /* Size of a remark on all phases of a run. */
 #define RPS_PHASE_REMARK_SIZE 512
 
-/* Levels of inner loops inside a loop, at most. */
+/* Maximum number of levels of inner loops in a loop. */
 #define RPS_PHASE_INNER_MAX 2
 
-/* The iteration of an inner loop that a phase is in. Values count from 1; 0: in no inner loop. */
+/* Iteration of an inner loop that contains a phase. Values begin at 1; 0 means no inner loop. */
 struct rps_inner_turn {
-    int run;  /* consecutive inner iterations: which part of the outer iteration they are */
-    int turn; /* number of the inner iteration in the outer iteration */
-    int part; /* number of the phase in the inner iteration */
+    int run;  /* Number of the part of the outer iteration that has these inner iterations */
+    int turn; /* Number of the inner iteration in the outer iteration */
+    int part; /* Number of the phase in the inner iteration */
 };
 
 struct rps_phase {
-    uint64_t first, last;      /* observations of the detector, or a run's period numbers; both
+    uint64_t first, last;      /* First and last observation of the detector, or period of a run,
                                   inclusive, from 0 */
-    uint64_t earliest, latest; /* `first` may lie anywhere in [earliest, latest]; both are `first`
-                                  for the first phase and after a gap */
-    int64_t start_ns, end_ns;  /* since the start of the run; 0 for observations without times */
-    int label;                 /* 0: A; numbered by first appearance */
-    double confidence;       /* that there is a boundary at `first`, 0 ... 1; 1 for the first phase
-                                and after a gap */
-    double label_confidence; /* that the phase has this label and no other, 0 ... 1 */
-    int trend; /* of a ramp, in which the values change steadily: 1 or -1, the direction of the
-                  value that changes most; 0: no known ramp, or a stored phase */
-    int loop, turn, part; /* in loops (rpistat/fold.h): number of the loop, the iteration, and the
-                             phase in it, from 1; 0: none (part: or an outlier iteration) */
+    uint64_t earliest, latest; /* Range in which `first` may lie. For the first phase and after a
+                                  gap, both ends are `first`. */
+    int64_t start_ns, end_ns;  /* Start and end of the phase since the start of the run (0: no
+                                  times) */
+    int label;                 /* Label (0: A), numbered by first appearance */
+    double confidence;         /* Confidence that values change at `first`, 0 ... 1; 1 for the
+                                first phase. After a gap, a boundary may have low confidence */
+    double label_confidence;   /* Confidence that the phase has this label, 0 ... 1 */
+    int trend; /* 1 or -1 for a ramp, in which values change steadily: direction of the value
+                  that changes most. 0: no known ramp, or a phase from a store */
+    int loop, turn, part; /* Numbers, from 1, of the loop (rpistat/loops.h), the iteration, and
+                             the phase in the iteration. 0: none; `part` is also 0 in an outlier
+                             iteration */
     struct rps_inner_turn
-        inner[RPS_PHASE_INNER_MAX]; /* in inner loops, outermost first; not stored */
+        inner[RPS_PHASE_INNER_MAX]; /* Iterations of inner loops, outermost first (not stored) */
 };
 
-/* Phases in order of time; they cover the whole run without overlap. */
+/* Phases in order of time. They cover the whole run without overlap. */
 struct rps_phases {
     size_t count;
-    struct rps_phase *phase; /* owned */
-    int label_count;         /* distinct labels */
-    size_t outlier_count;    /* observations unlike all around them, ascending */
-    uint64_t *outlier;       /* owned */
-    int64_t *outlier_ns;     /* owned; the start and end of each; NULL: unknown */
-    uint64_t wide;           /* numbers of an outlier after its own: 15 for a block of 16 periods */
+    struct rps_phase *phase; /* Array of the phases (owned) */
+    int label_count;         /* Number of distinct labels */
+    size_t outlier_count;    /* Number of outliers: observations unlike all around them */
+    uint64_t *outlier;       /* Numbers of the outliers, ascending (owned) */
+    int64_t *outlier_ns;     /* Start and end of each outlier (owned; NULL: unknown) */
+    uint64_t wide;           /* Observations of an outlier after its first: 15 for 16 rotations */
 };
 
-/* The phases of a run at several levels, from coarse to fine: every boundary of one level is a
- * boundary of the next. Outliers are the same for all; the level that is shown holds them. */
+/* The phases of a run at several levels, from coarse to fine. Every boundary of a level is also one
+ * of the next finer level. Outliers are equal for all levels, and stored in the shown level. */
 struct rps_phase_levels {
     size_t count;
-    struct rps_phases *level; /* owned */
-    size_t shown;             /* index of the default level */
+    struct rps_phases *level; /* Phases of each level (owned) */
+    size_t shown;             /* Index of the default level */
 };
 
-/* Size for the longest label. */
+/* Buffer size for the text of any label. */
 #define RPS_PHASE_LABEL_SIZE 16
 
-/* Return the text of a label: A ... Z, AA, AB ...; it is written into text. */
+/* Return the text of a label: A ... Z, AA, AB ... The text is written into `text`. */
 const char *rps_phase_label(int label, char text[RPS_PHASE_LABEL_SIZE]);
 
-/* Return the label that a text means (in any case), or -1. */
+/* Return the label with the given text, in upper or lower case, or -1. */
 int rps_phase_label_parse(const char *text);
 
-/*
- * Give the phases of a later analysis of a run, which may see less of its beginning, the labels of
- * `before`. A label becomes the one that it shares most time with, each at most once. One that
- * shares none becomes the first that neither has. label_count is then the highest label and one.
- * Phases need their times. Return RPS_FAILED without memory, and change nothing.
- */
+/* Change the labels of `phases` to the labels of an earlier analysis of the run, `before`. (The
+ * later analysis may lack the beginning of the run.) Each label becomes the label of `before` with
+ * which it shares most time; no label is used twice. A label that shares no time becomes the first
+ * label that neither analysis uses. label_count is then the highest label plus one. The times of
+ * the phases must be set. If memory runs out, return RPS_FAILED and change nothing. */
 int rps_phases_keep_labels(struct rps_phases *phases, const struct rps_phases *before,
                            struct rps_error *err);
 
-/* Return the index of the phase that contains a period, SIZE_MAX for none. *at is where the last
- * one was found, 0 at first: periods in order of time are found at once. */
+/* Return the index of the phase that contains a period, or SIZE_MAX. *at is the result of the
+ * previous call (at first 0), and makes searches in order of time fast. */
 size_t rps_phases_at(const struct rps_phases *phases, uint64_t period, size_t *at);
 
 /* Return 1 if any phase is in a loop. */
 int rps_phases_repeat(const struct rps_phases *phases);
 
-/* Return when the observation or period of that number begins, ns. It is exact at the bounds of
- * phases, and of outliers whose times are known; inside a phase it is interpolated. */
+/* Return when the observation or period with the given number begins, in ns. The time is exact at
+ * bounds of phases, and of outliers with known times. Times inside a phase are interpolated. */
 int64_t rps_phases_time(const struct rps_phases *phases, uint64_t number);
 
-/* Release the memory of the struct and zero it; the struct itself is the caller's. */
+/* Release the memory of the struct and zero the struct, which the caller owns. */
 void rps_phases_free(struct rps_phases *phases);
 /* Return the phases of the level that is shown. */
 struct rps_phases *rps_phase_levels_shown(const struct rps_phase_levels *levels);
 void rps_phase_levels_free(struct rps_phase_levels *levels);
-
-#endif

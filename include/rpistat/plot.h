@@ -1,22 +1,18 @@
-/*
- * Pictures of a run, drawn by gnuplot with the scripts of `plot/`, and the interactive page.
- */
-#ifndef RPISTAT_PLOT_H
-#define RPISTAT_PLOT_H
+/* Draw pictures of a run with gnuplot and the scripts of `plot/`, or as an interactive page. */
+#pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "rpistat/bins.h"
 #include "rpistat/cpus.h"
 #include "rpistat/error.h"
-#include "rpistat/palette.h"
+#include "rpistat/chart.h"
 #include "rpistat/phase.h"
 
 struct rps_reader;
 
-/* Kinds of pictures: the name in C, the word of `--kind`, its help; draw/fill_NAME.c makes it. */
+/* Kinds of pictures: name in C, value of `--kind`, help line. The script is plot/fill_NAME.c. */
 #define RPS_PLOT_KINDS(KIND)                                                                       \
     KIND(TIME, time, "time     panels of metrics over time, phases shaded")                        \
     KIND(TURN, turn, "turn     one iteration of a loop: the median, and a band")                   \
@@ -32,13 +28,13 @@ enum rps_plot_kind {
         RPS_PLOT_KIND_COUNT,
 };
 
-/* The words of `--kind`. */
+/* Values of the option `--kind`. */
 extern const char *const rps_plot_kind_names[RPS_PLOT_KIND_COUNT];
 
-/* The contents of the panel "Code" of a run with samples. */
+/* Contents of the panel "Code" for a run with samples. */
 enum rps_plot_code {
-    RPS_PLOT_CODE_CHOSEN, /* functions, or programs (rpistat/run_code.h); no panel if metrics or
-                             panels are named */
+    RPS_PLOT_CODE_CHOSEN, /* Functions or programs, as rpistat/run_code.h chooses; no panel if
+                             the user named metrics or panels. */
     RPS_PLOT_CODE_FUNCTION,
     RPS_PLOT_CODE_MODULE,
     RPS_PLOT_CODE_THREAD,
@@ -48,48 +44,84 @@ enum rps_plot_code {
     RPS_PLOT_CODE_COUNT,
 };
 
-/* The words of `--code`. */
+/* Values of the option `--code`. */
 extern const char *const rps_plot_code_names[RPS_PLOT_CODE_COUNT];
 
 struct rps_plot_options {
-    int64_t from_ns, to_ns; /* time range; 0 and INT64_MAX: the whole run */
-    struct rps_cpus cpus;   /* of a recording by CPU; kinds except RPS_PLOT_TIME add them up */
+    int64_t from_ns, to_ns; /* drawn time range; 0 and INT64_MAX: the whole run */
+    struct rps_cpus cpus;   /* Selected CPUs in a recording by CPU; only RPS_PLOT_TIME can draw
+                               each CPU */
     enum rps_plot_kind kind;
     enum rps_axis axis;
-    int clock; /* 1: the time axis shows the time of day (rpistat/wall.h) */
+    int clock; /* 1 if the time axis shows the time of day (rpistat/clock.h) */
     enum rps_theme theme;
-    int no_phases;                   /* 1: phases are neither detected nor drawn */
-    const struct rps_phases *phases; /* borrowed: known phases of the drawn time range; NULL: detect
-                                        them */
-    const char *const *metric;       /* borrowed: names of the only metrics to draw. The two of
-                                        RPS_PLOT_SCATTER: to the right, and upwards */
-    size_t metric_count;             /* 0: all that have a panel */
-    const char *const *panel;  /* borrowed: texts that occur in panel titles, in any case; other
-                                  panels are not drawn */
-    size_t panel_count;        /* 0: all */
-    enum rps_plot_code code;   /* for RPS_PLOT_TIME; for RPS_PLOT_HEAT, if given, one row each */
-    const char *output;        /* file; its suffix (.png .svg .pdf .html) selects the format; "-": a
-                                  drawing in characters, into `out` */
-    const char *keep;          /* directory that keeps script and data, or NULL */
-    const char *script_folder; /* directory of the gnuplot scripts, and of the page's parts */
-    int width, height; /* pixels (characters for "-"); 0: automatic. Panels that do not fit into a
-                          given height are left out, and the picture says so */
-    FILE *out;         /* for "-": destination of the drawing */
-    int colour;        /* ... 1: colours are allowed */
-    int ascii;         /* ... 1: only ASCII characters are allowed */
-    int untitled;      /* ... 1: no line of the run's host, time and length */
-    int sixel;         /* ... 1: gnuplot's sixels; width and height are pixels */
-    const char *temporary_folder; /* parent of gnuplot's directory; NULL or "": P_tmpdir */
+    int no_phases;                   /* 1 if phases are neither detected nor drawn */
+    const struct rps_phases *phases; /* Known phases of the drawn time range, borrowed. NULL:
+                                        detect the phases. */
+    const char *const *metric;       /* Names of the metrics to draw, borrowed. RPS_PLOT_SCATTER
+                                        draws the first on the x axis, the second on the y axis. */
+    size_t metric_count;             /* number of names; 0: all metrics that have a panel */
+    const char *const *panel;        /* Texts that select panels, borrowed. A panel is drawn if
+                                        its title contains one of the texts (in any case). */
+    size_t panel_count;              /* number of texts; 0: all panels */
+    enum rps_plot_code code;         /* contents of the panel "Code"; for RPS_PLOT_HEAT, rows of
+                                        the picture */
+    const char *const *function;     /* Names of functions to draw, for RPS_PLOT_TIME; borrowed */
+    size_t function_count;           /* number of names, at most RPS_PALETTE_LINES */
+    int wall;                        /* 1 if functions have shares of the threads' time */
+    const char *output;              /* Output file, whose suffix (.png .svg .pdf .html) selects the
+                                  format. "-": draw with characters into `out`. */
+    const char *keep;                /* directory that keeps script and data; NULL: none */
+    const char *script_folder;       /* directory of the gnuplot scripts and of the page's parts */
+    int width, height; /* Size in pixels (for "-": in characters); 0: automatic. If the height is
+                          too small for all panels, some are left out and the picture reports it. */
+    FILE *out;         /* destination of a drawing with characters */
+    int colour;        /* 1 if the drawing may use colours */
+    int ascii;         /* 1 if the drawing may use only ASCII characters */
+    int untitled;      /* 1 to omit the title line with the run's host, time and length */
+    int sixel;         /* 1 to draw with gnuplot's sixels; width and height are then pixels */
+    const char *temporary_folder; /* parent of the temporary directory; NULL or "": P_tmpdir */
 };
 
-/*
- * Draw a run. Errors, one sentence each: the store's; an unknown suffix; gnuplot missing or
- * failing; a directory or file that cannot be written. Also a run without periods, or without
- * phases if the kind needs them. RPS_USAGE: options that exclude each other, or an unknown metric
- * or panel, with a list of the known ones. The output appears complete or not at all. A signal that
- * ends the program takes effect after gnuplot has been ended and its directory removed.
- */
+/* Draw a picture of a run. The output file is written completely or not at all. If a signal ends
+ * the program, gnuplot is first ended and its directory is removed. Return RPS_USAGE for options
+ * that exclude each other, or an unknown metric or panel, with a list of the known names. Other
+ * errors come from the store, an unknown suffix, a failure of gnuplot, an unwritable directory or
+ * file, or a run without periods or phases that the picture needs. */
 int rps_plot_draw(struct rps_reader *reader, int64_t run_id, const struct rps_plot_options *options,
                   struct rps_error *err);
 
-#endif
+/* A file format of gnuplot. To draw a picture, rpistat writes the chart's files and the scripts
+ * into a directory, and runs gnuplot there. */
+
+struct rps_gnuplot_format {
+    const char *ending, *name; /* suffix of the file; name of the format in the script */
+    const char *tail;          /* text that the end of every complete file contains */
+    size_t tail_size;
+};
+
+extern const struct rps_gnuplot_format rps_gnuplot_sixel;
+
+/* Return the format for a file's suffix: .png, .svg or .pdf. Return NULL for another suffix. */
+const struct rps_gnuplot_format *rps_gnuplot_format(const char *path);
+
+struct rps_gnuplot_picture {
+    const struct rps_gnuplot_format *format;
+    const struct rps_chart *chart;
+    const char *script_folder;    /* directory of the script that draws the chart */
+    const char *keep;             /* working directory to keep; NULL: a temporary directory */
+    const char *temporary_folder; /* parent of the temporary directory; NULL or "": P_tmpdir */
+    int out_fd;                   /* descriptor to which gnuplot writes the picture */
+};
+
+/* Draw a chart. If a signal ends the program, gnuplot is first ended and its directory is removed.
+ * It is an error if gnuplot fails or is missing. It is also an error if a directory or file cannot
+ * be created, or other users can write to it. */
+int rps_gnuplot_draw(const struct rps_gnuplot_picture *picture, struct rps_error *err);
+
+/* Draw into a file; `out_fd` is not used. Errors also include those of rps_output_file_open. */
+int rps_gnuplot_draw_file(const struct rps_gnuplot_picture *picture, const char *path,
+                          struct rps_error *err);
+
+/* Copy the rest of a stream to another. Return 0, or a negative value with errno set. */
+int rps_gnuplot_copy(FILE *from, FILE *to);

@@ -1,10 +1,7 @@
-/*
- * Push: the periods of a run to a time-series database with Prometheus' remote write, during the
- * recording or afterwards. The store is the buffer: a recording never waits for the network. A
- * small separate file records the position of each database.
- */
-#ifndef RPISTAT_PUSH_H
-#define RPISTAT_PUSH_H
+/* Push the periods of a run to a time-series database with Prometheus' remote write. `rpistat push`
+ * can run during the recording or afterwards. The store is the buffer, so a recording never waits
+ * for the network. A small separate file records the last period pushed to each database. */
+#pragma once
 
 #include <stdint.h>
 
@@ -13,58 +10,54 @@
 struct rps_reader;
 
 struct rps_push_options {
-    const char *url;        /* of remote write: http://HOST:8428, with or without /api/v1/write */
-    const char *store_path; /* of the run */
-    const char *state_path; /* file with the positions, an SQLite database with a table pushed(url,
-                               uuid, cpu, period); created if missing */
-    int64_t every_ns;       /* time between samples of a series; 0: each period, and at least 10
-                               ms */
-    int follow;             /* 1: continue until the run has ended */
-    int again;              /* 1: from the beginning, even if already pushed */
-    int64_t give_up_ns;     /* limit of the duration of failures; 0: none */
-    int64_t timeout_ns;     /* of a request */
-    const char *user;       /* "NAME:PASSWORD"; NULL: none */
-    const char *bearer;     /* token; NULL: none */
-    const char *ca_file;    /* certificates to trust; NULL: the system's */
-    void (*note)(void *context, const char *sentence); /* may be NULL */
-    /* Pause for so long, or not at all; a result other than 0 ends the push. Called between
-     * requests, and during one. */
+    const char *url;        /* address of remote write: http://HOST:8428 or .../api/v1/write */
+    const char *store_path; /* path of the run's store */
+    const char *state_path; /* File that records the last pushed periods: an SQLite database with
+                               a table pushed(url, uuid, cpu, period). It is created if missing. */
+    int64_t every_ns;       /* Time between samples of a series, at least 10 ms. 0: one sample
+                               per period. */
+    int follow;             /* 1 to continue until the run has ended */
+    int again;              /* 1 to push from the run's beginning, also data already pushed */
+    int64_t give_up_ns;     /* maximum time for which failed requests are retried; 0: no limit */
+    int64_t timeout_ns;     /* time limit of a request */
+    const char *user;       /* "NAME:PASSWORD" of the user; NULL: none */
+    const char *bearer;     /* bearer token; NULL: none */
+    const char *ca_file;    /* file of trusted certificates; NULL: the system's */
+    void (*note)(void *context, const char *sentence); /* receives sentences for users, or NULL */
+    /* Wait for `ns` (may be 0). Called between and during requests. If the result is not 0, the
+     * push ends. */
     int (*wait)(void *context, int64_t ns);
-    void *context; /* of both */
+    void *context; /* argument of both functions */
 };
 
 struct rps_push_outcome {
-    char target[256];        /* name of the server: its URL, without credentials, printable */
-    uint64_t samples, bytes; /* accepted by the server; bytes: of bodies */
-    uint64_t skipped;        /* samples in requests that it refused (4xx except 429) */
-    int present;             /* 1: nothing was left to push */
-    int stopped;             /* 1: `wait` ended it */
-    int goes_on; /* 1: the run is being recorded, and is followed: call again in a second */
+    char target[256];        /* printable URL of the server, without credentials */
+    uint64_t samples, bytes; /* numbers of accepted samples, and of bytes in requests */
+    uint64_t skipped;        /* samples in requests that the server refused (4xx except 429) */
+    int present;             /* 1 if all existing data was pushed */
+    int stopped;             /* 1 if `wait` ended the push */
+    int goes_on;             /* 1 if the followed run is still recorded: call again in a second */
 };
 
 struct rps_push;
 
-/* Begin to push a run, from the end of its last push. Reader and options are borrowed; the reader
- * is closed and opened again while phases are detected. Errors: the store's; an invalid URL; no
- * libcurl. */
+/* Begin to push a run. Pushing continues where the previous push of the run ended. Reader and
+ * options are borrowed. The reader is closed and opened again while phases are detected. Errors
+ * come from the store, an invalid URL or a missing libcurl. */
 int rps_push_open(struct rps_push **ret, struct rps_reader **reader, int64_t run_id,
                   const struct rps_push_options *options, struct rps_error *err);
 
-/*
- * Push the new data, until the outcome's goes_on is 0. Nothing of the store is open between
- * requests, nor between calls. Temporary failures (no answer, 429, 5xx) are retried; refused
- * samples (another 4xx) are left out and counted.
+/* Push new data of the run. Call this function again as long as goes_on of the outcome is 1. The
+ * store is closed during requests and between calls. Temporary failures (no answer, 429, 5xx) are
+ * retried. Refused samples (another 4xx) are left out and counted.
  *
- * Errors: the store's; lasting failures; a server with an untrusted certificate; refused
- * credentials, a redirection, or a server without remote write. A server that reports success is
- * trusted. After an error, the outcome still has the accepted samples.
- */
+ * Errors come from the store, lasting failures, an untrusted certificate, refused credentials, a
+ * redirection, and a server without remote write. If the server reports success, the samples count
+ * as stored. The outcome counts the accepted samples even after an error. */
 int rps_push_look(struct rps_push *push, struct rps_error *err);
 
-/* Return the result so far; its address is valid until the push is closed. */
+/* Return the result of all pushes so far. The pointer is valid until the push is closed. */
 const struct rps_push_outcome *rps_push_outcome(const struct rps_push *push);
 
-/* Close the push. NULL is harmless. */
+/* Close the push, which may be NULL. */
 void rps_push_close(struct rps_push *push);
-
-#endif

@@ -1,60 +1,58 @@
-/*
- * System metrics of segments of a run's periods (rpistat/system_signals.h): how long its threads
- * were on a CPU, waited for one, and slept, and why; memory, bytes; energy.
- */
-#ifndef RPISTAT_RUN_SYSTEM_H
-#define RPISTAT_RUN_SYSTEM_H
+/* System metrics of segments of a run's periods (rpistat/system_reader.h). The metrics are times of
+ * threads on a CPU, waiting for a CPU and sleeping, reasons for sleep, memory, bytes read and
+ * written, and energy. */
+#pragma once
 
 #include <stdint.h>
 
-#include "rpistat/arena.h"
 #include "rpistat/error.h"
 #include "rpistat/run_part.h"
 #include "rpistat/system_rows.h"
-#include "rpistat/system_signals.h"
+#include "rpistat/system_reader.h"
 
-/* Reasons for sleep: slots of the tree, without children, and unknown. */
+/* Reasons for which threads sleep: one per RPS_TREE_IN_* metric of the tree, and "unknown". */
 enum rps_sleep {
     RPS_SLEEP_IO,
     RPS_SLEEP_LOCK,
     RPS_SLEEP_MESSAGE,
     RPS_SLEEP_TIMER,
     RPS_SLEEP_OTHER,
-    RPS_SLEEP_UNKNOWN, /* the rest, so that they add up to the time asleep */
+    RPS_SLEEP_UNKNOWN, /* Time asleep without a known reason; all reasons add up to asleep_s */
     RPS_SLEEPS,
 };
 
-/* "block I/O", "locks, or waiting for threads", ...: the words after "asleep in". */
+/* Words after "asleep in" for each reason, for example "block I/O" or "locks, or waiting for
+ * threads". */
 extern const char *const rps_sleep_words[RPS_SLEEPS];
 
-/* A metric in a segment. */
+/* Sum of a metric over a segment. */
 struct rps_system_sum {
-    double length_s;  /* of the readings in which it was known; 0: in none */
-    double sum;       /* of a counter; of a gauge the integral over time, value x s */
-    double low, high; /* of readings; a counter's per second */
+    double length_s;  /* total time between readings, if the metric was known; 0: never known */
+    double sum;       /* sum of a counter; for a gauge, the integral over time (value x s) */
+    double low, high; /* lowest and highest reading; for a counter, rate per second */
 };
 
 struct rps_run_system {
-    double length_s[RPS_SYSTEM_SOURCES]; /* of the readings */
+    double length_s[RPS_SYSTEM_SOURCES]; /* total length of the readings of each source */
     struct rps_system_sum slot[RPS_SYSTEM_SOURCES][RPS_SYSTEM_SLOT_MAX];
 };
 
-/* Where the time was spent; NaN: unknown. Threads that wait for children and idle threads are not
- * part of it. */
+/* Times of a segment, by the state in which threads were; NaN: unknown. Idle threads and threads
+ * that wait for children are excluded. */
 struct rps_system_time {
-    double elapsed_s; /* of the readings; 0: unknown */
-    double threads_s; /* lifetime of all threads */
-    double on_s;      /* of it on a CPU, */
-    double wait_s;    /* ready to run, waiting for a CPU; at most the time off it, */
-    double unknown_s; /* off the CPU, of threads that ended before they were read, */
-    double asleep_s;  /* and the rest */
-    double unseen_s;  /* lifetime of such threads, and their time on a CPU */
+    double elapsed_s; /* length of the readings; 0: unknown */
+    double threads_s; /* sum of the lifetimes of all threads */
+    double on_s;      /* part of threads_s in which the threads were on a CPU */
+    double wait_s;    /* part of threads_s in which ready threads waited for a CPU */
+    double unknown_s; /* part of threads_s off the CPU, for threads that ended before a reading */
+    double asleep_s;  /* time that threads slept: threads_s - on_s - wait_s - unknown_s */
+    double unseen_s;  /* lifetime of threads that ended before a reading, and their CPU time */
     double unseen_on_s;
-    double asleep_in_s[RPS_SLEEPS]; /* time asleep by reason at the readings */
-    double idle_s; /* thread time of idle threads; NaN: unknown, and part of locks */
+    double asleep_in_s[RPS_SLEEPS]; /* time asleep by reason, from the readings */
+    double idle_s; /* time of idle threads; NaN: unknown, and part of waits for locks */
 };
 
-/* Package metrics, as users read them. */
+/* Metrics of a processor package, in the units for users. */
 enum rps_package_figure {
     RPS_PACKAGE_ENERGY_J,
     RPS_PACKAGE_POWER_W,
@@ -66,66 +64,67 @@ enum rps_package_figure {
     RPS_PACKAGE_FIGURES,
 };
 
-/* Their names, "power_w", labels, "Power", and units, "W". */
+/* Names of package metrics ("power_w"), their labels ("Power") and units ("W"). */
 extern const struct rps_package_figure_name {
     const char *name, *label, *unit;
     enum rps_package_slot slot;
-    double divisor; /* of the metric, or of its rate per second */
+    double divisor; /* divisor of the metric, or of its rate per second */
 } rps_package_figures[RPS_PACKAGE_FIGURES];
 
-/* Return 1 if the run has system metrics, or 0. Errors: the store's. */
+/* Return 1 if the run has system metrics, 0 if not. Errors are those of the store. */
 int rps_run_system_is_there(struct rps_reader *reader, int64_t run_id, struct rps_error *err);
 
-/* Add a reading, or a block of them. */
+/* Add a reading, or a block of readings, to the sums. */
 void rps_run_system_add(struct rps_run_system *system, const struct rps_system_row *row);
 
-/* Add all sums of another segment. */
+/* Add all sums of another segment to the sums of a segment. */
 void rps_run_system_join(struct rps_run_system *to, const struct rps_run_system *from);
 
-/* Read the sums of each group of a part, and after them those of all together, into the arena; only
- * of readings in [from_ns, to_ns). Without a part (NULL), (*ret)[0] has all of these. In a
- * downsampled run, a block counts in the group that its end is in. Errors: the store's. */
+/* Read the sums of each group of a part into the arena, followed by the sums of all groups
+ * together. Only readings in [from_ns, to_ns) are added. If the part is NULL, (*ret)[0] has the
+ * sums of the readings in [from_ns, to_ns). In a downsampled run, a block is added to the group in
+ * which it ends. Errors come from the store. */
 int rps_run_system_read(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                         int64_t from_ns, int64_t to_ns, const struct rps_run_part *part,
                         struct rps_run_system **ret, struct rps_error *err);
 
-/* Return the times of a segment in which the workload was on a CPU for on_s, as counted. */
+/* Return the times of a segment. on_s is the time on a CPU according to the counters. */
 struct rps_system_time rps_run_system_time(const struct rps_run_system *system, double on_s);
 
-/* Return the mean of a gauge, or the rate per second of a counter; NaN: unknown. */
+/* Return the mean of a gauge, or the rate per second of a counter; NaN if unknown. */
 double rps_run_system_mean(const struct rps_run_system *system, enum rps_system_source source,
                            int slot);
 
-/* Return a package metric of a segment; NaN: unknown. Energy is that of all of the segment: it is
- * unknown if it could not be read at times. */
+/* Return a package metric of a segment, or NaN if it is unknown. Energy is the total of the whole
+ * segment, and is unknown if a reading of the energy failed. */
 double rps_run_system_package(const struct rps_run_system *system, enum rps_package_figure figure);
 
-/* Return 1 if on average it had about one thread, whose time is that of the run. */
+/* Return 1 if the workload had about one thread on average. Thread time is then elapsed time. */
 int rps_system_time_is_of_one(const struct rps_system_time *time);
 
-/* Return 1 if hardly any thread ran and all slept in futex, as in a deadlock. */
+/* Return 1 if hardly any thread ran and all threads slept in futex, as in a deadlock. */
 int rps_system_time_is_stuck(const struct rps_system_time *time);
 
-/* Return the share of the time it needed a CPU that it waited for one, 0 ... 1; NaN: unknown. */
+/* Return waiting time / (running time + waiting time) of the threads (0 to 1); NaN if unknown. */
 double rps_system_time_waited(const struct rps_system_time *time);
 
-/* Return the share that others took of the CPU time that it would have had alone, 0 ... 1. It was
- * on a CPU for on_s, and waited for one for wait_s. All CPUs have most_s, beyond which its own
- * threads wait for one another. NaN: unknown. */
+/* Return the share (0 to 1) of the workload's possible CPU time that other programs used; NaN if
+ * unknown. The workload ran for on_s and waited for wait_s. The possible CPU time is on_s + wait_s,
+ * but at most most_s, the time of all CPUs. If on_s + wait_s is larger than most_s, the workload's
+ * own threads wait for one another. */
 double rps_system_taken(double on_s, double wait_s, double most_s);
 
-/* A larger share is reported. */
-#define RPS_SYSTEM_TAKEN_TOLD .05
+/* A share from rps_system_taken is reported if it is above this threshold. */
+#define RPS_SYSTEM_TAKEN_THRESHOLD .05
 
-/* Return the share of the machine's CPUs that a hypervisor took; NaN: unknown. */
+/* Return the share of the machine's CPU time that a hypervisor took; NaN if unknown. */
 double rps_run_system_stolen(const struct rps_run_system *system, int cpu_count);
 
-/* Return how long its control group's CPU limit stopped it, s, summed over CPUs; NaN: unknown. */
+/* Return the time in s (summed over CPUs) in which a CPU limit stopped the workload; NaN if
+ * unknown. */
 double rps_run_system_throttled_s(const struct rps_run_system *system);
 
-/* Return the reason of most of the sleep; -1: the workload hardly sleeps, or for no single reason.
- * Locks and block I/O hold it up. In messages, timers and others, threads may also idle while
- * another works: that is -1. */
+/* Return the main reason of sleep, or -1 if the workload hardly sleeps or has no main reason. Locks
+ * and block I/O always delay the workload. If threads sleep for messages, timers or other reasons
+ * while another thread may work, the result is -1. */
 int rps_system_time_sleep(const struct rps_system_time *time);
-
-#endif

@@ -1,9 +1,7 @@
-/*
- * Signals of phases that come from beside the counters, as tables of counts. A wing brings a provider (rpistat/wing.h);
- * detections ask it of every run that takes part, and have it add to what was collected.
- */
-#ifndef RPISTAT_SIGNAL_H
-#define RPISTAT_SIGNAL_H
+/* Signals for the detection of phases, from other sources than counters, as tables of counts. An
+ * extension has a provider of such signals (rpistat/code_hooks.h). Each detection calls the
+ * provider for each run, and the provider adds tables to the collected signals. */
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,37 +13,35 @@
 
 struct rps_reader;
 
-/* The periods of a run. */
+/* A range of periods of a run. */
 struct rps_signal_run {
-    struct rps_reader *reader; /* borrowed */
+    struct rps_reader *reader; /* reader of the run's store (borrowed) */
     int64_t run_id;
     uint64_t first, last;
 };
 
-/* What was chosen; all zero: nothing. */
+/* The chosen signals. If all members are 0, there are no chosen signals. */
 struct rps_chosen_signals {
-    size_t name_count;       /* 0: there are none */
-    const char *const *name; /* what they are called */
-    size_t table_count;      /* that are added */
-    size_t having; /* runs that have any such signals; of several there are none unless all have */
-    const void *state; /* the provider's */
+    size_t name_count;       /* number of signals */
+    const char *const *name; /* names of the signals */
+    size_t table_count;      /* number of tables that the provider adds */
+    size_t having;     /* runs with these signals, which are used only if all runs have them */
+    const void *state; /* data of the provider */
 };
 
 struct rps_signal_provider {
-    /* Is it the name of such a signal, or of all of them? */
+    /* Return 1 if the name means a signal of this provider, or all signals of the provider. */
     int (*is_name)(const char *name);
 
-    /* What is counted, the same for all runs; or, of one run, what is named, in the arena; `run`
-     * and `name` live as long. Errors: the store's; RPS_USAGE for a name of which there is
-     * nothing. */
+    /* Choose the signals that are used for all runs. If there is only one run, only signals that
+     * the caller names are chosen. The result is in the arena; `run` and `name` must live as long
+     * as the result. Errors come from the store, or from a name without data (RPS_USAGE). */
     int (*choose)(struct rps_arena *arena, const struct rps_signal_run *run, size_t count,
                   const struct rps_cpus *cpus, const char *const *name, size_t name_count,
                   struct rps_chosen_signals *ret, struct rps_error *err);
 
-    /* Add tables of counts to what was collected of run[r], of the same CPUs added up. Errors: the
-     * store's. */
+    /* Add the tables of counts of run[r] to its collected signals. CPUs are added up as in
+     * `collected`. Errors are those of the store. */
     int (*add)(const struct rps_chosen_signals *chosen, size_t r, struct rps_collected *collected,
                struct rps_error *err);
 };
-
-#endif

@@ -1,19 +1,16 @@
-/*
- * All system metrics, one row each: METRIC(slot, members of struct rps_system_signal). A new row is
- * the last of its source, since slots are columns of the store. The rows make the slots
- * (rpistat/system_signals.h), the rows of table `signal`, columns of sheets and of `export --format
- * signals`, members of the report's JSON, panels of pictures and signals of phases. The code that
- * reads a metric is in measure/signals_*.c.
- */
-#ifndef RPISTAT_SYSTEM_METRICS_H
-#define RPISTAT_SYSTEM_METRICS_H
+/* All system metrics, one row each: METRIC(slot, members of struct rps_system_metric). Append new
+ * rows at the end of their source, because slots are columns of the store. The rows define the
+ * slots (rpistat/system_reader.h), the rows of table `signal`, and columns of exported tables and
+ * of `export --format signals`. The rows also define members of the report's JSON, panels of
+ * pictures and signals of phases. The code that reads a metric is in measure/system_*.c. */
+#pragma once
 
-/* Divisors of what is stored, and panels of more than one line. */
+/* For the rows below: divisors of stored values, and plot panels with more than one line. */
 #define RPS_PER_MIB 1024.
 #define RPS_PER_S   1e6
 #define RPS_PER_GB  (1e9 / 1024)
 
-/* clang-format off */ /* a row of few lines each */
+/* clang-format off */ /* rows of few lines */
 #define RPS_TREE_METRICS(METRIC)                                                                   \
     METRIC(RUNNING, "running", "On a CPU", "us", RPS_SYSTEM_COUNTER, "schedstat",                  \
         "Time that the workload's threads were on a CPU, of those that were read twice.")          \
@@ -45,15 +42,15 @@
         "Memory that processes had resident, their sum: a page that several share counts in "      \
         "each.", .column = {"rss", "_mib", RPS_PER_MIB, RPS_COLUMN_RANGE},                         \
         .panel = {"Resident memory (MiB, sum over processes)", "RSS", "MiB", "Resident", "rss"},   \
-        .phases = {RPS_PHASES_LEVEL, 4, .15, 1})                                                   \
+        .phases = {RPS_PHASES_LEVEL, 4, .15, 1}, .watch = {"RSS", " MiB"})                         \
     METRIC(READ, "read", "Read", "KiB", RPS_SYSTEM_COUNTER, "io",                                  \
         "What reads returned, from pipes, sockets and the cache too.",                             \
         .column = {"read", "_mib_s", RPS_PER_MIB, RPS_COLUMN_MEAN},                                \
-        .phases = {RPS_PHASES_BY_CPU, .25, .7})                                                    \
+        .phases = {RPS_PHASES_BY_CPU, .25, .7}, .watch = {"read", " MiB/s"})                       \
     METRIC(WRITTEN, "written", "Written", "KiB", RPS_SYSTEM_COUNTER, "io",                         \
         "What was written, to pipes, sockets and the cache too.",                                  \
         .column = {"written", "_mib_s", RPS_PER_MIB, RPS_COLUMN_MEAN},                             \
-        .phases = {RPS_PHASES_BY_CPU, .25, .7})                                                    \
+        .phases = {RPS_PHASES_BY_CPU, .25, .7}, .watch = {"written", " MiB/s"})                    \
     METRIC(DISK_READ, "disk_read", "Read from disks", "KiB", RPS_SYSTEM_COUNTER, "io",             \
         "What came from a disk, and not from the cache.",                                          \
         .column = {"disk_read", "_mib_s", RPS_PER_MIB})                                            \
@@ -62,7 +59,13 @@
         .column = {"disk_written", "_mib_s", RPS_PER_MIB})                                         \
     METRIC(IDLE, "idle", "Idle", "threads", RPS_SYSTEM_GAUGE, "wchan",                             \
         "Threads that slept in futex, hardly ran, and waited for no lock.",                        \
-        .column = {"idle", "", 1, .later = 1})
+        .column = {"idle", "", 1, .later = 1})                                                     \
+    METRIC(FDS, "fds", "Open file descriptors", "descriptors", RPS_SYSTEM_GAUGE, "fd",             \
+        "File descriptors that processes had open, their sum.",                                    \
+        .column = {"fds", "", 1, RPS_COLUMN_RANGE, .later = 2},                                    \
+        .panel = {"Open file descriptors (sum over processes)", "FDs", "descriptors", "Open",      \
+                  "fds"},                                                                          \
+        .watch = {"FDs", ""})
 
 #define RPS_MACHINE_METRICS(METRIC)                                                                \
     METRIC(WAIT, "m_wait", "Machine: waiting for a CPU", "threads", RPS_SYSTEM_GAUGE,              \
@@ -84,13 +87,15 @@
     METRIC(AVAILABLE, "m_available", "Machine: memory available", "KiB", RPS_SYSTEM_GAUGE,         \
         "meminfo", "Memory that programs could get without swapping.",                             \
         .column = {.divisor = RPS_PER_MIB},                                                        \
-        .panel = {"Available memory (MiB)", "Avail.", "MiB", "Available", "available"})            \
+        .panel = {"Available memory (MiB)", "Avail.", "MiB", "Available", "available"},            \
+        .watch = {"available", " MiB"})                                                            \
     METRIC(DISK_READ, "m_disk_read", "Machine: read from disks", "KiB", RPS_SYSTEM_COUNTER,        \
         "diskstats", "What all disks of the machine read.", .column = {.divisor = RPS_PER_MIB},    \
-        .panel = {"Disks (MiB/s)", "Disks", "MiB/s", "read", "disk-read"})                         \
+        .panel = {"Disks (MiB/s)", "Disks", "MiB/s", "read", "disk-read"},                         \
+        .watch = {"read", " MiB/s"})                                                               \
     METRIC(DISK_WRITTEN, "m_disk_written", "Machine: written to disks", "KiB", RPS_SYSTEM_COUNTER, \
         "diskstats", "What all disks of the machine wrote.", .column = {.divisor = RPS_PER_MIB},   \
-        .panel = {.line = "written", .file = "disk-written"})                                      \
+        .panel = {.line = "written", .file = "disk-written"}, .watch = {"written", " MiB/s"})      \
     METRIC(NET_IN, "m_net_in", "Machine: received", "KiB", RPS_SYSTEM_COUNTER, "net/dev",          \
         "What came over the network, of the whole network namespace.")                             \
     METRIC(NET_OUT, "m_net_out", "Machine: sent", "KiB", RPS_SYSTEM_COUNTER, "net/dev",            \
@@ -133,5 +138,3 @@
     METRIC(COUNTERS, "p_counters", "Packages: counters", "counters", RPS_SYSTEM_GAUGE,             \
         "perf_event", "Counters of packages that were looked at, and CPUs' clocks.")
 /* clang-format on */
-
-#endif

@@ -1,40 +1,34 @@
-/*
- * Walk through a run: the selected periods of a CPU series (part, CPUs, region) one after another,
- * at its resolution, CPU by CPU or added up.
+/* Walk through the periods that a CPU series selects (part, CPUs, region), at its resolution. The
+ * walk returns the periods CPU by CPU, or sums over the CPUs.
  *
  *     struct rps_walk walk = {.series = &series, .way = RPS_CPUS_SUM};
  *     int result = 0;
  *
  *     while (rps_walk_next(&walk, &result, err))
- *         result = add(walk.period, err);
- */
-#ifndef RPISTAT_WALK_H
-#define RPISTAT_WALK_H
+ *         result = add(walk.period, err); */
+#pragma once
 
 #include "rpistat/cpu_series.h"
 
 struct rps_period;
-struct rps_error;
 
 struct rps_walk {
-    const struct rps_cpu_series *series; /* borrowed, and not changed during the walk */
-    enum rps_cpus_way way;               /* RPS_CPUS_SUM: added up; otherwise CPU by CPU */
-    const struct rps_period *period;     /* the walk's own, until the next step */
-    int track;                           /* its CPU's place in the series; 0 if added up */
-    struct rps_walk_state *state;        /* the walk's own; NULL at first, and after the end */
+    const struct rps_cpu_series *series; /* series of the walk, borrowed and not changed */
+    enum rps_cpus_way way;               /* RPS_CPUS_SUM: add the CPUs up; otherwise CPU by CPU */
+    const struct rps_period *period;     /* current period, valid until the next step */
+    int track;                           /* index of the CPU in the series; 0 for a sum */
+    struct rps_walk_state *state;        /* state of the walk; NULL at first, and after the end */
 };
 
-/*
- * Go to the next period. Return 1 and walk->period, or 0 if the walk has ended and released its
- * memory. It ends after the last period, when a caller leaves it by a *result that is not 0, and on
- * failure. On failure *result is RPS_FAILED, with the store's sentence or for lack of memory.
+/* Go to the next period. Return 1 and walk->period, or 0 if the walk has ended and released its
+ * memory. The walk ends after the last period, after a failure, or if the caller sets *result to a
+ * value other than 0. On failure, *result is RPS_FAILED, and the error is from the store or reports
+ * that memory ran out.
  *
- * If CPUs are added up, one row (of RPS_CPU_ALL) is for all rows of the same number, or of the same
- * block and event set. Counts and times of counting are sums; length, switching time and missed
- * expiries are those of the CPU that has the most. A slot that some CPUs could not read has the
- * counts of the others, for the time of rps_period_counted_ns. A row is coarser than the resolution
- * if finer ones were removed. A single series is walked as it is.
- */
+ * If CPUs are added up, rows of all CPUs with an equal number, or an equal block and event set,
+ * become one row of RPS_CPU_ALL. Counts and counting times are sums. Length, switching time and
+ * missed expiries are maxima over the CPUs. If some CPUs could not read a slot, the slot has the
+ * sum over the other CPUs, and rps_period_counted_ns returns the time in which the slot was counted
+ * on these other CPUs. A row is coarser than the resolution if finer rows were deleted by
+ * downsampling. If there is only one CPU, or one series for the workload, rows are not changed. */
 int rps_walk_next(struct rps_walk *walk, int *result, struct rps_error *err);
-
-#endif

@@ -1,18 +1,19 @@
-/*
- * Find the names whose shares of a group's samples differ most from those of the other groups.
+/* Find names that are typical of a group. The share of such a name in the group's samples differs
+ * most from its share in the samples of other groups.
  *
- * Samples are not independent draws: a compiler that runs for half a second has all samples of that
- * time. So the variance of a share is taken from blocks of periods, as of a ratio of two sums
- * (Cochran, Sampling Techniques, 6.3). A block has n samples, x of them in the name; X and N are
- * the sums over the B blocks of a group:
+ * Samples are not independent draws: all samples of a half-second compiler run fall into the same
+ * half second. So the variance of a share is computed from blocks of periods, with the formula for
+ * a ratio of two sums (Cochran, Sampling Techniques, 6.3). A block has n samples; x of the n
+ * samples have the name. X and N are the sums over the B blocks of a group:
  *
  *   p = X / N,  var p = sum (x - p n)^2 / N^2 * B / (B - 1)
  *
- * The larger variance counts, of these blocks and of blocks that are RPS_APART_LONG times as long.
- * It is at least CLUSTER times that of independent draws. B counts the longer blocks. The shares p
- * and q (of the other groups) differ if |p - q| > Z (1 + Z_FEW / (B - 1)) sqrt(var p + var q). With
- * one length of blocks, 7 instead of 2 of 320 phases without any difference had a name.
- */
+ * The variance is computed twice: from these blocks, and from blocks that are RPS_APART_LONG times
+ * as long. The larger variance is used, but at least CLUSTER times the variance of independent
+ * draws. In the test below, B is the number of longer blocks. A group's share p and the other
+ * groups' share q differ if |p - q| > Z (1 + Z_CORRECTION / (B - 1)) sqrt(var p + var q). Of 320
+ * phases that did not differ, this test gives a name to 2 phases. With only one block length, the
+ * test gives a name to 7 phases. */
 #include "rpistat/apart.h"
 
 #include <math.h>
@@ -23,17 +24,17 @@
 #define GROUP_SAMPLES_MIN 20.
 #define CLUSTER           2.
 #define Z                 3.
-#define Z_FEW             1.5
-#define LACKING_MIN       .15  /* share of the others' samples of a name that a group lacks */
-#define SCORE_MAX         10.  /* more than log(1 / SHARE_ADDED) */
-#define SHARE_ADDED       .005 /* to both shares of a factor: a factor near 0 is not special */
+#define Z_CORRECTION      1.5
+#define LACKING_MIN       .15  /* minimum share in other groups of a name that a group lacks */
+#define SCORE_MAX         10.  /* maximum score, above log(1 / SHARE_ADDED) */
+#define SHARE_ADDED       .005 /* added to both shares of a ratio to make tiny shares matter less */
 
 /* Sums over the blocks of one group, or of all other groups. */
 struct sums {
     double x, n;
     struct squares {
         double xx, xn, nn, blocks;
-    } of[2]; /* blocks, and longer blocks */
+    } of[2]; /* sums over [0] the blocks and [1] the longer blocks */
 };
 
 uint64_t rps_apart_block_length(uint64_t periods)
@@ -106,13 +107,13 @@ static double variance_of(const struct sums *sums)
     return variance;
 }
 
-/* Return how well a name describes a group; 0: its shares do not differ beyond chance. */
+/* Return how typical a name is of a group. Return 0 if the shares do not differ beyond chance. */
 static double score_of(const struct sums *own, const struct sums *rest)
 {
     const double p = own->x / own->n, q = rest->x / rest->n, apart = fabs(p - q);
     const double blocks = fmin(own->of[1].blocks, rest->of[1].blocks);
     const double error =
-        Z * (1 + Z_FEW / (blocks - 1)) * sqrt(variance_of(own) + variance_of(rest));
+        Z * (1 + Z_CORRECTION / (blocks - 1)) * sqrt(variance_of(own) + variance_of(rest));
     const double factor = fabs(log((p + SHARE_ADDED) / (q + SHARE_ADDED)));
 
     if (apart < RPS_APART_SHARE_MIN || factor < log(RPS_APART_FACTOR_MIN) || apart <= error ||
@@ -121,7 +122,8 @@ static double score_of(const struct sums *own, const struct sums *rest)
     return (apart - error) * factor;
 }
 
-/* Keep the two names with the highest scores, first those that the group has more of. */
+/* Keep the two names with the highest scores. Prefer names whose share in the group is larger than
+ * their share in the other groups. */
 static void keep_best(struct rps_apart_name best[2], double best_score[2], const struct sums *own,
                       const struct sums *rest, size_t name)
 {
@@ -149,7 +151,7 @@ void rps_apart_find(const struct rps_apart_counts *counts, struct rps_apart *ret
 
     for (size_t g = 0; g < counts->group_count; g++)
         ret[g] = (struct rps_apart){0};
-    /* the first pass has no name and finds the groups that can be tested */
+    /* The first pass, without a name, finds the groups that have enough samples for a test. */
     for (size_t pass = 0; pass <= counts->name_count; pass++) {
         const size_t name = pass == 0 ? counts->name_count : pass - 1;
         struct sums all = {0};

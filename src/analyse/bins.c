@@ -1,21 +1,19 @@
-/*
- * Binning: the periods of a run are streamed into at most `bin_count` bins.
+/* Binning: the periods of a run are streamed into at most `bin_count` bins.
  *
- * The list of bins has two forms. At first every rotation is a bin of its own, so that a short run
- * is drawn as it was measured. When there are more rotations than room, the list becomes a grid.
- * Each bin gets the cell of the axis that its middle is in, and neighbours in one cell are merged
- * in place. Later rotations join the last cell or open a new one. So the number of rotations need
- * not be known beforehand, and memory is that of the bins.
+ * The list of bins has two forms. At first there is one bin per rotation, so that the plot of a
+ * short run shows every rotation. As soon as there are more rotations than bins, the list becomes a
+ * grid. Each bin moves to the grid cell that contains its middle, and neighbours in one cell are
+ * merged in place. Each later rotation is added to the last cell or to a new cell. So the number of
+ * rotations need not be known beforehand, and memory use depends only on the number of bins.
  *
- * A rotation, not a period, is the smallest range with a value for every metric: formulas mix the
- * events of several sets.
+ * The smallest range with a value for every metric is a rotation, not a period, because a formula
+ * can combine events of several sets.
  *
- * This is a problem if the workload falls asleep or wakes up, or a virtual machine loses its
- * processor. One set may then see a thousandth of the cycles of another, and a ratio of the two
- * estimates can be anything. (A CPI of 5,000 was seen, and the rest of the picture was a flat
- * line.) So only a range that can give a value has one (rps_tally_carries). Sums include
- * everything.
- */
+ * Such combinations are unreliable if the workload falls asleep or wakes up, or if a virtual
+ * machine loses its processor. One set may then count a thousandth of the cycles that another set
+ * counts. A ratio of both estimates then has no meaning. (A CPI of 5,000 was seen, and the rest of
+ * the picture was a flat line.) So a metric has a value only in ranges with enough data for the
+ * metric (rps_tally_carries). But the sums include all ranges. */
 #include "rpistat/bins.h"
 #include "rpistat/formula.h"
 #include "rpistat/plan.h"
@@ -23,32 +21,33 @@
 
 #include <math.h>
 
-/* A last rotation shorter than this share of the one before joins that one's bin. When the workload
- * exits, the rate of a very short time is noise, and would set the scale of the picture. */
+/* If the last rotation is shorter than this share of the previous rotation, both rotations share a
+ * bin. When the workload exits, the last rotation may be very short. The rates of a very short
+ * rotation are noise. This noise would determine the scale of the picture. */
 #define BINS_SLIVER 0.5
 
 struct bin {
     struct rps_tally tally;
-    double from, to;    /* what the bin holds, on the axis */
-    size_t cell;        /* of the grid; unused before there is one */
-    int after_gap;      /* something was not recorded between the previous bin and this one */
-    double *min, *max;  /* one value per metric; NaN: none */
-    double *low, *high; /* the same; of intervals, after everything was added */
+    double from, to;    /* range of the bin on the axis */
+    size_t cell;        /* number of the bin's grid cell; not used before the grid exists */
+    int after_gap;      /* 1 if there is a recording gap between the previous bin and this bin */
+    double *min, *max;  /* smallest and largest value per metric; NaN: none */
+    double *low, *high; /* interval of each metric, set at the end; NaN: none */
 };
 
 struct rps_bins {
-    struct rps_arena *arena; /* owned; has all data that is pointed to */
+    struct rps_arena *arena; /* arena of all other data of the bins (owned) */
     const struct rps_plan *plan;
     enum rps_axis axis;
     double from, to;
     size_t room, count;
     int gridded, ended;
-    struct bin *bin;             /* `room` of them; `count` in use */
-    double *operand;             /* scratch */
-    struct rps_rotation current; /* the rotation that periods are being added to */
+    struct bin *bin;             /* array of `room` bins, of which `count` are in use */
+    double *operand;             /* scratch for the operands of a formula */
+    struct rps_rotation current; /* the rotation to which the next periods are added */
     int current_after_gap;
-    int64_t last_end_ns;    /* of all periods added so far */
-    int64_t last_length_ns; /* of the previous period, or of one of those in a block */
+    int64_t last_end_ns;    /* end of the most recently added period */
+    int64_t last_length_ns; /* length of the previous period, or of one in the previous block */
     double whole_ns;        /* length of the previous rotation, or of one in the previous block */
 };
 
@@ -98,13 +97,13 @@ static size_t cell_of(const struct rps_bins *bins, double from, double to)
     return cell < (double)bins->room ? (size_t)cell : bins->room - 1;
 }
 
-/* Merge bin `from` into bin `into`, which is before it. */
+/* Merge bin `from` into the earlier bin `into`. */
 static void bin_merge(const struct rps_bins *bins, struct bin *into, const struct bin *from)
 {
     rps_tally_merge(&into->tally, &from->tally);
     into->to = fmax(into->to, from->to);
     for (int m = 0; m < bins->plan->metric_count; m++) {
-        into->min[m] = fmin(into->min[m], from->min[m]); /* fmin and fmax prefer a number to NaN */
+        into->min[m] = fmin(into->min[m], from->min[m]); /* fmin and fmax ignore NaN. */
         into->max[m] = fmax(into->max[m], from->max[m]);
     }
 }
@@ -117,7 +116,6 @@ static void bin_swap(struct bin *a, struct bin *b)
     *b = third;
 }
 
-/* Change from one bin per rotation to one bin per cell. */
 static void make_grid(struct rps_bins *bins)
 {
     size_t kept = 0;
@@ -138,7 +136,7 @@ static void make_grid(struct rps_bins *bins)
     bins->gridded = 1;
 }
 
-/* Return the place of the current rotation on the axis. */
+/* Return the start of the current rotation on the axis. */
 static double current_from(const struct rps_bins *bins)
 {
     return bins->axis == RPS_AXIS_CYCLE ? (double)bins->current.from_cycle
@@ -151,14 +149,14 @@ static double current_to(const struct rps_bins *bins)
                                         : (double)bins->current.tally.end_ns / 1e9;
 }
 
-/* Return the bin that the current rotation belongs to; a new one is empty. */
+/* Return the bin of the current rotation. If there is no bin yet, add an empty bin. */
 static struct bin *bin_for_current(struct rps_bins *bins)
 {
     double from = current_from(bins), to = current_to(bins);
     struct bin *bin;
     size_t cell;
 
-    /* A workload that slept has no width on the cycle axis, so its position is the same. */
+    /* A sleeping workload has no cycles, so its position on the cycle axis does not change. */
     if (bins->count > 0 && bins->axis == RPS_AXIS_CYCLE && to <= bins->bin[bins->count - 1].to)
         return &bins->bin[bins->count - 1];
     if (!bins->gridded && bins->count == bins->room)
@@ -178,7 +176,7 @@ static struct bin *bin_for_current(struct rps_bins *bins)
     return bin;
 }
 
-/* Return the value of a metric over the tally that bins->operand was filled from; NaN: none. */
+/* Return a metric's value, or NaN if there is none. bins->operand must come from this tally. */
 static double metric_value(const struct rps_bins *bins, int metric, const struct rps_tally *tally)
 {
     const struct rps_formula *formula = &bins->plan->metric[metric].formula;
@@ -192,7 +190,6 @@ static double whole_ns(const struct rps_bins *bins)
     return (double)bins->current.tally.length_ns / (double)bins->current.merged;
 }
 
-/* End the current rotation: merge it into its bin. */
 static void end_rotation(struct rps_bins *bins)
 {
     const struct rps_tally *tally = &bins->current.tally;
@@ -230,12 +227,13 @@ void rps_bins_add(struct rps_bins *bins, const struct rps_period *period)
     if (bins->current.tally.periods == 0)
         bins->current_after_gap = gap;
     rps_rotation_add(&bins->current, period);
-    if (first || end_ns > bins->last_end_ns) /* the rows of a block overlap */
+    if (first || end_ns > bins->last_end_ns) /* rows of a block may overlap */
         bins->last_end_ns = end_ns;
     bins->last_length_ns = length_ns;
 }
 
-/* Find the intervals of one metric, from the bins around each. */
+/* Find the intervals of one metric. The interval in a bin is computed from this bin and the
+ * neighbouring bins. */
 static void find_intervals(struct rps_bins *bins, int m, double *value)
 {
     const size_t before = RPS_TALLY_NEIGHBOURS / 2;
@@ -307,7 +305,7 @@ struct rps_series rps_bins_series(struct rps_bins *bins, int metric, struct rps_
     return series;
 }
 
-struct rps_series rps_bins_duty(struct rps_bins *bins, struct rps_arena *arena)
+struct rps_series rps_bins_counted(struct rps_bins *bins, struct rps_arena *arena)
 {
     struct rps_series series = begin_series(bins, arena);
     int sets = bins->plan->set_count;
@@ -317,11 +315,11 @@ struct rps_series rps_bins_duty(struct rps_bins *bins, struct rps_arena *arena)
         double sum = 0, least = NAN, most = NAN;
 
         for (int set = 0; set < sets; set++) {
-            double duty = rps_tally_duty(&bin->tally, set);
+            double counted = rps_tally_counted(&bin->tally, set);
 
-            sum += duty;
-            least = fmin(least, duty);
-            most = fmax(most, duty);
+            sum += counted;
+            least = fmin(least, counted);
+            most = fmax(most, counted);
         }
         if (i > 0 && bin->after_gap)
             rps_series_add(&series, (bins->bin[i - 1].to + bin->from) / 2, NAN, NAN, NAN);

@@ -1,21 +1,22 @@
-/* Bursts: groups of outliers, and whether they are evenly spaced. */
+/* Find bursts, which are groups of outliers. Test whether the bursts are evenly spaced. */
 #include "rpistat/bursts.h"
 
 #include <math.h>
 
 #include "detect_math.h"
 
-#define EVEN       .2 /* of the median step: how much another one may differ */
-#define EVEN_SHARE .8 /* of the steps, which must be even */
+#define EVEN       .2 /* maximum deviation of a regular step from the median step, as a share */
+#define EVEN_SHARE .8 /* minimum share of regular steps in evenly spaced bursts */
 
-/* Return 1 if an outlier follows the one before without a gap. Their numbers have a gap if several short
- * periods are one observation. */
+/* Return 1 if an outlier follows the previous outlier without a gap in time. If several short
+ * periods form one observation, consecutive outliers may have numbers that are not consecutive. */
 static int touches(const struct rps_phases *phases, size_t i)
 {
     return phases->outlier_ns[2 * i] <= phases->outlier_ns[2 * i - 1];
 }
 
-/* Skip those of only the first or the last observation: programs have a start and an end. */
+/* Find the groups of outliers. Skip groups that cover only the first or only the last observation,
+ * because every program has a start and an end. */
 static void find_stretches(struct rps_arena *arena, const struct rps_phases *phases,
                            struct rps_bursts *ret)
 {
@@ -42,7 +43,9 @@ static void find_stretches(struct rps_arena *arena, const struct rps_phases *pha
     }
 }
 
-/* Where a number lies in time, in mean observations: with record --fine-start the first ones are short. */
+/* Convert an observation number to a position on the time axis. The unit is the mean length of an
+ * observation. The conversion is needed because with --fine-start the first observations are
+ * shorter than the mean. */
 static double place(const struct rps_phases *phases, uint64_t number)
 {
     const struct rps_phase *first = &phases->phase[0], *last = &phases->phase[phases->count - 1];

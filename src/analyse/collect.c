@@ -1,13 +1,13 @@
-/*
- * Collecting signals from periods.
+/* Collect signals from periods.
  *
- * The matrix grows by doubling and keeps a signal's values side by side. At the end it is compacted
- * in place: rows without any value and signals that never vary are removed. A second copy, or one
- * row per period with a transposition at the end, would need twice the memory of a day's run.
+ * The matrix stores all values of a signal side by side. Its size doubles when it is full. At the
+ * end the matrix is compacted in place: rows without any value and constant signals are removed. A
+ * second copy or a final transposition would need twice the memory of a day's run.
  *
- * With one track a period is the next row. The store gives several tracks one after the other; the
- * row is then the period's number, so that tracks meet. A block of a coarser level is one row.
- */
+ * If the run has one track (one CPU or the whole run), each period becomes the next row. If it has
+ * several tracks, the store returns them one after the other. Then the row number is the period
+ * number, so that periods of all tracks with one number share a row. At coarser levels, each block
+ * is one row. */
 #include "rpistat/collect.h"
 
 #include <math.h>
@@ -20,12 +20,12 @@
 
 #define PERIOD_NS_DEFAULT (100 * RPS_NS_PER_MS)
 
-/* A matrix of more cells does not fit into memory. */
+/* Maximum number of cells. A larger matrix does not fit into memory. */
 #define CELLS_MAX (SIZE_MAX / 64)
 
 /* --- the matrix ------------------------------------------------------------------------------- */
 
-/* Make room for `room` rows; the new ones are not seen. */
+/* Make room for `room` rows. The values in new rows are marked as not seen. */
 static int grow(struct rps_collect *collect, size_t room, struct rps_error *err)
 {
     size_t signals = collect->signal_count + collect->reach_count, old = collect->room;
@@ -35,8 +35,8 @@ static int grow(struct rps_collect *collect, size_t room, struct rps_error *err)
 
     if (room > CELLS_MAX / (signals + 1))
         return rps_error_set(err, RPS_FAILED,
-                             "the run's periods are numbered too far apart to be looked at side by "
-                             "side: add the CPUs up, or look at one");
+                             "cannot analyse the CPUs together: their measurement periods are "
+                             "numbered too far apart; choose one CPU, or --cpu sum");
     row = realloc(collect->row, room * sizeof(*row));
     collect->row = row ? row : collect->row;
     value = realloc(collect->value, room * signals * sizeof(*value));
@@ -58,7 +58,7 @@ static int grow(struct rps_collect *collect, size_t room, struct rps_error *err)
     return 0;
 }
 
-/* Find the row of the next observation, number `number`. */
+/* Find the row for the next observation, whose number is `number`. */
 static int row_of(struct rps_collect *collect, uint64_t number, size_t *ret, struct rps_error *err)
 {
     uint64_t base = collect->options.first;
@@ -67,7 +67,7 @@ static int row_of(struct rps_collect *collect, uint64_t number, size_t *ret, str
         *ret = (size_t)(number - base);
         if (number < base || *ret >= collect->room)
             return rps_error_set(err, RPS_FAILED,
-                                 "the run grew while it was being read; try again");
+                                 "the run grew while it was read; start the command again");
         if (*ret >= collect->count)
             collect->count = *ret + 1;
         return 0;
@@ -92,7 +92,7 @@ static void row_add(struct rps_collect_row *row, const struct rps_collect_row *m
     row->cpu_s += more->cpu_s;
 }
 
-/* Return how well a source was seen in the range of the tally. */
+/* Return for which share of the tally's range a source was counted completely. */
 static float weight_of(const struct rps_collect *collect, const struct rps_source *source,
                        const struct rps_sight *sight, const struct rps_tally *tally, double sets)
 {
@@ -118,12 +118,13 @@ static void put(struct rps_collect *collect, size_t s, size_t row, const struct 
     collect->weight[signal * collect->room + row] = weight_of(collect, source, &sight, tally, sets);
 }
 
-/* Keep how far a value of the block was from its mean: the maximum of CPUs side by side. */
+/* Store the largest distance of a value within the block from the block's mean. If CPUs are side by
+ * side, store the maximum over the CPUs. */
 static void put_reach(struct rps_collect *collect, size_t column, size_t row, double reach)
 {
     double *to = &collect->value[(collect->signal_count + column) * collect->room + row];
 
-    *to = fmax(*to, reach); /* fmax prefers a number to NaN */
+    *to = fmax(*to, reach); /* fmax ignores NaN */
 }
 
 static void put_reaches(struct rps_collect *collect, size_t row)
@@ -152,7 +153,7 @@ static int is_whole(const struct rps_collect *collect, int level)
     return collect->options.by_rotation || level > 0 || collect->is_fine;
 }
 
-/* Return the number that finds the observation's row if CPUs are side by side. */
+/* Return the observation's number for row_of. The number is used only if CPUs are side by side. */
 static uint64_t number_of(const struct rps_collect *collect, const struct rps_rotation *rotation)
 {
     return collect->options.by_rotation
@@ -218,7 +219,7 @@ static int add_observation(struct rps_collect *collect, const struct rps_period 
     return 0;
 }
 
-/* A track is fine up to the first rotation that begins with a period of full length. */
+/* A track is fine as long as each of its rotations begins with a period shorter than least_ns. */
 static void begin_rotation(struct rps_collect *collect, int track, const struct rps_period *period)
 {
     int64_t least_ns = collect->options.least_ns;
@@ -244,6 +245,8 @@ int rps_collect_add(struct rps_collect *collect, int track, const struct rps_per
     if (!is_whole(collect, period->level) && add_observation(collect, period, err) < 0)
         return RPS_FAILED;
     rps_rotation_add(&collect->rotation, period);
+    collect->periods++;
+    collect->missed += period->missed;
     return 0;
 }
 

@@ -1,7 +1,6 @@
-/* Observations that are being collected, and their signals as a matrix. collect.c adds to it, and
+/* The matrix of observations and signals during collection. collect.c fills the matrix, and
  * collect_end.c returns it. */
-#ifndef RPISTAT_ANALYSE_COLLECT_ROWS_H
-#define RPISTAT_ANALYSE_COLLECT_ROWS_H
+#pragma once
 
 #include "rpistat/collect.h"
 #include "rpistat/rotation.h"
@@ -11,23 +10,23 @@ struct rps_collect {
     struct rps_collect_options options;
     struct rps_sources sources;
     size_t track_count, signal_count;
-    size_t reach_count;                /* columns after the signals, for blocks: largest distance of
-                                          each event, and the CPU use, from its mean */
-    size_t count, room;                /* rows */
-    struct rps_collect_row *row;       /* owned */
-    double *value;                     /* owned; value[signal * room + row] */
-    float *weight;                     /* owned; same places */
-    struct rps_arena *arena;           /* owned; has the members below */
-    double *operand;                   /* scratch */
+    size_t reach_count;                /* number of extra columns after the signals (blocks
+                                          only): the largest distance of each event and of CPU
+                                          use from its mean */
+    size_t count, room;                /* rows in use, rows allocated */
+    struct rps_collect_row *row;       /* data of each row (owned) */
+    double *value;                     /* values (owned): value[signal * room + row] */
+    float *weight;                     /* weights (owned): weight[signal * room + row] */
+    struct rps_arena *arena;           /* arena of the members below (owned) */
+    double *operand;                   /* scratch for the operands of a formula */
     struct rps_tally one;              /* tally of the period that is being added */
-    struct rps_rotation rotation;      /* the rotation that is being added up */
-    size_t rotation_row, rotation_end; /* its first and last row */
-    int track;                         /* of the rotation */
-    int is_fine;                       /* 1: all periods of the track so far were shorter */
+    struct rps_rotation rotation;      /* the rotation to which the next periods are added */
+    size_t rotation_row, rotation_end; /* first and last row of the rotation */
+    int track;                         /* track of the rotation */
+    int is_fine;                       /* 1: all periods of the track that were added were short */
     double period_s;
+    uint64_t periods, missed; /* totals of all tracks */
 };
 
-/* End the rotation: add the values that only a whole rotation has. */
+/* End the rotation and add the values that exist only for a whole rotation. */
 int rps_collect_end_rotation(struct rps_collect *collect, struct rps_error *err);
-
-#endif

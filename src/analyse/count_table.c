@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "rpistat/arena.h"
+#include "counts.h"
 
 void rps_count_table_free(struct rps_count_table *table)
 {
@@ -14,7 +15,7 @@ void rps_count_table_free(struct rps_count_table *table)
     memset(table, 0, sizeof(*table));
 }
 
-/* Group the entries by observation; begin[i] is where the first one of observation i goes. */
+/* Group the entries by observation. begin[i] is the index of the first entry of observation i. */
 static void distribute(struct rps_count_table *table, size_t count)
 {
     struct rps_count *to = rps_arena_loose(count, sizeof(*to));
@@ -28,7 +29,8 @@ static void distribute(struct rps_count_table *table, size_t count)
     table->entry = to;
 }
 
-/* Add up the entries of one symbol in one observation, and set begin again. sum: scratch, all 0. */
+/* Merge the entries with the same symbol and observation, and update `begin`. `sum` is scratch
+ * memory that contains zeros. */
 static void add_up(struct rps_count_table *table, float *sum)
 {
     size_t kept = 0;
@@ -97,4 +99,57 @@ struct rps_count_table rps_count_table_join(const struct rps_count_table *const 
     ret = rps_count_table_make(count, table[0]->width, divisor, joined, entries);
     ret.is_read = table[0]->is_read;
     return ret;
+}
+
+/* Dirichlet-multinomial distribution of a table's counts; see counts.h. */
+
+/* Weight of the mix of the whole run in the prior, in counts. */
+#define PRIOR 3.0
+
+/* Stirling's series is exact to ten digits for arguments of at least this value. */
+#define STIRLING_FROM 8
+
+#define HALF_LOG_TWO_PI 0.91893853320467274178
+
+static double log_gamma(double x)
+{
+    double product = 1, inverse;
+
+    for (; x < STIRLING_FROM; x++)
+        product *= x;
+    inverse = 1 / (x * x);
+    return (x - .5) * log(x) - x + HALF_LOG_TWO_PI - log(product) +
+           (1. / 12 - inverse * (1. / 360 - inverse / 1260)) / x;
+}
+
+struct rps_mix rps_mix_make(struct rps_arena *arena, const struct rps_count_table *table)
+{
+    size_t symbols = table->width + 1;
+    struct rps_mix mix = {.width = table->width,
+                          .divisor = table->divisor,
+                          .is_read = table->is_read,
+                          .prior = rps_arena_get(arena, symbols, sizeof(*mix.prior)),
+                          .base = rps_arena_get(arena, symbols, sizeof(*mix.base)),
+                          .rise = rps_arena_get(arena, symbols * RPS_MIX_STEPS, sizeof(*mix.rise))};
+    double all = .5 * (double)table->width;
+
+    for (size_t e = 0; e < table->begin[table->count]; e++) {
+        mix.prior[table->entry[e].symbol] += (double)table->entry[e].count;
+        all += (double)table->entry[e].count;
+    }
+    for (size_t k = 0; k < table->width; k++)
+        mix.prior[k] = PRIOR * (mix.prior[k] + .5) / all;
+    mix.prior[table->width] = PRIOR;
+    for (size_t k = 0; k <= table->width; k++) {
+        mix.base[k] = log_gamma(mix.prior[k]);
+        for (size_t c = 1; c < RPS_MIX_STEPS; c++)
+            mix.rise[k * RPS_MIX_STEPS + c] =
+                mix.rise[k * RPS_MIX_STEPS + c - 1] + log(mix.prior[k] + (double)(c - 1));
+    }
+    return mix;
+}
+
+double rps_mix_rise_far(const struct rps_mix *mix, size_t symbol, double count)
+{
+    return log_gamma(mix->prior[symbol] + count) - mix->base[symbol];
 }

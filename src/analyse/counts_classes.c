@@ -1,14 +1,13 @@
-/*
- * Find the phase classes that recur in a run, such as the parts of a loop.
+/* Find the phase classes that recur in a run, such as the parts of a loop.
  *
- * A segment of half a second has too few samples to pay for a boundary and a mix of its own. It
- * pays if its mix is known from 20 other segments, and if the order of the classes predicts it. So
- * the leaves of a tree are clustered over the whole run first, by the cost of a merge. Then each
- * leaf gets a class by the cheapest path through the run (Viterbi). The classes get the counts of
- * their leaves, and the boundaries get a price by how often one class follows another. This repeats
- * until no leaf changes its class:
+ * A segment of half a second has too few samples to pay for a boundary and a separate mix. It has
+ * enough if 20 other segments have the same mix, and if the order of the classes predicts it. So
+ * the leaves of a tree are first clustered over the whole run by the cost of a merge. Then each
+ * leaf gets a class by the cheapest path through the run (Viterbi). The sums of each class are
+ * computed from its new leaves. The price of a boundary is computed from how often one class
+ * follows another. These steps are repeated until no leaf changes its class:
  *
- *   cost of a leaf in a class   the rise of the class's cost by the leaf, which is left out of it
+ *   cost of a leaf in a class   cost of the class with the leaf minus cost without the leaf
  *   boundary from a to b        ln(n / boundaries) + 1 - ln P(b after a); at most a class's price
  */
 #include "counts_classes.h"
@@ -24,14 +23,14 @@ struct work {
     const struct rps_level_tree *tree;
     double observations;
     double class_price;
-    double boundary_price;     /* price of the average boundary */
-    size_t count;              /* classes */
-    size_t *class;             /* of each leaf; SIZE_MAX: none yet */
-    struct rps_moments3 *sums; /* of each class, width each */
-    double *cost;              /* of each class */
+    double boundary_price;     /* mean price of all boundaries */
+    size_t count;              /* number of classes */
+    size_t *class;             /* class of each leaf; SIZE_MAX: no class yet */
+    struct rps_moments3 *sums; /* sums[class * width + signal]: moments of each class */
+    double *cost;              /* cost of each class */
     double *boundary;          /* boundary[a * count + b]: price of a boundary from class a to b */
-    double *follows;           /* number of boundaries, at the same places */
-    struct rps_moments3 *leaf, *both; /* scratch */
+    double *follows;           /* follows[a * count + b]: number of boundaries from class a to b */
+    struct rps_moments3 *leaf, *both; /* scratch for moments */
 };
 
 static struct rps_moments3 *sums_of(const struct work *w, size_t class)
@@ -39,7 +38,7 @@ static struct rps_moments3 *sums_of(const struct work *w, size_t class)
     return w->sums + class * w->tree->width;
 }
 
-/* Return the cost of a and b together (sign 1), or of a without b (-1); the sums are in w->both. */
+/* Return the cost of a plus b (sign 1) or of a without b (sign -1). Store the sums in w->both. */
 static double cost_of_sum(const struct work *w, const struct rps_moments3 *a, double sign,
                           const struct rps_moments3 *b)
 {
@@ -55,7 +54,7 @@ static double cost_of_sum(const struct work *w, const struct rps_moments3 *a, do
 
 /* --- clustering ------------------------------------------------------------------------------- */
 
-/* Find the two classes whose merge costs least. Returns 0 if it costs more than a class does. */
+/* Find the two classes whose merge costs least. Returns 0 if the merge costs more than a class. */
 static int find_pair(const struct work *w, const double *rise, size_t *ret_a, size_t *ret_b)
 {
     double least = w->class_price;
@@ -72,7 +71,7 @@ static int find_pair(const struct work *w, const double *rise, size_t *ret_a, si
     return least < w->class_price;
 }
 
-/* Store by how much the cost rises if class a merges with another class. */
+/* For each other class, store the increase of the total cost by a merge with class a. */
 static void fill_rise(const struct work *w, double *rise, size_t a)
 {
     for (size_t b = 0; b < w->count; b++) {
@@ -82,7 +81,8 @@ static void fill_rise(const struct work *w, double *rise, size_t a)
     }
 }
 
-/* Make a class of each leaf, or of some leaves if there are many, and merge similar classes. */
+/* Make one class per leaf, then merge similar classes. If there are many leaves, only every n-th
+ * leaf makes a class. */
 static void make_classes(struct work *w)
 {
     const size_t every = w->tree->count / CLASSES_MAX + 1, size = w->tree->width;
@@ -98,7 +98,7 @@ static void make_classes(struct work *w)
     while (find_pair(w, rise, &a, &b)) {
         w->cost[a] = cost_of_sum(w, sums_of(w, a), 1, sums_of(w, b));
         memcpy(sums_of(w, a), w->both, size * sizeof(*w->both));
-        w->count--; /* the last one gets the number b */
+        w->count--; /* the class with the highest number becomes number b */
         memmove(sums_of(w, b), sums_of(w, w->count), size * sizeof(*w->both));
         w->cost[b] = w->cost[w->count];
         fill_rise(w, rise, a);
@@ -109,7 +109,7 @@ static void make_classes(struct work *w)
 
 /* --- the cheapest path ------------------------------------------------------------------------ */
 
-/* Count the boundaries between each two classes. Returns the number of all boundaries. */
+/* Count the boundaries between each pair of classes. Returns the number of all boundaries. */
 static double count_boundaries(struct work *w)
 {
     double all = 0;
@@ -125,7 +125,6 @@ static double count_boundaries(struct work *w)
     return all;
 }
 
-/* Set the prices of boundaries by how frequent they are now. */
 static void set_prices(struct work *w)
 {
     const double all = count_boundaries(w), others = fmax((double)w->count - 1, 1);
@@ -149,8 +148,8 @@ static void set_prices(struct work *w)
     w->boundary_price = all > 0 ? sum / all : w->class_price;
 }
 
-/* Add the costs of leaf i to those of all paths, which end in each class. Store in `from`, for each
- * class, the class of the leaf before on the cheapest path. */
+/* Extend the cheapest path to each class by leaf i. Store in `from`, for each class, the class of
+ * the previous leaf on that path. */
 static void extend(struct work *w, size_t i, double *path, double *next, size_t *from)
 {
     const size_t count = w->count;
@@ -177,8 +176,8 @@ static void extend(struct work *w, size_t i, double *path, double *next, size_t 
     }
 }
 
-/* Give each leaf its class on the cheapest path, and number the remaining classes. Returns how many
- * leaves changed their class. */
+/* Assign each leaf the class on the cheapest path, and renumber the remaining classes. Returns the
+ * number of leaves whose class changed. */
 static size_t decode(struct work *w)
 {
     const size_t leaves = w->tree->count, count = w->count, width = w->tree->width;
@@ -186,7 +185,8 @@ static size_t decode(struct work *w)
     double *path = rps_arena_get(scratch, count, sizeof(*path));
     double *next = rps_arena_get(scratch, count, sizeof(*next));
     size_t *from = rps_arena_get(scratch, leaves * count, sizeof(*from)), at = 0, changed = 0;
-    size_t *number = rps_arena_get(scratch, count, sizeof(*number)); /* from 1 */
+    /* new number of each class, from 1; 0: no leaf has the class */
+    size_t *number = rps_arena_get(scratch, count, sizeof(*number));
 
     for (size_t i = 0; i < leaves; i++)
         extend(w, i, path, next, from + i * count);
@@ -221,7 +221,7 @@ static struct work work_make(struct rps_arena *arena, const struct rps_level_tre
 
     w.observations = (double)(tree->leaf[tree->count - 1].last + 1);
     w.class = rps_arena_get(arena, tree->count, sizeof(*w.class));
-    memset(w.class, 0xff, tree->count * sizeof(*w.class)); /* none */
+    memset(w.class, 0xff, tree->count * sizeof(*w.class)); /* no leaf has a class yet */
     w.sums = rps_arena_get(arena, most * tree->width, sizeof(*w.sums));
     w.cost = rps_arena_get(arena, most, sizeof(*w.cost));
     w.boundary = rps_arena_get(arena, most * most, sizeof(*w.boundary));

@@ -1,20 +1,20 @@
-/* Find the best of all ways to cut a run at given places; see counts.h. */
+/* Find the cheapest way to cut a run at given places; see counts.h. */
 #include <math.h>
 #include <string.h>
 
 #include "counts.h"
 
-/* Segments that may come before one, at most: those with the least cost so far. */
+/* Maximum number of paths that get one more segment. If there are more paths, keep the cheapest. */
 #define BEFORE_MAX 256
 
 struct work {
-    double *cost;  /* of the best path up to each place */
-    size_t *from;  /* the place that the last segment of that path begins at */
-    size_t *alive; /* places that a segment may begin at */
-    double *via;   /* cost of the path via each of them */
+    double *cost;  /* cost of the best path to each place */
+    size_t *from;  /* start of the last segment on the best path to each place */
+    size_t *alive; /* places at which a segment may begin */
+    double *via;   /* via[k]: cost of the path through alive[k] */
 };
 
-/* Keep the alive places that may still be best, given the cost that was reached. */
+/* Keep the alive places of cost <= `reached`. Other places cannot lead to the best path. */
 static size_t drop_hopeless(struct work *work, size_t count, double reached)
 {
     size_t *alive = work->alive, kept = 0;
@@ -78,7 +78,7 @@ size_t rps_counts_best_path(const struct rps_count_path *path, size_t *ret)
     size_t count = 0, at = 0;
 
     find(path, &work);
-    for (size_t p = path->count - 1; p > 0; p = work.from[p]) /* from the last one back */
+    for (size_t p = path->count - 1; p > 0; p = work.from[p]) /* the path is traced backwards */
         work.alive[count++] = p;
     ret[at++] = 0;
     while (count > 0)

@@ -1,12 +1,10 @@
-/*
- * Fine phases by signals and counts together; see counts.h.
+/* Find fine phases from signals and counts together; see counts.h.
  *
- * The boundaries of the signals and those of the tables are candidates, more than there are phases.
- * Those with the least total cost remain, each at a price. The cost is that of the tree of levels
- * (levels_tree.h), of the signals' values and of the counts. A compiler that runs a hundred times
- * causes changes that are certain but are not phases to a user. So the weakest remaining boundaries
- * are dropped until each is visible.
- */
+ * The boundaries of the signals and of the tables are candidates. There are more candidates than
+ * phases. The subset of candidates with the least total cost is chosen. The total cost is the cost
+ * of the signals' values and of the counts (levels_tree.h), and a price per boundary. A compiler
+ * that runs a hundred times causes real changes that a user does not see as phases. So the weakest
+ * boundary is dropped again and again, until every boundary is visible. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,42 +12,52 @@
 #include "counts.h"
 #include "counts_classes.h"
 #include "levels_tree.h"
+#include "rpistat/arena.h"
 
-/* Boundaries of signals with a lower confidence are not candidates. */
+/* Minimum confidence of a signal boundary that becomes a candidate. */
 #define SURE_MIN .5
 
-/* Two boundaries within so many observations are one. */
+/* Boundaries whose distance is at most this many observations are treated as one boundary. */
 #define NEAR 2
 
-/* Cost of a boundary, in ln n. With 1 there were twice as many in programs of one phase. */
+/* Price of a boundary, in units of ln(number of observations). With a price of 1, programs with one
+ * phase had twice as many boundaries. */
 #define PRICE 1.5
 
-/* Price of a candidate in a table, in ln n: for segments that pay one by one, and for classes. */
+/* Price of a candidate in a table, in units of ln(number of observations). CUT_PRICE_RICH is the
+ * lower price that applies if classes recur. */
 #define CUT_PRICE      .7
 #define CUT_PRICE_RICH .3
 
-/* Classes are not searched for if there are more leaves. */
+/* Maximum number of leaves for which recurring classes are searched. */
 #define LEAVES_MAX 2000
 
-/* Segments by recurring classes replace those that pay one by one if a class has so many segments
- * on average. */
+/* Minimum mean number of segments per class. If the mean is lower, recurring classes do not
+ * determine the segments. */
 #define RECUR_MIN 4
 
-/* A boundary is visible if this share of the counts changes symbols. It is also visible if a
- * signal's values differ by so many deviations of its noise. For segments longer than LONG fewer
- * deviations are enough, but at least DEVIATIONS_LEAST. */
+/* A boundary is visible if at least this share of the counts moves to other symbols. A boundary is
+ * also visible if a signal differs by at least DEVIATIONS_APART deviations of its noise. In
+ * segments of more than LONG observations fewer are enough, but at least DEVIATIONS_MIN. */
 #define SHARE_APART      .15
 #define DEVIATIONS_APART 2.0
-#define DEVIATIONS_LEAST 1.0
+#define DEVIATIONS_MIN   1.0
 #define LONG             100.0
 
-/* Counts are compared in this part of each segment, next to the boundary, but at least in so many
- * observations. A mix that changes slowly differs from one end of a run to the other, and has no
- * boundaries. */
-#define BESIDE_PART  4
-#define BESIDE_LEAST 60
+/* Page faults and memory make a boundary visible only if both segments have at least this length:
+ * the smaller of a number of observations and a share of the run. Shorter segments are pieces of
+ * other work that touches new memory, as at its start, unless classes recur. */
+#define MEMORY_OBSERVATIONS 50
+#define MEMORY_SHARE        .05
 
-/* A program's start and end are not phases: so many observations, or this share of the run. */
+/* Only counts near the boundary are compared: in 1 / BESIDE_PART of each segment, but at least in
+ * BESIDE_MIN observations. Otherwise a mix that changes slowly would seem to have a boundary,
+ * because it differs between the start and the end of a run. */
+#define BESIDE_PART 4
+#define BESIDE_MIN  60
+
+/* Length of a program's start and end, which are not phases: in observations, and as a share of the
+ * run. The smaller of both lengths is used. */
 #define END_OBSERVATIONS 10
 #define END_SHARE        .02
 
@@ -58,25 +66,21 @@ struct refining {
     const struct rps_signals *signals;
     struct rps_phases candidates;
     struct rps_level_tree tree;
-    struct rps_moments3 *left, *right; /* scratch */
-    struct rps_moments3 *beside;       /* scratch */
-    size_t count;                      /* segments */
-    size_t *first;                     /* leaves that they begin at; [count]: leaves */
+    struct rps_moments3 *left, *right; /* scratch for moments of both sides */
+    struct rps_moments3 *beside;       /* scratch for moments near a boundary */
+    size_t count;                      /* number of segments */
+    size_t *first;                     /* first leaf of each segment; first[count]: all leaves */
     double price;
     size_t shortest; /* minimum length of a segment, in observations */
+    int recurs;      /* 1: the segments were chosen by recurring classes */
 };
 
 /* --- candidates ------------------------------------------------------------------------------- */
 
-static int compare_places(const void *a, const void *b)
-{
-    uint64_t x = ((const struct rps_phase *)a)->first, y = ((const struct rps_phase *)b)->first;
+RPS_ARRAY_ORDER(compare_places, struct rps_phase, .first)
 
-    return (x > y) - (x < y);
-}
-
-/* Add a phase that begins at a cut, unless one begins there already. The first `sorted` phases are
- * those of signals, in order. */
+/* Add a phase that begins at a cut, unless a phase already begins there. The first `sorted` phases
+ * were found from signals and are in order of time. */
 static void add_cut(struct rps_phases *phases, size_t sorted, const struct rps_cut *cut)
 {
     size_t low = 0, high = sorted;
@@ -100,7 +104,7 @@ static int is_broken(const struct refining *r, size_t at)
     return at == 0 || (r->signals->broken && r->signals->broken[at]);
 }
 
-/* Collect the phases that begin where a signal's or a table's phases do. */
+/* Collect the candidate phases, which begin where a signal's phase or a table's cut begins. */
 static void gather(struct refining *r, double price, const struct rps_phases *fine)
 {
     struct rps_phases *out = &r->candidates;
@@ -125,7 +129,7 @@ static void gather(struct refining *r, double price, const struct rps_phases *fi
         qsort(out->phase, out->count, sizeof(*out->phase), compare_places);
     }
     for (size_t k = 0; k < out->count; k++) {
-        out->phase[k].label = (int)k; /* none is like another yet */
+        out->phase[k].label = (int)k; /* at first, all labels differ */
         out->phase[k].confidence = 1;
         out->phase[k].last =
             k + 1 < out->count ? out->phase[k + 1].first - 1 : r->signals->count - 1;
@@ -134,7 +138,7 @@ static void gather(struct refining *r, double price, const struct rps_phases *fi
     out->outlier_count = fine->outlier_count;
 }
 
-/* cut_price: the gain that a candidate in a table must have, in ln n. */
+/* `cut_price` is the minimum gain of a table's candidate, in ln(number of observations). */
 static struct refining refining_make(struct rps_arena *arena, const struct rps_signals *signals,
                                      size_t shortest, double cut_price,
                                      const struct rps_phases *fine)
@@ -163,7 +167,7 @@ static double cost_of(const void *context, size_t from, size_t to)
     return rps_level_tree_cost(&r->tree, r->left);
 }
 
-/* Return the length in observations of the leaves from ... to - 1. */
+/* Return the number of observations in the leaves from ... to - 1. */
 static size_t length_of(const struct refining *r, size_t from, size_t to)
 {
     return r->tree.leaf[to - 1].last - r->tree.leaf[from].first + 1;
@@ -189,7 +193,7 @@ static void choose(struct refining *r)
 
 /* --- visible boundaries ----------------------------------------------------------------------- */
 
-/* Put the counts of the symbols in observations from ... to - 1 into ret. */
+/* Store in ret how often each symbol was counted in the observations from ... to - 1. */
 static void count_in(const struct rps_count_table *table, size_t from, size_t to,
                      struct rps_moments3 *ret)
 {
@@ -198,15 +202,15 @@ static void count_in(const struct rps_count_table *table, size_t from, size_t to
         ret[table->entry[e].symbol].weight += (double)table->entry[e].count;
 }
 
-/* Return how many observations of a segment of this length are compared next to a boundary. */
+/* Return how many observations are compared on a side of a boundary in a segment of `length`. */
 static size_t beside(size_t length)
 {
-    size_t part = length / BESIDE_PART > BESIDE_LEAST ? length / BESIDE_PART : BESIDE_LEAST;
+    size_t part = length / BESIDE_PART > BESIDE_MIN ? length / BESIDE_PART : BESIDE_MIN;
 
     return part < length ? part : length;
 }
 
-/* Return the share of the counts that are other symbols on the other side of `at`. */
+/* Return the share of the counts by which the mixes before and after `at` differ. */
 static double share_apart(struct refining *r, size_t t, size_t from, size_t at, size_t to)
 {
     const struct rps_count_table *table = &r->signals->table[t];
@@ -216,7 +220,8 @@ static double share_apart(struct refining *r, size_t t, size_t from, size_t at, 
     return rps_level_tree_share_apart(&r->tree.mix[t], r->beside, r->beside + table->width);
 }
 
-/* Return how many deviations of its noise a signal's values are apart. */
+/* Return the difference between a signal's means on both sides of a boundary, in standard
+ * deviations of the signal's noise. */
 static double deviations_apart(const struct rps_level_tree *tree, size_t s,
                                const struct rps_moments3 *a, const struct rps_moments3 *b)
 {
@@ -224,32 +229,46 @@ static double deviations_apart(const struct rps_level_tree *tree, size_t s,
 
     if (!(worth > 0) || !(a->weight > 0) || !(b->weight > 0))
         return 0;
-    if (s == tree->width - 1) /* the number of seen signals is worth as much as all signals */
+    if (s == tree->width - 1) /* the last column is the number of seen signals; it weighs as much
+                                 as all signals together */
         worth /= (double)tree->signals;
     return fabs(a->sum / a->weight - b->sum / b->weight) / sqrt(tree->floor[s] / (2 * worth));
 }
 
-/* Return how visible the boundary before segment k is; below 1: not enough. */
+/* Return 1 if the signal may not make a boundary of a segment of this length visible. */
+static int is_hidden(const struct refining *r, size_t s, size_t length)
+{
+    const struct rps_signals *signals = r->signals;
+    double least = fmin(MEMORY_OBSERVATIONS, MEMORY_SHARE * (double)signals->count);
+
+    return !r->recurs && (double)length < least &&
+           (s + 1 == signals->memory_signal || s + 1 == signals->fault_signal);
+}
+
+/* Return how visible the boundary before segment k is. A value below 1 is not visible enough. */
 static double plainness(struct refining *r, size_t k)
 {
     const struct rps_level_tree *tree = &r->tree;
     size_t before = length_of(r, r->first[k - 1], r->first[k]), at = tree->width - 1;
     size_t behind = length_of(r, r->first[k], r->first[k + 1]);
-    double most = DEVIATIONS_APART * sqrt(LONG / (double)(before < behind ? before : behind));
+    size_t shorter = before < behind ? before : behind;
+    double most = DEVIATIONS_APART * sqrt(LONG / (double)shorter);
     size_t begin = tree->leaf[r->first[k]].first;
     double plain = 0;
 
     if (is_broken(r, begin))
         return INFINITY;
-    if (before < r->shortest || behind < r->shortest)
+    if (shorter < r->shortest)
         return 0;
-    most = fmin(fmax(most, DEVIATIONS_LEAST), DEVIATIONS_APART);
+    most = fmin(fmax(most, DEVIATIONS_MIN), DEVIATIONS_APART);
     rps_level_tree_moments(tree, r->first[k - 1], r->first[k], r->left);
     rps_level_tree_moments(tree, r->first[k], r->first[k + 1], r->right);
     for (size_t t = 0; t < tree->mix_count; t++)
         plain = fmax(plain, share_apart(r, t, begin - before, begin, begin + behind) / SHARE_APART);
-    for (size_t s = 0; s < tree->signals; s++)
-        plain = fmax(plain, deviations_apart(tree, s, &r->left[s], &r->right[s]) / most);
+    for (size_t s = 0; s < tree->signals; s++) {
+        if (!is_hidden(r, s, shorter))
+            plain = fmax(plain, deviations_apart(tree, s, &r->left[s], &r->right[s]) / most);
+    }
     return fmax(plain, deviations_apart(tree, at, &r->left[at], &r->right[at]) / most);
 }
 
@@ -284,7 +303,6 @@ static void drop_unseen(struct refining *r)
     }
 }
 
-/* Return the end of the run that observation `at` belongs to. */
 static size_t end_of_run(const struct refining *r, size_t at)
 {
     const uint8_t *broken = r->signals->broken;
@@ -295,7 +313,6 @@ static size_t end_of_run(const struct refining *r, size_t at)
     return broken ? end : r->signals->count;
 }
 
-/* Drop the boundaries close to an end of a run. */
 static void drop_ends(struct refining *r)
 {
     size_t kept = 1, begin = 0, end = end_of_run(r, 0);
@@ -318,8 +335,7 @@ static void drop_ends(struct refining *r)
 
 /* --- classes ---------------------------------------------------------------------------------- */
 
-/* Set the segments by the classes that recur. Returns 0 if the segments of `usual` describe the run
- * better. */
+/* Choose segments from recurring classes. Returns 0 if `usual` describes the run better. */
 static int choose_by_classes(struct refining *r, const struct refining *usual)
 {
     const struct rps_count_classes classes = rps_counts_find_classes(r->arena, &r->tree, r->price);
@@ -337,17 +353,19 @@ static int choose_by_classes(struct refining *r, const struct refining *usual)
 
 /* --- everything together ---------------------------------------------------------------------- */
 
-/* Return the confidence in the boundary before segment k, by the cost that it saves. */
+/* Return the confidence in the boundary before segment k. The confidence depends on the cost that
+ * the boundary saves. */
 static double sureness(struct refining *r, size_t k)
 {
     double saved = cost_of(r, r->first[k - 1], r->first[k + 1]) -
                    cost_of(r, r->first[k - 1], r->first[k]) -
                    cost_of(r, r->first[k], r->first[k + 1]) - r->price;
 
-    return fmax(floor(1e4 / (1 + exp(-saved)) + .5) / 1e4, SURE_MIN);
+    return fmax(floor(1e4 / (1 + exp(-saved)) + .5) / 1e4,
+                is_broken(r, r->tree.leaf[r->first[k]].first) ? 0 : SURE_MIN);
 }
 
-/* Drop segments that are not phases. */
+/* Drop the boundaries that are not visible, and those at the ends of a run. */
 static void finish(struct refining *r)
 {
     drop_unseen(r);
@@ -363,7 +381,7 @@ static void give(struct refining *r, struct rps_phases *fine)
         phase[k].last = r->tree.leaf[r->first[k + 1] - 1].last;
         phase[k].label = (int)k;
         phase[k].label_confidence = 1;
-        phase[k].confidence = is_broken(r, phase[k].first) ? 1 : sureness(r, k);
+        phase[k].confidence = k == 0 ? 1 : sureness(r, k);
     }
     free(fine->phase);
     fine->phase = phase;
@@ -380,6 +398,7 @@ void rps_counts_refine(const struct rps_signals *signals, size_t shortest, struc
     finish(&r);
     if (signals->count <= RPS_CUTS_DENSE_MAX && r.tree.count <= LEAVES_MAX) {
         by_classes = refining_make(arena, signals, shortest, CUT_PRICE_RICH, fine);
+        by_classes.recurs = 1;
         if (by_classes.tree.count <= LEAVES_MAX && choose_by_classes(&by_classes, &r)) {
             finish(&by_classes);
             r = by_classes;

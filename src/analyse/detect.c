@@ -1,22 +1,20 @@
-/*
- * The detector: from signals to phases.
+/* The detector finds phases in signals.
  *
- * Prepare the signals. Find the phases as constants, then with lines, and use the result that the
- * criterion prefers. Make phases of the segments. The levels find the phases that are alike.
- */
+ * First the signals are prepared. Then segments are found twice. In the first result all segments
+ * are constants. In the second result segments are constants or lines. The result with the lower
+ * criterion is chosen. The segments of this result become the phases. Common labels for similar
+ * phases are found later, together with the levels. */
 #include "rpistat/detect.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "detect_clip.h"
+#include "detect_math.h"
 #include "detect_model.h"
-#include "detect_observed.h"
+#include "detect_standardize.h"
 
 #define LINES_MARGIN 0.25
-
-#define NOISE_FLOOR 0.1
 
 void rps_signals_free(struct rps_signals *signals)
 {
@@ -31,42 +29,23 @@ void rps_signals_free(struct rps_signals *signals)
     memset(signals, 0, sizeof(*signals));
 }
 
-/* Return the standard deviation of the finite values. */
-static double standard_deviation(const double *value, size_t count)
-{
-    double largest = 0, seen = 0, mean = 0, squares = 0;
-
-    for (size_t i = 0; i < count; i++)
-        largest = isfinite(value[i]) ? fmax(largest, fabs(value[i])) : largest;
-    for (size_t i = 0; i < count; i++) {
-        double off = value[i] / largest - mean;
-
-        if (!isfinite(off))
-            continue;
-        mean += off / ++seen;
-        squares += off * (value[i] / largest - mean);
-    }
-    return seen > 0 ? largest * sqrt(squares / seen) : 0;
-}
-
 void rps_signals_floor_noise(struct rps_signals *signals)
 {
     double *floor = rps_arena_loose(signals->signal_count, sizeof(*floor));
 
     for (size_t s = 0; s < signals->signal_count; s++)
-        floor[s] =
-            NOISE_FLOOR * standard_deviation(signals->value + s * signals->count, signals->count);
+        floor[s] = rps_noise_floor(signals->value + s * signals->count, signals->count);
     free(signals->noise_floor);
     signals->noise_floor = floor;
 }
 
-/* Round values for display, so that the last digits of exp() do not matter. */
+/* Round a value for display, to hide differences between implementations of exp(). */
 static double rounded(double value)
 {
     return floor(value * 1e4 + 0.5) / 1e4;
 }
 
-/* Return the phases that begin at first[0] ... first[count - 1]. model NULL: nothing varies. */
+/* Return the phases that begin at first[0 ... count - 1]. `model` is NULL if no signal varies. */
 static struct rps_phases phases_of(const size_t *first, size_t count, const struct rps_model *model)
 {
     struct rps_phases ret = {.count = count,
@@ -80,7 +59,7 @@ static struct rps_phases phases_of(const size_t *first, size_t count, const stru
             .earliest = model ? model->place[k].earliest : first[k],
             .latest = model ? model->place[k].latest : first[k],
             .label = (int)k,
-            .confidence = model ? rounded(model->confidence[k]) : 1,
+            .confidence = model ? rounded(model->confidence[k]) : k == 0,
             .label_confidence = 1,
         };
     return ret;
@@ -100,10 +79,10 @@ static struct rps_model detect(struct rps_arena *arena, struct rps_observed *obs
     return lines.segmentation.count > 0 ? lines : constants;
 }
 
-/* Keep the outliers, except in phases that consist of them. If a signal is seen once per rotation,
- * the running median removes more values than it has in a short phase. So if more than a third of a
- * phase are outliers, it was found by them. */
-static void keep_outliers(const struct rps_observed *observed, size_t in_turns,
+/* Keep the outliers, except in short phases in which more than a third of the observations are
+ * outliers. If a signal is seen once per rotation, a short phase has few values of it. The running
+ * median then treats these values as outliers, although they are the phase. */
+static void keep_outliers(const struct rps_observed *observed, size_t in_rotation,
                           struct rps_phases *ret)
 {
     const uint64_t *outlier = observed->outlier;
@@ -115,7 +94,7 @@ static void keep_outliers(const struct rps_observed *observed, size_t in_turns,
 
         for (end = at; end < observed->outlier_count && outlier[end] <= ret->phase[k].last;)
             end++;
-        if (3 * (end - at) > length && length < (RPS_CLIP_REACH + 1) * in_turns)
+        if (3 * (end - at) > length && length < (RPS_CLIP_REACH + 1) * in_rotation)
             continue;
         for (size_t i = at; i < end; i++)
             ret->outlier[ret->outlier_count++] = outlier[i];
@@ -130,8 +109,8 @@ int rps_detect(const struct rps_signals *signals, const struct rps_detect_option
     struct rps_model model = {0};
 
     if (signals->count == 0 || signals->signal_count + signals->table_count == 0)
-        return rps_error_set(err, RPS_FAILED, "there are no %s to find phases in",
-                             signals->count == 0 ? "observations" : "signals");
+        return rps_error_set(err, RPS_FAILED, "cannot find phases: there are no %s",
+                             signals->count == 0 ? "observations" : "metrics");
     arena = rps_arena_new();
     observed = rps_observed_make(arena, signals);
     if (observed.width > 0) {
@@ -140,14 +119,14 @@ int rps_detect(const struct rps_signals *signals, const struct rps_detect_option
     } else {
         *ret = phases_of(observed.block, observed.block_count, NULL);
     }
-    keep_outliers(&observed, signals->in_turns, ret);
+    keep_outliers(&observed, signals->in_rotation, ret);
     if (details)
         *details = (struct rps_detect_details){.used_signal_count = observed.width,
                                                .penalty = model.choice.penalties.change,
                                                .autocorrelation = model.autocorrelation,
                                                .objective = model.objective,
                                                .linear = model.linear,
-                                               .wanders = model.wanders};
+                                               .is_drifting = model.is_drifting};
     rps_arena_free(arena);
     return 0;
 }

@@ -1,4 +1,4 @@
-/* Order statistics and a bound; see detect_math.h. */
+/* Order statistics and bounds for noise; see detect_math.h. */
 #include "detect_math.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@ static void swap(double *a, double *b)
     *b = third;
 }
 
-/* Hoare's selection with the median of three as pivot. */
+/* Uses Hoare's selection. The pivot is the median of three values. */
 double rps_select_rank(double *value, size_t count, size_t rank)
 {
     size_t low = 0, high = count - 1;
@@ -79,8 +79,8 @@ double rps_noise_bound(double dof, double level)
     return dof + 2 * sqrt(dof * level) + 2 * level;
 }
 
-/* Return the gamma distribution's share above x > 0. The series below x or Legendre's continued
- * fraction has it (Abramowitz and Stegun 1964, 6.5.29 and 6.5.31). */
+/* Return the share of the gamma distribution above x > 0. Uses a series for small x and Legendre's
+ * continued fraction for large x (Abramowitz and Stegun 1964, 6.5.29 and 6.5.31). */
 static double gamma_above(double shape, double x)
 {
     double density = exp(shape * log(x) - x - lgamma(shape)), term = 1 / shape, sum = term;
@@ -109,4 +109,21 @@ double rps_chi_square(double dof, double level)
             high = middle;
     }
     return high;
+}
+
+double rps_noise_floor(const double *value, size_t count)
+{
+    double largest = 0, seen = 0, mean = 0, squares = 0;
+
+    for (size_t i = 0; i < count; i++)
+        largest = isfinite(value[i]) ? fmax(largest, fabs(value[i])) : largest;
+    for (size_t i = 0; i < count; i++) {
+        double off = value[i] / largest - mean;
+
+        if (!isfinite(off))
+            continue;
+        mean += off / ++seen;
+        squares += off * (value[i] / largest - mean);
+    }
+    return seen > 0 ? 0.1 * largest * sqrt(squares / seen) : 0;
 }

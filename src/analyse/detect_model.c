@@ -1,21 +1,19 @@
-/*
- * The steps from prepared signals to labelled segments.
+/* Find labelled segments in prepared signals.
  *
- * After labelling, all observations are decoded once more with the labels' own means. A change
- * between two unknown means must pay for fitting a mean in every signal; a change between known
- * means need not. A model of few recurring phases is simpler than its number of segments suggests,
- * and its criterion allows for that. Otherwise lines would be preferred to weak recurring steps.
- */
+ * After labelling, the segments are found once more with the means of the labels (decoding). A
+ * change between two unknown means has a penalty for fitting a mean in every signal. A change
+ * between known means does not have this penalty. A model of few recurring phases is simpler than
+ * its number of segments suggests. So the model's criterion is reduced. Otherwise the model with
+ * lines would be chosen instead of weak recurring steps. */
 #include "detect_model.h"
 
 #include <math.h>
 
-#include "detect_confidence.h"
-#include "detect_decode.h"
 #include "detect_math.h"
 #include "levels_tree.h"
 
-/* Shorter phases are outliers: the running median removes three observations. */
+/* Default minimum length of a phase. It must be more than three, because the running median may
+ * remove three observations. */
 #define LENGTH_DEFAULT 4
 #define LENGTH_SHORT   3
 #define COUNT_SHORT    60
@@ -23,11 +21,12 @@
 
 #define REFINE_ROUNDS 2
 
-/* Segments that are decoded with one mean differ by less than this share of the difference of
- * neighbours. Two means for one phase class are less harmful than one mean for two classes. */
+/* Segments are decoded with one mean if their difference is below this share of the usual
+ * difference between neighbours. The limit is low, because two means for one class do less harm
+ * than one mean for two classes. */
 #define ALIKE .1
 
-/* The inflation of a random walk is limited to this. */
+/* Maximum variance inflation, reached by a random walk. */
 #define INFLATION_MAX 199
 
 struct finding {
@@ -36,7 +35,7 @@ struct finding {
     const struct rps_detect_options *options;
     struct rps_arena *scratch;
     struct rps_candidates candidates;
-    struct rps_noise *none; /* without changes */
+    struct rps_noise *none; /* noise of a model without changes */
     size_t shortest;
 };
 
@@ -63,7 +62,8 @@ static void measure(struct finding *f, struct rps_model *model)
         fmin((1 + model->autocorrelation) / (1 - model->autocorrelation), INFLATION_MAX);
 }
 
-/* Compute least squares plus penalties, without the squares of all values. */
+/* Compute the objective: least squares plus penalties. The objective does not include the sum of
+ * the squares of all values. */
 static void find_objective(struct finding *f, struct rps_model *model)
 {
     const struct rps_penalties *penalties = &model->choice.penalties;
@@ -79,8 +79,8 @@ static void find_objective(struct finding *f, struct rps_model *model)
     }
 }
 
-/* Return the criterion if the segments of a label have one known mean. The chance gain from fitting
- * more than one is taken back. */
+/* Return the criterion for segments that have one known mean per label. The criterion does not
+ * include the gain by chance from fitting several means per label. */
 static double recurring_criterion(const struct finding *f, const struct rps_model *model)
 {
     const struct rps_observed *observed = f->observed;
@@ -98,7 +98,54 @@ static double recurring_criterion(const struct finding *f, const struct rps_mode
            dof * (segments - labels) + penalty;
 }
 
-/* Merge neighbours with the same label. */
+/* Return the neighbour that segment k is closest to: -1 or 1. Return 0 if more than a third of the
+ * signals have values outside the range of both neighbours. In a mixture of both neighbours, only a
+ * ratio of events from two sets may be outside this range. */
+static int nearer_side(const struct rps_observed *observed, const size_t *first, size_t k)
+{
+    double reach = RPS_CLIP_DEVIATIONS * sqrt(observed->unit), before = 0, after = 0;
+    size_t outside = 0;
+
+    for (size_t s = 0; s < observed->width; s++) {
+        double a = rps_observed_mean(observed, first[k - 1], first[k], s);
+        double value = rps_observed_mean(observed, first[k], first[k + 1], s);
+        double b = rps_observed_mean(observed, first[k + 1], first[k + 2], s);
+
+        outside += value > fmax(a, b) + reach || value < fmin(a, b) - reach;
+        before += (value - a) * (value - a);
+        after += (value - b) * (value - b);
+    }
+    return 3 * outside > observed->width ? 0 : before < after ? -1 : 1;
+}
+
+/* If a segment of one block contains a change, it is a mixture of two phases, which may look like a
+ * third phase. Give the segment the label of the nearer neighbour. Do so only if the two phases
+ * follow each other directly more often than with this mixture between them. */
+static void join_mixed(const struct rps_observed *observed, struct rps_model *model)
+{
+    const struct rps_segmentation *segmentation = &model->segmentation;
+    int *label = model->labels.label;
+
+    for (size_t k = 1; k + 1 < segmentation->count; k++) {
+        int before = label[k - 1], after = label[k + 1], more = 0, side;
+
+        if (segmentation->first[k + 1] - segmentation->first[k] > 1 || before == after ||
+            segmentation->forced[k] || segmentation->forced[k + 1])
+            continue;
+        side = nearer_side(observed, segmentation->first, k);
+        for (size_t j = 0; side != 0 && j + 1 < segmentation->count; j++) {
+            int is_mixed =
+                j + 2 < segmentation->count && label[j + 1] == label[k] && label[j + 2] == after;
+
+            if (label[j] == before)
+                more += (label[j + 1] == after) - is_mixed;
+        }
+        if (more > 0)
+            label[k] = side < 0 ? before : after;
+    }
+}
+
+/* Merge neighbouring segments that have the same label. */
 static void merge_alike(struct rps_model *model)
 {
     struct rps_segmentation *segmentation = &model->segmentation;
@@ -116,7 +163,6 @@ static void merge_alike(struct rps_model *model)
     rps_segmentation_shorten(segmentation, kept);
 }
 
-/* Find the segments that are alike. */
 static void find_labels(struct finding *f, struct rps_model *model)
 {
     const struct rps_segmentation *segmentation = &model->segmentation;
@@ -142,12 +188,14 @@ static void find_labels(struct finding *f, struct rps_model *model)
         rps_level_tree_label(&tree, leaf, count, ALIKE, NULL, model->labels.label, sure);
 }
 
-/* Find labels, and with them the segments once more. */
+/* Find labels, then find the segments again by decoding with the means of the labels. */
 static void label(struct finding *f, struct rps_model *model)
 {
     find_labels(f, model);
     model->recurring = rps_decode(model->arena, f->observed, f->shortest, model->inflation,
                                   &model->segmentation, &model->labels);
+    if (f->signals->in_blocks)
+        join_mixed(f->observed, model);
     merge_alike(model);
     measure(f, model);
     if (model->recurring)
@@ -165,8 +213,8 @@ static void find(struct finding *f, struct rps_model *model)
     model->place = rps_arena_get(model->arena, model->segmentation.count, sizeof(*model->place));
     rps_segmentation_refine(f->observed, &model->choice.penalties, 0,
                             RPS_PLACE_SLACK * model->inflation, &model->segmentation, model->place);
-    model->wanders = model->segmentation.free > 0 &&
-                     rps_noise_wanders(f->observed, f->none, model->noise, &model->segmentation);
+    model->is_drifting = model->segmentation.free > 0 &&
+                         rps_noise_drifts(f->observed, f->none, model->noise, &model->segmentation);
 }
 
 struct rps_model rps_model_find(struct rps_arena *arena, struct rps_observed *observed,
@@ -199,4 +247,133 @@ struct rps_model rps_model_find(struct rps_arena *arena, struct rps_observed *ob
         find(&f, &model);
     rps_arena_free(f.scratch);
     return model;
+}
+
+/* Compute the confidence in boundaries. */
+
+/* Number of values of the usual noise that are added when the noise of a segment is estimated. A
+ * segment with few values is too short for an estimate of its noise alone. */
+#define PRIOR 20
+
+/* Minimum squared distance between the means of neighbours, as a multiple of the largest difference
+ * that does not matter. Neighbours with closer means are joined. */
+#define APART_MIN 12
+
+struct judging {
+    struct rps_observed *observed;
+    struct rps_model *model;
+    struct rps_candidates candidates;
+    double *squares, *weight; /* residuals of each segment: sum of squares, weight */
+    double penalty;
+};
+
+static void find_squares(struct judging *j, size_t k, struct rps_fit *fit)
+{
+    const struct rps_observed *observed = j->observed;
+    const struct rps_segmentation *segmentation = &j->model->segmentation;
+    size_t width = observed->width;
+
+    for (size_t s = 0; s < width; s++)
+        fit[s] = rps_segmentation_fit(observed, segmentation, k, s);
+    for (size_t i = segmentation->first[k]; i < segmentation->first[k + 1]; i++) {
+        for (size_t s = 0; s < width; s++) {
+            double part = rps_observed_part(observed, i * width + s);
+            double left =
+                (observed->value[i * width + s] - fit[s].level - fit[s].slope * (double)i) *
+                observed->gain[s];
+
+            j->squares[k] += part * left * left / observed->unit;
+            j->weight[k] += part;
+        }
+    }
+}
+
+static void judging_begin(struct rps_arena *arena, struct judging *j)
+{
+    const struct rps_segmentation *segmentation = &j->model->segmentation;
+    struct rps_fit *fit = rps_arena_get(arena, j->observed->width, sizeof(*fit));
+
+    j->squares = rps_arena_get(arena, segmentation->count, sizeof(*j->squares));
+    j->weight = rps_arena_get(arena, segmentation->count, sizeof(*j->weight));
+    j->candidates = rps_segmentation_candidates(arena, j->observed, segmentation, j->model->linear);
+    for (size_t k = 0; k < segmentation->count; k++)
+        find_squares(j, k, fit);
+}
+
+/* Return by how much a boundary at candidate `at` decreases the segment's squares. */
+static double gain_of(const struct judging *j, size_t from, size_t at, size_t to)
+{
+    struct rps_candidate_gain left = rps_candidates_gain(&j->candidates, from, at);
+    struct rps_candidate_gain right = rps_candidates_gain(&j->candidates, at, to);
+    struct rps_candidate_gain both = rps_candidates_gain(&j->candidates, from, to);
+
+    return j->model->linear ? left.line + right.line - both.line
+                            : left.constant + right.constant - both.constant;
+}
+
+/* Return the confidence in a boundary: gain minus penalty determines the odds. The noise is
+ * estimated from the segments on both sides. If labels have known means, the gain from these means
+ * is used if it gives more confidence. */
+static double confidence_of(const struct judging *j, size_t from, size_t at, double gain)
+{
+    const struct rps_model *model = j->model;
+    double local =
+        (j->squares[from] + j->squares[at] + PRIOR) / (j->weight[from] + j->weight[at] + PRIOR);
+    double over = gain / (model->inflation * fmax(1, local)) - j->penalty;
+
+    if (model->recurring)
+        over = fmax(over, (model->labels.apart[at] / model->inflation -
+                           rps_decode_penalty(j->observed, &model->segmentation, &model->labels)));
+    return 1 / (1 + exp(-over / 2));
+}
+
+/* Return the distance between the mean of segment k and the mean of the observations from segment
+ * `from` up to k. Recurring phases are never exactly the same. However many observations there are,
+ * the means of such phases differ by a share of the tolerance. */
+static double means_apart(const struct judging *j, size_t from, size_t k)
+{
+    const struct rps_observed *observed = j->observed;
+    const struct rps_segmentation *segmentation = &j->model->segmentation;
+    size_t a = j->candidates.at[from], b = segmentation->first[k], c = segmentation->first[k + 1];
+    double apart = 0;
+
+    for (size_t s = 0; s < observed->width; s++) {
+        double before = rps_observed_weight(observed, a, b, s);
+        double behind = rps_observed_weight(observed, b, c, s);
+        double step = rps_observed_mean(observed, b, c, s) - rps_observed_mean(observed, a, b, s);
+        double gain = observed->gain[s] * observed->gain[s];
+
+        if (before > 0 && behind > 0)
+            apart += step * step * gain / (1 / before + 1 / behind + observed->tolerance[s] * gain);
+    }
+    return segmentation->sloped_count > 0 ? INFINITY : apart;
+}
+
+void rps_confidence_find(struct rps_observed *observed, int drop, struct rps_model *model)
+{
+    struct judging j = {.observed = observed, .model = model};
+    struct rps_segmentation *segmentation = &model->segmentation;
+    struct rps_arena *scratch = rps_arena_new();
+    size_t kept = 0;
+
+    judging_begin(scratch, &j);
+    model->confidence =
+        rps_arena_get(model->arena, segmentation->count, sizeof(*model->confidence));
+    j.penalty = rps_choose_penalty(observed, segmentation->free > 0 ? segmentation->free : 1);
+    for (size_t k = 0, from = 0; k < segmentation->count; k++) {
+        double gain = k > 0 ? gain_of(&j, from, k, k + 1) : 0;
+        double sure = k > 0 ? confidence_of(&j, from, k, gain) : 1;
+
+        if (drop && !segmentation->forced[k] &&
+            (sure < 0.5 || means_apart(&j, from, k) < APART_MIN)) {
+            j.squares[from] += j.squares[k] + fmax(0, gain / observed->unit);
+            j.weight[from] += j.weight[k];
+            continue;
+        }
+        from = k;
+        model->confidence[kept] = sure;
+        rps_segmentation_move(segmentation, k, kept++);
+    }
+    rps_segmentation_shorten(segmentation, kept);
+    rps_arena_free(scratch);
 }

@@ -1,19 +1,18 @@
-/*
- * Refining: move each boundary to its best place between its neighbours.
+/* Refining: move each boundary to the best place between the previous and the next boundary.
  *
- * The screened search puts boundaries at the maxima of windows, which are a few observations off if
- * the change is weak. The cost of the two segments at a boundary is updated while the boundary
- * moves, one observation per step. The same walk shows how far it could move without costing much.
- */
+ * The screened search puts boundaries at the maxima of windows. If a change is weak, the maximum is
+ * a few observations away from the change. A boundary is moved by one observation per step, and
+ * each step updates the cost of the two segments next to it. The same pass shows how far the
+ * boundary could move at little cost. */
 #include <string.h>
 
-#include "detect_segmentation.h"
+#include "detect_pelt.h"
 
-/* A boundary moves at most so far per round; near places are tried first. */
+/* Maximum move of a boundary per round, in observations. Nearby places are tried first. */
 #define REACH_MAX   1024
 #define REACH_FIRST 32
 
-/* Sums of a segment, for one signal; times are relative to the boundary that moves. */
+/* Sums of one signal in a segment. Times are relative to the boundary that moves. */
 struct sums {
     double weight, time, square, value, moment;
 };
@@ -22,9 +21,9 @@ struct walk {
     const struct rps_observed *observed;
     const struct rps_penalties *penalties;
     int lines;          /* 1: one of the two segments is a line */
-    struct sums *left;  /* one per signal */
-    struct sums *right; /* the same */
-    double *cost;       /* of the boundary at each place, 2 * REACH_MAX + 1 */
+    struct sums *left;  /* sums of the left segment, one per signal */
+    struct sums *right; /* sums of the right segment, one per signal */
+    double *cost;       /* cost of the boundary at 2 * REACH_MAX + 1 places */
 };
 
 static void add(const struct walk *walk, struct sums *sums, size_t at, double time, double sign)
@@ -86,7 +85,8 @@ static double cost_of(const struct walk *walk, const struct sums *sums)
     return line > walk->penalties->slope ? walk->penalties->slope - line - constant : -constant;
 }
 
-/* Store the costs of the boundary at low..high; segments are from..to. Return the best place. */
+/* Move the boundary between `from` and `to` through the places low ... high, and store the cost at
+ * each place. Return the best place. */
 static size_t follow(struct walk *walk, size_t from, size_t boundary, size_t to, size_t low,
                      size_t high)
 {
@@ -105,7 +105,7 @@ static size_t follow(struct walk *walk, size_t from, size_t boundary, size_t to,
     }
 }
 
-/* Find the outermost places that are worse than the best by at most the slack. */
+/* Find the outermost places whose cost exceeds the best cost by at most the slack. */
 static void find_place(const struct walk *walk, size_t boundary, size_t low, size_t high,
                        size_t best, double slack, struct rps_boundary_place *place)
 {
@@ -120,7 +120,7 @@ static void find_place(const struct walk *walk, size_t boundary, size_t low, siz
     }
 }
 
-/* Refine one boundary. If the result is far off, search further away. */
+/* Refine one boundary. If the best place is near the limit of the search, increase the limit. */
 static void refine(struct walk *walk, struct rps_segmentation *segmentation, size_t k, double slack,
                    struct rps_boundary_place *place)
 {

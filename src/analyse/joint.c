@@ -1,4 +1,5 @@
-/* Phases of several series; see joint.h. */
+/* Find common phases of several series; see joint.h. */
+#include "rpistat/arena.h"
 #include "rpistat/joint.h"
 
 #include <math.h>
@@ -23,6 +24,7 @@ static void allocate(const struct rps_signals *const *run, size_t count, struct 
 
     out->signal_count = signals;
     out->memory_signal = run[0]->memory_signal;
+    out->fault_signal = run[0]->fault_signal;
     for (size_t r = 0; r < count; r++) {
         out->count += run[r]->count;
         weighted |= run[r]->weight != NULL;
@@ -34,7 +36,7 @@ static void allocate(const struct rps_signals *const *run, size_t count, struct 
     out->broken = rps_arena_loose(out->count, sizeof(*out->broken));
 }
 
-/* Copy a series to observation `at`. */
+/* Copy a series into `out`, from observation `at` on. */
 static void copy_run(const struct rps_signals *run, size_t at, struct rps_signals *out)
 {
     for (size_t s = 0; s < out->signal_count; s++) {
@@ -81,7 +83,7 @@ static struct rps_signals put_together(const struct rps_signals *const *run, siz
 
 /* --- distances -------------------------------------------------------------------------------- */
 
-/* Weighted mean and standard deviation; NaN where nothing was seen. */
+/* Weighted mean and standard deviation; NaN if no value was seen. */
 struct values {
     double weight, sum, squares;
 };
@@ -98,8 +100,8 @@ static double deviation_of(const struct values *values)
     return sqrt(fmax(values->squares / values->weight - mean * mean, 0));
 }
 
-/* Add up a signal in each label, and in all. Values are relative to one of them, so that squares
- * keep their digits. */
+/* Add up the values of a signal for each label and for all labels. One value of the signal is
+ * subtracted from all values, so that the squares lose no digits. */
 static void add_up(const struct rps_signals *signals, size_t s, const struct rps_phases *phases,
                    struct values *label, struct values *all)
 {
@@ -125,7 +127,8 @@ static void add_up(const struct rps_signals *signals, size_t s, const struct rps
     }
 }
 
-/* Add the squared difference of labels in a signal to that in the others; `seen` counts signals. */
+/* Add the squared difference of each pair of labels in a signal to the sums. For each pair, `seen`
+ * is the number of added signals. */
 static void add_signal(const struct rps_signals *signals, size_t s, const struct values *label,
                        const struct values *all, int count, double *distance, double *seen)
 {
@@ -143,11 +146,12 @@ static void add_signal(const struct rps_signals *signals, size_t s, const struct
     }
 }
 
-/* Distance of mixes that have nothing in common, in deviations of a share that is 0 and 1 half of
- * the time each. */
+/* Distance of two mixes that have no common symbols, in standard deviations. A share that is 0 for
+ * half of the time and 1 for the other half has a standard deviation of .5. */
 #define NOTHING_IN_COMMON 2
 
-/* Add the squared difference of labels in the mix of a table, like that of a signal. */
+/* Add the squared difference of each pair of labels in the mix of a table. The mix has the same
+ * weight as one signal. */
 static void add_table(struct rps_arena *scratch, const struct rps_count_table *table,
                       const struct rps_phases *phases, double *distance, double *seen)
 {

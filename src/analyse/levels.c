@@ -1,4 +1,5 @@
-/* Levels: the tree of fine phases, the sizes of it that are levels, and the level to show. */
+/* Levels: merge fine phases in a tree, list the levels, and choose the level to show. A level is a
+ * cut through the tree with a certain number of segments. */
 #include "rpistat/levels.h"
 
 #include <math.h>
@@ -6,27 +7,30 @@
 #include <string.h>
 
 #include "levels_tree.h"
-#include "rpistat/fold.h"
+#include "rpistat/loops.h"
 
-/* Finer levels are examined if they have so many times the segments of the one before. */
+/* If a level is too long to read, it is examined only if it has at least LOOK_FACTOR times the
+ * segments of the previously examined level. */
 #define LOOK_FACTOR 1.5
 
-/* Segments of one label differ by less than ALIKE of the difference of neighbours. For the finest
- * level it is ALIKE_FINEST: its segments were detected and, except for blocks, are pure. */
+/* Segments of one label differ by less than this share of the usual difference between neighbours.
+ * For the finest level the share is ALIKE_FINEST, because its segments are the detected fine
+ * phases. Unless observations are blocks, each fine phase is only one phase. */
 #define ALIKE        .4
 #define ALIKE_FINEST .1
 
-/* Share of everything to be explained that one row must explain. */
+/* Price of a level: PRICE times the square root of its rows, as a share of all differences. */
 #define PRICE .1
 
-/* A finer level is shown instead if loops fold it. Its number of rows is then at most FINER_ROWS
- * times as large, and at most this share of its segments. */
+/* Limits for a finer level that folding of loops makes short: at most FINER_ROWS times the rows of
+ * the usual level, and at most FOLDED_SHARE rows per segment. */
 #define FINER_ROWS   3
 #define FOLDED_SHARE .34
 
-/* A level with too many rows to read is read by its classes instead, at the price of KINDS_ROWS
- * rows. It has at most so many classes, each so often. Drift has more classes, or few
- * recurrences. */
+/* Limits for a level that is too long to read and is shown by its classes. The level has at most
+ * KINDS_MAX classes and on average at least KIND_TIMES rows per class. The price of the level is
+ * the price of KINDS_ROWS rows. In a drifting series these limits are not met: there are more
+ * classes, or classes rarely recur. */
 #define KINDS_ROWS 90
 #define KINDS_MAX  12
 #define KIND_TIMES 14
@@ -41,12 +45,12 @@ void rps_levels_free(struct rps_levels *levels)
 
 /* --- levels of a tree ------------------------------------------------------------------------- */
 
-/* List the levels, from the coarsest: every size is one. Its segments are those of the run that has
- * the most. */
+/* List the levels from the coarsest to the finest. Every number of segments is a level. A level's
+ * `stretches` is the number of segments in the run that has most segments. */
 static void list_levels(struct rps_levels *levels)
 {
     const struct rps_level_tree *tree = levels->tree;
-    /* run in which a size has one more segment */
+    /* run_of[size]: the run whose number of segments grows when the level gets `size` segments */
     size_t *run_of = rps_arena_get(levels->arena, tree->count + 1, sizeof(*run_of));
     size_t *count = rps_arena_get(levels->arena, tree->runs + 1, sizeof(*count)), run = 0, most = 1;
     double all = 0, left;
@@ -68,7 +72,7 @@ static void list_levels(struct rps_levels *levels)
     }
 }
 
-/* List the first leaves of the segments of a level; return their number. */
+/* List the first leaves of the segments of a level. Return the number of segments. */
 static size_t list_stretches(const struct rps_level_tree *tree, size_t size, size_t *first)
 {
     size_t count = 0;
@@ -83,7 +87,7 @@ static size_t list_stretches(const struct rps_level_tree *tree, size_t size, siz
 
 /* --- choosing --------------------------------------------------------------------------------- */
 
-/* Return the finest level of at most so many segments. */
+/* Return the finest level with at most `stretches` segments. */
 static size_t finest_of(const struct rps_levels *levels, size_t stretches)
 {
     size_t at = levels->count - 1;
@@ -93,7 +97,8 @@ static size_t finest_of(const struct rps_levels *levels, size_t stretches)
     return at;
 }
 
-/* Return the rows of a level that its price counts; 0: not examined, or too long to read. */
+/* Return the number of rows from which a level's price is computed. Return 0 if the level was not
+ * examined, or if it is too long to read. */
 static size_t rows_of(const struct rps_levels *levels, size_t at)
 {
     size_t rows = levels->level[at].rows, kinds = (size_t)levels->phases[at].label_count;
@@ -103,7 +108,7 @@ static size_t rows_of(const struct rps_levels *levels, size_t at)
     return kinds <= KINDS_MAX && kinds * KIND_TIMES <= rows ? KINDS_ROWS : 0;
 }
 
-/* Find the finest level that loops fold to at most FINER_ROWS times the rows of `best`. */
+/* Find the finest level that loops shorten to at most FINER_ROWS times the rows of level `best`. */
 static size_t find_folded(const struct rps_levels *levels, size_t best)
 {
     const double most = FINER_ROWS * (double)rows_of(levels, best);
@@ -117,10 +122,9 @@ static size_t find_folded(const struct rps_levels *levels, size_t best)
     return best;
 }
 
-/*
- * Find the default level: the readable one with the least lost + PRICE * sqrt(rows), or a finer one
- * that loops fold. The root, since each further row costs a reader less.
- */
+/* Find the default level. The default level is the readable level with the lowest lost + PRICE *
+ * sqrt(rows), or a finer level that folding of loops makes short. The square root is used because
+ * each additional row costs the reader less than the previous row. */
 static size_t find_usual(const struct rps_levels *levels)
 {
     double least = INFINITY;
@@ -157,7 +161,7 @@ int rps_levels_choose(const struct rps_levels *levels, const struct rps_level_ch
     else if (choice->size > 0 || choice->at_most > 0)
         at = finest_of(levels, choice->size > 0 ? choice->size : choice->at_most);
     if (choice->size > 0 && levels->level[at].stretches != choice->size)
-        return rps_error_set(err, RPS_USAGE, "there is no level of %zu phases; the finest has %zu",
+        return rps_error_set(err, RPS_USAGE, "no level has %zu phases; choose at most %zu",
                              choice->size, levels->level[at].stretches);
     *ret = step(levels, at, choice->steps);
     return 0;
@@ -180,7 +184,7 @@ static void fill_phases(const struct rps_level_tree *tree, const size_t *first, 
     out->count = count;
 }
 
-/* Fold the phases of a level, run by run; return the rows of the run that has the most. */
+/* Fold a level's phases separately per run. Return the number of rows of the longest run. */
 static size_t fold_runs(const struct rps_level_tree *tree, const size_t *first,
                         struct rps_phases *phases)
 {
@@ -191,14 +195,14 @@ static size_t fold_runs(const struct rps_level_tree *tree, const size_t *first,
 
         for (end = k + 1; end < phases->count && !rps_level_tree_begins_run(tree, first[end]);)
             end++;
-        rows = rps_fold(phases, k, end);
+        rows = rps_loops_fold(phases, k, end);
         most = rows > most ? rows : most;
     }
     return most;
 }
 
-/* Mark the segments outside loops: their samples may split a label. Return 1 if those of two such
- * segments of one label differ. */
+/* Mark the segments outside loops. The samples of marked segments may split a label. Return 1 if
+ * the samples of two marked segments with the same label differ. */
 static int find_splits(struct rps_arena *scratch, const struct rps_level_tree *tree,
                        const size_t *first, const struct rps_phases *phases, uint8_t *is_split)
 {
@@ -233,7 +237,7 @@ struct rps_phases rps_levels_phases(const struct rps_levels *levels, size_t at, 
     double alike = count < tree->count ? ALIKE : levels->alike_finest;
 
     list_stretches(tree, count, first);
-    for (int pass = 0; pass < 2; pass++) { /* the second pass splits labels by samples */
+    for (int pass = 0; pass < 2; pass++) { /* the second pass also splits labels by samples */
         ret.label_count = rps_level_tree_label(tree, first, count, alike,
                                                pass == 0 ? NULL : is_split, label, sure);
         fill_phases(tree, first, count, label, sure, &ret);
@@ -246,7 +250,8 @@ struct rps_phases rps_levels_phases(const struct rps_levels *levels, size_t at, 
     return ret;
 }
 
-/* Examine all levels that can be read, finer ones that differ enough, and the finest. */
+/* Examine all readable levels, finer levels with sufficiently more segments, and the finest level.
+ */
 static void look_at_levels(struct rps_levels *levels)
 {
     double before = 0;

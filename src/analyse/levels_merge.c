@@ -1,23 +1,23 @@
-/* Merge neighbours, first the pair whose cost rises least. */
+/* Merge neighbouring segments, starting with the pair whose merge raises the cost least. */
 #include "levels_tree.h"
 
-/* Two neighbours that may merge: a segment and the next one. The pair is outdated if either has
- * merged since. */
+/* A segment and the next segment, which may merge. If one of both segments has merged after the
+ * pair was made, the pair is out of date. */
 struct pair {
     double increase;
-    size_t left, right; /* their first leaves */
-    size_t end;         /* where the right one ended */
+    size_t left, right; /* first leaves of both segments */
+    size_t end;         /* end of the right segment when the pair was made */
 };
 
 struct merging {
     struct rps_level_tree *tree;
-    size_t *end;              /* of the segment that begins at a leaf; 0: none does */
-    size_t *begin;            /* of the segment that ends before a leaf */
-    double *cost;             /* of the segment that begins at a leaf */
-    struct rps_moments3 *sum; /* scratch */
-    struct pair *heap;        /* least increase first */
+    size_t *end;              /* end of the segment that begins at a leaf; 0: none does */
+    size_t *begin;            /* start of the segment that ends before each leaf */
+    double *cost;             /* cost of the segment that begins at each leaf */
+    struct rps_moments3 *sum; /* scratch for moments */
+    struct pair *heap;        /* pairs of segments, smallest increase of the cost first */
     size_t heap_count;
-    size_t left; /* segments */
+    size_t left; /* number of segments that remain */
 };
 
 static int is_less(const struct pair *a, const struct pair *b)
@@ -97,7 +97,7 @@ static void merge_all(struct merging *m)
 
     m->left = count;
     for (size_t k = 0; k < count; k++) {
-        m->tree->rank[k] = 1; /* stays if it is the first of a run */
+        m->tree->rank[k] = 1; /* this rank changes, except for the first leaf of a run */
         m->end[k] = k + 1;
         m->begin[k + 1] = k;
         m->cost[k] = cost_of(m, k, k + 1);
@@ -119,7 +119,8 @@ void rps_level_tree_merge(struct rps_level_tree *tree)
         .begin = rps_arena_get(scratch, count + 1, sizeof(*m.begin)),
         .cost = rps_arena_get(scratch, count + 1, sizeof(*m.cost)),
         .sum = rps_arena_get(scratch, tree->width, sizeof(*m.sum)),
-        .heap = rps_arena_get(scratch, 4 * count + 4, sizeof(*m.heap)), /* two new ones per merge */
+        /* room for two new pairs per merge */
+        .heap = rps_arena_get(scratch, 4 * count + 4, sizeof(*m.heap)),
     };
 
     merge_all(&m);

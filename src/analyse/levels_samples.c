@@ -1,42 +1,44 @@
-/*
- * Find whether two clusters of segments have their samples in different functions (or programs).
+/* Find whether the samples of two clusters of segments are in different functions (or programs).
  *
- * Segments with similar counters may run different code: Redis with GET, and with SET and fsync.
- * Two clusters differ if at least half of their samples are elsewhere, beyond chance:
+ * Segments with similar counts may run different functions, for example Redis with GET, and Redis
+ * with SET and fsync. Two clusters differ if at least half of their samples are in different
+ * functions, beyond chance:
  *
  *   TV   = sum over k of |x_k / n - y_k / m| / 2 >= APART_MIN
  *   chi2 = sum over k of (x_k m - y_k n)^2 / (n m (x_k + y_k)) / clumps, beyond Z standard
  *          deviations by Wilson and Hilferty
  *
- * for n samples, x_k of them in function k, and m and y_k. Functions with few samples are one.
- * Samples come in clumps, so a multinomial is too narrow. `clumps` is how much more the samples of
- * blocks of observations vary than independent draws do (Rao and Scott 1981). It is the mean chi2
- * per degree of freedom of the blocks of a leaf against the whole leaf. It is taken from the leaves
- * of both clusters or of the whole run, whichever is larger.
- */
+ * One cluster has n samples, x_k of them in function k. The other cluster has m samples, y_k of
+ * them in function k. Functions with few samples are combined into one function. Samples come in
+ * clumps, so they vary more than a multinomial distribution predicts. `clumps` is the variance of
+ * the samples in blocks of observations, relative to independent draws (Rao and Scott 1981). It is
+ * estimated by comparing the blocks of a leaf with the whole leaf: mean chi2 per degree of freedom.
+ * This estimate is made for the leaves of both clusters and for the whole run. The larger estimate
+ * is used. */
 #include <math.h>
 #include <string.h>
 
 #include "levels_tree.h"
 #include "rpistat/count_table.h"
 
-#define APART_MIN   .5
-#define Z           3.3
-#define CLUMPS_MIN  2.
-#define SAMPLES_MIN 20. /* of a cluster; also of one side of several runs, which may have none */
-#define FEW         5.  /* samples of a function in both clusters, in clumps */
-#define FREEDOM_MIN 30. /* degrees of freedom of blocks that say something of two clusters */
+#define APART_MIN         .5
+#define Z                 3.3
+#define CLUMPS_MIN        2.
+#define SAMPLES_MIN       20. /* minimum samples per cluster (some runs have none) */
+#define SAMPLES_THRESHOLD 5.  /* minimum samples of a function in two clusters, over `clumps` */
+#define FREEDOM_MIN       30. /* minimum degrees of freedom of two clusters' blocks */
 
 static const size_t block_length[RPS_LEVEL_CLUMPS] = {4, 16, 64};
 
-/* Counts of a table in a leaf, and in the current block of the leaf. */
+/* Counts of a table in a leaf and in the current block of this leaf. */
 struct leaf {
     size_t width;
     double *sum, *block;
     double samples;
 };
 
-/* Add the chi2 of a block against its leaf, and the degrees of freedom; empty the block. */
+/* Add to *to the chi2 of the difference between a block and the block's leaf, and the degrees of
+ * freedom. Then make the block empty. */
 static void end_block(struct leaf *leaf, struct rps_moments3 *to)
 {
     double own = 0, freedom = -1;
@@ -55,7 +57,8 @@ static void end_block(struct leaf *leaf, struct rps_moments3 *to)
     memset(leaf->block, 0, leaf->width * sizeof(*leaf->block));
 }
 
-/* Add the clumps of a leaf, with blocks of one length; the last block has the rest. */
+/* Add the chi2 and the degrees of freedom of a leaf for one block length. The last block includes
+ * the observations that do not fill a block. */
 static void add_leaf(struct leaf *leaf, const struct rps_count_table *table,
                      const struct rps_phase *phase, size_t length, struct rps_moments3 *to)
 {
@@ -83,7 +86,7 @@ static void add_leaf(struct leaf *leaf, const struct rps_count_table *table,
         leaf->block[entry->symbol] += (double)entry->count;
     }
     end_block(leaf, &own);
-    to->sum += own.sum; /* the leaf's own shares are made of its blocks */
+    to->sum += own.sum; /* the leaf's shares were computed from these blocks */
     to->weight += own.weight * (1 - 1 / (double)blocks);
 }
 
@@ -106,8 +109,8 @@ void rps_level_clumps_add(struct rps_level_tree *tree, const struct rps_count_ta
     rps_arena_free(scratch);
 }
 
-/* Return how much samples come in clumps, by these moments. A block of the length L that has many
- * clumps of the length c misses the part c / L: two lengths give the limit. */
+/* Return `clumps`, estimated from moments. With blocks of length L and clumps of length c, the
+ * estimate is too low by a share of c / L. So the limit is extrapolated from two block lengths. */
 static double limit_of_clumps(const struct rps_moments3 *by_length)
 {
     double clumps = CLUMPS_MIN, shorter = NAN;
@@ -125,8 +128,7 @@ static double limit_of_clumps(const struct rps_moments3 *by_length)
     return clumps;
 }
 
-/* Return how much samples come in clumps: the larger value of both clusters together and of the
- * whole run. */
+/* Compute `clumps` for both clusters together and for the whole run. Return the larger value. */
 static double find_clumps(const struct rps_mix *mix, const struct rps_moments3 *x,
                           const struct rps_moments3 *y, const struct rps_moments3 *run)
 {
@@ -155,11 +157,11 @@ static int differ_in(const struct rps_mix *mix, const struct rps_moments3 *x,
     if (n < SAMPLES_MIN || m < SAMPLES_MIN)
         return 0;
     clumps = find_clumps(mix, x, y, run);
-    for (size_t k = 0; k <= mix->width; k++) { /* the last pass is for rare functions */
+    for (size_t k = 0; k <= mix->width; k++) { /* the last pass is for all rare functions */
         const double of_x = k < mix->width ? x[k].weight : rare_x;
         const double of_y = k < mix->width ? y[k].weight : rare_y;
 
-        if (k < mix->width && of_x + of_y < FEW * clumps) {
+        if (k < mix->width && of_x + of_y < SAMPLES_THRESHOLD * clumps) {
             rare_x += of_x;
             rare_y += of_y;
         } else if (of_x + of_y > 0) {

@@ -5,27 +5,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Boundaries with a lower confidence are left out. */
+/* Minimum confidence of a boundary that becomes a leaf boundary. */
 #define SURE_MIN .5
 
-/* The floor of a segment's variance, as a share of the whole run's. */
+/* Floor that is added to a segment's variance, as a share of the whole run's variance. */
 #define FLOOR_SHARE .01
 
-/* Number of values that are worth one independent value, at most. */
+/* Maximum number of consecutive values that are as informative as one independent value. */
 #define TAU_MAX 20
 
-/* This share of the signals, seen or not, makes no difference. With 0, a nap of four periods would
- * separate more than a minute of other work does. */
+/* If the number of seen signals differs by less than this share of all signals, the difference is
+ * ignored. With a share of 0, a pause of four periods would separate segments more than a minute of
+ * different work. */
 #define SEEN_RESOLUTION .1
 
-/* Values of a signal inside leaves. */
+/* Statistics of a signal's values inside leaves. */
 struct inside {
-    double weight, squares; /* of deviations from the leaf's mean */
-    double products;        /* of neighbouring deviations */
-    double pair_squares;    /* of the deviations in those pairs */
+    double weight, squares; /* weight and squares of deviations from the leaf's mean */
+    double products;        /* sum of the products of neighbouring deviations */
+    double pair_squares;    /* sum of squared deviations over all pairs of neighbours */
 };
 
-/* Add fine phases as leaves. Boundaries with a low confidence are left out. */
+/* Add the fine phases as leaves. Boundaries with a low confidence are skipped. */
 static void add_leaves(struct rps_level_tree *tree, const struct rps_signals *signals,
                        const struct rps_phases *fine)
 {
@@ -34,7 +35,7 @@ static void add_leaves(struct rps_level_tree *tree, const struct rps_signals *si
         uint8_t broken = signals->broken ? signals->broken[phase->first] : 0;
 
         broken = phase->first == 0 ? RPS_BROKEN_RUN : broken;
-        if (broken != RPS_BROKEN_RUN && phase->confidence < SURE_MIN) {
+        if (!broken && phase->confidence < SURE_MIN) {
             tree->leaf[tree->count - 1].last = phase->last;
             continue;
         }
@@ -48,9 +49,9 @@ static void add_leaves(struct rps_level_tree *tree, const struct rps_signals *si
 struct column {
     size_t count;
     const double *value;
-    const float *weight; /* NULL: 1 where seen */
-    double resolution;   /* deviation that has no meaning */
-    int is_read;         /* 1: its noise is known beforehand, as for values that are read */
+    const float *weight; /* NULL: each seen value has weight 1 */
+    double resolution;   /* differences below this deviation do not matter to the user */
+    int is_read;         /* 1: a value that is read, such as memory, with known noise */
 };
 
 static struct column column_of(const struct rps_signals *signals, size_t s)
@@ -69,7 +70,7 @@ static double weight_of(const struct column *column, size_t i)
     return isfinite(column->value[i]) && weight > 0 ? fmin(weight, 1) : 0;
 }
 
-/* Return the middle of a signal's values, so that sums of squares keep their digits. */
+/* Return the middle of a signal's values, relative to which sums of squares keep their digits. */
 static double centre_of(const struct column *column)
 {
     double sum = 0, weight = 0;
@@ -83,7 +84,7 @@ static double centre_of(const struct column *column)
     return weight > 0 ? sum / weight : 0;
 }
 
-/* Set the floor and worth of a signal; a signal that does not vary is worth nothing. */
+/* Set the floor and the worth of a signal. The worth of a constant signal is 0. */
 static void describe_signal(struct rps_level_tree *tree, size_t to, const struct column *column,
                             const struct inside *inside)
 {
@@ -103,7 +104,8 @@ static void describe_signal(struct rps_level_tree *tree, size_t to, const struct
     tree->worth[to] = 1 / (2 * tau);
 }
 
-/* Return 1 if an observation is an outlier. *at is the first outlier that is not before it. */
+/* Return 1 if an observation is an outlier. *at becomes the index of the first outlier at or after
+ * this observation. */
 static int is_outlier(const struct rps_phases *fine, size_t i, size_t *at)
 {
     while (*at < fine->outlier_count && fine->outlier[*at] < i)
@@ -111,15 +113,17 @@ static int is_outlier(const struct rps_phases *fine, size_t i, size_t *at)
     return *at < fine->outlier_count && fine->outlier[*at] == i;
 }
 
-/* Return how many observations at an end of a leaf may belong to both sides. It is one block, or
- * all periods between two that a signal is seen in, because boundaries are no more exact there. */
+/* Return the number of observations at an end of a leaf that may belong to either side of the
+ * boundary. This is one block, or the periods between two readings of a signal, because boundaries
+ * are not more precise. */
 static size_t edge_of(const struct rps_signals *signals)
 {
-    return signals->in_blocks ? 1 : signals->in_turns > 0 ? signals->in_turns - 1 : 0;
+    return signals->in_blocks ? 1 : signals->in_rotation > 0 ? signals->in_rotation - 1 : 0;
 }
 
-/* Return a leaf without its edges: at most a quarter at each end, but one block of three or more. A
- * block that a change falls into is a mixture of both sides. */
+/* Return a leaf without its edges. Each edge is at most a quarter of the leaf. For blocks, each
+ * edge is one block if the leaf has at least three blocks. The reason is that a block with a change
+ * inside is a mixture of both sides of the change. */
 static struct rps_phase inner_of(const struct rps_level_tree *tree, const struct rps_phase *leaf)
 {
     const size_t length = leaf->last - leaf->first + 1;
@@ -132,7 +136,7 @@ static struct rps_phase inner_of(const struct rps_level_tree *tree, const struct
     return inner;
 }
 
-/* Return the inside of a leaf, or all of it if the signal is not seen inside. */
+/* Return a leaf without its edges. If no value was seen there, return the whole leaf. */
 static struct rps_phase seen_inner_of(const struct rps_level_tree *tree,
                                       const struct column *column, const struct rps_phase *leaf)
 {
@@ -164,7 +168,7 @@ static struct rps_moments3 add_up(const struct column *column, double centre,
     return sums;
 }
 
-/* Return the distribution of the values of a leaf around their mean. */
+/* Return statistics of how a signal's values in a leaf deviate from `mean`. */
 static struct inside look_inside(const struct column *column, double mean,
                                  const struct rps_phase *leaf, const struct rps_phases *fine,
                                  size_t *outlier)
@@ -197,9 +201,9 @@ static int compare_variances(const void *a, const void *b)
     return (of_x > of_y) - (of_x < of_y);
 }
 
-/* Return the values of a signal inside all leaves. A signal that is read rests except where it
- * rises or falls. So the leaf with the median variation by length stands for all, and variation
- * below its resolution is chance. */
+/* Return statistics of a signal inside all leaves. A signal that is read, such as memory, is
+ * constant unless it rises or falls. So for such a signal, use the leaf with the median variation,
+ * weighted by the length of leaves. Variation below the resolution is treated as chance. */
 static struct inside inside_all(const struct column *column, struct inside *leaf, size_t count)
 {
     struct inside all = {0};
@@ -223,7 +227,7 @@ static struct inside inside_all(const struct column *column, struct inside *leaf
     return all;
 }
 
-/* Add a signal's moments in every leaf, without outliers, its floor and its worth. */
+/* Add a signal: the signal's moments in every leaf (outliers are left out), floor and worth. */
 static void add_signal(struct rps_level_tree *tree, const struct column *column,
                        const struct rps_phases *fine, size_t to)
 {
@@ -248,9 +252,10 @@ static void add_signal(struct rps_level_tree *tree, const struct column *column,
     rps_arena_free(scratch);
 }
 
-/* Add the signal after the others: how many of them were seen, whether well or not. A sleeping
- * workload has no rates, which separates a segment as much as if all rates were different. Values
- * that are read do not count here, because the time of reading says nothing about the workload. */
+/* Add the last signal: the number of other signals that were seen, with any weight. This signal is
+ * needed because rates are missing while a workload sleeps. Missing rates separate segments as much
+ * as a change of all rates. Signals that are read, such as memory, are treated as always seen,
+ * because the time of reading depends only on the recorder. */
 static void add_seen(struct rps_level_tree *tree, const struct rps_signals *signals,
                      const struct rps_phases *fine)
 {
@@ -270,7 +275,7 @@ static void add_seen(struct rps_level_tree *tree, const struct rps_signals *sign
     rps_arena_free(scratch);
 }
 
-/* Add the counts of a table in every leaf, its first symbol at `to`. */
+/* Add the counts of a table in every leaf. The first symbol is at column `to`. */
 static void add_table(struct rps_level_tree *tree, const struct rps_count_table *table, size_t to)
 {
     for (size_t k = 0; k < tree->count; k++) {
@@ -334,7 +339,7 @@ void rps_level_tree_moments(const struct rps_level_tree *tree, size_t from, size
                                        b[s].squares - a[s].squares};
 }
 
-/* Return the cost of a segment's counts in a table; symbols without a count cost nothing. */
+/* Return the cost of a segment's counts in a table. Symbols that were not counted cost nothing. */
 static double mix_cost(const struct rps_mix *mix, const struct rps_moments3 *symbol)
 {
     double cost = 0, all = 0;

@@ -6,12 +6,10 @@
 
 #include "adjust.h"
 #include "counts.h"
-#include "ramps.h"
-#include "rise.h"
 
-/* Autocorrelation, at lag one, of a random walk, at least. */
+/* If the autocorrelation at lag one is above this value, the series is almost a random walk. */
 #define WALKS_FROM .9
-#define ADJUST_MAX (1 << 20) /* values of a table that is analysed once more, at most */
+#define ADJUST_MAX (1 << 20) /* a table with more values is analysed only once */
 
 void rps_found_phases_free(struct rps_found_phases *found)
 {
@@ -35,16 +33,17 @@ struct rps_phases rps_phases_part(const struct rps_phases *phases, uint64_t begi
         phase->last -= begin;
         phase->earliest -= begin;
         phase->latest -= begin;
+        phase->confidence = out.count == 0 ? 1 : phase->confidence;
         out.count++;
     }
     return out;
 }
 
-/* Return 1 for a line, for noise that is almost a random walk, or for drift that was detected. */
+/* Return 1 if the series is a line, almost a random walk, or was detected as drift. */
 static int drifts(const struct rps_levels *levels, const struct rps_detect_details *details)
 {
-    return details->wanders || (levels->level[levels->usual].stretches == 1 &&
-                                (details->linear || details->autocorrelation > WALKS_FROM));
+    return details->is_drifting || (levels->level[levels->usual].stretches == 1 &&
+                                    (details->linear || details->autocorrelation > WALKS_FROM));
 }
 
 static int find_levels(const struct rps_signals *signals, struct rps_phases *fine,
@@ -55,7 +54,7 @@ static int find_levels(const struct rps_signals *signals, struct rps_phases *fin
     struct rps_phases *shown;
     int result;
 
-    levels.usual = found->details.wanders && signals->table_count == 0 ? 0 : levels.usual;
+    levels.usual = found->details.is_drifting && signals->table_count == 0 ? 0 : levels.usual;
     found->tree_usual = levels.usual;
     result = rps_levels_choose(&levels, choice, &found->tree_shown, err);
     if (result == 0) {
@@ -76,9 +75,9 @@ static int find_levels(const struct rps_signals *signals, struct rps_phases *fin
     return result;
 }
 
-/* Refine the phases by tables of counts, and find ramps in the phases from before and after that.
- * Without tables there are no ramps: straight lines do as well, and ramps found more changes in
- * random walks. */
+/* Refine the phases with tables of counts. Find ramps in the phases from before the refinement, and
+ * also in the refined phases. Without tables, do not search for ramps, because straight lines fit
+ * equally well, and ramps would cause more false changes in random walks. */
 static void refine(const struct rps_signals *signals, size_t min_length, int is_linear,
                    struct rps_phases *fine)
 {
@@ -92,8 +91,9 @@ static void refine(const struct rps_signals *signals, size_t min_length, int is_
     rps_arena_free(arena);
 }
 
-/* Find the phases. In a table, find a single phase again without its season. If the noise changes,
- * find all again with it as signals. *used are the signals that separate the phases. */
+/* Find the phases. If a table has a single phase, search again without its season. If the noise
+ * changes, search again with the noise as signals. Store in *used the signals that were used to
+ * find the returned phases. */
 static int find_fine(struct rps_arena *arena, const struct rps_detect_options *options,
                      struct rps_signals *used, struct rps_found_phases *found,
                      struct rps_phases *fine, struct rps_error *err)
@@ -106,7 +106,7 @@ static int find_fine(struct rps_arena *arena, const struct rps_detect_options *o
     if (result < 0 || plain.resolution || plain.weight ||
         plain.count * plain.signal_count > ADJUST_MAX)
         return result;
-    if (fine->count == 1 || found->details.wanders)
+    if (fine->count == 1 || found->details.is_drifting)
         found->wave = rps_season_remove(arena, &plain, used);
     plain = *used;
     is_changed = rps_spread_append(arena, &plain, used);
@@ -114,10 +114,10 @@ static int find_fine(struct rps_arena *arena, const struct rps_detect_options *o
         return result;
     first = *fine;
     *fine = (struct rps_phases){0};
-    used_count = found->details.used_signal_count; /* without those of the noise */
+    used_count = found->details.used_signal_count; /* without the noise signals */
     result = rps_detect(used, options, fine, &found->details, err);
     found->details.used_signal_count = used_count;
-    if (is_changed && result == 0) { /* more than a tenth are noise of the louder part */
+    if (is_changed && result == 0) { /* if more than a tenth are outliers, they are noise */
         fine->outlier_count = 10 * first.outlier_count > plain.count ? 0 : first.outlier_count;
         free(fine->outlier);
         fine->outlier = first.outlier;

@@ -1,65 +1,62 @@
-/*
- * Ramps; see ramps.h.
+/* Ramps; see adjust.h.
  *
- * The detector and the tables of counts cut a ramp into stairs. In the space of all signals and of
- * all symbols' shares, stairs are on the line from the first to the last. Each observation is
- * projected on this line, and a level, a ramp and a level are fitted to the projections. The ramp
- * may be curved, because signals have the scale of a logarithm. It replaces the stairs if it leaves
- * smaller squares.
- */
-#include "ramps.h"
+ * The detector and the search in count tables cut a ramp into stairs (short phases). In the space
+ * of all signals and all symbol shares, the stairs lie on the line from the first stair to the last
+ * stair. Each observation is projected on this line. Then a level, a ramp and a second level are
+ * fitted to the projections. Signals are on a logarithmic scale, so that the ramp may be curved.
+ * The ramp replaces the stairs if the ramp's squared residuals, with its price, are smaller. */
+#include "adjust.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "levels_tree.h"
 
-/* Phases in a chain after its first one, at most. */
+/* Maximum number of phases that follow the first phase of a chain. */
 #define CHAIN_MAX 16
 
-/* Squared distance of a chain's phases from its line, at most, as a share of the line's squared
- * length. */
+/* Maximum squared distance of a phase from the chain's line, per squared length of the line. */
 #define BESIDE_MAX .1
 
-/* Least variance of a symbol's share. */
 #define SHARE_VARIANCE_MIN .01
 
-/* A ramp has at least 1 / PART_MIN of all observations; a shorter one is a transition. */
+/* A ramp covers at least 1 / PART_MIN of all observations. A shorter ramp is a transition. */
 #define PART_MIN 8
 
-/* A level before or after a ramp has at least so many observations; fewer belong to the ramp. */
+/* Minimum number of observations in a level beside a ramp. A shorter level joins the ramp. */
 #define LEVEL_MIN 20
 
-/* Projections in a ramp, at least. A step in the middle of fewer looks like a ramp. */
+/* Minimum number of projections in a ramp. In fewer projections, a step looks like a ramp. */
 #define SEEN_MIN 8
 
-/* Price of two bends and a curvature, in ln n. */
+/* Price of a ramp with its two bends and its curvature, in units of ln(number of observations). */
 #define PRICE 3
 
-/* Gain per boundary that a ramp replaces, in ln n, if ramps overlap. */
+/* For each boundary that a ramp replaces, this is added to the ramp's gain, in units of ln(number
+ * of observations). The gain decides between overlapping ramps. */
 #define BOUNDARY 2
 
-/* Pieces that a phase is cut into if it was found as a straight line. */
+/* If a phase was found as a straight line, it is cut into this many pieces first. */
 #define PIECES 4
 
-/* Projections of a chain, at most: more observations are averaged. A fit first tries each
- * GRID-th. */
+/* Maximum number of projections of a chain. If there are more observations, the mean of each group
+ * of observations is projected. A fit first tries every GRID-th projection. */
 #define BINS_MAX 256
 #define GRID     8
 
-/* Steps of a tabulated curve. */
+/* Number of steps in the table of a curve. */
 #define WAY_STEPS 64
 
 struct space {
     const struct rps_signals *signals;
-    struct rps_level_tree tree; /* its leaves are the phases */
-    double *scale;              /* by column of the tree: 1 / deviation of an observation's noise */
-    double *counted;            /* by table: counts per observation */
-    double *base, *length; /* by table: of the line and its first phase; set by prepare_tables */
-    struct rps_moments3 *moments; /* scratch */
-    double *mean;                 /* mean[phase * width + column], scaled; NaN: hardly seen */
-    int is_linear;                /* 1: the phases were found as straight lines */
-    double *line;                 /* from the first phase of a chain to the last */
+    struct rps_level_tree tree;   /* tree whose leaves are the phases */
+    double *scale;                /* by column of the tree: 1 / noise deviation of an observation */
+    double *counted;              /* number of counts in each observation, for each table */
+    double *base, *length;        /* per table: product of line and first phase; line's length^2 */
+    struct rps_moments3 *moments; /* scratch for moments */
+    double *mean;                 /* mean[phase * width + column], scaled; NaN: few values */
+    int is_linear;                /* 1: the phases were found as lines, not as constants */
+    double *line;                 /* line from the first phase of a chain to the last phase */
 };
 
 /* The observations from ... to - 1, projected on the line of a chain. */
@@ -80,8 +77,8 @@ static double weight_of(const struct rps_signals *signals, size_t at)
     return isfinite(signals->value[at]) && weight > 0 ? fmin(weight, 1) : 0;
 }
 
-/* Set the scale of each column. Values that are read, such as memory, grow in any phase and get
- * none. */
+/* Set the scale of each column. The scale of values that are read, such as memory, is 0, because
+ * such values may grow in any phase. */
 static void set_scales(struct space *space)
 {
     const struct rps_signals *signals = space->signals;
@@ -108,7 +105,7 @@ static void set_scales(struct space *space)
     }
 }
 
-/* Set the means of a phase; NaN: hardly seen. */
+/* Set the means of a phase. If too few values of a column were seen, its mean is NaN. */
 static void set_means(struct space *space, size_t k)
 {
     const struct rps_level_tree *tree = &space->tree;
@@ -131,8 +128,8 @@ static void set_means(struct space *space, size_t k)
     }
 }
 
-/* Return how far phase `to` is from phase `from` along the line, by the columns from `column` on.
- * *ret_beside: the squared distance from the line. */
+/* Return the distance of phase `to` from phase `from` along the line, counting only columns from
+ * `column` on. Set *ret_beside to the squared distance of phase `to` from the line. */
 static double along_line(const struct space *space, size_t from, size_t to, size_t column,
                          double *ret_beside)
 {
@@ -151,8 +148,9 @@ static double along_line(const struct space *space, size_t from, size_t to, size
     return along;
 }
 
-/* Set the line from one phase to another. Return 1 if those between them lie on it, in order.
- * *ret_beside: the squares by which their mixes differ from mixtures of the first and the last. */
+/* Compute the line from one phase to another. Return 1 if the phases between both lie on this line
+ * in order. Set *ret_beside to the sum of their squared distances from the line, in the columns of
+ * symbol shares. */
 static int is_chain(struct space *space, size_t first, size_t last, double *ret_beside)
 {
     const size_t width = space->tree.width, signals = space->tree.signals;
@@ -179,7 +177,7 @@ static int is_chain(struct space *space, size_t first, size_t last, double *ret_
     return 1;
 }
 
-/* Add the projections of observation i, and their weights, to the sums. */
+/* Add the projections of observation i and their weights to the sums. */
 static void add_observation(const struct space *space, size_t i, const double *from, double *sum,
                             double *weight)
 {
@@ -239,8 +237,8 @@ static void project(struct space *space, size_t first, struct projection *p)
     }
 }
 
-/* Return the squares that projections k ... end - 1 leave around a fit of level + slope * shape[k].
- * If `shape` does not vary, only a level is fitted. */
+/* Fit level + slope * shape[k] to the projections k ... end - 1, and return the squared residuals.
+ * If `shape` is constant, only a level is fitted. */
 static double squares_left(const struct projection *p, size_t k, size_t end, const double *shape)
 {
     double weight = 0, mean = 0, centre = 0, squares = 0, product = 0, shapes = 0;
@@ -260,13 +258,14 @@ static double squares_left(const struct projection *p, size_t k, size_t end, con
     return shapes > 0 ? fmax(squares - product * product / shapes, 0) : squares;
 }
 
-/* A level, a ramp in bins low ... high - 1, and a level. */
+/* A fit: a level, a ramp in bins low ... high - 1, and another level. */
 struct fit {
-    double squares; /* that this fit leaves */
+    double squares; /* squared residuals of this fit */
     size_t low, high;
 };
 
-/* Try ramps around *best in steps. way: how far a ramp has risen after each of WAY_STEPS parts. */
+/* Try ramps whose start and end are near those of *best, in steps of `step` bins. way[i] is the
+ * height of the ramp after i of WAY_STEPS steps. */
 static void look_around(const struct projection *p, const double *way, size_t reach, size_t step,
                         struct fit *best)
 {
@@ -309,8 +308,8 @@ static struct fit find_ramp(const struct projection *p)
     return best;
 }
 
-/* Return the squares that the phases of a chain leave as constants. If they were found as straight
- * lines, all of them are one line. */
+/* Return the squared residuals of a chain whose phases are constants. If the phases were found as
+ * straight lines, return the squared residuals of one line for the whole chain. */
 static double squares_of_phases(const struct space *space, size_t first, size_t last,
                                 const struct projection *p)
 {
@@ -327,8 +326,8 @@ static double squares_of_phases(const struct space *space, size_t first, size_t 
     return space->is_linear ? fmin(squares, squares_left(p, 0, p->count, line)) : squares;
 }
 
-/* Fit a ramp in place of a chain. The outer halves of the chain's first and last phase may belong
- * to other ramps: they are used only if the ramp reaches them. */
+/* Fit a ramp in place of a chain. The first half of the chain's first phase, and the second half of
+ * its last phase, may belong to other ramps. Each half is used only if the ramp reaches it. */
 static struct rps_ramp ramp_of(struct space *space, size_t first, size_t last)
 {
     const struct rps_phase *begin = &space->tree.leaf[first], *end = &space->tree.leaf[last];
@@ -400,7 +399,7 @@ static int overlap(const struct rps_ramp *a, const struct rps_ramp *b)
     return a->first < b->end && b->first < a->end;
 }
 
-/* Add a ramp in place of those that it overlaps, unless one of them has a larger gain. */
+/* Add a ramp in place of the ramps it overlaps, unless one of those has at least the same gain. */
 static void keep_best(struct rps_arena *arena, struct rps_ramps *ramps, struct rps_ramp ramp)
 {
     size_t kept = 0;
@@ -513,4 +512,100 @@ void rps_ramps_put(const struct rps_ramps *ramps, struct rps_phases *phases)
 {
     for (size_t r = 0; r < ramps->count; r++)
         put(phases, ramps->ramp[r]);
+}
+
+/* Join neighbouring phases that are one rise. A rise is cut into several phases for two reasons:
+ * values are on a curved scale, and the slope of a rise over hours varies. But the values in each
+ * such phase begin where the values of the previous phase end.
+ *
+ * From the middle of one phase to the middle of the next, a signal's change has three parts. These
+ * are the change along the first line up to the boundary, the jump between the lines at the
+ * boundary, and the change along the second line. Each signal is weighted by the square of its
+ * total change. */
+
+/* Maximum squared jump at a boundary, as a share of the squared total change. */
+#define APART_MAX .1
+
+/* Maximum ratio of the slopes of two phases that are parts of one rise. */
+#define STEEPER_MAX 4
+
+/* Minimum number of values for a line. */
+#define VALUES_MIN 4
+
+/* Straight line through the values of a signal in a phase. */
+struct line {
+    double count, time, level; /* number of values, mean time, mean value */
+    double slope;
+    double squares; /* sum of the squared residuals */
+};
+
+static struct line line_of(const struct rps_signals *signals, size_t signal,
+                           const struct rps_phase *phase)
+{
+    struct line line = {0};
+    double time = 0, value = 0, moment = 0;
+    size_t base = signal * signals->count;
+
+    for (size_t i = phase->first; i <= phase->last; i++) {
+        double weight = signals->weight ? (double)signals->weight[base + i] : 1, t, v;
+
+        if (!isfinite(signals->value[base + i]) || !(weight > 0))
+            continue;
+        line.count += weight;
+        t = (double)i - line.time;
+        v = signals->value[base + i] - line.level;
+        line.time += weight / line.count * t;
+        line.level += weight / line.count * v;
+        time += weight * t * ((double)i - line.time);
+        moment += weight * t * (signals->value[base + i] - line.level);
+        value += weight * v * (signals->value[base + i] - line.level);
+    }
+    line.slope = time > 0 ? moment / time : 0;
+    line.squares = fmax(value - line.slope * moment, 0);
+    return line;
+}
+
+static int is_rise(const struct rps_signals *signals, const struct rps_phase *a,
+                   const struct rps_phase *b)
+{
+    double at = (double)b->first - .5, far = 0, apart = 0, before = 0, behind = 0;
+
+    for (size_t s = 0; s < signals->signal_count; s++) {
+        struct line x = line_of(signals, s, a), y = line_of(signals, s, b);
+        double resolution = signals->resolution ? signals->resolution[s] : 0, noise, way, jump;
+
+        if (x.count < VALUES_MIN || y.count < VALUES_MIN)
+            continue;
+        noise = (x.squares + y.squares) / (x.count + y.count) + resolution * resolution;
+        if (!(noise > 0))
+            return 0;
+        way = y.level - x.level;
+        jump = way - x.slope * (at - x.time) - y.slope * (y.time - at);
+        far += way * way / noise;
+        apart += jump * jump / noise;
+        before += x.slope * way / noise;
+        behind += y.slope * way / noise;
+    }
+    return far > 0 && apart <= APART_MAX * far && before > 0 && behind > 0 &&
+           fmax(before, behind) <= STEEPER_MAX * fmin(before, behind);
+}
+
+size_t rps_rise_join(const struct rps_signals *signals, struct rps_phases *phases)
+{
+    struct rps_phase before = phases->count > 0 ? phases->phase[0] : (struct rps_phase){0};
+    size_t kept = 1;
+
+    for (size_t k = 1; k < phases->count; k++) {
+        struct rps_phase now = phases->phase[k];
+        int is_gap = signals->broken && signals->broken[now.first];
+
+        if (!is_gap && is_rise(signals, &before, &now))
+            phases->phase[kept - 1].last = now.last;
+        else
+            phases->phase[kept++] = now;
+        before = now;
+    }
+    kept = phases->count - (phases->count > 0 ? kept : 0);
+    phases->count -= kept;
+    return kept;
 }

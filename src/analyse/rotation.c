@@ -1,4 +1,4 @@
-/* Rotations of the event sets, added up period by period. */
+/* Add up rotations of the event sets, period by period. */
 #include "rpistat/rotation.h"
 
 #include <math.h>
@@ -26,7 +26,7 @@ int64_t rps_rotation_least_ns(const struct rps_run *run, int set_count, int peri
                : run->period_ns / 4 * 3 * periods;
 }
 
-/* Return 1 if the rotation is too short to end before the period, which follows without a gap. */
+/* Return 1 if the rotation is too short to end and no gap precedes the period. */
 static int is_short(const struct rps_rotation *rotation, const struct rps_period *period)
 {
     return period->level == 0 &&
@@ -41,13 +41,13 @@ int rps_rotation_ends(const struct rps_rotation *rotation, const struct rps_peri
             (period->rotation != rotation->latest && !is_short(rotation, period)));
 }
 
-/* Keep the ranges of a row of a block. */
+/* Store the ranges of values within a block, from one row of the block. */
 static void add_ranges(struct rps_rotation *rotation, const struct rps_period *period)
 {
     const struct rps_scatter *scatter = period->scatter;
     struct rps_range *range = &rotation->range[(size_t)period->set_no * RPS_SLOT_MAX];
 
-    if (rotation->tally.periods == rps_period_weight(period)) { /* the first row */
+    if (rotation->tally.periods == rps_period_weight(period)) { /* first row of the block */
         rotation->has_ranges = 1;
         rotation->use = (struct rps_range){NAN, NAN};
     }
@@ -84,11 +84,11 @@ void rps_rotation_add(struct rps_rotation *rotation, const struct rps_period *pe
         rotation->last = last;
     if (period->cycle > rotation->to_cycle)
         rotation->to_cycle = period->cycle;
-    if (period->level > 0) /* a row's cycles are not those before its end: a block has no gap */
+    if (period->level > 0) /* blocks have no gaps: the start is the end minus the cycles */
         rotation->from_cycle = rotation->to_cycle - rotation->tally.clock;
 }
 
-/* Return the formula's only operand other than the elapsed time; -1: there are others, or none. */
+/* Return the only operand of the formula besides the elapsed time, or -1 for none or several. */
 static int single_operand(const struct rps_formula *formula)
 {
     int ret = -1;
@@ -105,7 +105,7 @@ static int single_operand(const struct rps_formula *formula)
     return ret;
 }
 
-/* Return the value of the formula if its operand has this value per second. */
+/* Return the value that the formula has if `single` is counted at this rate per second. */
 static double value_at(const struct rps_formula *formula, double *operand, int single, double rate)
 {
     double seconds = operand[RPS_OPERAND_SECONDS], before = operand[single], ret;

@@ -1,35 +1,36 @@
-/*
- * Seasons: a step inside a daily cycle is small compared with the cycle, so no boundary pays for
- * it. The classical decomposition removes the cycle first (Macaulay 1931; Cleveland et al. 1990,
- * STL). The level is the moving mean over one cycle. The profile is the median of the values at one
- * place of all cycles, relative to that level. A median ignores the one cycle that a step falls
- * into. The strength of the season decides whether there is one (Wang, Smith and Hyndman 2006).
- */
+/* Find and remove seasons, such as a daily cycle. A step is small compared with the values' daily
+ * cycle, so that a boundary at the step costs more than it gains. Therefore the cycle is removed
+ * first, by classical decomposition (Macaulay 1931; Cleveland et al. 1990, STL). The level is the
+ * moving mean over one cycle. The profile has one value per place in the cycle: the median of the
+ * values at this place in all cycles, relative to the level. A step in one cycle does not change
+ * the median. If the season is strong enough, it is removed (Wang, Smith and Hyndman 2006). */
 #include <math.h>
 #include <string.h>
 
 #include "adjust.h"
 #include "detect_math.h"
+#include "rpistat/arena.h"
 
-/* A season leaves at most this share of the variance around the level. */
+/* maximum share of the variance that remains when a season is removed */
 #define LEFT_MAX   .5
 #define CYCLES_MIN 4
-#define REACH_MAX  64 /* from the wave's length to those that are tried */
+#define REACH_MAX  64 /* lengths are tried up to this distance from the wave's length */
 
-/* A season may be so many of the found cycles, as a week of days. It must leave at most this share
- * of the variance that the cycle leaves. */
+/* Maximum number of cycles in a season, chosen because a week has seven days. A season of several
+ * cycles must leave at most LESS times the variance that a season of one cycle leaves. */
 #define MULTIPLE_MAX 7
 #define LESS         .7
 
 struct season {
     const double *value;
     size_t count;
-    double *sum, *profile, *same; /* sum: of the values before each, using the last one where not
-                                     seen; same: the values at one place of all cycles */
+    double *sum, *profile, *same; /* sum[i]: sum of the first i values (a missing value equals
+                                     the previous value); same: scratch for the values at one
+                                     place of all cycles */
 };
 
-/* Find the profile of a cycle; return the share of the variance around the level that it leaves,
- * per value that is free to vary. */
+/* Find the profile of a cycle. Return which share of the variance around the level remains without
+ * the profile, per degree of freedom. */
 static double find_profile(struct season *season, size_t cycle)
 {
     double all = 0, left = 0, seen = 0;
@@ -56,7 +57,8 @@ static double find_profile(struct season *season, size_t cycle)
     return all > 0 && seen > (double)cycle ? left / all * seen / (seen - (double)cycle) : 1;
 }
 
-/* Find the length near a wave's, or the multiple, that leaves the least; return that share. */
+/* Find the length that leaves the least variance: a length near that of the wave, or a multiple of
+ * this length. Return the share of the variance that remains. */
 static double find_cycle(struct season *season, double length, size_t *ret_cycle)
 {
     size_t near = (size_t)(length + .5), reach = near < 8 * REACH_MAX ? near / 8 + 1 : REACH_MAX;
@@ -82,7 +84,7 @@ struct rps_wave rps_season_remove(struct rps_arena *arena, const struct rps_sign
     size_t count = signals->count, cycle;
     struct rps_wave wave = rps_wave_find(signals, 1), found = {0};
     struct season season = {.count = count};
-    double *value, last = 0;
+    double *value, last;
 
     if (wave.turns == 0)
         return found;
@@ -95,6 +97,9 @@ struct rps_wave rps_season_remove(struct rps_arena *arena, const struct rps_sign
     ret->value = value;
     for (size_t s = 0; s < signals->signal_count; s++) {
         season.value = signals->value + s * count;
+        last = 0; /* missing values at the start are replaced by the first value */
+        for (size_t i = count; i-- > 0;)
+            last = isfinite(season.value[i]) ? season.value[i] : last;
         for (size_t i = 0; i < count; i++) {
             last = isfinite(season.value[i]) ? season.value[i] : last;
             season.sum[i + 1] = season.sum[i] + last;
@@ -107,4 +112,72 @@ struct rps_wave rps_season_remove(struct rps_arena *arena, const struct rps_sign
         found = (struct rps_wave){(double)count / (double)cycle, (double)cycle};
     }
     return found;
+}
+
+/* Find changes of noise. Segments with separate means and variances find such changes in normal
+ * noise (Killick and Eckley 2014). But with such segments, heavy-tailed noise and random walks are
+ * cut into many segments. So the noise becomes a signal: the logarithm of the distance of a value
+ * from the mean of its neighbours. The detector finds changes of its mean, and the criterion allows
+ * for autocorrelation and for white noise. The logarithm makes heavy tails light. The difference
+ * from the neighbours turns a random walk into white noise. */
+
+/* Distances are limited to FAR_MAX median distances, because an outlier affects three distances.
+ * NEAR_MIN is added to each distance, because values are rounded. */
+#define FAR_MAX  5
+#define NEAR_MIN .3
+
+#define RESOLUTION .1 /* logarithms whose means differ by less are treated as equal */
+
+/* Compute the logarithm of the distance of each value from the mean of its neighbours. The result
+ * is NaN if a neighbour was not seen. */
+static void find_noise(struct rps_arena *arena, const struct rps_signals *signals, size_t s,
+                       double *ret)
+{
+    const double *value = signals->value + s * signals->count;
+    double *seen = rps_arena_get(arena, signals->count, sizeof(*seen)), middle;
+    size_t count = 0;
+
+    for (size_t i = 0; i < signals->count; i++) {
+        ret[i] = NAN;
+        if (i > 0 && i + 1 < signals->count)
+            ret[i] = fabs(value[i] - value[i - 1] / 2 - value[i + 1] / 2);
+        seen[count] = ret[i];
+        count += isfinite(ret[i]) != 0;
+    }
+    middle = count > 0 ? rps_select_rank(seen, count, count / 2) : 0;
+    for (size_t i = 0; i < signals->count; i++)
+        ret[i] = middle > 0 && !isnan(ret[i]) ? log(fmin(ret[i] / middle, FAR_MAX) + NEAR_MIN) : NAN;
+}
+
+int rps_spread_append(struct rps_arena *arena, const struct rps_signals *signals,
+                      struct rps_signals *ret)
+{
+    size_t width = signals->signal_count, cells = width * signals->count;
+    const struct rps_detect_options options = {0};
+    struct rps_signals noise = {.count = signals->count, .signal_count = width};
+    struct rps_phases found = {0};
+    struct rps_error err;
+    int is_changed;
+
+    if (width > signals->count) /* noise values of neighbours depend on the same values; with so
+                                   many signals this causes false changes */
+        return 0;
+    noise.value = rps_arena_get(arena, 2 * cells, sizeof(*noise.value));
+    noise.resolution = rps_arena_get(arena, width, sizeof(*noise.resolution));
+    for (size_t s = 0; s < width; s++) {
+        find_noise(arena, signals, s, noise.value + s * signals->count);
+        noise.resolution[s] = RESOLUTION;
+    }
+    is_changed = rps_detect(&noise, &options, &found, NULL, &err) == 0 && found.count > 1;
+    rps_phases_free(&found);
+    if (!is_changed)
+        return 0;
+    memcpy(noise.value + cells, signals->value, cells * sizeof(*noise.value));
+    *ret = *signals;
+    ret->signal_count = 2 * width;
+    ret->value = noise.value;
+    ret->noise_floor = rps_arena_get(arena, 2 * width, sizeof(*ret->noise_floor));
+    if (signals->noise_floor)
+        memcpy(ret->noise_floor + width, signals->noise_floor, width * sizeof(double));
+    return 1;
 }

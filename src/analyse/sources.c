@@ -1,4 +1,4 @@
-/* Values of sources, in one range and over all ranges. */
+/* Compute the values of sources, in one range and over all ranges. */
 #include "sources.h"
 
 #include <math.h>
@@ -8,61 +8,63 @@
 #include "rpistat/formula.h"
 #include "rpistat/plan.h"
 
-/* Standard deviations relative to the mean: of a large count; of a large ratio, at least; and of a
- * ratio that drifts, at most. */
+/* Assumed standard deviations, as shares of the mean: of a large count; the minimum of a large
+ * ratio; the maximum of a drifting ratio. */
 #define COUNT_VARIATION     0.05
 #define RATIO_VARIATION     0.03
 #define RATIO_VARIATION_MAX 0.15
 
-/* A ratio varies by WANDERS times its own drift from one range of WANDER_PERIODS periods to the
- * next. That needs WANDER_STRETCHES such ranges. Noise between periods makes ranges differ too:
- * WANDER_NOISE times this noise does not count. */
+/* A ratio is assumed to vary by WANDERS times its drift. The drift is measured between ranges of
+ * WANDER_PERIODS periods, if there are WANDER_STRETCHES such ranges. Ranges also differ because of
+ * noise between periods. So WANDER_NOISE times this noise is not treated as drift. */
 #define WANDERS          3
 #define WANDER_PERIODS   8
 #define WANDER_STRETCHES 16
 #define WANDER_NOISE     1.5
 
-/* Lower quartile of the size of a normal variable of deviation 1. */
+/* Lower quartile of |x| for a normal variable x of deviation 1. */
 #define NORMAL_QUARTILE 0.3186
 
-/* Relative standard deviation, by chance, of a denominator that is just large enough. */
-#define FEW_VARIATION 0.15
+/* The confidence in a denominator with this relative standard deviation by chance is one half. */
+#define VARIATION_THRESHOLD 0.15
 
-/* CPU use: the CPU time of other programs makes it drift by USE_WANDERS times its differences from
- * period to period, between these limits. A workload that sleeps changes far more. */
+/* Other programs make CPU use drift. The drift is assumed to be USE_WANDERS times the differences
+ * between periods, but within USE_VARIATION ... USE_VARIATION_MAX. If the workload sleeps, CPU use
+ * changes far more. */
 #define USE_WANDERS       4
 #define USE_VARIATION     0.1
 #define USE_VARIATION_MAX 0.35
 
-/* Below this share of its maximum, CPU use is the workload's own choice. */
+/* If CPU use is below this share of its maximum, the low use is caused by the workload itself. */
 #define USE_LOW 0.1
 
-/* CPU use, in percent, that is treated as none. */
+/* If CPU use, in percent, is below this, the workload is treated as idle. */
 #define USE_NONE 0.1
 
-/* Differences that a noise is estimated from, at most. */
+/* Maximum number of differences from which noise is estimated. */
 #define DIFFERENCES_MAX 8192
 
-/* Events that other programs cause come in lumps of so many counts. */
+/* Events that other programs cause are assumed to occur in groups of this many counts. */
 #define OTHERS_LUMP 4
 
-/* Share of a range that the workload must have run for. */
-#define LEAST_USE 0.01
+/* Minimum share of a range for which the workload must have run, so that the range has values. */
+#define MIN_USE 0.01
 
-/* A denominator of fewer events is rare. */
+/* A denominator of fewer than RARE_EVENTS events is rare. */
 #define RARE_EVENTS 10
 
-/* Count of a value that is known exactly. */
+/* A value that is known exactly is treated as a value with this number of counts. */
 #define COUNT_EXACT 1e12
 
 /* --- values in one range ---------------------------------------------------------------------- */
 
-/* The counts in a value. By chance it has a relative variance of 1 / above + 1 / below. */
+/* The numbers of counts from which a value was computed. The value's relative variance by chance is
+ * 1 / above + 1 / below. */
 struct counts {
-    double above, below; /* the fraction line; INFINITY: known exactly */
+    double above, below; /* counts in numerator and denominator; INFINITY: known exactly */
 };
 
-/* Return the counts of a product. */
+/* Return the number of counts that has the same relative variance as a product of both values. */
 static double together(double a, double b)
 {
     return 1 / (1 / a + 1 / b);
@@ -77,7 +79,8 @@ static double raw_count(const struct rps_tally *tally, int operand)
                : INFINITY;
 }
 
-/* Counted and uncounted terms do not add up: 1 - a / b is as uncertain as a / b. */
+/* Return the number of counts for the sum of two values. A term that is known exactly does not make
+ * the sum more uncertain: 1 - a / b is as uncertain as a / b. */
 static double add_counts(double a, double b)
 {
     if (isinf(a) || isinf(b))
@@ -119,7 +122,8 @@ static struct counts counts_of(const struct rps_formula *formula, const struct r
     return *top;
 }
 
-/* Return the time that the workload ran; for whole CPUs, the time that they were not idle. */
+/* Return the time for which the workload ran. If whole CPUs were recorded, return the time for
+ * which they were not idle. */
 static double ran_s(const struct rps_tally *tally)
 {
     int64_t idle_ns = tally->idle_ns > 0 ? tally->idle_ns : 0;
@@ -147,11 +151,11 @@ static double value_of(const struct rps_source *source, const struct rps_plan *p
     return value;
 }
 
-/* Return 1 if the range can have a value at all. */
+/* Return 1 if the source can have a value in the range of the tally. */
 static int carries(const struct rps_source *source, const struct rps_plan *plan,
                    const struct rps_tally *tally)
 {
-    if (!source->elapsed && !(ran_s(tally) >= LEAST_USE * (double)tally->length_ns / RPS_NS_PER_S))
+    if (!source->elapsed && !(ran_s(tally) >= MIN_USE * (double)tally->length_ns / RPS_NS_PER_S))
         return 0;
     return source->metric < 0 || rps_tally_carries(tally, &plan->metric[source->metric].formula);
 }
@@ -170,13 +174,14 @@ struct rps_sight rps_source_look(struct rps_source *source, const struct rps_pla
         counts = counts_of(&plan->metric[source->metric].formula, tally);
     else if (source->set >= 0)
         counts.above = (double)tally->set[source->set].count[source->slot];
-    sight.sure = 1 / (1 + 1 / (counts.below * FEW_VARIATION * FEW_VARIATION));
+    sight.sure = 1 / (1 + 1 / (counts.below * VARIATION_THRESHOLD * VARIATION_THRESHOLD));
     if (isfinite(sight.value) || counts.below == 0) {
         source->seen.looks++;
         source->seen.sure += sight.sure;
     }
     if (isfinite(sight.value)) {
         source->seen.value += fabs(sight.value);
+        source->seen.least = fmin(source->seen.least, sight.value);
         source->seen.count += fmin(counts.above, COUNT_EXACT);
     }
     return sight;
@@ -189,18 +194,19 @@ void rps_source_seen_add(struct rps_source_seen *all, const struct rps_source_se
     all->looks += seen->looks;
     all->sure += seen->sure;
     all->value += seen->value;
+    all->least = fmin(all->least, seen->least);
     all->count += seen->count;
-    all->wander = fmax(all->wander, seen->wander);
+    all->drift = fmax(all->drift, seen->drift);
 }
 
 int rps_source_is_rare(const struct rps_source *source)
 {
-    double rare = RARE_EVENTS * FEW_VARIATION * FEW_VARIATION;
+    double rare = RARE_EVENTS * VARIATION_THRESHOLD * VARIATION_THRESHOLD;
 
     return source->seen.sure < (double)source->seen.looks * rare / (1 + rare);
 }
 
-/* Return the value of one count, or of a lump of them. */
+/* Return the smallest possible change of the value: that of one count, or of OTHERS_LUMP counts. */
 static double quantum(const struct rps_source *source)
 {
     double one = source->seen.value / source->seen.count;
@@ -209,12 +215,10 @@ static double quantum(const struct rps_source *source)
     return source->others ? OTHERS_LUMP * one : one;
 }
 
-/*
- * Transform a count so that its noise is the same at all levels. A count of n has a variance of at
- * least n, and of (v n)^2 for large n, because no program repeats exactly. The result is the
- * integral of the inverse deviation, in units of the deviation. For ratios, the count is the one
- * above the fraction line.
- */
+/* Transform a count so that its noise is the same at all levels. A count of n has a variance of at
+ * least n. For large n the variance is (v n)^2, because no program repeats its work exactly. The
+ * result is the integral of 1 / deviation, so that its noise has the deviation 1. For a ratio,
+ * `count` is the count in the numerator. */
 static double of_count(double count, double variation)
 {
     return 2 / variation * asinh(variation * sqrt(count));
@@ -236,8 +240,8 @@ double rps_source_use_reach(double mean, const struct rps_range *range)
     return log(far) / USE_VARIATION_MAX;
 }
 
-/* Store by how much the mean logarithm of `length` values differs from that of the values before.
- * Store at most DIFFERENCES_MAX differences. */
+/* For each range of `length` values, store how much the mean logarithm of the range differs from
+ * that of the previous range. Store at most DIFFERENCES_MAX differences. */
 static size_t differences(const struct rps_source *source, const double *value, size_t count,
                           size_t length, size_t step, double *ret)
 {
@@ -259,8 +263,9 @@ static size_t differences(const struct rps_source *source, const double *value, 
     return taken;
 }
 
-/* Use the lower quartile, so that phases of some seconds do not count. Few values show nothing. */
-void rps_source_wander(struct rps_source *source, const double *value, size_t count)
+/* The lower quartile of the differences is used, so that phases of some seconds are not treated as
+ * drift. If there are few values, no drift is measured. */
+void rps_source_drift(struct rps_source *source, const double *value, size_t count)
 {
     double difference[DIFFERENCES_MAX], noise, wide;
     size_t seen = 0, length, step, taken;
@@ -279,11 +284,11 @@ void rps_source_wander(struct rps_source *source, const double *value, size_t co
         difference[i] = fabs(difference[i]);
     wide = rps_select_rank(difference, taken, taken / 4) / NORMAL_QUARTILE;
     wide = wide * wide / 2 - WANDER_NOISE * noise * noise / (2 * (double)length);
-    source->seen.wander = fmax(source->seen.wander, sqrt(fmax(0, wide)));
+    source->seen.drift = fmax(source->seen.drift, sqrt(fmax(0, wide)));
 }
 
-/* Return the deviation of CPU use, from its differences between periods in which the workload
- * works. */
+/* Return the standard deviation of CPU use. It is estimated from differences between periods in
+ * which the workload is active. */
 static double use_noise(const double *value, size_t count)
 {
     size_t step = count / DIFFERENCES_MAX + 1, taken = 0;
@@ -291,7 +296,7 @@ static double use_noise(const double *value, size_t count)
 
     for (size_t i = 0; i < count; i++)
         low = value[i] > low ? value[i] : low;
-    low = log1p(USE_LOW * expm1(low)); /* the scale does not matter */
+    low = log1p(USE_LOW * expm1(low)); /* USE_LOW of the maximum, as a logarithm */
     for (size_t i = 1; i < count; i += step) {
         if (value[i] > low && value[i - 1] > low)
             difference[taken++] = value[i] - value[i - 1];
@@ -304,8 +309,11 @@ double rps_source_transform(const struct rps_source *source, double *value, size
     double scale = source->kind == RPS_SOURCE_USE ? USE_NONE : quantum(source);
     double variation = COUNT_VARIATION;
 
+    if (source->seen.least < 0) /* negative values are no counts; a square root would move values
+                                   near 0 apart */
+        return rps_noise_floor(value, count);
     if (source->kind == RPS_SOURCE_RATIO)
-        variation = fmin(fmax(RATIO_VARIATION, WANDERS * source->seen.wander), RATIO_VARIATION_MAX);
+        variation = fmin(fmax(RATIO_VARIATION, WANDERS * source->seen.drift), RATIO_VARIATION_MAX);
     for (size_t i = 0; i < count; i++) {
         double size = fabs(value[i]) / scale;
 

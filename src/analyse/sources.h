@@ -1,6 +1,5 @@
-/* Sources of signals: the quantities of a plan that a run's periods have values for. */
-#ifndef RPISTAT_ANALYSE_SOURCES_H
-#define RPISTAT_ANALYSE_SOURCES_H
+/* Sources of signals. A source is a quantity of a plan that has values in the periods of a run. */
+#pragma once
 
 #include <stddef.h>
 
@@ -8,34 +7,38 @@
 #include "rpistat/rotation.h"
 #include "rpistat/tally.h"
 
-/* `home` of a source that belongs to no single set. */
-#define RPS_SOURCE_ANY    (-1) /* seen in every period */
-#define RPS_SOURCE_ACROSS (-2) /* needs several sets: seen once per rotation */
+/* Values of `home` for a source that does not belong to a single set. */
+#define RPS_SOURCE_ANY    (-1) /* the source has a value in every period */
+#define RPS_SOURCE_ACROSS (-2) /* the source needs several sets: one value per rotation */
 
 enum rps_source_kind {
-    RPS_SOURCE_RATE,  /* of counts, by time */
-    RPS_SOURCE_RATIO, /* of counts */
-    RPS_SOURCE_USE,   /* the share of time spent on something */
+    RPS_SOURCE_RATE,  /* rate: counts per time */
+    RPS_SOURCE_RATIO, /* ratio of counts */
+    RPS_SOURCE_USE,   /* share of the time spent on something */
 };
 
-/* Sums over the ranges in which a source was seen; its transform depends on them. */
+/* Sums over the ranges in which a source was seen. The transform of a source's values depends on
+ * the sums of the source. */
 struct rps_source_seen {
-    uint64_t looks; /* ranges in which the workload ran */
-    double sure;    /* sum of the confidence in their denominators */
-    double value;   /* sum of sizes */
-    double count;   /* sum of the counts in them */
-    double wander;  /* drift of a ratio, a relative standard deviation; 0: none */
+    uint64_t looks; /* number of ranges in which the workload ran */
+    double sure;    /* sum of the confidence in the denominators of all values */
+    double value;   /* sum of the absolute values */
+    double least;   /* lowest negative value; 0: no value is negative */
+    double count;   /* sum of the counts in all values */
+    double drift;   /* drift of a ratio, as a relative standard deviation; 0: no drift */
 };
 
 struct rps_source {
     char name[RPS_NAME_SIZE];
-    int metric;    /* of the plan, or -1 */
-    int set, slot; /* of the event whose rate this is, or -1 */
-    int home;      /* the set in whose periods it is seen, or one of the above */
+    int metric;    /* metric number in the plan, or -1 */
+    int set, slot; /* set and slot of the event if the source is the event's rate, or -1 */
+    int home;      /* set in whose periods the source has values, or an RPS_SOURCE_ value */
     enum rps_source_kind kind;
-    int elapsed; /* 1: by elapsed time, known while the workload sleeps; 0: by CPU time */
-    int others;  /* 1: other programs affect it */
-    int named;   /* 1: requested by name */
+    int elapsed; /* 1: rate per elapsed time, which has values even while the workload sleeps; 0:
+                    rate per CPU time */
+    int others;  /* 1: other programs affect the source */
+    int faults;  /* 1: the source counts page faults that need no input */
+    int named;   /* 1: the user requested the source by name */
     struct rps_source_seen seen;
 };
 
@@ -44,43 +47,44 @@ struct rps_sources {
     struct rps_source *source;
 };
 
-/* Choose the sources that options request; they are the arena's. RPS_USAGE: an unknown name. */
+/* Choose the sources that the options request. The sources are allocated in the arena. Returns
+ * RPS_USAGE for an unknown name. */
 int rps_sources_choose(struct rps_arena *arena, const struct rps_collect_options *options,
                        struct rps_sources *ret, struct rps_error *err);
 
 /* Return the number of events in all sets. */
 size_t rps_sources_events(const struct rps_plan *plan);
 
-/* A source in one range. */
+/* The value of a source in one range. */
 struct rps_sight {
-    double value;  /* not transformed; NaN: not seen */
-    double seen_s; /* time that it was seen for */
-    double sure;   /* 0 ... 1: how well its denominator is known, considering chance alone */
+    double value;  /* value before the transform; NaN: not seen */
+    double seen_s; /* time for which the source was seen */
+    double sure;   /* confidence in the denominator, limited only by chance: 0 ... 1 */
 };
 
-/* Return how far a rate in a block was from its mean, at most: in deviations of its count in
- * `seconds`. NaN: unknown. */
+/* Return the maximum distance of a rate from the block's mean rate, within a block. The unit is the
+ * standard deviation of the count in a time of `seconds`. Return NaN if the distance is unknown. */
 double rps_source_reach(double mean, const struct rps_range *range, double seconds);
 
-/* Return the same for CPU time per elapsed time. */
+/* Return the maximum distance of CPU use (CPU time per elapsed time) from its mean in the block. */
 double rps_source_use_reach(double mean, const struct rps_range *range);
 
-/* Return the source in the tally's range. `operand` was filled from the tally; it is scratch. */
+/* Return the source's value in the tally's range. `operand` must contain the operands of the tally.
+ * It is also used as scratch memory. */
 struct rps_sight rps_source_look(struct rps_source *source, const struct rps_plan *plan,
                                  const struct rps_tally *tally, double *operand);
 
-/* Add the sums of a source to those of the same source in other collects. */
+/* Add the sums of a source to the sums of the same source in other collects. */
 void rps_source_seen_add(struct rps_source_seen *all, const struct rps_source_seen *seen);
 
 /* Measure the drift of a ratio from the untransformed values of one of its signals (NaN: not seen).
- * The largest drift of several signals counts. */
-void rps_source_wander(struct rps_source *source, const double *value, size_t count);
+ * For a source of several signals, call this function for each signal; the largest drift is kept.
+ */
+void rps_source_drift(struct rps_source *source, const double *value, size_t count);
 
-/* Return 1 if the source is not worth a signal because its denominator hardly ever occurs. */
+/* Return 1 if the source should not be a signal, because its denominator hardly ever occurs. */
 int rps_source_is_rare(const struct rps_source *source);
 
-/* Transform all values in place; NaN remains. Return the standard deviation of a transformed value
- * below which it is of no interest. */
+/* Transform all values in place. NaN remains NaN. Return the resolution: a smaller standard
+ * deviation of the transformed values does not matter to the user. */
 double rps_source_transform(const struct rps_source *source, double *value, size_t count);
-
-#endif

@@ -1,11 +1,10 @@
-/*
- * Choose the quantities of a plan that become signals.
+/* Choose the quantities of a plan that become signals.
  *
- * A metric over the events of several sets has a value only once per rotation. Carrying its last
- * value forward was tried and dropped: copies are correlated and cause false changes. The rates of
- * its events per clock tick say the same. Each is seen in its own periods, since the clock is
- * counted in all.
- */
+ * A metric over the events of several sets has a value only once per rotation. We tried to repeat
+ * the most recent value of such a metric in later periods. This was dropped, because repeated
+ * values are correlated and cause false changes. Instead, the rates of the metric's events per
+ * clock tick become signals. They contain the same information. Each rate has values in all periods
+ * of the event's set, because the clock is counted in all periods. */
 #include "sources.h"
 #include "rpistat/formula.h"
 #include "rpistat/plan.h"
@@ -19,11 +18,16 @@
 
 /* --- kinds of sources ------------------------------------------------------------------------- */
 
-/* Return 1 if the count of the event depends on other programs. */
+/* Return 1 if other programs affect the count of the event. */
 static int is_others(const struct rps_event *event)
 {
     return strcmp(event->role, "context_switches") == 0 ||
            strcmp(event->role, "cpu_migrations") == 0;
+}
+
+static int is_fault(const struct rps_event *event)
+{
+    return strcmp(event->role, "minor_faults") == 0;
 }
 
 static const struct rps_event *event_of(const struct rps_plan *plan, int operand)
@@ -48,6 +52,8 @@ static struct rps_source of_metric(const struct rps_plan *plan, int m)
             source.home = source.home == RPS_SOURCE_ANY ? set : RPS_SOURCE_ACROSS;
         if (set >= 0 && is_others(event_of(plan, step->operand)))
             source.others = 1;
+        if (set >= 0 && is_fault(event_of(plan, step->operand)))
+            source.faults = 1;
     }
     if (!over_time)
         source.kind = RPS_SOURCE_RATIO;
@@ -64,7 +70,8 @@ static struct rps_source of_event(const struct rps_plan *plan, int set, int slot
                                 .slot = slot,
                                 .home = set,
                                 .kind = RPS_SOURCE_RATIO,
-                                .others = is_others(&plan->set[set].event[slot])};
+                                .others = is_others(&plan->set[set].event[slot]),
+                                .faults = is_fault(&plan->set[set].event[slot])};
 
     snprintf(source.name, sizeof(source.name), "%s", plan->set[set].event[slot].name);
     return source;
@@ -83,7 +90,7 @@ static struct rps_source of_cpu_use(void)
 
 /* --- choosing --------------------------------------------------------------------------------- */
 
-/* Append a source; there is room for every metric and event of the plan and one more. */
+/* Append a source. There is room for one source per metric and event of the plan, and one more. */
 static void append(struct rps_sources *sources, struct rps_source source)
 {
     for (size_t i = 0; i < sources->count; i++) {
@@ -102,7 +109,6 @@ size_t rps_sources_events(const struct rps_plan *plan)
     return count;
 }
 
-/* Append the rates of the events in a formula. */
 static void append_events(struct rps_sources *sources, const struct rps_plan *plan,
                           const struct rps_formula *formula)
 {
@@ -131,18 +137,6 @@ static void choose_all(struct rps_sources *sources, const struct rps_plan *plan,
     append(sources, of_cpu_use());
 }
 
-/* List the names that --metric may have, cut if there is no room. */
-static int unknown(const struct rps_plan *plan, const char *name, struct rps_error *err)
-{
-    char names[NAMES_SIZE];
-    int is_named = rps_plan_metric(plan, RPS_COLLECT_CPU_USE) >= 0;
-
-    rps_plan_metric_names(plan, names, sizeof(names));
-    return rps_error_set(err, RPS_USAGE, "the run has no metric '%s'; it has %s%s%s and its events",
-                         name, names, names[0] && !is_named ? ", " : "",
-                         is_named ? "" : RPS_COLLECT_CPU_USE);
-}
-
 static int choose_name(struct rps_sources *sources, const struct rps_plan *plan, const char *name,
                        struct rps_error *err)
 {
@@ -160,8 +154,15 @@ static int choose_name(struct rps_sources *sources, const struct rps_plan *plan,
             }
         }
     }
-    if (strcmp(name, RPS_COLLECT_CPU_USE) != 0)
-        return unknown(plan, name, err);
+    if (strcmp(name, RPS_COLLECT_CPU_USE) != 0) {
+        char names[NAMES_SIZE];
+        int is_named = rps_plan_metric(plan, RPS_COLLECT_CPU_USE) >= 0;
+
+        rps_plan_metric_names(plan, names, sizeof(names));
+        return rps_error_set(
+            err, RPS_USAGE, "the run has no metric '%s'; choose from %s%s%s and its events", name,
+            names, names[0] && !is_named ? ", " : "", is_named ? "" : RPS_COLLECT_CPU_USE);
+    }
     append(sources, of_cpu_use());
     return 0;
 }

@@ -1,27 +1,24 @@
-/*
- * Tallies: sums over a time range of a run, and the scaled estimates made from them.
+/* Tallies: sums over a time range of a run, and the scaled estimates computed from these sums.
  *
- * Estimates are made from sums, and are never summed. The sum of estimates of short ranges is
- * noisier than the estimate of the whole range, and differs from the output of rpistat since 2013.
+ * Estimates are never summed. A sum of estimates of short ranges would be noisier than the estimate
+ * of the whole range. Such a sum would differ from the values that rpistat has printed since 2013.
  *
  * The whole-number estimate needs a product of 128 bits. 32-bit ARM lacks the type __int128, so
- * every processor uses plain 64-bit steps: one way, tested everywhere.
- */
+ * every processor uses 64-bit steps. All tests therefore test the same code. */
 #include "rpistat/tally.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "rpistat/clock.h"
 #include "rpistat/formula.h"
 #include "rpistat/plan.h"
 
-/* A ratio of events needs a workload that ran for at least this share of the range; a rate over
- * elapsed time does not. */
-#define TALLY_LEAST_USE 0.01
+/* Minimum share of the range in which the workload must have run for a ratio of events. For a rate
+ * per elapsed time, there is no minimum. */
+#define TALLY_MIN_USE 0.01
 
-/* If an import's recorder scaled an event, the rows do not show how long it was counted. */
+/* Mark an event as scaled if an import's recorder scaled it. The counted time is then unknown. */
 static void note_scaled(struct rps_arena *arena, struct rps_tally *tally, int slot,
                         const struct rps_interval *whole)
 {
@@ -69,8 +66,8 @@ static void add_span(struct rps_tally *tally, int64_t start_ns, int64_t end_ns)
         tally->end_ns = end_ns;
 }
 
-/* If the run's start is in a block, take it from the events, which have it for all CPUs
- * together. */
+/* Set the first readings of the tally. If the run starts within a block, use the first readings
+ * that are stored with each event, for all CPUs together. */
 static void set_start(struct rps_tally *tally, const struct rps_period *period)
 {
     const struct rps_event_set *set = &tally->plan->set[period->set_no];
@@ -78,11 +75,14 @@ static void set_start(struct rps_tally *tally, const struct rps_period *period)
     for (int slot = 0; slot < set->event_count; slot++) {
         const struct rps_event *event = &set->event[slot];
         struct rps_slot_moments *moments = &tally->set[period->set_no].moments.slot[slot];
-        const double count[2] = {(double)event->first_count, (double)event->second_count};
-        const double counted_ns[2] = {(double)event->first_ns, (double)event->second_ns};
 
-        if (moments->readings > 1 && event->first_ns > 0 && event->second_ns > 0)
-            rps_moments_set_start(moments, count, counted_ns, (double)event->before_ns);
+        if (moments->readings > 1 && event->first_ns > 0 && event->second_ns > 0) {
+            moments->first[0] =
+                (struct rps_slot_reading){(double)event->first_count, (double)event->first_ns};
+            moments->first[1] =
+                (struct rps_slot_reading){(double)event->second_count, (double)event->second_ns};
+            moments->before_ns = (double)event->before_ns;
+        }
     }
 }
 
@@ -107,19 +107,20 @@ static void add_set(struct rps_tally *tally, const struct rps_period *period)
     }
     if (tally->is_plain)
         return;
-    rps_moments_add(&set->moments, period, tally->enabled_ns - period->enabled_ns, tally->turn_ns);
+    rps_moments_add(&set->moments, period, tally->enabled_ns - period->enabled_ns,
+                    tally->rotation_ns);
     if (tally->from_start && period->level > 0 && period->cpu == RPS_CPU_ALL &&
         set->periods == rps_period_weight(period))
         set_start(tally, period);
 }
 
-/* Note the place of the period in the run and among the rotations. */
+/* Store the position of the period in the run and its rotation number. */
 static void add_place(struct rps_tally *tally, const struct rps_period *period)
 {
     if (tally->periods == 0)
         tally->from_start = period->level > 0 ? period->rotation == 0 : period->period == 0;
     if (tally->periods == 0 || period->rotation != tally->rotation)
-        tally->turn_ns = tally->enabled_ns;
+        tally->rotation_ns = tally->enabled_ns;
     tally->rotation = period->rotation;
     tally->has_blocks |= period->level > 0 && period->counted && !period->scatter;
     tally->is_drawn |=
@@ -143,7 +144,8 @@ void rps_tally_add(struct rps_tally *tally, const struct rps_period *period)
         add_set(tally, period);
 }
 
-/* `before`: the readings of `other` are earlier. before_ns: enabled time of the earlier tally. */
+/* Add the tally `other` of a set. `before` is 1 if the readings of `other` are earlier than those
+ * of `set`. before_ns is the enabled time of the earlier of both tallies. */
 static void merge_set(struct rps_set_tally *set, const struct rps_set_tally *other, int before,
                       uint64_t before_ns)
 {
@@ -179,7 +181,7 @@ void rps_tally_merge(struct rps_tally *tally, const struct rps_tally *other)
     tally->is_drawn |= other->is_drawn;
     tally->has_blocks |= other->has_blocks;
     tally->rotation = before ? tally->rotation : other->rotation;
-    tally->turn_ns = before_ns + (before ? tally->turn_ns : other->turn_ns);
+    tally->rotation_ns = before_ns + (before ? tally->rotation_ns : other->rotation_ns);
     tally->periods += other->periods;
     tally->clock += other->clock;
     tally->clock_running_ns += other->clock_running_ns;
@@ -193,7 +195,7 @@ void rps_tally_merge(struct rps_tally *tally, const struct rps_tally *other)
         merge_set(&tally->set[i], &other->set[i], before, before_ns);
 }
 
-/* Return the slot's set if the slot has an estimate, otherwise NULL. */
+/* Return the slot's set if the slot has an estimate. Otherwise return NULL. */
 static const struct rps_set_tally *estimable(const struct rps_tally *tally, int set, int slot)
 {
     const struct rps_set_tally *s;
@@ -203,13 +205,14 @@ static const struct rps_set_tally *estimable(const struct rps_tally *tally, int 
     s = &tally->set[set];
     if (s->counted[slot] == 0)
         return NULL;
-    /* The workload ran, but never while this set was on: nothing is known about the event. */
+    /* The workload ran only while other sets were active, so the count of the event is unknown. */
     if (s->counted_ns[slot] == 0 && tally->enabled_ns > 0)
         return NULL;
     return s;
 }
 
-/* Return the time that estimates represent. */
+/* Return the time for which the estimates are made: the enabled time, or the clock's running time
+ * if the tally is incomplete. */
 static uint64_t estimated_ns(const struct rps_tally *tally)
 {
     return rps_tally_is_incomplete(tally) ? tally->clock_running_ns : tally->enabled_ns;
@@ -226,7 +229,6 @@ double rps_tally_estimate(const struct rps_tally *tally, int set, int slot)
     return (double)s->count[slot] * ((double)estimated_ns(tally) / (double)s->counted_ns[slot]);
 }
 
-/* Set the high and the low half of a * b. */
 static void multiply(uint64_t a, uint64_t b, uint64_t *high, uint64_t *low)
 {
     uint64_t a1 = a >> 32, a0 = a & UINT32_MAX, b1 = b >> 32, b0 = b & UINT32_MAX;
@@ -237,7 +239,7 @@ static void multiply(uint64_t a, uint64_t b, uint64_t *high, uint64_t *low)
     *high = a1 * b1 + (cross1 >> 32) + (cross2 >> 32) + (middle >> 32);
 }
 
-/* Return a * b / c rounded down, or UINT64_MAX if that does not fit. c > 0. */
+/* Return a * b / c rounded down, or UINT64_MAX if the result does not fit. Needs c > 0. */
 static uint64_t multiply_divide(uint64_t a, uint64_t b, uint64_t c)
 {
     uint64_t high, low, product;
@@ -247,7 +249,7 @@ static uint64_t multiply_divide(uint64_t a, uint64_t b, uint64_t c)
     multiply(a, b, &high, &low);
     if (high >= c)
         return UINT64_MAX;
-    for (int bit = 0; bit < 64; bit++) { /* long division: `high` is the remainder so far */
+    for (int bit = 0; bit < 64; bit++) { /* long division: `high` is the current remainder */
         int carry = (int)(high >> 63);
 
         high = (high << 1) | (low >> 63);
@@ -314,7 +316,7 @@ static double share(uint64_t part, uint64_t whole)
     return part >= whole ? 1 : (double)part / (double)whole;
 }
 
-double rps_tally_duty(const struct rps_tally *tally, int set)
+double rps_tally_counted(const struct rps_tally *tally, int set)
 {
     if (set < 0 || set >= tally->set_count)
         return NAN;
@@ -352,10 +354,11 @@ int rps_tally_carries(const struct rps_tally *tally, const struct rps_formula *f
         if (is_incomplete && (set >= 0 || operand == RPS_OPERAND_CLOCK))
             return 0;
     }
-    return over_time || (double)tally->enabled_ns >= TALLY_LEAST_USE * (double)tally->length_ns;
+    return over_time || (double)tally->enabled_ns >= TALLY_MIN_USE * (double)tally->length_ns;
 }
 
-/* No CPU is busy for longer than a period, though its clocks are read one after another. */
+/* Return the CPU time, limited to the length of the periods. Without the limit, the CPU time could
+ * be longer than the periods, because clocks are read one after another. */
 static double cpu_seconds(const struct rps_tally *tally)
 {
     double ns = (double)tally->enabled_ns - (double)tally->idle_ns;

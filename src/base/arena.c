@@ -9,10 +9,10 @@
 #define PIECE_SIZE 65536
 #define ALIGNMENT  16
 
-/* A block from malloc, newest first. The memory that is handed out follows this head. */
+/* A block from malloc, in a list with the newest first. The callers' memory follows this struct. */
 struct piece {
     struct piece *next;
-    size_t used, size; /* bytes after the piece's head */
+    size_t used, size; /* number of used bytes and of all bytes after this struct */
 };
 
 struct rps_arena {
@@ -65,7 +65,7 @@ void rps_arena_free(struct rps_arena *arena)
     free(arena);
 }
 
-/* Add a piece. A large request gets its own; the newest piece is still filled. */
+/* Add a piece. A large request gets a separate piece; later requests use another piece. */
 static void *add_piece(struct rps_arena *arena, size_t size)
 {
     size_t room = size > PIECE_SIZE / 4 ? size : PIECE_SIZE;
@@ -138,7 +138,7 @@ char *rps_arena_print(struct rps_arena *arena, const char *format, ...)
     return text;
 }
 
-/* Return the pointer to the piece that holds only this array; NULL if it shares its piece. */
+/* Return the pointer to the piece that contains this array and no other data; NULL: none. */
 static struct piece **find_piece(struct rps_arena *arena, const void *array)
 {
     for (struct piece **at = &arena->newest; *at; at = &(*at)->next) {
@@ -148,7 +148,7 @@ static struct piece **find_piece(struct rps_arena *arena, const void *array)
     return NULL;
 }
 
-/* Return the array with capacity for twice as many elements. Bytes after `count` are not set. */
+/* Return the array, with capacity for twice as many elements. Only `count` elements are set. */
 static void *double_room(struct rps_arena *arena, void *array, size_t count, size_t size)
 {
     struct piece **at, *piece;
@@ -173,8 +173,62 @@ static void *double_room(struct rps_arena *arena, void *array, size_t count, siz
 
 void *rps_arena_grow(struct rps_arena *arena, void *array, size_t count, size_t size)
 {
-    if ((count & (count - 1)) == 0) /* between powers of two there is capacity */
+    if ((count & (count - 1)) == 0) /* the array has free capacity if count is not a power of two */
         array = double_room(arena, array, count, size);
     memset((char *)array + count * size, 0, size);
     return array;
+}
+
+/* Round count up to a power of two. Return 0 if count is 0, or if the result overflows. */
+static size_t room_for(size_t count)
+{
+    size_t room = count > 0;
+
+    while (room && room < count)
+        room *= 2;
+    return room;
+}
+
+void *rps_array_grow_by(void *array, size_t count, size_t more, size_t size)
+{
+    size_t room = more <= SIZE_MAX - count ? room_for(count + more) : 0;
+
+    if (more == 0 || (room && room == room_for(count)))
+        return array;
+    return room && room <= SIZE_MAX / 2 / size ? realloc(array, room * size) : NULL;
+}
+
+void *rps_array_insert(void *array, size_t count, size_t at, size_t size)
+{
+    char *items;
+
+    memcpy(&items, array, sizeof(items));
+    items = rps_array_grow_by(items, count, 1, size);
+    if (!items)
+        return NULL;
+    memcpy(array, &items, sizeof(items));
+    items += at * size;
+    memmove(items + size, items, (count - at) * size);
+    return memset(items, 0, size);
+}
+
+void *rps_array_add(void *array, size_t count, size_t size)
+{
+    return rps_array_insert(array, count, count, size);
+}
+
+size_t rps_array_find(const void *array, size_t count, size_t size,
+                      int (*before)(const void *thing, const void *key), const void *key)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (before((const char *)array + middle * size, key))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }

@@ -1,9 +1,5 @@
-/*
- * Error messages. Every message is formatted into its own buffer first, so that the old message may
- * be an argument of the new one.
- */
+/* Error messages, formatted in a separate buffer, because the old message may be an argument. */
 #include "rpistat/error.h"
-#include "rpistat/memory_limit.h"
 #include "rpistat/text.h"
 
 #include <stdarg.h>
@@ -11,12 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define TAIL_BYTES 384
 #define ELLIPSIS   "\xe2\x80\xa6"
 
-/* Copy text into err. Long text is cut in the middle, which quotes the user: the end has the
- * remedy. A UTF-8 character is never cut. */
+/* Copy text into err. Text that is too long is cut in the middle, where it usually quotes the user.
+ * Its end is not cut, because the remedy is there. A UTF-8 character is never cut. */
 static void store(struct rps_error *err, const char *text)
 {
     size_t length = strlen(text);
@@ -48,7 +45,7 @@ void rps_error_write(struct rps_error *err, const char *format, ...)
     if (length >= (int)sizeof(text)) {
         va_start(arguments, format);
         if (vasprintf(&whole, format, arguments) < 0)
-            whole = NULL; /* text has the beginning */
+            whole = NULL; /* if memory runs out, `text` holds the beginning of the message */
         va_end(arguments);
     }
     store(err, whole ? whole : text);
@@ -72,7 +69,8 @@ void rps_error_write_before(struct rps_error *err, const char *format, ...)
     store(err, text);
 }
 
-/* Messages without and with a memory limit: under a limit, other programs are not the cause. */
+/* Messages about a failed allocation, without and with a memory limit. If there is a limit, the
+ * message does not name other programs as the cause. */
 static const char *const no_memory[] = {
     "out of memory: close other programs and try again",
     "out of memory: raise the limit of this shell (ulimit -v, ulimit -d) and try again",
@@ -94,4 +92,18 @@ int rps_error_is_memory(const struct rps_error *err)
             return 1;
     }
     return 0;
+}
+
+size_t rps_memory_limit(void)
+{
+    const int resources[] = {RLIMIT_AS, RLIMIT_DATA};
+    size_t least = SIZE_MAX;
+
+    for (int i = 0; i < 2; i++) {
+        struct rlimit limit;
+
+        if (getrlimit(resources[i], &limit) == 0 && limit.rlim_cur < least)
+            least = (size_t)limit.rlim_cur;
+    }
+    return least;
 }

@@ -1,4 +1,4 @@
-/* Write JSON to a stream, one line per object of an array. */
+/* Write JSON to a stream. Each object of an array is on a separate line. */
 #include "rpistat/json.h"
 
 #include <inttypes.h>
@@ -6,7 +6,7 @@
 
 #include "rpistat/text.h"
 
-/* Deeper values stay on the line of their parent. */
+/* Depth to which values are on separate lines; deeper values are on the enclosing value's line. */
 #define LINE_DEPTH 2
 
 int rps_json_open(struct rps_json *json, int one_line)
@@ -41,7 +41,7 @@ static void print_quoted(FILE *out, const char *text)
     fputc('"', out);
 }
 
-/* Write the comma and line break before a value. Numbers of an array stay on its line. */
+/* Write the comma and line break before a value. Numbers in an array are on the array's line. */
 static void separate(struct rps_json *json, int breaks)
 {
     if (json->filled[json->depth])
@@ -55,7 +55,7 @@ static void separate(struct rps_json *json, int breaks)
     json->filled[json->depth] = 1;
 }
 
-/* Write everything that precedes a value. */
+/* Write the text before a value: comma, line break and name. */
 static void begin(struct rps_json *json, const char *name, int breaks)
 {
     separate(json, breaks || name);

@@ -1,7 +1,5 @@
-/*
- * Moments of successive differences. The ratio R is known only after all readings are added, so the
- * powers of Dd = Dc - R Dr are kept multiplied out.
- */
+/* Moments of successive differences. The ratio R is known only after all readings were added.
+ * Therefore, for powers of Dd = Dc - R Dr, sums of products of Dc and Dr are stored. */
 #include "rpistat/moments.h"
 
 #include <math.h>
@@ -9,7 +7,7 @@
 
 struct difference {
     double c, r;
-    int any; /* 0: one of the two readings is missing */
+    int any; /* 0 if one of the two readings is missing */
 };
 
 static struct difference differ(const struct rps_slot_moments *slot, double c, double r,
@@ -17,7 +15,7 @@ static struct difference differ(const struct rps_slot_moments *slot, double c, d
 {
     if (slot->readings == 0 || slot->last_merged > 1 || merged > 1)
         return (struct difference){0, 0, 0};
-    return (struct difference){c - slot->last_c, r - slot->last_r, 1};
+    return (struct difference){c - slot->last[0].c, r - slot->last[0].r, 1};
 }
 
 static void add_difference(struct rps_slot_moments *slot, const struct difference *d)
@@ -35,7 +33,7 @@ static void add_difference(struct rps_slot_moments *slot, const struct differenc
     slot->rrrr += rr * rr;
 }
 
-/* Add the differences between the last readings and the next ones; `d` of each slot. */
+/* Add the differences between the last and the next readings. `d` has each slot's differences. */
 static void add_differences(struct rps_moments *moments,
                             const struct difference difference[RPS_SLOT_MAX])
 {
@@ -48,7 +46,7 @@ static void add_differences(struct rps_moments *moments,
     }
 }
 
-/* Return the number of differences in a block's sum of steps. */
+/* Return the number of differences of which a block's scatter is the sum. */
 static uint64_t steps_of(const struct rps_scatter *scatter, int slot)
 {
     return scatter->readings[slot] > scatter->parts ? scatter->readings[slot] - scatter->parts : 0;
@@ -70,14 +68,27 @@ static void add_scatter(struct rps_moments *moments, const struct rps_scatter *s
     slot->block_own += own;
     if (!isnan(scatter->fourth[j]))
         slot->block_fourth += scatter->fourth[j];
-    else if (steps > 0) /* as for normal differences */
+    else if (steps > 0) /* the fourth moment that normally distributed differences would have */
         slot->block_fourth += 3 * own * own / steps;
     for (int k = j + 1; k < moments->slots; k++)
         moments->cross[j][k] += scatter->cc[j][k];
 }
 
+/* Store a reading among the last readings, and if there are few readings also among the first. For
+ * a block, `reading` is the mean of its readings. */
+static void add_end(struct rps_slot_moments *slot, struct rps_slot_reading reading, uint64_t count)
+{
+    for (uint64_t i = slot->readings; i < slot->readings + count && i < RPS_MOMENTS_FIRST; i++)
+        slot->first[i] = reading;
+    for (uint64_t i = 0; i < count && i < RPS_MOMENTS_LAST; i++) {
+        slot->last[2] = slot->last[1];
+        slot->last[1] = slot->last[0];
+        slot->last[0] = reading;
+    }
+}
+
 void rps_moments_add(struct rps_moments *moments, const struct rps_period *period,
-                     uint64_t before_ns, uint64_t turn_ns)
+                     uint64_t before_ns, uint64_t rotation_ns)
 {
     const struct rps_scatter *scatter = period->level > 0 ? period->scatter : NULL;
     uint64_t merged = scatter ? rps_period_weight(period) : 1;
@@ -100,22 +111,13 @@ void rps_moments_add(struct rps_moments *moments, const struct rps_period *perio
         if (!(period->counted & (UINT32_C(1) << s)) || readings == 0)
             continue;
         if (slot->readings == 0) {
-            slot->first_c = c;
-            slot->first_r = r;
             slot->first_merged = merged;
-            slot->before_ns = (double)(turn_ns + (before_ns - turn_ns) / merged);
+            slot->before_ns = (double)(rotation_ns + (before_ns - rotation_ns) / merged);
         }
-        if (slot->readings + readings > 1 && slot->readings < 2) {
-            slot->second_c = c;
-            slot->second_r = r;
-        }
-        slot->prior_c = slot->readings > 0 ? slot->last_c : c;
-        slot->prior_r = slot->readings > 0 ? slot->last_r : r;
+        add_end(slot, (struct rps_slot_reading){c, r}, readings);
         slot->readings += readings;
         slot->until_ns = (double)(before_ns + period->enabled_ns);
-        slot->turn_ns = (double)turn_ns;
-        slot->last_c = c;
-        slot->last_r = r;
+        slot->rotation_ns = (double)rotation_ns;
         slot->last_merged = merged;
         slot->squares += scatter ? scatter->squares[s] : c * c;
         if (scatter)
@@ -123,39 +125,23 @@ void rps_moments_add(struct rps_moments *moments, const struct rps_period *perio
     }
 }
 
-void rps_moments_set_start(struct rps_slot_moments *slot, const double count[2],
-                           const double counted_ns[2], double before_ns)
-{
-    slot->first_c = count[0];
-    slot->first_r = counted_ns[0];
-    slot->second_c = count[1];
-    slot->second_r = counted_ns[1];
-    slot->before_ns = before_ns;
-}
-
 static void join_slot(struct rps_slot_moments *slot, const struct rps_slot_moments *next,
                       double before_ns)
 {
     if (next->readings == 0)
         return;
-    if (slot->readings < 2) {
-        slot->second_c = slot->readings == 1 ? next->first_c : next->second_c;
-        slot->second_r = slot->readings == 1 ? next->first_r : next->second_r;
-    }
+    for (uint64_t i = slot->readings; i < RPS_MOMENTS_FIRST; i++)
+        slot->first[i] = next->first[i - slot->readings];
+    for (uint64_t i = RPS_MOMENTS_LAST; i-- > 0;)
+        slot->last[i] = i < next->readings ? next->last[i] : slot->last[i - next->readings];
     if (slot->readings == 0) {
-        slot->first_c = next->first_c;
-        slot->first_r = next->first_r;
         slot->first_merged = next->first_merged;
         slot->before_ns = before_ns + next->before_ns;
     }
-    slot->prior_c = next->readings > 1 ? next->prior_c : slot->last_c;
-    slot->prior_r = next->readings > 1 ? next->prior_r : slot->last_r;
     slot->until_ns = before_ns + next->until_ns;
-    slot->turn_ns = before_ns + next->turn_ns;
+    slot->rotation_ns = before_ns + next->rotation_ns;
     slot->readings += next->readings;
     slot->steps += next->steps;
-    slot->last_c = next->last_c;
-    slot->last_r = next->last_r;
     slot->last_merged = next->last_merged;
     slot->squares += next->squares;
     slot->cc += next->cc;
@@ -185,7 +171,7 @@ void rps_moments_join(struct rps_moments *moments, const struct rps_moments *nex
 
         if (slot->readings > 0)
             difference[s] =
-                differ(&moments->slot[s], slot->first_c, slot->first_r, slot->first_merged);
+                differ(&moments->slot[s], slot->first[0].c, slot->first[0].r, slot->first_merged);
     }
     add_differences(moments, difference);
     for (int j = 0; j < next->slots; j++) {
@@ -205,7 +191,7 @@ double rps_moments_squares(const struct rps_moments *moments, int j, int k, cons
     return product - q * a->cr - p * b->cr + p * q * a->rr;
 }
 
-/* Return the sum of (Dd)^4. The blocks' part grows with the square of their sum of squares. */
+/* Return the sum of (Dd)^4. The blocks' part scales with the square of the sum of squares. */
 static double fourth_of(const struct rps_slot_moments *slot, double p)
 {
     double pp = p * p, fourth = slot->cccc - 4 * p * slot->cccr + 6 * pp * slot->ccrr -
@@ -241,7 +227,7 @@ struct rps_scatter rps_scatter_none(void)
 
 void rps_scatter_widen(double *least, double *most, double value)
 {
-    *least = fmin(*least, value); /* both prefer a number to NaN */
+    *least = fmin(*least, value); /* fmin and fmax return the number if the other argument is NaN */
     *most = fmax(*most, value);
 }
 

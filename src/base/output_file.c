@@ -1,24 +1,24 @@
-/*
- * Files that appear complete or not at all.
+/* Output files that appear complete or not at all.
  *
- * The content goes to an unnamed file (O_TMPFILE), so a killed program leaves nothing. Then linkat
- * names it: through /proc/self/fd or, without /proc, from the descriptor, which needs a recent
- * kernel or a right. It cannot replace a file, so a temporary name exists between two calls, with
- * signals blocked. Only SIGKILL at that moment leaves it.
+ * The content goes to an unnamed file (O_TMPFILE), so that a killed program leaves no file. Then
+ * linkat gives the file its final name, with a path in /proc/self/fd. If there is no /proc, linkat
+ * uses the descriptor instead, which needs a recent kernel or a capability. linkat cannot replace
+ * an existing file. Therefore, the file has a temporary name between two system calls, while
+ * signals are blocked. The temporary name is left behind only if SIGKILL ends the program between
+ * these calls.
  *
- * SAFETY: replacing writes neither through a link nor into a file with another name elsewhere. The
- * user may mean neither in a directory that others write, so a file with several names loses this
- * one. Some files cannot be replaced: no O_TMPFILE, an unwritable directory, a mounted file, an
- * owner or group that the new file cannot get. The finished content is then copied into the file,
- * which must not have another name.
- */
+ * SAFETY: replacing a file never writes through a link, or into a file that also has another name.
+ * In a directory that other users can write, a link or a second name may redirect the output.
+ * Therefore, if the existing file has several names, it loses this name, and its content does not
+ * change. Some files cannot be replaced: O_TMPFILE is not supported, the directory is not writable,
+ * the file is a mount point, or the new file cannot get its owner or group. The finished content is
+ * then copied into the file, which must not have another name. */
 #include "rpistat/output_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -26,12 +26,12 @@
 #include <unistd.h>
 
 #include "rpistat/clock.h"
-#include "rpistat/trust.h"
+#include "rpistat/rights.h"
 #include "walk.h"
 
 #define COPY_SIZE 65536
 
-/* Return the directory of path in a new string. */
+/* Return the directory of a path in a new string. */
 static char *folder_of(const char *path)
 {
     char *copy = strdup(path);
@@ -47,27 +47,27 @@ static int refuse(const char *path, int number, struct rps_error *err)
     int result;
 
     if (number == ENOTDIR)
-        result = rps_error_set(err, RPS_FAILED,
-                               "cannot write '%s': '%s' is no folder; choose another file with -o",
-                               path, folder ? folder : "");
+        result =
+            rps_error_set(err, RPS_FAILED,
+                          "cannot write '%s': '%s' is not a directory; choose another file with -o",
+                          path, folder ? folder : "");
     else if (number == ENOENT)
         result = rps_error_set(err, RPS_FAILED,
-                               "cannot write '%s': there is no folder '%s'; make it, or choose "
-                               "another file with -o",
+                               "cannot write '%s': the directory '%s' does not exist; create it, "
+                               "or choose another file with -o",
                                path, folder ? folder : "");
     else if (number == EISDIR)
         result = rps_error_set(err, RPS_FAILED,
-                               "cannot write '%s': it is a folder; choose a file with -o", path);
+                               "cannot write '%s': it is a directory; choose a file with -o", path);
     else if (number == EINVAL)
-        result =
-            rps_error_set(err, RPS_FAILED,
-                          "cannot write '%s': it is not a regular file; choose another name", path);
+        result = rps_error_set(
+            err, RPS_FAILED,
+            "cannot write '%s': it is not a regular file; choose another file with -o", path);
     else if (number == EMLINK)
-        result =
-            rps_error_set(err, RPS_FAILED,
-                          "cannot write '%s': it has several names and cannot be replaced, and "
-                          "another file may be meant; choose another file with -o",
-                          path);
+        result = rps_error_set(err, RPS_FAILED,
+                               "cannot write '%s': it has several hard links, and rpistat replaces "
+                               "files; choose another file with -o",
+                               path);
     else
         result =
             rps_error_set(err, RPS_FAILED, "cannot write '%s': %s; choose another file with -o",
@@ -86,7 +86,7 @@ static int open_elsewhere(void)
     return fd >= 0 ? fd : memfd_create("rpistat output", MFD_CLOEXEC);
 }
 
-/* Open the unnamed file. It gets the owner, group and mode of the file to replace (NULL: none). */
+/* Open the unnamed file, with the owner, group and mode of the file to replace (NULL: none). */
 static int open_unnamed(struct rps_output_file *file, const struct stat *there)
 {
     file->is_new = !there;
@@ -101,7 +101,7 @@ static int open_unnamed(struct rps_output_file *file, const struct stat *there)
     return there && !file->rename && there->st_nlink > 1 ? EMLINK : 0;
 }
 
-/* Open a device or a pipe, or append to the file that a descriptor's link in /proc leads to. */
+/* Open a device or a pipe, or open for appending the file behind a descriptor's link in /proc. */
 static int open_direct(struct rps_output_file *file, const struct stat *there)
 {
     int follow = S_ISLNK(there->st_mode);
@@ -116,7 +116,7 @@ static int open_direct(struct rps_output_file *file, const struct stat *there)
                                                                                         : ESTALE;
 }
 
-/* Return 0 or an errno. */
+/* Open the file by its name. Return 0 or an errno value. */
 static int open_name(struct rps_output_file *file, int regular)
 {
     struct stat there;
@@ -130,7 +130,7 @@ static int open_name(struct rps_output_file *file, int regular)
     if (S_ISDIR(there.st_mode))
         return EISDIR;
     if (S_ISLNK(there.st_mode) && !rps_walk_in_proc(file->folder))
-        return ELOOP; /* it was not a link when the path was checked */
+        return ELOOP; /* the path was checked before, and was not a link at that time */
     if (!S_ISREG(there.st_mode))
         return regular ? EINVAL : open_direct(file, &there);
     if (faccessat(file->folder, file->name, W_OK, AT_EACCESS) < 0)
@@ -170,7 +170,7 @@ static int link_as(const struct rps_output_file *file, const char *name)
     return errno == EEXIST ? -1 : linkat(file->fd, "", file->folder, name, AT_EMPTY_PATH);
 }
 
-/* Rename the file over the existing one by way of a temporary name. */
+/* Replace the existing file by renaming, through a temporary name. */
 static int replace(const struct rps_output_file *file)
 {
     char passing[64];
@@ -215,7 +215,7 @@ static int copy(int from, int to)
     return done < 0 ? -1 : 0;
 }
 
-/* Copy into the existing file, if it is still a file with a single name, or into a new one. */
+/* Copy the content into a new file, or into the existing file if that file has only one name. */
 static int write_in_place(const struct rps_output_file *file)
 {
     int fd = openat(file->folder, file->name,
@@ -243,7 +243,7 @@ static int write_in_place(const struct rps_output_file *file)
     return result;
 }
 
-/* Return 1 if a copy would fail as well and destroy the existing content. */
+/* Return 1 if copying would fail for this reason, after it has destroyed the existing content. */
 static int is_final(int number)
 {
     return number == ENOSPC || number == EDQUOT || number == EIO || number == EROFS;
@@ -261,8 +261,10 @@ int rps_output_file_finish(struct rps_output_file *file, struct rps_error *err)
             result = write_in_place(file);
     }
     if (result < 0)
-        result = rps_error_set(err, RPS_FAILED, "cannot write %s: %s; the output is not complete",
-                               file->path, strerror(errno));
+        result = rps_error_set(
+            err, RPS_FAILED,
+            "cannot write %s: %s; run the command again, because the output is incomplete",
+            file->path, strerror(errno));
     rps_output_file_abandon(file);
     return result;
 }

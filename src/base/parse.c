@@ -1,12 +1,7 @@
-/*
- * Strict parsing.
- *
- * Whole numbers, durations and sizes are read digit by digit in integers. So 100ms is exactly
- * 100,000,000 ns, and no locale interferes. Only rps_parse_double uses the C library, with its own
- * locale object. (setlocale would change the whole process, and strtod alone would accept a decimal
- * comma under LC_NUMERIC=de_DE.)
- */
-#include "rpistat/parse.h"
+/* Strict parsing of user input. Whole numbers, durations and sizes are read digit by digit in
+ * integers, so 100ms is exactly 100,000,000 ns, and the locale has no effect. Only rps_parse_double
+ * uses the C library, with a separate locale object: setlocale would change the whole process, and
+ * strtod alone would accept a decimal comma under LC_NUMERIC=de_DE. */
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
@@ -24,8 +19,7 @@ struct unit {
     uint64_t factor;
 };
 
-/* from long to short: format_duration takes the first that fits, and text must use them in this
- * order */
+/* Units, in the order that a duration requires. format_duration uses the first unit that fits. */
 static const struct unit duration_units[] = {
     {"d", RPS_NS_PER_DAY},
     {"h", 3600 * RPS_NS_PER_S},
@@ -42,7 +36,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Return the user's text for a message: printable, '' if it is empty. */
+/* Return the user's text for a message: printable, or '' if it is empty. */
 static const char *quote(char *ret, const char *text)
 {
     if (text[0] == '\0')
@@ -96,7 +90,7 @@ static enum scan scan_uint64(const char *text, uint64_t *ret)
     return SCAN_OK;
 }
 
-/* Return true for a well-formed negative number. Its message gives the valid range, too. */
+/* Return true for a well-formed negative number, whose error message also shows the valid range. */
 static bool is_negative_number(const char *text)
 {
     uint64_t ignored = 0;
@@ -135,7 +129,7 @@ int rps_parse_uint64(const char *what, const char *text, uint64_t min, uint64_t 
 
 /* --- decimal numbers -------------------------------------------------------------------------- */
 
-/* Check for [-]digits[.digits][e[+-]digits], with a digit before or after the point. */
+/* Return true for [-]digits[.digits][e[+-]digits], with a digit before or after the point. */
 static bool is_decimal(const char *text)
 {
     bool digits = false;
@@ -177,7 +171,7 @@ int rps_parse_double(const char *what, const char *text, double *ret, struct rps
     value = strtod_l(text, NULL, c_locale);
     freelocale(c_locale);
     if (!isfinite(value))
-        return rps_error_set(err, RPS_USAGE, "%s %s: too large for a number", what,
+        return rps_error_set(err, RPS_USAGE, "%s %s: too large; write a number below 1e308", what,
                              quote(quoted, text));
     *ret = value;
     return 0;
@@ -185,13 +179,13 @@ int rps_parse_double(const char *what, const char *text, double *ret, struct rps
 
 /* --- numbers with a unit ---------------------------------------------------------------------- */
 
-/* A number as text, before its unit is known. */
+/* A number as text, because its unit is not known yet. */
 struct scaled {
     const char *whole, *fraction;
     int whole_digits, fraction_digits;
 };
 
-/* Read digits[.digits] at *text and move *text past them. */
+/* Read digits[.digits] at *text and move *text past the number. */
 static bool scan_scaled(const char **text, struct scaled *ret)
 {
     const char *at = *text;
@@ -214,7 +208,7 @@ static bool scan_scaled(const char **text, struct scaled *ret)
     return true;
 }
 
-/* Multiply number by factor, rounded down. Return false on overflow. */
+/* Multiply the number by a factor, rounded down. Return false on overflow. */
 static bool scale(const struct scaled *number, uint64_t factor, uint64_t *ret)
 {
     uint64_t value = 0, weight = factor;
@@ -229,7 +223,7 @@ static bool scale(const struct scaled *number, uint64_t factor, uint64_t *ret)
     for (int i = 0; i < number->fraction_digits && weight > 0; i++) {
         uint64_t digit = (uint64_t)(number->fraction[i] - '0');
 
-        /* digit * weight / 10 without leaving 64 bits, whatever the factor */
+        /* digit * weight / 10, computed in 64 bits for any factor */
         uint64_t part = weight / 10 * digit + weight % 10 * digit / 10;
 
         if (__builtin_add_overflow(value, part, &value))
@@ -263,7 +257,7 @@ static int scan_duration_unit(const char **text)
     return -1;
 }
 
-/* Read numbers with ever smaller units. On overflow *ret is INT64_MAX. */
+/* Read numbers, each with a smaller unit than the one before. On overflow, *ret is INT64_MAX. */
 static bool scan_units(const char *text, uint64_t *ret)
 {
     uint64_t total = 0;
@@ -288,7 +282,7 @@ static bool scan_units(const char *text, uint64_t *ret)
     return last >= 0;
 }
 
-/* Read the whole text as a duration. On overflow *ret is INT64_MAX. */
+/* Read the whole text as a duration. If the duration overflows, *ret is INT64_MAX. */
 static bool scan_duration(const char *text, int64_t *ret)
 {
     const char *rest = text;
@@ -307,7 +301,7 @@ static bool scan_duration(const char *text, int64_t *ret)
     return true;
 }
 
-/* Format ns as the user would type it: "1h30m", "100ms", "0s". */
+/* Format a duration as the user would type it: "1h30m", "100ms", "0s". */
 static const char *format_duration(char *ret, size_t size, int64_t ns)
 {
     uint64_t rest = ns < 0 ? 0 : (uint64_t)ns;
@@ -340,7 +334,7 @@ static void describe_duration_range(char *ret, size_t size, int64_t min_ns, int6
         snprintf(ret, size, "between %s and %s", low, high);
 }
 
-/* Return true if only the unit is missing. The error names the first two units that fit. */
+/* Return true if the only error is a missing unit. The message suggests up to two valid units. */
 static bool lacks_unit(const char *what, const char *text, int64_t min_ns, int64_t max_ns,
                        struct rps_error *err)
 {
@@ -362,7 +356,7 @@ static bool lacks_unit(const char *what, const char *text, int64_t min_ns, int64
                  reading);
     }
     if (count > 0)
-        rps_error_set(err, RPS_USAGE, "%s %s: the unit is missing, write %s", what, text, readings);
+        rps_error_set(err, RPS_USAGE, "%s %s: the unit is missing; write %s", what, text, readings);
     return count > 0;
 }
 
@@ -387,7 +381,7 @@ int rps_parse_time_ns(const char *what, const char *text, int64_t min_ns, int64_
                              "%s %s: not a duration; write one like 100ms, 1.5s or 1h30m, %s", what,
                              quote(quoted, text), range);
     if (value == INT64_MAX && max_ns == INT64_MAX && !negative)
-        return rps_error_set(err, RPS_USAGE, "%s %s: too long, the longest is 292 years", what,
+        return rps_error_set(err, RPS_USAGE, "%s %s: too long; write at most 292 years", what,
                              quote(quoted, text));
     if (negative || value < min_ns || value > max_ns)
         return rps_error_set(err, RPS_USAGE, "%s %s: must be %s", what, quote(quoted, text), range);
@@ -397,7 +391,7 @@ int rps_parse_time_ns(const char *what, const char *text, int64_t min_ns, int64_
 
 /* --- sizes ------------------------------------------------------------------------------------ */
 
-/* Return the factor of a size suffix, 0 for an unknown one. */
+/* Return the factor of a size suffix, or 0 for an unknown suffix. */
 static uint64_t size_factor(const char *suffix)
 {
     static const char letters[] = "KMGT";
@@ -427,7 +421,7 @@ int rps_parse_size(const char *what, const char *text, uint64_t *ret_bytes, stru
         return rps_error_set(err, RPS_USAGE, "%s %s: not a size; write one like 512K, 64M or 2G",
                              what, quote(quoted, text));
     if (!scale(&number, factor, &value))
-        return rps_error_set(err, RPS_USAGE, "%s %s: too large, the largest is 16777215T", what,
+        return rps_error_set(err, RPS_USAGE, "%s %s: too large; write at most 16777215T", what,
                              quote(quoted, text));
     *ret_bytes = value;
     return 0;
@@ -437,7 +431,7 @@ int rps_parse_size(const char *what, const char *text, uint64_t *ret_bytes, stru
 
 #define CPU_MAX 65535
 
-/* Read one item, "8" or "0-3". */
+/* Read an item of a CPU list, "8" or "0-3". */
 static int parse_cpus_item(const char *what, char *item, uint64_t *ret_first, uint64_t *ret_last,
                            struct rps_error *err)
 {
@@ -452,8 +446,8 @@ static int parse_cpus_item(const char *what, char *item, uint64_t *ret_first, ui
     if (dash && (rc = rps_parse_uint64(what, dash + 1, 0, CPU_MAX, ret_last, err)) < 0)
         return rc;
     if (*ret_last < *ret_first)
-        return rps_error_set(err, RPS_USAGE, "%s: CPUs %s-%s go backwards; write %s-%s", what, item,
-                             dash + 1, dash + 1, item);
+        return rps_error_set(err, RPS_USAGE, "%s: the range of CPUs %s-%s is reversed; write %s-%s",
+                             what, item, dash + 1, dash + 1, item);
     return 0;
 }
 
@@ -483,4 +477,85 @@ int rps_parse_cpus(const char *what, const char *text, int **ret, int *ret_count
     *ret = list;
     *ret_count = count;
     return 0;
+}
+
+/* Suggestions of names that are similar to a typed name. */
+
+#define NEAR_LENGTH_MAX (RPS_SUGGESTION_SIZE - 1)
+
+/* Return the number of letters that may be wrong: a fifth, so that short names are not confused. */
+static int tolerance(size_t length)
+{
+    return length < 5 ? 1 : (int)(length / 5);
+}
+
+static bool same_letter(char a, char b)
+{
+    return (a >= 'A' && a <= 'Z' ? a + 'a' - 'A' : a) == (b >= 'A' && b <= 'Z' ? b + 'a' - 'A' : b);
+}
+
+static int smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Return the number of changes that turn a into b. A change inserts, removes or replaces a letter,
+ * or swaps two neighbours. Case is ignored. Names have at most NEAR_LENGTH_MAX letters. */
+static int distance_between(const char *a, const char *b)
+{
+    int row[3][NEAR_LENGTH_MAX + 1]; /* rows of the last three letters of a, indexed modulo 3 */
+    int length_a = (int)strlen(a), length_b = (int)strlen(b);
+
+    for (int j = 0; j <= length_b; j++)
+        row[0][j] = j;
+    for (int i = 1; i <= length_a; i++) {
+        int *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
+
+        now[0] = i;
+        for (int j = 1; j <= length_b; j++) {
+            now[j] = last[j - 1] + !same_letter(a[i - 1], b[j - 1]);
+            now[j] = smaller(now[j], smaller(last[j], now[j - 1]) + 1);
+            if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) &&
+                same_letter(a[i - 2], b[j - 1]))
+                now[j] = smaller(now[j], before[j - 2] + 1);
+        }
+    }
+    return row[length_a % 3][length_b];
+}
+
+void rps_suggestion_consider(struct rps_suggestion *suggestion, const char *name)
+{
+    size_t typed_length = strlen(suggestion->typed), length = strlen(name);
+    int limit = tolerance(typed_length), distance;
+
+    if (typed_length == 0 || typed_length > NEAR_LENGTH_MAX || length > NEAR_LENGTH_MAX ||
+        length + (size_t)limit < typed_length || typed_length + (size_t)limit < length)
+        return;
+    distance = distance_between(suggestion->typed, name);
+    if (distance > limit || (suggestion->count > 0 && distance > suggestion->distance))
+        return;
+    if (suggestion->count > 0 && distance < suggestion->distance)
+        suggestion->count = 0;
+    for (int i = 0; i < suggestion->count; i++) {
+        if (strcmp(suggestion->name[i], name) == 0)
+            return;
+    }
+    if (suggestion->count == RPS_SUGGESTIONS_MAX)
+        return;
+    suggestion->distance = distance;
+    memcpy(suggestion->name[suggestion->count++], name, length + 1);
+}
+
+char *rps_suggestion_question(const struct rps_suggestion *suggestion, char *ret, size_t size)
+{
+    size_t length = 0;
+
+    ret[0] = '\0';
+    for (int i = 0; i < suggestion->count && length < size; i++) {
+        const char *before = i == 0 ? "did you mean " : i == suggestion->count - 1 ? " or " : ", ";
+
+        length += (size_t)snprintf(ret + length, size - length, "%s%s%s", before,
+                                   suggestion->name[i], i == suggestion->count - 1 ? "? " : "");
+    }
+    return ret;
 }

@@ -1,15 +1,12 @@
-/*
- * Phases and the names of their labels: A to Z, then AA, AB and so on, as in spreadsheets.
- */
+/* Phases and the names of their labels: A to Z, then AA, AB and so on, as in spreadsheets. */
 #include "rpistat/phase.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/array.h"
+#include "rpistat/arena.h"
 
-/* Longer labels do not exist. */
 #define LETTERS_MAX 6
 
 const char *rps_phase_label(int label, char text[RPS_PHASE_LABEL_SIZE])
@@ -43,7 +40,7 @@ int rps_phase_label_parse(const char *text)
     return label - 1;
 }
 
-/* Add up the time that each new label shares with each old one: shared[new * old_count + old]. */
+/* Add up the time that each new and old label have in common: shared[new * old_count + old]. */
 static void share(const struct rps_phases *phases, const struct rps_phases *before,
                   size_t old_count, int64_t *shared)
 {
@@ -64,7 +61,7 @@ static void share(const struct rps_phases *phases, const struct rps_phases *befo
     }
 }
 
-/* Map the pair of labels that shares most time. Return 0 if no pair is left. */
+/* Map that pair of unmapped labels which shares most time. Return 0 if no pair shares time. */
 static int take_most(int64_t *shared, size_t new_count, size_t old_count, int *map)
 {
     size_t most = 0, cells = new_count * old_count;
@@ -81,7 +78,6 @@ static int take_most(int64_t *shared, size_t new_count, size_t old_count, int *m
     return 1;
 }
 
-/* Return 1 if a phase of `before` has the label, or if map uses it. */
 static int is_taken(int label, const struct rps_phases *before, const int *map, size_t map_count)
 {
     for (size_t i = 0; i < before->count; i++) {
@@ -146,10 +142,7 @@ size_t rps_phases_at(const struct rps_phases *phases, uint64_t period, size_t *a
     return period >= phases->phase[*at].first && period <= phases->phase[*at].last ? *at : SIZE_MAX;
 }
 
-static int is_before(const void *outlier, const void *number)
-{
-    return *(const uint64_t *)outlier < *(const uint64_t *)number;
-}
+RPS_ARRAY_BEFORE(is_before, uint64_t, , <, uint64_t)
 
 int64_t rps_phases_time(const struct rps_phases *phases, uint64_t number)
 {

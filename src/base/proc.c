@@ -1,7 +1,7 @@
-/* See rpistat/proc.h. */
 #include "rpistat/proc.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,9 +27,21 @@ size_t rps_proc_read(char *ret, size_t size, const char *format, ...)
     return length;
 }
 
+int64_t rps_proc_busy_ns(void)
+{
+    int64_t user, nice, system, irq, softirq;
+    char text[256];
+
+    rps_proc_read(text, sizeof(text), "/proc/stat");
+    if (sscanf(text, "cpu %" SCNd64 " %" SCNd64 " %" SCNd64 " %*d %*d %" SCNd64 " %" SCNd64, &user,
+               &nice, &system, &irq, &softirq) != 5)
+        return -1;
+    return (user + nice + system + irq + softirq) * (1000000000 / sysconf(_SC_CLK_TCK));
+}
+
 const char *rps_proc_stat_field(const char *text, int number)
 {
-    const char *at = strrchr(text, ')'); /* the name before it may contain any character */
+    const char *at = strrchr(text, ')'); /* the name may contain any character, also ')' */
 
     for (int field = 2; at && field < number; field++)
         at = (at = strchr(at, ' ')) ? at + 1 : NULL;
@@ -41,8 +53,8 @@ int rps_proc_is_own(void)
     char text[8192], *at;
 
     if (rps_proc_read(text, sizeof(text), "/proc/self/status") == 0)
-        return access("/proc/version", F_OK) <
-               0;                    /* no number in this /proc; or there is no /proc */
-    at = strstr(text, "\nNSpid:\t"); /* the number in each namespace, /proc's first */
+        return access("/proc/version", F_OK) < 0; /* 1 if there is no /proc */
+    at = strstr(text, "\nNSpid:\t");              /* the line has the PID of the process in each PID
+                                        namespace; the first PID is the one that /proc uses */
     return !at || !memchr(at + 8, '\t', strcspn(at + 8, "\n"));
 }

@@ -1,17 +1,17 @@
-/* Messages in protobuf's wire format. */
+/* Build messages in protobuf's wire format. */
 #include "rpistat/protobuf.h"
 
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/array.h"
+#include "rpistat/arena.h"
 
 enum { WIRE_VARINT, WIRE_DOUBLE, WIRE_BYTES };
 
-#define VARINT_MAX 10 /* bytes */
+#define VARINT_MAX 10 /* maximum length of a varint in bytes */
 
-/* Return space for `size` more bytes after the existing ones; NULL without memory. */
+/* Return space for `size` more bytes after the existing bytes; NULL if memory runs out. */
 static uint8_t *make_room_for_bytes(struct rps_protobuf *to, size_t size)
 {
     uint8_t *more = to->failed ? NULL : rps_array_grow_by(to->data, to->size, size, 1);

@@ -1,11 +1,10 @@
-/* See rpistat/random.h. */
 #include "rpistat/random.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
 
-/* The step of the state is 2^64 divided by the golden ratio, an odd number. */
+/* Number added to the state in each step: 2^64 divided by the golden ratio, made odd. */
 #define STEP UINT64_C(0x9e3779b97f4a7c15)
 
 uint64_t rps_random_next(uint64_t *state)
@@ -32,7 +31,7 @@ uint64_t rps_random_at(uint64_t seed, uint64_t n)
 int rps_random_bytes(void *ret, size_t size, struct rps_error *err)
 {
     if (getrandom(ret, size, 0) != (ssize_t)size)
-        return rps_error_set(err, RPS_FAILED, "the kernel gives no random numbers (%s)",
+        return rps_error_set(err, RPS_FAILED, "cannot get random numbers from the kernel: %s",
                              strerror(errno));
     return 0;
 }

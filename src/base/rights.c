@@ -1,12 +1,11 @@
-/*
- * Keep as few rights as possible.
+/* Keep as few rights as possible in this process.
  *
- * The two system calls are made here, not through libcap, which saves a library in a program that
- * may run with a capability. They have no wrapper in glibc.
+ * The two system calls for capabilities are made without libcap, so that the program, which may
+ * have a capability, needs one library less. glibc has no wrapper for these calls.
  *
- * SAFETY: CAP_PERFMON is not raised around each opening. Counters are opened only at the start of a
- * recording, so the capability can be given up for good, which a bug cannot undo.
- */
+ * SAFETY: CAP_PERFMON is not raised and dropped for each counter that is opened. Counters are
+ * opened only at the start of a recording, so that the capability can then be given up permanently,
+ * and no bug can regain it. */
 #include "rpistat/rights.h"
 
 #include <errno.h>
@@ -18,17 +17,16 @@
 #include <sys/auxv.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "walk.h"
 
 #ifndef CAP_PERFMON
-#define CAP_PERFMON 38 /* Linux 5.8 */
+#define CAP_PERFMON 38 /* since Linux 5.8 */
 #endif
 
-#define NOBODY 65534 /* user and group */
+#define NOBODY 65534 /* ID of the user and group "nobody" */
 
 struct sets {
     struct __user_cap_data_struct word[_LINUX_CAPABILITY_U32S_3];
@@ -47,8 +45,8 @@ static int fail(const char *what, struct rps_error *err)
                          what, strerror(errno));
 }
 
-/* Drop all permitted and effective capabilities that are not in the mask. Without any such, capset
- * is not called: a service's sandbox may forbid it. */
+/* Drop all permitted and effective capabilities that are not in the mask. If there is no capability
+ * to drop, capset is not called, because the sandbox of a service may forbid this call. */
 static int keep_only(uint64_t mask, struct rps_error *err)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -58,7 +56,7 @@ static int keep_only(uint64_t mask, struct rps_error *err)
     if (syscall(SYS_capget, &header, sets.word) < 0)
         return fail("capabilities", err);
     for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
-        /* an effective capability is also permitted */
+        /* no need to check `effective`: an effective capability is also permitted */
         others |= sets.word[i].permitted & ~(uint32_t)(mask >> 32 * i);
         sets.word[i].permitted &= (uint32_t)(mask >> 32 * i);
         sets.word[i].effective &= (uint32_t)(mask >> 32 * i);
@@ -74,7 +72,8 @@ int rps_rights_begin(struct rps_error *err)
     gid_t group = getgid();
     int changed = user != geteuid() || group != getegid();
 
-    /* SAFETY: the group first, since that needs the other user's rights */
+    /* SAFETY: change the group before the user, because changing the group needs the rights that
+     * are lost with the user. */
     if (group != getegid() && setresgid(group, group, group) < 0)
         return fail("the group of the program's file", err);
     if (user != geteuid() && setresuid(user, user, user) < 0)
@@ -83,8 +82,9 @@ int rps_rights_begin(struct rps_error *err)
         return 0;
     if (keep_only(bit(CAP_PERFMON), err) < 0)
         return RPS_FAILED;
-    /* SAFETY: Linux protects such a program and the workload it forks from inspection, so it opens
-     * no counters on the workload. The program gained nothing that it must hide from the user. */
+    /* SAFETY: Linux protects a program with changed rights, and its children, from inspection, and
+     * therefore does not permit counters on them. This protection is removed. It is not needed,
+     * because the program has no data that its user must not see. */
     if (changed)
         prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     return 0;
@@ -99,7 +99,7 @@ int rps_rights_end(struct rps_error *err)
 
 /* --- another user's --------------------------------------------------------------------------- */
 
-/* SAFETY: per thread. The kernel knows these rights, but no single call returns them. */
+/* SAFETY: the rights that this thread has taken. No single system call returns them. */
 static _Thread_local struct rps_rights taken;
 
 struct rps_rights rps_rights_taken(void)
@@ -112,7 +112,7 @@ uid_t rps_rights_user(void)
     return taken.user != 0 ? taken.user : geteuid();
 }
 
-/* SAFETY: glibc's setgroups changes all threads, the system call only this one. */
+/* SAFETY: glibc's setgroups would change all threads; the system call changes only this thread. */
 static int set_groups(int count, const gid_t *group)
 {
 #ifdef SYS_setgroups32
@@ -155,7 +155,7 @@ int rps_rights_give_up(void)
     return 0;
 }
 
-/* SAFETY: setfsuid and setfsgid return the previous ID, and not whether they succeeded. */
+/* SAFETY: setfsuid and setfsgid return only the previous ID; a second call checks the change. */
 static int set_user(uid_t user)
 {
     setfsuid(user);
@@ -177,9 +177,9 @@ static int is_effective(int capability)
            (sets.word[capability / 32].effective & 1u << capability % 32) != 0;
 }
 
-/* SAFETY: changing the user removed this capability. It permits traversing directories and reading
- * files that the user may not, and no more writing. If root lacks it, opening reports the
- * denial. */
+/* SAFETY: raise the capability that was lost when the user was changed. With the capability, root
+ * can traverse directories and read files that are closed to the user, but cannot write them. If
+ * root does not have the capability, opening the file later returns the error. */
 static void may_search(void)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -195,19 +195,19 @@ void rps_rights_return(struct rps_rights_before *before)
 {
     if (!before->is_changed)
         return;
-    /* SAFETY: the user first, since that restores the capabilities */
+    /* SAFETY: restore the user before the group, because this also restores the capabilities. */
     if (set_user(geteuid()) < 0 || set_group(getegid()) < 0 ||
         (before->group_count > 0 && set_groups(before->group_count, before->group) < 0))
-        abort(); /* rather than continue with the wrong rights */
-    /* SAFETY: Linux assumes secrets in a process that has changed its rights, and opens no counters
-     * on its children */
+        abort(); /* the process must not continue with the wrong rights */
+    /* SAFETY: after a change of rights, Linux assumes that the process has secret data, and does
+     * not permit counters on its children. This setting removes the restriction. */
     prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     free(before->group);
     *before = (struct rps_rights_before){0};
     taken = (struct rps_rights){0};
 }
 
-/* Drop all groups of this thread. */
+/* Drop all supplementary groups of this thread. */
 static int drop_groups(struct rps_rights_before *ret)
 {
     int count = getgroups(0, NULL);
@@ -229,7 +229,7 @@ static int take_rights(const struct rps_rights *rights, struct rps_rights_before
     *ret = (struct rps_rights_before){0};
     if (rights->user == 0)
         return 0;
-    errno = 0; /* few of these calls set it */
+    errno = 0; /* clear errno, because few of the checked calls set it */
     if (drop_groups(&before) < 0 || set_group(rights->group) < 0 || set_user(rights->user) < 0) {
         int is_memory = errno == ENOMEM;
 
@@ -237,9 +237,9 @@ static int take_rights(const struct rps_rights *rights, struct rps_rights_before
         if (is_memory)
             return rps_error_memory(err);
         return rps_error_set(err, RPS_FAILED,
-                             "root touches what lies in a folder of user %ld with that user's "
-                             "rights, which it may not take here (CAP_SETUID, CAP_SETGID): start "
-                             "rpistat as that user, or use a folder of root's",
+                             "the directory belongs to user %ld, and root may not use that user's "
+                             "rights here (CAP_SETUID and CAP_SETGID are missing); start rpistat "
+                             "as that user, or choose a directory of root",
                              (long)rights->user);
     }
     if (rights->may_search)
@@ -251,15 +251,15 @@ static int take_rights(const struct rps_rights *rights, struct rps_rights_before
 
 /* --- whose ------------------------------------------------------------------------------------ */
 
-/* Facts that were found on the way to a file. */
+/* Facts about the path of a file. */
 struct way {
     enum rps_rights_for what;
-    int is_whole;      /* root or this user owns all of it */
-    int is_others;     /* another user owns the last name found */
-    int is_closed;     /* others may not traverse one of the directories */
-    int is_open;       /* in one of them anyone may replace files of others */
-    mode_t above;      /* mode of the directory of the last name found */
-    struct stat found; /* last name found */
+    int is_whole;      /* 1 if root or this user owns the whole path */
+    int is_others;     /* 1 if another user owns the object of the last existing name */
+    int is_closed;     /* 1 if other users may not traverse a directory of the path */
+    int is_open;       /* 1 if a directory of the path lets anyone replace files of other users */
+    mode_t above;      /* mode of the directory that contains the last existing name of the path */
+    struct stat found; /* status of the object that the last existing name of the path refers to */
 };
 
 static int can_be(uid_t user)
@@ -270,7 +270,7 @@ static int can_be(uid_t user)
     return can;
 }
 
-/* Stop at the first name that belongs to another user. */
+/* Stop the walk at the first name of the path that belongs to another user. */
 static int look_whose(struct rps_walk *walk, const struct stat *found, int is_last, void *context)
 {
     struct way *way = context;
@@ -280,14 +280,15 @@ static int look_whose(struct rps_walk *walk, const struct stat *found, int is_la
     if ((is_last && way->what == RPS_RIGHTS_BESIDE) ||
         (is_new && found && !S_ISLNK(found->st_mode)))
         way->is_whole = 1;
-    if (!found) /* it may appear in a moment */
+    if (!found) /* another process may create the file at any moment */
         way->is_whole |= (errno == ENOENT || errno == ENOTDIR) &&
                          (is_new || !(way->above & (S_IWGRP | S_IWOTH)));
     if (!found || way->is_whole)
         return 1;
     way->found = *found;
-    /* SAFETY: root in a user namespace has no power over files of users outside. These appear as
-     * nobody's, whose rights it cannot take. */
+    /* SAFETY: in a user namespace, root has no special rights for files of users outside the
+     * namespace. Files of such users seem to belong to the user nobody, but root cannot take the
+     * rights of nobody in the namespace. */
     way->is_others = found->st_uid != 0 && found->st_uid != geteuid() &&
                      (can_be(found->st_uid) || !is_effective(CAP_SETUID));
     if (!way->is_others && S_ISDIR(found->st_mode)) {
@@ -298,7 +299,7 @@ static int look_whose(struct rps_walk *walk, const struct stat *found, int is_la
     return way->is_others;
 }
 
-/* Find the owner of the way to path, from the root directory on. RPS_FAILED: no memory. */
+/* Find the first other user who owns a component of the path. RPS_FAILED: memory ran out. */
 static int find_owner(struct way *way, const char *path, struct rps_error *err)
 {
     struct rps_walk *walk = calloc(1, sizeof(*walk));
@@ -320,11 +321,11 @@ static int find_owner(struct way *way, const char *path, struct rps_error *err)
     return result;
 }
 
-/*
- * SAFETY: choose the rights. Where others may create files, a missing name may soon be anyone's, so
- * it is opened with nobody's rights. Where anyone may, a file's group need not be its maker's.
- * Root's group does not count either: it remains after a chown of the user alone.
- */
+/* SAFETY: choose the rights for a path. In a directory where other users may create files, any user
+ * may soon create a file with the missing name. Therefore, such a name is opened with the rights of
+ * the user nobody. In a directory where anyone may create files, the group of a file need not be a
+ * group of the file's creator. If a file's group is root's group, the group is ignored, because
+ * chown may have changed only the user. */
 static struct rps_rights whose(const struct way *way)
 {
     struct rps_rights rights = {.user = NOBODY, .group = NOBODY, .may_search = way->is_closed};
@@ -362,4 +363,125 @@ int rps_rights_is_others(const char *path)
         return 0;
     return find_owner(&way, path, NULL) < 0 || !way.is_whole || way.is_open ||
            way.found.st_uid != geteuid();
+}
+
+/* SAFETY: anyone who may write a directory can put a link there and redirect another user's output.
+ * Linux refuses another user's links only in sticky directories, with fs.protected_symlinks, and
+ * only if the link itself is opened. realpath and SQLite instead read the link and then open the
+ * link's target. */
+
+/* SAFETY: allow links of the directory's owner, because the owner could replace directories too. */
+static int check_link(const struct rps_walk *walk, const struct stat *link, int is_last,
+                      struct rps_error *err)
+{
+    struct stat folder;
+
+    if (link->st_uid == geteuid() || link->st_uid == 0 ||
+        (!is_last && fstat(walk->folder, &folder) == 0 && link->st_uid == folder.st_uid))
+        return 0;
+    return rps_error_set(err, RPS_FAILED,
+                         "refusing to follow the link %s: it belongs to another user (%ld), who "
+                         "can point it anywhere; remove it, or choose another name",
+                         walk->done, (long)link->st_uid);
+}
+
+/* SAFETY: check that the file at the end of the path may be written. */
+static int check_file(const struct rps_walk *walk, const struct stat *file, struct rps_error *err)
+{
+    struct stat folder;
+
+    if (file->st_uid == geteuid() || fstat(walk->folder, &folder) < 0 ||
+        !(folder.st_mode & S_ISVTX) || !(folder.st_mode & S_IWOTH) || file->st_uid == folder.st_uid)
+        return 0;
+    return rps_error_set(err, RPS_FAILED,
+                         "refusing to write %s: it belongs to another user (%ld), in a directory "
+                         "where everyone can create files; choose another name",
+                         walk->done, (long)file->st_uid);
+}
+
+static int look_at(struct rps_walk *walk, const struct stat *found, int is_last, void *context)
+{
+    struct rps_error *err = context;
+
+    if (found && S_ISLNK(found->st_mode))
+        return rps_walk_in_proc(walk->folder) ? 0 : check_link(walk, found, is_last, err);
+    return found && is_last && !S_ISDIR(found->st_mode) ? check_file(walk, found, err) : 0;
+}
+
+/* Return the checked part and the unchecked part of the path, joined. */
+static char *join(const struct rps_walk *walk)
+{
+    size_t used = strlen(walk->done);
+    int slash = walk->rest[0] && walk->rest[0] != '/' && used && walk->done[used - 1] != '/';
+    char *path = NULL;
+
+    return asprintf(&path, "%s%s%s", walk->done, slash ? "/" : "", walk->rest) < 0 ? NULL : path;
+}
+
+int rps_trust_path(const char *path, char **ret, int *ret_folder, struct rps_error *err)
+{
+    struct rps_walk *walk = calloc(1, sizeof(*walk));
+    char *resolved = NULL;
+    int result;
+
+    if (!walk)
+        return rps_error_memory(err);
+    result = rps_walk(walk, path, look_at, err);
+    if (result > 0)
+        result = 0; /* the walk ended early, and the part that could be walked is resolved */
+    if (result == 0) {
+        resolved = strlen(path) >= sizeof(walk->rest) ? strdup(path) : join(walk);
+        if (!resolved)
+            result = rps_error_memory(err);
+    }
+    if (result == 0) {
+        *ret = resolved;
+        if (ret_folder)
+            *ret_folder = walk->folder;
+    }
+    if (walk->folder >= 0 && (result < 0 || !ret_folder))
+        close(walk->folder);
+    free(walk);
+    return result;
+}
+
+/* SAFETY: check each directory relative to the previous directory, as the kernel resolves a path.
+ * Sticky directories are allowed, because other users cannot move root's files there. */
+static int check_folder(struct rps_walk *walk, const struct stat *found, int is_last, void *context)
+{
+    struct rps_error *err = context;
+    struct stat folder;
+
+    (void)is_last;
+    if (!found || fstat(walk->folder, &folder) < 0 ||
+        (folder.st_uid == 0 &&
+         (!(folder.st_mode & (S_IWGRP | S_IWOTH)) || (folder.st_mode & S_ISVTX))))
+        return 0;
+    return rps_error_set(err, RPS_FAILED,
+                         "refusing to read %s as root: another user (%ld) can write its directory; "
+                         "choose another directory with XDG_CONFIG_HOME",
+                         walk->done, (long)folder.st_uid);
+}
+
+int rps_trust_folders(const char *path, struct rps_error *err)
+{
+    struct rps_walk *walk = geteuid() == 0 ? calloc(1, sizeof(*walk)) : NULL;
+    int result = walk ? rps_walk(walk, path, check_folder, err) : 0;
+
+    if (!walk)
+        return geteuid() == 0 ? rps_error_memory(err) : 0;
+    if (walk->folder >= 0)
+        close(walk->folder);
+    free(walk);
+    return result < 0 ? result : 0;
+}
+
+int rps_trust_own(const char *path, const struct stat *file, struct rps_error *err)
+{
+    if (geteuid() != 0 || (file->st_uid == 0 && !(file->st_mode & (S_IWGRP | S_IWOTH))))
+        return 0;
+    return rps_error_set(err, RPS_FAILED,
+                         "refusing to read %s as root: other users can write it; run chown root "
+                         "and chmod go-w on it, or choose another directory with XDG_CONFIG_HOME",
+                         path);
 }

@@ -1,9 +1,6 @@
-/*
- * A run's life: initialise, fill owned members, release. Replacements are complete before the old
- * value is released, so that a failed call changes nothing.
- */
+/* Runs: a new value is copied before the old one is freed, so a failed call changes nothing. */
 #include "rpistat/run.h"
-#include "rpistat/array.h"
+#include "rpistat/arena.h"
 #include "rpistat/text.h"
 #include "rpistat/error.h"
 
@@ -42,16 +39,17 @@ void rps_run_init(struct rps_run *run)
     run->state = RPS_RUN_RECORDING;
     run->exit_status = -1;
     run->user_ns = run->system_ns = run->memory_bytes = -1;
-    run->recorder_cpu_ns = run->recorder_after_ns = -1;
+    run->recorder_cpu_ns = run->recorder_after_ns = run->others_cpu_ns = -1;
 }
 
 int rps_run_periods_with(const struct rps_run *run, int sets, int times)
 {
-    /* in random order, a set may be first in one rotation and last in the next */
+    /* In random order, the distance of two periods of a set may be almost two rotations, because a
+     * set may be first in one rotation and last in the next. */
     return run->order_seed < 0 ? times * sets : (times + 1) * sets - 1;
 }
 
-int64_t rps_run_turns_ns(const struct rps_run *run, int sets, int times, int64_t limit_ns)
+int64_t rps_run_rotations_ns(const struct rps_run *run, int sets, int times, int64_t limit_ns)
 {
     const int64_t periods = rps_run_periods_with(run, sets, times);
 
@@ -85,7 +83,7 @@ int rps_run_set_command(struct rps_run *run, int argc, char *const argv[])
     return 0;
 }
 
-static struct rps_tag *find_tag(const struct rps_run *run, const char *key)
+struct rps_tag *rps_run_tag(const struct rps_run *run, const char *key)
 {
     for (int i = 0; i < run->tag_count; i++) {
         if (strcmp(run->tag[i].key, key) == 0)
@@ -97,19 +95,15 @@ static struct rps_tag *find_tag(const struct rps_run *run, const char *key)
 /* Append a tag that takes ownership of key and value. */
 static int append_tag(struct rps_run *run, char *key, char *value)
 {
-    struct rps_tag *tag = rps_array_grow(run->tag, (size_t)run->tag_count, sizeof(*tag));
-
-    if (!tag)
+    if (!rps_array_add(&run->tag, (size_t)run->tag_count, sizeof(*run->tag)))
         return RPS_FAILED;
-    tag[run->tag_count] = (struct rps_tag){.key = key, .value = value};
-    run->tag = tag;
-    run->tag_count++;
+    run->tag[run->tag_count++] = (struct rps_tag){.key = key, .value = value};
     return 0;
 }
 
 int rps_run_add_tag(struct rps_run *run, const char *key, const char *value)
 {
-    struct rps_tag *old = find_tag(run, key);
+    struct rps_tag *old = rps_run_tag(run, key);
     char *new_value = strdup(value);
     char *new_key = NULL;
 
@@ -129,7 +123,7 @@ int rps_run_add_tag(struct rps_run *run, const char *key, const char *value)
     return 0;
 }
 
-/* Such targets are "CPU 0-3", "all 4 CPUs" and "cgroup NAME". */
+/* Targets of the machine are "CPU 0-3", "all 4 CPUs" and "cgroup NAME". */
 int rps_run_is_of_machine(const char *target)
 {
     return strncmp(target, "CPU ", 4) == 0 || strncmp(target, "all ", 4) == 0 ||

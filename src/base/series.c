@@ -1,4 +1,3 @@
-/* See rpistat/series.h. */
 #include "rpistat/series.h"
 
 #include <math.h>

@@ -1,14 +1,13 @@
-/*
- * Text for users and for programs.
+/* Functions for text that users or programs read.
  *
- * SAFETY: escaping works on pieces: one whole character of the input, or its escape. A piece is
- * written completely or not at all, so a cut never leaves half of one. Besides characters that a
- * terminal obeys, those that reorder or break lines (bidirectional controls, U+2028, U+2029) are
- * escaped. They make a stored command look like another one.
+ * SAFETY: text is escaped piece by piece. A piece is one whole character of the input, or the
+ * escape of a character. A piece is written completely or not at all, so that text that is cut
+ * never ends with half a piece. Characters that control a terminal are escaped. Characters that
+ * reorder or break lines (bidirectional controls, U+2028, U+2029) are also escaped, because they
+ * can make a stored command look like another command.
  *
- * Numbers are formatted from integers, so they are exact. Their decimal sign is that of the current
- * locale, which is C except while text for users is printed.
- */
+ * Numbers are formatted from integers, so that they are exact. Numbers have the decimal sign of the
+ * current locale. The current locale is C, except during the printing of text for users. */
 #include "rpistat/text.h"
 #include "rpistat/clock.h"
 
@@ -61,7 +60,7 @@ size_t rps_text_cut(const char *text, size_t limit)
 
 /* --- names of functions ----------------------------------------------------------------------- */
 
-/* Return the position after the bracket that closes the one at `at`, or the end. */
+/* Return the position after the closing bracket of the bracket at `at`, or the text's end. */
 static const char *behind_bracket(const char *at)
 {
     static const char pairs[] = "<>()[]{}";
@@ -81,7 +80,7 @@ static int is_word(char byte)
     return byte == '_' || isalnum((unsigned char)byte);
 }
 
-/* Return the position after "operator" and its operand ("operator<", "operator new"), or `at`. */
+/* Return the position after the operator's name ("operator<", "operator new") at `at`, or `at`. */
 static const char *behind_operator(const char *name, const char *at)
 {
     static const char word[] = "operator";
@@ -93,11 +92,10 @@ static const char *behind_operator(const char *name, const char *at)
     return behind + strcspn(behind, "(");
 }
 
-/* Find a function's own name, between its return type and its parameters. */
-static const char *own_name(const char *name, const char **ret_end)
+const char *rps_text_function_own(const char *name, const char **ret_end)
 {
     const char *begin = name, *at = name, *next;
-    int is_taken = 0; /* 1: a bracket here holds the parameters */
+    int is_taken = 0; /* 1 if an opening bracket here would begin the parameters */
 
     for (; *at; at = next) {
         next = behind_operator(name, at);
@@ -124,9 +122,9 @@ char *rps_text_function(char *ret, size_t size, const char *name)
     size_t used = 0, cut;
     int by_templates;
 
-    if (end - at > RPS_TEXT_FUNCTION_MOST)
-        at = own_name(name, &end);
-    by_templates = end - at > RPS_TEXT_FUNCTION_MOST;
+    if (end - at > RPS_TEXT_FUNCTION_MAX)
+        at = rps_text_function_own(name, &end);
+    by_templates = end - at > RPS_TEXT_FUNCTION_MAX;
     for (; at < end && used < size; at = next) {
         int is_template = by_templates && *at == '<' && at > name && is_word(at[-1]);
 
@@ -162,7 +160,7 @@ int rps_text_width(const char *text)
     return width;
 }
 
-/* `every`: also replace valid UTF-8 characters that are not harmless. */
+/* Replace bytes that are not UTF-8, and with `every` also harmful characters. */
 static char *replace_odd_characters(const char *text, bool every)
 {
     const size_t most = strlen(RPS_TEXT_REPLACEMENT);
@@ -218,9 +216,9 @@ int rps_text_is_harmless(uint32_t code)
 
 /* --- escaping --------------------------------------------------------------------------------- */
 
-#define PIECE_SIZE 24 /* the longest piece, four bytes as \xHH, and its terminator */
+#define PIECE_SIZE 24 /* size of the longest piece, four bytes as \xHH with a terminating 0 */
 
-/* Write the piece for the character at text. Return how many bytes of text it represents. */
+/* Write the piece for the character at text. Return the length of the character in bytes. */
 static int next_piece(const char *text, char piece[PIECE_SIZE])
 {
     uint32_t code = 0;
@@ -239,7 +237,7 @@ static int next_piece(const char *text, char piece[PIECE_SIZE])
     return used;
 }
 
-/* Text under construction in a buffer; `full` once a piece did not fit. */
+/* Text that is being written to a buffer. `full` is set when a piece did not fit. */
 struct writer {
     char *at;
     size_t left;
@@ -296,7 +294,7 @@ void rps_text_print(FILE *out, const char *text)
 
 /* --- command lines ---------------------------------------------------------------------------- */
 
-/* Return true if a shell would not take the argument as plain text. */
+/* Return true if a shell needs quotes around the argument. */
 static bool needs_quotes(const char *argument, bool first)
 {
     static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -307,7 +305,7 @@ static bool needs_quotes(const char *argument, bool first)
     for (; *argument; argument++) {
         bool plain = strchr(safe, *argument) || (unsigned char)*argument >= 0x80;
 
-        /* NAME=value in front of a command would be an assignment */
+        /* "=" needs quotes in the first word, because NAME=value would be an assignment */
         if (!plain && (first || *argument != '='))
             return true;
     }
@@ -343,20 +341,19 @@ char *rps_text_command(char *ret, size_t size, int argc, char *const argv[])
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* Return n / unit, rounded to the nearest. */
 static uint64_t rounded(uint64_t n, uint64_t unit)
 {
     return n / unit + (n % unit >= unit - n % unit);
 }
 
-/* Return the absolute value. *ret_sign is "-" or "". */
+/* Return the absolute value of a number. *ret_sign is "-" or "". */
 static uint64_t magnitude(int64_t value, const char **ret_sign)
 {
     *ret_sign = value < 0 ? "-" : "";
     return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
 }
 
-/* Return the decimal sign of the current locale, as printf uses it. */
+/* Return the decimal sign of the current locale, as in printf. */
 static const char *point(void)
 {
     return nl_langinfo(RADIXCHAR);
@@ -392,7 +389,7 @@ char *rps_text_duration(char *ret, size_t size, int64_t ns)
     uint64_t tenths = rounded(length, 100000000), s = rounded(length, 1000000000);
     uint64_t min = rounded(s, 60), h = rounded(s, 3600);
 
-    /* decided on the rounded values, so that 59.96 s is not "60.0 s" */
+    /* Choose the form by the rounded value, so that 59.96 s does not become "60.0 s". */
     if (rounded(length, 1000000) < 10000)
         short_duration(ret, size, sign, length);
     else if (tenths < 600)
@@ -423,7 +420,7 @@ void rps_text_round_parts(double *part, size_t count, double total, double unit)
     int64_t left = (int64_t)(total / unit + .5);
 
     for (size_t i = 0; i < count; i++) {
-        part[i] = part[i] / unit + 1e-9; /* a deficit below the rounding error is 0 */
+        part[i] = part[i] / unit + 1e-9; /* a deficit that is below the rounding error becomes 0 */
         left -= (int64_t)part[i];
     }
     for (size_t most = 0; count > 0 && left > 0; left--) {
@@ -457,7 +454,7 @@ char *rps_text_clock(char *ret, size_t size, int64_t ns, int decimals)
     return ret;
 }
 
-/* The flag ' is POSIX's, not ISO C's. */
+/* The printf flag ' is in POSIX, but not in ISO C. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat"
 char *rps_text_count(char *ret, size_t size, uint64_t count)
@@ -483,13 +480,13 @@ char *rps_text_number(char *ret, size_t size, double value)
     if (value > 0 && value < 1e-4)
         snprintf(ret, size, "<0.0001");
     else
-        snprintf(ret, size, "%.3g%s", value + 0.0, suffix[i]); /* no -0 */
+        snprintf(ret, size, "%.3g%s", value + 0.0, suffix[i]); /* adding 0.0 changes -0 to 0 */
     return ret;
 }
 
 int rps_text_has_prefix(const char *unit)
 {
-    const char *micro = "\xc2\xb5"; /* its first byte alone is not a prefix */
+    const char *micro = "\xc2\xb5"; /* the prefix is both bytes of the sign, not the first alone */
     const char *base = unit + (strncmp(unit, micro, 2) == 0 ? 2 : 1);
 
     return *unit == '%' || (*unit && (base == unit + 2 || strchr("numkKMGTP", *unit)) &&
@@ -564,7 +561,7 @@ char *rps_text_utc(char *ret, size_t size, int64_t realtime_ns)
     time_t seconds = ms / 1000 - (ms % 1000 < 0);
     struct tm tm = {0};
 
-    gmtime_r(&seconds, &tm); /* cannot fail: 64 bits of ns stay within a few centuries */
+    gmtime_r(&seconds, &tm); /* cannot fail: 64 bits of ns cover only a few centuries */
     snprintf(ret, size, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900, tm.tm_mon + 1,
              tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, (int)(ms - (int64_t)seconds * 1000));
     return ret;

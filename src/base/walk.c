@@ -1,4 +1,3 @@
-/* See walk.h. */
 #include "walk.h"
 
 #include <errno.h>
@@ -8,7 +7,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define LINKS_MAX  40 /* Linux's own limit */
+#define LINKS_MAX  40 /* limit of Linux for links in a path */
 #define PROC_MAGIC 0x9fa0
 #define FOLDER     (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
@@ -19,7 +18,7 @@ int rps_walk_in_proc(int folder)
     return fstatfs(folder, &status) == 0 && status.f_type == PROC_MAGIC;
 }
 
-/* Make fd the current directory, or record -errno. */
+/* Make fd the directory of the next name, or store -errno if fd is negative. */
 static int enter(struct rps_walk *walk, int fd)
 {
     int next = fd >= 0 ? fd : -errno;
@@ -36,7 +35,7 @@ static int fail(struct rps_walk *walk, int number)
     return enter(walk, -1);
 }
 
-/* Put the target of a link before the rest. 1: the path ends here. */
+/* Insert a link's target before the unwalked part of the path. Return 1 if the walk must end. */
 static int follow(struct rps_walk *walk, int link, size_t before)
 {
     char target[PATH_MAX];
@@ -49,7 +48,7 @@ static int follow(struct rps_walk *walk, int link, size_t before)
         return fail(walk, ELOOP);
     if ((size_t)length + rest >= sizeof(walk->rest))
         return fail(walk, ENAMETOOLONG);
-    memmove(walk->rest + length, walk->rest, rest + 1); /* begins with a slash */
+    memmove(walk->rest + length, walk->rest, rest + 1); /* `rest` begins with '/', or is empty */
     memcpy(walk->rest, target, (size_t)length);
     walk->done[before] = '\0';
     if (target[0] != '/')
@@ -58,7 +57,7 @@ static int follow(struct rps_walk *walk, int link, size_t before)
     return enter(walk, open("/", FOLDER));
 }
 
-/* Move one name from `rest` to `done`. Return it, or NULL if it does not fit. */
+/* Move the next name of the path from `rest` to `done`. Return the name (NULL: no space). */
 static const char *take_name(struct rps_walk *walk)
 {
     size_t length = strcspn(walk->rest, "/"), used = strlen(walk->done);
@@ -71,8 +70,8 @@ static const char *take_name(struct rps_walk *walk)
     return walk->done + used + slash;
 }
 
-/* Open the name in the directory; -1: inaccessible. A directory on the way is opened a second time,
- * since only O_DIRECTORY triggers mounts on demand. */
+/* Open a name in the directory (-1: inaccessible). A directory that is not the last name is opened
+ * again with O_DIRECTORY, because only O_DIRECTORY makes an automounter mount it. */
 static int open_name(const struct rps_walk *walk, const char *name, int is_last, struct stat *ret)
 {
     int fd = openat(walk->folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -90,7 +89,7 @@ static int open_name(const struct rps_walk *walk, const char *name, int is_last,
     return -1;
 }
 
-/* Walk one name further. 1: the rest is not walked. */
+/* Follow the next name of the path. Return 1 if the walk must end here. */
 static int step(struct rps_walk *walk, rps_walk_look look, void *context)
 {
     size_t before = strlen(walk->done);
@@ -108,7 +107,8 @@ static int step(struct rps_walk *walk, rps_walk_look look, void *context)
     else if (fd < 0)
         result = fail(walk, number);
     else if (S_ISLNK(status.st_mode) && !walk->reads_proc && rps_walk_in_proc(walk->folder))
-        result = is_last ? 1 : enter(walk, openat(walk->folder, name, FOLDER)); /* not a path */
+        /* the name is a link of /proc, whose text is not a path */
+        result = is_last ? 1 : enter(walk, openat(walk->folder, name, FOLDER));
     else if (S_ISLNK(status.st_mode))
         result = follow(walk, fd, before);
     else if (!is_last)

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "cli.h"
-#include "format.h"
 #include "rpistat/check.h"
 #include "rpistat/text.h"
 
@@ -12,7 +11,6 @@ struct settings {
     enum rps_format format;
 };
 
-/* A check or a repair, and its output. */
 struct check {
     struct rps_cli *cli;
     struct rps_document document;
@@ -36,27 +34,25 @@ static int check_settings(struct rps_cli *cli)
 
     if (settings->repair && (cli->output == NULL || strcmp(cli->output, "-") == 0))
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--repair: say with -o FILE where the new store shall be; the damaged "
-                             "one is not changed");
+                             "--repair needs a name for the new store; add -o FILE (the damaged "
+                             "store stays as it is)");
     cli->no_stream = settings->repair;
     return 0;
 }
 
 static void put_finding(void *context, enum rps_finding_kind kind, const char *sentence)
 {
-    static const char *const word[] = {
-        [RPS_FINDING_WRONG] = "wrong",
-        [RPS_FINDING_ODD] = "odd",
-        [RPS_FINDING_NOTE] = "note",
+    static const char *const word[][2] = {
+        [RPS_FINDING_WRONG] = {"wrong", "error: "},
+        [RPS_FINDING_WARNING] = {"odd", "warning: "},
+        [RPS_FINDING_NOTE] = {"note", ""},
     };
     const struct check *check = context;
-    int is_note = kind == RPS_FINDING_NOTE;
 
     if (check->cli->quiet && kind != RPS_FINDING_WRONG)
         return;
-    rps_put_texts(check->findings, 2, word[kind], sentence);
-    rps_block_line(check->findings, "%s%s%s", is_note ? "" : word[kind], is_note ? "" : ": ",
-                   sentence);
+    rps_put_texts(check->findings, 2, word[kind][0], sentence);
+    rps_block_line(check->findings, "%s%s", word[kind][1], sentence);
 }
 
 static void put_count(struct check *check, const char *name, uint64_t count)
@@ -64,7 +60,7 @@ static void put_count(struct check *check, const char *name, uint64_t count)
     rps_put_int(rps_document_field(&check->document, name, RPS_VALUE_INT), (int64_t)count, 1);
 }
 
-/* "3 runs, 1 period" */
+/* Put a text such as "3 runs, 1 period". */
 static char *format_counts(const struct rps_cli *cli, char ret[COUNTS_SIZE], uint64_t runs,
                            uint64_t periods)
 {
@@ -88,14 +84,12 @@ static void put_check(struct check *check, const struct rps_check_result *result
     if (check->cli->quiet) {
         return;
     } else if (result->wrong == 0) {
-        rps_block_line(check->findings, "%s is sound: %s", input, counts);
+        rps_block_line(check->findings, "%s: OK (%s)", input, counts);
     } else {
-        rps_block_line(check->findings, "%s is not sound: %s, %" PRIu64 " thing%s wrong", input,
-                       counts, result->wrong, result->wrong == 1 ? "" : "s");
+        rps_block_line(check->findings, "%s: damaged (%s, %" PRIu64 " error%s)", input, counts,
+                       result->wrong, result->wrong == 1 ? "" : "s");
         rps_block_line(check->findings,
-                       "'rpistat check --repair -i %s -o NEW' saves what can be read into a new "
-                       "store",
-                       input);
+                       "Save the readable data with `rpistat check --repair -i %s -o NEW`", input);
     }
 }
 
@@ -125,11 +119,11 @@ static int repair_store(struct check *check)
     struct rps_repair_result result;
     char counts[COUNTS_SIZE];
 
-    rps_progress_begin(cli, "saving what can be read");
+    rps_progress_begin(cli, "saving readable data");
     if (rps_store_repair(cli->input, cli->output, &sink, &result, &cli->err) < 0)
         return RPS_FAILED;
     if (!cli->quiet)
-        rps_block_line(check->findings, "%s holds what could be read: %s", cli->output,
+        rps_block_line(check->findings, "%s: saved (%s)", cli->output,
                        format_counts(cli, counts, result.runs, result.periods));
     rps_put_text(rps_document_field(&check->document, "new_store", RPS_VALUE_TEXT), cli->output);
     put_count(check, "run_count", result.runs);
@@ -139,8 +133,8 @@ static int repair_store(struct check *check)
     return 0;
 }
 
-/* Text is written even if the operation failed: it shows how far it came. For a repair the file of
- * -o is the new store. */
+/* Run the check or the repair. Text is written even if the operation failed, because the text shows
+ * the progress. For a repair, the file of -o is the new store. */
 static int run(struct rps_cli *cli)
 {
     static const struct rps_column columns[] = {{.name = "kind"}, {.name = "finding"}};
@@ -160,6 +154,7 @@ static int run(struct rps_cli *cli)
 const struct rps_command rps_command_check = {
     .name = "check",
     .summary = "check a store for damage, and repair it",
+    .answers = "Is the store damaged, and where?",
     .usage = "[OPTIONS]",
     .description = "Check a whole store: its file, its tables, and the periods and totals of its\n"
                    "runs. The exit status is 0 if there is no damage. --repair saves everything\n"
@@ -168,9 +163,8 @@ const struct rps_command rps_command_check = {
                 "  rpistat check --format json\n"
                 "  rpistat check --repair -i rpistat.data -o saved.data",
     .input = RPS_INPUT_PATH,
-    .output = RPS_OUTPUT_STREAM,
     .output_help = "file to write, or the new store",
-    .options = options,
+    .options = RPS_OPTIONS(options),
     .settings_size = sizeof(struct settings),
     .check = check_settings,
     .run = run,

@@ -1,4 +1,4 @@
-/* `rpistat code`: the code that ran in a run, in a time range of it, and in each phase. */
+/* `rpistat code`: the code that ran in a run, in a time range, and in each phase. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -6,25 +6,23 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "cpus.h"
-#include "format.h"
 #include "rpistat/code_output.h"
 #include "rpistat/code_store.h"
-#include "rpistat/code_wing.h"
-#include "rpistat/naming.h"
+#include "rpistat/run_code.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/store.h"
 
-#define AT_MOST_TEXT 20 /* rows in text output (default) */
-#define TITLE_WIDTH  96 /* as wide as lines are that are broken */
+#define AT_MOST_TEXT 20 /* default number of rows in text output */
+#define TITLE_WIDTH  96 /* maximum line width of text output */
 #define FORMATS      RPS_DOCUMENT_FORMATS RPS_EXPORT_SAMPLE_FORMATS(RPS_EXPORT_WORD)
 
 struct settings {
     enum rps_shares_by by;
-    int is_tree, is_wall, is_resolving;
-    uint64_t at_most; /* 0: not given */
+    int is_tree, is_wall, is_latency, is_resolving;
+    uint64_t at_most; /* 0 if --at-most is not given */
     const char *cpus, *region;
-    enum rps_format format; /* enum rps_format, or, after its last value: */
+    enum rps_format format; /* an enum rps_format, or a larger number for a format that only this
+                               command has */
     const struct rps_export_format *export;
     struct rps_texts binary;
 };
@@ -42,6 +40,8 @@ static const struct rps_option options[] = {
      AT(is_tree)},
     {"wall", 0, NULL, "show waiting too (for runs of record --wall)", NULL, RPS_OPTION_FLAG,
      AT(is_wall)},
+    {"latency", 0, NULL, "show for how long code lengthens the run", NULL, RPS_OPTION_FLAG,
+     AT(is_latency)},
     {"at-most", 0, "N", "show at most N rows (default 20 in text)", NULL, RPS_OPTION_INT,
      AT(at_most), 1, INT32_MAX},
     {"cpu", 0, "CPUS", "show only these CPUs: 0-3,8", NULL, RPS_OPTION_TEXT, AT(cpus),
@@ -49,7 +49,8 @@ static const struct rps_option options[] = {
     {"region", 0, "NAME", "use only periods completely inside this region", NULL, RPS_OPTION_TEXT,
      AT(region)},
     {"format", 0, "NAME", "as of report, or" RPS_EXPORT_SAMPLE_FORMATS(RPS_EXPORT_WORD), "text",
-     RPS_OPTION_CHOICE, AT(format), .words = FORMATS},
+     RPS_OPTION_CHOICE, AT(format), .words = FORMATS, .gone_word = RPS_EXPORT_GONE,
+     .gone_text = RPS_EXPORT_GONE_TEXT},
     {"resolve", 0, NULL, "look up symbols again, and store them", NULL, RPS_OPTION_FLAG,
      AT(is_resolving), .is_once = 1},
     {"binaries", 0, "PATH", "with --resolve: a program, or a directory of programs", NULL,
@@ -62,35 +63,38 @@ static int check_code(struct rps_cli *cli)
     static const struct rps_export_format *const exports[] = {
         RPS_EXPORT_SAMPLE_FORMATS(RPS_EXPORT_ROW)};
     struct settings *settings = cli->settings;
-    int is_limited = rps_options_source(cli, "at-most") == RPS_SOURCE_COMMAND_LINE;
+    int is_limited = rps_options_set(cli, "at-most", RPS_SOURCE_COMMAND_LINE) != NULL;
     int export = (int)settings->format - rps_options_word(FORMATS, "folded");
 
     if (export >= 0)
-        settings->export =
-            export == 0 && settings->is_wall ? &rps_export_folded_wall : exports[export];
+        settings->export = exports[export];
+    if (settings->is_wall && settings->is_latency)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--wall adds up the time of all threads, and --latency divides it by "
+                             "their number; leave one of them out");
     if (settings->is_wall && settings->by > RPS_SHARES_MODULE)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--wall: time off the CPU is known of functions, lines and modules: "
-                             "leave out --by %s",
+                             "--wall cannot list off-CPU time by %s; leave out --by",
                              rps_code_by_names[settings->by]);
     if (settings->is_wall && export > 0)
-        return rps_error_set(&cli->err, RPS_USAGE,
-                             "--format %s has samples alone: leave out --wall, or take folded",
-                             settings->export->name);
+        return rps_error_set(
+            &cli->err, RPS_USAGE,
+            "--format %s has samples only; leave out --wall, or use --format folded",
+            settings->export->name);
     if (settings->is_tree && settings->by != RPS_SHARES_FUNCTION)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--tree is of functions: leave out --by or --lines, or it");
+                             "--tree shows functions; leave out --tree, or --by and --lines");
     if (settings->is_tree && is_limited)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--at-most is of tables: leave out it or --tree");
+                             "--at-most applies to tables; leave out --at-most or --tree");
     if (settings->export && (settings->by != RPS_SHARES_FUNCTION || is_limited))
-        return rps_error_set(&cli->err, RPS_USAGE,
-                             "--format %s has all call stacks, of functions: leave out --by, "
-                             "--lines and --at-most",
-                             settings->export->name);
+        return rps_error_set(
+            &cli->err, RPS_USAGE,
+            "--format %s has whole call stacks; leave out --by, --lines and --at-most",
+            settings->export->name);
     if (settings->binary.count > 0 && !settings->is_resolving)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--binaries says where --resolve looks for names: add --resolve");
+                             "--binaries names files for --resolve; add --resolve");
     for (int i = 0; i < settings->binary.count; i++) {
         if (access(settings->binary.text[i], R_OK) < 0)
             return rps_error_set(&cli->err, RPS_FAILED, "--binaries: cannot read '%s': %s",
@@ -98,7 +102,7 @@ static int check_code(struct rps_cli *cli)
     }
     if (settings->export && settings->export->is_binary && !cli->output && isatty(STDOUT_FILENO))
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--format %s is not for a terminal: name a file with -o",
+                             "--format %s is not for a terminal; name a file with -o",
                              settings->export->name);
     return 0;
 }
@@ -114,19 +118,19 @@ static int is_read(const struct settings *settings)
 static int resolve_names(struct rps_cli *cli, struct rps_code *code)
 {
     const struct settings *settings = cli->settings;
-    const struct rps_naming_options naming = {.binary = settings->binary.text,
-                                              .binary_count = (size_t)settings->binary.count};
+    const struct rps_symbolize_options symbolizer = {
+        .binary = settings->binary.text, .binary_count = (size_t)settings->binary.count};
     struct rps_error err;
     int result;
 
     rps_progress_begin(cli, "looking for names of functions");
-    result = rps_naming_name(cli->arena, code, &naming, &cli->err);
+    result = rps_symbolize(cli->arena, code, &symbolizer, &cli->err);
     if (result > 0 && !cli->quiet)
-        rps_output_say("%s", rps_naming_refused);
+        rps_output_print("%s", rps_symbolize_refused);
     if (result >= 0 && rps_store_set_locations(cli->input, cli->run_id, code, &err) < 0) {
         rps_progress_end(cli);
         if (!cli->quiet)
-            rps_output_say("the names are not kept with the run: %s", err.message);
+            rps_output_print("the names are not kept with the run: %s", err.message);
     }
     rps_progress_end(cli);
     return result < 0 ? result : 0;
@@ -140,31 +144,37 @@ struct job {
     struct rps_part_choice choice;
     struct rps_cpus cpus;
     struct rps_phase_levels levels;
-    struct rps_run_part part; /* the arena's, as all below */
+    struct rps_run_part part; /* the arena holds the data of this member and of all members below */
     struct rps_shares shares;
+    uint64_t samples, weight; /* number of samples of the part, and sum of their weights */
+    uint64_t *cpu;            /* samples of each share, without weights */
     struct rps_calls calls;
     struct rps_off_cpu off_cpu;
     struct rps_off_cpu_share *waits;
-    size_t *waiting; /* per stack, the program's function that waits in it */
-    struct rps_off_cpu_label *off_cpu_label;
-    size_t off_cpu_labels;
+    size_t *waiting; /* for each stack: the program's function that waits in it */
     struct rps_shares programs;
     struct rps_part_shares groups;
     struct rps_part_time *time, *groups_time;
 };
 
-/* Count the samples of each stack or task in the time range. */
-static int count(struct rps_cli *cli, const struct job *job, int tasks, uint64_t **ret)
+/* Find the samples of each share without weights. */
+static void find_cpu(struct rps_cli *cli, struct job *job, const uint64_t *samples,
+                     enum rps_shares_by by)
 {
-    struct rps_code_counts counts = {0};
-    int result = rps_code_counts_read(cli->arena, &counts, cli->reader, cli->run_id, &job->part,
-                                      &job->cpus, &job->code, tasks, &cli->err);
+    const struct rps_code *code = &job->code;
+    const struct rps_shares shares = rps_shares_find(cli->arena, code, samples, by);
+    const size_t items = code->frame_count + code->location_count + code->task_count + 1;
+    uint64_t *of = rps_arena_get(cli->arena, items, sizeof(*of)); /* of each item */
 
-    *ret = counts.id;
-    return result;
+    job->cpu = rps_arena_get(cli->arena, job->shares.count, sizeof(*job->cpu));
+    for (size_t i = 0; i < shares.count; i++)
+        of[shares.share[i].item] = shares.share[i].self;
+    for (size_t i = 0; i < job->shares.count; i++)
+        job->cpu[i] = of[job->shares.share[i].item];
+    if (job->samples < RPS_SHARES_SAMPLES_MIN)
+        job->shares.samples = 0; /* too few samples for shares */
 }
 
-/* The shares of time on and off the CPU. */
 static int find_time(struct rps_cli *cli, struct job *job)
 {
     const struct settings *settings = cli->settings;
@@ -180,6 +190,7 @@ static int find_time(struct rps_cli *cli, struct job *job)
     job->waits =
         rps_off_cpu_shares(cli->arena, &job->code, &time, job->waiting, settings->by, &job->shares);
     job->off_cpu = moved;
+    job->samples = time.samples;
     if (settings->is_tree) {
         job->off_cpu =
             rps_off_cpu_move(cli->arena, &job->code, &time,
@@ -189,53 +200,62 @@ static int find_time(struct rps_cli *cli, struct job *job)
     return 0;
 }
 
-/* Find the shares of code tables and, for text output, the programs that ran. */
+/* Find the shares that code tables show. For text output, also find the programs that ran. */
 static int find_shares(struct rps_cli *cli, struct job *job)
 {
     const struct settings *settings = cli->settings;
     int tasks = settings->by >= RPS_SHARES_PROCESS;
-    uint64_t *samples;
+    struct rps_code_counts counts = {0}, programs = {0};
     int result;
 
     if (settings->is_wall)
         return find_time(cli, job);
-    result = count(cli, job, tasks, &samples);
+    result = rps_code_counts_read(cli->arena, &counts, cli->reader, cli->run_id, &job->part,
+                                  &job->cpus, &job->code, tasks, &cli->err);
     if (result < 0)
         return result;
-    job->shares = rps_shares_find(cli->arena, &job->code, samples, settings->by);
+    job->samples = counts.samples_of[0];
+    job->weight = counts.of[0];
+    job->shares = rps_shares_find(cli->arena, &job->code, counts.id, settings->by);
     if (settings->is_tree)
-        job->calls = rps_shares_calls(cli->arena, &job->code, samples);
+        job->calls = rps_shares_calls(cli->arena, &job->code, counts.id);
+    if (settings->is_latency)
+        find_cpu(cli, job, counts.samples_id, settings->by);
     if (tasks || !is_read(settings))
         return 0;
-    result = count(cli, job, 1, &samples);
+    result = rps_code_counts_read(cli->arena, &programs, cli->reader, cli->run_id, &job->part,
+                                  &job->cpus, &job->code, RPS_COUNT_TASKS, &cli->err);
     if (result == 0)
-        job->programs = rps_shares_find(cli->arena, &job->code, samples, RPS_SHARES_PROGRAM);
+        job->programs = rps_shares_find(cli->arena, &job->code, programs.id, RPS_SHARES_PROGRAM);
     return result;
 }
 
-/* Time on and off the CPU per label. */
 static int find_label_times(struct rps_cli *cli, struct job *job, const struct rps_run_part *labels)
 {
     struct rps_off_cpu *time = rps_arena_get(cli->arena, labels->group_count, sizeof(*time));
 
-    job->off_cpu_label =
-        rps_arena_get(cli->arena, labels->group_count, sizeof(*job->off_cpu_label));
     if (rps_off_cpu_read(cli->arena, cli->reader, cli->run_id, labels, &job->cpus, &job->code, time,
                          &cli->err) < 0)
         return RPS_FAILED;
+    job->groups.group = rps_arena_get(cli->arena, labels->group_count, sizeof(*job->groups.group));
+    job->groups.group_count = labels->group_count;
     for (size_t g = 0; g < labels->group_count; g++) {
         struct rps_off_cpu moved = rps_off_cpu_move(cli->arena, &job->code, &time[g], job->waiting);
+        struct rps_shares shares =
+            rps_shares_find(cli->arena, &job->code, moved.time, RPS_SHARES_FUNCTION);
+        struct rps_share_group *group = &job->groups.group[g];
 
-        job->off_cpu_label[g] = (struct rps_off_cpu_label){
-            .time_us = moved.time_us,
-            .waited_us = moved.waited_us,
-            .shares = rps_shares_find(cli->arena, &job->code, moved.time, RPS_SHARES_FUNCTION)};
+        group->weight = moved.time_us;
+        group->waited_s = (double)moved.waited_us / 1e6;
+        for (size_t i = 0; i < shares.count && i < RPS_SHARES_TOP; i++)
+            group->top[group->count++] =
+                (struct rps_share_top){{.name = shares.share[i].name, .module = "", .file = ""},
+                                       (double)shares.share[i].self / (double)moved.time_us};
     }
-    job->off_cpu_labels = labels->group_count;
     return 0;
 }
 
-/* The functions of each phase, for code tables. */
+/* Find the functions of each phase, for code tables. */
 static int find_groups(struct rps_cli *cli, struct job *job)
 {
     const struct settings *settings = cli->settings;
@@ -266,8 +286,13 @@ static int find_part_shares(struct rps_cli *cli, struct job *job)
     rps_progress_begin(cli, "looking at the code");
     result = rps_run_part_choose(cli->arena, cli->reader, cli->run_id, &job->choice, &job->part,
                                  &cli->err);
+    if (result == 0)
+        result = rps_latency_read(cli->arena, cli->reader, cli->run_id, &job->code, &job->part,
+                                  &cli->err);
     if (result == 0 && job->part.count == 0)
-        result = rps_error_set(&cli->err, RPS_FAILED, "run %" PRId64 " has no period there",
+        result = rps_error_set(&cli->err, RPS_FAILED,
+                               "run %" PRId64
+                               " has no measurement period in this part; choose another part",
                                cli->run_id);
     if (result == 0)
         result = rps_run_part_time(cli->arena, cli->reader, cli->run_id, &job->choice, &job->part,
@@ -280,30 +305,25 @@ static int find_part_shares(struct rps_cli *cli, struct job *job)
     return result;
 }
 
-/* "phase B, region solve, 10.0 s to 20.0 s"; NULL: all of the run. */
-static const char *part_text(const struct job *job, char *ret, size_t size)
+/* Return a text such as "phase B, region solve, 10.0 s to 20.0 s", or NULL for the whole run. */
+static const char *part_text(struct rps_arena *arena, const struct rps_part_choice *choice)
 {
-    const struct rps_part_choice *choice = &job->choice;
-    size_t used = 0;
+    char *phase = rps_arena_print(arena, "%s", choice->phase ? choice->phase : "");
+    const char *text;
 
-    ret[0] = '\0';
-    if (choice->phase)
-        used += (size_t)snprintf(ret, size, "phase %s", choice->phase);
-    for (size_t i = strlen("phase "); i < used && i < size; i++)
-        ret[i] = (char)toupper((unsigned char)ret[i]); /* the user may have typed b */
-    if (choice->region && used < size)
-        used += (size_t)snprintf(ret + used, size - used, "%sregion %s", used ? ", " : "",
-                                 choice->region);
-    if (choice->from_ns > 0 && used < size)
-        used += (size_t)snprintf(ret + used, size - used, "%sfrom %.3f s", used ? ", " : "",
-                                 (double)choice->from_ns / 1e9);
-    if (choice->to_ns < INT64_MAX && used < size)
-        used += (size_t)snprintf(ret + used, size - used, "%sto %.3f s",
-                                 choice->from_ns > 0 ? " "
-                                 : used              ? ", "
-                                                     : "",
-                                 (double)choice->to_ns / 1e9);
-    return used ? ret : NULL;
+    for (char *at = phase; *at; at++) /* the user may have typed a small letter */
+        *at = (char)toupper((unsigned char)*at);
+    text = *phase ? rps_arena_print(arena, "phase %s", phase) : "";
+    if (choice->region)
+        text = rps_arena_print(arena, "%s%sregion %s", text, *text ? ", " : "", choice->region);
+    if (choice->from_ns > 0)
+        text = rps_arena_print(arena, "%s%sfrom %.3f s", text, *text ? ", " : "",
+                               (double)choice->from_ns / 1e9);
+    if (choice->to_ns < INT64_MAX)
+        text = rps_arena_print(arena, "%s%sto %.3f s", text,
+                               (choice->from_ns > 0) ? " " : (*text ? ", " : ""),
+                               (double)choice->to_ns / 1e9);
+    return *text ? text : NULL;
 }
 
 static int write_job(struct rps_cli *cli, const struct job *job)
@@ -312,13 +332,12 @@ static int write_job(struct rps_cli *cli, const struct job *job)
     int columns = 0;
     struct rps_document document = {.arena = cli->arena, .width = RPS_DOCUMENT_WIDTH};
     locale_t before = uselocale(rps_format_locale(cli, settings->format));
-    char part[512];
-    const char *output_part = part_text(job, part, sizeof(part));
+    const char *part = part_text(cli->arena, &job->choice);
     struct rps_unsampled unsampled = rps_code_unsampled(cli->arena, &job->code);
     struct rps_code_output output = {
         .run = &job->run,
         .code = &job->code,
-        .part = output_part,
+        .part = part,
         .is_tree = settings->is_tree,
         .by = settings->by,
         .shares = &job->shares,
@@ -328,14 +347,17 @@ static int write_job(struct rps_cli *cli, const struct job *job)
                                          : 0,
         .programs = &job->programs,
         .time = job->time[0],
-        .is_whole = !output_part && job->cpus.count == 0,
+        .is_whole = !part && job->cpus.count == 0,
         .unsampled = &unsampled,
-        .groups = job->groups_time ? &job->groups : NULL,
+        .groups = job->groups.group ? &job->groups : NULL,
         .groups_time = job->groups_time,
         .off_cpu = settings->is_wall ? &job->off_cpu : NULL,
         .waits = job->waits,
-        .off_cpu_label = job->off_cpu_label,
-        .off_cpu_labels = job->off_cpu_labels,
+        .latency = job->part.latency,
+        .is_time = settings->is_wall || settings->is_latency,
+        .samples = job->samples,
+        .weight = job->weight,
+        .cpu = job->cpu,
         .is_read = is_read(settings),
         .width = TITLE_WIDTH,
     };
@@ -354,7 +376,9 @@ static int run_code(struct rps_cli *cli)
     struct job job = {.choice = {.from_ns = cli->from_ns,
                                  .to_ns = cli->to_ns,
                                  .phase = cli->argv[0],
-                                 .region = settings->region}};
+                                 .region = settings->region,
+                                 .is_latency = settings->is_latency,
+                                 .is_wall = settings->is_wall}};
     int result = job.choice.phase ? rps_run_part_check(job.choice.phase, &cli->err) : 0;
 
     rps_run_init(&job.run);
@@ -390,6 +414,7 @@ out:
 const struct rps_command rps_command_code = {
     .name = "code",
     .summary = "list functions, lines or threads, by phase",
+    .answers = "Which code uses the CPU time of a run or of a phase?",
     .usage = "[OPTIONS] [PHASE]",
     .description =
         "Show where the samples of a run are: in which functions and lines, and which\n"
@@ -399,6 +424,7 @@ const struct rps_command rps_command_code = {
                 "  rpistat code B --lines\n"
                 "  rpistat code --tree --from 10s --to 20s\n"
                 "  rpistat code --wall\n"
+                "  rpistat code --latency --by program\n"
                 "  rpistat code --by thread --format csv\n"
                 "  rpistat code B --format folded | flamegraph.pl > b.svg\n"
                 "  rpistat code --resolve --binaries ./build",
@@ -406,7 +432,7 @@ const struct rps_command rps_command_code = {
     .output = RPS_OUTPUT_STREAM,
     .output_help = "file to write",
     .operand_max = 1,
-    .options = options,
+    .options = RPS_OPTIONS(options),
     .settings_size = sizeof(struct settings),
     .check = check_code,
     .run = run_code,

@@ -1,18 +1,16 @@
-/*
- * `rpistat events`: the events that can be counted here. The backend really tries every event; a
- * table per processor model would be wrong in virtual machines and containers.
- */
+/* `rpistat events`: the events that can be counted on this machine. The backend tries every event,
+ * because a table per processor model would be wrong in virtual machines and containers. */
 #include <string.h>
 
-#include "events.h"
-#include "format.h"
+#include "machine.h"
+#include "cli.h"
 #include "rpistat/clock.h"
 #include "rpistat/plan.h"
 
 #define CPUINFO "/proc/cpuinfo"
 
 struct settings {
-    const char *sets; /* NULL: all documents that come with rpistat */
+    const char *sets; /* name of a document; NULL: all documents that come with rpistat */
     const char *pmu;
     int explain;
     enum rps_format format;
@@ -32,7 +30,7 @@ static const struct rps_option options[] = {
 
 /* --- documents -------------------------------------------------------------------------------- */
 
-/* Fit a recording to the document, if possible. RPS_FAILED without memory. */
+/* Fit the document to the counters as a recording does, if possible. RPS_FAILED without memory. */
 static int fit(struct rps_events_document *document, const char *name, struct rps_error *err)
 {
     const struct rps_backend *backend = document->backend;
@@ -74,21 +72,20 @@ static int add_document(struct rps_events_found *found, struct rps_machine *mach
     return result;
 }
 
-/* Return 1 if the document is for this machine's processor, or for any; RPS_FAILED without
- * memory. */
+/* Return 1 if the document is for this machine's or any processor; RPS_FAILED without memory. */
 static int is_for_this(const char *name, struct rps_error *err)
 {
     struct rps_plan *plan = NULL;
     int fits;
 
     if (rps_plan_load(name, &plan, err) < 0)
-        return rps_error_is_memory(err) ? RPS_FAILED : 1; /* reported when it is listed */
+        return rps_error_is_memory(err) ? RPS_FAILED : 1; /* other errors are reported later */
     fits = rps_plan_matches(plan, CPUINFO, NULL);
     rps_plan_free(plan);
     return fits;
 }
 
-/* The system metrics of packages come from the first backend that has them. */
+/* Find the system metrics of packages, from the first backend that has metrics of packages. */
 static void find_packages(struct rps_events_found *found, const struct rps_machine *machine)
 {
     static const int cpu = 0;
@@ -100,8 +97,8 @@ static void find_packages(struct rps_events_found *found, const struct rps_machi
         const struct rps_backend *backend = &machine->backend[i];
         struct rps_system_reader reader;
 
-        if (!backend->self || !backend->pmu->open_signals ||
-            backend->pmu->open_signals(backend->self, &asked, &target, &reader, NULL) < 0)
+        if (!backend->self || !backend->pmu->open_system ||
+            backend->pmu->open_system(backend->self, &asked, &target, &reader, NULL) < 0)
             continue;
         reader.state(reader.self, RPS_SYSTEM_PACKAGE, &found->packages);
         reader.close(reader.self);
@@ -135,7 +132,7 @@ static int find_documents(struct rps_arena *arena, struct rps_events_found *foun
 
 /* --- single names ----------------------------------------------------------------------------- */
 
-/* Find the event with this ID or role in the document recorded with these counters. */
+/* Find the event with this ID or role in the default plan of a recording with these counters. */
 static int find_in_plan(const struct rps_pmu *pmu, const char *name, struct rps_event *ret)
 {
     const struct rps_event *event = NULL;
@@ -156,8 +153,8 @@ static int find_in_plan(const struct rps_pmu *pmu, const char *name, struct rps_
     return event != NULL;
 }
 
-/* Try one name with every backend until one counts it. RPS_USAGE if it is not the name of an
- * event. */
+/* Try one name with every backend until a backend can count the event. RPS_USAGE if the name is not
+ * that of an event. */
 static int try_name(struct rps_machine *machine, const char *name, struct rps_event *ret,
                     struct rps_error *err)
 {
@@ -186,7 +183,7 @@ static int try_name(struct rps_machine *machine, const char *name, struct rps_ev
     return 0;
 }
 
-/* Try the requested events. Returns the exit status: their worst. */
+/* Try the requested events with the backends. Returns the worst exit status of all events. */
 static int find_names(struct rps_cli *cli, struct rps_events_found *found,
                       struct rps_machine *machine)
 {
@@ -234,6 +231,7 @@ static int run(struct rps_cli *cli)
 const struct rps_command rps_command_events = {
     .name = "events",
     .summary = "list the events that this machine can count",
+    .answers = "Which events can this machine count, and why not the others?",
     .usage = "[OPTIONS] [NAME...]",
     .description =
         "List the event sets and their events, how each is encoded, and whether this\n"
@@ -242,12 +240,9 @@ const struct rps_command rps_command_events = {
     .examples = "  rpistat events --explain\n"
                 "  rpistat events instructions r00c0 sched:sched_switch\n"
                 "  rpistat events --format json",
-    .input = RPS_INPUT_NONE,
     .counts = 1,
-    .output = RPS_OUTPUT_STREAM,
-    .output_help = "file to write",
     .operand_max = -1,
-    .options = options,
+    .options = RPS_OPTIONS(options),
     .settings_size = sizeof(struct settings),
     .run = run,
 };

@@ -1,5 +1,4 @@
-/* `rpistat export`: a run for other programs. The formats themselves are rows of
- * rps_export_formats. */
+/* `rpistat export`: writes a run for other programs. The formats are rows of rps_export_formats. */
 #include <fnmatch.h>
 #include <langinfo.h>
 #include <poll.h>
@@ -9,31 +8,33 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "cpus.h"
 #include "rpistat/export.h"
 #include "rpistat/clock.h"
 #include "rpistat/store.h"
 #include "rpistat/text.h"
-#include "rpistat/wing.h"
+#include "rpistat/code_hooks.h"
 
 #define LOOK_MS 250 /* interval between two readings of a running recording */
 
 struct settings {
     const struct rps_export_format *format;
     int is_rates, is_long, follow;
-    int is_default; /* 1: the run decides the format */
+    int is_default; /* 1: --format is not given, so the format depends on the run */
+    int is_locale;
     struct rps_export_options export;
     const char *cpus;
 };
 
 static int set_format(const char *option, const char *name, void *member, struct rps_error *err)
 {
-    const struct rps_wing *wing = rps_store_used_wing();
+    const struct rps_code_hooks *hooks = rps_store_used_hooks();
     const struct rps_export_format *const *const tables[] = {rps_export_formats,
-                                                             wing ? wing->formats : NULL};
+                                                             hooks ? hooks->formats : NULL};
     struct settings *settings = member;
     char names[160] = "";
 
+    if (strcmp(name, RPS_EXPORT_GONE) == 0)
+        return rps_error_set(err, RPS_USAGE, "%s: " RPS_EXPORT_GONE_TEXT, option);
     if (strcmp(name, "jsonl") == 0) {
         settings->export.csv.json = 1;
         return 0;
@@ -47,11 +48,11 @@ static int set_format(const char *option, const char *name, void *member, struct
             rps_text_list(names, sizeof(names), (*row)->name);
         }
     }
-    return rps_error_set(err, RPS_USAGE, "%s: there is no format '%s'; there are %s, jsonl", option,
+    return rps_error_set(err, RPS_USAGE, "%s: '%s' is not a format; choose from %s, jsonl", option,
                          name, names);
 }
 
-/* The format that spreadsheets of the user's language expect. */
+/* Set the format that spreadsheets in the user's language expect. */
 static int set_locale(const char *option, const char *text, void *member, struct rps_error *err)
 {
     const struct rps_cli *cli = member;
@@ -61,9 +62,10 @@ static int set_locale(const char *option, const char *text, void *member, struct
     (void)text;
     if (cli->locale == (locale_t)0)
         return rps_error_set(err, RPS_USAGE,
-                             "%s: the locale that LC_ALL, LC_NUMERIC or LANG names is not "
-                             "installed here; say --separator ';' --decimal , instead",
+                             "%s: the locale of LC_ALL, LC_NUMERIC or LANG is not installed; use "
+                             "--separator ';' --decimal ',' instead",
                              option);
+    settings->is_locale = 1;
     comma = strcmp(nl_langinfo_l(RADIXCHAR, cli->locale), ",") == 0;
     settings->export.csv.decimal = comma ? ',' : '.';
     settings->export.csv.separator = comma ? ';' : ',';
@@ -83,10 +85,10 @@ static const struct rps_option options[] = {
     {"every", 0, "T", "one row, or one sample of each series, per T", NULL, RPS_OPTION_DURATION,
      AT(export.every_ns), RPS_NS_PER_MS, 366 * 24 * 3600 * RPS_NS_PER_S},
     {"follow", 0, NULL, "follow a recording until the run ends", NULL, RPS_OPTION_FLAG, AT(follow)},
-    {"clock", 0, NULL, "add a column with the date and time", NULL, RPS_OPTION_FLAG,
-     AT(export.clock)},
-    {"locale", 0, NULL, "use the separator and decimal mark of the locale", NULL, RPS_OPTION_OTHER,
-     RPS_AT_CLI, .set = set_locale},
+    {"clock", 0, "[=FORM]", "add the date and time, with the offset, or local", NULL,
+     RPS_OPTION_CHOICE, AT(export.clock), RPS_EXPORT_CLOCK_OFFSET, .words = "offset local"},
+    {"locale", 0, NULL, "as spreadsheets of the locale read it, with local time", NULL,
+     RPS_OPTION_OTHER, RPS_AT_CLI, .set = set_locale},
     {"separator", 0, "C", "character between cells, or tab", ",", RPS_OPTION_CHAR,
      AT(export.csv.separator), .words = ", ; : | tab ! # / & ~ ^"},
     {"decimal", 0, "C", "decimal mark, a point or a comma", ".", RPS_OPTION_CHAR,
@@ -98,10 +100,11 @@ static const struct rps_option options[] = {
      .check = rps_cpus_check, .words = "each sum"},
     {"region", 0, "NAME", "use only periods completely inside this region", NULL, RPS_OPTION_TEXT,
      AT(export.region)},
+    {"explain", 0, NULL, "describe the columns of this export instead", NULL, RPS_OPTION_FLAG,
+     AT(export.explain)},
     {NULL},
 };
 
-/* The format that the options select. */
 static int choose_format(struct rps_cli *cli)
 {
     struct settings *settings = cli->settings;
@@ -112,18 +115,18 @@ static int choose_format(struct rps_cli *cli)
         return 0;
     if (strcmp(name, "table") == 0 && (every || settings->is_rates || settings->is_long))
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--format table is an imported table as it was: leave out --every, "
-                             "--rates and --long, or --format");
+                             "--format table exports an imported table unchanged; leave out "
+                             "--every, --rates and --long, or --format");
     settings->is_rates |= strcmp(name, "rates") == 0 || strcmp(name, "long-rates") == 0;
     settings->is_long |= strncmp(name, "long", 4) == 0;
     if (every && settings->export.every_ns == 0)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--format every: say how long its stretches are, as in --every 10s");
+                             "--format every needs the length of a row; add it, as in --every 10s");
     if (every && (settings->is_long || settings->follow))
-        return rps_error_set(&cli->err, RPS_USAGE,
-                             "--every has a row a stretch that is over, and a column a figure: "
-                             "leave out %s",
-                             settings->is_long ? "--long" : "--follow");
+        return rps_error_set(
+            &cli->err, RPS_USAGE,
+            "--every writes one row per finished interval and one column per metric; leave out %s",
+            settings->is_long ? "--long" : "--follow");
     if (every)
         settings->format = rps_export_find("every");
     else if (settings->is_rates)
@@ -133,7 +136,7 @@ static int choose_format(struct rps_cli *cli)
     return 0;
 }
 
-/* Formats that are neither CSV nor JSON lines. */
+/* Check the options of formats that are neither CSV nor JSON lines. */
 static int check_own_form(struct rps_cli *cli)
 {
     const struct settings *settings = cli->settings;
@@ -144,26 +147,27 @@ static int check_own_form(struct rps_cli *cli)
         return 0;
     if (settings->follow && format->takes_every)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--format %s is written series by series when all is read: leave out "
-                             "--follow; `rpistat push --follow` sends the same as it comes",
+                             "--format %s is written series by series at the end; leave out "
+                             "--follow, or use `rpistat push --follow`",
                              format->name);
     if (settings->is_rates || settings->is_long || export->csv.json || export->clock ||
-        export->csv.separator != ',' || export->csv.decimal != '.' || export->csv.crlf ||
-        export->csv.bom || (export->every_ns > 0 && !format->takes_every) ||
-        (settings->follow && !format->follows))
+        settings->is_locale || export->explain || export->csv.separator != ',' ||
+        export->csv.decimal != '.' || export->csv.crlf || export->csv.bom ||
+        (export->every_ns > 0 && !format->takes_every) || (settings->follow && !format->follows))
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--format %s is neither CSV nor JSON lines: leave out --rates, "
-                             "--long, --clock%s%s and options of these",
+                             "--format %s is neither CSV nor JSON lines; leave out --rates, "
+                             "--long, --clock, --explain%s%s and their options",
                              format->name, format->takes_every ? "" : ", --every",
                              format->follows ? "" : ", --follow");
     if (format->is_binary && !cli->output && isatty(STDOUT_FILENO))
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--format %s is not for a terminal: name a file with -o",
+                             "--format %s is not for a terminal; name a file with -o",
                              format->name);
     return 0;
 }
 
-/* Readings of system metrics have their own times: no rows of periods, and no columns of them. */
+/* Check the options for system metrics. Options for rows or columns of periods are refused, because
+ * readings of system metrics do not have the times of periods. */
 static int check_signals(struct rps_cli *cli)
 {
     const struct settings *settings = cli->settings;
@@ -174,7 +178,7 @@ static int check_signals(struct rps_cli *cli)
     if (settings->is_rates || settings->is_long || settings->follow || export->every_ns > 0 ||
         export->clock || export->region || settings->cpus)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--format signals has a row a reading of them: leave out --rates, "
+                             "--format signals writes one row per reading; leave out --rates, "
                              "--long, --every, --clock, --region, --cpu and --follow");
     return 0;
 }
@@ -187,16 +191,15 @@ static int check_follow(struct rps_cli *cli)
         return 0;
     if (cli->to_ns < INT64_MAX || cli->to_phase != NULL)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--follow goes on until the run ends: leave out --to, or --follow");
+                             "--follow continues until the run ends; leave out --to or --follow");
     if (settings->export.region != NULL)
         return rps_error_set(
             &cli->err, RPS_USAGE,
-            "--follow: when a region ends is known afterwards: leave out --region, "
-            "or --follow");
+            "--follow: the end of a region is known only later; leave out --region or --follow");
     if (cli->output != NULL && strcmp(cli->output, "-") != 0)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--follow: a file of -o is there when the run has ended; to have its "
-                             "rows as they come write > %s",
+                             "--follow: the file of -o appears when the run has ended; write > %s "
+                             "to get rows as they arrive",
                              cli->output);
     return 0;
 }
@@ -209,8 +212,8 @@ static int check_export(struct rps_cli *cli)
     if (!settings->format && !settings->export.csv.json && cli->output &&
         fnmatch("*.json", cli->output, 0) == 0)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "-o %s: without --format this is CSV; say --format jsonl (an object a "
-                             "row), perfetto or firefox, or name a .csv file",
+                             "-o %s: without --format the output is CSV; add --format jsonl, "
+                             "or perfetto, or name a .csv file",
                              cli->output);
     if (!settings->format)
         settings->format = rps_export_find("wide");
@@ -221,8 +224,8 @@ static int check_export(struct rps_cli *cli)
         (settings->export.csv.separator != ',' || settings->export.csv.decimal != '.' ||
          settings->export.csv.crlf || settings->export.csv.bom))
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--format jsonl: JSON is the same everywhere; leave out --locale, "
-                             "--separator, --decimal, --crlf and --bom");
+                             "--format jsonl: JSON does not depend on the locale; leave out "
+                             "--locale, --separator, --decimal, --crlf and --bom");
     if (settings->export.csv.separator == settings->export.csv.decimal)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "'%c' cannot be both the separator and the decimal mark; add "
@@ -231,7 +234,7 @@ static int check_export(struct rps_cli *cli)
     return 0;
 }
 
-/* Wait until the next reading. A closed output pipe ends this program like a write to it. */
+/* Wait until the next reading. A closed output pipe ends rpistat, as a write to the pipe would. */
 static int wait_for_more(void *context)
 {
     struct pollfd out = {.fd = fileno(context)};
@@ -241,7 +244,7 @@ static int wait_for_more(void *context)
     return (out.revents & POLLERR) != 0;
 }
 
-/* An imported run is exported in its original format. */
+/* Choose the original format for an imported run. */
 static int choose_by_run(struct rps_cli *cli)
 {
     struct settings *settings = cli->settings;
@@ -261,17 +264,21 @@ static int choose_by_run(struct rps_cli *cli)
 static int run_export(struct rps_cli *cli)
 {
     struct settings *settings = cli->settings;
-    int result = rps_cpus_choose(cli, settings->cpus, &settings->export.cpus); /* otherwise each */
+    /* By default, each CPU is exported separately. */
+    int result = rps_cpus_choose(cli, settings->cpus, &settings->export.cpus);
 
     settings->export.from_ns = cli->from_ns;
     settings->export.to_ns = cli->to_ns;
     settings->export.note = cli->quiet ? NULL : rps_output_message;
     if (settings->follow)
-        nice(RPS_CLI_NICENESS);
+        (void)!nice(RPS_CLI_NICENESS);
     else if (rps_output_is_file(fileno(cli->out)))
         rps_progress_begin(cli, "exporting");
     if (result == 0)
         result = choose_by_run(cli);
+    if (settings->is_locale && settings->export.clock <= RPS_EXPORT_CLOCK &&
+        settings->format != rps_export_find("table"))
+        settings->export.clock = RPS_EXPORT_CLOCK_LOCAL;
     if (result == 0)
         result = settings->follow
                      ? rps_export_follow(settings->format, cli->out, cli->reader, cli->run_id,
@@ -284,6 +291,7 @@ static int run_export(struct rps_cli *cli)
 const struct rps_command rps_command_export = {
     .name = "export",
     .summary = "write a run as CSV, JSON lines or a trace",
+    .answers = "What are the values of each period of a run?",
     .usage = "[OPTIONS]",
     .description = "Write a run for other programs, by default as CSV. Formats:" RPS_EXPORT_FORMATS(
         RPS_EXPORT_HELP)
@@ -291,13 +299,12 @@ const struct rps_command rps_command_export = {
             RPS_EXPORT_HELP) "\n  jsonl          JSON lines, one object per row of another format",
     .examples = "  rpistat export --locale -o run.csv            for a spreadsheet\n"
                 "  rpistat export --every 10s --clock -o day.csv\n"
+                "  rpistat export --every 10s --explain          what its columns mean\n"
                 "  rpistat export --follow --rates               follow a recording\n"
                 "  rpistat export --format openmetrics --every 10s -o run.om\n"
                 "  rpistat export --format perfetto -o run.json   for ui.perfetto.dev",
     .input = RPS_INPUT_RUN,
-    .output = RPS_OUTPUT_STREAM,
-    .output_help = "file to write",
-    .options = options,
+    .options = RPS_OPTIONS(options),
     .settings_size = sizeof(struct settings),
     .check = check_export,
     .run = run_export,

@@ -1,29 +1,27 @@
-/* `rpistat merge`: puts the runs of other stores into one. */
+/* `rpistat merge`: copies the runs of other stores into one store. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "cli.h"
-#include "format.h"
-#include "rpistat/columns.h"
+#include "rpistat/document.h"
 #include "rpistat/store.h"
 #include "rpistat/run.h"
 
 struct settings {
-    const char *store; /* -i */
-    const char *run;   /* -r; NULL: all */
-    int is_wait;       /* --wait */
+    const char *store; /* -i: the store that receives the runs */
+    const char *run;   /* argument of -r, the number of a run; NULL: all runs */
+    int is_wait;       /* 1: --wait is given */
     enum rps_format format;
 };
 
-/* The report about the runs. */
 struct merge {
     struct rps_cli *cli;
     struct rps_document document;
     struct rps_block *runs;
     const char *other;
-    uint64_t count;   /* runs of `other` */
-    uint64_t present; /* those that were already in the store */
-    int unsound;      /* 1: a damaged run, in either store, was left out */
+    uint64_t count;   /* number of runs in the store `other` */
+    uint64_t present; /* number of runs that were already in the destination store */
+    int unsound;      /* 1: a damaged run of either store was left out */
 };
 
 #define AT(member) RPS_AT(struct settings, member)
@@ -33,13 +31,17 @@ static const struct rps_option options[] = {
      AT(store)},
     {"run", 'r', "RUN", "copy only this run of OTHER", NULL, RPS_OPTION_TEXT, AT(run),
      .is_once = 1},
+    {"from", 0, "T", "copy a part of one run, which starts at T", NULL, RPS_OPTION_OTHER,
+     RPS_AT_CLI, .set = rps_time_range_set, .words = "phase: mark:"},
+    {"to", 0, "T", "copy a part of one run, which ends at T", NULL, RPS_OPTION_OTHER, RPS_AT_CLI,
+     .set = rps_time_range_set, .words = "phase: mark:"},
     {"wait", 0, NULL, "first wait until no recorder writes to the store", NULL, RPS_OPTION_FLAG,
      AT(is_wait), .is_once = 1},
     RPS_FORMAT_OPTION(AT(format)),
     {NULL},
 };
 
-static void say_run(struct merge *merge, const struct rps_merge_run *run)
+static void report_run(struct merge *merge, const struct rps_merge_run *run)
 {
     const struct settings *settings = merge->cli->settings;
     struct rps_arena *arena = merge->cli->arena;
@@ -58,36 +60,16 @@ static void say_run(struct merge *merge, const struct rps_merge_run *run)
         return;
     }
     if (run->result == RPS_MERGE_REPLACED)
-        how = rps_arena_print(arena, ", in the place of run %" PRId64 ", which was its beginning",
+        how = rps_arena_print(arena, ", in the place of run %" PRId64 ", which had less data",
                               run->replaced_run_id);
     else if (run->result == RPS_MERGE_COPIED)
         how = rps_arena_print(
-            arena, ", a copy beside run %" PRId64 ", which has its uuid and differs from it",
+            arena, ", in addition to run %" PRId64 ", which has the same uuid but other data",
             run->differing_run_id);
     rps_block_line(merge->runs,
                    "run %" PRId64 " of %s is run %" PRId64 " now%s: %" PRIu64 " period%s", from,
                    merge->other, run->run_id, how, run->summary->periods,
                    run->summary->periods == 1 ? "" : "s");
-}
-
-/* Report a damaged run on standard error. */
-static void say_unsound(struct merge *merge, const struct rps_merge_run *run)
-{
-    merge->unsound = 1;
-    rps_output_say("run %" PRId64 " of %s was left out, since it is not sound (%s): `rpistat check"
-                   " -i %s` says more, and with --repair -o NEW saves what can be merged",
-                   run->run->run_id, merge->other, run->why, merge->other);
-}
-
-/* Report the runs that had no line of their own. */
-static void say_rest(struct merge *merge, int result)
-{
-    if (merge->count == 0 && result == 0)
-        rps_block_line(merge->runs, "%s holds no runs: there is nothing to merge", merge->other);
-    if (merge->present > 0)
-        rps_block_line(merge->runs, "%" PRIu64 " run%s of %s %s there already", merge->present,
-                       merge->present == 1 ? "" : "s", merge->other,
-                       merge->present == 1 ? "was" : "were");
 }
 
 #define COLUMNS(CELL, BY)                                                                          \
@@ -122,16 +104,22 @@ static int tell(void *context, const struct rps_merge_run *run)
     merge->present += run->result == RPS_MERGE_PRESENT;
     put_run(merge, run);
     if (!merge->cli->quiet)
-        say_run(merge, run);
+        report_run(merge, run);
     if (run->result == RPS_MERGE_UNSOUND) {
         rps_progress_end(merge->cli);
-        say_unsound(merge, run);
+        /* Report a damaged run on standard error. */
+        merge->unsound = 1;
+        rps_output_print("run %" PRId64
+                         " of %s was not merged, because it is damaged (%s); save it with "
+                         "`rpistat check --repair -i %s -o NEW` and merge NEW",
+                         run->run->run_id, merge->other, run->why, merge->other);
         rps_progress_begin(merge->cli, "merging");
     }
     return 0;
 }
 
-/* The exit status: a store that cannot be merged is reported, and the next ones follow. */
+/* Merge the stores. A store that cannot be merged is reported, and the next one follows. Returns
+ * the exit status. */
 static int merge_stores(struct merge *merge)
 {
     const struct settings *settings = merge->cli->settings;
@@ -144,19 +132,43 @@ static int merge_stores(struct merge *merge)
         merge->other = *other;
         merge->count = merge->present = 0;
         rps_progress_begin(merge->cli, "merging");
-        result = rps_store_merge(settings->store, *other, settings->run, tell, merge, &err);
+        result = rps_store_merge(settings->store, *other, settings->run, merge->cli->from_ns,
+                                 merge->cli->to_ns, tell, merge, &err);
         rps_progress_end(merge->cli);
-        if (!merge->cli->quiet)
-            say_rest(merge, result);
+        /* Report that the store has no runs, or how many of its runs were already present. */
+        if (!merge->cli->quiet) {
+            if (merge->count == 0 && result == 0)
+                rps_block_line(merge->runs, "%s holds no runs: there is nothing to merge",
+                               merge->other);
+            if (merge->present > 0)
+                rps_block_line(merge->runs, "%" PRIu64 " run%s of %s %s there already",
+                               merge->present, merge->present == 1 ? "" : "s", merge->other,
+                               merge->present == 1 ? "was" : "were");
+        }
         if (result == 0)
             continue;
         status = 1;
-        if (strcmp(err.message, said.message) != 0) { /* of the store of -i it is the same */
+        if (strcmp(err.message, said.message) != 0) /* do not repeat an error of the store of -i */
             rps_output_message(err.message);
-        }
         said = err;
     }
     return merge->unsound ? 1 : status;
+}
+
+/* Find the one run whose time range (--from, --to) is copied, and convert the range to times. */
+static int find_part(struct rps_cli *cli)
+{
+    struct settings *settings = cli->settings;
+    int result;
+
+    if (cli->argc > 1)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--from and --to copy a part of one run; name one store");
+    settings->run = settings->run ? settings->run : "last";
+    result = rps_reader_open(&cli->reader, cli->argv[0], &cli->err);
+    if (result == 0)
+        result = rps_reader_find(cli->reader, settings->run, &cli->run_id, &cli->err);
+    return result == 0 ? rps_time_range_resolve(cli) : result;
 }
 
 static int run(struct rps_cli *cli)
@@ -168,8 +180,10 @@ static int run(struct rps_cli *cli)
 
     if (cli->argc == 0)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "which store is to be merged? name it, as in 'rpistat merge"
-                             " other.data'");
+                             "no store to merge; name one, as in `rpistat merge other.data`");
+    if ((cli->from_ns > 0 || cli->to_ns < INT64_MAX || cli->from_phase || cli->to_phase) &&
+        (result = find_part(cli)) < 0)
+        return result;
     if (settings->is_wait) {
         rps_progress_begin(cli, "waiting for the recording to end");
         result = rps_store_wait(settings->store, &cli->err);
@@ -188,6 +202,7 @@ static int run(struct rps_cli *cli)
 const struct rps_command rps_command_merge = {
     .name = "merge",
     .summary = "copy runs from other stores into one store",
+    .answers = "How do the runs of several stores get into one store?",
     .usage = "[OPTIONS] OTHER...",
     .description =
         "Copy the runs of the stores OTHER, with everything that belongs to them, into\n"
@@ -198,12 +213,10 @@ const struct rps_command rps_command_merge = {
     .examples = "  rpistat merge naive.data\n"
                 "  rpistat merge -i all.data rpistat.data naive.data long.data\n"
                 "  rpistat merge -r last naive.data\n"
+                "  rpistat merge -i part.data --from 10s --to 20s rpistat.data\n"
                 "  rpistat merge --format json naive.data",
-    .input = RPS_INPUT_NONE,
-    .output = RPS_OUTPUT_STREAM,
-    .output_help = "file to write",
     .operand_max = -1,
-    .options = options,
+    .options = RPS_OPTIONS(options),
     .settings_size = sizeof(struct settings),
     .run = run,
 };

@@ -1,24 +1,23 @@
-/* `rpistat phases`: when a run changes its behaviour, and the properties of its phases. */
-#include <errno.h>
+/* `rpistat phases`: the times at which a run changes its behaviour, and its phases' properties. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpus.h"
+#include "cli.h"
 #include "phases.h"
 #include "rpistat/error.h"
 #include "rpistat/profile.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/store.h"
+#include "zone.h"
 
-/* Fewer observations cannot show phases. */
 #define OBSERVATIONS_MIN 4
 
 #define COMPONENTS_MAX 5
 
 /* --- output ----------------------------------------------------------------------------------- */
 
-/* Pointers to the rows of an array of names. */
+/* Return an array of pointers to the rows of an array of names. */
 static const char **pointers(struct rps_cli *cli, const char *name, size_t size, size_t count)
 {
     const char **pointer = rps_arena_get(cli->arena, count, sizeof(*pointer));
@@ -33,18 +32,7 @@ static const struct rps_phases *shown_of(const struct rps_found_phases *found)
     return rps_phase_levels_shown(&found->levels);
 }
 
-/* Return 1 if this call chose the level, which other commands then do not know. */
-static int is_passing(const struct rps_cli *cli)
-{
-    static const char *const names[] = {"level", "at-most", "sensitivity"};
-    int ret = 0;
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        ret |= rps_options_source(cli, names[i]) == RPS_SOURCE_COMMAND_LINE;
-    return ret;
-}
-
-/* Store the detection with the run, so that other commands find it. Not a reason to fail. */
+/* Store the detected phases with the run for other commands. On failure, the command continues. */
 static void store_detection(struct rps_cli *cli, const struct rps_phase_output *output,
                             const struct rps_found_phases *found)
 {
@@ -57,11 +45,11 @@ static void store_detection(struct rps_cli *cli, const struct rps_phase_output *
     if (rps_store_add_detection(cli->input, cli->run_id, &detection, &err) < 0) {
         rps_progress_end(cli);
         if (!cli->quiet)
-            rps_output_say("the phases are not kept with the run: %s", err.message);
+            rps_output_print("the phases are not kept with the run: %s", err.message);
     }
 }
 
-/* Write the phases found, in the parts common to runs and tables. */
+/* Write the phases that were found in a run or a table. */
 static int write_found(struct rps_cli *cli, struct rps_phase_output *output,
                        const struct rps_found_phases *found, const struct rps_phases_options *find)
 {
@@ -84,7 +72,8 @@ static int write_found(struct rps_cli *cli, struct rps_phase_output *output,
     output->level_shown = found->tree_shown;
     output->level_usual = found->tree_usual;
     output->unfolded = settings->find.level.fine;
-    output->is_passing = is_passing(cli);
+    output->is_passing =
+        rps_options_set(cli, "level at-most sensitivity", RPS_SOURCE_COMMAND_LINE) != NULL;
     if (output->remark && !output->remark[0])
         output->remark = NULL;
     if (output->run && cli->from_ns == 0 && cli->to_ns == INT64_MAX && !output->is_passing)
@@ -104,9 +93,9 @@ struct run_job {
     struct rps_run_phases found;
     struct rps_profile profile;
     struct rps_run_components components;
-    struct rps_part_shares shares; /* of the labels; empty without samples */
+    struct rps_part_shares shares; /* shares of the labels; empty without samples */
     struct rps_run_bursts bursts;
-    const char **signal, **component_signal; /* into the names of the above */
+    const char **signal, **component_signal; /* pointers to the names in the members above */
 };
 
 static int detect_run(struct rps_cli *cli, struct run_job *job)
@@ -127,10 +116,12 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
     if (result == 0)
         result = rps_run_phases_detect(&at, 1, &job->options, &job->found, &cli->err);
     if (result == 0 && job->found.observation_count < OBSERVATIONS_MIN)
-        result = rps_error_set(&cli->err, RPS_FAILED,
-                               "run %" PRId64 " has %zu period%s there: phases need %d at least",
-                               cli->run_id, job->found.observation_count,
-                               job->found.observation_count == 1 ? "" : "s", OBSERVATIONS_MIN);
+        result = rps_error_set(
+            &cli->err, RPS_FAILED,
+            "run %" PRId64
+            " has %zu measurement period%s in this range; choose a range of at least %d",
+            cli->run_id, job->found.observation_count, job->found.observation_count == 1 ? "" : "s",
+            OBSERVATIONS_MIN);
     if (result == 0)
         result = rps_profile_run(cli->arena, cli->reader, cli->run_id, cli->from_ns, cli->to_ns,
                                  &job->options.cpus, shown_of(&job->found.found), &job->profile,
@@ -206,28 +197,30 @@ struct table_job {
     struct rps_found_phases found;
     struct rps_profile profile;
     struct rps_components components;
-    const char **name; /* into those of the table */
+    const char **name; /* pointers to the column names of the table */
 };
+
+static const char *table_name(const struct rps_phases_settings *settings)
+{
+    return strcmp(settings->csv, "-") == 0 ? "standard input" : settings->csv;
+}
 
 static int read_table(struct rps_cli *cli, struct table_job *job)
 {
     struct rps_phases_settings *settings = cli->settings;
-    int is_input = strcmp(settings->csv, "-") == 0;
-    FILE *in = is_input ? stdin : fopen(settings->csv, "re");
+    char *zone;
     int result;
 
-    if (!in)
-        return rps_error_set(&cli->err, RPS_FAILED, "cannot read %s: %s", settings->csv,
-                             strerror(errno));
-    settings->table.origin = is_input ? "standard input" : settings->csv;
-    settings->table.name = settings->metric.name;
-    settings->table.name_count = settings->metric.count;
-    result = rps_csv_signals_read(cli->arena, in, &settings->table, &job->table, &cli->err);
-    if (!is_input)
-        fclose(in);
+    settings->table.metric = settings->metric.name;
+    settings->table.metric_count = settings->metric.count;
+    settings->table.note = cli->quiet ? NULL : rps_output_message;
+    zone = rps_zone_enter(settings->zone);
+    result = rps_import_signals_read(cli->arena, settings->csv, &settings->table, &job->table,
+                                     &cli->err);
+    rps_zone_leave(zone);
     if (result == 0 && job->table.signals.count < OBSERVATIONS_MIN)
-        result = rps_error_set(&cli->err, RPS_FAILED, "%s has %zu row%s: phases need %d at least",
-                               settings->table.origin, job->table.signals.count,
+        result = rps_error_set(&cli->err, RPS_FAILED, "%s has %zu row%s; use a table of at least %d",
+                               table_name(settings), job->table.signals.count,
                                job->table.signals.count == 1 ? "" : "s", OBSERVATIONS_MIN);
     return result;
 }
@@ -236,7 +229,7 @@ static int find_in_table(struct rps_cli *cli, struct table_job *job)
 {
     const struct rps_phases_settings *settings = cli->settings;
     struct rps_phases_options find = settings->find;
-    struct rps_signals even = rps_csv_signals_even(&job->table);
+    struct rps_signals even = rps_csv_signals_even(&job->table.signals);
     int result;
 
     find.detect.min_length =
@@ -287,7 +280,7 @@ static int phases_of_table(struct rps_cli *cli)
 
     if (result == 0) {
         struct rps_phase_output output = {
-            .title = settings->table.origin,
+            .title = table_name(settings),
             .unit = "row",
             .periods_from_ns = -1,
             .observations = job.table.rows,
@@ -300,7 +293,8 @@ static int phases_of_table(struct rps_cli *cli)
             .remark = remark,
         };
 
-        result = rps_profile_remark(&job.found, 0, 0, profile_table, &job, remark, &cli->err);
+        result = rps_profile_remark(&job.found, &(struct rps_observing){0}, profile_table, &job,
+                                    remark, &cli->err);
         if (result == 0)
             result = write_found(cli, &output, &job.found, &settings->find);
     }
@@ -312,7 +306,8 @@ static int run_phases(struct rps_cli *cli)
 {
     struct rps_phases_settings *settings = cli->settings;
 
-    if (!settings->csv || strcmp(settings->csv, "-") != 0) /* the user may type a table */
+    if (!settings->csv || strcmp(settings->csv, "-") != 0) /* no progress line while the user may
+                                                              be typing the table */
         rps_progress_begin(cli, "looking for phases");
     return settings->csv ? phases_of_table(cli) : phases_of_run(cli);
 }
@@ -320,6 +315,7 @@ static int run_phases(struct rps_cli *cli)
 const struct rps_command rps_command_phases = {
     .name = "phases",
     .summary = "find the phases of a run",
+    .answers = "Which phases does a run have, when, and how do they differ?",
     .usage = "[OPTIONS]",
     .description =
         "Find the phases of a run: segments in which its event rates stay alike. Phases\n"

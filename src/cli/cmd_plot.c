@@ -1,12 +1,10 @@
-/* `rpistat plot`: a run as a picture, or as a drawing in the terminal. */
+/* `rpistat plot`: shows a run as a picture file, or as a drawing in the terminal. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli.h"
-#include "cpus.h"
-#include "picture_options.h"
 #include "rpistat/plot.h"
 #include "rpistat/store.h"
 #include "screen.h"
@@ -15,15 +13,15 @@ struct settings {
     enum rps_plot_kind kind;
     enum { X_TIME, X_CLOCK, X_CYCLES } x;
     enum rps_theme theme;
-    int no_phases;
+    int no_phases, wall;
     enum rps_plot_code code;
     struct rps_names metric;
-    struct rps_texts panel;
-    const char *size; /* NULL: automatic */
-    const char *keep; /* NULL: nothing is kept */
-    const char *cpus; /* NULL: automatic */
+    struct rps_texts panel, function;
+    const char *size; /* NULL: automatic size */
+    const char *keep; /* directory that keeps the gnuplot script; NULL: none */
+    const char *cpus; /* NULL: automatic choice */
     int width, height;
-    int chars; /* RPS_CHARS_ASCII, ...; 0: from the locale */
+    int chars; /* RPS_CHARS_ASCII, ...; 0: selected by the locale */
     int sixel;
 };
 
@@ -34,28 +32,31 @@ static const struct rps_picture_size character_size = {"characters", 40, 12, 100
 #define WORD(kind, name, help) " " #name
 #define HELP(kind, name, help) "\n  " help
 
-/* Words of code are in the order of its enum (rpistat/plot.h). */
+/* The words of --code are in the same order as the members of the enum (rpistat/plot.h). */
 static const struct rps_option options[] = {
     {"kind", 0, "KIND", "kind of picture, see above", "time", RPS_OPTION_CHOICE, AT(kind),
      .words = &RPS_PLOT_KINDS(WORD)[1]},
     {"metric", 0, "LIST", "show only these metrics, separated by commas", NULL, RPS_OPTION_NAMES,
      AT(metric)},
-    {"panel", 0, "TEXT", "show only panels with TEXT in the title; may be repeated", NULL,
+    {"panel", 0, "TEXT", "show panels with TEXT in the title; may be repeated", NULL,
      RPS_OPTION_LIST, AT(panel), 1},
     {"code", 0, "WHAT", "show the shares of time by WHAT", "function", RPS_OPTION_CHOICE, AT(code),
      RPS_PLOT_CODE_FUNCTION, .words = "function module thread program cgroup none"},
+    {"function", 0, "NAME", "show when function NAME ran; may be repeated", NULL, RPS_OPTION_LIST,
+     AT(function), 1, RPS_PALETTE_LINES},
+    {"wall", 0, NULL, "with --function: include off-CPU time", NULL, RPS_OPTION_FLAG, AT(wall)},
     {"no-phases", 0, NULL, "do not show phases", NULL, RPS_OPTION_FLAG, AT(no_phases)},
     {"theme", 0, "THEME", "light or dark", NULL, RPS_OPTION_CHOICE, AT(theme), RPS_THEME_LIGHT,
      .words = "light dark"},
-    {"x", 0, "AXIS", "x axis: time, clock or cycles", "time", RPS_OPTION_CHOICE, AT(x),
-     .words = "time clock cycles"},
+    {"x-axis", 0, "AXIS", "x axis: time, clock or cycles", "time", RPS_OPTION_CHOICE, AT(x),
+     .words = "time clock cycles", .old_name = "x"},
     {"size", 0, "WxH", "size in pixels; with -o -, in characters", NULL, RPS_OPTION_TEXT, AT(size)},
     {"chars", 0, "SET", "with -o -: braille or ascii (default from the locale)", NULL,
      RPS_OPTION_CHOICE, AT(chars), 1, .words = RPS_CHARS},
     {"sixel", 0, NULL, "with -o -: draw a picture (sixel terminals)", NULL, RPS_OPTION_FLAG,
      AT(sixel)},
-    {"keep", 0, "DIR", "keep gnuplot's script and data in directory DIR", NULL, RPS_OPTION_TEXT,
-     AT(keep), 1},
+    {"keep-script", 0, "DIR", "keep gnuplot's script and data in DIR", NULL, RPS_OPTION_TEXT,
+     AT(keep), 1, .old_name = "keep"},
     {"cpu", 0, "CPUS", "CPUs: each, sum or a list", NULL, RPS_OPTION_TEXT, AT(cpus),
      .check = rps_cpus_check, .words = "each sum"},
     {NULL},
@@ -66,20 +67,25 @@ static int is_drawing(const struct rps_cli *cli)
     return strcmp(cli->output, "-") == 0;
 }
 
-/* The size depends on the kind of picture, which depends on -o. */
+/* Check the options. The valid sizes depend on the type of picture, which -o selects. */
 static int check_plot(struct rps_cli *cli)
 {
     struct settings *settings = cli->settings;
     int in_characters = is_drawing(cli) && !settings->sixel;
 
     if (settings->code == RPS_PLOT_CODE_FUNCTION &&
-        rps_options_source(cli, "code") != RPS_SOURCE_COMMAND_LINE)
+        !rps_options_set(cli, "code", RPS_SOURCE_COMMAND_LINE))
         settings->code = RPS_PLOT_CODE_CHOSEN;
-    if (settings->code != RPS_PLOT_CODE_CHOSEN && settings->code != RPS_PLOT_CODE_NONE &&
-        !rps_store_used_wing())
+    if (((settings->code != RPS_PLOT_CODE_CHOSEN && settings->code != RPS_PLOT_CODE_NONE) ||
+         settings->function.count > 0) &&
+        !rps_store_used_hooks())
         return rps_error_set(&cli->err, RPS_FAILED, RPS_CLI_NO_CODE);
+    if (settings->wall && settings->function.count == 0)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--wall shows the off-CPU time of functions; add --function NAME");
     if (settings->sixel && (!is_drawing(cli) || settings->chars))
-        return rps_error_set(&cli->err, RPS_USAGE, "--sixel goes with -o -, and without --chars");
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--sixel draws in the terminal; add -o - and leave out --chars");
     return rps_picture_size(settings->size, in_characters ? &character_size : &rps_picture_pixels,
                             &settings->width, &settings->height, &cli->err);
 }
@@ -100,9 +106,10 @@ static int draw_in_terminal(struct rps_cli *cli, struct rps_plot_options *plot)
         return result;
     if (settings->size == NULL) {
         terminal = rps_output_terminal(&plot->width, &plot->height);
-        plot->height -= plot->height > (int)character_size.height_min; /* the prompt's line */
+        /* Leave one line for the prompt. */
+        plot->height -= plot->height > (int)character_size.height_min;
         if (!terminal && getenv("LINES") == NULL)
-            plot->height = 0; /* a file is as long as it needs to be */
+            plot->height = 0; /* automatic height: a file has no height limit */
     }
     return rps_plot_draw(cli->reader, cli->run_id, plot, &cli->err);
 }
@@ -123,6 +130,9 @@ static int run_plot(struct rps_cli *cli)
         .metric_count = settings->metric.count,
         .panel = settings->panel.text,
         .panel_count = (size_t)settings->panel.count,
+        .function = settings->function.text,
+        .function_count = (size_t)settings->function.count,
+        .wall = settings->wall,
         .output = cli->output,
         .keep = settings->keep,
         .script_folder = rps_output_scripts(),
@@ -145,13 +155,14 @@ static int run_plot(struct rps_cli *cli)
                              : rps_plot_draw(cli->reader, cli->run_id, &plot, &cli->err);
     rps_progress_end(cli);
     if (result == 0 && !cli->quiet && !is_drawing(cli) && isatty(STDERR_FILENO))
-        rps_output_say("run %lld is drawn in %s", (long long)cli->run_id, cli->output);
+        rps_output_print("run %lld is drawn in %s", (long long)cli->run_id, cli->output);
     return result;
 }
 
 const struct rps_command rps_command_plot = {
     .name = "plot",
     .summary = "draw a run",
+    .answers = "How do the metrics of a run look over time?",
     .usage = "[OPTIONS]",
     .description = "Draw the metrics of a run over time, with its phases. Pictures need gnuplot;\n"
                    "interactive pages (.html) and drawings in the terminal (-o -) do not.\n"
@@ -159,14 +170,15 @@ const struct rps_command rps_command_plot = {
                    "Kinds:" RPS_PLOT_KINDS(HELP),
     .examples = "  rpistat plot -o run.svg\n"
                 "  rpistat plot -o run.html                   a page to zoom and look around in\n"
-                "  rpistat plot --x clock                     by the clock on the wall\n"
+                "  rpistat plot --x-axis clock                by the clock on the wall\n"
                 "  rpistat plot --kind scatter --metric cpi,dc_miss_ratio\n"
+                "  rpistat plot --function inflate            when a function ran\n"
                 "  rpistat plot -o - --from 10s --to 20s      draw in the terminal",
     .input = RPS_INPUT_RUN,
     .output = RPS_OUTPUT_PATH,
-    .output_help = ".png, .svg, .pdf, .html; -: terminal",
+    .output_help = "png, svg, pdf, html; -: terminal",
     .output_value = "rpistat.png",
-    .options = options,
+    .options = RPS_OPTIONS(options),
     .settings_size = sizeof(struct settings),
     .check = check_plot,
     .run = run_plot,

@@ -1,9 +1,7 @@
-/*
- * `rpistat push`: send runs to a time-series database, while they are recorded or afterwards.
+/* `rpistat push`: sends runs to a time-series database, while the runs are recorded or afterwards.
  *
  * SAFETY: passwords and tokens are read from files, because ps shows every user the command line
- * until the secret is removed from it.
- */
+ * until the secret is removed from it. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -14,7 +12,7 @@
 #include "cli.h"
 #include "rpistat/clock.h"
 #include "rpistat/push.h"
-#include "rpistat/signals.h"
+#include "rpistat/process.h"
 #include "rpistat/store.h"
 #include "rpistat/text.h"
 
@@ -22,8 +20,8 @@
 #define URL_SIZE        4096
 #define GIVE_UP_NS      (600 * RPS_NS_PER_S)
 #define LONG_NS         (366 * 24 * 3600 * RPS_NS_PER_S)
-#define EVERY_LEAST_NS  (10 * RPS_NS_PER_MS)
-#define LOOK_NS         RPS_NS_PER_S /* interval between two readings of followed runs */
+#define EVERY_MIN_NS    (10 * RPS_NS_PER_MS)
+#define LOOK_NS         RPS_NS_PER_S /* interval between two readings of a running recording */
 #define STATE_IN_FOLDER "rpistat/pushed"
 
 struct settings {
@@ -33,7 +31,7 @@ struct settings {
     struct rps_push_options push;
 };
 
-/* Keep a URL, and remove name and password from the argument, which ps shows to every user. */
+/* Copy a URL to `kept`. Remove name and password from the argument, which ps shows to everyone. */
 static int take_url(const char *argument, char kept[URL_SIZE], const char **ret,
                     struct rps_error *err)
 {
@@ -41,7 +39,8 @@ static int take_url(const char *argument, char kept[URL_SIZE], const char **ret,
     size_t length = strlen(text), rest;
 
     if (length >= URL_SIZE)
-        return rps_error_set(err, RPS_USAGE, "a URL is longer than %d bytes", URL_SIZE - 1);
+        return rps_error_set(err, RPS_USAGE, "the URL is longer than %d bytes; shorten it",
+                             URL_SIZE - 1);
     *ret = strcpy(kept, text);
     begin = begin ? begin + strlen("://") : text;
     at = strrchr(begin, '@');
@@ -71,15 +70,15 @@ static const struct rps_option options[] = {
     {"run", 'r', "RUN", "run to send (default the last, or the one recorded)", NULL,
      RPS_OPTION_TEXT, RPS_AT_COMMON(run_text)},
     {"every", 0, "T", "one sample per T instead of one per period", NULL, RPS_OPTION_DURATION,
-     AT(push.every_ns), EVERY_LEAST_NS, LONG_NS},
+     AT(push.every_ns), EVERY_MIN_NS, LONG_NS},
     {"again", 0, NULL, "send everything again; needs --yes", NULL, RPS_OPTION_FLAG, AT(push.again),
      .is_once = 1},
     {"yes", 0, NULL, "confirm that repeated samples may count twice", NULL, RPS_OPTION_FLAG,
      AT(yes), .is_once = 1},
-    {"give-up", 0, "T", "retry for T (default 10m; with --follow, always)", NULL,
-     RPS_OPTION_DURATION, AT(push.give_up_ns), 1, LONG_NS},
+    {"retry-for", 0, "T", "retry for T (default 10m; with --follow, always)", NULL,
+     RPS_OPTION_DURATION, AT(push.give_up_ns), 1, LONG_NS, .old_name = "give-up"},
     {"timeout", 0, "T", "longest time for one request", "60s", RPS_OPTION_DURATION,
-     AT(push.timeout_ns), EVERY_LEAST_NS, 3600 * RPS_NS_PER_S},
+     AT(push.timeout_ns), EVERY_MIN_NS, 3600 * RPS_NS_PER_S},
     {"user-file", 0, "FILE", "read NAME:PASSWORD from FILE", NULL, RPS_OPTION_TEXT, AT(user_file),
      .excludes = "bearer-file"},
     {"bearer-file", 0, "FILE", "read a token from FILE", NULL, RPS_OPTION_TEXT, AT(bearer_file)},
@@ -98,9 +97,8 @@ static int check_push(struct rps_cli *cli)
 
     if (settings->push.again && !settings->yes)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--again sends samples that are there already, and a database that "
-                             "does not deduplicate keeps and counts them twice: add --yes if that "
-                             "may be");
+                             "--again sends samples a second time, and a database that does not "
+                             "deduplicate stores them twice; add --yes to confirm");
     if (settings->push.give_up_ns == 0 && !settings->push.follow)
         settings->push.give_up_ns = GIVE_UP_NS;
     return 0;
@@ -108,7 +106,7 @@ static int check_push(struct rps_cli *cli)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* Read the first line of a file into *ret; NULL path: NULL. */
+/* Read the first line of the file `path` into *ret. If `path` is NULL, *ret is set to NULL. */
 static int read_secret(struct rps_arena *arena, const char *path, const char **ret,
                        struct rps_error *err)
 {
@@ -118,7 +116,7 @@ static int read_secret(struct rps_arena *arena, const char *path, const char **r
     if (!path)
         return 0;
     if (file && (fgets(line, sizeof(line), file) || !ferror(file)))
-        errno = 0; /* the file is empty unless a line is found */
+        errno = 0; /* errno stays 0 if the file is empty */
     if (file)
         fclose(file);
     line[strcspn(line, "\r\n")] = '\0';
@@ -127,22 +125,12 @@ static int read_secret(struct rps_arena *arena, const char *path, const char **r
                              "cannot read a name or token from the first line of %s: %s", path,
                              line[0] ? "it is too long"
                              : errno ? strerror(errno)
-                                     : "there is nothing in it");
+                                     : "it is empty");
     *ret = rps_arena_text(arena, line);
     return 0;
 }
 
-/* Create the parent directories of a file. Errors appear when the file is opened. */
-static void make_folders(char *path)
-{
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(path, 0700);
-        *slash = '/';
-    }
-}
-
-/* The path of the state without --state. */
+/* Find the path of the state file when --state is not given. */
 static int find_state(struct rps_arena *arena, const char **ret, struct rps_error *err)
 {
     const char *folder = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -154,9 +142,14 @@ static int find_state(struct rps_arena *arena, const char **ret, struct rps_erro
         path = rps_arena_print(arena, "%s/.local/state/" STATE_IN_FOLDER, home);
     else
         return rps_error_set(err, RPS_FAILED,
-                             "HOME names no folder to note in what was pushed: name a file with "
-                             "--state");
-    make_folders(path);
+                             "cannot keep a record of pushed samples: HOME is not a directory; "
+                             "name a file with --state");
+    /* Create the parent directories. Opening the file later reports a missing directory. */
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(path, 0700);
+        *slash = '/';
+    }
     *ret = path;
     return 0;
 }
@@ -169,7 +162,7 @@ static void print_note(void *context, const char *sentence)
     rps_output_message(sentence);
 }
 
-/* Return 1 if a signal has arrived; it stays in the descriptor. */
+/* Return 1 if a signal has arrived. The signal is not read from the descriptor. */
 static int wait_for_signal(void *context, int64_t ns)
 {
     struct pollfd signals = {.fd = *(const int *)context, .events = POLLIN};
@@ -177,11 +170,12 @@ static int wait_for_signal(void *context, int64_t ns)
     return poll(&signals, 1, (int)((ns + RPS_NS_PER_MS - 1) / RPS_NS_PER_MS)) > 0;
 }
 
-/* A run to push. */
+/* State of one run to push. */
 struct one {
     int64_t run_id, start_ns;
-    struct rps_push *push; /* NULL: not begun, or ended */
-    int is_over, is_there; /* is_there: the database already had all of it */
+    struct rps_push *push; /* NULL if the push has not begun or has ended */
+    int is_over, is_there; /* is_over: the run's push has ended; is_there: the database already
+                              had all data of the run */
 };
 
 static void print_line(struct rps_cli *cli, const struct one *one, int is_stopped)
@@ -195,11 +189,11 @@ static void print_line(struct rps_cli *cli, const struct one *one, int is_stoppe
             (unsigned long long)outcome->samples, (long long)one->run_id, outcome->target,
             rps_text_duration(length, sizeof(length), rps_clock_monotonic_ns() - one->start_ns),
             rps_text_size(bytes, sizeof(bytes), outcome->bytes),
-            is_stopped ? "; it was stopped, and the next push goes on from there" : "");
+            is_stopped ? "; the push was stopped, and the next one continues from there" : "");
     fflush(cli->out);
 }
 
-/* End the push of a run: 0, or the error of samples that the server refused. */
+/* End the push of a run. Returns 0, or the error for samples that the server refused. */
 static int conclude_push(struct rps_cli *cli, struct one *one, int is_stopped,
                          struct rps_error *err)
 {
@@ -213,8 +207,8 @@ static int conclude_push(struct rps_cli *cli, struct one *one, int is_stopped,
     print_line(cli, one, is_stopped);
     if (outcome->skipped > 0)
         result = rps_error_set(err, RPS_FAILED,
-                               "%llu samples of run %lld were refused by %s, and left out: push "
-                               "with --again --yes when it takes them",
+                               "%llu samples of run %lld were refused by %s and left out; push "
+                               "them with --again --yes when the database accepts them",
                                (unsigned long long)outcome->skipped, (long long)one->run_id,
                                outcome->target);
     one->is_there = outcome->present;
@@ -224,7 +218,7 @@ static int conclude_push(struct rps_cli *cli, struct one *one, int is_stopped,
     return result;
 }
 
-/* Push the available data of a run: 1 if more will come, otherwise 0. */
+/* Push the available data of a run. Returns 1 if more data will come, otherwise 0. */
 static int push_what_is_there(struct rps_cli *cli, struct one *one, int *ret_stopped,
                               struct rps_error *err)
 {
@@ -246,7 +240,8 @@ static int push_what_is_there(struct rps_cli *cli, struct one *one, int *ret_sto
     return result < 0 ? result : outcome->goes_on;
 }
 
-/* The last failure is the command's; earlier ones are printed when another occurs. */
+/* Record a failure. The command returns its last failure; each earlier failure is printed when the
+ * next failure occurs. */
 static void add_failure(struct rps_cli *cli, const struct rps_error *err, int *failed)
 {
     if (*failed)
@@ -255,7 +250,7 @@ static void add_failure(struct rps_cli *cli, const struct rps_error *err, int *f
     *failed = 1;
 }
 
-/* Push the available data of each run in turn; repeat once per second while some are followed. */
+/* Push the available data of each run in turn, once per second while some runs are followed. */
 static int push_runs(struct rps_cli *cli, struct one *one, size_t count)
 {
     const struct settings *settings = cli->settings;
@@ -333,17 +328,17 @@ static int run_push(struct rps_cli *cli)
 
     for (int i = 0; i < cli->argc && result == 0; i++)
         result = take_url(cli->argv[i], settings->url, &options_of->url, &cli->err);
-    if (result == 0 && cli->argc > 1) /* SAFETY: it may hold a password: do not print it */
+    if (result == 0 && cli->argc > 1) /* SAFETY: arguments may hold passwords: do not print */
         result =
-            rps_error_set(&cli->err, RPS_USAGE, "push takes one URL; see 'rpistat push --help'");
+            rps_error_set(&cli->err, RPS_USAGE, "push takes one URL; see `rpistat push --help`");
     if (result < 0)
         return result;
     if (!options_of->url)
-        return rps_error_set(&cli->err, RPS_USAGE,
-                             "push: name the database's URL, as in rpistat push "
-                             "http://localhost:8428");
+        return rps_error_set(
+            &cli->err, RPS_USAGE,
+            "no database to push to; name its URL, as in `rpistat push http://localhost:8428`");
     if (options_of->follow)
-        nice(RPS_CLI_NICENESS);
+        (void)!nice(RPS_CLI_NICENESS);
     if (!options_of->state_path)
         result = find_state(cli->arena, &options_of->state_path, &cli->err);
     if (result == 0)
@@ -368,6 +363,7 @@ static int run_push(struct rps_cli *cli)
 const struct rps_command rps_command_push = {
     .name = "push",
     .summary = "send runs to a time-series database",
+    .answers = "How do the values of a run get into a time-series database?",
     .usage = "[OPTIONS] URL",
     .description =
         "Send a run to a database that accepts Prometheus remote write: VictoriaMetrics,\n"
@@ -378,10 +374,9 @@ const struct rps_command rps_command_push = {
                 "  rpistat push --follow --every 10s http://localhost:8428\n"
                 "  rpistat push --all --user-file secret https://metrics.example.org",
     .input = RPS_INPUT_STORE,
-    .output = RPS_OUTPUT_STREAM,
-    .output_help = "file for what was pushed",
-    .operand_max = -1, /* run_push() checks */
-    .options = options,
+    .output_help = "file for the push summary",
+    .operand_max = -1, /* run_push() checks the number of operands */
+    .options = RPS_OPTIONS(options),
     .settings_size = sizeof(struct settings),
     .check = check_push,
     .run = run_push,

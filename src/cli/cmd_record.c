@@ -1,12 +1,10 @@
-/*
- * Recording: connects measure to store.
+/* `rpistat record`: connects measurement to the store.
  *
- * The order matters. Every possible error is found before the workload runs: in the command, the
- * counters, the plan, the store. Then rpistat forks a child that waits, opens its counters, opens
- * or creates the store and adds the run. It releases the child, loops until it ends (record_run.c),
- * finishes the store, and writes the report (record_report.c). A refusal before the release leaves
- * no new store.
- */
+ * The order of the steps matters. Every possible error in the command, the counters, the plan and
+ * the store is found before the workload runs. Then rpistat forks a child that waits, opens its
+ * counters, opens or creates the store and adds the run. After that, rpistat releases the child,
+ * loops until the child ends (record_run.c), finishes the store, and writes the report
+ * (record_report.c). An error before the release leaves no new store. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,24 +15,25 @@
 
 #include "config.h"
 #include "machine.h"
-#include "names.h"
+#include "cli.h"
 #include "record.h"
 #include "rpistat/clock.h"
-#include "rpistat/host.h"
-#include "rpistat/parse.h"
+#include "rpistat/plan.h"
+#include "rpistat/workload.h"
 #include "rpistat/report.h"
+#include "rpistat/proc.h"
 #include "rpistat/run.h"
 #include "rpistat/store.h"
 #include "rpistat/text.h"
 
-/* If counted CPU time and the command's CPU time differ by more than both, a remark says so. */
+/* Counted CPU time that differs from the command's by more than both limits causes a remark. */
 #define APART_NS_MIN (50 * RPS_NS_PER_MS)
 #define APART_SHARE  .05
 
-/* The message about processes that outlive the command lists at most so many numbers. */
-#define LEFT_TOLD 4
+/* Maximum number of process numbers in the message about processes that outlive the command. */
+#define LEFT_MAX 4
 
-/* With --keep, fine rows are deleted only when the run can be read in so many coarser ones. */
+/* With --keep, fine rows are deleted only after the run has this number of coarser rows. */
 #define KEEP_BLOCKS 240
 
 /* --- before the run --------------------------------------------------------------------------- */
@@ -51,7 +50,7 @@ static void keep_note(struct rps_recording *r, const char *sentence)
     r->notes_size += size;
 }
 
-/* Called by the writer, in its thread or before it has one. */
+/* Report a note of the writer. Called in the writer's thread, or before the thread starts. */
 static void notice(void *context, const char *sentence)
 {
     struct rps_recording *r = context;
@@ -63,26 +62,27 @@ static void notice(void *context, const char *sentence)
         keep_note(r, sentence);
     } else {
         if (!r->argv && rps_output_has_terminal())
-            fputs("\r\033[K", stderr); /* where the status line is */
+            fputs("\r\033[K", stderr); /* erase the status line */
         rps_output_message(sentence);
     }
     pthread_mutex_unlock(&r->note_lock);
 }
 
-/* The workload has ended, or continues alone: print the notes that waited. Can be repeated. */
-static void say_notes(struct rps_recording *r)
+/* Print the notes that waited because the workload used the terminal. Call this function after the
+ * workload has ended, or has outlived the recording. The function may be called several times. */
+static void report_notes(struct rps_recording *r)
 {
     pthread_mutex_lock(&r->note_lock);
     for (size_t at = 0; at < r->notes_size; at += strlen(r->notes + at) + 1)
         rps_output_message(r->notes + at);
     if (r->notes_left_out > 0)
-        rps_output_say("%zu more notes are left out", r->notes_left_out);
+        rps_output_print("%zu more notes are left out", r->notes_left_out);
     r->notes_size = r->notes_left_out = 0;
     r->keeps_notes = 0;
     pthread_mutex_unlock(&r->note_lock);
 }
 
-/* Return 1 if a store exists. It is not opened, since it may be locked. */
+/* Return 1 if a store exists. The store is not opened, since the store may be locked. */
 static int has_store(const struct rps_recording *r)
 {
     struct stat status;
@@ -90,7 +90,7 @@ static int has_store(const struct rps_recording *r)
     return stat(r->cli->output, &status) == 0 && status.st_size > 0;
 }
 
-/* The events of the plan that are not counted, by number; NULL after the last. */
+/* Return the event with this number, from 0, among the plan's events not counted; NULL: none. */
 static const struct rps_event *not_counted(const struct rps_plan *plan, size_t number)
 {
     for (int n = 0; n < plan->set_count; n++)
@@ -100,8 +100,9 @@ static const struct rps_event *not_counted(const struct rps_plan *plan, size_t n
     return NULL;
 }
 
-/* Print each reason once, with all its events. */
-static void tell_not_counted(const struct rps_plan *plan)
+/* Print the reasons why events are not counted. Each reason is printed once, with all events to
+ * which the reason applies. */
+static void report_not_counted(const struct rps_plan *plan)
 {
     const struct rps_event *event, *other;
 
@@ -117,13 +118,14 @@ static void tell_not_counted(const struct rps_plan *plan)
                 count++;
             }
         if (count > 0)
-            rps_output_say("%s %s not counted: %s", labels, count > 1 ? "are" : "is",
-                           event->reason);
+            rps_output_print("%s %s not counted: %s", labels, count > 1 ? "are" : "is",
+                             event->reason);
     }
 }
 
-/* Show the user's notes before the run, on a terminal only, since the report has them anyway.
- * Limits of this machine are printed once per store, rejected requests of the user each time. */
+/* Before the run, show the notes on the event sets, but only on a terminal, because the report also
+ * contains these notes. Notes on limits of this machine are printed once per store. Notes on
+ * rejected requests of the user are printed in every run. */
 static void show_fitting(const struct rps_recording *r)
 {
     const struct rps_record_settings *settings = r->settings;
@@ -140,18 +142,19 @@ static void show_fitting(const struct rps_recording *r)
             rps_output_message(line);
     }
     if (is_first || asked)
-        tell_not_counted(r->plan);
+        report_not_counted(r->plan);
 }
 
-/* `rpistat stat ./x` records stat(1), which a user of another tool may not intend. */
-static void tell_habit(const struct rps_recording *r, const char *path)
+/* Print a note for `rpistat stat ./x`. This command records the program stat(1), which a user of
+ * another tool may not intend. */
+static void report_habit(const struct rps_recording *r, const char *path)
 {
     const char *meant = r->cli->implicit ? rps_names_habit(r->argv[0]) : NULL;
 
     if (!meant || r->cli->quiet || !isatty(STDERR_FILENO))
         return;
-    rps_output_say("recording the program %.300s; rpistat's own command is 'rpistat %s'", path,
-                   meant);
+    rps_output_print("recording the program %.300s; rpistat's own command is 'rpistat %s'", path,
+                     meant);
 }
 
 /* Parse --sample EVENT or EVENT:N; RPS_USAGE for an invalid number. */
@@ -168,7 +171,7 @@ static int read_sample_event(struct rps_recording *r, struct rps_error *err)
                          : 0;
 }
 
-/* Check the command and choose the counters: nothing is created, nothing runs. */
+/* Check the command and choose the counters. Nothing is created or started. */
 static int prepare_counters(struct rps_recording *r, struct rps_error *err)
 {
     const struct rps_record_settings *settings = r->settings;
@@ -181,7 +184,7 @@ static int prepare_counters(struct rps_recording *r, struct rps_error *err)
             rc = rps_names_not_found(r->argv[0], err);
         if (rc < 0)
             return rc;
-        tell_habit(r, path);
+        report_habit(r, path);
         r->not_counted =
             rps_workload_drops_counters(path) && r->target.target.kind == RPS_TARGET_LAUNCH;
         if (r->not_counted)
@@ -195,7 +198,8 @@ static int prepare_counters(struct rps_recording *r, struct rps_error *err)
     if (rc == 0 && !settings->no_samples)
         rc = read_sample_event(r, err);
     if (rc == 0)
-        rc = rps_pmu_prepare(r->pmu, r->pmu_self, r->plan, !settings->no_merge, &r->fitting, err);
+        rc = rps_pmu_prepare(r->pmu, r->pmu_self, r->plan, !settings->always_rotate, &r->fitting,
+                             err);
     if (rc < 0)
         return rc;
     rps_pmu_measure_costs(r->plan);
@@ -223,12 +227,13 @@ static int describe_run(struct rps_recording *r, int argc, struct rps_error *err
     snprintf(run->clock_label, sizeof(run->clock_label), "%s", r->plan->clock.label);
     run->counter_count = r->fitting.counter_count;
     run->period_ns = r->settings->period_ns;
+    r->busy_ns = r->simulated || rps_run_is_of_machine(run->target) ? -1 : rps_proc_busy_ns();
     if (r->settings->order.is_random && r->plan->set_count > 1)
         run->order_seed = (int64_t)r->settings->order.seed;
     return rps_tag_add(run, &r->settings->tag, err);
 }
 
-/* Open the store. While another program locks it, the writer's thread continues to try. */
+/* Open the store. While another program has locked the store, the writer's thread tries again. */
 static int open_store(struct rps_recording *r, struct rps_error *err)
 {
     const int cpu_count = r->target.target.cpu_count > 0 ? r->target.target.cpu_count : 1;
@@ -269,7 +274,7 @@ static void describe_end(struct rps_recording *r, enum rps_loop_end end)
 
 struct conclusion {
     int64_t run_id;
-    struct rps_plan *plan; /* owned */
+    struct rps_plan *plan; /* plan of the recording; owned */
 };
 
 static int conclude(void *context, struct rps_reader *reader, struct rps_error *err)
@@ -279,7 +284,7 @@ static int conclude(void *context, struct rps_reader *reader, struct rps_error *
     return rps_report_conclude(reader, conclusion->run_id, &conclusion->plan, err);
 }
 
-/* Store the estimates of the run; a reader that finds none computes them itself. */
+/* Store the run's estimates. A reader of a run without estimates computes the estimates itself. */
 static void keep_estimates(struct rps_recording *r)
 {
     struct conclusion conclusion = {.run_id = r->run.run_id};
@@ -289,7 +294,7 @@ static void keep_estimates(struct rps_recording *r)
     rps_plan_free(conclusion.plan);
 }
 
-/* CPU time of the children that have ended. */
+/* Return the CPU time of child processes that have ended. */
 static int64_t children_cpu_ns(void)
 {
     struct rusage usage;
@@ -298,8 +303,9 @@ static int64_t children_cpu_ns(void)
     return rps_clock_timeval_ns(&usage.ru_utime) + rps_clock_timeval_ns(&usage.ru_stime);
 }
 
-/* Finding symbols may take seconds, so a terminal that is ours by now shows progress. Child
- * processes do it: their CPU time counts as the recorder's, but the workload's does not. */
+/* Find symbols, which may take seconds. If rpistat now controls the terminal, the terminal shows
+ * progress. Child processes find the symbols. The CPU time of these processes is added to that of
+ * the recorder; the CPU time of the workload is not added. */
 static void name_code(struct rps_recording *r)
 {
     int64_t before_ns = children_cpu_ns();
@@ -307,7 +313,7 @@ static void name_code(struct rps_recording *r)
     int rc;
 
     if (rps_output_has_terminal())
-        rps_progress_begin(r->cli, "finding the names of functions");
+        rps_progress_begin(r->cli, "reading symbols");
     rc = r->samples.name(r->samples.self, r->run.run_id, &why);
     rps_progress_end(r->cli);
     r->before_end_ns -= children_cpu_ns() - before_ns;
@@ -343,9 +349,10 @@ static void add_late_event(void *context, const struct rps_sample *sample)
     late->system->hear(late->system->self, sample);
 }
 
-/* Find the processes that the command left, as `left` in struct rps_system_reader. If all known
- * processes have ended, their forks are in the sampler by now: a daemon's first process forks the
- * second one and exits. Each iteration finds a process that is one generation younger. */
+/* Find the processes that the command left, in the same way as `left` in struct rps_system_reader.
+ * If all known processes have ended, the sampler has already received the events of their forks.
+ * For example, a daemon's first process forks the second one and exits. Each iteration reads these
+ * events and finds a process that is one generation younger. */
 static size_t find_left(struct rps_recording *r, pid_t *ret_pid, size_t size)
 {
     struct late_events late = {.system = &r->system};
@@ -362,32 +369,31 @@ static size_t find_left(struct rps_recording *r, pid_t *ret_pid, size_t size)
     return count;
 }
 
-/* Report processes of the command that still run after its end. */
-static void tell_left(struct rps_recording *r)
+/* Report the command's processes that still run after the end of the command. */
+static void report_left(struct rps_recording *r)
 {
-    pid_t pid[LEFT_TOLD];
+    pid_t pid[LEFT_MAX];
     char text[256];
     size_t count = 0, used;
 
     if (r->system.self && r->system.left && r->target.target.kind == RPS_TARGET_LAUNCH)
-        count = find_left(r, pid, LEFT_TOLD);
+        count = find_left(r, pid, LEFT_MAX);
     if (count == 0)
         return;
     used = (size_t)snprintf(text, sizeof(text),
-                            "%zu process%s of the command still ran when it ended, and %s not "
-                            "recorded from then on; to record %s: rpistat record -p ",
-                            count, count == 1 ? "" : "es", count == 1 ? "is" : "are",
-                            count == 1 ? "it" : "them");
-    for (size_t i = 0; i < count && i < LEFT_TOLD; i++)
+                            "%zu process%s of the command still ran when it ended; to record %s: "
+                            "rpistat record -p ",
+                            count, count == 1 ? "" : "es", count == 1 ? "it" : "them");
+    for (size_t i = 0; i < count && i < LEFT_MAX; i++)
         used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%ld", i > 0 ? "," : "",
                                  (long)pid[i]);
-    if (count > LEFT_TOLD)
+    if (count > LEFT_MAX)
         snprintf(text + used, sizeof(text) - used, ",...");
     rps_record_add_fitting(r, "", text);
     notice(r, text);
 }
 
-/* Report a counted CPU time that differs from the command's. */
+/* Print a remark if the counted CPU time differs from the command's CPU time. */
 static void compare_cpu_time(struct rps_recording *r)
 {
     const int64_t used_ns = r->run.user_ns + r->run.system_ns,
@@ -399,20 +405,32 @@ static void compare_cpu_time(struct rps_recording *r)
         (double)apart_ns <= APART_SHARE * (double)used_ns)
         return;
     snprintf(line, sizeof(line),
-             "%.3f s of CPU time were counted, and Linux reports %.3f s for the command: ",
+             "%.3f s of CPU time were counted, but Linux reports %.3f s for the command: ",
              (double)r->task_ns / RPS_NS_PER_S, (double)used_ns / RPS_NS_PER_S);
-    rps_record_add_fitting(r, line,
-                           r->hidden_us > 0 || !r->system.self ? RPS_RUN_SOME_COUNTS
-                           : r->task_ns < used_ns
-                               ? "Linux stops counting set-user-ID programs, and counts no process "
-                                 "while it starts and ends"
-                               : "it leaves out processes that nobody waited for, and time that "
-                                 "a hypervisor took");
+    rps_record_add_fitting(
+        r, line,
+        r->hidden_us > 0 || !r->system.self ? RPS_RUN_SOME_COUNTS
+        : r->task_ns < used_ns
+            ? "Linux stops counting set-user-ID programs, and counts no process "
+              "while it starts and ends"
+            : "Linux leaves out processes that nobody waited for, and time that a hypervisor took");
 }
 
-/* The store stayed locked: the run is in another file, or incomplete. The workload keeps its exit
- * status. */
-static void tell_locked(struct rps_recording *r, const char *file, const struct rps_error *err)
+/* Find the CPU time that neither the workload nor the recorder used. Linux counts the machine's CPU
+ * time in ticks. */
+static void find_others(struct rps_recording *r)
+{
+    const int64_t used_ns = r->run.user_ns + r->run.system_ns;
+    int64_t others_ns = rps_proc_busy_ns() - r->busy_ns - r->run.recorder_cpu_ns -
+                        (r->run.user_ns >= 0 && used_ns > r->task_ns ? used_ns : r->task_ns);
+
+    if (r->busy_ns >= 0)
+        r->run.others_cpu_ns = others_ns > 0 ? others_ns : 0;
+}
+
+/* Report that the store was locked until the end, so that the run is in another file or incomplete.
+ * The exit status is still the workload's. */
+static void report_locked(struct rps_recording *r, const char *file, const struct rps_error *err)
 {
     rps_output_message(err->message);
     r->no_report = strcmp(file, r->cli->output) == 0;
@@ -420,7 +438,8 @@ static void tell_locked(struct rps_recording *r, const char *file, const struct 
         r->store = rps_arena_print(r->cli->arena, "%s", file);
 }
 
-/* Finish the run in the store. failed: the loop's error is in err, and is stored with the run. */
+/* Finish the run in the store. If `failed` is set, the loop's error is in err, and is stored with
+ * the run. */
 static int finish_store(struct rps_recording *r, enum rps_loop_end end, int failed,
                         struct rps_error *err)
 {
@@ -439,20 +458,21 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
         r->pmu->outcome(r->pmu_self, &run->exit_status, &run->exit_signal);
     else if (r->argv && end == RPS_LOOP_WORKLOAD && !failed) {
         rc = wait_for_workload(r, err);
-        tell_left(r);
+        report_left(r);
     }
     if (!r->argv || (end == RPS_LOOP_WORKLOAD && !failed))
         rps_record_set_over(r);
     compare_cpu_time(r);
     r->before_end_ns = rps_clock_process_cpu_ns();
     run->recorder_cpu_ns = r->before_end_ns + r->children_cpu_ns;
+    find_others(r);
     rps_record_begin_reading(r);
     ended = rps_writer_end(r->writer, run, failed || rc < 0 ? &later : err);
     rps_writer_status(r->writer, &status);
     r->is_damaged = status.is_damaged;
     run->run_id = status.run_id;
     if (ended == RPS_BUSY)
-        tell_locked(r, status.file, failed || rc < 0 ? &later : err);
+        report_locked(r, status.file, failed || rc < 0 ? &later : err);
     else if (ended < 0)
         rc = RPS_FAILED;
     if (rc == 0 && !r->no_report)
@@ -476,13 +496,14 @@ static void close_readers(struct rps_recording *r)
     r->samples.self = NULL;
 }
 
-/* The recording is over but the workload is not: wait for it, to return its exit status. */
+/* Wait for a workload that continues after the end of the recording, and return its exit status. */
 static void outlive(struct rps_recording *r)
 {
     r->outlived = 1;
-    rps_writer_close(r->writer); /* the wait may be long: the store must be complete during it */
+    rps_writer_close(r->writer); /* the wait may be long, so the store is completed before the
+                                    wait */
     r->writer = NULL;
-    rps_control_close(r->control); /* commands have no effect any more */
+    rps_control_close(r->control); /* from now on commands of --control have no effect */
     r->control = NULL;
     close_readers(r);
     r->pmu->close(r->pmu_self);
@@ -492,7 +513,7 @@ static void outlive(struct rps_recording *r)
         wait_for_workload(r, NULL);
 }
 
-/* All steps from the launch to the report. */
+/* Run all steps of a recording from the launch to the report. */
 static int record(struct rps_recording *r, struct rps_error *err)
 {
     enum rps_loop_end end = RPS_LOOP_WORKLOAD;
@@ -505,22 +526,22 @@ static int record(struct rps_recording *r, struct rps_error *err)
         rps_writer_abandon(r->writer);
         r->writer = NULL;
         r->run.run_id = 0;
-        say_notes(r);
+        report_notes(r);
         return rc;
     }
     failed = rps_record_loop(r, &end, err) < 0;
     rps_region_marks_finish(r->region_marks);
     if (!failed && end == RPS_LOOP_WORKLOAD)
-        say_notes(r);
+        report_notes(r);
     rc = finish_store(r, end, failed, err);
     if (r->argv && (failed || end != RPS_LOOP_WORKLOAD) && !r->stop_signal) {
-        if (failed && !r->keeps_notes) { /* printed now, not when the workload ends */
+        if (failed && !r->keeps_notes) { /* print the error now, not when the workload ends */
             rps_output_message(err->message);
             err->message[0] = '\0';
         }
         outlive(r);
     }
-    say_notes(r);
+    report_notes(r);
     if (rc < 0 && !failed && r->argv && r->is_damaged) {
         rps_output_message(err->message);
         return rps_record_exit_status(r);
@@ -533,7 +554,7 @@ static int record(struct rps_recording *r, struct rps_error *err)
     rc = rc < 0 ? rps_record_without_report(r, rc, err) : rps_record_report(r, err);
     if (rc < 0 && !r->argv)
         return rc;
-    if (rc < 0) /* the run is in the store, and the workload's status counts */
+    if (rc < 0) /* the run is stored: return the workload's status, not an error */
         rps_output_message(err->message);
     return rps_record_exit_status(r);
 }
@@ -544,18 +565,18 @@ static int check_usage(const struct rps_recording *r, int argc, struct rps_error
 
     if (r->simulated && (argc > 0 || kind != RPS_TARGET_LAUNCH || r->control))
         return rps_error_set(err, RPS_USAGE,
-                             "--pmu %s: the simulated processor runs its script's workload; leave "
-                             "out the command, -p, -a, -C, -G and --control",
+                             "--pmu %s runs the workload of its script; leave out the command, -p, "
+                             "-a, -C, -G and --control",
                              r->settings->pmu);
     if (!r->simulated && argc == 0 && kind == RPS_TARGET_LAUNCH)
         return rps_error_set(err, RPS_USAGE,
-                             "there is no command to record; see 'rpistat record --help'");
+                             "no command to record; name one, or see `rpistat record --help`");
     if (argc > 0 && kind == RPS_TARGET_ATTACH)
         return rps_error_set(err, RPS_USAGE, "-p records running processes; leave out the command");
     return 0;
 }
 
-/* The workload's redirected output must not be a file that we write. */
+/* Check that the workload's redirected output is not a file that rpistat writes. */
 static int check_stream(const char *path, const char *what, struct rps_error *err)
 {
     struct stat file, stream;
@@ -566,14 +587,15 @@ static int check_stream(const char *path, const char *what, struct rps_error *er
         if (fstat(fd, &stream) < 0 || stream.st_dev != file.st_dev || stream.st_ino != file.st_ino)
             continue;
         return rps_error_set(err, RPS_USAGE,
-                             "%s is where the output goes, and the %s would replace it: send the "
+                             "%s receives the output, and the %s would replace it; redirect the "
                              "output to another file, or name another store with -o",
                              path, what);
     }
     return 0;
 }
 
-/* Check that the report can be written. A pipe would wait for its reader after the workload. */
+/* Check that the report can be written. A named pipe is refused, because rpistat would wait for the
+ * pipe's reader after the workload. */
 static int check_report(const char *path, struct rps_error *err)
 {
     struct rps_output output;
@@ -581,8 +603,8 @@ static int check_report(const char *path, struct rps_error *err)
 
     if (stat(path, &file) == 0 && S_ISFIFO(file.st_mode))
         return rps_error_set(err, RPS_FAILED,
-                             "the report would be written to %s, which is a named pipe: remove it, "
-                             "or name another store with -o",
+                             "cannot write the report to %s: this file is a named pipe; remove the "
+                             "pipe, or name another store with -o",
                              path);
     if (rps_output_open(&output, path, err) < 0)
         return RPS_FAILED;
@@ -590,7 +612,6 @@ static int check_report(const char *path, struct rps_error *err)
     return 0;
 }
 
-/* A mark from --control. */
 static void control_mark(void *context, const char *text)
 {
     struct rps_recording *r = context;
@@ -598,7 +619,7 @@ static void control_mark(void *context, const char *text)
     rps_writer_mark(r->writer, rps_clock_monotonic_ns() - r->run.start_monotonic_ns, text);
 }
 
-/* All checks that are possible before something is created or started. */
+/* Make all checks that are possible before something is created or started. */
 static int prepare(struct rps_recording *r, int argc, struct rps_error *err)
 {
     int rc;
@@ -638,13 +659,14 @@ int rps_record_once(struct rps_cli *cli, int argc, char **argv, const struct rps
     r.simulated = strncmp(r.settings->pmu, "sim:", 4) == 0;
     rps_run_init(&r.run);
     prctl(PR_SET_NAME,
-          "rpistat"); /* `status` recognizes a recorder by it, whatever its file is called */
+          "rpistat"); /* `status` recognizes a recorder by this name, not by the name of the
+                         program's file */
     if ((rc = prepare(&r, argc, err)) < 0)
         goto out;
     show_fitting(&r);
     if ((rc = rps_record_take_signals(&r.signal_fd, NULL, err)) == 0)
         rc = record(&r, err);
-    rps_record_tell_number(&r);
+    rps_record_report_number(&r);
 out:
     rps_real_event_loop_close(r.real_event_loop);
     rps_control_close(r.control);

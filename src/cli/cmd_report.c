@@ -1,16 +1,14 @@
-/* `rpistat report`: the report of a run. */
+/* `rpistat report`: prints the report of a run. */
 #include "cli.h"
-#include "cpus.h"
-#include "format.h"
 #include "rpistat/report.h"
 
-/* The index of the word after those of documents. */
+/* Index of the word for the format of 2013 in --format, after the words of document formats. */
 #define FORMAT_2013 (RPS_FORMAT_MARKDOWN + 2)
 
 struct settings {
     int explain;
     const char *cpus, *region;
-    int format; /* its word */
+    int format; /* index of the word of --format */
 };
 
 #define AT(member) RPS_AT(struct settings, member)
@@ -19,8 +17,8 @@ static const struct rps_option options[] = {
     {"explain", 0, NULL, "explain each event and metric", NULL, RPS_OPTION_FLAG, AT(explain)},
     {"cpu", 0, "CPUS", "CPUs: each, sum or a list", "sum", RPS_OPTION_TEXT, AT(cpus),
      .check = rps_cpus_check, .words = "each sum"},
-    {"format", 0, "FORMAT", RPS_DOCUMENT_FORMATS ", or 2013", "text", RPS_OPTION_CHOICE, AT(format),
-     .words = RPS_DOCUMENT_FORMATS " 2013"},
+    {"format", 0, "FORMAT", RPS_DOCUMENT_FORMATS ", or classic", "text", RPS_OPTION_CHOICE,
+     AT(format), .words = RPS_DOCUMENT_FORMATS " classic", .old_word = "2013"},
     {"region", 0, "NAME", "use only periods completely inside this region", NULL, RPS_OPTION_TEXT,
      AT(region)},
     {NULL},
@@ -59,6 +57,7 @@ static int run_report(struct rps_cli *cli)
 const struct rps_command rps_command_report = {
     .name = "report",
     .summary = "print the report of a run",
+    .answers = "What are the counts and metrics of a run, and how exact are they?",
     .usage = "[OPTIONS]",
     .description =
         "Print the report of a run: its counts and metrics. Text uses the number format\n"
@@ -69,7 +68,7 @@ const struct rps_command rps_command_report = {
     .input = RPS_INPUT_RUN,
     .output = RPS_OUTPUT_STREAM,
     .output_help = "file to write",
-    .options = options,
+    .options = RPS_OPTIONS(options),
     .settings_size = sizeof(struct settings),
     .run = run_report,
 };

@@ -1,7 +1,7 @@
-/* `rpistat runs`: the contents of a store, one line per run. */
+/* `rpistat runs`: lists the contents of a store, one line per run. */
 #include <stdlib.h>
 
-#include "format.h"
+#include "cli.h"
 #include "runs_edit.h"
 #include "rpistat/report.h"
 #include "rpistat/store.h"
@@ -61,6 +61,7 @@ static int run(struct rps_cli *cli)
 const struct rps_command rps_command_runs = {
     .name = "runs",
     .summary = "list, label, tag or delete the runs of a store",
+    .answers = "Which runs does a store have, with which labels, tags and exit statuses?",
     .usage = "[OPTIONS] [RUN...]",
     .description = "List the runs of a store. RUN is a number, a label, a tag KEY=VALUE, last or\n"
                    "last-N. Without RUN and without conditions, all runs are listed. The selected\n"
@@ -71,8 +72,6 @@ const struct rps_command rps_command_runs = {
                 "  rpistat runs --delete 1 2\n"
                 "  rpistat runs --format json",
     .input = RPS_INPUT_STORE,
-    .output = RPS_OUTPUT_STREAM,
-    .output_help = "file to write",
     .operand_max = -1,
     .options = rps_runs_options,
     .settings_size = sizeof(struct rps_runs_settings),

@@ -1,15 +1,13 @@
-/* `rpistat status`: the recordings on this machine, one line per recorder. */
+/* `rpistat status`: lists the recordings on this machine, one line per recorder. */
 #include <math.h>
 #include <stdio.h>
 
 #include "cli.h"
-#include "format.h"
-#include "recorders.h"
+#include "registry.h"
 #include "rpistat/clock.h"
-#include "rpistat/columns.h"
+#include "rpistat/document.h"
 #include "rpistat/text.h"
 
-/* cli->settings of `status`. */
 struct status_settings {
     enum rps_format format;
 };
@@ -48,7 +46,7 @@ static const struct rps_option options[] = {
     {NULL},
 };
 
-/* The rate of so many units; NAN if unknown. */
+/* Divide a number of units by the recording's elapsed time in seconds; NAN if either is unknown. */
 static double per_s(const struct rps_recorder *recorder, int64_t units)
 {
     int64_t elapsed_ns = recorder->entry.run.elapsed_ns;
@@ -56,13 +54,12 @@ static double per_s(const struct rps_recorder *recorder, int64_t units)
     return units < 0 || elapsed_ns <= 0 ? NAN : (double)units * RPS_NS_PER_S / (double)elapsed_ns;
 }
 
-static const char why_unknown[] =
-    "the registry that this user sees does not say what is recorded: by another user, in another "
-    "PID namespace, as in a container, with another runtime directory, or by another version";
+static const char why_unknown[] = "unknown here, because the recorder belongs to another user, PID "
+                                  "namespace (container), runtime "
+                                  "directory or version";
 
 static const char why_no_number[] =
-    "another program holds the store's lock: the run is in memory, and gets its number when the "
-    "lock is free";
+    "in memory and without a number, because another program holds the store's lock";
 
 static const char *reason_of(const struct rps_recorder *recorder)
 {
@@ -100,7 +97,7 @@ static void put_recorder(struct rps_block *block, const struct rps_recorder *rec
     COLUMNS(RPS_PUT, RPS_PUT_BY)
 }
 
-/* One sentence for all recorders that have this reason. */
+/* Put one sentence about all recorders to which this reason applies. */
 static void put_reason(struct rps_block *block, const struct rps_recorders *recorders,
                        const char *reason)
 {
@@ -117,7 +114,7 @@ static void put_reason(struct rps_block *block, const struct rps_recorders *reco
         count++;
     }
     if (count > 0)
-        rps_block_line(block, "Process%s %s: %s.", count > 1 ? "es" : "", pids, reason);
+        rps_block_wrap(block, 0, 2, "Process%s %s: %s.", count > 1 ? "es" : "", pids, reason);
 }
 
 static int run(struct rps_cli *cli)
@@ -146,6 +143,7 @@ static int run(struct rps_cli *cli)
 const struct rps_command rps_command_status = {
     .name = "status",
     .summary = "list the recordings in progress on this machine",
+    .answers = "What is being recorded on this machine now?",
     .usage = "[OPTIONS]",
     .description =
         "List the recorders of this machine: user, process, run, store, how much each\n"
@@ -153,10 +151,7 @@ const struct rps_command rps_command_status = {
         "may not read, only the process is listed.",
     .examples = "  rpistat status\n"
                 "  rpistat status --format json",
-    .input = RPS_INPUT_NONE,
-    .output = RPS_OUTPUT_STREAM,
-    .output_help = "file to write",
-    .options = options,
+    .options = RPS_OPTIONS(options),
     .settings_size = sizeof(struct status_settings),
     .run = run,
 };

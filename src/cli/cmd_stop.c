@@ -1,9 +1,9 @@
-/*
- * `rpistat stop`: end a recording, as SIGTERM to its recorder does, and wait until it is complete.
+/* `rpistat stop`: ends a recording, as SIGTERM to its recorder does, and waits until the recording
+ * is complete.
  *
- * SAFETY: a pidfd sends the signal only to the process that has locked the run's file, according to
- * Linux, and whose user owns it. `stop` waits for the recorder's end, when all is written.
- */
+ * SAFETY: a pidfd sends the signal only to the process that, according to Linux, has locked the
+ * run's file, and whose user owns the file. `stop` waits for the recorder's end, because all data
+ * are written by then. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -14,15 +14,13 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "format.h"
-#include "recorders.h"
+#include "registry.h"
 #include "rpistat/clock.h"
 #include "rpistat/store.h"
 #include "rpistat/text.h"
 
 #define NAME_SIZE 800
 
-/* cli->settings of `stop`. */
 struct stop_settings {
     int is_all;
     int64_t timeout_ns;
@@ -39,7 +37,7 @@ static const struct rps_option options[] = {
     {NULL},
 };
 
-/* "run 3 (label nightly, ./naive) of /var/x.data" */
+/* Put a text such as "run 3 (label nightly, ./naive) of /var/x.data". */
 static char *name_of(char ret[NAME_SIZE], const struct rps_recorder *recorder)
 {
     char run[512], store[256];
@@ -51,7 +49,7 @@ static char *name_of(char ret[NAME_SIZE], const struct rps_recorder *recorder)
 
 /* --- choosing --------------------------------------------------------------------------------- */
 
-/* By number, label or tag. */
+/* Return 1 if `text` is the number, the label or a tag of the run. */
 static int is_meant(const struct rps_run *run, const char *text)
 {
     char number[24];
@@ -61,8 +59,8 @@ static int is_meant(const struct rps_run *run, const char *text)
            (text[0] != '\0' && strcmp(run->label, text) == 0) || rps_tag_is(run, text);
 }
 
-/* With -i, for a run that nobody records: report its state in the store. */
-static int tell_of_store(struct rps_cli *cli, const char *text)
+/* Report the state of a run that has no recorder, from the store that -i names. */
+static int report_store(struct rps_cli *cli, const char *text)
 {
     struct rps_reader *reader = NULL;
     char title[128];
@@ -77,13 +75,15 @@ static int tell_of_store(struct rps_cli *cli, const char *text)
     if (result == 0)
         result = rps_reader_run(reader, run_id, &run, &cli->err);
     if (result == 0 && run.state == RPS_RUN_RECORDING)
-        rps_error_set(&cli->err, RPS_FAILED,
-                      "run %" PRId64 " of %s is recorded by process %" PRId64
-                      " on %s, where this user sees no such recorder: stop it there, or as root",
-                      run_id, cli->input, run.recorder_pid, run.host);
+        rps_error_set(
+            &cli->err, RPS_FAILED,
+            "run %" PRId64 " of %s is recorded by process %" PRId64
+            " on %s; this user cannot see that process from here. Stop it on its machine, "
+            "or as root",
+            run_id, cli->input, run.recorder_pid, run.host);
     else if (result == 0)
         rps_error_set(&cli->err, RPS_FAILED,
-                      "run %" PRId64 " (%s) of %s is not recorded any more: it is %s", run_id,
+                      "run %" PRId64 " (%s) of %s is not being recorded any more: it is %s", run_id,
                       rps_run_title(title, sizeof(title), &run), cli->input,
                       rps_run_states[run.state]);
     rps_run_free(&run);
@@ -91,25 +91,15 @@ static int tell_of_store(struct rps_cli *cli, const char *text)
     return RPS_FAILED;
 }
 
-static int tell_none(struct rps_cli *cli, const char *text)
-{
-    if (cli->input != NULL)
-        return tell_of_store(cli, text);
-    return rps_error_set(&cli->err, RPS_FAILED,
-                         "run %s is not being recorded by this user on this machine; `rpistat "
-                         "status` lists what is, and -i names the store of another user",
-                         text);
-}
-
-/* SAFETY: a file of the registry can contain any store that its user chooses. Only the store's
- * owner, root and this user are trusted. */
+/* SAFETY: a file of the registry can name any store that its user chooses. Only the store's owner,
+ * root and this user are trusted. */
 static int may_record(const struct rps_recorder *recorder, const struct stat *store)
 {
     return recorder->uid == store->st_uid || recorder->uid == 0 || recorder->uid == geteuid();
 }
 
-/* Return 1 if the recorder's run is selected. A run of another user is selected only if its store
- * is named; text NULL: all runs of the store, or of this user. */
+/* Return 1 if the recorder's run is selected. Another user's run is selected only if the run's
+ * store is named. If `text` is NULL, all runs of the store, or of this user, are selected. */
 static int is_asked_for(const struct rps_recorder *recorder, const struct stat *store,
                         const char *text, int is_all)
 {
@@ -123,7 +113,7 @@ static int is_asked_for(const struct rps_recorder *recorder, const struct stat *
     return text == NULL || is_meant(&recorder->entry.run, text);
 }
 
-/* Move the selected recorders to the front; returns their number, or negative. */
+/* Move the selected recorders to the front. Returns the number, or a negative value. */
 static int choose(struct rps_cli *cli, struct rps_recorders *recorders, const struct stat *wanted,
                   const char *text)
 {
@@ -139,19 +129,27 @@ static int choose(struct rps_cli *cli, struct rps_recorders *recorders, const st
             list[count++] = found;
         }
     }
-    if (text != NULL && count == 0)
-        return tell_none(cli, text);
+    if (text != NULL && count == 0) {
+        if (cli->input != NULL)
+            return report_store(cli, text);
+        return rps_error_set(
+            &cli->err, RPS_FAILED,
+            "run %s is not being recorded by this user on this machine; see `rpistat "
+            "status`, or name another user's store with -i",
+            text);
+    }
     if (text == NULL && !settings->is_all && count != 1)
-        return rps_error_set(&cli->err, count > 1 ? RPS_USAGE : RPS_FAILED,
-                             count > 1 ? "which run? %s has several that are recorded: name one; "
-                                         "'rpistat status' lists them"
-                                       : "no run of %s is being recorded that this user may see; "
-                                         "'rpistat status' lists what is",
-                             cli->input);
+        return rps_error_set(
+            &cli->err, count > 1 ? RPS_USAGE : RPS_FAILED,
+            count > 1
+                ? "several runs of %s are being recorded; name one (see `rpistat status`)"
+                : "no run of %s that this user can see is being recorded; see `rpistat status`",
+            cli->input);
     if (text != NULL && count > 1)
         return rps_error_set(
-            &cli->err, RPS_FAILED, "%s could be run %" PRId64 " of %s or run %" PRId64 " of %s: %s",
-            text, list[0].entry.run.run_id, list[0].entry.store, list[1].entry.run.run_id,
+            &cli->err, RPS_FAILED,
+            "'%s' is ambiguous: run %" PRId64 " of %s or run %" PRId64 " of %s; %s", text,
+            list[0].entry.run.run_id, list[0].entry.store, list[1].entry.run.run_id,
             list[1].entry.store,
             strcmp(list[0].entry.store, list[1].entry.store) == 0 ? "give its number"
                                                                   : "name its store with -i");
@@ -169,18 +167,18 @@ static int send_signal(const struct rps_recorder *recorder, struct rps_error *er
     info.si_uid = getuid();
     info.si_value.sival_int = RPS_REGISTRY_STOP;
     if (syscall(SYS_pidfd_send_signal, recorder->pidfd, SIGTERM, &info, 0) == 0 || errno == ESRCH)
-        return 0; /* it has ended by itself */
+        return 0; /* ESRCH: the recorder has ended by itself */
     if (errno == EPERM)
-        return rps_error_set(err, RPS_FAILED,
-                             "%s is recorded by %s (process %ld): only that user and root may stop "
-                             "it",
-                             name_of(name, recorder), recorder->user, (long)recorder->pid);
+        return rps_error_set(
+            err, RPS_FAILED,
+            "cannot stop %s: it is recorded by %s (process %ld); ask that user or root to stop it",
+            name_of(name, recorder), recorder->user, (long)recorder->pid);
     return rps_error_set(err, RPS_FAILED, "cannot send a signal to the recorder of %s: %s",
                          name_of(name, recorder), strerror(errno));
 }
 
 /* Read the run from its store into recorder->entry. The store belongs to this user's recorder, or
- * was named. RPS_BUSY if the run is not in it, or it is locked. */
+ * the user named it. RPS_BUSY if the run is not in the store, or the store is locked. */
 static int read_again(struct rps_cli *cli, struct rps_recorder *recorder)
 {
     struct rps_registered *entry = &recorder->entry;
@@ -206,7 +204,7 @@ static int read_again(struct rps_cli *cli, struct rps_recorder *recorder)
     return result;
 }
 
-/* Wait until the recorder has ended, at most until the deadline, and report the run's state. */
+/* Wait until the recorder has ended or the deadline has passed, and report the run's state. */
 static int wait_for(struct rps_cli *cli, struct rps_recorder *recorder, int64_t deadline_ns)
 {
     const struct stop_settings *settings = cli->settings;
@@ -225,22 +223,21 @@ static int wait_for(struct rps_cli *cli, struct rps_recorder *recorder, int64_t 
     if (result == RPS_BUSY)
         return rps_error_set(
             &cli->err, RPS_FAILED,
-            "%s is not in its store, which may be locked: look for it there when its recorder "
-            "(process %ld) has ended, or in %s.saved-%.8s",
+            "%s is not in its store, which may be locked; when its recorder (process %ld) has "
+            "ended, look for the run in the store, or in %s.saved-%.8s",
             name, (long)recorder->pid, recorder->entry.store, run->uuid);
     if (result < 0)
         return RPS_FAILED;
     if (run->state == RPS_RUN_RECORDING && got == 0)
-        return rps_error_set(&cli->err, RPS_FAILED,
-                             "%s is still being recorded after %s: its recorder (process %ld) has "
-                             "been sent SIGTERM, and waits for its command, if it has one; stop it "
-                             "once more to end the recording and leave that running",
-                             name,
-                             rps_text_duration(elapsed, sizeof(elapsed), settings->timeout_ns),
-                             (long)recorder->pid);
+        return rps_error_set(
+            &cli->err, RPS_FAILED,
+            "%s is still being recorded after %s: its recorder (process %ld) received SIGTERM and "
+            "may wait for its command; stop it again to end only the recording",
+            name, rps_text_duration(elapsed, sizeof(elapsed), settings->timeout_ns),
+            (long)recorder->pid);
     if (run->state != RPS_RUN_COMPLETE)
         return rps_error_set(&cli->err, RPS_FAILED,
-                             "the recorder of %s has ended before the run was complete%s%s", name,
+                             "the recorder of %s ended before the run was complete%s%s", name,
                              run->end_reason[0] != '\0' ? ": " : "", run->end_reason);
     if (!cli->quiet) {
         fprintf(cli->out, "Stopped %s: %" PRId64 " period%s in %s%s%s.\n", name,
@@ -253,7 +250,6 @@ static int wait_for(struct rps_cli *cli, struct rps_recorder *recorder, int64_t 
     return 0;
 }
 
-/* Stop the first `count` recorders. */
 static int stop(struct rps_cli *cli, struct rps_recorders *recorders, int count)
 {
     const struct stop_settings *settings = cli->settings;
@@ -265,7 +261,7 @@ static int stop(struct rps_cli *cli, struct rps_recorders *recorders, int count)
     if (result < 0)
         return result;
     for (int i = 0; i < count; i++) {
-        if (result < 0) { /* of the previous one: only one sentence fits */
+        if (result < 0) { /* print the previous error now, because err holds only one error */
             rps_output_message(cli->err.message);
             cli->err.message[0] = '\0';
             has_failed = 1;
@@ -285,15 +281,15 @@ static int run(struct rps_cli *cli)
 
     if (cli->argc == 0 && !settings->is_all && cli->input == NULL)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "which run? name one, as in 'rpistat stop 3', or give --all; "
-                             "'rpistat status' lists those that are recorded");
+                             "no run to stop; name one, as in `rpistat stop 3`, or add --all (see "
+                             "`rpistat status`)");
     if (cli->argc > 0 && settings->is_all)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--all ends every recording of this user: leave out '%s', or --all",
+                             "--all ends every recording of this user; leave out '%s' or --all",
                              cli->argv[0]);
     if (cli->input != NULL && stat(cli->input, &store) < 0)
-        return rps_error_set(&cli->err, RPS_FAILED, "cannot look at the store %s: %s", cli->input,
-                             strerror(errno));
+        return rps_error_set(&cli->err, RPS_FAILED, "cannot find the store %s: %s; check its name",
+                             cli->input, strerror(errno));
     wanted = cli->input != NULL ? &store : NULL;
     if (rps_recorders_find(cli->arena, &recorders, &cli->err) < 0)
         return RPS_FAILED;
@@ -308,6 +304,7 @@ static int run(struct rps_cli *cli)
 const struct rps_command rps_command_stop = {
     .name = "stop",
     .summary = "end a recording and wait until it is complete",
+    .answers = "How does a recording end so that its run is complete?",
     .usage = "[OPTIONS] [RUN]",
     .description =
         "End the recording of a run and wait until it is complete. RUN is a number, a\n"
@@ -317,11 +314,8 @@ const struct rps_command rps_command_stop = {
     .examples = "  rpistat stop nightly\n"
                 "  rpistat stop -i naive.data 3\n"
                 "  rpistat stop --all --timeout 5s",
-    .input = RPS_INPUT_NONE,
-    .output = RPS_OUTPUT_STREAM,
-    .output_help = "file to write",
     .operand_max = 1,
-    .options = options,
+    .options = RPS_OPTIONS(options),
     .settings_size = sizeof(struct stop_settings),
     .run = run,
 };

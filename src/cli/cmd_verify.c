@@ -1,20 +1,18 @@
-/*
- * `rpistat verify`: check that this machine's counters count correctly.
+/* `rpistat verify`: checks that this machine's counters count correctly.
  *
- * Every available backend counts workloads whose counts are known beforehand (verify_count.c), and
- * the results are compared (verify_compare.c).
+ * Every available backend counts events in workloads whose counts are known beforehand, and the
+ * results are compared with the known counts (verify_compare.c).
  *
- * Counters exclude the kernel if possible, because only the program's own part of a count is
- * predictable.
- */
+ * Counters exclude the kernel if possible, because only the counts of the program's own
+ * instructions are predictable. */
 #include <string.h>
 
-#include "format.h"
+#include "cli.h"
 #include "verify.h"
 #include "rpistat/plan.h"
 
 struct settings {
-    const char *sets; /* NULL: those of a recording */
+    const char *sets; /* argument of --sets; NULL: the event sets that a recording uses */
     const char *pmu;
     enum rps_format format;
 };
@@ -32,13 +30,7 @@ static const struct rps_option options[] = {
 
 /* --- one backend ------------------------------------------------------------------------------ */
 
-static int needs_counter(const struct rps_event *event)
-{
-    return event->type == RPS_EVENT_HARDWARE || event->type == RPS_EVENT_HW_CACHE ||
-           event->type == RPS_EVENT_RAW;
-}
-
-/* Request the user's part of every hardware event that can be counted so. */
+/* Set every hardware event that can be restricted to user mode to count only user mode. */
 static int leave_out_kernel(const struct rps_pmu *pmu, void *self, struct rps_plan *plan,
                             struct rps_error *err)
 {
@@ -50,8 +42,10 @@ static int leave_out_kernel(const struct rps_pmu *pmu, void *self, struct rps_pl
 
             if (rc < 0)
                 return rc;
-            if (user.state != RPS_EVENT_MEASURED || !needs_counter(&user) || user.modifiers[0] ||
-                length + 2 >= sizeof(user.spec))
+            if (user.state != RPS_EVENT_MEASURED ||
+                !(user.type == RPS_EVENT_HARDWARE || user.type == RPS_EVENT_HW_CACHE ||
+                  user.type == RPS_EVENT_RAW) ||
+                user.modifiers[0] || length + 2 >= sizeof(user.spec))
                 continue;
             user = *event;
             memcpy(user.spec + length, ":u", 3);
@@ -62,7 +56,7 @@ static int leave_out_kernel(const struct rps_pmu *pmu, void *self, struct rps_pl
     return 0;
 }
 
-/* Load and fit the plan of a recording with this backend. */
+/* Load the plan that a recording with this backend would use, and fit the plan to the counters. */
 static int prepare(struct rps_verify *verify, const char *sets, struct rps_fitting *fitting,
                    struct rps_error *err)
 {
@@ -83,7 +77,7 @@ static int prepare(struct rps_verify *verify, const char *sets, struct rps_fitti
     return rc;
 }
 
-/* Put the events that were not compared, and why. */
+/* Put the events that were not compared, with the reasons. */
 static void put_rest(const struct rps_verify *verify)
 {
     struct rps_block *not_compared = verify->not_compared;
@@ -146,7 +140,7 @@ static int verify_backend(struct rps_verify *verify, const struct rps_pmu *pmu, 
     return rc;
 }
 
-/* Verify every available backend, or the named one. */
+/* Verify every available backend, or only the backend that the user names. */
 static int verify_all(struct rps_verify *verify, const struct settings *settings,
                       struct rps_error *err)
 {
@@ -185,8 +179,7 @@ static int check_verify(struct rps_cli *cli)
     if (strcmp(settings->pmu, "auto") == 0)
         return 0;
     return rps_error_set(&cli->err, RPS_USAGE,
-                         "--pmu %s: there are no such real counters; take auto, hardware or "
-                         "software",
+                         "--pmu %s has no real counters; use auto, hardware or software",
                          settings->pmu);
 }
 
@@ -205,7 +198,8 @@ static void put_end(struct rps_verify *verify)
     end->place = 3;
     rps_block_line(end, "%d of %d within tolerance", verify->right, verify->rows);
     if (verify->intervals > 0)
-        rps_block_line(end, "%d of %d intervals hold the count of all the time (95 in 100 should)",
+        rps_block_line(end,
+                       "%d of %d intervals contain the count of the whole time (95 of 100 should)",
                        verify->held, verify->intervals);
 }
 
@@ -219,8 +213,8 @@ static int verify_here(struct rps_verify *verify, const struct settings *setting
         return rc;
     if (verify->rows == 0)
         return rps_error_set(err, RPS_FAILED,
-                             "none of these events has a prediction: give them roles, as 'rpistat "
-                             "events --explain' shows them");
+                             "none of these events has a prediction; give them roles, as in "
+                             "`rpistat events --explain`");
     return verify->right == verify->rows ? 0 : 1;
 }
 
@@ -257,6 +251,7 @@ static int run_verify(struct rps_cli *cli)
 const struct rps_command rps_command_verify = {
     .name = "verify",
     .summary = "check the counters with workloads of known counts",
+    .answers = "Do the counters of this machine count correctly?",
     .usage = "[OPTIONS]",
     .description =
         "Run small workloads whose counts are known, and compare the counters with them.\n"
@@ -265,11 +260,8 @@ const struct rps_command rps_command_verify = {
         "error exceeds its tolerance. With -q, only such errors are printed.",
     .examples = "  rpistat verify\n"
                 "  rpistat verify --sets ./mine.ini --format csv -o verify.csv",
-    .input = RPS_INPUT_NONE,
     .counts = 1,
-    .output = RPS_OUTPUT_STREAM,
-    .output_help = "file to write",
-    .options = options,
+    .options = RPS_OPTIONS(options),
     .settings_size = sizeof(struct settings),
     .check = check_verify,
     .run = run_verify,

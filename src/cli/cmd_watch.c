@@ -1,10 +1,8 @@
-/*
- * `rpistat watch`: follows a running recording, as a drawing in the terminal or a picture.
+/* `rpistat watch`: follows a running recording, as a drawing in the terminal or a picture file.
  *
- * It reads the store as any other reader does, without the recorder. Its cost is CPU time, so it
- * runs with a higher nice value, and draws less often if drawings take much CPU time. If the
- * terminal cannot be a screen (a pipe, a file, a dumb terminal), it draws once and ends.
- */
+ * `watch` reads the store as any other reader does, without the recorder. To limit its CPU time,
+ * `watch` runs with a higher nice value, and draws less often if drawings are slow. On an output
+ * that cannot be a screen (a pipe, a file, a dumb terminal), `watch` draws once and ends. */
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,24 +15,23 @@
 #include "rpistat/clock.h"
 #include "rpistat/live_page.h"
 #include "rpistat/plot.h"
-#include "rpistat/signals.h"
-#include "rpistat/subprocess.h"
+#include "rpistat/process.h"
 #include "rpistat/text.h"
 #include "screen.h"
 #include "watch_conditions.h"
 #include "watch_view.h"
 
-#define IDLE_SHARE  4 /* a pause is at least this many times the CPU time of the last drawing */
+#define IDLE_SHARE  4 /* minimum ratio of a pause to the CPU time of the drawing before the pause */
 #define RUN_NS      (50 * RPS_NS_PER_MS) /* delay between the starts of two commands that are due */
 #define COLUMNS_MIN 30
-#define LINES_MIN   6 /* of a drawing */
+#define LINES_MIN   6 /* minimum number of lines of a drawing */
 
-#define UNSEEN_STATUS 5 /* the recording ended before the condition of --until held */
+#define UNSEEN_STATUS 5 /* exit status if the recording ended before --until's condition held */
 
 struct settings {
     int64_t last_ns, every_ns;
     int once;
-    int chars; /* RPS_CHARS_ASCII, ...; 0: from the locale */
+    int chars; /* RPS_CHARS_ASCII, ...; 0: selected by the locale */
     int http, port;
     struct rps_texts on, until;
 };
@@ -75,23 +72,22 @@ static const struct rps_option options[] = {
     {NULL},
 };
 
-/* The contents and the form of the output. */
 struct watch {
     struct rps_cli *cli;
     int64_t run_id;
-    const char *picture; /* file; NULL: the terminal */
-    int draws;           /* 0: only conditions are checked */
+    const char *picture; /* file of the picture; NULL: draw in the terminal */
+    int draws;           /* 0: conditions are checked, but nothing is drawn */
     struct rps_watch_view view;
     struct rps_screen screen;
-    int line_shown; /* 1: a line of metrics is on the terminal, in addition to a picture */
-    struct rps_watch_condition *condition; /* of --on and --until */
+    int line_shown; /* 1: the terminal shows a line of metrics, in addition to a picture */
+    struct rps_watch_condition *condition; /* conditions of --on and --until */
     size_t condition_count;
-    int64_t cpu_ns;                         /* of updates and drawings so far, without commands */
-    const struct rps_watch_condition *seen; /* of --until; NULL: none yet */
-    char **command;                         /* of --on */
+    int64_t cpu_ns;                         /* CPU time so far, without the CPU time of commands */
+    const struct rps_watch_condition *seen; /* condition of --until that has held; NULL: none yet */
+    char **command;                         /* command line of --on */
 };
 
-/* CPU time of this process and of its children that have ended: some of them draw. */
+/* Return the CPU time of this process and its ended children, which draw some of the pictures. */
 static int64_t cpu_now_ns(void)
 {
     struct rusage used;
@@ -104,7 +100,7 @@ static int64_t cpu_now_ns(void)
     return ns;
 }
 
-/* Start the commands that are due, one per condition at a time; 1: some are still due. */
+/* Start the commands that are due, one per condition at a time. Returns 1 if some are still due. */
 static int run_commands(struct watch *watch)
 {
     int result = 0, is_due = 0;
@@ -120,7 +116,7 @@ static int run_commands(struct watch *watch)
     return result < 0 ? result : is_due;
 }
 
-/* Phases are checked even while a command runs: it is due once per new phase. */
+/* Check the conditions, even while a command runs: a command must run once for each new phase. */
 static int look_at_conditions(struct watch *watch)
 {
     int result = 0;
@@ -156,7 +152,7 @@ static int look_again(struct watch *watch)
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
-/* Write the lines above the drawing; returns their number. */
+/* Write the lines above the drawing. Returns the number of lines. */
 static int write_heading(struct watch *watch, int columns, FILE *frame)
 {
     struct rps_status_text state, system, rates;
@@ -186,8 +182,8 @@ static int write_frame(struct watch *watch, struct rps_plot_options *plot, FILE 
     plot->untitled = 1;
     plot->colour = rps_output_colour();
     plot->ascii = settings->chars ? settings->chars == RPS_CHARS_ASCII : !rps_output_utf8();
-    plot->height -= lines + 1;              /* and the line where the cursor stays */
-    plot->height -= !watch->screen.entered; /* and the note below a drawing that is not erased */
+    plot->height -= lines + 1;              /* leave a line for the cursor */
+    plot->height -= !watch->screen.entered; /* leave a line for the note below a kept drawing */
     if (terminal && (plot->width < COLUMNS_MIN || plot->height < LINES_MIN)) {
         fputs("(too small for a drawing)\n", frame);
         return 0;
@@ -222,7 +218,8 @@ static int draw_apart(void *context, FILE *out, struct rps_error *err)
     return result;
 }
 
-/* The line of metrics for a picture, if a terminal can show it without disturbing anything. */
+/* For a picture, show the line of metrics, if a terminal can show the line and nothing else uses
+ * that terminal. */
 static void show_line(struct watch *watch)
 {
     struct rps_status_text line;
@@ -279,8 +276,7 @@ static int pause_until(struct watch *watch, int64_t until_ns, int *ret_quit)
     return is_due < 0 ? is_due : 0;
 }
 
-/* Draw until the recording ends, the condition of --until holds, or the user quits: 1 in
- * *ret_quit. */
+/* Draw until the recording ends, --until holds, or the user quits (then *ret_quit is 1). */
 static int draw_until_end(struct watch *watch, int *ret_quit)
 {
     const struct settings *settings = watch->cli->settings;
@@ -302,7 +298,7 @@ static int draw_until_end(struct watch *watch, int *ret_quit)
     return result;
 }
 
-static void tell_end(const struct watch *watch, int followed)
+static void report_end(const struct watch *watch, int followed)
 {
     const struct rps_run *run = &watch->view.run;
     char length[RPS_TEXT_NUMBER_SIZE];
@@ -315,26 +311,26 @@ static void tell_end(const struct watch *watch, int followed)
     rps_text_duration(length, sizeof(length), run->elapsed_ns > 0 ? run->elapsed_ns : 0);
     uselocale(before);
     if (followed)
-        rps_output_say("the recording of run %lld has ended after %s%s%s", (long long)run->run_id,
-                       length, run->end_reason[0] != '\0' ? ": " : "", run->end_reason);
+        rps_output_print("the recording of run %lld ended after %s%s%s", (long long)run->run_id,
+                         length, run->end_reason[0] != '\0' ? ": " : "", run->end_reason);
     else if (watch->cli->run_text)
-        rps_output_say("run %lld is not being recorded any more: it is %s", (long long)run->run_id,
-                       state);
+        rps_output_print("run %lld is no longer being recorded (%s)", (long long)run->run_id,
+                         state);
     else
-        rps_output_say("nothing is being recorded into %s: run %lld, the newest, is %s",
-                       watch->cli->input, (long long)run->run_id, state);
+        rps_output_print("nothing is being recorded into %s; run %lld, the newest, is %s",
+                         watch->cli->input, (long long)run->run_id, state);
 }
 
-static void tell_seen(const struct watch *watch)
+static void report_seen(const struct watch *watch)
 {
     const struct rps_watch_condition *seen = watch->seen;
     char since[RPS_TEXT_NUMBER_SIZE];
 
-    rps_output_say("run %lld: %s since %s", (long long)watch->run_id, seen->text,
-                   rps_text_clock(since, sizeof(since), seen->start_ns, 0));
+    rps_output_print("run %lld: %s since %s", (long long)watch->run_id, seen->text,
+                     rps_text_clock(since, sizeof(since), seen->start_ns, 0));
 }
 
-/* Wait for running commands, and start those that are still due: 1. */
+/* Wait for running commands, and start the commands still due. Returns 1 if any was due. */
 static int finish_commands(struct watch *watch)
 {
     int is_due = 0;
@@ -368,9 +364,9 @@ static int watch_run(struct watch *watch)
         result = draw_view(watch);
     if (result == 0 && !quit && fflush(stdout) == 0 && !cli->quiet) {
         if (watch->seen)
-            tell_seen(watch);
+            report_seen(watch);
         else
-            tell_end(watch, follows);
+            report_end(watch, follows);
     }
     while (!quit && finish_commands(watch) > 0)
         ;
@@ -386,7 +382,7 @@ static void print_url(void *context, const char *url)
     fflush(stdout);
 }
 
-/* A signal that ends the server ends only the server, not the program. */
+/* Wait for a signal. The signal ends only the server of the live page, not the program. */
 static int wait_for_end_signal(void *context, int fd, int64_t ns)
 {
     const int *signal_fd = context;
@@ -398,7 +394,8 @@ static int wait_for_end_signal(void *context, int fd, int64_t ns)
            read(*signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info);
 }
 
-/* Serve until a signal ends it; the reader is closed. Errors: those of rps_live_page_serve. */
+/* Serve the live page until a signal arrives. The reader of the store is closed during that time.
+ * The errors are those of rps_live_page_serve. */
 static int serve(const struct watch *watch)
 {
     static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
@@ -418,7 +415,7 @@ static int serve(const struct watch *watch)
 
     if (settings->once || settings->chars || cli->output)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "%s is for a drawing: --http serves a page, until it is ended",
+                             "%s is for a drawing, and --http serves a page; leave one of them out",
                              settings->once    ? "--once"
                              : settings->chars ? "--chars"
                                                : "--plot");
@@ -434,7 +431,7 @@ static int serve(const struct watch *watch)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-/* The options' texts are already parsed. */
+/* Parse the conditions, which check() has already found valid, a second time, into an array. */
 static void take_conditions(struct watch *watch)
 {
     const struct settings *settings = watch->cli->settings;
@@ -458,19 +455,21 @@ static int run_watch(struct rps_cli *cli)
     int result;
 
     if ((cli->argc > 0) != (settings->on.count > 0))
-        return rps_error_set(&cli->err, RPS_USAGE,
-                             cli->argc > 0
-                                 ? "'%s': a command is run with --on CONDITION, as in --on phase"
-                                 : "--on '%s' needs a command behind it: -- COMMAND",
-                             cli->argc > 0 ? cli->argv[0] : settings->on.text[0]);
+        return rps_error_set(
+            &cli->err, RPS_USAGE,
+            cli->argc > 0
+                ? "'%s' is a command without a condition; add a condition, as in --on phase"
+                : "--on '%s' needs a command; append it as -- COMMAND",
+            cli->argc > 0 ? cli->argv[0] : settings->on.text[0]);
     if (cli->output != NULL && strcmp(cli->output, "-") != 0)
         watch.picture = cli->output;
-    rps_watch_view_init(&watch.view);
+    watch.view.arena = rps_arena_new();
+    rps_run_init(&watch.view.run);
     take_conditions(&watch);
     result = rps_reader_find_live(cli->reader, cli->run_text, &watch.run_id, &cli->err);
-    rps_reader_close(cli->reader); /* it is open only while it is read */
+    rps_reader_close(cli->reader); /* the server itself opens the store each time it reads */
     cli->reader = NULL;
-    nice(RPS_CLI_NICENESS);
+    (void)!nice(RPS_CLI_NICENESS);
     if (result == 0)
         result = settings->http ? serve(&watch) : watch_run(&watch);
     rps_watch_view_free(&watch.view);
@@ -480,6 +479,7 @@ static int run_watch(struct rps_cli *cli)
 const struct rps_command rps_command_watch = {
     .name = "watch",
     .summary = "follow a recording while it runs",
+    .answers = "What does a recording show now, and when does a condition become true?",
     .usage = "[OPTIONS] [--on CONDITION -- COMMAND [ARG...]]",
     .description =
         "Follow a recording from another terminal. watch draws its last minutes, with the\n"
@@ -501,7 +501,7 @@ const struct rps_command rps_command_watch = {
     .output_help = "the same as --plot",
     .operand_max = -1,
     .runs_workload = 1,
-    .options = options,
+    .options = RPS_OPTIONS(options),
     .settings_size = sizeof(struct settings),
     .run = run_watch,
 };

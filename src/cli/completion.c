@@ -1,31 +1,29 @@
-/*
- * Completion of command lines. The shells' scripts (rpistat.bash, _rpistat, rpistat.fish) query
- * `rpistat --complete WORDS...` for the last word; the rows of options answer.
+/* Completion of command lines. The shells' scripts (rpistat.bash, _rpistat, rpistat.fish) run
+ * `rpistat --complete WORDS...` to complete the last word; the answers come from the rows of
+ * options.
  *
- * The shell completes files, directories and the recorded program's command line: a line that
- * begins with a colon requests that.
- */
-#include "completion.h"
+ * The shell itself completes files, directories and the recorded program's command line. A line
+ * that begins with a colon requests such a completion. */
+#include "cli.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "embed.h"
-#include "names.h"
 #include "rpistat/store.h"
 #include "rpistat/period.h"
 
 extern const struct rps_embedded rps_embedded_completions[];
 
-/* Only labels and tags of these characters are offered: shells accept them without quotes. */
+/* Only labels and tags of these characters are offered; shells accept the characters unquoted. */
 #define PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.,@%+-"
 
-/* The word that is completed. */
+/* The word to complete. */
 struct asked {
     FILE *out;
     const char *word;
-    int before;        /* bytes before the completed part, which stay: "--format=" */
-    const char *store; /* of -i; NULL: not given */
+    int before;        /* number of bytes before the part to complete, such as "--format=" */
+    const char *store; /* store of -i; NULL if not given */
 };
 
 static void offer(const struct asked *asked, const char *text, const char *help)
@@ -41,7 +39,7 @@ static void offer_plain(const struct asked *asked, const char *text, const char 
         offer(asked, text, NULL);
 }
 
-/* Numbers, labels and tags of the runs of the store; none if it cannot be read. */
+/* Offer the numbers, labels and tags of the store's runs; nothing if the store cannot be read. */
 static void offer_runs(const struct asked *asked)
 {
     struct rps_cli cli = {.command = &rps_command_runs, .to_ns = INT64_MAX};
@@ -77,7 +75,7 @@ static void offer_runs(const struct asked *asked)
     rps_arena_free(cli.arena);
 }
 
-/* Offer completions for an argument or operand of that name: "RUN", "FILE". */
+/* Offer completions for an argument or operand that the help calls `name`: "RUN", "FILE". */
 static void offer_kind(const struct asked *asked, const char *name)
 {
     if (strncmp(name, "RUN", 3) == 0)
@@ -95,7 +93,7 @@ static void offer_argument(const struct asked *asked, const struct rps_option *r
 
     for (; names != NULL && *names != NULL; names++)
         offer(asked, *names, NULL);
-    /* shells interpret single characters themselves */
+    /* do not offer single characters, because shells interpret them */
     for (const char *at = row->kind != RPS_OPTION_CHAR ? row->words : NULL; at && *at;) {
         int length = (int)strcspn(at, " ");
 
@@ -111,7 +109,8 @@ static void offer_options(const struct asked *asked, const struct rps_option *ro
     char name[64];
 
     for (int i = 0; i < count; i++) {
-        snprintf(name, sizeof(name), "--%s%s", row[i].name, row[i].argument != NULL ? "=" : "");
+        snprintf(name, sizeof(name), "--%s%s", row[i].name,
+                 row[i].argument != NULL && row[i].argument[0] != '[' ? "=" : "");
         offer(asked, name, row[i].help);
         snprintf(name, sizeof(name), "-%c", row[i].letter);
         if (row[i].letter != 0)
@@ -121,26 +120,29 @@ static void offer_options(const struct asked *asked, const struct rps_option *ro
 
 static void offer_operand(const struct asked *asked, const struct rps_command *command)
 {
-    if (strstr(command->usage, "[RUN...]") != NULL || strstr(command->usage, "[A] [B]") != NULL)
+    if (strstr(command->usage, "[RUN...]") != NULL || strstr(command->usage, "[A] [B]") != NULL ||
+        strstr(command->usage, "RUNS ") != NULL)
         offer_kind(asked, "RUN");
     else if (strstr(command->usage, "FILE...") != NULL ||
              strstr(command->usage, "OTHER...") != NULL)
         offer_kind(asked, "FILE");
 }
 
-/* Find the option with an argument in a word; NULL: there is none. *ret_argument is the argument in
- * the word; NULL: the argument is the next word. */
+/* Return the option in `word`, if that option takes an argument; otherwise NULL. *ret_argument is
+ * the argument in the same word, or NULL if the next word is the argument. */
 static const struct rps_option *find_taking(const struct rps_option *row, int count,
                                             const char *word, const char **ret_argument)
 {
     size_t length = strcspn(word, "=");
     int is_long = strncmp(word, "--", 2) == 0;
+    char name[64];
+
+    snprintf(name, sizeof(name), "%.*s", (int)length, word);
 
     for (int i = 0; i < count; i++) {
-        if (row[i].argument == NULL)
+        if (row[i].argument == NULL || (row[i].argument[0] == '[' && word[length] != '='))
             continue;
-        if (is_long && strlen(row[i].name) + 2 == length &&
-            strncmp(row[i].name, word + 2, length - 2) == 0) {
+        if (is_long && rps_options_is_name(&row[i], name + 2)) {
             *ret_argument = word[length] == '=' ? word + length + 1 : NULL;
             return &row[i];
         }
@@ -152,15 +154,15 @@ static const struct rps_option *find_taking(const struct rps_option *row, int co
     return NULL;
 }
 
-/* Complete the last word; `first` words precede the command's own. */
+/* Complete the last word. `first` words precede the command's own words. */
 static void complete(struct asked *asked, const struct rps_command *command, int first, int count,
                      char **word)
 {
-    struct rps_option row[RPS_OPTION_MAX];
-    const struct rps_option *taking = NULL; /* the option whose argument the next word is */
+    struct rps_option_list list;
+    const struct rps_option *taking = NULL; /* option whose argument is the next word */
     const char *argument = NULL, *last = word[count - 1];
-    int row_count = rps_options_rows(command, row);
 
+    rps_options_collect(command, &list);
     for (int i = first; i < count - 1; i++) {
         int is_end = strcmp(word[i], "--") == 0;
 
@@ -170,20 +172,20 @@ static void complete(struct asked *asked, const struct rps_command *command, int
         }
         argument = word[i];
         if (taking == NULL)
-            taking = find_taking(row, row_count, word[i], &argument);
+            taking = find_taking(list.row, list.count, word[i], &argument);
         if (taking != NULL && argument != NULL) {
             asked->store = taking->letter == 'i' ? argument : asked->store;
             taking = NULL;
         }
     }
     if (taking == NULL && strncmp(last, "--", 2) == 0 && strchr(last, '=') != NULL) {
-        taking = find_taking(row, row_count, last, &asked->word);
+        taking = find_taking(list.row, list.count, last, &asked->word);
         asked->before = (int)(asked->word - last);
     }
     if (taking != NULL)
         offer_argument(asked, taking);
     else if (last[0] == '-')
-        offer_options(asked, row, row_count);
+        offer_options(asked, list.row, list.count);
     else if (command->runs_workload)
         fprintf(asked->out, ":command %d\n", count - 1);
     else
@@ -194,7 +196,7 @@ void rps_completion_answer(FILE *out, int count, char **word)
 {
     const struct rps_command *command = count > 1 ? rps_names_command(word[0]) : NULL;
     struct asked asked = {.out = out, .word = count > 0 ? word[count - 1] : ""};
-    int is_begun = 0; /* the only word may become a command's name */
+    int is_begun = 0; /* 1: the word is the only one, and a command's name begins with it */
 
     for (int i = 0; rps_commands[i] != NULL && count == 1; i++) {
         is_begun |= strncmp(rps_commands[i]->name, word[0], strlen(word[0])) == 0;
@@ -207,11 +209,13 @@ void rps_completion_answer(FILE *out, int count, char **word)
 
 int rps_completion_print(FILE *out, const char *shell, struct rps_error *err)
 {
-    static const char shells[] = "bash zsh fish"; /* in the order of the scripts */
+    static const char shells[] = "bash zsh fish"; /* names of the shells, in the order of the
+                                                     embedded scripts */
     int number = rps_options_word(shells, shell);
 
     if (number < 0)
-        return rps_error_set(err, RPS_USAGE, "--completion: '%s' is none of bash, zsh and fish",
+        return rps_error_set(err, RPS_USAGE,
+                             "--completion: '%s' is not supported; choose 'bash', 'zsh' or 'fish'",
                              shell);
     fputs(rps_embedded_completions[number].text, out);
     return 0;

@@ -1,8 +1,6 @@
-/*
- * The configuration file. It is not parsed by inih, whose builds differ in the start of a comment
- * inside a line: "separator = ;" is an option here.
- */
-#include "config_file.h"
+/* The configuration file. rpistat parses the file without the library inih. Builds of inih differ
+ * in the characters that begin a comment inside a line; "separator = ;" is a valid option here. */
+#include "cli.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,11 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "rpistat/trust.h"
+#include "rpistat/rights.h"
 
 #define FILE_MAX_BYTES 65536
 
-/* Return its path; NULL if the environment names no directory. */
+/* Return the path of the file; NULL if the environment names no directory. */
 static char *find_path(struct rps_arena *arena)
 {
     const char *folder = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
@@ -27,7 +25,6 @@ static char *find_path(struct rps_arena *arena)
     return NULL;
 }
 
-/* Read the whole file into config->text. */
 static int read_config_text(struct rps_arena *arena, struct rps_config *config, int fd,
                             struct rps_error *err)
 {
@@ -35,20 +32,20 @@ static int read_config_text(struct rps_arena *arena, struct rps_config *config, 
     ssize_t size;
 
     if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size > FILE_MAX_BYTES)
-        return rps_error_set(err, RPS_FAILED,
-                             "%s is no text file of at most %d bytes; the options of rpistat stand "
-                             "there, one a line",
-                             config->path, FILE_MAX_BYTES);
+        return rps_error_set(
+            err, RPS_FAILED,
+            "cannot read %s: it is not a text file of at most %d bytes; write one option per line",
+            config->path, FILE_MAX_BYTES);
     if (rps_trust_own(config->path, &status, err) < 0 || rps_trust_folders(config->path, err) < 0)
         return RPS_FAILED;
     config->text = rps_arena_get(arena, FILE_MAX_BYTES + 1, 1);
-    size = read(fd, config->text, FILE_MAX_BYTES); /* one read returns all of a file on a disk */
+    size = read(fd, config->text, FILE_MAX_BYTES); /* on a disk, one read returns the whole file */
     if (size < 0)
-        return rps_error_set(err, RPS_FAILED, "cannot read %s: %s", config->path, strerror(errno));
+        return rps_error_set(err, RPS_FAILED, "cannot read %s: %s; check its permissions",
+                             config->path, strerror(errno));
     return 0;
 }
 
-/* Remove the blanks around a text. */
 static char *trim(char *text)
 {
     static const char blanks[] = " \t\r\f\v";
@@ -62,7 +59,7 @@ static char *trim(char *text)
     return text;
 }
 
-/* A trimmed line that is neither empty nor a comment. */
+/* Parse a trimmed line that is neither empty nor a comment. */
 static int parse_config_line(struct rps_arena *arena, struct rps_config *config, int number,
                              char *text, const char **section, struct rps_error *err)
 {

@@ -1,5 +1,5 @@
 /* The control pipes of a recording. */
-#include "control.h"
+#include "record.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,16 +9,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "rpistat/trust.h"
+#include "rpistat/rights.h"
 
 #define LINE_SIZE 1024
 
-/* Bytes per read: a flood of commands cannot delay the loop's periods. */
+/* Maximum bytes per read, so that a flood of commands cannot delay the loop's periods. */
 #define BYTES_AT_ONCE 65536
 
 struct pipe_end {
-    char *path; /* owned */
-    int made;   /* by us: removed at the end */
+    char *path; /* path of the pipe; owned */
+    int made;   /* 1: rpistat created the pipe, and removes it at the end */
     int fd;
 };
 
@@ -28,11 +28,11 @@ struct rps_control {
     void *context;
     char line[LINE_SIZE];
     size_t used;
-    int overlong; /* the line did not fit: it is skipped */
+    int overlong; /* 1: the line is too long and is skipped */
 };
 
-/* Open a pipe, or create it. Reading and writing mode keeps it from ending, and no side waits for
- * the other. */
+/* Open a pipe, or create it. The pipe is open for reading and writing, so that reading never ends,
+ * and neither side waits for the other. */
 static int open_pipe(struct pipe_end *end, struct rps_error *err)
 {
     struct stat st;
@@ -41,24 +41,22 @@ static int open_pipe(struct pipe_end *end, struct rps_error *err)
     end->made = mkfifo(end->path, 0600) == 0;
     if (!end->made && errno != EEXIST)
         return rps_error_set(err, RPS_FAILED,
-                             "--control: cannot make the named pipe %s: %s; choose another place",
+                             "--control: cannot create the named pipe %s: %s; choose another path",
                              end->path, strerror(errno));
     if (rps_trust_path(end->path, &unused, NULL, err) < 0)
         return RPS_FAILED;
     free(unused);
-    /* checked first: opening a device may have effects */
+    /* check the type first: opening a device may have effects */
     if (lstat(end->path, &st) == 0 && !S_ISFIFO(st.st_mode))
         return rps_error_set(err, RPS_FAILED,
-                             "--control: %s is there and is no named pipe; name another file",
-                             end->path);
+                             "--control: %s is not a named pipe; name another file", end->path);
     end->fd = open(end->path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
     if (end->fd < 0)
         return rps_error_set(err, RPS_FAILED, "--control: cannot open %s: %s", end->path,
                              strerror(errno));
     if (fstat(end->fd, &st) < 0 || !S_ISFIFO(st.st_mode))
         return rps_error_set(err, RPS_FAILED,
-                             "--control: %s is there and is no named pipe; name another file",
-                             end->path);
+                             "--control: %s is not a named pipe; name another file", end->path);
     return 0;
 }
 
@@ -79,7 +77,7 @@ int rps_control_open(struct rps_control **ret, const char *text,
     int rc;
 
     if (strncmp(text, "fifo:", 5) != 0 || !text[5])
-        return rps_error_set(err, RPS_USAGE, "--control: '%s' is no named pipe; write fifo:PATH",
+        return rps_error_set(err, RPS_USAGE, "--control: '%s' is not a named pipe; write fifo:PATH",
                              text);
     control = calloc(1, sizeof(*control));
     if (!control)
@@ -102,7 +100,7 @@ int rps_control_open(struct rps_control **ret, const char *text,
     return 0;
 }
 
-/* If nobody reads, answers fill the pipe and are then dropped: the loop does not wait. */
+/* Write an answer. If the pipe is full, the answer is dropped, so that the loop does not wait. */
 static void answer(struct rps_control *control, const char *text)
 {
     char line[128];
@@ -112,8 +110,7 @@ static void answer(struct rps_control *control, const char *text)
     (void)put;
 }
 
-/* Run one command. Returns 1 and *ret for a request to the loop, which is answered when it is
- * done. */
+/* Run one command. If the loop must act before the answer, set *ret and return 1. */
 static int obey(struct rps_control *control, const char *line, enum rps_wake *ret)
 {
     if (strcmp(line, "enable") == 0) {
@@ -126,7 +123,7 @@ static int obey(struct rps_control *control, const char *line, enum rps_wake *re
     }
     if (strcmp(line, "stop") == 0) {
         *ret = RPS_WAKE_STOP;
-        answer(control, "ack"); /* the loop ends here */
+        answer(control, "ack"); /* answer before the loop ends */
         return 1;
     }
     if (strncmp(line, "mark ", 5) == 0 && line[5]) {
@@ -138,8 +135,8 @@ static int obey(struct rps_control *control, const char *line, enum rps_wake *re
     return 0;
 }
 
-/* Put the next complete line, without its newline, into `line`; 0 if there is none yet, or *left
- * bytes have been read. */
+/* Copy the next complete line, without its newline, into `line`. Returns 0 if no line is complete,
+ * or if *left bytes have been read. */
 static int next_command(struct rps_control *control, char *line, size_t *left)
 {
     for (;;) {
@@ -188,7 +185,8 @@ static int on_ready(void *context, enum rps_wake *ret)
     return 0;
 }
 
-/* The request is done; commands that came with it are read when the loop waits again. */
+/* Answer the finished request. Commands that arrived together with the request are read when the
+ * loop waits again. */
 static void on_done(void *context)
 {
     answer(context, "ack");

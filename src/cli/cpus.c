@@ -1,10 +1,10 @@
-/* The option --cpu: selects CPUs of a recording by CPU, and whether to add them up. */
-#include "cpus.h"
+/* The option --cpu: selects CPUs of a recording by CPU, and whether to add up these CPUs. */
+#include "cli.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/parse.h"
+#include "rpistat/text.h"
 
 static const struct {
     const char *word;
@@ -23,7 +23,7 @@ int rps_cpus_parse(const char *text, struct rps_cpus *ret, int **ret_list, struc
             continue;
         cpus.way = ways[i].way;
         text += length + (text[length] == ',');
-        if (text[-1] != ',') { /* not followed by a list */
+        if (text[-1] != ',') { /* no list of CPUs follows */
             *ret = cpus;
             *ret_list = NULL;
             return 0;
@@ -35,8 +35,8 @@ int rps_cpus_parse(const char *text, struct rps_cpus *ret, int **ret_list, struc
         return cpus.way != RPS_CPUS_CHOSEN || rc != RPS_USAGE
                    ? rc
                    : rps_error_set(err, rc,
-                                   "--cpu: '%s' is neither each nor sum nor a list of CPUs as in "
-                                   "0-3,8",
+                                   "--cpu: '%s' is not a choice of CPUs; write 'each', 'sum', or a "
+                                   "list such as '0-3,8'",
                                    text);
     cpus.cpu = list;
     *ret = cpus;

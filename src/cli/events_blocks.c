@@ -1,22 +1,23 @@
-/* `rpistat events`: the blocks of its output. Programs get one table of events. Users get one table
- * per document, with its sets and their meaning between the rows. */
+/* `rpistat events`: the blocks of its output. The machine-readable form is one table of events. The
+ * human-readable form is one table per document. Lines between the rows of events show the name and
+ * the meaning of each set. */
 #include <inttypes.h>
 #include <string.h>
 
-#include "events.h"
+#include "machine.h"
 #include "rpistat/run_system.h"
 #include "rpistat/plan.h"
 
 #define ENCODING_SIZE  128
 #define ENCODING_WIDTH 20
-#define PLACE_EVENTS   1 /* users first read the countable ones */
+#define PLACE_EVENTS   1 /* first block of the output: events that can be counted */
 #define PLACE_OTHERS   2
 
 enum { COLUMN_SPEC = 4 };
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* The reason why the event cannot be counted: its own, or the one for all events. */
+/* Return the reason why the event cannot be counted: its own reason, or the one for all events. */
 static const char *reason_of(const struct rps_events_document *document,
                              const struct rps_event *event)
 {
@@ -27,7 +28,7 @@ static const char *reason_of(const struct rps_events_document *document,
     return event->reason[0] || !backend || backend->self ? event->reason : backend->err.message;
 }
 
-/* The reason why no event of the document can be counted; "": several reasons, or some can. */
+/* Return the reason that all of the document's events share for not being counted; "": none. */
 static const char *common_reason(const struct rps_plan *plan)
 {
     const char *reason = NULL;
@@ -43,23 +44,15 @@ static const char *common_reason(const struct rps_plan *plan)
     return reason ? reason : "";
 }
 
-/* "yes, without the kernel", "no: its reason"; a reason that applies to all is not repeated. */
-static void put_counted(struct rps_block *block, const struct rps_events_document *document,
-                        const struct rps_event *event)
+static const char *counted_text(const struct rps_event *event)
 {
-    int is_counted = event->state == RPS_EVENT_MEASURED;
-    const char *reason =
-        document && strcmp(common_reason(document->plan), event->reason) == 0 ? "" : event->reason;
-    char text[RPS_REASON_SIZE + 8];
-
-    snprintf(text, sizeof(text), "no%s%s", reason[0] ? ": " : "", reason);
-    rps_put_text(block, !is_counted                          ? text
-                        : strcmp(event->modifiers, "u") == 0 ? "yes, without the kernel"
-                        : strcmp(event->modifiers, "k") == 0 ? "yes, only the kernel"
-                                                             : "yes");
+    return event->state != RPS_EVENT_MEASURED   ? "no"
+           : strcmp(event->modifiers, "u") == 0 ? "yes, without the kernel"
+           : strcmp(event->modifiers, "k") == 0 ? "yes, only the kernel"
+                                                : "yes";
 }
 
-/* shows_spec 0: users do not see the requested specification. */
+/* Add the table of events, without the requested specification if shows_spec is 0. */
 static struct rps_block *add_events(struct rps_document *document,
                                     const struct rps_events_found *found, int shows_spec)
 {
@@ -67,14 +60,14 @@ static struct rps_block *add_events(struct rps_document *document,
         {.name = "plan"},
         {.name = "set"},
         {"by_default", .kind = RPS_VALUE_BOOL},
-        {"name", ""},
-        {"spec", ""},
+        {"name", "Event"},
+        {"spec", "Specification"},
         {.name = "label"},
         {.name = "role"},
         {.name = "unit"},
-        {"encoding", "", .width_min = ENCODING_WIDTH},
+        {"encoding", "Encoding", .width_min = ENCODING_WIDTH},
         {"countable", .kind = RPS_VALUE_BOOL},
-        {NULL, ""},
+        {NULL, "Counted"},
         {.name = "modifiers"},
         {.name = "reason"},
         {.name = "explain"},
@@ -90,7 +83,7 @@ static struct rps_block *add_events(struct rps_document *document,
     return block;
 }
 
-/* The encoding of the event, "" if unknown. */
+/* Put the encoding of the event, or "" if the encoding is unknown. */
 static char *print_encoding(char ret[ENCODING_SIZE], const struct rps_event *event)
 {
     static const char *const type_name[] = {"hardware", "software", "tracepoint", "cache", "raw"};
@@ -111,7 +104,7 @@ static char *print_encoding(char ret[ENCODING_SIZE], const struct rps_event *eve
     return ret;
 }
 
-/* document NULL: the user requested the event by name. */
+/* Put a row for an event. `document` is NULL if the user requested the event by name. */
 static void put_event(struct rps_block *block, const struct rps_events_found *found,
                       const struct rps_events_document *document, const struct rps_event_set *set,
                       const struct rps_event *event)
@@ -123,41 +116,32 @@ static void put_event(struct rps_block *block, const struct rps_events_found *fo
     rps_put_texts(block, 6, event->name, event->spec, event->label, event->role, event->unit,
                   print_encoding(encoding, event));
     rps_put_int(block, event->state == RPS_EVENT_MEASURED, 1);
-    put_counted(block, document, event);
-    rps_put_texts(block, 2, event->modifiers, reason_of(document, event));
+    rps_put_texts(block, 3, counted_text(event), event->modifiers, reason_of(document, event));
     if (found->explain)
         rps_put_text(block, event->explain);
+    if (event->state != RPS_EVENT_MEASURED &&
+        !(document && strcmp(common_reason(document->plan), event->reason) == 0))
+        rps_block_wrap(block, 8, 8, "%s", event->reason); /* a reason that is not the reason
+                                                             common to all events */
     if (found->explain || !document)
         rps_block_wrap(block, 8, 8, "%s", event->explain);
 }
 
 /* --- a document ------------------------------------------------------------------------------- */
 
-/* The way the sets would be counted: the clock event, the counters, merged and split sets. */
+/* Put how the sets would be counted: the clock event, the counters, merged and split sets. */
 static void put_fitting(struct rps_block *block, const struct rps_events_document *document)
 {
     const struct rps_fitting *fitting = &document->fitting;
     char lines[sizeof(fitting->text)], count[32] = "", *save = NULL;
 
     if (fitting->counter_count >= 0)
-        snprintf(count, sizeof(count), "%d at a time ", fitting->counter_count);
-    rps_block_wrap(block, 2, 2, "Counted by %s, %sbeside %s", document->backend->pmu->name, count,
-                   document->clock);
+        snprintf(count, sizeof(count), "%d at a time, ", fitting->counter_count);
+    rps_block_wrap(block, 2, 2, "Counted by %s, %sin addition to %s", document->backend->pmu->name,
+                   count, document->clock);
     memcpy(lines, fitting->text, sizeof(lines));
     for (char *line = strtok_r(lines, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
         rps_block_wrap(block, 4, 4, "%s", line);
-}
-
-static void put_metrics(struct rps_block *block, const struct rps_plan *plan)
-{
-    rps_block_line(block, "  Figures derived from them");
-    for (int m = 0; m < plan->metric_count; m++) {
-        const struct rps_metric *metric = &plan->metric[m];
-
-        rps_block_line(block, "    %s%s%s = %s", metric->label, metric->unit[0] ? ", " : "",
-                       metric->unit, metric->formula_text);
-        rps_block_wrap(block, 8, 8, "%s", metric->explain);
-    }
 }
 
 static void put_document(struct rps_block *block, const struct rps_events_found *found,
@@ -165,29 +149,38 @@ static void put_document(struct rps_block *block, const struct rps_events_found 
 {
     const struct rps_backend *backend = document->backend;
     const struct rps_plan *plan = document->plan;
+    const char *reason = backend && !backend->self ? backend->err.message : common_reason(plan);
 
     rps_block_title(block, "Event sets %s: %s", plan->name, plan->title);
     rps_block_wrap(block, 2, 2, "%s", plan->explain);
     if (backend && backend->self && document->is_fitted)
         put_fitting(block, document);
-    else if (!backend || !backend->self || common_reason(plan)[0])
-        rps_block_wrap(block, 2, 4, "Counted by nothing here%s%s", backend ? ": " : "",
-                       !backend        ? ""
-                       : backend->self ? common_reason(plan)
-                                       : backend->err.message);
+    else if (!backend || strstr(reason, "virtual machine"))
+        rps_block_line(block, "  Not available on this %s",
+                       backend ? "virtual machine" : "machine");
+    else if (reason[0])
+        rps_block_wrap(block, 2, 4, "Not available here: %s", reason);
     for (int n = 0; n < plan->set_count; n++) {
         const struct rps_event_set *set = &plan->set[n];
 
-        rps_block_line(block, "  Set %s%s", set->name,
-                       set->on_request ? ", not by default: for a scenario, or by name with -e"
-                                       : "");
+        rps_block_line(
+            block, "  Set %s%s", set->name,
+            set->on_request ? " (not by default; use --scenario, or name its events with -e)" : "");
         if (found->explain)
             rps_block_wrap(block, 4, 4, "%s", set->explain);
         for (int s = 0; s < set->event_count; s++)
             put_event(block, found, document, set, &set->event[s]);
     }
-    if (found->explain)
-        put_metrics(block, plan);
+    if (found->explain) {
+        rps_block_line(block, "  Metrics of these events");
+        for (int m = 0; m < plan->metric_count; m++) {
+            const struct rps_metric *metric = &plan->metric[m];
+
+            rps_block_line(block, "    %s%s%s = %s", metric->label, metric->unit[0] ? ", " : "",
+                           metric->unit, metric->formula_text);
+            rps_block_wrap(block, 8, 8, "%s", metric->explain);
+        }
+    }
 }
 
 /* --- other contents --------------------------------------------------------------------------- */
@@ -215,7 +208,7 @@ static void add_counters(struct rps_document *document, const struct rps_machine
     }
 }
 
-/* The units in which a system metric of packages is shown: "J, W". */
+/* Return the units in which a system metric of packages is shown: "J, W". */
 static const char *units_of(const struct rps_document *document, int slot)
 {
     const char *text = "";
@@ -230,12 +223,12 @@ static const char *units_of(const struct rps_document *document, int slot)
 static void add_packages(struct rps_document *document, const struct rps_events_found *found)
 {
     struct rps_column columns[] = {
-        {"name", "", .width_min = 12},
-        {"spec", "", .width_min = ENCODING_WIDTH},
+        {"name", "Metric", .width_min = 12},
+        {"spec", "Counters", .width_min = ENCODING_WIDTH},
         {.name = "label"},
-        {"unit", ""},
+        {"unit", "Units"},
         {"countable", .kind = RPS_VALUE_BOOL},
-        {NULL, ""},
+        {NULL, "Available"},
         {.name = "reason"},
         {.name = "explain"},
     };
@@ -243,9 +236,9 @@ static void add_packages(struct rps_document *document, const struct rps_events_
         rps_document_block(document, "packages", columns, found->explain ? 8 : 7);
 
     block->indent = 2;
-    rps_block_title(block, "Whole packages, with record -a, beside the event sets");
+    rps_block_title(block, "Whole packages (with record -a)");
     for (int s = 0; s < RPS_PACKAGE_COUNTERS; s++) {
-        const struct rps_system_signal *signal = &rps_system_signals[RPS_SYSTEM_PACKAGE][s];
+        const struct rps_system_metric *signal = &rps_system_metrics[RPS_SYSTEM_PACKAGE][s];
         const char *reason = found->packages.reason[s];
         const int is_there = found->packages.supported >> s & 1;
 
@@ -326,22 +319,17 @@ static void add_others(struct rps_document *document, const struct rps_events_fo
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-static void add_names(struct rps_document *document, const struct rps_events_found *found)
-{
-    struct rps_block *block;
-    int differs = 0;
-
-    for (int i = 0; i < found->event_count; i++)
-        differs |= strcmp(found->event[i].name, found->event[i].spec) != 0;
-    block = add_events(document, found, differs);
-    for (int i = 0; i < found->event_count; i++)
-        put_event(block, found, NULL, NULL, &found->event[i]);
-}
-
 void rps_events_blocks(struct rps_document *document, const struct rps_events_found *found)
 {
     if (found->event) {
-        add_names(document, found);
+        struct rps_block *block;
+        int differs = 0;
+
+        for (int i = 0; i < found->event_count; i++)
+            differs |= strcmp(found->event[i].name, found->event[i].spec) != 0;
+        block = add_events(document, found, differs);
+        for (int i = 0; i < found->event_count; i++)
+            put_event(block, found, NULL, NULL, &found->event[i]);
         return;
     }
     for (int i = 0; i < found->document_count; i++)

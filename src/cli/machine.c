@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "rpistat/sim.h"
+#include "rpistat/micro.h"
 #include "rpistat/plan.h"
 
 const struct rps_pmu *const rps_machine_others[] = {&rps_pmu_sim, NULL};
@@ -17,7 +17,7 @@ void rps_machine_close(struct rps_machine *machine)
     machine->count = 0;
 }
 
-/* Add all backends, used or not. Negative without memory. */
+/* Add all backends, including unusable backends. Returns a negative value without memory. */
 static int add_backends(struct rps_machine *machine, const struct rps_pmu *const *pmu)
 {
     for (; *pmu != NULL && machine->count < RPS_BACKEND_MAX; pmu++) {

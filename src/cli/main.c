@@ -1,31 +1,27 @@
-/*
- * rpistat: finds the command, prepares its input and output, and reports the result.
+/* rpistat: finds the command, prepares its input and output, and prints the result.
  *
- * `rpistat ./program` is the form of 2013 and stays: any word that is not the name of a command is
- * a recording.
- */
+ * `rpistat ./program`, the command line of 2013, is still supported: if the first word is not the
+ * name of a command, rpistat starts a recording. */
 #include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
-#include "completion.h"
-#include "names.h"
 #include "registry.h"
 #include "screen.h"
-#include "time_range.h"
 #include "rpistat/code_store.h"
-#include "rpistat/code_wing.h"
-#include "rpistat/fault.h"
-#include "rpistat/memory_limit.h"
+#include "rpistat/code_output.h"
+#include "rpistat/process.h"
+#include "rpistat/error.h"
+#include "rpistat/phase.h"
 #include "rpistat/rights.h"
 #include "rpistat/store.h"
 #include "rpistat/workload.h"
 
 #define STACK_BYTES ((size_t)1 << 20)
 
-/* clang-format off */ /* a line each */
+/* clang-format off */ /* one row per line */
 static const struct rps_command *const commands[] = {
     &rps_command_record,
     &rps_command_runs,
@@ -34,7 +30,9 @@ static const struct rps_command *const commands[] = {
 #ifdef RPS_HAS_CODE
     &rps_command_code,
 #endif
+    &rps_command_explain,
     &rps_command_compare,
+    &rps_command_history,
     &rps_command_plot,
     &rps_command_watch,
     &rps_command_export,
@@ -50,37 +48,19 @@ static const struct rps_command *const commands[] = {
 };
 /* clang-format on */
 
-/* Return 1 for `rpistat help`, if no program has that name. */
-static int asks_for_help(int argc, char **argv)
+/* Return 1 for `rpistat help`, if no program has the name "help". */
+static int asks_for_help(char **argv)
 {
     char *path = NULL;
     int is_program;
 
-    if (strcmp(argv[1], "help") != 0 || argc > 3)
+    if (strcmp(argv[1], "help") != 0)
         return 0;
     is_program = rps_workload_check(argv[1], getenv("PATH"), &path, NULL) == 0;
     free(path);
     return !is_program;
 }
 
-/* `rpistat help [COMMAND]`. Returns the exit status, or negative with err. */
-static int help(const char *name, struct rps_error *err)
-{
-    const struct rps_command *command = name ? rps_names_command(name) : NULL;
-    char question[128];
-
-    if (command)
-        rps_options_help(stdout, command);
-    else if (!name || strcmp(name, "help") == 0 || name[0] == '-')
-        rps_options_help_all(stdout);
-    else
-        return rps_error_set(err, RPS_USAGE,
-                             "there is no command '%s': %s'rpistat help' lists what there is", name,
-                             rps_names_question(name, question, sizeof(question)));
-    return 0;
-}
-
-/* Open the command's input and output. */
 static int open_files(struct rps_cli *cli, struct rps_output *output)
 {
     const struct rps_command *command = cli->command;
@@ -93,6 +73,12 @@ static int open_files(struct rps_cli *cli, struct rps_output *output)
         result = rps_reader_open(&cli->reader, cli->input, &cli->err);
     if (result == 0 && input == RPS_INPUT_RUN)
         result = rps_reader_find(cli->reader, cli->run_text, &cli->run_id, &cli->err);
+    if (result < 0 && cli->reader && command->operand_is_run && cli->argc > 0 &&
+        rps_phase_label_parse(cli->run_text) >= 0)
+        result = rps_error_set(&cli->err, RPS_FAILED,
+                               "'%s' is not a run; for the first phase %s, write --from phase:%s "
+                               "--to phase:%s",
+                               cli->run_text, cli->run_text, cli->run_text, cli->run_text);
     if (result == 0 && input == RPS_INPUT_RUN)
         result = rps_time_range_resolve(cli);
     if (result == 0 && command->output == RPS_OUTPUT_STREAM && !cli->no_stream)
@@ -101,7 +87,7 @@ static int open_files(struct rps_cli *cli, struct rps_output *output)
     return result;
 }
 
-/* argv[0] is the command's name. Returns the exit status, or negative with cli->err. */
+/* Run the command argv[0]. Returns the exit status, or a negative value with cli->err. */
 static int run_command(struct rps_cli *cli, int argc, char **argv)
 {
     struct rps_output output = {0};
@@ -115,6 +101,14 @@ static int run_command(struct rps_cli *cli, int argc, char **argv)
     }
     cli->argc = argc - operand;
     cli->argv = argv + operand;
+    if (cli->command->operand_is_run && cli->argc > 0 &&
+        rps_options_set(cli, "run", RPS_SOURCE_COMMAND_LINE)) {
+        result = rps_error_set(&cli->err, RPS_USAGE,
+                               "'%s' and -r both name a run; leave one of them out", cli->argv[0]);
+        goto out;
+    }
+    if (cli->command->operand_is_run && cli->argc > 0)
+        cli->run_text = cli->argv[0];
     result = open_files(cli, &output);
     if (result == 0)
         result = cli->command->run(cli);
@@ -136,9 +130,9 @@ static int exit_status(int result)
     return result < 0 ? 1 : result;
 }
 
-static struct rps_cli *running; /* the function below has no parameter for it */
+static struct rps_cli *running; /* for end_early(), which has no parameter for this pointer */
 
-/* End a reading command that has no memory left, or whose store another program damaged. */
+/* End a command that only reads, if it gets no memory, or if another program damaged the store. */
 static void end_early(const struct rps_error *why)
 {
     rps_screen_restore();
@@ -147,7 +141,7 @@ static void end_early(const struct rps_error *why)
     exit(1);
 }
 
-/* Run the command with its files, and a way to end early. */
+/* Run the command with its files. The command may end early, through end_early(). */
 static int run_to_end(struct rps_cli *cli, int argc, char **argv)
 {
     int result;
@@ -164,8 +158,8 @@ static int run_to_end(struct rps_cli *cli, int argc, char **argv)
     return result;
 }
 
-/* By default each thread takes 8 MiB of address space for its stack, and a malloc arena as well.
- * That is too much if address space is limited. */
+/* Reduce the address space of threads. By default each thread takes 8 MiB of address space for its
+ * stack, and a malloc arena. These sizes are too large if address space is limited. */
 static void limit_threads(void)
 {
     pthread_attr_t attributes;
@@ -187,7 +181,7 @@ int main(int argc, char **argv)
     int result;
 
 #ifdef RPS_HAS_CODE
-    rps_store_use(&rps_code_store, &rps_code_wing);
+    rps_store_use(&rps_code_store, &rps_code_hooks);
 #endif
     rps_store_ask_recorders(rps_registry_is_dead);
     rps_commands = commands;
@@ -221,8 +215,8 @@ int main(int argc, char **argv)
         return 1;
     }
 #endif
-    if (cli.implicit && asks_for_help(argc, argv)) {
-        result = help(argv[2], &cli.err);
+    if (cli.implicit && asks_for_help(argv)) {
+        result = rps_help_run(argv + 2, &cli.err);
         goto out;
     }
     if (cli.implicit)

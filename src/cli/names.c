@@ -1,17 +1,14 @@
-/*
- * Names that users try. Existing names win: a word is a command of rpistat, otherwise a program.
- * Only a word that is neither is explained here.
- */
-#include "names.h"
+/* Names that users of other tools try. The names of rpistat's commands and of programs have
+ * priority. An explanation is printed only for a word that is neither a command nor a program. */
 
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli.h"
-#include "rpistat/suggestion.h"
+#include "rpistat/text.h"
 
-/* Words of other tools, and their equivalents here. */
+/* Words of other tools, and their equivalents in rpistat. */
 static const struct {
     const char *meant, *words;
 } habits[] = {
@@ -77,18 +74,17 @@ int rps_names_not_found(const char *word, struct rps_error *err)
 {
     char question[256];
 
-    if (rps_names_command(word)) /* rpistat -q report */
-        return rps_error_set(
-            err, RPS_CANNOT_FIND,
-            "%s: command not found: no program in PATH has this name; a command of "
-            "rpistat comes first, its options behind it: rpistat %s ...",
-            word, word);
+    if (rps_names_command(word)) /* the command comes too late, as in `rpistat -q report` */
+        return rps_error_set(err, RPS_CANNOT_FIND,
+                             "%s: command not found in PATH; to use the command of rpistat, write "
+                             "it first, as in `rpistat %s ...`",
+                             word, word);
     if (faccessat(AT_FDCWD, word, X_OK, AT_EACCESS) == 0)
         snprintf(question, sizeof(question), "did you mean ./%.200s? ", word);
     else
         rps_names_question(word, question, sizeof(question));
-    return rps_error_set(err, RPS_CANNOT_FIND,
-                         "%s: command not found: no program in PATH has this name, and no command "
-                         "of rpistat: %s'rpistat help' lists these",
-                         word, question);
+    return rps_error_set(
+        err, RPS_CANNOT_FIND,
+        "%s: command not found in PATH, nor among rpistat's commands; %s`rpistat help` lists them",
+        word, question);
 }

@@ -1,69 +1,40 @@
-/*
- * Options: one table per command, which yields getopt_long's array, the texts of --help and the
- * values, so that they cannot differ.
+/* Options. One table per command yields getopt_long's array, the texts of --help and the values, so
+ * that these cannot differ.
  *
- * getopt_long itself is used, since users expect its abbreviations, `-ofile` and `--name=value`.
- * Its messages are not, since they offer no remedy.
- */
+ * The parser is getopt_long because users expect its abbreviations, `-ofile` and `--name=value`.
+ * The messages of getopt_long are not used, because they offer no remedy. */
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
 #include "config.h"
-#include "names.h"
-#include "rpistat/parse.h"
+#include "rpistat/text.h"
 #include "rpistat/store.h"
-#include "rpistat/suggestion.h"
-#include "time_range.h"
 
-#define LONG_ONLY 256 /* getopt's numbers of options without a letter: this plus the row */
+#define LONG_ONLY 256 /* getopt_long's value of an option without a letter: LONG_ONLY + row */
 
-/* A command's options, its own first. */
-struct option_list {
-    int count;
-    struct rps_option row[RPS_OPTION_MAX];
-};
-
-static int set_range(const char *option, const char *text, void *member, struct rps_error *err)
-{
-    struct rps_cli *cli = member;
-
-    return strcmp(option, "--from") == 0
-               ? rps_time_range_parse(option, text, &cli->from_ns, &cli->from_phase, err)
-               : rps_time_range_parse(option, text, &cli->to_ns, &cli->to_phase, err);
-}
-
-static int print_help(const char *option, const char *text, void *member, struct rps_error *err)
+static int print_text(const char *option, const char *text, void *member, struct rps_error *err)
 {
     const struct rps_cli *cli = member;
 
-    (void)option;
     (void)text;
     (void)err;
-    if (cli->implicit)
+    if (strcmp(option, "--version") == 0)
+        fputs("rpistat " RPS_VERSION "\n", stdout);
+    else if (cli->implicit)
         rps_options_help_all(stdout);
     else
         rps_options_help(stdout, cli->command);
     return 1;
 }
 
-static int print_version(const char *option, const char *text, void *member, struct rps_error *err)
-{
-    (void)option;
-    (void)text;
-    (void)member;
-    (void)err;
-    fputs("rpistat " RPS_VERSION "\n", stdout);
-    return 1;
-}
-
 static const struct rps_option run_options[] = {
     {"run", 'r', "RUN", "number, label, KEY=VALUE, last or last-N", "last", RPS_OPTION_TEXT,
      RPS_AT_COMMON(run_text)},
-    {"from", 0, "T", "start at T: 90, 04:03.2, 14:30, phase:B, turn:3.2, mark:M", NULL,
-     RPS_OPTION_OTHER, RPS_AT_CLI, .set = set_range, .words = "phase: mark:"},
-    {"to", 0, "T", "end at T", NULL, RPS_OPTION_OTHER, RPS_AT_CLI, .set = set_range,
+    {"from", 0, "T", "start at 90, 04:03.2, 14:30, phase:B, turn:3.2, mark:M", NULL,
+     RPS_OPTION_OTHER, RPS_AT_CLI, .set = rps_time_range_set, .words = "phase: mark:"},
+    {"to", 0, "T", "end at T", NULL, RPS_OPTION_OTHER, RPS_AT_CLI, .set = rps_time_range_set,
      .words = "phase: mark:"},
     {NULL},
 };
@@ -75,23 +46,27 @@ static const struct rps_option store_options[] = {
 };
 
 static const struct rps_option common_options[] = {
-    /* help and default are the command's */
+    /* the command defines help and default of -o */
     {"output", 'o', "FILE", NULL, NULL, RPS_OPTION_TEXT, RPS_AT_COMMON(output), 1},
     {"quiet", 'q', NULL, "print errors only", NULL, RPS_OPTION_FLAG, RPS_AT_COMMON(quiet)},
-    {"help", 'h', NULL, "print this help", NULL, RPS_OPTION_OTHER, RPS_AT_CLI, .set = print_help,
+    {"help", 'h', NULL, "print this help", NULL, RPS_OPTION_OTHER, RPS_AT_CLI, .set = print_text,
      .is_once = 1},
-    {"version", 0, NULL, "print the version", NULL, RPS_OPTION_OTHER, RPS_AT_CLI,
-     .set = print_version, .is_once = 1},
+    {"version", 0, NULL, "print the version", NULL, RPS_OPTION_OTHER, RPS_AT_CLI, .set = print_text,
+     .is_once = 1},
     {NULL},
 };
 
-static void append_options(struct option_list *list, const struct rps_option *table)
+_Static_assert(sizeof(run_options) + sizeof(store_options) + sizeof(common_options) ==
+                   (RPS_OPTION_SHARED + 3) * sizeof(struct rps_option),
+               "RPS_OPTION_SHARED is not their number");
+
+static void append_options(struct rps_option_list *list, const struct rps_option *table)
 {
-    for (; table != NULL && table->name != NULL && list->count < RPS_OPTION_MAX; table++)
+    for (; table != NULL && table->name != NULL; table++)
         list->row[list->count++] = *table;
 }
 
-static void collect(struct option_list *list, const struct rps_command *command)
+void rps_options_collect(const struct rps_command *command, struct rps_option_list *list)
 {
     int own_count;
 
@@ -105,43 +80,50 @@ static void collect(struct option_list *list, const struct rps_command *command)
     append_options(list, common_options);
     for (int i = own_count; i < list->count; i++) {
         if (list->row[i].letter == 'o') {
-            list->row[i].help = command->output_help;
+            list->row[i].help = command->output_help ? command->output_help : "file to write";
             list->row[i].value = command->output_value;
         }
     }
 }
 
-int rps_options_rows(const struct rps_command *command, struct rps_option *ret)
+int rps_options_is_name(const struct rps_option *option, const char *name)
 {
-    struct option_list list;
-
-    collect(&list, command);
-    memcpy(ret, list.row, sizeof(list.row));
-    return list.count;
+    return strcmp(option->name, name) == 0 ||
+           (option->old_name != NULL && strcmp(option->old_name, name) == 0);
 }
 
-static const struct rps_option *find_name(const struct option_list *list, const char *name)
+static const struct rps_option *find_name(const struct rps_option_list *list, const char *name)
 {
     for (int i = 0; i < list->count; i++) {
-        if (strcmp(list->row[i].name, name) == 0)
+        if (rps_options_is_name(&list->row[i], name))
             return &list->row[i];
     }
     return NULL;
 }
 
-enum rps_option_source rps_options_source(const struct rps_cli *cli, const char *name)
+const char *rps_options_set(const struct rps_cli *cli, const char *names,
+                            enum rps_option_source from)
 {
-    struct option_list list;
-    const struct rps_option *row;
+    struct rps_option_list list;
 
-    collect(&list, cli->command);
-    row = find_name(&list, name);
-    return row != NULL ? cli->source[row - list.row] : RPS_SOURCE_DEFAULT;
+    rps_options_collect(cli->command, &list);
+    for (int i = 0; i < list.count; i++) {
+        if (cli->source[i] >= from && rps_options_word(names, list.row[i].name) >= 0)
+            return list.row[i].name;
+    }
+    return NULL;
 }
 
 /* --- help ------------------------------------------------------------------------------------- */
 
-/* "-o, --output FILE", without the letter if there is none. */
+static int takes(const struct rps_option *option)
+{
+    return option->argument == NULL     ? no_argument
+           : option->argument[0] == '[' ? optional_argument
+                                        : required_argument;
+}
+
+/* Put a text such as "-o, --output FILE", without the letter if the option has no letter. */
 static int option_heading(char *ret, size_t size, const struct rps_option *option)
 {
     char letter[8] = "    ";
@@ -149,17 +131,17 @@ static int option_heading(char *ret, size_t size, const struct rps_option *optio
     if (option->letter != 0)
         snprintf(letter, sizeof(letter), "-%c, ", option->letter);
     return snprintf(ret, size, "%s--%s%s%s", letter, option->name,
-                    option->argument != NULL ? " " : "",
+                    takes(option) == required_argument ? " " : "",
                     option->argument != NULL ? option->argument : "");
 }
 
 void rps_options_help(FILE *out, const struct rps_command *command)
 {
-    struct option_list list;
+    struct rps_option_list list;
     char heading[80];
     int width = 0;
 
-    collect(&list, command);
+    rps_options_collect(command, &list);
     for (int i = 0; i < list.count; i++) {
         int length = option_heading(heading, sizeof(heading), &list.row[i]);
 
@@ -204,7 +186,7 @@ int rps_tag_check(const char *option, const char *text, struct rps_error *err)
 
     if (equals != NULL && equals != text)
         return 0;
-    return rps_error_set(err, RPS_USAGE, "%s: '%s' is not of the form KEY=VALUE", option, text);
+    return rps_error_set(err, RPS_USAGE, "%s: '%s' is not a pair; write KEY=VALUE", option, text);
 }
 
 int rps_tag_is(const struct rps_run *run, const char *text)
@@ -270,8 +252,8 @@ static int set_size(const struct rps_option *row, const char *option, const char
     int result = rps_parse_size(option, text, &bytes, err);
 
     if (result == 0 && bytes < (uint64_t)row->min)
-        return rps_error_set(err, RPS_USAGE, "%s: '%s' is less than %dM, the least that it may be",
-                             option, text, (int)(row->min >> 20));
+        return rps_error_set(err, RPS_USAGE, "%s: '%s' is too small; write at least %dM", option,
+                             text, (int)(row->min >> 20));
     if (result == 0)
         *member = bytes;
     return result;
@@ -280,7 +262,8 @@ static int set_size(const struct rps_option *row, const char *option, const char
 static int set_choice(const struct rps_option *row, const char *option, const char *text,
                       int *member, struct rps_error *err)
 {
-    int number = rps_options_word(row->words, text);
+    int is_old = row->old_word != NULL && strcmp(row->old_word, text) == 0;
+    int number = rps_options_word(row->words, is_old ? strrchr(row->words, ' ') + 1 : text);
     char words[256];
     size_t used = 0;
 
@@ -288,20 +271,24 @@ static int set_choice(const struct rps_option *row, const char *option, const ch
         *member = (int)row->min + number;
         return 0;
     }
+    if (row->gone_word != NULL && strcmp(row->gone_word, text) == 0)
+        return rps_error_set(err, RPS_USAGE, "%s: %s", option, row->gone_text);
     for (const char *at = row->words; *at != '\0' && used < sizeof(words) - 2; at++) {
         if (*at == ' ')
             words[used++] = ',';
         words[used++] = *at;
     }
     words[used] = '\0';
-    return rps_error_set(err, RPS_USAGE, "%s: '%s' is none of %s", option, text, words);
+    return rps_error_set(err, RPS_USAGE, "%s: '%s' is unknown; write one of %s", option, text,
+                         words);
 }
 
 static int set_char(const struct rps_option *row, const char *option, const char *text,
                     char *member, struct rps_error *err)
 {
     if (rps_options_word(row->words, text) < 0)
-        return rps_error_set(err, RPS_USAGE, "%s: '%s' is none of %s", option, text, row->words);
+        return rps_error_set(err, RPS_USAGE, "%s: '%s' is unknown; write one of %s", option, text,
+                             row->words);
     *member = strcmp(text, "tab") == 0 ? '\t' : text[0];
     return 0;
 }
@@ -325,8 +312,8 @@ static int add_text(const struct rps_option *row, const char *option, const char
     int max = row->max > 0 ? (int)row->max : RPS_TEXTS_MAX;
 
     if (texts->count == max)
-        return rps_error_set(err, RPS_USAGE, "%s: can be given %d times; leave out '%s'", option,
-                             max, text);
+        return rps_error_set(err, RPS_USAGE, "%s can be given at most %d times; leave out '%s'",
+                             option, max, text);
     texts->text[texts->count++] = text;
     return 0;
 }
@@ -338,20 +325,21 @@ static int add_names(const char *option, const char *text, struct rps_names *nam
     size_t size = strlen(text) + 1;
 
     if (size > sizeof(names->text) - names->used)
-        return rps_error_set(err, RPS_USAGE, "%s: the names are too long together", option);
+        return rps_error_set(err, RPS_USAGE, "%s: the names are too long; name fewer", option);
     memcpy(copy, text, size);
     names->used += size;
     for (char *name; (name = strsep(&copy, ",")) != NULL;) {
         if (name[0] == '\0')
-            return rps_error_set(err, RPS_USAGE, "%s: '%s' has an empty name", option, text);
+            return rps_error_set(err, RPS_USAGE, "%s: '%s' has an empty name; remove it", option,
+                                 text);
         if (names->count == RPS_TEXTS_MAX)
-            return rps_error_set(err, RPS_USAGE, "%s: more than %d names", option, RPS_TEXTS_MAX);
+            return rps_error_set(err, RPS_USAGE, "%s: name at most %d", option, RPS_TEXTS_MAX);
         names->name[names->count++] = name;
     }
     return 0;
 }
 
-/* "-i", "--format". Returns ret. */
+/* Put the option's short or long name, such as "-i" or "--format". Returns ret. */
 static char *name_of_option(const struct rps_option *row, char *ret, size_t size)
 {
     if (row->letter != 0)
@@ -361,7 +349,6 @@ static char *name_of_option(const struct rps_option *row, char *ret, size_t size
     return ret;
 }
 
-/* Store the text in the row's member, and note the source of the value. */
 static int set_member(const struct rps_option *row, const char *text, void *member, int source,
                       struct rps_error *err)
 {
@@ -379,7 +366,10 @@ static int set_member(const struct rps_option *row, const char *text, void *memb
     case RPS_OPTION_SIZE:
         return set_size(row, option, text, member, err);
     case RPS_OPTION_CHOICE:
-        return set_choice(row, option, text, member, err);
+        if (text != NULL)
+            return set_choice(row, option, text, member, err);
+        *(int *)member = (int)row->min - 1;
+        return 0;
     case RPS_OPTION_CHAR:
         return set_char(row, option, text, member, err);
     case RPS_OPTION_TEXT:
@@ -402,13 +392,13 @@ static int set_member(const struct rps_option *row, const char *text, void *memb
 
 /* --- parsing ---------------------------------------------------------------------------------- */
 
-/* How the user requests the help of this call. */
+/* Return the name of the command whose help describes this call. */
 static const char *help_name(const struct rps_cli *cli)
 {
     return cli->implicit ? "record" : cli->command->name;
 }
 
-static int set_option(struct rps_cli *cli, const struct option_list *list, int number,
+static int set_option(struct rps_cli *cli, const struct rps_option_list *list, int number,
                       const char *text, enum rps_option_source source)
 {
     const struct rps_option *row = &list->row[number];
@@ -418,7 +408,7 @@ static int set_option(struct rps_cli *cli, const struct option_list *list, int n
     return set_member(row, text, base + row->offset, source, &cli->err);
 }
 
-static int set_defaults(struct rps_cli *cli, const struct option_list *list)
+static int set_defaults(struct rps_cli *cli, const struct rps_option_list *list)
 {
     int result = 0;
 
@@ -429,24 +419,33 @@ static int set_defaults(struct rps_cli *cli, const struct option_list *list)
     return result;
 }
 
-/* Count the long options that the word, "--abc" or "--abc=...", may abbreviate, and list them:
- * "--abcd, --abce". */
-static int abbreviates(const struct option_list *list, const char *word, char *ret, size_t size)
+/* Return the option that the word, "--abc" or "--abc=...", abbreviates. Returns NULL for no option
+ * or several. If the first matching name is a prefix of the others, the result is that option:
+ * --sam means --sample, not --sample-on. ret lists the matches: "--abcd, --abce". */
+static const struct rps_option *find_abbreviated(const struct rps_option_list *list,
+                                                 const char *word, char *ret, size_t size)
 {
     size_t length = strncmp(word, "--", 2) == 0 ? strcspn(word + 2, "=") : 0, used = 0;
-    int count = 0;
+    const struct rps_option *row, *found = NULL;
+    int is_one = 1;
 
-    for (int i = 0; i < list->count && length > 0 && used < size; i++) {
-        if (strncmp(list->row[i].name, word + 2, length) == 0)
-            used += (size_t)snprintf(ret + used, size - used, "%s--%s", count++ > 0 ? ", " : "",
-                                     list->row[i].name);
+    ret[0] = '\0';
+    for (row = list->row; row < list->row + list->count && length > 0 && used < size; row++) {
+        if (strncmp(row->name, word + 2, length) != 0 &&
+            (row->old_name == NULL || strncmp(row->old_name, word + 2, length) != 0))
+            continue;
+        used += (size_t)snprintf(ret + used, size - used, "%s--%s", used ? ", " : "", row->name);
+        if (found == NULL)
+            found = row;
+        else if (strncmp(row->name, found->name, strlen(found->name)) != 0)
+            is_one = 0;
     }
-    return count;
+    return is_one ? found : NULL;
 }
 
 /* Suggest a replacement for an option that the command does not have: "did you mean --period? ", or
- * the command that has it, or "". */
-static char *guess(const struct rps_cli *cli, const struct option_list *list, const char *word,
+ * the command that has the option, or "". */
+static char *guess(const struct rps_cli *cli, const struct rps_option_list *list, const char *word,
                    char *ret, size_t size)
 {
     char typed[RPS_SUGGESTION_SIZE], name[RPS_SUGGESTION_SIZE];
@@ -456,15 +455,15 @@ static char *guess(const struct rps_cli *cli, const struct option_list *list, co
     snprintf(typed, sizeof(typed), "%.*s", (int)strcspn(word, "="), word);
     habit = rps_names_habit(typed);
     if (habit && strcmp(habit, "--input") == 0 && !find_name(list, "input"))
-        habit = "--output"; /* a store that is written */
+        habit = "--output"; /* suggest -o, because this command writes the store */
     for (int c = 0; rps_commands[c] != NULL && !habit; c++) {
         const struct rps_option *row = rps_commands[c]->options;
 
         for (; row != NULL && row->name != NULL; row++) {
-            snprintf(name, sizeof(name), "--%s", row->name);
-            if (strcmp(name, typed) != 0 || rps_commands[c] == cli->command)
+            if (strncmp(typed, "--", 2) != 0 || !rps_options_is_name(row, typed + 2) ||
+                rps_commands[c] == cli->command)
                 continue;
-            snprintf(ret, size, "'rpistat %s' has it; ", rps_commands[c]->name);
+            snprintf(ret, size, "`rpistat %s` has it; ", rps_commands[c]->name);
             return ret;
         }
     }
@@ -476,8 +475,8 @@ static char *guess(const struct rps_cli *cli, const struct option_list *list, co
     return rps_suggestion_question(&suggestion, ret, size);
 }
 
-/* The row of getopt_long's result; -1: none. */
-static int find_number(const struct option_list *list, int answer)
+/* Return the table row for a result of getopt_long; -1: none. */
+static int find_number(const struct rps_option_list *list, int answer)
 {
     for (int i = 0; i < list->count; i++) {
         if (answer != 0 && (answer == LONG_ONLY + i || answer == list->row[i].letter))
@@ -486,14 +485,15 @@ static int find_number(const struct option_list *list, int answer)
     return -1;
 }
 
-/* The message for an error of getopt_long: ':' is an option without its argument, '?' any other
- * error. The word is the one being read, except for letters inside a word like -qx. */
-static int refuse(struct rps_cli *cli, const struct option_list *list, int answer, const char *word)
+/* Set the error message for a result of getopt_long: ':' (no argument) or '?' (any other error).
+ * The rejected word is the last word read, except for a letter inside a word like -qx. */
+static int refuse(struct rps_cli *cli, const struct rps_option_list *list, int answer,
+                  const char *word)
 {
     int number = find_number(list, optopt);
     const struct rps_option *row = number >= 0 ? &list->row[number] : NULL;
     char text[RPS_SUGGESTION_SIZE], names[256], question[128] = "";
-    const char *problem = "is unknown: ", *what = "";
+    const char *problem = "is unknown; ", *what = "";
 
     snprintf(text, sizeof(text), "%s", word);
     if (row != NULL) {
@@ -502,19 +502,17 @@ static int refuse(struct rps_cli *cli, const struct option_list *list, int answe
         snprintf(text, sizeof(text), "--%s", row->name);
     } else if (optopt != 0) {
         snprintf(text, sizeof(text), "-%c", optopt);
-    } else if (abbreviates(list, word, names, sizeof(names)) > 1) {
-        return rps_error_set(&cli->err, RPS_USAGE, "option '%s' could be any of %s; write it out",
+    } else if (!find_abbreviated(list, word, names, sizeof(names)) && names[0] != '\0') {
+        return rps_error_set(&cli->err, RPS_USAGE, "option '%s' is ambiguous: %s; write it in full",
                              text, names);
     }
     if (row == NULL)
         guess(cli, list, text, question, sizeof(question));
-    return rps_error_set(&cli->err, RPS_USAGE,
-                         "option '%s' %s%s%s%s'rpistat %s --help' lists them all", text, problem,
-                         what, *what ? "; " : "", question, help_name(cli));
+    return rps_error_set(&cli->err, RPS_USAGE, "option '%s' %s%s%s%ssee `rpistat %s --help`", text,
+                         problem, what, *what ? "; " : "", question, help_name(cli));
 }
 
-/* Make getopt_long's arguments from the table. */
-static void fill_getopt(const struct rps_cli *cli, const struct option_list *list,
+static void fill_getopt(const struct rps_cli *cli, const struct rps_option_list *list,
                         struct option *long_option, char *short_option)
 {
     if (cli->command->runs_workload)
@@ -523,9 +521,15 @@ static void fill_getopt(const struct rps_cli *cli, const struct option_list *lis
     for (int i = 0; i < list->count; i++) {
         const struct rps_option *row = &list->row[i];
 
-        long_option[i].name = row->name;
-        long_option[i].has_arg = row->argument != NULL ? required_argument : no_argument;
-        long_option[i].val = row->letter != 0 ? row->letter : LONG_ONLY + i;
+        long_option->name = row->name;
+        long_option->has_arg = takes(row);
+        long_option->val = row->letter != 0 ? row->letter : LONG_ONLY + i;
+        if (row->old_name != NULL) { /* if both names have equal values, a prefix of both is not
+                                        ambiguous */
+            long_option[1] = long_option[0];
+            (++long_option)->name = row->old_name;
+        }
+        long_option++;
         if (row->letter != 0) {
             *short_option++ = (char)row->letter;
             if (row->argument != NULL)
@@ -534,34 +538,39 @@ static void fill_getopt(const struct rps_cli *cli, const struct option_list *lis
     }
 }
 
-/* Find the options on the command line; a second pass does the rest. */
-static void find_given(int argc, char **argv, const struct option_list *list,
-                       const struct option *long_option, const char *short_option,
-                       unsigned char *ret_given)
+/* Find the options of the command line, and expand abbreviations that getopt_long calls ambiguous.
+ * A second pass sets the values. Returns 1 if an option prints a text and ends the command. */
+static int find_given(struct rps_cli *cli, int argc, char **argv,
+                      const struct rps_option_list *list, const struct option *long_option,
+                      const char *short_option, unsigned char *ret_given)
 {
-    int answer, number;
+    const struct rps_option *row;
+    char names[256];
+    int answer, number, is_end = 0;
 
-    optind = 0; /* glibc and musl start again */
+    optind = 0; /* makes getopt_long of glibc and musl start again */
     while ((answer = getopt_long(argc, argv, short_option, long_option, NULL)) != -1) {
+        row = answer == '?' && optopt == 0
+                  ? find_abbreviated(list, argv[optind - 1], names, sizeof(names))
+                  : NULL;
+        if (row != NULL) {
+            optind--; /* read the expanded word again */
+            argv[optind] = rps_arena_print(cli->arena, "--%s%s", row->name,
+                                           argv[optind] + strcspn(argv[optind], "="));
+        }
         number = find_number(list, answer);
         if (number >= 0)
             ret_given[number] = 1;
+        is_end |= number >= 0 && list->row[number].set == print_text;
     }
+    return is_end;
 }
 
-static int is_help_given(const struct option_list *list, const unsigned char *given)
-{
-    for (int i = 0; i < list->count; i++) {
-        if (given[i] && (list->row[i].set == print_help || list->row[i].set == print_version))
-            return 1;
-    }
-    return 0;
-}
-
-/* Find the option of a configuration line in the command of its section, otherwise in any command.
- * NULL with cli->err. */
-static const struct rps_option *
-find_configured(struct rps_cli *cli, const struct rps_config_line *line, struct option_list *list)
+/* Find the option that a configuration line names. A line in a section names an option of that
+ * command, any other line an option of any command. Returns NULL with the error in cli->err. */
+static const struct rps_option *find_configured(struct rps_cli *cli,
+                                                const struct rps_config_line *line,
+                                                struct rps_option_list *list)
 {
     const struct rps_option *row = NULL;
     int is_command = 0;
@@ -570,15 +579,16 @@ find_configured(struct rps_cli *cli, const struct rps_config_line *line, struct 
         if (line->section != NULL && strcmp(line->section, rps_commands[i]->name) != 0)
             continue;
         is_command = 1;
-        collect(list, rps_commands[i]);
+        rps_options_collect(rps_commands[i], list);
         row = find_name(list, line->name);
     }
     if (row != NULL && row->letter == 'o' && line->section == NULL)
         rps_config_error(&cli->config, line, &cli->err,
-                         "'%s' is a store to one command and a text to another: write it below "
-                         "[COMMAND]",
+                         "'%s' means a store for some commands, and a text for others; write it "
+                         "below a line [COMMAND]",
                          line->name);
-    else if (row != NULL && !row->is_once && (row->argument != NULL) == (line->value != NULL))
+    else if (row != NULL && !row->is_once &&
+             (takes(row) == optional_argument || (row->argument != NULL) == (line->value != NULL)))
         return row;
     else if (!is_command)
         rps_config_error(&cli->config, line, &cli->err, "rpistat has no command '%s'",
@@ -592,7 +602,8 @@ find_configured(struct rps_cli *cli, const struct rps_config_line *line, struct 
                          line->name, line->section);
     else if (row->is_once)
         rps_config_error(&cli->config, line, &cli->err,
-                         "'%s' is for the command line only: take it out", line->name);
+                         "'%s' is allowed only in the command line; remove it from the file",
+                         line->name);
     else
         rps_config_error(&cli->config, line, &cli->err,
                          row->argument != NULL ? "'%s' needs a value: %s = VALUE"
@@ -601,9 +612,10 @@ find_configured(struct rps_cli *cli, const struct rps_config_line *line, struct 
     return NULL;
 }
 
-/* Set this command's options from the configuration, unless the command line sets them; *ret_used
- * is their number. All lines are read, so that any command reports a mistake. */
-static int configure(struct rps_cli *cli, const struct option_list *list,
+/* Set this command's options from the configuration file, unless the command line sets them.
+ * *ret_used is the number of options set. All lines are parsed, so that every command reports an
+ * error in the file. */
+static int configure(struct rps_cli *cli, const struct rps_option_list *list,
                      const unsigned char *given, int *ret_used)
 {
     int result = rps_config_read(cli->arena, &cli->config, &cli->err);
@@ -611,13 +623,17 @@ static int configure(struct rps_cli *cli, const struct option_list *list,
     for (int i = 0; i < cli->config.count && result == 0; i++) {
         const struct rps_config_line *line = &cli->config.line[i];
         const struct rps_option *row = find_name(list, line->name);
-        struct option_list any;
+        struct rps_option_list any;
+        const struct rps_option *found = find_configured(cli, line, &any);
 
-        if (find_configured(cli, line, &any) == NULL)
+        if (found == NULL)
             return RPS_USAGE;
         if (row == NULL || row->is_once || given[row - list->row] ||
             (line->section != NULL && strcmp(line->section, cli->command->name) != 0))
             continue;
+        if (line->section == NULL && strcmp(row->name, found->name) != 0)
+            continue; /* "keep" in the file is the option of record, not the earlier name of
+                         --keep-script */
         result = set_option(cli, list, (int)(row - list->row), line->value, RPS_SOURCE_FILE);
         if (result < 0)
             rps_error_prefix(&cli->err, result, "%s, line %d", cli->config.path, line->number);
@@ -626,8 +642,8 @@ static int configure(struct rps_cli *cli, const struct option_list *list,
     return result;
 }
 
-/* RPISTAT_STORE replaces rpistat.data as the default store. */
-static int take_environment(struct rps_cli *cli, const struct option_list *list,
+/* If the variable RPISTAT_STORE is set, use its store instead of the default rpistat.data. */
+static int take_environment(struct rps_cli *cli, const struct rps_option_list *list,
                             const unsigned char *given)
 {
     const char *store = getenv("RPISTAT_STORE");
@@ -641,8 +657,8 @@ static int take_environment(struct rps_cli *cli, const struct option_list *list,
     return result;
 }
 
-/* Refuse given options, from any source, that exclude each other. */
-static int check_excludes(struct rps_cli *cli, const struct option_list *list)
+/* Refuse options that exclude each other, wherever they are set. */
+static int check_excludes(struct rps_cli *cli, const struct rps_option_list *list)
 {
     char one[64], other[64];
 
@@ -653,7 +669,7 @@ static int check_excludes(struct rps_cli *cli, const struct option_list *list)
             if (cli->source[n] != RPS_SOURCE_DEFAULT &&
                 rps_options_word(words, list->row[n].name) >= 0)
                 return rps_error_set(&cli->err, RPS_USAGE,
-                                     "%s and %s exclude each other: leave one of them out",
+                                     "%s and %s exclude each other; leave one of them out",
                                      name_of_option(&list->row[i], one, sizeof(one)),
                                      name_of_option(&list->row[n], other, sizeof(other)));
         }
@@ -661,8 +677,8 @@ static int check_excludes(struct rps_cli *cli, const struct option_list *list)
     return 0;
 }
 
-/* If the call has no --format, the suffix of -o FILE selects it, if it names one: "x.csv". */
-static int take_ending(struct rps_cli *cli, const struct option_list *list)
+/* Select the format from the suffix of -o FILE ("x.csv") if the call has no --format. */
+static int take_ending(struct rps_cli *cli, const struct rps_option_list *list)
 {
     const struct rps_option *format = find_name(list, "format");
     const char *ending = cli->output != NULL ? strrchr(cli->output, '.') : NULL;
@@ -676,8 +692,8 @@ static int take_ending(struct rps_cli *cli, const struct option_list *list)
     return set_option(cli, list, (int)(format - list->row), ending, RPS_SOURCE_FILE);
 }
 
-static int check_operands(struct rps_cli *cli, const struct option_list *list, int operand_count,
-                          const char *last)
+static int check_operands(struct rps_cli *cli, const struct rps_option_list *list,
+                          int operand_count, const char *last)
 {
     const struct rps_command *command = cli->command;
 
@@ -685,18 +701,17 @@ static int check_operands(struct rps_cli *cli, const struct option_list *list, i
         rps_names_command(last) != NULL)
         return rps_error_set(
             &cli->err, RPS_USAGE,
-            "%s takes no argument '%s': give one command at a time, as in 'rpistat "
-            "%s'",
+            "%s takes no argument '%s'; give one command at a time, as in `rpistat %s`",
             command->name, last, last);
     if (command->operand_max >= 0 && operand_count > command->operand_max)
-        return rps_error_set(&cli->err, RPS_USAGE,
-                             "%s takes no argument '%s'%s; see 'rpistat %s --help'", command->name,
-                             last,
-                             command->input == RPS_INPUT_RUN ? ": a run is named with -r, a store "
-                                                               "with -i"
-                             : command->input != RPS_INPUT_NONE ? ": a store is named with -i"
-                                                                : "",
-                             help_name(cli));
+        return rps_error_set(
+            &cli->err, RPS_USAGE, "%s takes no argument '%s'%s (see `rpistat %s --help`)",
+            command->name, last,
+            command->operand_is_run            ? "; name one run"
+            : command->input == RPS_INPUT_RUN  ? "; name a run with -r and a store with -i"
+            : command->input != RPS_INPUT_NONE ? "; name a store with -i"
+                                               : "",
+            help_name(cli));
     if (rps_time_range_check(cli) < 0 || check_excludes(cli, list) < 0)
         return RPS_USAGE;
     return command->check != NULL ? command->check(cli) : 0;
@@ -704,18 +719,17 @@ static int check_operands(struct rps_cli *cli, const struct option_list *list, i
 
 int rps_options_parse(struct rps_cli *cli, int argc, char **argv, int *ret_operands)
 {
-    struct option long_option[RPS_OPTION_MAX + 1] = {{NULL, 0, NULL, 0}};
+    struct option long_option[2 * RPS_OPTION_MAX + 1] = {{NULL, 0, NULL, 0}};
     char short_option[2 * RPS_OPTION_MAX + 3] = "";
     unsigned char given[RPS_OPTION_MAX] = {0};
-    struct option_list list;
+    struct rps_option_list list;
     int answer, result, used = 0;
 
     opterr = 0;
-    collect(&list, cli->command);
+    rps_options_collect(cli->command, &list);
     fill_getopt(cli, &list, long_option, short_option);
-    find_given(argc, argv, &list, long_option, short_option, given);
     result = set_defaults(cli, &list);
-    if (result == 0 && !is_help_given(&list, given))
+    if (!find_given(cli, argc, argv, &list, long_option, short_option, given) && result == 0)
         result = configure(cli, &list, given, &used);
     if (result == 0)
         result = take_environment(cli, &list, given);

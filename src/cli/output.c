@@ -1,6 +1,4 @@
-/*
- * Where output goes: standard output or a file, the messages, and what the terminal can do.
- */
+/* Output of the commands: standard output or a file, messages, and the terminal's abilities. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,14 +14,13 @@
 
 #include "cli.h"
 #include "config.h"
-#include "format.h"
 #include "rpistat/document.h"
-#include "rpistat/parse.h"
+#include "rpistat/store.h"
 #include "rpistat/text.h"
 
-#define MESSAGE_SIZE  4096
-#define TERMINAL_MAX  4096 /* columns or lines that anybody could mean */
-#define COLUMNS_LEAST 20   /* of a terminal that sentences are broken for */
+#define MESSAGE_SIZE 4096
+#define TERMINAL_MAX 4096 /* maximum number of columns or lines that is accepted */
+#define COLUMNS_MIN  20   /* minimum width of a terminal for breaking lines */
 
 static int is_standard_output(const char *path)
 {
@@ -70,8 +67,10 @@ int rps_output_close(struct rps_output *output, struct rps_error *err)
     if (failed && number == EPIPE)
         result = rps_error_set(err, RPS_FAILED, "%s", "");
     else if (failed)
-        result = rps_error_set(err, RPS_FAILED, "cannot write %s: %s; the output is not complete",
-                               name, number != 0 ? strerror(number) : "an earlier write failed");
+        result = rps_error_set(
+            err, RPS_FAILED,
+            "cannot write %s: %s; run the command again, because the output is incomplete", name,
+            number != 0 ? strerror(number) : "an earlier write failed");
     else
         result = rps_output_file_finish(&output->target, err);
     rps_output_abandon(output);
@@ -93,15 +92,14 @@ int rps_output_differs(const char *input, const char *output, struct rps_error *
     if (input == NULL || is_standard_output(output) || stat(input, &in) < 0 ||
         stat(output, &out) < 0 || in.st_dev != out.st_dev || in.st_ino != out.st_ino)
         return 0;
-    return rps_error_set(err, RPS_USAGE,
-                         "-o '%s' is the store itself, which would be lost; choose another file",
+    return rps_error_set(err, RPS_USAGE, "-o '%s' is the store itself; choose another file",
                          output);
 }
 
 void rps_output_guard_streams(void)
 {
     for (int fd = 0; fd <= 2; fd++) {
-        /* The other direction: using the stream fails as it would without the guard. */
+        /* Open for the opposite direction, so that using the stream fails as if it were closed. */
         if (fcntl(fd, F_GETFD) < 0)
             open("/dev/null", (fd == 0 ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
     }
@@ -115,9 +113,9 @@ void rps_output_message(const char *sentence)
 
     snprintf(whole, sizeof(whole), "rpistat: %s\n",
              rps_text_printable(text, sizeof(text), sentence));
-    /* A command to be copied stays whole. */
+    /* Do not break a command that the user may copy. */
     if (strncmp(sentence, "next: ", 6) != 0 && isatty(STDERR_FILENO) &&
-        ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= COLUMNS_LEAST &&
+        ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= COLUMNS_MIN &&
         strlen(whole) > size.ws_col)
         out = fmemopen(lines, sizeof(lines), "w");
     if (out) {
@@ -125,11 +123,11 @@ void rps_output_message(const char *sentence)
         rps_document_break(out, whole, size.ws_col, 0, 2);
         fclose(out);
     }
-    /* In one piece: standard error is not buffered, and the workload's too. */
+    /* Write in one piece: the workload also writes to standard error, which is not buffered. */
     fputs(lines[0] ? lines : whole, stderr);
 }
 
-void rps_output_say(const char *format, ...)
+void rps_output_print(const char *format, ...)
 {
     char sentence[MESSAGE_SIZE];
     va_list arguments;
@@ -155,7 +153,7 @@ int rps_output_is_file(int fd)
            (S_ISREG(file.st_mode) || (S_ISCHR(file.st_mode) && !isatty(fd)));
 }
 
-/* A positive number in the environment, or 0. */
+/* Return a positive number from an environment variable, or 0. */
 static int environment_number(const char *name)
 {
     const char *text = getenv(name);
@@ -201,7 +199,8 @@ int rps_output_utf8(void)
         locale = getenv(names[i]);
     if (term != NULL && strcmp(term, "dumb") == 0)
         return 0;
-    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0 || /* one that is not installed here */
+    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0 || /* a locale not installed has only a
+                                                            name */
            (locale && (strcasestr(locale, "utf-8") || strcasestr(locale, "utf8")));
 }
 
@@ -212,20 +211,24 @@ int rps_output_colour(void)
     return rps_output_screen() && (no_color == NULL || no_color[0] == '\0');
 }
 
+/* SAFETY: only directories that whoever installed or built the program has written. A path further
+ * up, such as ../../plot, might be in a directory that others can write. */
 const char *rps_output_scripts(void)
 {
-    static char path[PATH_MAX + 32]; /* of a program that was unpacked anywhere */
+    /* for an unpacked package, for a build directory */
+    static const char *const nearby[] = {"/../share/rpistat/plot", "/plot"};
+    static char path[PATH_MAX + 32];
     ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
     char *slash = memrchr(path, '/', length > 0 ? (size_t)length : 0);
 
     if (access(RPS_PLOT_FOLDER "/draw.gp", R_OK) == 0)
         return RPS_PLOT_FOLDER;
-    if (slash) {
-        strcpy(slash, "/../share/rpistat/plot");
+    for (size_t i = 0; slash && i < sizeof(nearby) / sizeof(nearby[0]); i++) {
+        strcpy(slash, nearby[i]);
         if (access(path, R_OK) == 0)
             return path;
     }
-    return RPS_PLOT_SOURCE_FOLDER;
+    return RPS_PLOT_FOLDER;
 }
 
 locale_t rps_format_locale(const struct rps_cli *cli, enum rps_format format)
@@ -255,4 +258,56 @@ char *rps_format_run(char *ret, size_t size, const struct rps_run *run)
              rps_text_printable(label, sizeof(label), run->label),
              run->label[0] != '\0' ? ", " : "", rps_run_title(title, sizeof(title), run));
     return ret;
+}
+
+int rps_cpus_choose(struct rps_cli *cli, const char *text, struct rps_cpus *ret)
+{
+    int *list = NULL, *kept, rc = text ? rps_cpus_parse(text, ret, &list, &cli->err) : 0;
+    struct rps_run run;
+
+    if (rc == 0 && list) {
+        kept = rps_arena_get(cli->arena, (size_t)ret->count, sizeof(*kept));
+        ret->cpu = memcpy(kept, list, (size_t)ret->count * sizeof(*kept));
+        free(list);
+    }
+    if (rc < 0 || !text || ret->way != RPS_CPUS_EACH || ret->count > 0 || !cli->reader ||
+        rps_reader_run(cli->reader, cli->run_id, &run, NULL) < 0)
+        return rc;
+    if (!rps_run_is_of_machine(run.target))
+        snprintf(cli->note, sizeof(cli->note),
+                 "run %lld was not counted per CPU, so --cpu each shows its sum; record with -a to "
+                 "count per CPU",
+                 (long long)cli->run_id);
+    rps_run_free(&run);
+    return 0;
+}
+
+/* Options of the commands that draw. */
+
+const struct rps_picture_size rps_picture_pixels = {"pixels", 320, 240, 16384, 16384, "1200x900"};
+
+int rps_picture_size(const char *text, const struct rps_picture_size *limits, int *ret_width,
+                     int *ret_height, struct rps_error *err)
+{
+    const char *x = text ? strchr(text, 'x') : NULL;
+    uint64_t width = 0, height = 0;
+    char first[16];
+
+    if (!text)
+        return 0;
+    if (x && (size_t)(x - text) < sizeof(first)) {
+        snprintf(first, sizeof(first), "%.*s", (int)(x - text), text);
+        if (rps_parse_uint64("--size", first, limits->width_min, limits->width_max, &width, NULL) ==
+                0 &&
+            rps_parse_uint64("--size", x + 1, limits->height_min, limits->height_max, &height,
+                             NULL) == 0) {
+            *ret_width = (int)width;
+            *ret_height = (int)height;
+            return 0;
+        }
+    }
+    return rps_error_set(err, RPS_USAGE,
+                         "--size: '%s' is not a size in %s from %ux%u to %ux%u; write one like %s",
+                         text, limits->unit, limits->width_min, limits->height_min,
+                         limits->width_max, limits->height_max, limits->example);
 }

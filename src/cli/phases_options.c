@@ -2,12 +2,12 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "cpus.h"
-#include "format.h"
+#include "cli.h"
 #include "phases.h"
-#include "rpistat/parse.h"
+#include "rpistat/text.h"
+#include "zone.h"
 
-/* A number of periods, or a duration with its unit. */
+/* Parse --min-length: a number of periods, or a duration with its unit. */
 static int set_min_length(const char *option, const char *text, void *member, struct rps_error *err)
 {
     struct rps_phases_settings *settings = member;
@@ -25,8 +25,8 @@ static int set_min_length(const char *option, const char *text, void *member, st
         rps_parse_duration_ns(option, text, 1, INT64_MAX, &settings->min_length_ns, NULL) == 0)
         return 0;
     return rps_error_set(err, RPS_USAGE,
-                         "%s: '%s' is neither a number of periods, as in 5, nor a time with its "
-                         "unit, as in 500ms",
+                         "%s: '%s' is not a length; write a number of periods, as in 5, or a time "
+                         "with its unit, as in 500ms",
                          option, text);
 }
 
@@ -37,8 +37,8 @@ static int set_sensitivity(const char *option, const char *text, void *member,
 
     if (rps_parse_uint64(option, text + (text[0] == '-' || text[0] == '+'), 0, RPS_LEVELS_STEPS,
                          &steps, NULL) < 0)
-        return rps_error_set(err, RPS_USAGE, "%s: '%s' is no whole number from -12 to 12", option,
-                             text);
+        return rps_error_set(err, RPS_USAGE, "%s: '%s' is not a whole number from -12 to 12",
+                             option, text);
     *(int *)member = text[0] == '-' ? -(int)steps : (int)steps;
     return 0;
 }
@@ -50,9 +50,9 @@ int rps_phases_level(const char *option, const char *text, void *ret, struct rps
 
     choice->fine = strcmp(text, "fine") == 0;
     if (!choice->fine && rps_parse_uint64(option, text, 1, INT32_MAX, &size, NULL) < 0)
-        return rps_error_set(err, RPS_USAGE,
-                             "%s: '%s' is neither a number of phases, as in 12, nor 'fine'", option,
-                             text);
+        return rps_error_set(
+            err, RPS_USAGE,
+            "%s: '%s' is not a level; write a number of phases, as in 12, or 'fine'", option, text);
     choice->size = (size_t)size;
     return 0;
 }
@@ -85,8 +85,15 @@ const struct rps_option rps_phases_options[] = {
      RPS_OPTION_CHAR, AT(table.separator), .words = ", ; | tab"},
     {"decimal", 0, "C", "with --csv: decimal mark (default detected)", NULL, RPS_OPTION_CHAR,
      AT(table.decimal), .words = ". ,"},
+    {"map", 0, "LIST", "with --csv: columns, COLUMN=KIND[:UNIT],...", NULL, RPS_OPTION_TEXT,
+     AT(table.map)},
+    {"skip-bad", 0, NULL, "with --csv: leave out cells that are not numbers", NULL, RPS_OPTION_FLAG,
+     AT(table.skip_bad)},
+    {"zone", 0, "ZONE", "with --csv: time zone of FILE, such as Europe/Paris", NULL,
+     RPS_OPTION_TEXT, AT(zone), .check = rps_zone_check},
     {NULL},
 };
+RPS_OPTIONS_FIT(rps_phases_options);
 
 int rps_phases_check(struct rps_cli *cli)
 {
@@ -94,20 +101,22 @@ int rps_phases_check(struct rps_cli *cli)
 
     cli->no_store = settings->csv != NULL;
     if (!settings->csv) {
-        if (settings->table.separator || settings->table.decimal)
+        if (settings->table.separator || settings->table.decimal || settings->table.map ||
+            settings->table.skip_bad || settings->zone)
             return rps_error_set(&cli->err, RPS_USAGE,
-                                 "--separator and --decimal are of tables: add --csv FILE");
+                                 "--separator, --decimal, --map, --skip-bad and --zone apply to "
+                                 "tables; add --csv FILE");
         return 0;
     }
     if (cli->from_ns > 0 || cli->to_ns < INT64_MAX || cli->from_phase || cli->to_phase)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--from, --to: a table has no times; use 'rpistat import' first");
+                             "--from, --to: a table has no times; use `rpistat import` first");
     if (settings->min_length_ns > 0)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--min-length: a table has no times; give a number of rows");
+                             "--min-length: a table has no times; write a number of rows");
     if (settings->table.separator != '\0' && settings->table.separator == settings->table.decimal)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "'%c' cannot be both the separator and the decimal mark",
+                             "'%c' cannot be both separator and decimal mark; change one",
                              settings->table.decimal);
     return rps_output_differs(settings->csv, cli->output, &cli->err);
 }

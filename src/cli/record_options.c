@@ -1,13 +1,10 @@
-/*
- * The options of `record`: all settings of a recording, checked before anything is started. Their
- * use is in cmd_record.c.
- */
+/* The options of `record`: all settings of a recording, checked before anything is started. */
 #include <string.h>
 
 #include "cli.h"
 #include "record.h"
 #include "rpistat/clock.h"
-#include "rpistat/parse.h"
+#include "rpistat/text.h"
 #include "rpistat/plan.h"
 #include "rpistat/random.h"
 #include "rpistat/store.h"
@@ -15,16 +12,16 @@
 #define HOUR_NS (3600 * RPS_NS_PER_S)
 #define YEAR_NS (366 * 24 * HOUR_NS)
 
-/* --keep: less makes no sense, since the periods of the last minutes are rewritten anyway. */
+/* Minimum of --keep: the periods of the last minutes are rewritten anyway. */
 #define KEEP_MIN_NS (60 * RPS_NS_PER_S)
 
-/* --repeat: far more than are useful. */
+/* Maximum of --repeat, far above useful values. */
 #define REPEAT_MAX 1000
 
-/* --signal-budget: share of a CPU. */
-#define BUDGET_LEAST 1e-5
+/* Minimum of --system-metrics-budget, as a share of a CPU. */
+#define BUDGET_MIN 1e-5
 
-/* --order random, fixed or random:SEED. A random seed is short, so that it can be typed. */
+/* Parse --order random, fixed or random:SEED. A random seed is short, so that users can type it. */
 static int set_order(const char *option, const char *text, void *member, struct rps_error *err)
 {
     static const char seeded[] = "random:";
@@ -36,7 +33,8 @@ static int set_order(const char *option, const char *text, void *member, struct 
         return rps_parse_uint64("--order random:SEED", text + strlen(seeded), 0, INT64_MAX,
                                 &order->seed, err);
     if (order->is_random && strcmp(text, "random") != 0)
-        return rps_error_set(err, RPS_USAGE, "%s: '%s' is neither random, fixed nor random:SEED",
+        return rps_error_set(err, RPS_USAGE,
+                             "%s: '%s' is not an order; write 'random', 'fixed' or 'random:SEED'",
                              option, text);
     if (order->is_random && rps_random_bytes(&drawn, sizeof(drawn), err) < 0)
         return rps_error_prefix(err, RPS_FAILED, "--order random");
@@ -44,7 +42,7 @@ static int set_order(const char *option, const char *text, void *member, struct 
     return 0;
 }
 
-/* --delay T, or "off": not before --control sends enable. */
+/* Parse --delay T or --delay off. With "off", the recording waits until --control sends enable. */
 static int set_delay(const char *option, const char *text, void *member, struct rps_error *err)
 {
     int64_t *delay_ns = member;
@@ -55,7 +53,7 @@ static int set_delay(const char *option, const char *text, void *member, struct 
     return 0;
 }
 
-/* --signal-budget P%: as a share. */
+/* Parse the percentage P of --system-metrics-budget P% as a share. */
 static int set_budget(const char *option, const char *text, void *member, struct rps_error *err)
 {
     char number[32];
@@ -64,16 +62,16 @@ static int set_budget(const char *option, const char *text, void *member, struct
     int rc;
 
     if (length < 2 || length > sizeof(number) || text[length - 1] != '%')
-        return rps_error_set(err, RPS_USAGE, "%s: '%s' is no percentage, as in 0.1%%", option,
-                             text);
+        return rps_error_set(err, RPS_USAGE, "%s: '%s' is not a percentage; write one like 0.1%%",
+                             option, text);
     memcpy(number, text, length - 1);
     number[length - 1] = '\0';
     if ((rc = rps_parse_double(option, number, budget, err)) < 0)
         return rc;
     *budget /= 100;
-    if (!(*budget >= BUDGET_LEAST && *budget <= 1))
-        return rps_error_set(err, RPS_USAGE, "%s: '%s' must lie between 0.001%% and 100%%", option,
-                             text);
+    if (!(*budget >= BUDGET_MIN && *budget <= 1))
+        return rps_error_set(err, RPS_USAGE, "%s: '%s' is out of range; write 0.001%% to 100%%",
+                             option, text);
     return 0;
 }
 
@@ -90,9 +88,11 @@ static const struct rps_option options[] = {
      AT(repeat), 1, REPEAT_MAX, .excludes = "pid all-cpus cpu cgroup"},
     {"warmup", 0, "N", "first run COMMAND N times without recording", NULL, RPS_OPTION_INT,
      AT(warmup), 1, REPEAT_MAX, .excludes = "pid all-cpus cpu cgroup"},
+    {"prepare", 0, "COMMAND", "run COMMAND by sh before each run, unrecorded", NULL,
+     RPS_OPTION_TEXT, AT(prepare), 1, .excludes = "pid all-cpus cpu cgroup"},
     {"alternate", 0, NULL, "with --repeat: alternate two commands, A -- B", NULL, RPS_OPTION_FLAG,
      AT(alternate)},
-    {"delay", 0, "T", "start counting after T; off: on command (--control)", NULL, RPS_OPTION_OTHER,
+    {"delay", 0, "T", "delay counting by T; off: until --control", NULL, RPS_OPTION_OTHER,
      AT(delay_ns), .set = set_delay, .words = "off"},
     {"control", 0, "PIPE", "read commands from a pipe, fifo:PATH", NULL, RPS_OPTION_TEXT,
      AT(control), 1, .words = "fifo:"},
@@ -107,43 +107,43 @@ static const struct rps_option options[] = {
      AT(label), 0, RPS_RUN_TEXT_SIZE - 1},
     {"tag", 0, "KEY=VALUE", "tag of the run; may be repeated", NULL, RPS_OPTION_LIST, AT(tag),
      .check = rps_tag_check},
-    {"sets", 0, "NAME", "event sets: a name (see rpistat events), or .ini file", NULL,
-     RPS_OPTION_TEXT, AT(sets), 1, .names = rps_plan_names},
-    {"scenario", 0, "NAME", "topic: l1, l2, tlb, ipc, branches, topdown, syscalls", NULL,
-     RPS_OPTION_TEXT, AT(scenario), 1, .names = rps_plan_scenarios},
+    {"sets", 0, "NAME", "event sets: NAME (rpistat events) or .ini file", NULL, RPS_OPTION_TEXT,
+     AT(sets), 1, .names = rps_plan_names},
+    {"scenario", 0, "NAME", "l1, l2, tlb, ipc, branches, topdown, syscalls", NULL, RPS_OPTION_TEXT,
+     AT(scenario), 1, .names = rps_plan_scenarios},
     {"event", 'e', "LIST", "count these events as one set; may be repeated", NULL, RPS_OPTION_LIST,
      AT(events), .excludes = "sets scenario"},
     {"metric", 0, "TEXT", "add a metric, [NAME=]FORMULA; may be repeated", NULL, RPS_OPTION_LIST,
      AT(metric)},
-    {"pmu", 0, "NAME", "auto, hardware, software or sim:SCRIPT", "auto", RPS_OPTION_TEXT, AT(pmu),
-     1, .words = "auto hardware software sim:"},
-    {"no-merge", 0, NULL, "rotate event sets even if all fit the counters", NULL, RPS_OPTION_FLAG,
-     AT(no_merge)},
+    {"pmu", 0, "NAME", "hardware, software or sim:SCRIPT", "auto", RPS_OPTION_TEXT, AT(pmu), 1,
+     .words = "auto hardware software sim:"},
+    {"always-rotate", 0, NULL, "rotate event sets even if all fit the counters", NULL,
+     RPS_OPTION_FLAG, AT(always_rotate), .old_name = "no-merge"},
     {"order", 0, "HOW", "random, fixed or random:SEED", "random", RPS_OPTION_OTHER, AT(order),
      .set = set_order, .words = "random fixed random:"},
     {"no-samples", 0, NULL, "do not sample the code", NULL, RPS_OPTION_FLAG, AT(no_samples)},
-    {"frequency", 0, "HZ", "samples per second and CPU, 1 to 5000", "99", RPS_OPTION_INT,
+    {"frequency", 0, "HZ", "samples per second and CPU, 1-5000", "99", RPS_OPTION_INT,
      AT(frequency), 1, RPS_SAMPLE_FREQUENCY_MAX},
-    {"sample", 0, "EVENT", "sample by this event; EVENT:N: once per N events", NULL,
-     RPS_OPTION_TEXT, AT(sample), 1},
+    {"sample", 0, "EVENT", "sample by EVENT; EVENT:N: once per N events", NULL, RPS_OPTION_TEXT,
+     AT(sample), 1},
     {"sample-on", 0, "WHAT", "sample whole cpus, or only tasks", "auto", RPS_OPTION_CHOICE,
      AT(sample_on), .words = "auto cpus tasks"},
-    {"stacks", 0, "HOW", "call stacks: fp, dwarf, lbr, auto, none", "auto", RPS_OPTION_CHOICE,
-     AT(stacks), .words = "auto fp dwarf lbr none"},
+    {"stacks", 0, "HOW", "fp, dwarf, lbr, none or auto", "auto", RPS_OPTION_CHOICE, AT(stacks),
+     .words = "auto fp dwarf lbr none"},
     {"wall", 0, NULL, "record where threads wait (see code --wall)", NULL, RPS_OPTION_FLAG,
      AT(wall), .excludes = "no-samples all-cpus cpu cgroup"},
-    {"signals", 0, "WHAT", "tree, machine, package, all; or off", "all", RPS_OPTION_CHOICE,
-     AT(signals), .words = "off tree machine package all"},
-    {"signal-budget", 0, "P", "CPU share that --signals may use", "0.1%", RPS_OPTION_OTHER,
-     AT(signal_budget), .set = set_budget},
-    {"commit", 0, "T", "time between commits; 0: every period", "1s", RPS_OPTION_DURATION,
-     AT(commit_ns), 0, HOUR_NS},
-    {"durability", 0, "HOW", "normal; or full: sync at every commit", "normal", RPS_OPTION_CHOICE,
+    {"system-metrics", 0, "WHAT", "tree, machine, package, all, off", "all", RPS_OPTION_CHOICE,
+     AT(signals), .words = "off tree machine package all", .old_name = "signals"},
+    {"system-metrics-budget", 0, "P", "CPU share for --system-metrics", "0.1%", RPS_OPTION_OTHER,
+     AT(system_budget), .set = set_budget, .old_name = "signal-budget"},
+    {"commit", 0, "T", "commit every T; 0: every period", "1s", RPS_OPTION_DURATION, AT(commit_ns),
+     0, HOUR_NS},
+    {"durability", 0, "HOW", "normal; full: sync each commit", "normal", RPS_OPTION_CHOICE,
      AT(durability_full), .words = "normal full"},
     {"keep", 0, "T", "downsample periods that are older than T", NULL, RPS_OPTION_DURATION,
      AT(keep_ns), KEEP_MIN_NS, 100 * YEAR_NS},
-    {"max-size", 0, "SIZE", "downsample old periods to keep the store below SIZE", NULL,
-     RPS_OPTION_SIZE, AT(max_bytes), RPS_MAX_BYTES_LEAST},
+    {"max-size", 0, "SIZE", "keep the store below SIZE by downsampling", NULL, RPS_OPTION_SIZE,
+     AT(max_bytes), RPS_MAX_BYTES_MIN},
     {NULL},
 };
 
@@ -151,41 +151,38 @@ static int check_record(struct rps_cli *cli)
 {
     struct rps_record_settings *settings = cli->settings;
 
-    settings->asks_for_samples = settings->wall ||
-                                 rps_options_source(cli, "sample") != RPS_SOURCE_DEFAULT ||
-                                 rps_options_source(cli, "frequency") != RPS_SOURCE_DEFAULT ||
-                                 rps_options_source(cli, "sample-on") != RPS_SOURCE_DEFAULT ||
-                                 rps_options_source(cli, "stacks") != RPS_SOURCE_DEFAULT;
-    settings->asks_for_signals = settings->signals != RPS_RECORD_SIGNALS_OFF &&
-                                 rps_options_source(cli, "signals") == RPS_SOURCE_COMMAND_LINE;
-    if (settings->signals == RPS_RECORD_SIGNALS_TREE && (settings->all_cpus || settings->cpus))
+    settings->asks_for_samples =
+        settings->wall ||
+        rps_options_set(cli, "sample frequency sample-on stacks", RPS_SOURCE_FILE);
+    settings->needs_system = settings->signals != RPS_RECORD_SYSTEM_OFF &&
+                             rps_options_set(cli, "system-metrics", RPS_SOURCE_COMMAND_LINE);
+    if (settings->signals == RPS_RECORD_SYSTEM_TREE && (settings->all_cpus || settings->cpus))
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--signals tree: whole CPUs have no tree of processes; --signals "
-                             "machine is what -a and -C have");
-    if (settings->signals == RPS_RECORD_SIGNALS_PACKAGE && !settings->all_cpus &&
+                             "--system-metrics tree: whole CPUs have no tree of processes; use "
+                             "--system-metrics machine");
+    if (settings->signals == RPS_RECORD_SYSTEM_PACKAGE && !settings->all_cpus &&
         strncmp(settings->pmu, "sim:", strlen("sim:")) != 0)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--signals package: it counts whole packages, not a program or some "
-                             "CPUs; record with -a");
+                             "--system-metrics package covers whole packages, not a program or "
+                             "some CPUs; record with -a");
     if (settings->delay_ns < 0 && !settings->control)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--delay off: nothing would ever be counted without --control");
+                             "--delay off counts nothing until a message arrives; add --control");
     if (settings->alternate && settings->repeat == 0)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--alternate is of --repeat: say how often, as in --repeat 10");
+                             "--alternate belongs to --repeat; add --repeat 10, for example");
     if (strcmp(cli->output, "-") == 0)
-        return rps_error_set(&cli->err, RPS_USAGE,
-                             "-o -: a store must be a file; name one, and see 'rpistat export' for "
-                             "text");
+        return rps_error_set(
+            &cli->err, RPS_USAGE,
+            "-o -: a store must be a file; name one (`rpistat export` writes text)");
     return 0;
 }
 
-/* The operands are the workload. */
 static int record(struct rps_cli *cli)
 {
     const struct rps_record_settings *settings = cli->settings;
 
-    return settings->repeat > 0 || settings->warmup > 0
+    return settings->repeat > 0 || settings->warmup > 0 || settings->prepare
                ? rps_record_series(cli)
                : rps_record_once(cli, cli->argc, cli->argv, NULL);
 }
@@ -193,9 +190,10 @@ static int record(struct rps_cli *cli)
 const struct rps_command rps_command_record = {
     .name = "record",
     .summary = "record a program (the word 'record' may be omitted)",
+    .answers = "How does a program, a process or a machine behave over time?",
     .usage = "[OPTIONS] [--] [COMMAND [ARG...]]",
     .description = "Run COMMAND, count events per period in a store, and write the report to\n"
-                   "rpistat.txt beside it. The exit status is that of COMMAND. -p records running\n"
+                   "rpistat.txt. The exit status is that of COMMAND. -p records running\n"
                    "processes until they end; -a, -C and -G record CPUs or a control group while\n"
                    "COMMAND runs, or until Ctrl-C.",
     .examples = "  rpistat ./naive\n"
@@ -214,7 +212,7 @@ const struct rps_command rps_command_record = {
     .output_value = RPS_STORE_DEFAULT_PATH,
     .operand_max = -1,
     .runs_workload = 1,
-    .options = options,
+    .options = RPS_OPTIONS(options),
     .settings_size = sizeof(struct rps_record_settings),
     .check = check_record,
     .run = record,

@@ -1,6 +1,5 @@
-/*
- * After the run is stored: the report next to the store, and the lines on the terminal.
- */
+/* The end of a recording, after the run is stored: the report next to the store, and the lines on
+ * the terminal. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,10 +25,12 @@ char *rps_record_path_beside(const char *store, const char *ending)
 struct report {
     const struct rps_recording *recording;
     int64_t after_ns;
-    char *told; /* owned: + or - (whether the run is the last), then the lines of the answer */
+    char *told; /* "+" for the last run of the store, otherwise "-"; then the lines of the
+                   answer; owned */
 };
 
-/* Write the report. after_ns is as the report has it, except for a workload that continued. */
+/* Write the report. after_ns is set to the value in the report, unless the workload continued after
+ * the recording. */
 static int report_run(void *context, struct rps_reader *reader, struct rps_error *err)
 {
     struct report *report = context;
@@ -55,7 +56,7 @@ static int report_run(void *context, struct rps_reader *reader, struct rps_error
     return rc;
 }
 
-/* A command that reads the run, as the user would type it; output: its -o, or NULL. */
+/* Return a command line that reads the run, as a user types it. `output` is its -o, or NULL. */
 static char *reading_command(const struct rps_recording *r, int is_last, const char *command,
                              const char *output, char *ret, size_t size)
 {
@@ -79,8 +80,8 @@ static char *reading_command(const struct rps_recording *r, int is_last, const c
     return rps_text_command(ret, size, argc, (char *const *)(uintptr_t)argv);
 }
 
-/* Two lines on a terminal that the workload has left: the answer of the report, and the next
- * command to type. A run without periods has no picture. */
+/* Show two lines on a terminal that the workload no longer uses: the answer of the report, and the
+ * next command to type. No picture is suggested for a run without periods. */
 static void show_summary(const struct rps_recording *r, const char *told)
 {
     int is_last = told[0] == '+';
@@ -90,11 +91,11 @@ static void show_summary(const struct rps_recording *r, const char *told)
     if (page && !r->cli->quiet && !r->turn && rps_output_has_terminal()) {
         if (r->run.run_id > 1)
             snprintf(run, sizeof(run), "run %lld: ", (long long)r->run.run_id);
-        rps_output_say("%s%.*s", run, (int)strcspn(told + 1, "\n") - 1, told + 1);
+        rps_output_print("%s%.*s", run, (int)strcspn(told + 1, "\n") - 1, told + 1);
         reading_command(r, is_last, "report", NULL, report, sizeof(report));
         if (r->period_count > 0)
             reading_command(r, is_last, "plot", page, plot, sizeof(plot));
-        rps_output_say("next: %s%s%s", report, plot[0] ? "; " : "", plot);
+        rps_output_print("next: %s%s%s", report, plot[0] ? "; " : "", plot);
     }
     free(page);
 }
@@ -108,9 +109,10 @@ int rps_record_exit_status(const struct rps_recording *r)
     return r->run.exit_status > 0 ? r->run.exit_status : 0;
 }
 
-void rps_record_tell_number(const struct rps_recording *r)
+void rps_record_report_number(const struct rps_recording *r)
 {
-    /* a number that nobody reads is useless; in another file it is another run */
+    /* Outside a series no process reads the number. In another store the number would mean another
+     * run. */
     ssize_t put = r->turn && r->run.run_id > 0 && r->store == r->cli->output && !r->is_damaged
                       ? write(r->turn->told_fd, &r->run.run_id, sizeof(r->run.run_id))
                       : 0;
@@ -120,20 +122,20 @@ void rps_record_tell_number(const struct rps_recording *r)
 
 int rps_record_without_report(const struct rps_recording *r, int rc, struct rps_error *err)
 {
-    return rps_error_prefix(err, rc, "run %lld is in the store, without a report",
+    return rps_error_prefix(err, rc, "run %lld is in the store, but has no report",
                             (long long)r->run.run_id);
 }
 
-static struct rps_recording *reporting; /* the handler has no parameter for it */
+static struct rps_recording *reporting; /* end_without_report() has no parameter for this pointer */
 
-/* Reading ends the process early: the run and the status of its workload stay. */
+/* End early if reading fails. The stored run and the workload's exit status are unchanged. */
 static void end_without_report(const struct rps_error *why)
 {
     struct rps_error err = *why;
 
     rps_record_without_report(reporting, RPS_FAILED, &err);
     rps_output_message(err.message);
-    rps_record_tell_number(reporting);
+    rps_record_report_number(reporting);
     rps_registry_close(&reporting->registry);
     _exit(reporting->argv ? rps_record_exit_status(reporting) : 1);
 }
@@ -149,9 +151,9 @@ int rps_record_report(struct rps_recording *r, struct rps_error *err)
     struct report report = {r, r->before_end_ns, NULL};
     int rc;
 
-    prctl(PR_SET_NAME, "rpistat report"); /* `status` does not take this name for a recorder */
+    prctl(PR_SET_NAME, "rpistat report"); /* `status` ignores processes with this name */
     rc = rps_writer_read(r->writer, report_run, &report, err);
-    if (rc == 0 && !r->outlived) /* the run is valid without the report */
+    if (rc == 0 && !r->outlived) /* a failed report does not make the run invalid */
         rps_writer_set_after(r->writer, report.after_ns, NULL);
     if (rc == 0)
         show_summary(r, report.told);

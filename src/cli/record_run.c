@@ -1,17 +1,17 @@
-/*
- * The run itself: counts go into the store, and signals end the run.
+/* The loop of a recording: counts are stored, and signals end the run.
  *
  * Signals. SIGINT, SIGQUIT, SIGTERM and SIGHUP are read from a descriptor, like the timer. A signal
  * from the terminal has already reached the workload, unless the workload has left rpistat's
- * process group (setsid). In that case rpistat passes the signal on, as it does with a signal that
- * was sent to rpistat alone. Either way the recording ends with the workload, as with `time`.
+ * process group (setsid). In that case rpistat passes the signal on, as it does for a signal that
+ * was sent to rpistat alone. In both cases the recording ends when the workload ends, as with
+ * `time`.
  *
- * It ends at once if the workload ignores the signal, and at the second signal that was sent. All
- * data are written then, and the workload continues. Without our own workload (-p, -a) a signal is
- * how the user ends the recording, with exit status 0. After the recording, the writer may wait for
- * a store that another program has locked. A signal then ends the wait, and the run goes into
- * STORE.saved-ID.
- */
+ * The recording ends at once if the workload ignores the signal, or at the second signal that
+ * rpistat receives. Signals that the terminal has also sent to the workload have no such effect.
+ * All data are then written, and the workload continues. If rpistat started no workload (-p, -a), a
+ * signal is how the user ends the recording, with exit status 0. After the recording, the writer
+ * may wait for a store that another program has locked. A signal during this time ends the wait,
+ * and the run goes into STORE.saved-ID. */
 #include "record.h"
 
 #include <errno.h>
@@ -24,11 +24,10 @@
 #include <unistd.h>
 
 #include "rpistat/clock.h"
-#include "rpistat/loop.h"
-#include "rpistat/memory_limit.h"
+#include "rpistat/plan.h"
 #include "rpistat/proc.h"
 #include "rpistat/rights.h"
-#include "rpistat/signals.h"
+#include "rpistat/process.h"
 #include "rpistat/store.h"
 
 /* --- signals ---------------------------------------------------------------------------------- */
@@ -70,11 +69,12 @@ static int on_signal(void *context, enum rps_wake *ret)
         int number = (int)info.ssi_signo;
 
         if (r->is_over) {
-            r->sent += 2; /* no workload has to end first */
+            r->sent += 2; /* there is no workload to wait for, so one signal ends the wait for
+                             the store */
             continue;
         }
         if (info.ssi_code == SI_KERNEL && r->argv && getpgid(r->workload.pid) == getpgrp())
-            continue; /* the terminal sent it to the workload as well */
+            continue; /* the terminal has sent this signal to the workload as well */
         r->sent++;
         if (!r->argv || r->sent > 1 || rps_workload_ignores(&r->workload, number)) {
             r->stop_signal = number;
@@ -92,7 +92,7 @@ void rps_record_set_over(struct rps_recording *r)
     const int stop_signal = r->stop_signal;
     enum rps_wake unused;
 
-    on_signal(r, &unused); /* sent before the end, like the one that ended the workload */
+    on_signal(r, &unused); /* handle earlier signals, such as the one that ended the workload */
     r->stop_signal = stop_signal;
     r->is_over = 1;
 }
@@ -115,8 +115,9 @@ static void hand_over_period(struct rps_recording *r)
     r->has_held = 0;
 }
 
-/* Add the CPU time of processes that Linux has stopped counting. If these took most of the period's
- * CPU time, its counts are missing: the rest says nothing about the workload. */
+/* Add the CPU time of processes that Linux has stopped counting. If these processes used most of
+ * the period's CPU time, the period's counts are treated as missing. The remaining counts do not
+ * describe the workload. */
 static void add_hidden_time(struct rps_recording *r, const struct rps_system_reading *reading)
 {
     int64_t missing_ns = reading->value[RPS_TREE_RUNNING] * RPS_NS_PER_US - r->row_ns;
@@ -181,7 +182,6 @@ static void sink_reading(void *context, const struct rps_system_reading *reading
     rps_writer_system(r->writer, reading);
 }
 
-/* A mark that the workload sent about itself. */
 static void region_mark(void *context, int64_t time_ns, const char *text)
 {
     struct rps_recording *r = context;
@@ -189,8 +189,7 @@ static void region_mark(void *context, int64_t time_ns, const char *text)
     rps_writer_mark(r->writer, time_ns - r->run.start_monotonic_ns, text);
 }
 
-/* The loop waits for the end of our workload or of the processes of -p, for signals and for
- * commands. */
+/* Open the loop: it waits for signals, commands, and the end of our workload or -p's processes. */
 static int open_event_loop(struct rps_recording *r, struct rps_error *err)
 {
     const struct rps_watch watch[] = {
@@ -207,20 +206,19 @@ static int open_event_loop(struct rps_recording *r, struct rps_error *err)
     return rc;
 }
 
-/* 1 if counting begins at the workload's exec. */
 static int starts_at_exec(const struct rps_recording *r)
 {
     return r->settings->delay_ns == 0 &&
            (r->simulated || (r->argv && r->target.target.kind == RPS_TARGET_LAUNCH));
 }
 
-/* 1 if counting begins when everything is ready. */
+/* Return 1 if counting begins as soon as everything is ready. */
 static int starts_now(const struct rps_recording *r)
 {
     return r->settings->delay_ns == 0 && !starts_at_exec(r);
 }
 
-/* Release the workload. The run, which is already in the store, begins now. */
+/* Release the workload. The run is already in the store; the run's time begins now. */
 static int release(struct rps_recording *r, struct rps_error *err)
 {
     struct rps_run *run = &r->run;
@@ -233,7 +231,7 @@ static int release(struct rps_recording *r, struct rps_error *err)
     return rc;
 }
 
-/* Less memory is not enough for samples and their symbols. */
+/* Minimum memory for samples and their symbols. */
 #define SAMPLES_BYTES_MIN ((size_t)32 << 20)
 
 static int try_samples(struct rps_recording *r, struct rps_error *err)
@@ -256,7 +254,8 @@ static int try_samples(struct rps_recording *r, struct rps_error *err)
 #endif
 }
 
-/* Without samples the recording continues, unless the user requested them. The report says why. */
+/* Open the samples. If samples are not available, the recording continues without samples, unless
+ * the user requested them. The report shows the reason. */
 static int open_samples(struct rps_recording *r, struct rps_error *err)
 {
     const struct rps_record_settings *settings = r->settings;
@@ -267,8 +266,7 @@ static int open_samples(struct rps_recording *r, struct rps_error *err)
         return 0;
     if (!r->simulated && rps_memory_limit() < SAMPLES_BYTES_MIN)
         rc = rps_error_set(&why, RPS_FAILED,
-                           "memory is limited to less than 32 MiB; allow more with ulimit -v or "
-                           "ulimit -d");
+                           "memory is limited to less than 32 MiB; raise ulimit -v or ulimit -d");
     else
         rc = try_samples(r, &why);
     if (rc == 0)
@@ -282,8 +280,8 @@ static int open_samples(struct rps_recording *r, struct rps_error *err)
     return 0;
 }
 
-/* Without samples, thread events are received nevertheless. If they are unavailable, the system
- * reader searches for threads. */
+/* Open a sampler for thread events only, if there are no samples. If the sampler cannot be opened,
+ * the system reader itself searches for threads. */
 static void open_hearing(struct rps_recording *r)
 {
     const struct rps_sampling_options options = {.hears_only = 1};
@@ -295,17 +293,17 @@ static void open_hearing(struct rps_recording *r)
         r->hearing.self = NULL;
 }
 
-static int try_signals(struct rps_recording *r, struct rps_error *err)
+static int try_system(struct rps_recording *r, struct rps_error *err)
 {
-    const enum rps_record_signals asked = r->settings->signals;
+    const enum rps_record_system asked = r->settings->signals;
     struct rps_system_options options = {
-        .tree = (asked == RPS_RECORD_SIGNALS_TREE || asked == RPS_RECORD_SIGNALS_ALL) &&
+        .tree = (asked == RPS_RECORD_SYSTEM_TREE || asked == RPS_RECORD_SYSTEM_ALL) &&
                 r->target.target.kind != RPS_TARGET_CPUS,
-        .machine = asked == RPS_RECORD_SIGNALS_MACHINE || asked == RPS_RECORD_SIGNALS_ALL,
-        .package = (asked == RPS_RECORD_SIGNALS_PACKAGE || asked == RPS_RECORD_SIGNALS_ALL) &&
+        .machine = asked == RPS_RECORD_SYSTEM_MACHINE || asked == RPS_RECORD_SYSTEM_ALL,
+        .package = (asked == RPS_RECORD_SYSTEM_PACKAGE || asked == RPS_RECORD_SYSTEM_ALL) &&
                    (r->settings->all_cpus || r->simulated),
         .period_ns = r->settings->period_ns,
-        .budget = r->settings->signal_budget,
+        .budget = r->settings->system_budget,
     };
 
     if (!r->simulated && !rps_proc_is_own())
@@ -313,28 +311,28 @@ static int try_signals(struct rps_recording *r, struct rps_error *err)
     if (options.tree)
         open_hearing(r);
     options.hears = r->samples.self || r->hearing.self;
-    if (!r->pmu->open_signals)
-        return rps_error_set(err, RPS_FAILED, "--pmu %s has none", r->pmu->name);
-    return r->pmu->open_signals(r->pmu_self, &options, &r->target.target, &r->system, err);
+    if (!r->pmu->open_system)
+        return rps_error_set(err, RPS_FAILED, "--pmu %s has no system metrics", r->pmu->name);
+    return r->pmu->open_system(r->pmu_self, &options, &r->target.target, &r->system, err);
 }
 
-/* As with samples: the recording continues without metrics that the user did not request. */
-static int open_signals(struct rps_recording *r, struct rps_error *err)
+/* Open the system metrics; without system metrics, only a recording that requests them fails. */
+static int open_system(struct rps_recording *r, struct rps_error *err)
 {
     struct rps_error why;
     int rc;
 
-    if (r->settings->signals == RPS_RECORD_SIGNALS_OFF || (rc = try_signals(r, &why)) == 0)
+    if (r->settings->signals == RPS_RECORD_SYSTEM_OFF || (rc = try_system(r, &why)) == 0)
         return 0;
-    if (r->settings->asks_for_signals)
-        return rps_error_set(err, rc, "no system signals can be read: %s", why.message);
+    if (r->settings->needs_system)
+        return rps_error_set(err, rc, "cannot read system metrics: %s", why.message);
     if (!r->simulated)
-        rps_record_add_fitting(r, "no system signals: ", why.message);
+        rps_record_add_fitting(r, "no system metrics: ", why.message);
     return 0;
 }
 
-/* The run is now in the store: report which metrics of each source are read, and which are not. */
-static void tell_signals(struct rps_recording *r)
+/* Report which metrics of each source are read or not. The run is in the store by now. */
+static void report_system(struct rps_recording *r)
 {
     for (int source = 0; r->system.self && source < RPS_SYSTEM_SOURCES; source++) {
         struct rps_system_state state;
@@ -368,7 +366,7 @@ int rps_record_attach(struct rps_recording *r, struct rps_error *err)
     }
     if ((rc = r->pmu->attach(r->pmu_self, r->plan, &r->target.target, err)) == 0 &&
         (rc = open_samples(r, err)) == 0)
-        rc = open_signals(r, err);
+        rc = open_system(r, err);
     return rc;
 }
 
@@ -376,7 +374,7 @@ int rps_record_launch(struct rps_recording *r, struct rps_error *err)
 {
     int first = rps_order_set(&r->settings->order, r->plan->set_count, 0), rc;
 
-    if ((rc = rps_rights_end(err)) < 0) /* before the writer's thread exists */
+    if ((rc = rps_rights_end(err)) < 0) /* give up the rights before the writer's thread exists */
         return rc;
     r->run.start_realtime_ns = rps_clock_realtime_ns();
     r->run.start_monotonic_ns = rps_clock_monotonic_ns();
@@ -384,7 +382,7 @@ int rps_record_launch(struct rps_recording *r, struct rps_error *err)
         return rc;
     if ((rc = rps_writer_begin(r->writer, &r->run, r->plan, err)) < 0)
         return rc;
-    tell_signals(r);
+    report_system(r);
     if (r->simulated) {
         r->event_loop = r->pmu->event_loop(r->pmu_self);
         begin_samples(r, r->event_loop->now_ns(r->event_loop->self));
@@ -396,11 +394,10 @@ int rps_record_launch(struct rps_recording *r, struct rps_error *err)
     return r->argv && starts_now(r) ? r->pmu->start(r->pmu_self, first, err) : 0;
 }
 
-/*
- * Open the terminal for the status line; -1: none is available. A workload's terminal is left to
- * the workload. A workload that writes to files leaves the terminal free if rpistat is a job of its
- * own there. Others in the job, such as a script that called rpistat, may write to it.
- */
+/* Open the terminal for the status line; -1: no terminal is available. If the workload uses the
+ * terminal, rpistat does not draw on the terminal. If the workload writes to files, the terminal is
+ * free only if rpistat is a job of its own. Otherwise other processes of the job, such as a script
+ * that called rpistat, may write to the terminal. */
 static int open_status_terminal(const struct rps_recording *r)
 {
     if (r->cli->quiet)

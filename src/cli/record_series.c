@@ -1,13 +1,13 @@
-/*
- * `record --repeat`: the command several times in a row, as one group of runs. With --alternate,
- * two commands alternate, as two groups.
+/* `record --repeat`: records the command several times in a row, as one group of runs. With
+ * --alternate, two commands alternate, as two groups.
  *
- * Each run is recorded by a process of its own, which ends like a single recording. It gives up the
- * rights for opening counters, and its CPU time is that of its run. Signals of the terminal reach
- * both processes; others are passed on. Any signal ends the series with the current run. So does a
- * run that fails, since later runs would not be comparable. A warm-up run is the command alone:
- * nothing is counted or kept.
- */
+ * Each run is recorded by a process of its own, which ends like a single recording. The separate
+ * process gives up the rights for opening counters, and its CPU time covers only its run. Signals
+ * of the terminal reach both the series and the recorder; other signals are passed on to the
+ * recorder. Any signal ends the series after the current run. A run that fails also ends the
+ * series, since later runs would not be comparable. A warm-up run only executes the command: no
+ * events are counted, and no data are kept. Nothing is counted or kept for the command of
+ * --prepare, which runs before each run and each warm-up run. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -24,16 +24,18 @@
 #include "record.h"
 #include "rpistat/text.h"
 
+enum step { STEP_PREPARE, STEP_WARM_UP, STEP_RECORD };
+
 struct series {
     struct rps_cli *cli;
-    uint64_t warmup, repeat; /* of each side */
+    uint64_t warmup, repeat; /* number of warm-up runs, and of recorded runs, for each side */
     int signal_fd;
     sigset_t before;    /* the previous signal mask */
-    int signal;         /* the one that arrived; 0: none */
-    pid_t pid;          /* of the recorder; 0: none */
-    int is_warming;     /* the last run was a warm-up */
-    int status;         /* of the last run */
-    size_t count, done; /* number of sides; number of runs */
+    int signal;         /* signal that arrived; 0: none */
+    pid_t pid;          /* process of the recorder; 0: none */
+    enum step step;     /* most recent step of the series */
+    int status;         /* exit status of the most recent step */
+    size_t count, done; /* number of sides; number of runs that have been recorded */
     struct rps_series_side side[2];
 };
 
@@ -48,8 +50,8 @@ static void take_signals(struct series *s)
     }
 }
 
-/* Wait for the end of the process. A recorder sends the number of its run through a pipe; a warm-up
- * closes the pipe when it executes the command. */
+/* Wait for the end of the recorder's process. A recorder sends the number of its run through a
+ * pipe. A warm-up run closes the pipe when it executes the command. */
 static void wait_for_recorder(struct series *s, struct rps_series_side *side, int told_fd)
 {
     struct pollfd fd[] = {{.fd = told_fd, .events = POLLIN},
@@ -77,21 +79,24 @@ static void wait_for_recorder(struct series *s, struct rps_series_side *side, in
     }
 }
 
-static void say_end(struct series *s)
+static void report_end(struct series *s)
 {
     uint64_t all = s->repeat * s->count;
     char why[64] = "a run that failed";
 
-    if (s->is_warming)
+    if (s->step == STEP_WARM_UP)
         snprintf(why, sizeof(why), "a run to warm up that failed");
+    if (s->step == STEP_PREPARE)
+        snprintf(why, sizeof(why), "a --prepare command that failed (status %d)", s->status);
     if (s->signal)
         snprintf(why, sizeof(why), "%s", rps_record_signal_name(s->signal));
-    /* the failure to execute was already reported */
+    /* no message here if the command could not be executed, because that is already reported */
     if (s->done < all && s->status == 0 && !s->signal)
-        rps_output_say("%zu of %" PRIu64 " runs are in the store", s->done, all);
+        rps_output_print("%zu of %" PRIu64 " runs are in the store", s->done, all);
     else if (s->done < all &&
-             (s->done > 0 || (s->is_warming && s->status != 126 && s->status != 127)))
-        rps_output_say("%s ended the series: %zu of %" PRIu64 " runs were recorded", why, s->done,
+             (s->done > 0 || s->step == STEP_PREPARE ||
+              (s->step == STEP_WARM_UP && s->status != 126 && s->status != 127)))
+        rps_output_print("%s ended the series: %zu of %" PRIu64 " runs were recorded", why, s->done,
                        all);
     if (s->done > 0 && !s->cli->quiet && rps_output_has_terminal())
         rps_series_summary(s->cli, s->side, s->count, s->done == all && s->status == 0);
@@ -107,22 +112,22 @@ static void series_free(struct series *s)
 
 /* --- the sides -------------------------------------------------------------------------------- */
 
-/* "old,new" */
+/* Split a label "old,new" between the sides. */
 static int split_label(struct series *s, const char *label, struct rps_error *err)
 {
     const char *comma = strchr(label, ',');
 
     if (!comma || comma == label || !comma[1] || strchr(comma + 1, ','))
-        return rps_error_set(err, RPS_USAGE,
-                             "--label '%s': with --alternate name both commands, as in --label "
-                             "old,new",
-                             label);
+        return rps_error_set(
+            err, RPS_USAGE,
+            "--label '%s': --alternate needs a label for each command; write --label old,new",
+            label);
     snprintf(s->side[0].label, sizeof(s->side[0].label), "%.*s", (int)(comma - label), label);
     snprintf(s->side[1].label, sizeof(s->side[1].label), "%s", comma + 1);
     return 0;
 }
 
-/* The names of the programs; if equal, with the arguments that differ: "gzip -6". */
+/* Label the sides with their programs; if equal, also with the arguments that differ: "gzip -6". */
 static void label_by_command(struct series *s)
 {
     struct rps_series_side *a = &s->side[0], *b = &s->side[1];
@@ -146,7 +151,7 @@ static void label_by_command(struct series *s)
     }
 }
 
-/* The two commands of --alternate are before and after "--". */
+/* Split the operands of --alternate at "--" into two commands. */
 static int split(struct series *s, struct rps_error *err)
 {
     const struct rps_record_settings *settings = s->cli->settings;
@@ -159,7 +164,7 @@ static int split(struct series *s, struct rps_error *err)
         ;
     if (a->argc == 0 || a->argc + 1 >= b->argc)
         return rps_error_set(err, RPS_USAGE,
-                             "--alternate takes two commands with -- between them, as in "
+                             "--alternate needs two commands with -- between them, as in "
                              "--alternate ./old -- ./new");
     b->argc -= a->argc + 1;
     b->argv += a->argc + 1;
@@ -169,34 +174,36 @@ static int split(struct series *s, struct rps_error *err)
     else
         label_by_command(s);
     if (result == 0 && strcmp(a->label, b->label) == 0)
-        result = rps_error_set(err, RPS_USAGE,
-                               "--alternate: both commands would be labelled '%.100s'; name them, "
-                               "as in --label old,new",
-                               a->label);
+        result = rps_error_set(
+            err, RPS_USAGE,
+            "--alternate: both commands would have the label '%.100s'; add --label old,new",
+            a->label);
     return result;
 }
 
 /* --- runs ------------------------------------------------------------------------------------- */
 
-/* Runs in a process of its own. Returns only on failure. */
-static int warm_up(struct series *s, const struct rps_series_side *side)
+/* Execute a command in a process of its own. Returns only on failure. */
+static int execute(struct series *s, char *const *argv)
 {
-    int result = rps_workload_check(side->argv[0], getenv("PATH"), NULL, &s->cli->err);
+    int result = rps_workload_check(argv[0], getenv("PATH"), NULL, &s->cli->err);
 
     if (result < 0)
         return result;
     rps_signals_restore(&s->cli->before);
-    execvp(side->argv[0], side->argv);
-    return rps_workload_exec_error(side->argv[0], getenv("PATH"), errno, &s->cli->err);
+    execvp(argv[0], argv);
+    return rps_workload_exec_error(argv[0], getenv("PATH"), errno, &s->cli->err);
 }
 
-/* Record run `number` of a side; 1: in the process of the run, *ret_status is its exit status. */
-static int run(struct series *s, struct rps_series_side *side, uint64_t number, int *ret_status)
+/* Perform a step of a side. In the step's process, return 1 and the exit status in *ret_status. */
+static int run(struct series *s, struct rps_series_side *side, enum step step, int *ret_status)
 {
     struct rps_record_settings *settings = s->cli->settings;
+    char *const prepare[] = {(char *)(uintptr_t)"/bin/sh", (char *)(uintptr_t)"-c",
+                             (char *)(uintptr_t)settings->prepare, NULL};
     int told[2];
 
-    s->is_warming = number < s->warmup;
+    s->step = step;
     if (pipe2(told, O_CLOEXEC) < 0 || (s->pid = fork()) < 0)
         return rps_error_set(&s->cli->err, RPS_FAILED, "cannot start run %zu: %s", s->done + 1,
                              strerror(errno));
@@ -204,13 +211,15 @@ static int run(struct series *s, struct rps_series_side *side, uint64_t number, 
         close(told[0]);
         close(s->signal_fd);
         s->signal_fd = -1;
-        if (s->is_warming) {
+        if (step != STEP_RECORD) {
             prctl(PR_SET_NAME, "rpistat warm-up");
-            *ret_status = warm_up(s, side);
+            *ret_status = execute(s, step == STEP_PREPARE ? prepare : side->argv);
             return 1;
         }
-        sigprocmask(SIG_SETMASK, &s->before, NULL); /* signals end it until it handles them */
-        settings->order.seed = (settings->order.seed + side->count) & INT64_MAX; /* other orders */
+        sigprocmask(SIG_SETMASK, &s->before, NULL); /* until the new recorder blocks signals, a
+                                                       signal ends the recorder */
+        /* Each run has a different order of event sets. */
+        settings->order.seed = (settings->order.seed + side->count) & INT64_MAX;
         settings->label = side->label;
         *ret_status = rps_record_once(s->cli, side->argc, side->argv,
                                       &(struct rps_record_turn){s->done, told[1]});
@@ -238,23 +247,30 @@ int rps_record_series(struct rps_cli *cli)
 
     snprintf(s.side[0].label, sizeof(s.side[0].label), "%s", settings->label);
     result = settings->alternate ? split(&s, &cli->err) : 0;
-    if (result == 0 && s.warmup > 0 && cli->argc == 0)
-        result = rps_error_set(&cli->err, RPS_USAGE, "--warmup: there is no command to warm up");
+    if (result == 0 && (s.warmup > 0 || settings->prepare) && cli->argc == 0)
+        result = rps_error_set(&cli->err, RPS_USAGE,
+                               "--%s needs a command; name a command, or leave out the option",
+                               s.warmup > 0 ? "warmup" : "prepare");
     if (result == 0)
         result = rps_record_take_signals(&s.signal_fd, &s.before, &cli->err);
-    prctl(PR_SET_NAME, "rpistat series"); /* `status` does not take this name for a recorder */
+    prctl(PR_SET_NAME, "rpistat series"); /* `status` ignores processes with this name */
     for (size_t i = 0; i < s.count && result == 0; i++) {
         s.side[i].run_id = calloc(s.repeat, sizeof(*s.side[i].run_id));
         if (!s.side[i].run_id)
             result = rps_error_memory(&cli->err);
     }
     for (uint64_t i = 0; i < s.count * (s.warmup + s.repeat) && result == 0; i++) {
-        result = run(&s, &s.side[i % s.count], i / s.count, &status);
+        struct rps_series_side *side = &s.side[i % s.count];
+
+        if (settings->prepare)
+            result = run(&s, side, STEP_PREPARE, &status);
+        if (result == 0 && s.status == 0 && !s.signal)
+            result = run(&s, side, i / s.count < s.warmup ? STEP_WARM_UP : STEP_RECORD, &status);
         if (s.status != 0 || s.signal)
             break;
     }
     if (result == 0) {
-        say_end(&s);
+        report_end(&s);
         status = s.status == 0 && s.signal ? 128 + s.signal : s.status;
     }
     series_free(&s);

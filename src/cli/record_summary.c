@@ -1,9 +1,4 @@
-/*
- * The summary of `record --repeat`: the runs, their times and their variation.
- *
- * An outlier is a run that is too far from the others for their variation. The test is Student's t
- * test of one against several, at 5 % for any run of the series: Grubbs (1969).
- */
+/* The summary of `record --repeat`: the runs, their times, their variation and outliers. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -16,34 +11,29 @@
 #include "rpistat/store.h"
 #include "rpistat/text.h"
 
-#define ODD           .05
-#define TAKEN_LEAST_S .05
-#define ODD_FROM      4 /* runs: fewer cannot have an outlier */
-#define NUMBERS_SIZE  256
-#define LINE_SIZE     2048
+#define TAKEN_MIN_S  .05
+#define NUMBERS_SIZE 256
+#define LINE_SIZE    2048
 
-/* A metric of the runs, in s. */
+/* Statistics of a metric over the runs, in s. */
 struct spread {
     double mean, deviation, least, most;
-    double middle; /* their geometric mean, which compare uses for a side */
+    double middle; /* geometric mean of the runs, as `compare` computes it for a side */
 };
 
 struct look {
     size_t count;
-    double *elapsed, *cpu;       /* s; NaN: unknown */
-    double on_s, wait_s, most_s; /* sum: on a CPU, waiting for one, of all CPUs; NaN likewise */
+    double *elapsed, *cpu;       /* times of the runs in s; NaN: unknown */
+    double on_s, wait_s, most_s; /* sums over the runs in s: time on a CPU, time waiting, elapsed
+                                    time x number of CPUs; NaN: unknown */
 };
 
-/* Runs that cannot be read are left out. */
+/* Read the times of a side's runs. Runs that cannot be read are left out. */
 static struct look look_at(struct rps_cli *cli, struct rps_reader *reader,
                            const struct rps_series_side *side)
 {
-    struct look look = {0,
-                        rps_arena_get(cli->arena, side->count, sizeof(double)),
-                        rps_arena_get(cli->arena, side->count, sizeof(double)),
-                        0,
-                        0,
-                        0};
+    struct look look = {.elapsed = rps_arena_get(cli->arena, side->count, sizeof(double)),
+                        .cpu = rps_arena_get(cli->arena, side->count, sizeof(double))};
 
     for (size_t i = 0; i < side->count; i++) {
         struct rps_run_system *system = NULL;
@@ -86,7 +76,7 @@ static struct spread spread_of(const double *value, size_t count)
     return ret;
 }
 
-/* Decimals, so that a deviation has two digits. */
+/* Return the number of decimals that gives the printed deviation two significant digits. */
 static int decimals_of(const struct spread *spread)
 {
     double decimals = 1 - floor(log10(spread->deviation));
@@ -94,21 +84,9 @@ static int decimals_of(const struct spread *spread)
     return decimals > 0 && decimals <= 6 ? (int)decimals : decimals > 0 ? 3 : 0;
 }
 
-/* Return 1 if the run is too far from the others. */
-static int is_odd(const double *value, size_t count, size_t run, struct rps_change_value *others)
-{
-    struct rps_change_value one = {.value = value[run]};
-    size_t at = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        if (i != run)
-            others[at++] = (struct rps_change_value){.value = value[i]};
-    }
-    return count >= ODD_FROM && (double)count * rps_change_find(others, at, &one, 1).p < ODD;
-}
-
-/* "old, runs 1-5: 4.781 s, sd 0.052 s (1.1 %), 4.710 to 4.850 s; CPU time 4.602 s, sd 0.031 s" */
-static void say_spread(const struct rps_series_side *side, const struct look *look)
+/* Print a line such as "old, runs 1-5: 4.781 s (sd 0.052 s, 1.1 %; 4.710 to 4.850 s), CPU time
+ * 4.602 s (sd 0.031 s)". */
+static void report_spread(const struct rps_series_side *side, const struct look *look)
 {
     struct spread elapsed = spread_of(look->elapsed, side->count),
                   cpu = spread_of(look->cpu, side->count);
@@ -120,34 +98,36 @@ static void say_spread(const struct rps_series_side *side, const struct look *lo
 
     if (side->count > 1 && isfinite(elapsed.mean) && used < LINE_SIZE)
         used += snprintf(text + used, LINE_SIZE - (size_t)used,
-                         ": %.*f s, sd %.*f s (%.1f %%), %.*f to %.*f s", decimals, elapsed.middle,
+                         ": %.*f s (sd %.*f s, %.1f %%; %.*f to %.*f s)", decimals, elapsed.middle,
                          decimals, elapsed.deviation, 100 * elapsed.deviation / elapsed.mean,
                          decimals, elapsed.least, decimals, elapsed.most);
     decimals = decimals_of(&cpu);
     if (side->count > 1 && isfinite(cpu.mean) && used < LINE_SIZE)
-        snprintf(text + used, LINE_SIZE - (size_t)used, "; CPU time %.*f s, sd %.*f s", decimals,
+        snprintf(text + used, LINE_SIZE - (size_t)used, ", CPU time %.*f s (sd %.*f s)", decimals,
                  cpu.middle, decimals, cpu.deviation);
     rps_output_message(text);
 }
 
-static void say_odd(struct rps_cli *cli, const struct rps_series_side *side,
-                    const struct look *look)
+static void report_outliers(struct rps_cli *cli, const struct rps_series_side *side,
+                            const struct look *look)
 {
     const struct rps_record_settings *settings = cli->settings;
-    struct rps_change_value *others = rps_arena_get(cli->arena, side->count, sizeof(*others));
+    struct rps_change_value *value = rps_arena_get(cli->arena, side->count, sizeof(*value));
     struct spread spread = spread_of(look->elapsed, side->count);
 
+    for (size_t i = 0; i < side->count; i++)
+        value[i].value = look->elapsed[i];
     for (size_t i = 0; i < side->count; i++) {
-        if (is_odd(look->elapsed, side->count, i, others))
-            rps_output_say("run %" PRId64 " is odd: it took %.3g s%s", side->run_id[i],
-                           look->elapsed[i],
-                           i == 0 && settings->warmup == 0 && look->elapsed[0] > spread.mean
-                               ? "; it was the first: --warmup 1 runs the command once before"
-                               : "");
+        if (rps_change_is_outlier(value, side->count, i))
+            rps_output_print("run %" PRId64 " is an outlier (%.3g s)%s", side->run_id[i],
+                             look->elapsed[i],
+                             i == 0 && settings->warmup == 0 && look->elapsed[0] > spread.mean
+                                 ? "; it was the first run: try --warmup 1"
+                                 : "");
     }
 }
 
-static void say_taken(const struct look *look, size_t count)
+static void report_taken(const struct look *look, size_t count)
 {
     double on_s = 0, wait_s = 0, most_s = 0, taken;
 
@@ -157,15 +137,15 @@ static void say_taken(const struct look *look, size_t count)
         most_s += look[i].most_s;
     }
     taken = rps_system_taken(on_s, wait_s, most_s);
-    if (taken > RPS_SYSTEM_TAKEN_TOLD && wait_s >= TAKEN_LEAST_S)
-        rps_output_say(
-            "others took %.0f %% of the CPU time that these runs wanted: judge CPU time, "
-            "not elapsed time",
-            100 * taken);
+    if (taken > RPS_SYSTEM_TAKEN_THRESHOLD && wait_s >= TAKEN_MIN_S)
+        rps_output_print("other processes used %.0f %% of the CPU time that these runs needed: "
+                         "compare CPU time, not elapsed time",
+                         100 * taken);
 }
 
-/* Print how to compare a whole series: its sides, or with as many runs before or after it. */
-static void say_next(const struct rps_cli *cli, const struct rps_series_side *side, size_t count)
+/* Print the command that compares the runs of a complete series. The command compares the two
+ * sides. A single side is compared with the same number of runs immediately before or after it. */
+static void report_next(const struct rps_cli *cli, const struct rps_series_side *side, size_t count)
 {
     const char *store = cli->output;
     int64_t first = side->run_id[0], runs = (int64_t)side->count, from;
@@ -175,7 +155,7 @@ static void say_next(const struct rps_cli *cli, const struct rps_series_side *si
 
     for (size_t i = 0; i < count; i++) {
         rps_text_numbers(text[i], sizeof(text[i]), side[i].run_id, side[i].count);
-        if (strstr(text[i], "...")) /* of two alternating sides */
+        if (strstr(text[i], "...")) /* the runs of two alternating sides do not fit into the text */
             snprintf(text[i], sizeof(text[i]), "%s", side[i].label);
     }
     from = is_first ? side->run_id[side->count - 1] + 1 : first - runs;
@@ -187,8 +167,8 @@ static void say_next(const struct rps_cli *cli, const struct rps_series_side *si
     if (strcmp(store, cli->command->output_value) == 0)
         memmove(argv + 2, argv + 4, 3 * sizeof(*argv));
     rps_text_command(command, sizeof(command), argv[4] ? 6 : 4, (char *const *)(uintptr_t)argv);
-    rps_output_say("next: %s%s",
-                   is_first ? "record what is to be compared in the same way, then " : "", command);
+    rps_output_print("next: %s%s",
+                     is_first ? "record the other version in the same way, then " : "", command);
 }
 
 void rps_series_summary(struct rps_cli *cli, const struct rps_series_side *side, size_t count,
@@ -203,11 +183,11 @@ void rps_series_summary(struct rps_cli *cli, const struct rps_series_side *side,
         look[i] = look_at(cli, reader, &side[i]);
         if (side[i].count == 0)
             continue;
-        say_spread(&side[i], &look[i]);
-        say_odd(cli, &side[i], &look[i]);
+        report_spread(&side[i], &look[i]);
+        report_outliers(cli, &side[i], &look[i]);
     }
     rps_reader_close(reader);
-    say_taken(look, count);
+    report_taken(look, count);
     if (is_whole)
-        say_next(cli, side, count);
+        report_next(cli, side, count);
 }

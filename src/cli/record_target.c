@@ -1,4 +1,4 @@
-/* Targets of a recording. */
+/* Targets of a recording: processes, CPUs and control groups. */
 #include "record.h"
 
 #include <errno.h>
@@ -12,8 +12,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "rpistat/array.h"
-#include "rpistat/parse.h"
+#include "rpistat/arena.h"
+#include "rpistat/plan.h"
 #include "rpistat/proc.h"
 #include "rpistat/text.h"
 
@@ -22,11 +22,8 @@
 
 static int add_int(int **list, int *count, int value, struct rps_error *err)
 {
-    int *grown = rps_array_grow(*list, (size_t)*count, sizeof(*grown));
-
-    if (!grown)
+    if (!rps_array_add(list, (size_t)*count, sizeof(**list)))
         return rps_error_memory(err);
-    *list = grown;
     (*list)[(*count)++] = value;
     return 0;
 }
@@ -41,7 +38,6 @@ static int online_cpus(int **ret, int *ret_count, struct rps_error *err)
     return rps_parse_cpus(ONLINE_CPUS, text, ret, ret_count, err);
 }
 
-/* Every CPU of the user's list must be online. */
 static int check_online(const char *text, const int *cpu, int count, struct rps_error *err)
 {
     int *online = NULL, online_count = 0;
@@ -53,9 +49,10 @@ static int check_online(const char *text, const int *cpu, int count, struct rps_
         for (int k = 0; k < online_count; k++)
             found |= online[k] == cpu[i];
         if (!found)
-            rc = rps_error_set(err, RPS_FAILED,
-                               "-C %s: CPU %d is not online; those that are stand in " ONLINE_CPUS,
-                               text, cpu[i]);
+            rc = rps_error_set(
+                err, RPS_FAILED,
+                "-C %s: CPU %d is not online; choose CPUs that are listed in " ONLINE_CPUS, text,
+                cpu[i]);
     }
     free(online);
     return rc;
@@ -77,24 +74,23 @@ static int open_cpus(const struct rps_record_settings *settings, struct rps_reco
 static int open_process(struct rps_record_target *t, const char *text, struct rps_error *err)
 {
     uint64_t pid;
-    pid_t *grown;
     int fd, rc = rps_parse_uint64("-p", text, 1, INT32_MAX, &pid, NULL);
 
     if (rc < 0)
-        return rps_error_set(err, rc,
-                             "-p: '%s' is no number of a process, as in -p 1234; pgrep finds it by "
-                             "its name",
-                             text);
+        return rps_error_set(
+            err, rc, "-p: '%s' is not a process number; write one like -p 1234 (see pgrep)", text);
     for (int i = 0; i < t->target.pid_count; i++)
-        if (t->pid[i] == (pid_t)pid) /* a repeated process is counted once */
+        if (t->pid[i] == (pid_t)pid) /* if the list names a process twice, the process is counted
+                                        once */
             return 0;
     fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
     if (fd < 0)
         return rps_error_set(err, RPS_FAILED, "-p %s: %s", text,
-                             errno == ESRCH
-                                 ? "there is no such process; ps and pgrep list those that run"
-                             : errno == EINVAL || errno == ENOENT /* since Linux 6.9 */
-                                 ? "it is a thread; give its process"
+                             errno == ESRCH ? "no such process; find one with ps or pgrep"
+                             /* the number is that of a thread; Linux 6.9 and later report a thread
+                              * by these errors */
+                             : errno == EINVAL || errno == ENOENT
+                                 ? "it is a thread; name its process"
                                  : strerror(errno));
     rc = add_int(&t->pidfd, &t->pidfd_count, fd, err);
     if (rc < 0) {
@@ -102,11 +98,9 @@ static int open_process(struct rps_record_target *t, const char *text, struct rp
         return rc;
     }
     fcntl(fd, F_SETFD, FD_CLOEXEC);
-    grown = rps_array_grow(t->pid, (size_t)t->target.pid_count, sizeof(*grown));
-    if (!grown)
+    if (!rps_array_add(&t->pid, (size_t)t->target.pid_count, sizeof(*t->pid)))
         return rps_error_memory(err);
-    t->pid = grown;
-    grown[t->target.pid_count++] = (pid_t)pid;
+    t->pid[t->target.pid_count++] = (pid_t)pid;
     return 0;
 }
 
@@ -126,10 +120,10 @@ static int open_processes(const struct rps_record_settings *settings, struct rps
     return rc;
 }
 
-/* Return 1 for the root of a hierarchy, which contains everything, idle tasks too. It is recorded
- * as whole CPUs: the kernel reports many times the elapsed time for it (Linux 6.18), and idle time
- * is not CPU use. Such a root has inode number 1; a container's root, an ordinary group, has
- * not. */
+/* Return 1 for the root of a hierarchy, which contains everything, including idle tasks. The root
+ * is recorded as whole CPUs. Otherwise the kernel would report many times the elapsed time (Linux
+ * 6.18), and would count idle time as CPU use. The root of a hierarchy has inode number 1. The root
+ * of a container is an ordinary group with another number. */
 static int is_root_cgroup(int fd)
 {
     struct stat status;
@@ -139,7 +133,7 @@ static int is_root_cgroup(int fd)
            (system.f_type == CGROUP_SUPER_MAGIC || system.f_type == CGROUP2_SUPER_MAGIC);
 }
 
-/* The directory's path, with a slash at its end. */
+/* Return the directory's path, with a slash at its end. */
 static char *folder_path(int fd, char ret[PATH_MAX + 1])
 {
     char link[64];
@@ -151,7 +145,7 @@ static char *folder_path(int fd, char ret[PATH_MAX + 1])
     return ret;
 }
 
-/* Nested groups are refused, since their contents would be counted twice. */
+/* Refuse groups that contain each other: the inner group's contents would be counted twice. */
 static int check_apart(const char *const *name, const struct rps_target *target,
                        struct rps_error *err)
 {
@@ -162,8 +156,9 @@ static int check_apart(const char *const *name, const struct rps_target *target,
         for (int k = 0; k < target->cgroup_count; k++) {
             if (i != k &&
                 strncmp(folder_path(target->cgroup_fd[k], path[1]), path[0], strlen(path[0])) == 0)
-                return rps_error_set(err, RPS_USAGE, "-G %s has all that -G %s has: leave one out",
-                                     name[i], name[k]);
+                return rps_error_set(err, RPS_USAGE,
+                                     "-G %s contains all of -G %s; leave one of them out", name[i],
+                                     name[k]);
         }
     }
     return 0;
@@ -184,10 +179,9 @@ static int open_cgroup(const char *name, struct rps_record_target *t, struct rps
         free(path);
     }
     if (fd < 0)
-        return rps_error_set(
-            err, RPS_FAILED,
-            "-G %s: there is no such control group; give the path of a folder below " CGROUP_FOLDER,
-            name);
+        return rps_error_set(err, RPS_FAILED,
+                             "-G %s: no such control group; name a directory below " CGROUP_FOLDER,
+                             name);
     t->target.cgroup_fd[t->target.cgroup_count++] = fd;
     return 0;
 }
@@ -215,7 +209,7 @@ static int open_cgroups(const struct rps_texts *name, struct rps_record_target *
     return rc;
 }
 
-/* "cgroup a, b", as many as fit. */
+/* Put a text such as "cgroup a, b", with as many names as fit. */
 static void describe_cgroups(const struct rps_texts *name, struct rps_record_target *t)
 {
     size_t used = 0;
@@ -225,7 +219,7 @@ static void describe_cgroups(const struct rps_texts *name, struct rps_record_tar
                                  i > 0 ? ", " : "cgroup ", name->text[i]);
 }
 
-/* "CPU 0-1", as the user wrote it, or as found. */
+/* Put a text such as "CPU 0-1", with the user's own list, or "all 4 CPUs" without a list. */
 static void describe_target(const struct rps_record_settings *settings, struct rps_record_target *t)
 {
     size_t used;
@@ -280,7 +274,7 @@ int rps_record_target_open(const struct rps_record_settings *settings,
     return 0;
 }
 
-/* The command line of a process, empty if it has ended or is a kernel thread. */
+/* Read the command line of a process; empty if the process has ended or is a kernel thread. */
 static int read_command(pid_t pid, struct rps_run *run, struct rps_error *err)
 {
     char path[64], **argv = NULL, *word = NULL;
@@ -291,15 +285,13 @@ static int read_command(pid_t pid, struct rps_run *run, struct rps_error *err)
     snprintf(path, sizeof(path), "/proc/%ld/cmdline", (long)pid);
     file = fopen(path, "re");
     while (rc == 0 && file && getdelim(&word, &room, '\0', file) > 0) {
-        char **grown = rps_array_grow(argv, (size_t)argc, sizeof(*argv));
-
-        argv = grown ? grown : argv;
-        if (!grown || !(argv[argc] = strdup(word)))
+        if (!rps_array_add(&argv, (size_t)argc, sizeof(*argv)) || !(argv[argc] = strdup(word)))
             rc = rps_error_memory(err);
         else
             argc++;
     }
-    while (argc > 0 && argv[argc - 1][0] == '\0') /* left by processes that change their title */
+    while (argc > 0 && argv[argc - 1][0] == '\0') /* a process that changed its title has empty
+                                                     arguments at the end */
         free(argv[--argc]);
     if (rc == 0 && rps_run_set_command(run, argc, argv) < 0)
         rc = rps_error_memory(err);
@@ -346,4 +338,55 @@ void rps_record_target_close(struct rps_record_target *target)
     free(target->pid);
     free(target->cpu);
     memset(target, 0, sizeof(*target));
+}
+
+/* The choice of the plan of a recording. */
+
+static int is_scenario(const char *name)
+{
+    const char *const *row = rps_plan_scenarios();
+
+    while (*row && strcmp(*row, name) != 0)
+        row++;
+    return *row != NULL;
+}
+
+static int load_sets(const struct rps_record_settings *settings, const struct rps_pmu *pmu,
+                     struct rps_plan **ret, const char *note, struct rps_error *err)
+{
+    int rc = rps_pmu_load_plan(pmu, settings->sets, ret, err);
+
+    if (rc == 0 && !settings->scenario)
+        rps_plan_keep_default(*ret);
+    if (rc < 0 || !settings->scenario)
+        return rc;
+    rc = rps_plan_select(*ret, settings->scenario, err);
+    if (rc == RPS_USAGE && *note && !settings->sets && is_scenario(settings->scenario))
+        rps_error_write(err,
+                        "--scenario %s needs hardware counters: %s; leave out the option, or "
+                        "record on a machine that has such counters",
+                        settings->scenario, note);
+    return rc;
+}
+
+int rps_record_plan_load(const struct rps_record_settings *settings, const struct rps_pmu *pmu,
+                         struct rps_plan **ret, const char *note, struct rps_error *err)
+{
+    struct rps_plan *plan = NULL;
+    int rc;
+
+    if (settings->events.count > 0)
+        rc = rps_plan_from_events(settings->events.text, settings->events.count, &plan, err);
+    else
+        rc = load_sets(settings, pmu, &plan, note, err);
+    for (int i = 0; rc == 0 && i < settings->metric.count; i++)
+        rc = rps_plan_add_formula(plan, settings->metric.text[i], err);
+    if (rc == 0 && settings->events.count > 0)
+        rc = rps_plan_add_rates(plan, err);
+    if (rc < 0) {
+        rps_plan_free(plan);
+        return rc;
+    }
+    *ret = plan;
+    return 0;
 }

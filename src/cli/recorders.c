@@ -1,12 +1,12 @@
-/*
- * One pass over /proc: a recorder is a process named rpistat that has locked its file in the
- * registry, or one whose command line records. No store is opened. The children of a recorder, and
- * the parent of a --repeat, have other names.
+/* The search for recorders, in one pass over /proc. A recorder is a process named rpistat that has
+ * locked its file in the registry, or whose command line is that of a recording. No store is
+ * opened. The children of a recorder, and the parent process of a --repeat series, have other
+ * process names.
  *
- * SAFETY: a process is held by a pidfd before it is read, and still exists afterwards. The data
- * read from /proc and the registry in between belong to no other process of that number.
- */
-#include "recorders.h"
+ * SAFETY: a pidfd for a process is opened before the process is read, and the process still exists
+ * after the reading. The data read from /proc and the registry in between therefore belong to no
+ * other process with the same number. */
+#include "registry.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -22,14 +22,13 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "names.h"
 #include "rpistat/clock.h"
 #include "rpistat/proc.h"
 #include "rpistat/text.h"
 
 #define COMMAND_BYTES 4096
 #define ARGUMENTS_MAX 64
-#define IN_FOLDER     "/proc/self/fd/%d/" /* of an open directory */
+#define IN_FOLDER     "/proc/self/fd/%d/" /* path of an open directory */
 
 const char *const rps_recorder_states[] = {"recording", "late", "unknown"};
 
@@ -42,7 +41,7 @@ static void name_user(struct rps_recorder *found)
         rps_text_printable(found->user, sizeof(found->user), user->pw_name);
 }
 
-/* Decide by the command line: `rpistat record`, or `rpistat COMMAND`. */
+/* Return 1 for the command line of a recording: `rpistat record`, or `rpistat` with a workload. */
 static int says_it_records(int argc, char *const argv[])
 {
     const struct rps_command *command = argc > 1 ? rps_names_command(argv[1]) : NULL;
@@ -73,7 +72,7 @@ static int read_process(struct rps_recorder *found, int proc_fd)
         argv[argc++] = text + at;
     rps_text_command(found->command, sizeof(found->command), argc, argv);
     is_recorder = says_it_records(argc, argv);
-    /* SAFETY: a set-user-ID process could be made to lock that user's file */
+    /* SAFETY: a set-user-ID process could be made to lock a file of its real user */
     if (real == effective && rps_registry_read(&found->entry, found->pid, found->uid)) {
         is_recorder = found->entry.run.run_id >= 0;
         found->state = rps_clock_monotonic_ns() > found->entry.late_ns ? RPS_RECORDER_LATE
@@ -89,7 +88,7 @@ static void recorder_free(struct rps_recorder *recorder)
         close(recorder->pidfd);
 }
 
-/* Add the process of that number if it is a recorder. RPS_FAILED without pidfds. */
+/* Add the process to the list if it is a recorder. Returns RPS_FAILED if Linux has no pidfds. */
 static int add(struct rps_arena *arena, struct rps_recorders *list, const char *number,
                struct rps_error *err)
 {
@@ -111,11 +110,11 @@ static int add(struct rps_arena *arena, struct rps_recorders *list, const char *
         recorder.pidfd = (int)syscall(SYS_pidfd_open, recorder.pid, 0);
         if (recorder.pidfd >= 0)
             found = read_process(&recorder, proc_fd);
-        else if (errno != ESRCH) /* ESRCH: it has ended */
+        else if (errno != ESRCH) /* ESRCH: the process has ended */
             found =
                 rps_error_set(err, RPS_FAILED,
-                              "cannot tell who records: pidfd_open of process %ld: %s; it takes "
-                              "Linux 5.3, and a container that allows it",
+                              "cannot identify recorders: pidfd_open of process %ld failed (%s); "
+                              "use Linux 5.3 or later, and a container that allows the call",
                               (long)recorder.pid, strerror(errno));
     }
     close(proc_fd);
@@ -135,12 +134,11 @@ int rps_recorders_find(struct rps_arena *arena, struct rps_recorders *ret, struc
     int result = 0;
     DIR *proc;
 
-    if (!rps_proc_is_own()) /* SAFETY: a signal would reach the wrong process */
+    if (!rps_proc_is_own()) /* SAFETY: with another /proc a signal would reach the wrong process */
         return rps_error_set(err, RPS_FAILED, "cannot find recorders: " RPS_PROC_FOREIGN);
     proc = opendir("/proc");
     if (!proc)
-        return rps_error_set(err, RPS_FAILED,
-                             "cannot read /proc, where recorders are looked for: %s",
+        return rps_error_set(err, RPS_FAILED, "cannot find recorders: /proc cannot be read (%s)",
                              strerror(errno));
     while (result == 0 && (entry = readdir(proc)) != NULL) {
         if (isdigit((unsigned char)entry->d_name[0]))

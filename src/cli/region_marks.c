@@ -1,13 +1,11 @@
-/*
- * Marks of the workload's own regions.
+/* Marks of the workload's own regions.
  *
- * SAFETY: the socket is in the abstract namespace. It needs no file in a directory, and no
- * environment variable of the workload names it. Any user of the machine can connect to it, and can
- * create one with such a name. Therefore, each side asks the kernel for the user at the other end,
- * and exchanges data only with its own. Received data are still checked and limited, because every
- * mark becomes a row in the store.
- */
-#include "region_marks.h"
+ * SAFETY: the socket is in the abstract namespace. The socket needs no file in a directory, and no
+ * environment variable of the workload names it. Any user of the machine can connect to the socket,
+ * or create one with such a name. Therefore, each side asks the kernel for the user at the other
+ * end, and exchanges data only with its own user. Received data are still checked and limited,
+ * because every mark becomes a row in the store. */
+#include "record.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -24,24 +22,25 @@
 #include "rpistat/region_wire.h"
 #include "rpistat/text.h"
 
-/* Programs usually send a few marks per second and region; this limits those that do not. */
+/* Maximum number of marks per second. Programs usually send a few per second and region. */
 #define MARKS_PER_SECOND 200
 
-/* SAFETY: one iteration receives one message from each of so many programs, and so many iterations
- * run at a time. A flood of messages therefore cannot delay the loop's periods. */
+/* SAFETY: one iteration receives one message from each of at most PROGRAMS_AT_ONCE programs. The
+ * loop is interrupted for at most TURNS_AT_ONCE iterations at a time. A flood of messages therefore
+ * cannot delay the loop's periods. */
 #define PROGRAMS_AT_ONCE 16
 #define TURNS_AT_ONCE    16
 
 /* Maximum number of connected programs, since descriptors are limited. */
 #define PROGRAMS_MAX 128
 
-/* Limit of iterations at the end, when programs may continue to send. */
+/* Maximum number of iterations after the workload's end, because programs may continue to send. */
 #define TURNS_AT_END 4096
 
 struct rps_region_marks {
-    int epoll;                 /* of the descriptors below */
-    int listen;                /* accepts connections of programs */
-    int program[PROGRAMS_MAX]; /* -1: unused */
+    int epoll;                 /* epoll descriptor for the descriptors below */
+    int listen;                /* socket that accepts connections of programs */
+    int program[PROGRAMS_MAX]; /* descriptors of connected programs; -1: unused */
     void (*mark)(void *context, int64_t time_ns, const char *text);
     void *context;
     int64_t open_ns, second_ns;
@@ -104,7 +103,8 @@ static void admit(struct rps_region_marks *marks)
     socklen_t size = sizeof(peer);
 
     if (fd < 0) {
-        if (errno == EMFILE || errno == ENFILE) /* it would wake us forever */
+        if (errno == EMFILE || errno == ENFILE) /* otherwise the connection, which cannot be
+                                                   accepted, would end each wait at once */
             epoll_ctl(marks->epoll, EPOLL_CTL_DEL, marks->listen, NULL);
         return;
     }
@@ -117,7 +117,7 @@ static void admit(struct rps_region_marks *marks)
         marks->program[free_one] = fd;
 }
 
-/* Receive one message. Returns its size; 0: there is none. */
+/* Receive one message. Returns its size, or 0 if there is no message. */
 static size_t receive(struct rps_region_marks *marks, int number, struct rps_region_wire *ret)
 {
     ssize_t size = recv(marks->program[number], ret, sizeof(*ret), MSG_TRUNC);
@@ -141,7 +141,7 @@ static int is_sound(const struct rps_region_wire *wire, size_t size)
            size == head + wire->mark_count * sizeof(wire->mark[0]);
 }
 
-/* Return 1 if this second may have another mark. */
+/* Return 1 if the number of marks in this second is below the limit. */
 static int has_room(struct rps_region_marks *marks)
 {
     int64_t now_ns = rps_clock_monotonic_ns();
@@ -176,7 +176,7 @@ static void add_mark(struct rps_region_marks *marks, const struct rps_region_wir
     marks->mark(marks->context, mark->time_ns, text);
 }
 
-/* Return 0 if there was nothing to receive. */
+/* Receive messages. Returns 0 if there were no messages. */
 static int take_messages(struct rps_region_marks *marks)
 {
     struct epoll_event ready[PROGRAMS_AT_ONCE];

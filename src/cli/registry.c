@@ -1,11 +1,10 @@
-/*
- * A file contains entries NAME=VALUE, each with its 0, like /proc/PID/environ, so that no value
- * needs escapes. SAFETY: it is written before it is locked, and is invalid without a lock. The next
- * recorder with the number of a killed one replaces its file.
+/* The files of the registry. A file contains entries NAME=VALUE, each with a terminating 0, like
+ * /proc/PID/environ, so that no value needs escapes. SAFETY: a file is written before it is locked,
+ * and is invalid without a lock. If a recorder was killed, the next recorder with the same process
+ * number replaces the file.
  *
- * A lock ends with the first descriptor of the file that its process closes, so the recorder opens
- * its file only once.
- */
+ * A lock ends when its process closes any descriptor of the file, so the recorder opens its file
+ * only once. */
 #include "registry.h"
 #include "rpistat/store.h"
 
@@ -24,7 +23,7 @@
 
 #define TEXT_SIZE     16384 /* a longer file is truncated */
 #define ARGUMENTS_MAX 64
-#define PLAIN_FOLDER  3 /* others may take its name */
+#define PLAIN_FOLDER  3 /* number of /tmp/rpistat-UID, a name that another user may have taken */
 #define FOLDER_SIZE   (RPS_REGISTRY_PATH_SIZE - 24)
 
 #define AT(member)   offsetof(struct rps_registered, member)
@@ -32,7 +31,7 @@
 
 static const struct field {
     const char *name;
-    size_t offset, size; /* size 0: a number */
+    size_t offset, size; /* offset and size of the member; size 0: the member is a number */
 } fields[] = {
     {"run", AT(run.run_id), 0},
     {"uuid", AT(run.uuid), SIZE(run.uuid)},
@@ -49,7 +48,7 @@ static const struct field {
 
 #define FIELDS (sizeof(fields) / sizeof(fields[0]))
 
-/* Return -1 if the directory is not that user's own, or others may write it. */
+/* Open a directory; -1 if that user does not own the directory, or if others may write it. */
 static int open_folder(const char *path, uid_t uid)
 {
     int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -61,8 +60,8 @@ static int open_folder(const char *path, uid_t uid)
     return -1;
 }
 
-/* Find the directory of that number, from 0, among those that the user created after another user
- * had taken the plain name in /tmp. Their names are unpredictable. 0: there are no more. */
+/* Find the directory with this number, from 0, among those with unpredictable names, which the user
+ * created after another user had taken the plain name in /tmp. Returns 0 if there are no more. */
 static int find_own(char ret[FOLDER_SIZE], int number, uid_t uid)
 {
     DIR *folder = opendir("/tmp");
@@ -87,8 +86,8 @@ static int find_own(char ret[FOLDER_SIZE], int number, uid_t uid)
     return found;
 }
 
-/* Set the directory of that number, from 0, for files of that user; "": none. 0: there are no more.
- * A user's files are in the first one that belongs to the user or can be created. */
+/* Set the directory with that number, from 0, for files of that user; "": none. A user's files are
+ * in the first directory that the user owns or can create. Returns 0 if there are no more. */
 static int set_folder(char ret[FOLDER_SIZE], int number, uid_t uid)
 {
     const char *given = getenv("RUNTIME_DIRECTORY");
@@ -139,7 +138,7 @@ static int write_entries(int fd, const struct rps_registered *entry)
     return is_written;
 }
 
-/* Create our file in the directory, replacing one of a killed process with our number. */
+/* Create our file in the directory, in place of a killed process's file with our process number. */
 static void make_file(struct rps_registry *registry, const char *folder,
                       const struct rps_registered *entry)
 {
@@ -172,7 +171,7 @@ static int is_in_place(const struct rps_registry *registry)
 void rps_registry_beat(void *context, const struct rps_writer_beat *beat)
 {
     struct rps_registered entry = {
-        .run = *beat->run, /* shallow: only read */
+        .run = *beat->run, /* a shallow copy, which is only read */
         .periods = (int64_t)beat->periods,
         .store_bytes = (int64_t)beat->size_bytes,
         .late_ns = beat->late_ns,
@@ -217,19 +216,7 @@ void rps_registry_close(struct rps_registry *registry)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static void read_field(struct rps_registered *ret, const char *name, const char *value)
-{
-    for (size_t i = 0; i < FIELDS; i++) {
-        void *member = (char *)ret + fields[i].offset;
-
-        if (strcmp(name, fields[i].name) == 0 && fields[i].size > 0)
-            snprintf(member, fields[i].size, "%s", value);
-        else if (strcmp(name, fields[i].name) == 0)
-            *(int64_t *)member = strtoll(value, NULL, 10);
-    }
-}
-
-/* Read a text that ends with 0. 1, or 0 without memory. */
+/* Read entries from a text that ends with 0. Returns 1, or 0 without memory. */
 static int read_entries(struct rps_registered *ret, char *text, size_t length)
 {
     char *argv[ARGUMENTS_MAX];
@@ -250,7 +237,14 @@ static int read_entries(struct rps_registered *ret, char *text, size_t length)
             *rest = '\0';
             result = rps_run_add_tag(&ret->run, value, rest + 1);
         } else {
-            read_field(ret, name, value);
+            for (size_t i = 0; i < FIELDS; i++) {
+                void *member = (char *)ret + fields[i].offset;
+
+                if (strcmp(name, fields[i].name) == 0 && fields[i].size > 0)
+                    snprintf(member, fields[i].size, "%s", value);
+                else if (strcmp(name, fields[i].name) == 0)
+                    *(int64_t *)member = strtoll(value, NULL, 10);
+            }
         }
     }
     if (result == 0)
@@ -260,7 +254,7 @@ static int read_entries(struct rps_registered *ret, char *text, size_t length)
     return result == 0;
 }
 
-/* Return 1 if the open file belongs to that user, and that process has locked it; 0: nobody has. */
+/* Return 1 if that user owns the open file and that process has locked the file, otherwise 0. */
 static int is_file_of(int fd, pid_t pid, uid_t uid)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -271,7 +265,7 @@ static int is_file_of(int fd, pid_t pid, uid_t uid)
            (pid > 0 ? lock.l_type == F_WRLCK && lock.l_pid == pid : lock.l_type == F_UNLCK);
 }
 
-/* Read the file with that name, if it belongs to that user and is locked as above. */
+/* Read the file with that name, if it belongs to that user and that process has locked it. */
 static int read_file(struct rps_registered *ret, int folder_fd, const char *name, pid_t pid,
                      uid_t uid)
 {
@@ -315,7 +309,7 @@ static int has_dead(DIR *folder, const char *uuid)
         bool is_gone = pid > 0 && kill(pid, 0) < 0 && errno == ESRCH;
         struct rps_registered registered;
 
-        if (pid <= 0 || pid == getpid() || /* closing our own would release its lock */
+        if (pid <= 0 || pid == getpid() || /* because closing our own file would release its lock */
             !read_file(&registered, dirfd(folder), entry->d_name, is_gone ? 0 : pid, geteuid()))
             continue;
         found = strcmp(registered.run.uuid, uuid) == 0 && (is_gone || registered.run.run_id < 0);

@@ -1,4 +1,4 @@
-/* `rpistat runs`: choosing runs, deleting them, and changing their labels and tags. */
+/* `rpistat runs`: chooses runs, deletes runs, and changes their labels and tags. */
 #include "runs_edit.h"
 
 #include <fnmatch.h>
@@ -6,14 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format.h"
 #include "rpistat/store.h"
 #include "rpistat/text.h"
-#include "time_range.h"
 
 #define AT(member) RPS_AT(struct rps_runs_settings, member)
 
-/* The column of --sort, "start" or "-start". */
+/* Parse --sort: a column, such as "start", or "-start" for descending order. */
 static int parse_sort(const char *option, const char *text, void *ret, struct rps_error *err)
 {
     static const char *const name[] = {"run",       "label",   "start", "state",
@@ -22,8 +20,8 @@ static int parse_sort(const char *option, const char *text, void *ret, struct rp
     int column = rps_options_word(RPS_RUNS_COLUMNS, text + is_descending);
 
     if (column < 0)
-        return rps_error_set(err, RPS_USAGE, "%s: '%s' is none of the columns %s", option, text,
-                             RPS_RUNS_COLUMNS);
+        return rps_error_set(err, RPS_USAGE, "%s: '%s' is not a column; choose from %s", option,
+                             text, RPS_RUNS_COLUMNS);
     *(struct rps_runs_order *)ret = (struct rps_runs_order){name[column], is_descending};
     return 0;
 }
@@ -58,6 +56,7 @@ const struct rps_option rps_runs_options[] = {
     RPS_FORMAT_OPTION(AT(format)),
     {NULL},
 };
+RPS_OPTIONS_FIT(rps_runs_options);
 
 static int is_edit(const struct rps_runs_settings *settings)
 {
@@ -91,20 +90,12 @@ static int is_of_host(const struct rps_run *run, const struct rps_texts *wanted)
     return found;
 }
 
-static int is_of_time(const struct rps_run *run, const struct rps_runs_settings *settings)
-{
-    return (settings->since_ns == 0 || run->start_realtime_ns >= settings->since_ns) &&
-           (settings->until_ns == 0 ||
-            (run->start_realtime_ns >= 0 && run->start_realtime_ns < settings->until_ns));
-}
-
 int rps_runs_is_filtered(const struct rps_runs_settings *settings)
 {
     return settings->label != NULL || settings->since_ns != 0 || settings->until_ns != 0 ||
            settings->tag.count + settings->host.count > 0;
 }
 
-/* Return 1 if a run is selected. */
 static int matches(struct rps_cli *cli, int64_t run_id)
 {
     const struct rps_runs_settings *settings = cli->settings;
@@ -118,12 +109,14 @@ static int matches(struct rps_cli *cli, int64_t run_id)
     if (result == 0)
         result = (settings->label == NULL || strcmp(run.label, settings->label) == 0) &&
                  has_tags(&run, &settings->tag) && is_of_host(&run, &settings->host) &&
-                 is_of_time(&run, settings);
+                 (settings->since_ns == 0 || run.start_realtime_ns >= settings->since_ns) &&
+                 (settings->until_ns == 0 ||
+                  (run.start_realtime_ns >= 0 && run.start_realtime_ns < settings->until_ns));
     rps_run_free(&run);
     return result;
 }
 
-/* Mark the run that the text selects; `run_id` is in ascending order. */
+/* Mark the run that the text selects. `run_id` is in ascending order. */
 static int mark(struct rps_cli *cli, const char *text, const int64_t *run_id, size_t count,
                 char *chosen)
 {
@@ -163,7 +156,7 @@ int rps_runs_choose(struct rps_cli *cli, int64_t **ret_run_id, size_t *ret_count
 
 /* --- changing --------------------------------------------------------------------------------- */
 
-/* rps_format_run, and the run itself; the caller always frees it. */
+/* Read the run, and describe it as rps_format_run does. The caller always frees the run. */
 static int describe(struct rps_cli *cli, int64_t run_id, struct rps_run *run, char *ret,
                     size_t size)
 {
@@ -176,7 +169,6 @@ static int describe(struct rps_cli *cli, int64_t run_id, struct rps_run *run, ch
     return result;
 }
 
-/* Check that none of the runs is being recorded. */
 static int check_ended(struct rps_cli *cli, const int64_t *run_id, size_t count)
 {
     int result = 0;
@@ -187,10 +179,9 @@ static int check_ended(struct rps_cli *cli, const int64_t *run_id, size_t count)
 
         result = describe(cli, run_id[i], &run, text, sizeof(text));
         if (result == 0 && run.state == RPS_RUN_RECORDING)
-            result = rps_error_set(&cli->err, RPS_FAILED,
-                                   "%s is being recorded: end its recording first; nothing was "
-                                   "deleted",
-                                   text);
+            result =
+                rps_error_set(&cli->err, RPS_FAILED,
+                              "%s is being recorded; stop it first (nothing was deleted)", text);
         rps_run_free(&run);
     }
     return result;
@@ -248,8 +239,7 @@ static int edit_run(struct rps_cli *cli, int64_t run_id)
     return result;
 }
 
-/* Print the size of the store. */
-static int tell_space(struct rps_cli *cli)
+static int report_space(struct rps_cli *cli)
 {
     char size[RPS_TEXT_NUMBER_SIZE], room[RPS_TEXT_NUMBER_SIZE];
     uint64_t bytes = 0, unused = 0;
@@ -280,17 +270,19 @@ int rps_runs_change(struct rps_cli *cli, int is_named, const int64_t *run_id, si
 
     if (is_of_runs && !is_named)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "which runs? name them, as in 'rpistat runs 3 --%s', or choose them "
-                             "with --label, --tag, --host, --since or --until",
+                             "no runs chosen; name them, as in `rpistat runs 3 --%s`, or choose "
+                             "them with --label, --tag, --host, --since or --until",
                              settings->is_delete ? "delete" : "set-label new");
     if (is_named && !is_of_runs)
-        return rps_error_set(&cli->err, RPS_USAGE,
-                             "--shrink is for the store as a whole; leave the runs out, or add "
-                             "--delete");
+        return rps_error_set(
+            &cli->err, RPS_USAGE,
+            "--shrink is for the whole store; leave the runs out, or add --delete");
     if (settings->is_wait && !settings->is_delete && !settings->is_shrink)
-        return rps_error_set(&cli->err, RPS_USAGE, "--wait is for --delete and --shrink");
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--wait belongs to --delete and --shrink; add one of them");
     if (is_of_runs && count == 0)
-        return rps_error_set(&cli->err, RPS_FAILED, "%s has no such run; nothing was changed",
+        return rps_error_set(&cli->err, RPS_FAILED,
+                             "%s has no such run, so nothing was changed; see `rpistat runs`",
                              cli->input);
     if (settings->is_wait) {
         rps_progress_begin(cli, "waiting for the recording to end");
@@ -304,6 +296,6 @@ int rps_runs_change(struct rps_cli *cli, int is_named, const int64_t *run_id, si
     if (result == 0 && settings->is_shrink)
         result = rps_store_shrink(cli->input, &cli->err);
     if (result == 0 && (settings->is_delete || settings->is_shrink))
-        result = tell_space(cli);
+        result = report_space(cli);
     return result;
 }

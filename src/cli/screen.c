@@ -1,10 +1,8 @@
-/*
- * The terminal as a screen.
+/* The terminal as a screen.
  *
- * It uses only the sequences of every terminal since the VT100 and xterm: two private modes, home
- * and clear. It does without curses, a library for four sequences, since the drawing is made
- * elsewhere.
- */
+ * The screen uses only escape sequences that every terminal since the VT100 and xterm supports: two
+ * private modes, home and clear. Other files make the drawing, so four sequences are enough and a
+ * library such as curses is not needed. */
 #include "screen.h"
 
 #include <errno.h>
@@ -20,18 +18,19 @@
 
 #include "cli.h"
 #include "rpistat/clock.h"
-#include "rpistat/signals.h"
+#include "rpistat/process.h"
 
 #define ANSWER_NS   (500 * RPS_NS_PER_MS) /* maximum wait for a terminal's answer */
 #define ANSWER_SIZE 128
-#define CELL_WIDTH  9 /* pixels of a character if the terminal does not report them */
+#define CELL_WIDTH  9 /* width of a character in pixels if the terminal does not report it */
 #define CELL_HEIGHT 18
 
 static const int taken[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP};
 
-static struct rps_screen *on_terminal; /* NULL: none is entered */
+static struct rps_screen *on_terminal; /* screen that is entered; NULL: none */
 
-/* The mode is set first: in the background that stops us before we change the screen. */
+/* Enter the second screen. The terminal's mode is set first, because setting the mode stops a
+ * background process before the screen changes. */
 static void enter_screen(struct rps_screen *screen)
 {
     struct termios mode;
@@ -103,7 +102,7 @@ static enum rps_screen_event on_signals(struct rps_screen *screen)
     return event;
 }
 
-/* q and a closed terminal end it; any other key has no effect. */
+/* Read the keys. The user quits with q or by closing the terminal; other keys have no effect. */
 static enum rps_screen_event on_keys(void)
 {
     char key[64];
@@ -179,7 +178,7 @@ int rps_screen_show(const struct rps_screen *screen, const char *text, struct rp
 
 /* --- queries ---------------------------------------------------------------------------------- */
 
-/* Return 1 if we may query the terminal and read its answer. */
+/* Return 1 if rpistat may query the terminal and read the answer. */
 static int is_ours(void)
 {
     const char *term = getenv("TERM");
@@ -190,7 +189,7 @@ static int is_ours(void)
            in.st_rdev == out.st_rdev && tcgetpgrp(STDIN_FILENO) == getpgrp();
 }
 
-/* Read up to the answer's last letter; an empty text if none arrives. */
+/* Read the terminal's answer up to its last letter. If no answer arrives, the text is empty. */
 static void read_answer(char answer[ANSWER_SIZE])
 {
     struct pollfd keys = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -210,7 +209,7 @@ static void read_answer(char answer[ANSWER_SIZE])
     answer[used] = '\0';
 }
 
-/* "ESC [ ? 62 ; 4 ; 22 c": 4 is sixels. */
+/* Return 1 if the answer lists attribute 4 (sixels), as "ESC [ ? 62 ; 4 ; 22 c" does. */
 static int tells_sixel(const char *answer)
 {
     const char *at = strstr(answer, "\033[?");
@@ -232,7 +231,7 @@ int rps_screen_has_sixel(void)
 
     if (!is_ours() || tcgetattr(STDIN_FILENO, &before) < 0)
         return 0;
-    sigfillset(&all); /* they wait until the terminal is restored */
+    sigfillset(&all); /* delay all signals until the terminal is restored */
     sigprocmask(SIG_BLOCK, &all, &mask);
     mode = before;
     mode.c_lflag &= ~(tcflag_t)(ICANON | ECHO);

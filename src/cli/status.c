@@ -1,8 +1,7 @@
 /* The status line of a recording. */
-#include "status.h"
+#include "record.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "terminal_line.h"
@@ -15,27 +14,28 @@
 
 #define METRICS_MAX 3
 
-/* The contents of the line. */
 struct view {
     uint64_t periods;
     int64_t elapsed_ns;
-    double duty;     /* lowest counted share of a set, over the run */
-    double *operand; /* of the last whole rotation */
+    double counted;  /* share of time for which a set was counted, over the run so far; the
+                        lowest of all sets */
+    double *operand; /* operands of formulas, from the most recent complete rotation */
     int have_operand;
 };
 
 struct rps_status {
-    struct rps_arena *arena; /* owned; for itself, too */
+    struct rps_arena *arena; /* arena that holds this struct and the struct's data; owned */
     const struct rps_plan *plan;
     struct rps_writer *writer;
     struct rps_terminal_line *line;
-    pthread_mutex_t lock; /* of view, run and latest */
+    pthread_mutex_t lock; /* lock for view, run and latest */
     struct view view;
-    struct rps_tally run;                        /* since the start */
-    struct rps_rotation latest;                  /* being added up, over all CPUs */
-    struct view drawn;                           /* of the line's thread, like the members below */
-    uint64_t max_bytes, first_bytes, last_bytes; /* --max-size; the file's first and last size */
-    int64_t last_ns;                             /* time when the file reached that */
+    struct rps_tally run;                        /* sums since the start */
+    struct rps_rotation latest;                  /* current rotation, added up over all CPUs */
+    struct view drawn;                           /* copy of view that only the line's thread uses */
+    uint64_t max_bytes, first_bytes, last_bytes; /* --max-size; first and current size of the
+                                                    file */
+    int64_t last_ns;                             /* time when the file reached last_bytes */
 };
 
 static void copy_view(struct view *to, const struct view *from, const struct rps_plan *plan)
@@ -47,8 +47,8 @@ static void copy_view(struct view *to, const struct view *from, const struct rps
     to->operand = operand;
 }
 
-/* Add the time until --max-size is reached, if the file has grown for a minute. The log is not
- * counted: its pages are later in the file, too. */
+/* Add the time until --max-size is reached, if the file has grown for at least a minute. The size
+ * of the log is not included, because the log's pages are later moved into the file. */
 static void add_growth(struct rps_status *status, struct rps_status_text *line, uint64_t bytes)
 {
     double scale = (double)(status->max_bytes - status->first_bytes);
@@ -56,7 +56,8 @@ static void add_growth(struct rps_status *status, struct rps_status_text *line, 
 
     if (status->first_bytes == 0)
         status->first_bytes = status->last_bytes = bytes;
-    if (bytes > status->last_bytes && bytes < status->max_bytes / 4 * 3) { /* merged later */
+    /* Near --max-size the store is downsampled, so the growth of the store is not used. */
+    if (bytes > status->last_bytes && bytes < status->max_bytes / 4 * 3) {
         status->last_bytes = bytes;
         status->last_ns = status->drawn.elapsed_ns;
     }
@@ -67,8 +68,8 @@ static void add_growth(struct rps_status *status, struct rps_status_text *line, 
     rps_status_text_add(line, "--max-size lasts %s", text);
 }
 
-/* "rpistat  12.3 s  123 periods  duty 25 %  8.1 KiB  CPI 1.234  DC miss ratio 2.1 %", as far as it
- * fits. */
+/* Compose a line such as "rpistat 12.3 s 123 periods counters on 25 % of the time 8.1 KiB CPI 1.234
+ * DC miss ratio 2.1 %", as far as it fits. */
 static void compose(void *context, struct rps_status_text *line)
 {
     struct rps_status *status = context;
@@ -84,8 +85,8 @@ static void compose(void *context, struct rps_status_text *line)
     rps_status_text_add(line, "rpistat");
     rps_status_text_add(line, "%s", rps_text_duration(number, sizeof(number), view->elapsed_ns));
     rps_status_text_add(line, "%llu periods", (unsigned long long)view->periods);
-    if (!isnan(view->duty))
-        rps_status_text_add(line, "duty %.0f %%", view->duty * 100);
+    if (!isnan(view->counted))
+        rps_status_text_add(line, "counters on %.0f %% of the time", view->counted * 100);
     rps_status_text_add(line, "%s", rps_text_size(number, sizeof(number), written.size_bytes));
     add_growth(status, line, written.file_bytes);
     if (written.failing)
@@ -120,7 +121,7 @@ int rps_status_start(struct rps_status **ret, int fd, const struct rps_plan *pla
     status->plan = plan;
     status->writer = writer;
     status->max_bytes = max_bytes;
-    status->view.duty = NAN;
+    status->view.counted = NAN;
     status->view.operand = rps_arena_get(arena, operands, sizeof(double));
     status->drawn.operand = rps_arena_get(arena, operands, sizeof(double));
     status->run = rps_tally_new(arena, plan);
@@ -145,14 +146,15 @@ static void end_rotation(struct rps_status *status)
     }
     view->have_operand = 1;
     rps_rotation_reset(&status->latest);
-    view->duty = 1;
+    view->counted = 1;
     for (int n = 0; n < status->plan->set_count; n++)
-        view->duty = fmin(view->duty, rps_tally_duty(&status->run, n));
+        view->counted = fmin(view->counted, rps_tally_counted(&status->run, n));
 }
 
 void rps_status_period(struct rps_status *status, const struct rps_period *period, uint64_t count)
 {
-    struct rps_period of_all = *period; /* CPUs alternate here, period by period */
+    struct rps_period of_all = *period; /* treated as a period of all CPUs, because the periods
+                                           of different CPUs arrive alternately */
 
     if (!status)
         return;

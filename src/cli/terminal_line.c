@@ -1,4 +1,4 @@
-/* The line on the terminal and its thread. */
+/* The status line on the terminal and the thread that draws it. */
 #include "terminal_line.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 
 #define REDRAW_NS (500 * RPS_NS_PER_MS)
 
-/* The echo of an interrupt key on a terminal. */
+/* Number of columns that a terminal needs to show an interrupt key such as ^C. */
 #define ECHO_COLUMNS 2
 
 struct rps_terminal_line {
@@ -30,8 +30,8 @@ struct rps_terminal_line {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    int stop;  /* under the lock */
-    int shown; /* of the thread: a line is on the terminal */
+    int stop;  /* 1: the thread must end; guarded by the lock */
+    int shown; /* 1: a line is on the terminal; only the thread uses it */
 };
 
 static int may_draw(int fd)
@@ -42,8 +42,8 @@ static int may_draw(int fd)
            (mode.c_lflag & ECHO);
 }
 
-/* Columns that the line may take: the terminal's, minus the echo of ^C or ^Z. Otherwise, the echo
- * would go to another line and leave this one on the terminal. */
+/* Return the number of columns for the line: the terminal's columns, minus those of ^C or ^Z. A
+ * longer line would wrap when the terminal shows ^C, and a part of the line would remain. */
 static size_t line_columns(int fd)
 {
     struct winsize size;
@@ -81,7 +81,7 @@ static void *line_thread(void *argument)
             ;
         if (!line->stop) {
             pthread_mutex_unlock(&line->lock);
-            draw_line(line); /* may wait for the terminal */
+            draw_line(line); /* without the lock, because the terminal may block the write */
             pthread_mutex_lock(&line->lock);
         }
     }
@@ -119,7 +119,7 @@ int rps_terminal_line_start(struct rps_terminal_line **ret, int fd,
     number = line->fd < 0 ? errno : pthread_create(&line->thread, NULL, line_thread, line);
     if (number != 0) {
         line_free(line);
-        return rps_error_set(err, RPS_FAILED, "cannot show how it goes on: %s", strerror(number));
+        return rps_error_set(err, RPS_FAILED, "cannot show the progress: %s", strerror(number));
     }
     *ret = line;
     return 0;
@@ -139,8 +139,8 @@ void rps_terminal_line_stop(struct rps_terminal_line *line)
     line_free(line);
 }
 
-/* Lines of metrics. A byte counts as a column, so non-ASCII text makes a line shorter, never
- * longer. */
+/* Functions for lines of metrics. Each byte is treated as one column, so a line with non-ASCII text
+ * is shorter than allowed, never longer. */
 
 void rps_status_text_begin(struct rps_status_text *line, size_t columns)
 {

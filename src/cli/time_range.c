@@ -1,31 +1,26 @@
-/*
- * The time range of --from and --to. They are times, or phases, iterations, marks and times of day,
- * which become times when the run is known. Phases are those stored with the run; otherwise they
- * are detected now.
- */
-#include "time_range.h"
+/* The time range of --from and --to: times, phases, iterations, marks or times of day, converted to
+ * times when the run is known. Phases are those stored with the run, or are detected now. */
+#include "cli.h"
 
 #include <limits.h>
 #include <string.h>
 
 #include "rpistat/clock.h"
-#include "rpistat/parse.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/store.h"
 #include "rpistat/text.h"
-#include "rpistat/wall.h"
 
 #define PREFIX "phase:"
 #define TURN   "turn:"
 #define MARK   "mark:"
 
-#define TURN_DEPTH (1 + RPS_PHASE_INNER_MAX)
+#define ITERATION_DEPTH (1 + RPS_PHASE_INNER_MAX)
 
 #define BACK_MAX_NS (20000 * RPS_NS_PER_DAY)
-#define LATEST_NS   (INT64_MAX - 2 * RPS_NS_PER_DAY) /* times of day are searched up to there */
-#define NAMES_SIZE  256                              /* of the marks that an error lists */
+#define LATEST_NS   (INT64_MAX - 2 * RPS_NS_PER_DAY) /* limit of searches for a time of day */
+#define NAMES_SIZE  256                              /* maximum size of the list of marks */
 
-/* "B.2": *ret_label and *ret_occurrence, from 1. */
+/* Parse a phase such as "B.2" into *ret_label and *ret_occurrence, from 1. */
 static int parse_phase(const char *option, const char *text, int *ret_label,
                        uint64_t *ret_occurrence, struct rps_error *err)
 {
@@ -39,22 +34,22 @@ static int parse_phase(const char *option, const char *text, int *ret_label,
     if (*ret_label >= 0 &&
         (!dot || rps_parse_uint64(option, dot + 1, 1, INT64_MAX, ret_occurrence, NULL) == 0))
         return 0;
-    return rps_error_set(err, RPS_USAGE,
-                         "%s: '%s' is no phase; write phase:B, or phase:B.2 for the second time "
-                         "that B comes",
-                         option, text);
+    return rps_error_set(
+        err, RPS_USAGE,
+        "%s: '%s' is not a phase; write phase:B, or phase:B.2 for the second phase B", option,
+        text);
 }
 
-/* "turn:12", "turn:3.2": one number per depth; unused ones are 0. */
-static int parse_turn(const char *option, const char *text, uint64_t ret[TURN_DEPTH],
-                      struct rps_error *err)
+/* Parse an iteration such as "turn:12" or "turn:3.2": one number per depth, 0 for unused depths. */
+static int parse_iteration(const char *option, const char *text, uint64_t ret[ITERATION_DEPTH],
+                           struct rps_error *err)
 {
     const char *at = text + strlen(TURN);
     char number[RPS_TEXT_NUMBER_SIZE];
     int is_last = 0;
 
-    memset(ret, 0, TURN_DEPTH * sizeof(*ret));
-    for (int d = 0; d < TURN_DEPTH && !is_last; d++) {
+    memset(ret, 0, ITERATION_DEPTH * sizeof(*ret));
+    for (int d = 0; d < ITERATION_DEPTH && !is_last; d++) {
         int length = (int)strcspn(at, ".");
 
         snprintf(number, sizeof(number), "%.*s", length, at);
@@ -66,12 +61,12 @@ static int parse_turn(const char *option, const char *text, uint64_t ret[TURN_DE
     if (is_last)
         return 0;
     return rps_error_set(err, RPS_USAGE,
-                         "%s: '%s' is not a turn; write turn:12 for the twelfth turn, or turn:12.3 "
-                         "for its third inner turn",
+                         "%s: '%s' is not an iteration; write turn:12 for the twelfth one, or "
+                         "turn:12.3 for its third inner iteration",
                          option, text);
 }
 
-/* As rps_moment_parse; a date alone is its midnight. */
+/* Parse a moment as rps_moment_parse does. A date without a time means midnight. */
 static int parse_moment(const char *option, const char *text, struct rps_moment *ret,
                         struct rps_error *err)
 {
@@ -83,12 +78,12 @@ static int parse_moment(const char *option, const char *text, struct rps_moment 
                : rps_moment_parse(option, text, ret, err);
 }
 
-int rps_time_range_parse(const char *option, const char *text, int64_t *ret_ns,
-                         const char **ret_phase, struct rps_error *err)
+static int parse_range(const char *option, const char *text, int64_t *ret_ns,
+                       const char **ret_phase, struct rps_error *err)
 {
     struct rps_position position;
     struct rps_moment moment;
-    uint64_t occurrence, turn[TURN_DEPTH];
+    uint64_t occurrence, turn[ITERATION_DEPTH];
     int label, is_position = rps_position_parse(text, &position);
 
     if (is_position && position.has_fraction && !position.has_hours) {
@@ -106,19 +101,32 @@ int rps_time_range_parse(const char *option, const char *text, int64_t *ret_ns,
     }
     if (strncmp(text, TURN, strlen(TURN)) == 0) {
         *ret_phase = text;
-        return parse_turn(option, text, turn, err);
+        return parse_iteration(option, text, turn, err);
     }
     if (strncmp(text, MARK, strlen(MARK)) == 0) {
         *ret_phase = text;
         if (text[strlen(MARK)])
             return 0;
         return rps_error_set(err, RPS_USAGE,
-                             "%s: '%s' names no mark; write mark:NAME, or mark:NAME.2 for the "
-                             "second one of that name",
+                             "%s: '%s' is not a mark; write mark:NAME, or mark:NAME.2 for the "
+                             "second mark of that name",
                              option, text);
     }
     *ret_phase = NULL;
+    if (text[0] < '0' || text[0] > '9')
+        return rps_error_set(err, RPS_USAGE,
+                             "%s: '%s' is not a time; write 10s, 14:30, phase:B or mark:NAME",
+                             option, text);
     return rps_parse_time_ns(option, text, 0, INT64_MAX, ret_ns, err);
+}
+
+int rps_time_range_set(const char *option, const char *text, void *member, struct rps_error *err)
+{
+    struct rps_cli *cli = member;
+
+    return strcmp(option, "--from") == 0
+               ? parse_range(option, text, &cli->from_ns, &cli->from_phase, err)
+               : parse_range(option, text, &cli->to_ns, &cli->to_phase, err);
 }
 
 int rps_time_ago_parse(const char *option, const char *text, void *ret_realtime_ns,
@@ -133,15 +141,15 @@ int rps_time_ago_parse(const char *option, const char *text, void *ret_realtime_
     }
     if (parse_moment(option, text, &moment, NULL) < 0)
         return rps_error_set(err, RPS_USAGE,
-                             "%s: '%s' is no time; write 2d for two days ago, 14:30, 2026-11-21 or "
-                             "2026-11-21T14:30",
+                             "%s: '%s' is not a time; write 2d for two days ago, 14:30, 2026-11-21 "
+                             "or 2026-11-21T14:30",
                              option, text);
     if (rps_moment_find(&moment, moment.has_date ? 1 : now_ns - RPS_NS_PER_DAY + 1,
                         moment.has_date ? LATEST_NS : now_ns, ret_realtime_ns))
         return 0;
     return rps_error_set(err, RPS_USAGE,
-                         "%s: '%s' was left out by the clock, as when summer time begins; give "
-                         "another time",
+                         "%s: '%s' does not exist, because the clock was set forward, as for "
+                         "summer time; write another time",
                          option, text);
 }
 
@@ -149,11 +157,9 @@ int rps_time_range_check(struct rps_cli *cli)
 {
     if (cli->from_ns < cli->to_ns)
         return 0;
-    return rps_error_set(&cli->err, RPS_USAGE,
-                         "--from is not before --to: nothing would be left of the run");
+    return rps_error_set(&cli->err, RPS_USAGE, "--from must be before --to; write other times");
 }
 
-/* The error of a phase that the run does not have. */
 static int no_such_phase(struct rps_cli *cli, const char *option, const char *text, uint64_t found,
                          const struct rps_phases *phases)
 {
@@ -162,16 +168,16 @@ static int no_such_phase(struct rps_cli *cli, const char *option, const char *te
 
     if (found > 0)
         return rps_error_set(&cli->err, RPS_FAILED,
-                             "%s: '%s' is not in run %lld: it comes %llu time%s", option, text, run,
-                             (unsigned long long)found, found == 1 ? "" : "s");
+                             "%s: '%s' does not exist: run %lld has %llu phase%s of this class",
+                             option, text, run, (unsigned long long)found, found == 1 ? "" : "s");
     if (phases->label_count == 1)
         return rps_error_set(&cli->err, RPS_FAILED,
-                             "%s: '%s' is not in run %lld, which is one phase, A", option, text,
+                             "%s: '%s' is not in run %lld, which has one phase, A", option, text,
                              run);
-    return rps_error_set(&cli->err, RPS_FAILED,
-                         "%s: '%s' is not in run %lld, whose phases are A to %s; `rpistat phases` "
-                         "lists them",
-                         option, text, run, rps_phase_label(phases->label_count - 1, label));
+    return rps_error_set(
+        &cli->err, RPS_FAILED,
+        "%s: '%s' is not in run %lld; choose a phase from A to %s (see `rpistat phases`)", option,
+        text, run, rps_phase_label(phases->label_count - 1, label));
 }
 
 static const struct rps_phase *find_phase(struct rps_cli *cli, const char *option, const char *text,
@@ -190,36 +196,38 @@ static const struct rps_phase *find_phase(struct rps_cli *cli, const char *optio
     return NULL;
 }
 
-/* The first or the last phase of an iteration. */
-static const struct rps_phase *find_turn(struct rps_cli *cli, const char *option, const char *text,
-                                         int is_end, const struct rps_phases *phases)
+/* Return the first or the last phase of an iteration. */
+static const struct rps_phase *find_iteration(struct rps_cli *cli, const char *option,
+                                              const char *text, int is_end,
+                                              const struct rps_phases *phases)
 {
     const struct rps_phase *found = NULL;
-    uint64_t turn[TURN_DEPTH];
-    int depth = 0, turns = 0; /* iterations at this depth, inside those of the previous numbers */
+    uint64_t turn[ITERATION_DEPTH];
+    int depth = 0, turns = 0; /* turns: number of iterations at `depth`, within the iterations
+                                 already chosen */
 
-    if (parse_turn(option, text, turn, &cli->err) < 0)
+    if (parse_iteration(option, text, turn, &cli->err) < 0)
         return NULL;
     for (size_t i = 0; i < phases->count; i++) {
         const struct rps_phase *phase = &phases->phase[i];
         int at = phase->turn, d = 0;
 
-        while (turn[d] == (uint64_t)at && d + 1 < TURN_DEPTH && turn[d + 1] > 0)
+        while (turn[d] == (uint64_t)at && d + 1 < ITERATION_DEPTH && turn[d + 1] > 0)
             at = phase->inner[d++].turn;
         turns = d < depth || (d == depth && at < turns) ? turns : at;
         depth = d > depth ? d : depth;
-        if (turn[d] == (uint64_t)at && (d + 1 == TURN_DEPTH || turn[d + 1] == 0) &&
+        if (turn[d] == (uint64_t)at && (d + 1 == ITERATION_DEPTH || turn[d + 1] == 0) &&
             (!found || is_end))
             found = phase;
     }
     if (!found && turns == 0 && depth == 0)
         rps_error_set(&cli->err, RPS_FAILED,
-                      "%s: '%s' is not in run %lld, in which no phases repeat", option, text,
-                      (long long)cli->run_id);
+                      "%s: '%s' is not in run %lld, because no phases of the run repeat", option,
+                      text, (long long)cli->run_id);
     else if (!found)
-        rps_error_set(&cli->err, RPS_FAILED, "%s: '%s' is not in run %lld, %s has %d %sturns",
+        rps_error_set(&cli->err, RPS_FAILED, "%s: '%s' is not in run %lld, %s has %d %siterations",
                       option, text, (long long)cli->run_id,
-                      depth > 0 ? "where the turn around it" : "which", turns,
+                      depth > 0 ? "where the iteration around it" : "which", turns,
                       depth > 0 ? "inner " : "");
     return found;
 }
@@ -244,15 +252,15 @@ static int resolve_phase(struct resolving *of, const char *option, const char *t
     if (of->levels.count == 0)
         result = rps_run_phases_get(of->cli->reader, run, &of->levels, NULL, &of->cli->err);
     if (result == 0)
-        return rps_error_set(&of->cli->err, RPS_FAILED,
-                             "the phases of run %lld are not known: find them with `rpistat "
-                             "phases -r %lld` first",
-                             run, run);
+        return rps_error_set(
+            &of->cli->err, RPS_FAILED,
+            "the phases of run %lld are not known; find them with `rpistat phases -r %lld` first",
+            run, run);
     if (result < 0)
         return result;
     phases = rps_phase_levels_shown(&of->levels);
     phase = strncmp(text, TURN, strlen(TURN)) == 0
-                ? find_turn(of->cli, option, text, is_end, phases)
+                ? find_iteration(of->cli, option, text, is_end, phases)
                 : find_phase(of->cli, option, text, phases);
     if (!phase)
         return RPS_FAILED;
@@ -260,8 +268,8 @@ static int resolve_phase(struct resolving *of, const char *option, const char *t
     return 0;
 }
 
-/* Count the marks of that name, and put the one with that number, from 1, into *ret. Number 0 is
- * the first mark not before after_ns, otherwise the first of all. */
+/* Count the marks with that name, and put the mark with that number, from 1, into *ret. Number 0
+ * means the first mark at or after after_ns, or if there is none, the first of all marks. */
 static uint64_t find_mark(const struct rps_notes *marks, const char *name, size_t length,
                           uint64_t number, int64_t after_ns, const struct rps_note **ret)
 {
@@ -281,7 +289,7 @@ static uint64_t find_mark(const struct rps_notes *marks, const char *name, size_
     return found;
 }
 
-/* "warm, done": the distinct marks, as many as fit. */
+/* Put the distinct marks as a list such as "warm, done", as many as fit. */
 static char *name_marks(const struct rps_notes *marks, char ret[NAMES_SIZE])
 {
     const struct rps_note *first;
@@ -318,20 +326,20 @@ static int resolve_mark(struct resolving *of, const char *option, const char *te
     }
     if (found > 0)
         return rps_error_set(&of->cli->err, RPS_FAILED,
-                             "%s: '%s' is not in run %lld: it comes %llu time%s", option, text, run,
-                             (unsigned long long)found, found == 1 ? "" : "s");
+                             "%s: '%s' does not exist: run %lld has %llu mark%s of this name",
+                             option, text, run, (unsigned long long)found, found == 1 ? "" : "s");
     if (of->marks.count == 0)
-        return rps_error_set(&of->cli->err, RPS_FAILED,
-                             "%s: '%s' is not in run %lld, which has no marks; `rpistat record "
-                             "--control` makes them",
-                             option, text, run);
+        return rps_error_set(
+            &of->cli->err, RPS_FAILED,
+            "%s: '%s' is not in run %lld, which has no marks; record with --control to set marks",
+            option, text, run);
     return rps_error_set(&of->cli->err, RPS_FAILED,
-                         "%s: '%s' is not in run %lld, whose marks are: %s", option, text, run,
-                         name_marks(&of->marks, names));
+                         "%s: '%s' is not in run %lld; choose from its marks: %s", option, text,
+                         run, name_marks(&of->marks, names));
 }
 
-/* Find the run's time of a time of day, not before after_ns if possible. Exports round times down
- * to ms, so the run's start is matched with the same rounding. */
+/* Convert a time of day to a time of the run. If possible, the result is not before after_ns.
+ * Exports round times down to ms, so the run's start is rounded down as well. */
 static int find_moment(const struct rps_run *run, const char *text, int64_t after_ns,
                        int64_t end_ns, int64_t *ret_ns)
 {
@@ -346,8 +354,8 @@ static int find_moment(const struct rps_run *run, const char *text, int64_t afte
     return 1;
 }
 
-/* Return 1 for a time since the run's start. Hours are omitted only in runs below an hour, and
- * printed times are rounded. */
+/* Return 1 if the text is a time since the run's start, without hours only in runs under an hour.
+ * The text may be slightly outside the run, because printed times are rounded. */
 static int find_position(const struct rps_run *run, const char *text, struct rps_position *ret)
 {
     return rps_position_parse(text, ret) &&
@@ -362,15 +370,15 @@ static int has_two_meanings(struct rps_cli *cli, const char *option, const char 
 
     return rps_error_set(
         &cli->err, RPS_USAGE,
-        "%s: '%s' has two meanings in run %lld: write %s for the time since its "
-        "start, or %s for the time of day",
+        "%s: '%s' is ambiguous in run %lld; write %s for the time since its start, or %s for the "
+        "time of day",
         option, text, (long long)run->run_id,
         rps_text_clock(position, sizeof(position), position_ns, 1),
         rps_wall_text(moment, sizeof(moment), rps_clock_add_ns(run->start_realtime_ns, moment_ns)));
 }
 
-/* Resolve a time with colons: a time of day or of the run, whichever lies in the run. With a
- * fraction, the time of the run is preferred. */
+/* Resolve a time with colons as a time of day or a time since the run's start, whichever lies
+ * within the run. For a time with a fraction, the time since the start is preferred. */
 static int resolve_moment(struct resolving *of, const char *option, const char *text,
                           int64_t after_ns, int64_t *ret_ns)
 {
@@ -391,16 +399,17 @@ static int resolve_moment(struct resolving *of, const char *option, const char *
     }
     if (run->start_realtime_ns < 0)
         return rps_error_set(&of->cli->err, RPS_FAILED,
-                             "%s: '%s' cannot be found, since run %lld does not say when it began",
+                             "%s: '%s' cannot be found, because the start time of run %lld is "
+                             "unknown; write the time since its start",
                              option, text, (long long)run->run_id);
     return rps_error_set(&of->cli->err, RPS_FAILED,
-                         "%s: '%s' is not in run %lld, which lasted from %s to %s", option, text,
+                         "%s: '%s' is not in run %lld; choose a time from %s to %s", option, text,
                          (long long)run->run_id,
                          rps_wall_text(start, sizeof(start), run->start_realtime_ns),
                          rps_wall_text(end, sizeof(end), end_ns));
 }
 
-/* Convert the text into *ret_ns; after_ns is the time of --from, for --to. */
+/* Convert the text into *ret_ns. For --to, after_ns is the time of --from. */
 static int resolve_time(struct resolving *of, const char *option, const char *text,
                         int64_t after_ns, int64_t *ret_ns)
 {

@@ -1,7 +1,6 @@
-/*
- * `rpistat verify`: the comparisons and their rows. First each event set runs alone, all the time:
- * predicted against measured. Then its events run in rotation: estimates against full-time counts.
- */
+/* `rpistat verify`: the comparisons and their rows. In the first part, each event set is counted
+ * alone, without rotation, and the counts are compared with predictions. In the second part, the
+ * events of a set are counted in rotation, and the estimates are compared with full-time counts. */
 #include <math.h>
 #include <string.h>
 
@@ -11,18 +10,18 @@
 #include "rpistat/tally.h"
 #include "verify.h"
 
-/* Short periods, so that the rotation takes seconds and has enough of them. */
+/* Length of a period: short, so that a rotation of a few seconds has enough periods. */
 #define ROTATION_PERIOD_NS (10 * RPS_NS_PER_MS)
 #define ROTATION_NS        (2 * RPS_NS_PER_S)
 #define ROTATION_TOLERANCE 0.02
 
-/* The workload of the rotation, and how often an event must happen in it. Rarer events happen by
- * chance, outside the loop. */
+/* The microbenchmark of the rotation, and the minimum count per iteration of an event that is
+ * compared. Rarer events happen by chance, outside the loop. */
 #define ROTATION_MICRO "load"
 #define ROTATION_RATE  0.1
 
-/* A failed comparison is repeated. Other programs, and other guests of a virtual machine's host,
- * disturb a run, and would have to do so every time. */
+/* Maximum number of attempts per comparison. Other programs, and other guests of a virtual
+ * machine's host, may disturb a run, but hardly every attempt. */
 #define ATTEMPTS 3
 
 /* --- rows ------------------------------------------------------------------------------------- */
@@ -39,7 +38,7 @@ static int is_held(const struct rps_verify_comparison *comparison)
            comparison->expected <= comparison->interval.high;
 }
 
-/* Begin a table of comparisons. With -q it has only rows that failed. */
+/* Begin a table of comparisons. With -q the table contains only rows that failed. */
 static void begin_table(struct rps_verify *verify, const char *title, const char *expected,
                         const char *measured, const char *interval)
 {
@@ -66,21 +65,12 @@ static void begin_table(struct rps_verify *verify, const char *title, const char
     table->indent = 2;
     table->place = 1;
     if (!is_quiet)
-        rps_block_title(table, "Counted by %s (%s, beside %s): %s", verify->pmu->name,
+        rps_block_title(table, "Counted by %s (%s, in addition to %s): %s", verify->pmu->name,
                         verify->plan->title, verify->plan->clock.label, title);
     verify->comparisons = table;
 }
 
-static void put_share(struct rps_block *table, double share)
-{
-    rps_put_number(table, share);
-    if (!isnan(share) && fabs(share) >= 10)
-        rps_put_words(table, "%+.0f x", share);
-    else if (!isnan(share))
-        rps_put_words(table, "%+.*f %%", fabs(share) < 0.0095 ? 3 : 1, 100 * share);
-}
-
-/* Put whether the estimate's interval contains the full-time count, or why there is none. */
+/* Put whether the estimate's interval contains the full-time count, or why there is no interval. */
 static void put_held(struct rps_block *table, const struct rps_verify_comparison *comparison)
 {
     const struct rps_interval *interval = &comparison->interval;
@@ -101,8 +91,9 @@ static void put_row(struct rps_verify *verify, const char *workload, const struc
     int does_not_count = comparison->measured == 0 && comparison->expected > 0;
     struct rps_block *table = verify->comparisons;
 
-    rps_put_texts(table, 6, verify->pmu->name, comparison->in_turns ? "all the time" : "prediction",
-                  workload, event->name, event->label, event->unit);
+    rps_put_texts(table, 6, verify->pmu->name,
+                  comparison->in_rotation ? "all the time" : "prediction", workload, event->name,
+                  event->label, event->unit);
     rps_put_number(table, comparison->expected);
     rps_put_words(table, "%.0f", comparison->expected);
     rps_put_number(table, comparison->measured)->sure = comparison->interval;
@@ -110,7 +101,12 @@ static void put_row(struct rps_verify *verify, const char *workload, const struc
         rps_put_words(table, "not counted");
     else
         rps_put_words(table, "%.0f", comparison->measured);
-    put_share(table, comparison->error);
+    rps_put_number(table, comparison->error);
+    if (!isnan(comparison->error) && fabs(comparison->error) >= 10)
+        rps_put_words(table, "%+.0f x", comparison->error);
+    else if (!isnan(comparison->error))
+        rps_put_words(table, "%+.*f %%", fabs(comparison->error) < 0.0095 ? 3 : 1,
+                      100 * comparison->error);
     rps_put_number(table, comparison->tolerance);
     rps_put_words(table, "%.1f %%", 100 * comparison->tolerance);
     rps_put_int(table, is_right(comparison), 1);
@@ -137,7 +133,6 @@ static void add_verify_row(struct rps_verify *verify, const char *workload,
 
 /* --- predicted against measured --------------------------------------------------------------- */
 
-/* Slot of the event in the plan's only set that the prediction is for, or -1. */
 static int find_predicted_slot(const struct rps_plan *plan, const char *what)
 {
     for (int s = 0; s < plan->set[0].event_count; s++) {
@@ -157,7 +152,7 @@ static int concerns(const struct rps_plan *plan, const struct rps_micro *micro)
 {
     struct rps_micro_prediction prediction[RPS_MICRO_PREDICTION_MAX];
     struct rps_micro_result nothing = {0};
-    int count = micro->predict(micro->turns, &nothing, prediction);
+    int count = rps_micro_predict(micro, micro->turns, &nothing, prediction);
 
     for (int i = 0; i < count; i++)
         if (find_predicted_slot(plan, prediction[i].what) >= 0)
@@ -165,13 +160,13 @@ static int concerns(const struct rps_plan *plan, const struct rps_micro *micro)
     return 0;
 }
 
-/* Compare the prediction and the tally of the same event; returns the number of compared events. */
+/* Compare the predictions with the tally, event by event. Returns the number of compared events. */
 static int compare_counts(const struct rps_plan *plan, const struct rps_micro *micro,
                           const struct rps_micro_result *result, const struct rps_tally *tally,
                           struct rps_verify_comparison *ret)
 {
     struct rps_micro_prediction prediction[RPS_MICRO_PREDICTION_MAX];
-    int count = micro->predict(micro->turns, result, prediction), compared = 0;
+    int count = rps_micro_predict(micro, micro->turns, result, prediction), compared = 0;
 
     for (int i = 0; i < count; i++) {
         const struct rps_micro_prediction *one = &prediction[i];
@@ -216,7 +211,6 @@ static int verify_micro(struct rps_verify *verify, const struct rps_plan *plan, 
     return rc < 0 ? rc : 0;
 }
 
-/* A plan with only the clock event. */
 static struct rps_plan *plan_of_clock(const struct rps_plan *plan)
 {
     struct rps_plan *one = rps_plan_new();
@@ -236,7 +230,7 @@ static struct rps_event_set *add_set(struct rps_plan *plan)
     return set;
 }
 
-/* The clock event and one set: that set is counted all the time. */
+/* Return a plan with the clock event and one set, which is counted all the time. */
 static struct rps_plan *plan_of_set(const struct rps_plan *plan, const struct rps_event_set *set)
 {
     struct rps_plan *one = plan_of_clock(plan);
@@ -249,7 +243,7 @@ int rps_verify_predictions(struct rps_verify *verify, struct rps_error *err)
 {
     int rc = 0;
 
-    begin_table(verify, "predicted against measured, each event set counted all the time",
+    begin_table(verify, "predicted and measured counts; each event set is counted all the time",
                 "predicted", "measured", NULL);
     for (int n = 0; rc == 0 && n < verify->plan->set_count; n++) {
         struct rps_plan *one = plan_of_set(verify->plan, &verify->plan->set[n]);
@@ -264,8 +258,8 @@ int rps_verify_predictions(struct rps_verify *verify, struct rps_error *err)
 
 /* --- estimates against measured --------------------------------------------------------------- */
 
-/* The events of one of the plan's sets in rotation, each in its own set. */
-static struct rps_plan *plan_in_turns(const struct rps_plan *plan)
+/* Return a plan that rotates the events of one set, each in its own set. */
+static struct rps_plan *plan_interleaved(const struct rps_plan *plan)
 {
     struct rps_plan *turns = plan_of_clock(plan);
 
@@ -283,7 +277,7 @@ static struct rps_plan *plan_in_turns(const struct rps_plan *plan)
 }
 
 /* Choose a number of iterations that takes about as long as the rotation. */
-static int choose_turns(const struct rps_micro *micro, uint64_t *ret, struct rps_error *err)
+static int choose_interleaved(const struct rps_micro *micro, uint64_t *ret, struct rps_error *err)
 {
     struct rps_micro_child child;
     struct rps_micro_result result = {0};
@@ -297,26 +291,26 @@ static int choose_turns(const struct rps_micro *micro, uint64_t *ret, struct rps
         return released;
     if (rc == 0 && result.cpu_ns > 0)
         *ret = (uint64_t)((double)micro->turns * (double)ROTATION_NS / (double)result.cpu_ns);
-    /* On 32-bit processors, a loop's iterations are limited to 32 bits. */
+    /* On 32-bit processors, a loop has at most UINT32_MAX iterations. */
     if (*ret > UINT32_MAX)
         *ret = UINT32_MAX;
     return rc;
 }
 
-/* Count the same iterations all the time and in rotation, and compare the frequent events. */
+/* Run equal iterations counted all the time and in rotation, and compare the frequent events. */
 static int compare_rotation(struct rps_verify *verify, const struct rps_plan *one,
-                            const struct rps_plan *in_turns, uint64_t turns,
+                            const struct rps_plan *in_rotation, uint64_t turns,
                             struct rps_verify_comparison *ret, struct rps_error *err)
 {
     const struct rps_micro *micro = rps_micro_find(ROTATION_MICRO);
     struct rps_tally full = rps_tally_new(verify->cli->arena, one);
-    struct rps_tally rotated = rps_tally_new(verify->cli->arena, in_turns);
+    struct rps_tally rotated = rps_tally_new(verify->cli->arena, in_rotation);
     struct rps_micro_result result;
     int compared = 0, rc;
 
     if ((rc = rps_verify_count_run(verify->pmu, one, micro, turns, ROTATION_PERIOD_NS, &full,
                                    &result, err)) != 0 ||
-        (rc = rps_verify_count_run(verify->pmu, in_turns, micro, turns, ROTATION_PERIOD_NS,
+        (rc = rps_verify_count_run(verify->pmu, in_rotation, micro, turns, ROTATION_PERIOD_NS,
                                    &rotated, &result, err)) != 0)
         return rc;
     for (int s = 0, n = 0; s < one->set[0].event_count; s++) {
@@ -334,23 +328,23 @@ static int compare_rotation(struct rps_verify *verify, const struct rps_plan *on
                 .measured = estimate.value,
                 .error = estimate.value / counted - 1,
                 .tolerance = ROTATION_TOLERANCE,
-                .in_turns = 1,
+                .in_rotation = 1,
                 .interval = estimate,
             };
     }
     return compared;
 }
 
-/* Compare all events of a set; `one` has only this set. */
+/* Compare all events of a set. The plan `one` has only this set. */
 static int verify_rotation_of(struct rps_verify *verify, const struct rps_plan *one, uint64_t turns,
                               struct rps_error *err)
 {
-    struct rps_plan *in_turns = plan_in_turns(one);
+    struct rps_plan *in_rotation = plan_interleaved(one);
     struct rps_verify_comparison comparison[RPS_SLOT_MAX];
-    int count = 0, wrong = in_turns->set_count > 1;
+    int count = 0, wrong = in_rotation->set_count > 1;
 
     for (int i = 0; count >= 0 && wrong && i < ATTEMPTS; i++) {
-        count = compare_rotation(verify, one, in_turns, turns, comparison, err);
+        count = compare_rotation(verify, one, in_rotation, turns, comparison, err);
         wrong = 0;
         for (int c = 0; c < count; c++)
             wrong += !is_right(&comparison[c]);
@@ -358,7 +352,7 @@ static int verify_rotation_of(struct rps_verify *verify, const struct rps_plan *
     for (int c = 0; c < count; c++)
         add_verify_row(verify, ROTATION_MICRO, &one->set[0].event[comparison[c].slot],
                        &comparison[c]);
-    rps_plan_free(in_turns);
+    rps_plan_free(in_rotation);
     return count < 0 ? count : 0;
 }
 
@@ -367,11 +361,11 @@ int rps_verify_rotation(struct rps_verify *verify, struct rps_error *err)
     const struct rps_micro *micro = rps_micro_find(ROTATION_MICRO);
     uint64_t turns = micro->turns;
     char text[160];
-    int rc = choose_turns(micro, &turns, err);
+    int rc = choose_interleaved(micro, &turns, err);
 
     snprintf(text, sizeof(text),
-             "all the time against in turns, each event counted in one of several periods of "
-             "%.0f ms",
+             "all the time, compared with in turns (each event in one of several periods of "
+             "%.0f ms)",
              (double)ROTATION_PERIOD_NS / RPS_NS_PER_MS);
     begin_table(verify, text, "all the time", "in turns", "95 % interval");
     for (int n = 0; rc == 0 && n < verify->plan->set_count; n++) {
@@ -381,4 +375,85 @@ int rps_verify_rotation(struct rps_verify *verify, struct rps_error *err)
         rps_plan_free(one);
     }
     return rc;
+}
+
+/* `rpistat verify`: one run of a microbenchmark. The run is counted like a recording, by the same
+ * backends, multiplexer and loop, into a tally instead of a store. */
+
+static void keep_period(void *context, const struct rps_period *period)
+{
+    rps_tally_add(context, period);
+}
+
+static void ignore_mark(void *context, int64_t time_ns, const char *text)
+{
+    (void)context;
+    (void)time_ns;
+    (void)text;
+}
+
+static void ignore_gap(void *context, int32_t cpu, int64_t start_ns, int64_t length_ns,
+                       const char *reason)
+{
+    (void)context;
+    (void)cpu;
+    (void)start_ns;
+    (void)length_ns;
+    (void)reason;
+}
+
+/* Release the waiting child, to which the counters are attached, and count until its end. */
+static int record_child(const struct rps_pmu *pmu, void *self, const struct rps_plan *plan,
+                        struct rps_micro_child *child, int64_t period_ns, struct rps_tally *tally,
+                        struct rps_error *err)
+{
+    struct rps_sink sink = {tally, keep_period, ignore_mark, ignore_gap};
+    struct rps_loop_options loop = {
+        .pmu = pmu,
+        .pmu_self = self,
+        .plan = plan,
+        .sink = &sink,
+        .period_ns = period_ns,
+        .counting = 1,
+    };
+    struct rps_real_event_loop *event_loop = NULL;
+    enum rps_loop_end end;
+    int64_t elapsed_ns;
+    int rc = rps_real_event_loop_open(&event_loop, &child->pidfd, 1, NULL, 0, err);
+
+    if (rc == 0 && (rc = pmu->start(self, 0, err)) == 0)
+        rc = rps_micro_release(child, err);
+    if (rc == 0) {
+        loop.event_loop = rps_real_event_loop_table(event_loop);
+        loop.start_ns = rps_clock_monotonic_ns();
+        rc = rps_loop_run(&loop, &end, &elapsed_ns, err);
+    }
+    rps_real_event_loop_close(event_loop);
+    return rc;
+}
+
+int rps_verify_count_run(const struct rps_pmu *pmu, const struct rps_plan *plan,
+                         const struct rps_micro *micro, uint64_t turns, int64_t period_ns,
+                         struct rps_tally *tally, struct rps_micro_result *result,
+                         struct rps_error *err)
+{
+    struct rps_micro_child child;
+    struct rps_error later;
+    void *self = NULL;
+    int rc = rps_micro_launch(&child, micro, turns, err), ended;
+    struct rps_target target = {
+        .kind = RPS_TARGET_LAUNCH,
+        .pid = &child.pid,
+        .pid_count = 1,
+    };
+
+    if (rc != 0)
+        return rc;
+    if ((rc = pmu->open(&self, NULL, err)) == 0 &&
+        (rc = pmu->attach(self, plan, &target, err)) == 0)
+        rc = record_child(pmu, self, plan, &child, period_ns, tally, err);
+    ended = rps_micro_finish(&child, result, rc < 0 ? &later : err);
+    if (self)
+        pmu->close(self);
+    return rc < 0 ? rc : ended;
 }

@@ -1,10 +1,8 @@
-/*
- * Conditions of `rpistat watch`.
+/* Conditions of `rpistat watch`.
  *
- * Each update detects the phases again, so since the last one a boundary may have moved a little,
- * or a segment may have another letter. A segment is the one seen before if it began before the
- * middle of that one.
- */
+ * Each update detects the phases again. A boundary may therefore move a little between updates, or
+ * a segment may get another letter. A segment is treated as already seen if it began before the
+ * middle of the segment that was seen last. */
 #include "watch_conditions.h"
 
 #include <errno.h>
@@ -16,11 +14,11 @@
 #include <unistd.h>
 
 #include "rpistat/clock.h"
-#include "rpistat/fold.h"
-#include "rpistat/parse.h"
-#include "rpistat/suggestion.h"
+#include "rpistat/loops.h"
+#include "rpistat/plan.h"
+#include "rpistat/text.h"
 
-#define LOOP_END_TURNS 2
+#define LOOP_END_ITERATIONS 2
 
 int rps_watch_condition_parse(const char *option, const char *text, struct rps_watch_condition *ret,
                               struct rps_error *err)
@@ -52,8 +50,8 @@ int rps_watch_condition_parse(const char *option, const char *text, struct rps_w
     }
     if (!is_right)
         return rps_error_set(err, RPS_USAGE,
-                             "%s '%s': write %sphase:C, loop-end, or a metric, > or < and a "
-                             "number, as in 'cpi>1.5'",
+                             "%s '%s' is not a condition; write %sphase:C, loop-end, or a metric, "
+                             "> or < and a number, as in 'cpi>1.5'",
                              option, text, condition.is_until ? "" : "phase, ");
     *ret = condition;
     return 0;
@@ -64,13 +62,13 @@ int rps_watch_condition_parse(const char *option, const char *text, struct rps_w
 static int is_new(const struct rps_watch_condition *condition, const struct rps_watch_view *view,
                   const struct rps_phase *phase)
 {
-    if (phase == view->phases.phase && view->from_ns > 0) /* it began before the time range */
+    if (phase == view->phases.phase && view->from_ns > 0) /* the phase began before the range */
         return phase->label != condition->seen_label;
     return phase->start_ns > condition->middle_ns &&
            (phase->label != condition->seen_label || phase->start_ns >= condition->seen_ns);
 }
 
-/* The first new phase since the last update; at the first update, the current one. */
+/* Return the first new phase since the last update; at the first update, the current phase. */
 static const struct rps_phase *find_phase(const struct rps_watch_condition *condition,
                                           const struct rps_watch_view *view, int64_t least_ns)
 {
@@ -85,22 +83,24 @@ static const struct rps_phase *find_phase(const struct rps_watch_condition *cond
     return NULL;
 }
 
-/* The end of the last loop, at least two iterations ago. An iteration that has only begun, or is an
- * outlier, is recognized when it and the next one are complete. Returns -1 if there is none or it
- * may continue. Likewise if it was seen before with another end: it began before that end. */
+/* Return the end of the run's last loop, if that end is at least two iterations ago. An iteration
+ * that has only begun, or is an outlier, is recognized only when this iteration and the next
+ * iteration are complete. Returns -1 if there is no loop, or if the loop may continue. Also returns
+ * -1 if the loop began before the loop end that was last seen, because the loop is then the same as
+ * before. */
 static int64_t find_loop_end(const struct rps_watch_condition *condition,
                              const struct rps_watch_view *view)
 {
     struct rps_arena *arena = rps_arena_new();
     const struct rps_loops loops = rps_loops_of(arena, &view->phases);
-    char turn[RPS_LOOPS_TURN_SIZE];
+    char turn[RPS_LOOPS_ITERATION_SIZE];
     int64_t end_ns = -1;
 
-    if (loops.count > 0 && rps_loops_turn_text(&view->phases, turn)[0] == '\0') {
+    if (loops.count > 0 && rps_loops_iteration_text(&view->phases, turn)[0] == '\0') {
         const struct rps_loop *loop = &loops.loop[loops.count - 1];
 
         end_ns = view->phases.phase[loop->first + loop->count - 1].end_ns;
-        if ((double)(view->to_ns - end_ns) < LOOP_END_TURNS * loop->length ||
+        if ((double)(view->to_ns - end_ns) < LOOP_END_ITERATIONS * loop->length ||
             (condition->seen_ns >= 0 &&
              (double)(condition->start_ns - view->phases.phase[loop->first].start_ns) >
                  loop->length))
@@ -121,7 +121,7 @@ static int find_metric(const struct rps_watch_condition *condition, const struct
         return found;
     for (int m = 0; m < plan->metric_count; m++)
         rps_suggestion_consider(&suggestion, plan->metric[m].name);
-    return rps_error_set(err, RPS_USAGE, "'%s': the run has no metric '%s'; %sthere are %s",
+    return rps_error_set(err, RPS_USAGE, "'%s': the run has no metric '%s'; %schoose from %s",
                          condition->text, condition->name,
                          rps_suggestion_question(&suggestion, question, sizeof(question)),
                          rps_plan_metric_names(plan, known, sizeof(known)));
@@ -174,7 +174,9 @@ int rps_watch_condition_look(struct rps_watch_condition *condition,
         condition->seen_ns = end_ns;
     }
     if (result == 0 || condition->kind != RPS_WATCH_PHASE)
-        condition->looked_ns = view->to_ns; /* otherwise there may be more */
+        condition->looked_ns = view->to_ns; /* if a phase condition holds, looked_ns is not
+                                               changed, because this update may have more
+                                               segments */
     return result;
 }
 
@@ -225,7 +227,8 @@ int rps_watch_condition_run(struct rps_watch_condition *condition, const struct 
                                                       0)) == 0 &&
             (error = posix_spawnattr_setsigmask(&attributes, &cli->before.mask)) == 0 &&
             (error = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK)) == 0) {
-            /* posix_spawn cannot set SIG_IGN: the command inherits it */
+            /* posix_spawn cannot set SIG_IGN for the command, so the command inherits SIG_IGN from
+             * rpistat */
             if (cli->before.ignores_children)
                 signal(SIGCHLD, SIG_IGN);
             error =

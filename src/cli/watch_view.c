@@ -1,29 +1,22 @@
-/*
- * One update from a running recording.
+/* One update from a running recording.
  *
- * Each update queries the store again, in transactions that end with the reading. No open
- * transaction keeps the recorder's log from being moved into the store. Only the last minutes are
- * searched for phases, so an update on the third day costs as much as one in the first hour. In
- * return, a phase that recurs later than that may get another letter.
- */
+ * Each update queries the store again, in transactions that end when the data are read. Therefore
+ * no open transaction keeps the recorder's log from being moved into the store. Only the last
+ * minutes are searched for phases, so an update on the third day is as fast as in the first hour.
+ * The disadvantage is that a phase that recurs after a longer time may get another letter. */
 #include "watch_view.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/fold.h"
+#include "rpistat/loops.h"
+#include "rpistat/plan.h"
 #include "rpistat/run_phases.h"
+#include "rpistat/run_system.h"
 #include "rpistat/text.h"
 
-#define KIB_PER_MIB 1024
-#define MIB_LEAST   .1 /* smaller values are not shown */
-
-void rps_watch_view_init(struct rps_watch_view *view)
-{
-    *view = (struct rps_watch_view){.arena = rps_arena_new()};
-    rps_run_init(&view->run);
-}
+#define VALUE_MIN .1 /* smaller values are not shown */
 
 void rps_watch_view_free(struct rps_watch_view *view)
 {
@@ -58,10 +51,11 @@ static int look_at_run(struct rps_watch_view *view, struct rps_reader *reader, i
     view->operand = rps_arena_get(view->arena, (size_t)rps_plan_operand_count(view->plan),
                                   sizeof(*view->operand));
     view->recent = rps_tally_new(view->arena, view->plan);
+    view->system = rps_arena_get(view->arena, 1, sizeof(*view->system));
     return 0;
 }
 
-/* Periods come grouped by CPU. */
+/* Add the recent periods. All periods of one CPU come before those of the next CPU. */
 static int add_recent(struct rps_watch_view *view, struct rps_cursor *cursor, struct rps_error *err)
 {
     struct rps_period period;
@@ -89,7 +83,7 @@ static int look_at_system(struct rps_watch_view *view, struct rps_reader *reader
                                      &system, err);
 
     if (result == 0)
-        view->system = system[0];
+        *view->system = system[0];
     rps_arena_free(arena);
     return result;
 }
@@ -97,8 +91,8 @@ static int look_at_system(struct rps_watch_view *view, struct rps_reader *reader
 static int look_at_rates(struct rps_watch_view *view, struct rps_reader *reader, int64_t recent_ns,
                          struct rps_error *err)
 {
-    int64_t all_ns = /* in which every set was counted */
-        rps_run_turns_ns(&view->run, view->plan->set_count, 1, view->to_ns);
+    int64_t all_ns = /* time range in which every set was counted at least once */
+        rps_run_rotations_ns(&view->run, view->plan->set_count, 1, view->to_ns);
     int64_t least_ns = view->recent_periods * view->run.period_ns, from_ns;
     struct rps_cursor *cursor = NULL;
     int result;
@@ -162,12 +156,12 @@ static void add_phase(const struct rps_watch_view *view, struct rps_status_text 
 {
     const struct rps_phase *phase = &view->phases.phase[view->phases.count - 1];
     char label[RPS_PHASE_LABEL_SIZE], since[RPS_TEXT_NUMBER_SIZE], length[RPS_TEXT_NUMBER_SIZE];
-    char text[RPS_LOOPS_TURN_SIZE], turn[RPS_LOOPS_TURN_SIZE + 16] = "";
+    char text[RPS_LOOPS_ITERATION_SIZE], turn[RPS_LOOPS_ITERATION_SIZE + 16] = "";
 
     rps_phase_label(phase->label, label);
-    rps_loops_turn_text(&view->phases, text);
-    if (text[0] && view->from_ns > 0) /* iterations before it are not counted */
-        snprintf(turn, sizeof(turn), ", in a turn%s", strstr(text, " of"));
+    rps_loops_iteration_text(&view->phases, text);
+    if (text[0] && view->from_ns > 0) /* iterations before from_ns are unknown */
+        snprintf(turn, sizeof(turn), ", in an iteration%s", strstr(text, " of"));
     else if (text[0])
         snprintf(turn, sizeof(turn), ", %s", text);
     rps_text_clock(since, sizeof(since), phase->start_ns, 0);
@@ -182,7 +176,7 @@ static void add_phase(const struct rps_watch_view *view, struct rps_status_text 
 void rps_watch_view_state(const struct rps_watch_view *view, struct rps_status_text *line)
 {
     char number[RPS_TEXT_NUMBER_SIZE];
-    double duty = NAN; /* of the set with the least counting; NaN while idle */
+    double counted = NAN; /* smallest counted share of any set; NaN while idle */
 
     rps_status_text_add(line, "run %lld", (long long)view->run.run_id);
     rps_status_text_add(line, "%s", rps_run_states[view->run.state]);
@@ -191,42 +185,35 @@ void rps_watch_view_state(const struct rps_watch_view *view, struct rps_status_t
         return;
     }
     rps_status_text_add(line, "%s", rps_text_duration(number, sizeof(number), view->to_ns));
-    rps_status_text_add(line, "%s period%s",
-                        rps_text_count(number, sizeof(number), view->periods),
+    rps_status_text_add(line, "%s period%s", rps_text_count(number, sizeof(number), view->periods),
                         view->periods == 1 ? "" : "s");
-    for (int n = 0; n < view->plan->set_count; n++)
-        duty = fmin(duty, rps_tally_duty(&view->recent, n));
-    if (isfinite(duty))
-        rps_status_text_add(line, "duty %.0f %%", duty * 100);
     if (view->have_phases)
         add_phase(view, line);
+    for (int n = 0; n < view->plan->set_count; n++)
+        counted = fmin(counted, rps_tally_counted(&view->recent, n));
+    if (isfinite(counted))
+        rps_status_text_add(line, "counters on %.0f %% of the time", counted * 100);
 }
 
-static void add_rate(const struct rps_run_system *system, enum rps_system_source source, int slot,
-                     const char *name, const char *unit, struct rps_status_text *line)
+/* Add the metrics of a source that have a short name for the line. */
+static void add_metrics(const struct rps_run_system *system, enum rps_system_source source,
+                        struct rps_status_text *line)
 {
-    double mib = rps_run_system_mean(system, source, slot) / KIB_PER_MIB;
+    for (int s = 0; s < rps_system_metric_count[source]; s++) {
+        const struct rps_system_metric *signal = &rps_system_metrics[source][s];
+        double value = rps_run_system_mean(system, source, s) / signal->column.divisor;
 
-    if (mib >= MIB_LEAST)
-        rps_status_text_add(line, mib < 1000 ? "%s %.3g %s" : "%s %.0f %s", name, mib, unit);
-}
-
-/* Metrics of whole CPUs. */
-static void add_machine(const struct rps_run_system *system, struct rps_status_text *line)
-{
-    double waiting = rps_run_system_mean(system, RPS_SYSTEM_MACHINE, RPS_MACHINE_WAIT);
-
-    if (isfinite(waiting))
-        rps_status_text_add(line, "waiting for a CPU %.1f threads", waiting);
-    add_rate(system, RPS_SYSTEM_MACHINE, RPS_MACHINE_AVAILABLE, "available", "MiB", line);
-    add_rate(system, RPS_SYSTEM_MACHINE, RPS_MACHINE_DISK_READ, "read", "MiB/s", line);
-    add_rate(system, RPS_SYSTEM_MACHINE, RPS_MACHINE_DISK_WRITTEN, "written", "MiB/s", line);
+        if (signal->watch.name && value >= VALUE_MIN)
+            rps_status_text_add(line, value < 1000 ? "%s %.3g%s" : "%s %.0f%s", signal->watch.name,
+                                value, signal->watch.unit);
+    }
 }
 
 void rps_watch_view_system(const struct rps_watch_view *view, struct rps_status_text *line)
 {
-    const struct rps_run_system *system = &view->system;
+    const struct rps_run_system *system = view->system;
     struct rps_system_time time;
+    static const char *const name[] = {"threads running", "waiting", "asleep", "unknown"};
     double all_s;
 
     if (!view->have_rates)
@@ -239,33 +226,38 @@ void rps_watch_view_system(const struct rps_watch_view *view, struct rps_status_
                                 rps_package_figures[f].unit);
     }
     if (!(system->length_s[RPS_SYSTEM_TREE] > 0)) {
-        if (rps_run_is_of_machine(view->run.target))
-            add_machine(system, line);
+        /* Add the metrics of whole CPUs. */
+        if (rps_run_is_of_machine(view->run.target)) {
+            double waiting = rps_run_system_mean(system, RPS_SYSTEM_MACHINE, RPS_MACHINE_WAIT);
+
+            if (isfinite(waiting))
+                rps_status_text_add(line, "waiting for a CPU: %.1f threads", waiting);
+            add_metrics(system, RPS_SYSTEM_MACHINE, line);
+        }
         return;
     }
     time = rps_run_system_time(system, view->operand[RPS_OPERAND_CPU_SECONDS]);
-    all_s = fmax(time.threads_s, time.elapsed_s);
-    if (time.elapsed_s > 0 &&
-        rps_status_text_add(line, "%s %.0f %%",
-                            rps_system_time_is_of_one(&time) ? "CPU" : "threads on a CPU",
-                            100 * time.on_s / all_s)) {
-        rps_status_text_add(line, "waiting %.0f %%", 100 * time.wait_s / all_s);
-        rps_status_text_add(line, "asleep %.0f %%", 100 * time.asleep_s / all_s);
+    all_s = fmax(fmax(time.threads_s, time.elapsed_s), time.on_s + time.wait_s + time.asleep_s);
+    if (time.elapsed_s > 0) {
+        double share[] = {time.on_s / all_s, time.wait_s / all_s, time.asleep_s / all_s,
+                          fmax(0, all_s - time.on_s - time.wait_s - time.asleep_s) / all_s};
+
+        rps_text_round_parts(share, 4, 1, .01);
+        for (int s = 0; s < 4 && (s < 3 || share[s] > 0); s++)
+            rps_status_text_add(line, "%s %.0f %%", name[s], 100 * share[s]);
         if (time.idle_s >= .5 * time.elapsed_s)
             rps_status_text_add(line, "%.0f idle", time.idle_s / time.elapsed_s);
     }
-    add_rate(system, RPS_SYSTEM_TREE, RPS_TREE_RSS, "RSS", "MiB", line);
-    add_rate(system, RPS_SYSTEM_TREE, RPS_TREE_READ, "read", "MiB/s", line);
-    add_rate(system, RPS_SYSTEM_TREE, RPS_TREE_WRITTEN, "written", "MiB/s", line);
+    add_metrics(system, RPS_SYSTEM_TREE, line);
 }
 
-/* The reason for a missing value. */
+/* Return the reason for a missing value. */
 static const char *reason_of(const struct rps_watch_view *view)
 {
-    double most = NAN; /* largest share of time that a set was on counters; NaN while idle */
+    double most = NAN; /* largest counted share of any set; NaN while idle */
 
     for (int n = 0; n < view->plan->set_count; n++)
-        most = fmax(most, rps_tally_duty(&view->recent, n));
+        most = fmax(most, rps_tally_counted(&view->recent, n));
     return most == 0 ? "not counted" : "idle";
 }
 
@@ -285,7 +277,7 @@ void rps_watch_view_rates(const struct rps_watch_view *view, struct rps_status_t
 
     if (!view->have_rates)
         return;
-    rps_status_text_add(line, view->run.state == RPS_RUN_RECORDING ? "now" : "at its end");
+    rps_status_text_add(line, view->run.state == RPS_RUN_RECORDING ? "now" : "at the end");
     for (int m = 0; m < plan->metric_count; m++) {
         const struct rps_metric *metric = &plan->metric[m];
         double value = rps_watch_view_metric(view, m);
@@ -298,5 +290,5 @@ void rps_watch_view_rates(const struct rps_watch_view *view, struct rps_status_t
     if (known == 0)
         rps_status_text_add(line, "%s", reason_of(view));
     else if (told == 0)
-        line->text[start] = '\0'; /* too long */
+        line->text[start] = '\0'; /* no metric fits into the line, so remove the label */
 }

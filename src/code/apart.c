@@ -1,18 +1,15 @@
-/*
- * Reads samples block by block for rps_apart_find. A machine has tens of thousands of functions: all of
- * them in 800 blocks took 30 s and 300 MB. So only those are read that have enough samples of a
- * group to be reported at all.
- */
-#include "apart.h"
+/* Reads samples block by block for rps_apart_find. A machine has tens of thousands of functions:
+ * reading all functions in 800 blocks took 30 s and 300 MB. So this file skips functions that have
+ * too few samples in each group to be reported. */
+#include "sample_source.h"
 
 #include <string.h>
 
 #include "rpistat/apart.h"
 
-#define CALLERS_MAX 8 /* functions between a distinguishing caller and its function */
+#define CALLERS_MAX 8 /* Maximum number of calls from a distinguishing caller to its function. */
 
-/* Cut each group into blocks of the same number of periods. They contain the group's periods in
- * order, without those between. */
+/* Cut each group into blocks of the same number of periods, without periods of other groups. */
 static struct rps_run_part cut_into_blocks(struct rps_arena *arena, const struct rps_run_part *part)
 {
     struct rps_run_part blocks = {.group_count = part->group_count * RPS_APART_BLOCKS};
@@ -39,8 +36,8 @@ static struct rps_run_part cut_into_blocks(struct rps_arena *arena, const struct
     return blocks;
 }
 
-/* List the names with enough samples of some group; *ret_count: their number. *ret_place: for each
- * stack or task its name's place in this list, or -1. */
+/* List the names with enough samples in at least one group. *ret_count: number of names.
+ * *ret_place: for each stack or task, the index of its name in this list, or -1. */
 static size_t *choose_names(struct rps_arena *arena, const struct rps_apart_names *names,
                             const struct rps_share_group *group, size_t group_count,
                             size_t *ret_count, int64_t **ret_place)
@@ -57,7 +54,7 @@ static size_t *choose_names(struct rps_arena *arena, const struct rps_apart_name
         for (size_t g = 0; g < group_count && has_name; g++) {
             const double seen = (double)names->seen[g * names->name_count + k];
 
-            is_enough |= seen > 0 && seen >= RPS_APART_SHARE_MIN * (double)group[g].samples;
+            is_enough |= seen > 0 && seen >= RPS_APART_SHARE_MIN * (double)group[g].weight;
         }
         place[k] = is_enough ? (int64_t)count : -1;
         chosen[count] = k;
@@ -67,6 +64,26 @@ static size_t *choose_names(struct rps_arena *arena, const struct rps_apart_name
         (*ret_place)[i] = names->name_of[i] >= 0 ? place[names->name_of[i]] : -1;
     *ret_count = count;
     return chosen;
+}
+
+/* Find the share of each group's top name in all other groups. */
+static void find_rest(const struct rps_apart_names *names, struct rps_share_group *group,
+                      size_t group_count)
+{
+    for (size_t at = 0; at < group_count * names->name_count; at++) {
+        struct rps_share_group *of = &group[at / names->name_count];
+        const size_t name = at % names->name_count;
+        uint64_t seen = 0, all = 0;
+
+        if (of->count == 0 || strcmp(names->name[name].name, of->top[0].name.name) != 0 ||
+            strcmp(names->name[name].module, of->top[0].name.module) != 0)
+            continue;
+        for (size_t g = 0; g < group_count; g++) {
+            seen += &group[g] == of ? 0 : names->seen[g * names->name_count + name];
+            all += &group[g] == of ? 0 : group[g].weight;
+        }
+        of->top_rest = rps_shares_part(seen, all);
+    }
 }
 
 int rps_code_apart(struct rps_arena *arena, struct rps_sample_source *source,
@@ -83,6 +100,8 @@ int rps_code_apart(struct rps_arena *arena, struct rps_sample_source *source,
 
     if (part->group_count < 2)
         goto out;
+    if (kind == (group->by_program ? RPS_APART_PROGRAM : RPS_APART_FUNCTION))
+        find_rest(names, group, part->group_count);
     chosen = choose_names(scratch, names, group, part->group_count, &counts.key_count, &place);
     counts.key = place;
     blocks = cut_into_blocks(scratch, part);
@@ -112,11 +131,13 @@ out:
 
 /* --- callers ---------------------------------------------------------------------------------- */
 
-/* Return the function `up` calls above a stack's innermost one, if that has this name; -1: none. */
+/* Return the function that is `up` calls above the innermost function of a stack. Return -1 if the
+ * stack has fewer functions, or if its innermost function is not named `name`. */
 static int64_t caller_of(const struct rps_share_index *index, size_t stack, const char *name,
                          int up)
 {
-    size_t last = RPS_SHARE_NONE; /* a recursive function is one call */
+    size_t last = RPS_SHARE_NONE; /* Consecutive calls of a recursive function are treated as one
+                                     call. */
 
     for (size_t at = stack; at != RPS_SHARE_NONE; at = rps_share_parent_of(index->code, at)) {
         const size_t frame = rps_share_frame_of(index->code, at);
@@ -129,7 +150,7 @@ static int64_t caller_of(const struct rps_share_index *index, size_t stack, cons
             if (last != RPS_SHARE_NONE || strcmp(key->name, name) == 0)
                 last = index->item[e];
             else if (!rps_share_index_is_kernel(index->code, key->module))
-                return -1; /* the stack is in another function */
+                return -1; /* The innermost function of the stack has another name. */
         }
     }
     return -1;
@@ -141,7 +162,8 @@ static int has_top(const struct rps_share_group *group, const char *name)
            strcmp(group->top[0].name.name, name) == 0;
 }
 
-/* Search callers that many calls up. Groups without ranges in `alike` are not changed. */
+/* For each group, find the caller that is `up` calls above the function `top` and distinguishes the
+ * group from the other groups. Groups without ranges in `alike` are not changed. */
 static int find_callers(struct rps_arena *arena, struct rps_sample_source *source,
                         const struct rps_run_part *alike, const char *top, int up,
                         const struct rps_share_name *name, struct rps_share_group *group,
@@ -169,7 +191,7 @@ int rps_code_callers(struct rps_arena *arena, struct rps_sample_source *source,
     for (size_t first = 0; first < part->group_count; first++) {
         const char *top = group[first].count > 0 ? group[first].top[0].name.name : "";
         struct rps_run_part alike = {.group_count = part->group_count};
-        int is_found = 1; /* unless other groups have this function */
+        int is_found = 1; /* Remains 1 if no other group has this top function. */
 
         for (size_t i = 0; i < part->count && has_top(&group[first], top); i++) {
             if (!has_top(&group[part->stretch[i].group], top))
@@ -179,7 +201,7 @@ int rps_code_callers(struct rps_arena *arena, struct rps_sample_source *source,
             alike.stretch[alike.count++] = part->stretch[i];
             is_found &= part->stretch[i].group == first;
         }
-        for (size_t g = 0; g < first; g++) /* these are done */
+        for (size_t g = 0; g < first; g++) /* Groups before `first` are finished. */
             is_found |= has_top(&group[g], top);
         for (int up = 1; up <= CALLERS_MAX && !is_found; up++) {
             if (find_callers(arena, source, &alike, top, up, name, group, err) < 0)
@@ -187,7 +209,8 @@ int rps_code_callers(struct rps_arena *arena, struct rps_sample_source *source,
             for (size_t g = 0; g < part->group_count; g++) {
                 struct rps_share_apart *own = &group[g].apart[RPS_APART_CALLER];
 
-                own->is_found &= own->share > own->rest && /* most of its calls come from there */
+                own->is_found &= own->share > own->rest && /* Most calls of the function come
+                                                              from this caller. */
                                  own->share >= .5 * group[g].top[0].share;
                 is_found |= own->is_found && has_top(&group[g], top);
                 group[g].is_alike &= !own->is_found;

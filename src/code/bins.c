@@ -1,26 +1,25 @@
-/*
- * Samples over time. The store counts them by period number; the picture's periods, at its
- * resolution, give the times.
- */
+/* Samples over time. The store counts samples by period number. The bins get their times from the
+ * picture's periods, so the times have the picture's resolution. */
 #include "bins.h"
-#include "rpistat/array.h"
+#include "rpistat/arena.h"
 #include "rpistat/code_store.h"
 
 #include <stdlib.h>
 
 #include "rpistat/clock.h"
 
-#define BINS_PHASES 2000      /* phases whose boundaries are edges; if there are more, none are */
-#define CELLS_ROOM  (1 << 16) /* at first */
+#define BINS_PHASES 2000 /* Up to this number of phases, phase boundaries are edges of bins. */
+#define BINS_GAP    100  /* The edges of a gap of 1 / BINS_GAP of the time are edges of bins. */
+#define CELLS_ROOM  (1 << 16) /* Initial number of cells. */
 
-/* The time of a period. Knots are in order of period; the last one is the end. */
+/* The start time of a period. Knots are in order of period; the last knot ends the last period. */
 struct knot {
     uint64_t period;
     int64_t time_ns;
 };
 
 struct filling {
-    struct rps_arena *arena; /* of the bins */
+    struct rps_arena *arena; /* Arena of the bins. */
     const struct rps_picture *picture;
     struct rps_code_bins *bins;
     size_t ids, room;
@@ -44,7 +43,7 @@ static void add_knot(struct filling *filling, uint64_t period, int64_t time_ns)
 static int read_knots(struct filling *filling, struct rps_error *err)
 {
     struct rps_walk walk = rps_picture_walk(filling->picture);
-    uint64_t last = 0; /* number and end of the last period */
+    uint64_t last = 0; /* Number of the period that ends at end_ns, the latest end so far. */
     int64_t end_ns = 0;
     int result = 0;
 
@@ -60,12 +59,9 @@ static int read_knots(struct filling *filling, struct rps_error *err)
     return result;
 }
 
-static int is_knot_by(const void *knot, const void *period)
-{
-    return ((const struct knot *)knot)->period <= *(const uint64_t *)period;
-}
+RPS_ARRAY_BEFORE(is_knot_by, struct knot, .period, <=, uint64_t)
 
-/* Find the middle of a period; return 0 if it is not in the picture. */
+/* Find the middle of a period; return 0 if the period is not in the picture. */
 static int find_time(const struct filling *filling, uint64_t period, int64_t *ret_ns)
 {
     size_t at = rps_array_find(filling->knot, filling->knot_count, sizeof(*filling->knot),
@@ -82,14 +78,9 @@ static int find_time(const struct filling *filling, uint64_t period, int64_t *re
 
 /* --- edges ------------------------------------------------------------------------------------ */
 
-static int compare_times(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+RPS_ARRAY_ORDER(compare_times, int64_t, )
 
-    return (x > y) - (x < y);
-}
-
-/* Choose a grid. Edges within periods move to the period's start. */
+/* Choose a grid of equally wide bins. An edge inside a period is moved to the period's start. */
 static void choose_grid(const struct filling *filling, size_t bin_count)
 {
     const struct knot *knot = filling->knot;
@@ -109,20 +100,30 @@ static void choose_grid(const struct filling *filling, size_t bin_count)
 static void choose_edges(const struct filling *filling, size_t bin_count)
 {
     const struct rps_picture *picture = filling->picture;
+    const struct rps_cpu_series *series = &picture->cpu_series;
     struct rps_code_bins *bins = filling->bins;
     size_t phases =
         picture->has_phases && picture->phases.count <= BINS_PHASES ? picture->phases.count : 0;
     int64_t from = filling->knot[0].time_ns;
     int64_t to = filling->knot[filling->knot_count - 1].time_ns;
-    size_t count = bin_count + 1, kept = 0, own = 2 * phases;
-    int64_t *own_ns = rps_arena_get(filling->arena, own, sizeof(*own_ns));
+    size_t count = bin_count + 1, kept = 0, own = 0;
+    size_t room = 2 * (phases + picture->gaps.count);
+    int64_t *own_ns = rps_arena_get(filling->arena, room, sizeof(*own_ns));
 
-    bins->edge_ns = rps_arena_get(filling->arena, bin_count + own + 1, sizeof(*bins->edge_ns));
-    bins->is_phase = rps_arena_get(filling->arena, bin_count + own + 1, sizeof(*bins->is_phase));
+    bins->edge_ns = rps_arena_get(filling->arena, bin_count + room + 1, sizeof(*bins->edge_ns));
+    bins->is_phase = rps_arena_get(filling->arena, bin_count + room + 1, sizeof(*bins->is_phase));
     choose_grid(filling, bin_count);
     for (size_t i = 0; i < phases; i++) {
-        own_ns[2 * i] = picture->phases.phase[i].start_ns;
-        own_ns[2 * i + 1] = picture->phases.phase[i].end_ns;
+        own_ns[own++] = picture->phases.phase[i].start_ns;
+        own_ns[own++] = picture->phases.phase[i].end_ns;
+    }
+    for (const struct rps_note *gap = picture->gaps.note;
+         gap < picture->gaps.note + picture->gaps.count; gap++) {
+        if (gap->length_ns < (to - from) / BINS_GAP ||
+            (gap->cpu != RPS_CPU_ALL && (series->count > 1 || gap->cpu != series->cpu[0])))
+            continue;
+        own_ns[own++] = gap->start_ns;
+        own_ns[own++] = gap->start_ns + gap->length_ns;
     }
     for (size_t i = 0; i < own; i++) {
         if (own_ns[i] > from && own_ns[i] < to)
@@ -140,10 +141,7 @@ static void choose_edges(const struct filling *filling, size_t bin_count)
     bins->bin_count = kept - 1;
 }
 
-static int is_edge_by(const void *edge_ns, const void *time_ns)
-{
-    return *(const int64_t *)edge_ns <= *(const int64_t *)time_ns;
-}
+RPS_ARRAY_BEFORE(is_edge_by, int64_t, , <=, int64_t)
 
 static uint32_t bin_of(const struct rps_code_bins *bins, int64_t time_ns)
 {
@@ -179,7 +177,8 @@ static void merge_cells(struct rps_code_bins *bins)
     bins->cell_count = kept;
 }
 
-/* Make space for one more cell: merge equal cells; allocate unless that frees half. */
+/* Make space for one more cell: merge equal cells. If at least half of the space is still in use
+ * after merging, allocate more memory. */
 static void make_room(struct filling *filling)
 {
     struct rps_code_bins *bins = filling->bins;
@@ -263,7 +262,7 @@ void rps_code_bins_rename(struct rps_code_bins *bins, const size_t *id)
 int rps_code_bins_widen(struct rps_code_bins *bins)
 {
     size_t kept = 0, before = bins->bin_count, cell = 0;
-    int is_first = 0; /* of two bins */
+    int is_first = 0; /* 1 if the bin is the first bin of a pair. */
 
     for (size_t i = 0; i < before; i++) {
         is_first = i == 0 || bins->is_phase[i] || !is_first;

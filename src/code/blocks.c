@@ -1,7 +1,5 @@
-/*
- * Puts the code that ran into a document: the samples and their reliability, a table, and the
- * functions of each phase. blocks_calls.c adds call trees.
- */
+/* Puts the code that ran into a document: the samples and their reliability, a table, and the
+ * functions of each phase. blocks_calls.c adds call trees. */
 #include "blocks_parts.h"
 
 #include <inttypes.h>
@@ -9,18 +7,18 @@
 #include <string.h>
 
 #include "rpistat/clock.h"
-#include "rpistat/columns.h"
+#include "rpistat/document.h"
 #include "rpistat/sample.h"
-#include "rpistat/share_block.h"
+#include "rpistat/report.h"
 #include "rpistat/text.h"
-#include "rpistat/words.h"
+#include "rpistat/plan.h"
 
-#define NAME_LEAST   20  /* characters of a command, on the narrowest terminal */
-#define MODULE_MOST  24  /* ... of a module */
-#define TOP_LEAST    .05 /* share of a phase's samples: functions after the first or programs */
-#define TOP_TEXT     3   /* functions of a phase; programs */
-#define REASONS      3   /* modules with a reason for missing names */
-#define WHOLE_CHAINS .9  /* share of complete call stacks from which calls are reliable */
+#define NAME_MIN     20  /* Characters of a command on the narrowest terminal. */
+#define MODULE_MAX   24  /* Maximum characters of a module. */
+#define TOP_MIN      .05 /* Minimum share of samples to list a second function or program. */
+#define TOP_TEXT     3   /* Maximum number of functions or programs in a line of text. */
+#define REASONS      3   /* Maximum number of modules whose missing names are explained. */
+#define WHOLE_CHAINS .9  /* Calls are reliable if at least this share of call stacks is complete. */
 
 static char *share_text(char ret[RPS_CODE_TEXT_SIZE], double share)
 {
@@ -43,93 +41,93 @@ static char *us_text(char ret[RPS_CODE_TEXT_SIZE], uint64_t us)
     return ret;
 }
 
-/* Put a number of samples, or time for us. */
+/* Put a number of samples, or the time if the weights are microseconds. */
 static void put_weight(const struct rps_code_filling *filling, struct rps_block *block,
                        uint64_t weight)
 {
     char text[RPS_CODE_TEXT_SIZE];
 
     rps_put_int(block, (int64_t)weight, 1);
-    if (filling->output->off_cpu)
+    if (filling->output->is_time)
         rps_put_words(block, "%s", weight > 0 ? us_text(text, weight) : "-");
 }
 
 /* --- the samples ------------------------------------------------------------------------------ */
 
-static void say_sampling(const struct rps_code_filling *filling, struct rps_block *head)
+static void report_sampling(const struct rps_code_filling *filling, struct rps_block *head)
 {
     const struct rps_code_output *output = filling->output;
     const struct rps_sampling *s = &output->code->sampling;
-    uint64_t samples = output->off_cpu ? output->off_cpu->samples : output->shares->samples;
+    uint64_t samples = output->samples;
+    const int is_machine = rps_run_is_of_machine(output->run->target);
     char share[RPS_CODE_TEXT_SIZE], often[RPS_CODE_TEXT_SIZE], got[RPS_CODE_TEXT_SIZE],
         few[RPS_CODE_TEXT_SIZE], off[RPS_CODE_TEXT_SIZE] = "";
 
     if (s->frequency > 0)
-        snprintf(often, sizeof(often), "%" PRIu64 " a second and CPU%s", s->frequency,
+        snprintf(often, sizeof(often), "%" PRIu64 " Hz per CPU%s", s->frequency,
                  s->is_fixed ? ", at a fixed interval" : "");
     else
-        snprintf(often, sizeof(often), "one each %" PRIu64 " of them", s->threshold);
-    if (isfinite(output->time.off_cpu) && !output->off_cpu)
-        snprintf(off, sizeof(off), "; %s%.1f %% of the time off the CPU%s, where none are taken",
+        snprintf(often, sizeof(often), "one per %" PRIu64 " events", s->threshold);
+    if (isfinite(output->time.off_cpu) && !output->off_cpu &&
+        !(output->time.is_least && output->time.off_cpu < .0005))
+        snprintf(off, sizeof(off), " The %s for %s%.1f %% of %s time.",
+                 is_machine ? "CPUs were idle" : "workload was off-CPU",
                  output->time.is_least ? "at least " : "", 100 * output->time.off_cpu,
-                 rps_run_is_of_machine(output->run->target)
-                     ? ""
-                     : " (no thread ran: asleep, or waiting for one)");
+                 is_machine ? "their" : "the elapsed");
     rps_samples_short_text(few, sizeof(few), s, samples, output->time.cpu_s, output->is_whole);
-    if (few[0]) /* it contains the expected number */
+    if (few[0]) /* `few` already contains the expected number of samples. */
         snprintf(got, sizeof(got), "%" PRIu64 " sample%s", samples, samples == 1 ? "" : "s");
     else
         rps_samples_got_text(got, sizeof(got), s, samples, output->time.cpu_s, output->is_whole);
-    rps_block_wrap(head, 0, 0, "%s of %s, %s%s", got, s->event, often, off);
+    rps_block_wrap(head, 0, 0, "%s (%s, %s).%s", got, s->event, often, off);
     if (samples < RPS_SHARES_SAMPLES_MIN && !output->off_cpu)
-        rps_block_wrap(head, 0, 0, "These are too few for shares.");
+        rps_block_wrap(head, 0, 0, "Too few samples for shares.");
     if (few[0])
         rps_block_wrap(head, 0, 0, "%s", few);
     if (s->lost > 0)
-        rps_block_wrap(head, 0, 0, "Lost: %s of the run's samples, for which there was no room.",
+        rps_block_wrap(head, 0, 0, "Lost: %s of the run's samples (the buffer was full)",
                        of_samples_text(share, s->lost, s->samples + s->lost));
     if (s->throttled > 0)
         rps_block_wrap(head, 0, 0,
-                       "The kernel stopped sampling for a moment %" PRIu64
-                       " time%s: too many samples a second.",
+                       "The kernel paused sampling %" PRIu64
+                       " time%s: too many samples per second.",
                        s->throttled, s->throttled == 1 ? "" : "s");
     if (s->lookups > 0)
-        rps_block_wrap(head, 0, 0,
-                       "Forks were lost %" PRIu64
-                       " time%s, and the workload's processes looked up among those that ran: one "
-                       "that had lost its parent may be missing.",
-                       s->lookups, s->lookups == 1 ? "" : "s");
+        rps_block_wrap(
+            head, 0, 0,
+            "Forks were lost %" PRIu64
+            " time%s. The workload's processes were then found by their parents; a process "
+            "whose parent had exited may be missing.",
+            s->lookups, s->lookups == 1 ? "" : "s");
 }
 
-/* Put "Waited 1.00 s in hold_the_lock (lock.c:7), ...": where the threads waited longest. */
-static void say_waited_most(const struct rps_code_filling *filling, struct rps_block *head)
+/* Put where the threads waited longest: "Off-CPU: 1.00 s in hold_the_lock (lock.c:7), ...". */
+static void report_waited_most(const struct rps_code_filling *filling, struct rps_block *head)
 {
     const struct rps_code_output *output = filling->output;
     const struct rps_shares *shares = output->shares;
-    char waits[TOP_TEXT * 2 * RPS_CODE_TEXT_SIZE] = "", time[RPS_CODE_TEXT_SIZE],
-                              line[RPS_CODE_TEXT_SIZE];
+    struct rps_share_group group = {.waited_s = (double)output->off_cpu->waited_us / 1e6};
+    char text[TOP_TEXT * 2 * RPS_CODE_TEXT_SIZE];
     uint64_t *us = rps_arena_get(filling->document->arena, shares->count, sizeof(*us));
-    size_t used = 0, place[TOP_TEXT], count;
+    size_t place[RPS_SHARES_WAITS], count;
 
     for (size_t i = 0; i < shares->count && output->waits; i++)
         us[i] = output->waits[i].waited_us;
-    count = rps_shares_largest(us, shares->count, TOP_TEXT, place);
+    count = rps_shares_largest(us, shares->count, RPS_SHARES_WAITS, place);
     for (size_t t = 0; t < count; t++) {
         const struct rps_share *most = &shares->share[place[t]];
-        int is_unknown = strncmp(most->name, RPS_SHARE_UNKNOWN, strlen(RPS_SHARE_UNKNOWN)) == 0;
 
-        rps_code_line_text(line, most->file, most->line);
-        used += (size_t)snprintf(waits + used, sizeof(waits) - used, "%s%s %s%.200s%s%s%s",
-                                 used > 0 ? ", " : "", us_text(time, us[place[t]]),
-                                 is_unknown ? "" : "in ",
-                                 is_unknown ? "at an unknown place" : most->name,
-                                 line[0] ? " (" : "", line, line[0] ? ")" : "");
+        group.wait[group.wait_count++] = (struct rps_share_top){
+            {.name = most->name, .module = "", .file = most->file, .line = most->line},
+            (double)us[place[t]] / (double)output->off_cpu->waited_us};
     }
-    if (used > 0)
-        rps_block_wrap(head, 0, 0, "Waited %s.", waits);
+    if (count > 0)
+        rps_block_wrap(head, 0, 0, "Off-CPU: %s",
+                       rps_share_waits_text(text, sizeof(text), &group, RPS_SHARES_WAITS) +
+                           strlen("waited "));
 }
 
-static void say_waits(const struct rps_code_filling *filling, struct rps_block *head)
+static void report_waits(const struct rps_code_filling *filling, struct rps_block *head)
 {
     const struct rps_code_output *output = filling->output;
     const struct rps_sampling *s = &output->code->sampling;
@@ -137,29 +135,59 @@ static void say_waits(const struct rps_code_filling *filling, struct rps_block *
 
     rps_block_wrap(
         head, 0, 0,
-        "Time of all threads: %s on a CPU, by samples, and %s off it, asleep. Waiting for a CPU is "
-        "in neither.",
+        "Threads: %s running (estimated from samples), %s asleep; time waiting for a CPU is not "
+        "included",
         us_text(time[0], output->off_cpu->time_us - output->off_cpu->waited_us),
         us_text(time[1], output->off_cpu->waited_us));
-    say_waited_most(filling, head);
+    report_waited_most(filling, head);
     if (s->blocked_of > 1)
-        rps_block_wrap(
-            head, 0, 0,
-            "The length of each wait is known. Places are estimates where there were most "
-            "switches: stacks were taken in one tenth of a second in %" PRIu64 ".",
-            s->blocked_of);
+        rps_block_wrap(head, 0, 0,
+                       "The length of each wait was measured. While switches were frequent, the "
+                       "call stacks of waits are estimates: they were taken in 1 of %" PRIu64
+                       " tenths of a second.",
+                       s->blocked_of);
     if (s->blocked_off_us > 0)
-        rps_block_wrap(
-            head, 0, 0,
-            "Unknown: %s more off the CPU, in waits whose switches were too many or lost.",
-            us_text(time[0], s->blocked_off_us));
+        rps_block_wrap(head, 0, 0,
+                       "Unknown: %s more off-CPU (switches were too frequent, or were lost)",
+                       us_text(time[0], s->blocked_off_us));
     if (s->switches_lost > 0)
         rps_block_wrap(head, 0, 0,
-                       "Lost: %" PRIu64 " switches of the run, for which there was no room.",
+                       "Lost: %" PRIu64 " context switches of the run (the buffer was full)",
                        s->switches_lost);
 }
 
-static void say_chains(const struct rps_code_filling *filling, struct rps_block *head)
+#define TOP_MIN .05 /* Minimum share of the latency to name the first row in a sentence. */
+
+static void report_latency(const struct rps_code_output *output, struct rps_block *head)
+{
+    const struct rps_latency *of = output->latency;
+    const struct rps_shares *shares = output->shares;
+    char name[RPS_CODE_TEXT_SIZE],
+        wait[RPS_CODE_TEXT_SIZE] = " (waiting for a CPU was not recorded)";
+
+    if (of->has_waits)
+        snprintf(wait, sizeof(wait), ", %.3f s waiting for a CPU (%.0f %% of their runnable time)",
+                 of->wait_s, 100 * of->wait_s / fmax(of->cpu_s + of->wait_s, 1e-9));
+    if (shares->count > 0 && rps_shares_part(shares->share->self, output->weight) >= TOP_MIN &&
+        output->samples >= RPS_SHARES_SAMPLES_MIN)
+        rps_block_wrap(head, 0, 0, "%s has %.1f %% of the latency, and %.1f %% of the CPU time.",
+                       rps_text_function(name, sizeof(name), shares->share->name),
+                       100 * (double)shares->share->self / (double)output->weight,
+                       100 * (double)output->cpu[0] / (double)output->samples);
+    rps_block_wrap(head, 0, 0,
+                   "Latency: %s%.3f s of %.3f s, in which a thread ran or waited for a CPU (from "
+                   "samples: %.3f s)",
+                   output->time.is_least ? "about " : "", of->busy_s, of->length_s,
+                   (double)output->weight / 1e6);
+    rps_block_wrap(head, 0, 0, "Threads: %.3f s running%s", of->cpu_s, wait);
+    if (of->cpu_s + 2 * of->wait_s < 1.01 * of->busy_s)
+        rps_block_wrap(
+            head, 0, 0,
+            "Shares are about those without --latency: further threads have at most 1 %% "
+            "of the time.");
+}
+
+static void report_chains(const struct rps_code_filling *filling, struct rps_block *head)
 {
     const struct rps_sampling *s = &filling->output->code->sampling;
     int whole = (double)s->complete >= WHOLE_CHAINS * (double)s->samples;
@@ -167,35 +195,32 @@ static void say_chains(const struct rps_code_filling *filling, struct rps_block 
 
     if (strcmp(s->stacks, "none") == 0) {
         rps_block_wrap(head, 0, 0,
-                       "Callers were not recorded (--stacks none): totals are those of the "
-                       "functions themselves.");
+                       "Complete call stacks: not recorded (--stacks none); Total equals Self");
         return;
     }
-    rps_block_wrap(head, 0, 0, "Chains complete: %.0f %%%s%s%s.",
+    rps_block_wrap(head, 0, 0, "Complete call stacks: %.0f %% of the samples%s%s",
                    100 * rps_shares_part(s->complete, s->samples),
-                   by_pointers && whole ? ", as far as frame pointers (fp) tell: who calls a "
-                                          "function that makes no frame is missing, as above many "
-                                          "of the C library"
+                   by_pointers && whole ? " (by frame pointers; the callers of functions without a "
+                                          "frame are missing, as in the C library)"
                                         : "",
                    whole ? ""
-                         : "; the callers of the others are not known: trust what functions took "
-                           "themselves (self), not totals, trees and flame graphs. ",
-                   whole ? ""
                    : by_pointers
-                       ? "Build with -fno-omit-frame-pointer, or record with --stacks auto"
-                       : "A short run on a busy machine may lack them, as may code that "
-                         "was built without -fno-omit-frame-pointer");
+                       ? ". Trust Self, not totals, trees and flame graphs. Build with "
+                         "-fno-omit-frame-pointer, or record with --stacks auto."
+                       : ". Trust Self, not totals, trees and flame graphs. Stacks may be missing "
+                         "in a short run on a busy machine, and in code that was built without "
+                         "-fno-omit-frame-pointer.");
 }
 
-/* Put the programs with most samples, if there are several processes. Functions do not show that if
- * many have no names. */
-static void say_programs(const struct rps_code_filling *filling, struct rps_block *head)
+/* Put the programs that have most samples, if there are several processes. Functions without names
+ * do not show which program ran. */
+static void report_programs(const struct rps_code_filling *filling, struct rps_block *head)
 {
     const struct rps_shares *programs = filling->output->programs;
     char text[TOP_TEXT * RPS_CODE_TEXT_SIZE] = "", share[RPS_CODE_TEXT_SIZE];
     size_t used = 0;
 
-    if (!programs || programs->samples < RPS_SHARES_SAMPLES_MIN ||
+    if (!programs || programs->count == 0 || filling->output->samples < RPS_SHARES_SAMPLES_MIN ||
         !rps_shares_has_processes(filling->output->code))
         return;
     for (size_t i = 0; i < programs->count && i < TOP_TEXT; i++)
@@ -203,30 +228,36 @@ static void say_programs(const struct rps_code_filling *filling, struct rps_bloc
             (size_t)snprintf(text + used, sizeof(text) - used, "%s%.200s %s", i > 0 ? ", " : "",
                              programs->share[i].name,
                              of_samples_text(share, programs->share[i].self, programs->samples));
-    rps_block_wrap(head, 0, 0, "Programs: %s%s.", text,
-                   programs->count > TOP_TEXT ? "; all of them: --by program" : "");
+    rps_block_wrap(head, 0, 0, "Programs: %s of the %s%s", text,
+                   filling->output->latency ? "latency" : "samples",
+                   programs->count <= TOP_TEXT ? ""
+                   : filling->output->latency  ? " (see `rpistat code --latency --by program`)"
+                                               : " (see `rpistat code --by program`)");
 }
 
-static void say_head(const struct rps_code_filling *filling)
+static void report_head(const struct rps_code_filling *filling)
 {
     const struct rps_code_output *output = filling->output;
     struct rps_block *head = rps_document_block(filling->document, NULL, NULL, 0);
     const char *part = output->part ? output->part : "";
-    int width = output->width - (int)strlen("Code of run , ") - rps_text_width(part) - 2;
+    const char *kind = output->latency ? "Latency" : output->is_time ? "Time" : "Code";
+    int width =
+        output->width - (int)strlen(kind) - (int)strlen(" of run , ") - rps_text_width(part) - 2;
     char title[4096], cut[sizeof(title)], number[32];
 
     width -= snprintf(number, sizeof(number), "%" PRId64, output->run->run_id);
     width += part[0] ? 0 : 2;
     rps_run_title(title, sizeof(title), output->run);
-    rps_words_cut(cut, sizeof(cut), title, width > NAME_LEAST ? width : NAME_LEAST);
-    rps_block_title(head, "%s of run %s, %s%s%s", output->off_cpu ? "Time" : "Code", number, cut,
-                    part[0] ? ", " : "", part);
+    rps_words_cut(cut, sizeof(cut), title, width > NAME_MIN ? width : NAME_MIN);
+    rps_block_title(head, "%s of run %s, %s%s%s", kind, number, cut, part[0] ? ", " : "", part);
     if (output->off_cpu)
-        say_waits(filling, head);
-    say_sampling(filling, head);
+        report_waits(filling, head);
+    if (output->latency)
+        report_latency(output, head);
+    report_sampling(filling, head);
     if (output->by < RPS_SHARES_PROCESS && output->code->sampling.samples >= RPS_SHARES_SAMPLES_MIN)
-        say_chains(filling, head);
-    say_programs(filling, head);
+        report_chains(filling, head);
+    report_programs(filling, head);
 }
 
 #define SAMPLING(CELL, BY)                                                                         \
@@ -258,7 +289,7 @@ static void put_sampling(const struct rps_code_filling *filling)
     SAMPLING(RPS_PUT, RPS_PUT_BY)
 }
 
-/* Return the samples in unnamed code, for a table of functions or lines; 0 for other tables. */
+/* For tables of functions or lines, return the number of samples in unnamed code; otherwise 0. */
 static uint64_t count_unnamed(const struct rps_code_output *output)
 {
     uint64_t samples = 0;
@@ -268,6 +299,19 @@ static uint64_t count_unnamed(const struct rps_code_output *output)
             samples += output->shares->share[i].self;
     }
     return samples;
+}
+
+static void put_latency(const struct rps_code_output *output, struct rps_document *document)
+{
+    static const char *const name[] = {"latency_s", "busy_s", "elapsed_s", "cpu_s", "wait_s"};
+    const struct rps_latency *of = output->latency;
+
+    for (int i = 0; i < 5 && of; i++) {
+        const double value[] = {(double)output->weight / 1e6, of->busy_s, of->length_s, of->cpu_s,
+                                of->has_waits ? of->wait_s : NAN};
+
+        rps_put_number(rps_document_field(document, name[i], RPS_VALUE_NUMBER), value[i]);
+    }
 }
 
 static void put_fields(const struct rps_code_filling *filling)
@@ -282,10 +326,11 @@ static void put_fields(const struct rps_code_filling *filling)
     rps_put_text(rps_document_field(document, "part", RPS_VALUE_TEXT), output->part);
     rps_put_text(rps_document_field(document, "by", RPS_VALUE_TEXT), rps_code_by_names[output->by]);
     put_sampling(filling);
+    put_latency(output, document);
     rps_put_text(rps_document_field(document, "weight", RPS_VALUE_TEXT),
-                 output->off_cpu ? "us" : "samples");
-    rps_put_int(rps_document_field(document, "samples", RPS_VALUE_INT),
-                (int64_t)(output->off_cpu ? output->off_cpu->samples : output->shares->samples), 1);
+                 output->is_time ? "us" : "samples");
+    rps_put_int(rps_document_field(document, "samples", RPS_VALUE_INT), (int64_t)output->samples,
+                1);
     rps_put_number(
         rps_document_field(document, "expected_samples", RPS_VALUE_NUMBER),
         rps_samples_expected(&output->code->sampling, output->time.cpu_s, output->is_whole));
@@ -304,15 +349,16 @@ static size_t rows_of(const struct rps_code_output *output, size_t count)
     return output->at_most > 0 && output->at_most < count ? output->at_most : count;
 }
 
-static void say_rest(const struct rps_code_filling *filling, size_t count)
+static void report_rest(const struct rps_code_filling *filling, size_t count)
 {
     size_t rows = rows_of(filling->output, count);
 
     if (rows < count)
-        rps_document_say(filling->document, "and %zu more: --at-most", count - rows);
+        rps_document_print(filling->document, "%zu more rows (--at-most N)", count - rows);
 }
 
-/* Return 1 if the exact time, or the file, of some process is known. */
+/* Return 1 if the exact CPU time of at least one process is known. If `files` is 1, return 1 if the
+ * source file of at least one process is known. */
 static int has_any(const struct rps_shares *shares, int files)
 {
     size_t i = 0;
@@ -339,9 +385,9 @@ static struct rps_block *begin_shares(const struct rps_code_filling *filling)
         {NULL, is_table ? headings[by] : NULL, .place = 8},
         {"self",
          !is_table                  ? NULL
-         : filling->output->off_cpu ? "Time"
+         : filling->output->is_time ? "Time"
                                     : "Samples",
-         RPS_VALUE_INT, .place = 3, .drop = !filling->output->off_cpu},
+         RPS_VALUE_INT, .place = 3, .drop = !filling->output->is_time},
         {"self_share",
          !is_table ? NULL
          : is_task ? "Share"
@@ -349,9 +395,9 @@ static struct rps_block *begin_shares(const struct rps_code_filling *filling)
          RPS_VALUE_SHARE, .place = 1},
         {"total", .kind = RPS_VALUE_INT},
         {"total_share", is_table && !is_task ? "Total" : NULL, RPS_VALUE_SHARE, .place = 2},
-        {"module", is_function ? "Module" : NULL, .place = 6, .width_max = MODULE_MOST},
+        {"module", is_function ? "Module" : NULL, .place = 6, .width_max = MODULE_MAX},
         {"file", has_pid && is_table && has_any(filling->output->shares, 1) ? "File" : NULL,
-         .place = 9, .width_max = MODULE_MOST},
+         .place = 9, .width_max = MODULE_MAX},
         {"line", .kind = RPS_VALUE_INT},
         {NULL, is_function ? "Line" : NULL, .place = 7, .drop = by == RPS_SHARES_FUNCTION,
          .width_max = RPS_CODE_TEXT_SIZE},
@@ -366,17 +412,21 @@ static struct rps_block *begin_shares(const struct rps_code_filling *filling)
          RPS_VALUE_DURATION, .unit = "s", .place = 10},
         {"waited", is_table ? "Waited" : NULL, RPS_VALUE_INT, .place = 4},
         {"waited_in", by == RPS_SHARES_FUNCTION && is_table ? "Waited in" : NULL, .place = 5,
-         .width_max = MODULE_MOST},
+         .width_max = MODULE_MAX},
     };
     struct rps_block *block = rps_document_block(filling->document, "code", columns,
                                                  sizeof(columns) / sizeof(columns[0]) -
                                                      (filling->output->off_cpu ? 0 : 2));
 
+    if (filling->output->latency)
+        rps_block_column(block, (struct rps_column){"cpu_share", is_table ? "CPU" : NULL,
+                                                    RPS_VALUE_SHARE, .place = 3});
     block->indent = 2;
     return block;
 }
 
-/* Put a row of CPU time without samples, for programs, if there is any. */
+/* If cpu_s is above 0, put a row for this CPU time, which has no samples. The row's name is `name`.
+ */
 static void put_rest(struct rps_block *block, const char *name, double cpu_s)
 {
     if (!(cpu_s > 0))
@@ -386,8 +436,7 @@ static void put_rest(struct rps_block *block, const char *name, double cpu_s)
     rps_put_int(block, (int64_t)(cpu_s * RPS_NS_PER_S), 1);
 }
 
-/* Return the number of rows. If samples are too few for shares, the text leaves out callers without
- * samples of their own. */
+/* If there are too few samples for shares, leave out functions with samples only in callees. */
 static size_t count_rows(const struct rps_code_output *output)
 {
     const struct rps_shares *shares = output->shares;
@@ -438,17 +487,19 @@ static void put_shares(const struct rps_code_filling *filling)
             put_weight(filling, block, output->waits[i].waited_us);
             rps_put_text(block, output->waits[i].reason);
         }
+        if (output->latency)
+            rps_put_number(block, rps_shares_part(output->cpu[i], output->samples));
     }
-    if (!output->is_read && !output->off_cpu && output->is_whole) {
+    if (!output->is_read && !output->is_time && output->is_whole) {
         put_rest(block, "[in the kernel, not sampled here]",
                  rps_samples_kernel_s(&output->code->sampling, output->time.cpu_s));
         put_rest(block, "[not sampled]", output->unsampled->cpu_s);
     }
     if (!output->is_tree)
-        say_rest(filling, count_rows(output));
+        report_rest(filling, count_rows(output));
 }
 
-/* Return why frames of the module have no names; NULL: naming was not done. */
+/* Return why frames of the module have no names; NULL: the module was not symbolized. */
 static const char *find_reason(const struct rps_code *code, const char *module)
 {
     for (size_t i = 0; i < code->location_count; i++) {
@@ -461,8 +512,9 @@ static const char *find_reason(const struct rps_code *code, const char *module)
     return NULL;
 }
 
-/* Put the modules with most of the unnamed samples, each once. */
-static void say_reasons(const struct rps_code_filling *filling, struct rps_block *block)
+/* Put the modules with most unnamed samples, and the reasons why their functions have no names.
+ * Each module appears once. */
+static void report_reasons(const struct rps_code_filling *filling, struct rps_block *block)
 {
     const struct rps_shares *shares = filling->output->shares;
     const char *said[REASONS];
@@ -484,27 +536,28 @@ static void say_reasons(const struct rps_code_filling *filling, struct rps_block
     }
 }
 
-static void say_unnamed(const struct rps_code_filling *filling)
+static void report_unnamed(const struct rps_code_filling *filling)
 {
     uint64_t unnamed = count_unnamed(filling->output);
     struct rps_block *block;
     char share[RPS_CODE_TEXT_SIZE];
 
-    if (unnamed == 0)
+    if (unnamed == 0 || filling->output->shares->samples == 0)
         return;
     block = rps_document_block(filling->document, NULL, NULL, 0);
     of_samples_text(share, unnamed, filling->output->shares->samples);
     if (filling->output->run->state == RPS_RUN_RECORDING)
-        rps_block_wrap(block, 0, 0,
-                       "%s of the samples are in code without names yet (module+address): they are "
-                       "looked for each minute while the run is recorded, and when it ends.",
-                       share);
+        rps_block_wrap(
+            block, 0, 0,
+            "%s of the samples are in functions without symbols (module+address). Symbols "
+            "are read each minute while the run is recorded, and when it ends.",
+            share);
     else
         rps_block_wrap(block, 0, 0,
-                       "%s of the %s in code without names (module+address): `rpistat code "
-                       "--resolve` looks for them again, with --binaries in files that you name.",
-                       share, filling->output->off_cpu ? "time is" : "samples are");
-    say_reasons(filling, block);
+                       "%s of the %s in functions without symbols (module+address). `rpistat code "
+                       "--resolve` searches again; --binaries adds files.",
+                       share, filling->output->is_time ? "time is" : "samples are");
+    report_reasons(filling, block);
 }
 
 /* --- phases ----------------------------------------------------------------------------------- */
@@ -516,7 +569,7 @@ static char *top_text(char ret[RPS_CODE_TEXT_SIZE], const struct rps_share_group
 
     ret[0] = '\0';
     for (int t = 0; t < group->count && t < TOP_TEXT && used < RPS_CODE_TEXT_SIZE; t++) {
-        if (t > 0 && group->top[t].share < TOP_LEAST)
+        if (t > 0 && group->top[t].share < TOP_MIN)
             break;
         used += (size_t)snprintf(
             ret + used, RPS_CODE_TEXT_SIZE - used, "%s%s %.0f %%", t > 0 ? ", " : "",
@@ -524,13 +577,13 @@ static char *top_text(char ret[RPS_CODE_TEXT_SIZE], const struct rps_share_group
                               : rps_share_name_text(name, sizeof(name), &group->top[t].name),
             100 * group->top[t].share);
     }
-    if (group->function_count > 0 && group->function[0].share >= TOP_LEAST &&
+    if (group->function_count > 0 && group->function[0].share >= TOP_MIN &&
         used < RPS_CODE_TEXT_SIZE)
         snprintf(ret + used, RPS_CODE_TEXT_SIZE - used, "; %s %.0f %%",
                  rps_share_name_text(name, sizeof(name), &group->function[0].name),
                  100 * group->function[0].share);
-    if (group->samples < RPS_SHARES_SAMPLES_MIN)
-        snprintf(ret, RPS_CODE_TEXT_SIZE, "too few to tell");
+    if (group->count == 0 || isnan(group->top[0].share))
+        snprintf(ret, RPS_CODE_TEXT_SIZE, "too few samples");
     return ret;
 }
 
@@ -539,75 +592,49 @@ static void put_labels(const struct rps_code_filling *filling)
     const struct rps_part_shares *groups = filling->output->groups;
     int by_program = groups && groups->group_count > 0 && groups->group[0].by_program;
     const struct rps_column columns[] = {
-        {"label", "Phase", .place = 1},
-        {"off_cpu", "Off CPU", RPS_VALUE_SHARE, .place = 3},
+        {"label", "Class", .place = 1},
+        {"off_cpu", "Off-CPU", RPS_VALUE_SHARE, .place = 3},
         {"samples", "Samples", RPS_VALUE_INT, .place = 2},
         {"expected_samples", .kind = RPS_VALUE_NUMBER},
         {"top", .kind = RPS_VALUE_BLOCK},
         {NULL, by_program ? "Programs" : "Functions", .place = 4},
     };
-    struct rps_block *block = rps_document_block(filling->document, "labels", columns,
-                                                 sizeof(columns) / sizeof(columns[0]));
-    char label[RPS_PHASE_LABEL_SIZE], text[RPS_CODE_TEXT_SIZE];
-
-    block->indent = 2;
-    if (groups && groups->group_count > 0)
-        rps_block_title(block, by_program
-                                   ? "By phase, programs, and the function that most was in:"
-                                   : "By phase, the program's functions with the kernel's work for "
-                                     "them:");
-    for (size_t g = 0; groups && g < groups->group_count; g++) {
-        const struct rps_share_group *group = &groups->group[g];
-        const struct rps_part_time *time = &filling->output->groups_time[g];
-
-        if (!isfinite(time->off_cpu)) /* the part has no time off the CPU */
-            continue;
-        rps_put_text(block, rps_phase_label((int)g, label));
-        rps_put_number(block, time->off_cpu);
-        rps_share_block_put(block, &groups->sampling, group, time->cpu_s);
-        rps_put_text(block, top_text(text, group));
-    }
-}
-
-/* Put, in the text, how the time of each phase class was spent. */
-static void put_label_times(const struct rps_code_filling *filling)
-{
-    static const struct rps_column columns[] = {
-        {NULL, "Phase", .place = 1},
+    static const struct rps_column of_time[] = {
+        {NULL, "Class", .place = 1},
         {NULL, "Time", RPS_VALUE_INT, .place = 2},
         {NULL, "Waited", RPS_VALUE_SHARE, .place = 3},
         {NULL, "Functions", .place = 4},
     };
-    const struct rps_code_output *output = filling->output;
-    struct rps_block *block;
+    int is_wall = filling->output->off_cpu != NULL;
+    struct rps_block *block = rps_document_block(
+        filling->document, "labels", is_wall ? of_time : columns,
+        is_wall ? sizeof(of_time) / sizeof(of_time[0]) : sizeof(columns) / sizeof(columns[0]));
     char label[RPS_PHASE_LABEL_SIZE], text[RPS_CODE_TEXT_SIZE];
 
-    if (output->off_cpu_labels == 0)
-        return;
-    block =
-        rps_document_block(filling->document, NULL, columns, sizeof(columns) / sizeof(columns[0]));
     block->indent = 2;
-    rps_block_title(block,
-                    "By phase, the program's functions that the time of all threads was in:");
-    for (size_t g = 0; g < output->off_cpu_labels; g++) {
-        const struct rps_off_cpu_label *of = &output->off_cpu_label[g];
-        size_t used = 0;
+    if (groups && groups->group_count > 0)
+        rps_block_title(
+            block,
+            by_program ? "Programs by class, with the largest function (share of the class's %s)"
+            : is_wall  ? "Functions by class (share of the time of all threads)"
+                       : "Functions by class (share of the class's %s, kernel work included)",
+            filling->output->latency ? "time" : "samples");
+    for (size_t g = 0; groups && g < groups->group_count; g++) {
+        const struct rps_share_group *group = &groups->group[g];
+        const struct rps_part_time *time = is_wall ? NULL : &filling->output->groups_time[g];
 
-        if (of->time_us == 0)
+        /* The off-CPU time of the group is unknown, or its threads did not live. */
+        if (is_wall ? group->weight == 0 : !isfinite(time->off_cpu))
             continue;
         rps_put_text(block, rps_phase_label((int)g, label));
-        put_weight(filling, block, of->time_us);
-        rps_put_number(block, (double)of->waited_us / (double)of->time_us);
-        for (size_t i = 0; i < TOP_TEXT && i < of->shares.count && used < RPS_CODE_TEXT_SIZE; i++) {
-            const struct rps_share *share = &of->shares.share[i];
-            double part = (double)share->self / (double)of->time_us;
-
-            if (i > 0 && part < TOP_LEAST)
-                break;
-            used += (size_t)snprintf(text + used, RPS_CODE_TEXT_SIZE - used, "%s%.60s %.0f %%",
-                                     i > 0 ? ", " : "", share->name, 100 * part);
+        if (is_wall) {
+            put_weight(filling, block, group->weight);
+            rps_put_number(block, group->waited_s * 1e6 / (double)group->weight);
+        } else {
+            rps_put_number(block, time->off_cpu);
+            rps_share_block_put(block, &groups->sampling, group, time->cpu_s);
         }
-        rps_put_text(block, text);
+        rps_put_text(block, top_text(text, group));
     }
 }
 
@@ -616,7 +643,7 @@ void rps_code_blocks(struct rps_document *document, const struct rps_code_output
     const struct rps_code_filling filling = {document, output};
 
     put_fields(&filling);
-    say_head(&filling);
+    report_head(&filling);
     if (!output->is_read || !output->is_tree)
         put_shares(&filling);
     if (output->is_tree)
@@ -625,7 +652,6 @@ void rps_code_blocks(struct rps_document *document, const struct rps_code_output
     if (output->is_whole)
         rps_share_block_unsampled(document, rps_document_block(document, NULL, NULL, 0), 2,
                                   &output->code->sampling, output->unsampled, output->time.cpu_s);
-    say_unnamed(&filling);
-    put_label_times(&filling);
+    report_unnamed(&filling);
     put_labels(&filling);
 }

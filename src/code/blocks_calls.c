@@ -3,10 +3,10 @@
 #include <stdlib.h>
 
 #include "blocks_parts.h"
-#include "rpistat/columns.h"
+#include "rpistat/document.h"
 #include "rpistat/text.h"
 
-#define CALL_LEAST .01 /* share of all samples, of a call in a tree */
+#define CALL_MIN .01 /* Minimum share of all samples for a call in a tree. */
 
 const char *rps_code_line_text(char ret[RPS_CODE_TEXT_SIZE], const char *file, int line)
 {
@@ -16,7 +16,8 @@ const char *rps_code_line_text(char ret[RPS_CODE_TEXT_SIZE], const char *file, i
     return ret;
 }
 
-/* Return the time off the CPU of each call with its callees; NULL: calls are of samples. */
+/* Return the off-CPU time of each call, including the time of its callees. Returns NULL if the
+ * output has samples only, without off-CPU time. */
 static uint64_t *waits_of_calls(const struct rps_code_filling *filling)
 {
     const struct rps_code_output *output = filling->output;
@@ -32,7 +33,7 @@ static uint64_t *waits_of_calls(const struct rps_code_filling *filling)
     CELL(TEXT, (call->function), "name")                                                           \
     CELL(INT, (call->self, 1), "self")                                                             \
     CELL(INT, (call->total, 1), "total")                                                           \
-    CELL(SHARE, (rps_shares_part(call->total, calls->call[0].total)), "total_share")               \
+    CELL(SHARE, (rps_shares_part(call->total, all)), "total_share")                                \
     CELL(TEXT, (call->module), "module")                                                           \
     CELL(TEXT, (call->file), "file")                                                               \
     CELL(INT, (call->line, call->line > 0), "line")                                                \
@@ -45,7 +46,7 @@ void rps_code_put_calls(const struct rps_code_filling *filling)
         CALLS(RPS_COLUMN, RPS_COLUMN){"waited", .kind = RPS_VALUE_INT},
     };
     const struct rps_calls *calls = filling->output->calls;
-    const uint64_t *waited = waits_of_calls(filling);
+    const uint64_t *waited = waits_of_calls(filling), all = filling->output->shares->samples;
     struct rps_block *block =
         rps_document_block(filling->document, "calls", columns,
                            sizeof(columns) / sizeof(columns[0]) - (waited ? 0 : 1));
@@ -61,11 +62,13 @@ void rps_code_put_calls(const struct rps_code_filling *filling)
 
 struct tree {
     const struct rps_calls *calls;
+    uint64_t all; /* Weight of all samples (0: too few samples for shares). */
     struct rps_block *block;
-    size_t *order;          /* nodes by parent, most samples first */
-    size_t *callee;         /* of each node: the next of its callees in `order` */
-    size_t *count;          /* number of callees */
-    const uint64_t *waited; /* of each node; NULL: not known */
+    size_t *order;          /* Nodes in order of parent. Callees of one parent are in order of
+                               samples, most samples first. */
+    size_t *callee;         /* For each node, the index in `order` of the callee to put next. */
+    size_t *count;          /* Number of callees of each node. */
+    const uint64_t *waited; /* Off-CPU time of each node; NULL if unknown. */
 };
 
 static int by_parent(const void *a, const void *b, void *context)
@@ -83,7 +86,7 @@ static int by_parent(const void *a, const void *b, void *context)
 static void put_callee(const struct tree *tree, size_t node, int depth)
 {
     const struct rps_call *call = &tree->calls->call[node];
-    uint64_t all = tree->calls->call[0].total;
+    uint64_t all = tree->all;
     char line[RPS_CODE_TEXT_SIZE];
 
     rps_block_depth(tree->block, depth);
@@ -114,7 +117,7 @@ static void put_callees(const struct tree *tree)
             size_t next = tree->order[tree->callee[node]++];
 
             tree->count[node]--;
-            if (rps_shares_part(call[next].total, call[0].total) < CALL_LEAST) {
+            if (rps_shares_part(call[next].total, tree->all) < CALL_MIN) {
                 tree->count[node] = 0;
                 continue;
             }
@@ -141,6 +144,7 @@ void rps_code_put_tree(const struct rps_code_filling *filling)
     struct rps_arena *arena = filling->document->arena;
     struct tree tree = {
         .calls = calls,
+        .all = filling->output->shares->samples,
         .waited = waits_of_calls(filling),
         .block = rps_document_block(filling->document, NULL, NULL, 0),
         .order = rps_arena_get(arena, calls->count, sizeof(*tree.order)),

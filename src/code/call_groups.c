@@ -1,12 +1,11 @@
-/*
- * Groups of calls distinguish the phases of a run if innermost functions do not. A program that
- * gets 6 % of a CPU has six samples per second in as many functions, but these have few callers.
- * And all phases often call the same inner function.
+/* Groups of calls distinguish the phases of a run when innermost functions do not. For example, a
+ * program that gets 6 % of a CPU may have only six samples per second, spread over six functions.
+ * These functions have few callers. And all phases often call the same inner function.
  *
- * A group is a subtree of the tree of calls: one function by one chain of callers. A call with too
- * few samples belongs to its caller's group. Means of 86 recordings, F1 and ARI: .713 .667 by
- * functions, .741 .701 by calls. At 6 % of a CPU: .656 .576 and .689 .627.
- */
+ * A group is a subtree of the call tree: one function with one chain of callers. A call with too
+ * few samples belongs to its caller's group. In 86 recordings, if phases are found with functions,
+ * the mean F1 is .713 and the mean ARI is .667; with calls, they are .741 and .701. At 6 % of a
+ * CPU, they are .656 and .576 with functions, and .689 and .627 with calls. */
 #include "call_groups.h"
 
 #include <math.h>
@@ -15,13 +14,21 @@
 #include "rpistat/count_table.h"
 #include "shares_index.h"
 
-/* A group has at least so many samples. */
+/* Minimum number of samples per group. */
 #define SAMPLES_MIN 6
 
-/* A node of the tree; number 0 is the root. Callers have lower numbers. */
+/* If the innermost function of a stack is unknown, its code is divided into pages of 4 KiB, and
+ * these into blocks of 128 bytes. Compiled functions rarely move, and may be shorter than a page.
+ * In 24 recordings of JIT compilers and stripped programs, pages alone have the mean F1 .739 and
+ * the mean ARI .675; with blocks they are .903 and .887, with blocks of 256 bytes .868 and .824. */
+#define PAGE_BITS  12
+#define BLOCK_BITS 7
+#define IS_BLOCK   (INT64_C(1) << 62) /* marks the keys of pages and blocks */
+
+/* A node of the call tree. The root is number 0; callers have lower numbers than their callees. */
 struct call {
-    struct rps_intern_key key; /* the caller's number, and the function */
-    double samples;            /* of the call, and of its callees that are not groups */
+    struct rps_intern_key key; /* Number of the caller, and the function. */
+    double samples;            /* Samples of the call and of those callees that form no group. */
     int64_t group;
 };
 
@@ -40,8 +47,24 @@ static int64_t add_call(struct rps_intern *calls, int64_t caller, int64_t functi
     return number;
 }
 
-/* Add a run's calls to the tree, and set the group of each stack to the call that the stack ends
- * in. A recursive function is one call. Return the number of samples. */
+/* Return the call to which a stack's samples belong: the innermost call `at`, or if its function is
+ * unknown, a block of code. The block's caller is its page. */
+static int64_t add_innermost(const struct rps_call_run *run, struct rps_intern *calls, size_t s,
+                             int64_t at)
+{
+    const struct rps_frame *frame;
+
+    if (run->samples[s] == 0 || !run->name || !run->name[run->function[s]].is_unnamed)
+        return at;
+    frame = &run->code->frame[rps_share_frame_of(run->code, s)];
+    if (frame->function > 0 || rps_share_index_is_kernel(run->code, (size_t)frame->module))
+        return at;
+    at = add_call(calls, at, IS_BLOCK | (int64_t)(frame->address >> PAGE_BITS));
+    return add_call(calls, at, IS_BLOCK | (int64_t)(frame->address >> BLOCK_BITS));
+}
+
+/* Add a run's calls to the tree, and set each stack's group to the stack's innermost call.
+ * Recursive calls of a function are one call. Return the number of samples. */
 static double grow_calls(const struct rps_call_run *run, struct rps_intern *calls)
 {
     double all = 0;
@@ -54,15 +77,16 @@ static double grow_calls(const struct rps_call_run *run, struct rps_intern *call
             at = add_call(calls, at, function);
         run->group[s] = at;
         if (function >= 0) {
-            call_at(calls, at)->samples += (double)run->samples[s];
             all += (double)run->samples[s];
+            at = add_innermost(run, calls, s, at);
+            call_at(calls, at)->samples += (double)run->samples[s];
         }
     }
     return all;
 }
 
-/* Make a group of each call with at least `least` samples, from the innermost on. The samples of
- * other calls go to their callers. Return the number of groups. */
+/* Make a group of each call that has at least `least` samples, beginning with the innermost calls.
+ * The samples of a call with fewer samples are added to its caller. Return the number of groups. */
 static size_t choose_groups(const struct rps_intern *calls, double least)
 {
     size_t count = 1;
@@ -95,8 +119,14 @@ size_t rps_call_groups_find(const struct rps_call_run *run, size_t count)
         all += grow_calls(&run[r], &calls);
     groups = choose_groups(&calls, fmax(SAMPLES_MIN, all / RPS_COUNT_SYMBOLS_MAX));
     for (size_t r = 0; r < count; r++) {
-        for (size_t s = 0; s < run[r].code->stack_count; s++)
-            run[r].group[s] = run[r].function[s] < 0 ? -1 : call_at(&calls, run[r].group[s])->group;
+        for (size_t s = 0; s < run[r].code->stack_count; s++) {
+            int64_t *group = &run[r].group[s];
+
+            if (run[r].function[s] >= 0)
+                *group = call_at(&calls, add_innermost(&run[r], &calls, s, *group))->group;
+            else
+                *group = -1;
+        }
     }
     rps_intern_free(&calls);
     return groups;

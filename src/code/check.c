@@ -1,44 +1,44 @@
-/* Checks of the code tables in a store, for `check`, and their repair. */
-#include "wing.h"
+/* Checks and repairs the code tables of a store, for the command `check`. */
+#include "hooks.h"
 
 #include <sqlite3.h>
 
-#include "counts.h"
+#include "record_counts.h"
 
 _Static_assert(RPS_CODE_NUMBER_MAX == 2000000, "the statements below");
 
 /* --- questions -------------------------------------------------------------------------------- */
 
-/* Numbers in a code table that no recorder writes. */
+/* SQL: count the rows of a code table whose number is outside the range that recorders write. */
 #define NUMBERS(table)                                                                             \
     "(SELECT count(*) FROM " table " WHERE run_id = ?1 AND " table " NOT BETWEEN 0 AND 1999999)"
 
-/* If the recorder's memory was full, rows may be missing that others refer to. */
+/* SQL: true if no rows were lost. A recorder loses rows if its memory is full; other rows may refer
+ * to the lost rows. */
 #define NONE_LOST "NOT EXISTS (SELECT 1 FROM sampling WHERE run_id = ?1 AND lost > 0)"
 
-/* Samples of a column of code_count. NULL: unreadable, or beyond the highest number in the table or
- * view. */
+/* SQL: number of samples in a column of code_count. The result is NULL if the text is unreadable or
+ * has a number above the highest in the table. */
 #define SAMPLES(number, table, column)                                                             \
     "code_samples(" column ", iif(" NONE_LOST ", (SELECT coalesce(max(" number                     \
     ") + 1, 0) FROM " table " WHERE run_id = ?1), 2000000))"
 
-/* Counts without a row in the table. Numbers are consecutive; counts are parsed, which is slow,
- * only if one is missing. */
+/* SQL: number of counts whose stack or task has no row in the table. The table's rows are numbered
+ * consecutively. Parsing counts is slow, so counts are parsed only if a row number is missing. */
 #define BETWEEN(number, table)                                                                     \
     "iif((SELECT count(*) <= max(" number ") FROM " table " WHERE run_id = ?1) AND " NONE_LOST     \
     ", (SELECT count(*) FROM " number "_count WHERE run_id = ?1 AND " number " NOT IN"             \
     " (SELECT " number " FROM " table " WHERE run_id = ?1)), 0)"
 
-/* The numbers of all stacks. */
 #define STACKS "(SELECT stack FROM stack_frame WHERE run_id = ?1)"
 
-/* A row of stack that is unreadable, or overlaps another row. */
+/* A row of the table stack that is unreadable, or overlaps another row. */
 #define IS_NO_ROW                                                                                  \
     "run_id = ?1 AND (code_calls(stack, frame, calls) IS NULL OR"                                  \
     " stack + code_calls(stack, frame, calls) >= (SELECT coalesce(min(n.stack), 2000000)"          \
     "  FROM stack AS n WHERE n.run_id = ?1 AND n.stack > stack.stack) AND calls IS NOT NULL)"
 
-/* A row of location that refers to names which do not exist. */
+/* A row of the table location that refers to names which do not exist. */
 #define IS_LIKE_NONE                                                                               \
     "alike NOT IN (SELECT frame FROM location WHERE run_id = ?1 AND depth = 0 AND alike IS NULL)"
 
@@ -52,25 +52,25 @@ const struct rps_store_question rps_code_questions[RPS_CODE_QUESTIONS] = {
     {RPS_FINDING_WRONG,
      "SELECT count(*) FROM frame WHERE run_id = ?1 AND module <> -1 AND module NOT IN"
      " (SELECT module FROM module WHERE run_id = ?1) AND " NONE_LOST,
-     "frames of modules that are not there", 1, 0},
+     "frames of modules that do not exist", 1, 0},
     {RPS_FINDING_WRONG,
      "SELECT count(*) FROM stack_frame WHERE run_id = ?1 AND frame <> -1 AND frame NOT IN"
      " (SELECT frame FROM frame WHERE run_id = ?1) AND " NONE_LOST,
-     "stacks of frames that are not there", 1, 0},
+     "stacks of frames that do not exist", 1, 0},
     {RPS_FINDING_WRONG, "SELECT count(*) FROM stack WHERE " IS_NO_ROW,
      "rows of stack that cannot be read, or overlap", 1, 0},
     {RPS_FINDING_WRONG,
      "SELECT count(*) FROM stack_frame WHERE run_id = ?1 AND (parent >= stack OR (parent NOT IN"
      " " STACKS " AND " NONE_LOST "))",
-     "stacks whose caller is not one of the stacks before", 1, 0},
+     "stacks whose caller is not a previous stack", 1, 0},
     {RPS_FINDING_WRONG,
      "SELECT count(*) FROM location WHERE run_id = ?1 AND (depth < 0 OR (frame NOT IN"
      " (SELECT frame FROM frame WHERE run_id = ?1) AND " NONE_LOST ") OR " IS_LIKE_NONE ")",
-     "names of frames that are not there", 1, 0},
+     "names of frames that do not exist", 1, 0},
     {RPS_FINDING_WRONG,
      "SELECT count(*) FROM task WHERE run_id = ?1 AND cgroup IS NOT NULL AND cgroup NOT IN"
      " (SELECT cgroup FROM cgroup WHERE run_id = ?1) AND " NONE_LOST,
-     "tasks in control groups that are not there", 1, 0},
+     "tasks in control groups that do not exist", 1, 0},
     {RPS_FINDING_WRONG,
      "SELECT count(*) FROM code_count WHERE run_id = ?1 AND (level NOT BETWEEN 0 AND 4"
      " OR period < 0 OR (period > ?2 AND NOT EXISTS (SELECT 1 FROM gap WHERE run_id = ?1)))",
@@ -79,16 +79,16 @@ const struct rps_store_question rps_code_questions[RPS_CODE_QUESTIONS] = {
      "SELECT count(*) FROM code_count AS c WHERE run_id = ?1 AND level > 0 AND NOT EXISTS"
      " (SELECT 1 FROM rollup AS r WHERE r.run_id = ?1 AND r.level = c.level AND r.cpu = c.cpu"
      " AND r.period = c.period)",
-     "counts of samples in blocks that are not there", 1, 0},
+     "counts of samples in blocks that do not exist", 1, 0},
     {RPS_FINDING_WRONG,
      "SELECT count(*) FROM code_count WHERE run_id = ?1 AND " SAMPLES(
          "stack", "stack_frame",
          "stacks") " + " SAMPLES("task", "task",
                                  "tasks") " + " SAMPLES("stack", "stack_frame",
                                                         "coalesce(blocked, '')") " IS NULL",
-     "rows of code_count that cannot be read, or count what is not there", 1, 0},
+     "rows of code_count that cannot be read, or count stacks or tasks that do not exist", 1, 0},
     {RPS_FINDING_WRONG, "SELECT " BETWEEN("stack", "stack_frame") " + " BETWEEN("task", "task"),
-     "counts of stacks and tasks that are not there", 1, 0},
+     "counts of stacks and tasks that do not exist", 1, 0},
     {RPS_FINDING_WRONG,
      "SELECT coalesce(max(iif(lost > 0, max(c.s - samples, c.t - samples, 0),"
      "  max(abs(c.s - samples), abs(c.t - samples)))), 0) FROM sampling JOIN run USING (run_id),"
@@ -101,10 +101,10 @@ const struct rps_store_question rps_code_questions[RPS_CODE_QUESTIONS] = {
      " (SELECT total(code_samples(blocked, 2000000)) AS us FROM code_count WHERE run_id = ?1) AS c"
      " WHERE run_id = ?1 AND state = 'complete'",
      "microseconds off the CPU by which its counts differ from their total", 1, 0},
-    {RPS_FINDING_ODD,
+    {RPS_FINDING_WARNING,
      "SELECT EXISTS (SELECT 1 FROM code_count WHERE run_id = ?1) AND NOT EXISTS"
      " (SELECT 1 FROM sampling WHERE run_id = ?1)",
-     "it has samples, but not how they were taken, and they are not shown", 0, 0},
+     "it has samples, but no row of sampling, so they are not shown", 0, 0},
 };
 
 /* --- repair ----------------------------------------------------------------------------------- */
@@ -112,7 +112,7 @@ const struct rps_store_question rps_code_questions[RPS_CODE_QUESTIONS] = {
 #define DROP_NUMBERS(table, column)                                                                \
     "DELETE FROM " table " WHERE run_id = ?1 AND " column " NOT BETWEEN 0 AND 1999999;"
 
-/* ?1 is the run, ?2 its highest period. */
+/* Parameter ?1 is the run, and ?2 is its highest period. */
 static const char sql_drop[] = DROP_NUMBERS("module", "module") DROP_NUMBERS(
     "frame", "frame") DROP_NUMBERS("stack", "stack") DROP_NUMBERS("task", "task")
     DROP_NUMBERS("program", "program") DROP_NUMBERS("cgroup", "cgroup") DROP_NUMBERS(
@@ -126,7 +126,7 @@ static const char sql_drop[] = DROP_NUMBERS("module", "module") DROP_NUMBERS(
                  " OR code_samples(stacks, 2000000) + code_samples(tasks, 2000000)"
                  " + code_samples(coalesce(blocked, ''), 2000000) IS NULL)";
 
-/* Counts of a missing block are kept, at its first period. */
+/* If a block's row is missing, move the block's counts to level 0, at the block's first period. */
 static const char sql_mend[] =
     "UPDATE stack SET parent = NULL WHERE run_id = ?1 AND parent NOT BETWEEN 0 AND stack - 1;"
     "INSERT OR IGNORE INTO stack SELECT DISTINCT ?1, stack, NULL, -1, NULL FROM (SELECT run_id,"
@@ -160,29 +160,12 @@ static const char sql_mend[] =
     "  CAST(total(code_samples(tasks, 2000000)) AS INTEGER) AS tasks"
     "  FROM code_count WHERE run_id = ?1) AS c WHERE run_id = ?1";
 
-/* Run constant SQL statements. */
-static int change_counts(sqlite3 *db, const char *sql, int64_t run_id, uint64_t last_period)
-{
-    int code = SQLITE_OK;
-
-    while (*sql && code == SQLITE_OK) {
-        sqlite3_stmt *stmt = NULL;
-
-        code = sqlite3_prepare_v2(db, sql, -1, &stmt, &sql);
-        if (code == SQLITE_OK) {
-            sqlite3_bind_int64(stmt, 1, run_id);
-            sqlite3_bind_int64(stmt, 2, (int64_t)last_period); /* used by some statements only */
-            code = rps_database_run(stmt);
-        }
-        sqlite3_finalize(stmt);
-    }
-    return code;
-}
 int rps_code_repair(sqlite3 *db, int64_t run_id, uint64_t last_period, uint64_t *ret_dropped)
 {
     int64_t before = sqlite3_total_changes64(db);
-    int code = change_counts(db, sql_drop, run_id, last_period);
+    int code = rps_database_do(db, sql_drop, "ii", run_id, (int64_t)last_period);
 
     *ret_dropped += (uint64_t)(sqlite3_total_changes64(db) - before);
-    return code == SQLITE_OK ? change_counts(db, sql_mend, run_id, last_period) : code;
+    return code == SQLITE_OK ? rps_database_do(db, sql_mend, "ii", run_id, (int64_t)last_period)
+                             : code;
 }

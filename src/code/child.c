@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -12,11 +11,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/clock.h"
 #include "rpistat/rights.h"
 #include "rpistat/proc.h"
 
-/* Wait after a kill: longer on a busy machine, but not long if it is in a file system. */
+/* Times to wait for the end of a killed process: up to WAIT_NS on a busy machine, but only STUCK_NS
+ * if a file system blocks the process. */
 #define NAP_MIN_NS (20 * RPS_NS_PER_US)
 #define NAP_MAX_NS (10 * RPS_NS_PER_MS)
 #define STUCK_NS   (100 * RPS_NS_PER_MS)
@@ -46,15 +47,22 @@ static rlim_t inherited_bytes(void)
     return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
+static void end_early(const struct rps_error *unused)
+{
+    (void)unused;
+    _exit(1);
+}
+
 void rps_child_begin(const char *name)
 {
     static const int deadly[] = {SIGXCPU, SIGSEGV, SIGBUS,  SIGABRT,
                                  SIGFPE,  SIGILL,  SIGPIPE, SIGPROF};
-    /* Signals from a terminal or service manager: the parent handles them. */
+    /* The child ignores signals of a terminal or service manager; the parent handles them. */
     static const int parents[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
     prctl(PR_SET_NAME, name);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    rps_arena_on_exhaustion(end_early);
     for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++)
         signal(parents[i], SIG_IGN);
     for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++)
@@ -87,7 +95,7 @@ void rps_child_become_nobody(int first, int second)
 {
     if (rps_child_keep_only(first, second) < 0 || rps_rights_give_up() < 0)
         _exit(RPS_CHILD_REFUSED_STATUS);
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* cleared when rights were given up */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* Giving up rights has cleared this signal; set it again. */
 }
 
 /* Return 1 if the process waits for a file system or a disk, where no signal reaches it. */

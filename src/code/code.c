@@ -1,4 +1,4 @@
-/* Enumerations of code, by name. */
+/* Names of the enumerations in rpistat/code.h. */
 #include "rpistat/code.h"
 
 #include <fnmatch.h>

@@ -1,13 +1,13 @@
-/*
- * Exports folded stacks for flame graphs (flamegraph.pl, speedscope, inferno). A line has the
- * functions of a stack, outermost first, with semicolons between, a blank and the number of
- * samples. Time on and off the CPU is in us; for time off the CPU, "[waiting]" is innermost.
- */
+/* Exports folded stacks for flame graphs (flamegraph.pl, speedscope, inferno). A line has the
+ * functions of a stack, outermost first and separated by semicolons, then a blank and the number of
+ * samples. Time on and off the CPU is in us. In a line with off-CPU time, "[waiting]" is the
+ * innermost function. */
 #include <inttypes.h>
 
-#include "export.h"
+#include "timeline.h"
 #include "rpistat/off_cpu.h"
-#include "rpistat/code_wing.h"
+#include "rpistat/code_output.h"
+#include "rpistat/run_code.h"
 #include "rpistat/text.h"
 
 /* Put a function's name without characters that end a name or a line. */
@@ -24,7 +24,7 @@ static void put_name(FILE *out, const char *name)
     }
 }
 
-/* Put a stack. `way` has space for the nodes from the root to any other. */
+/* Put a stack. `way` has space for all nodes on the way from the root to any node. */
 static void put_stack(FILE *out, const struct rps_calls *calls, size_t node, size_t *way,
                       const char *innermost, uint64_t count)
 {
@@ -42,7 +42,7 @@ static void put_stack(FILE *out, const struct rps_calls *calls, size_t node, siz
     fprintf(out, "%s %" PRIu64 "\n", innermost, count);
 }
 
-/* Put all stacks. off: the part of the weight that was off the CPU; NULL: weights are samples. */
+/* off: for each weight, the part that is off-CPU time; NULL if weights are numbers of samples. */
 static void put_stacks(struct rps_export_job *job, const struct rps_code *code,
                        const uint64_t *weight, const struct rps_off_cpu *off)
 {
@@ -87,20 +87,8 @@ static int write_wall(struct rps_export_job *job, const struct rps_export_code *
 static int folded_part(struct rps_export_job *job, const struct rps_part_choice *choice,
                        const struct rps_cpus *cpus, struct rps_error *err)
 {
-    return rps_export_code(job, choice, cpus, write_folded, err);
+    return rps_export_code(job, choice, cpus, choice->is_wall ? write_wall : write_folded, err);
 }
-
-static int wall_part(struct rps_export_job *job, const struct rps_part_choice *choice,
-                     const struct rps_cpus *cpus, struct rps_error *err)
-{
-    return rps_export_code(job, choice, cpus, write_wall, err);
-}
-
-const struct rps_export_format rps_export_folded_wall = {
-    .name = "folded",
-    .own_form = 1,
-    .part = wall_part,
-};
 
 const struct rps_export_format rps_export_folded = {
     .name = "folded",

@@ -1,17 +1,17 @@
-/*
- * Exports samples for pprof, as a message Profile of profile.proto in protobuf's wire format. The
+/* Exports samples for pprof, as a message Profile of profile.proto in protobuf's wire format. The
  * message's fields may be in any order, so they are written as soon as they are known.
  *
- * Values are samples and, for samples by frequency, the time that they represent. Each sample has
- * its phase. Addresses are offsets in files, as in the store. Mappings claim to be symbolized,
- * since pprof would search symbols at other addresses.
- */
+ * Each entry has two values: the number of samples, and the time (for samples by frequency) or the
+ * events that these samples represent. Each entry is labelled with its phase. Addresses are offsets
+ * in files, as in the store. Mappings are marked as symbolized, because otherwise pprof would
+ * search for symbols itself, at wrong addresses. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "export.h"
+#include "timeline.h"
 #include "rpistat/clock.h"
 #include "rpistat/protobuf.h"
+#include "rpistat/run_code.h"
 #include "rpistat/text.h"
 
 /* Field numbers, message by message. */
@@ -49,15 +49,14 @@ enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
 struct profile {
     struct rps_export_job *job;
     const struct rps_export_code *of;
-    struct rps_protobuf field, inner; /* current messages; emptied when written */
+    struct rps_protobuf field, inner; /* Outer and inner message, emptied when written. */
     uint64_t string_count;
-    uint8_t *frame_used; /* of each frame, and of one that is not known */
-    size_t *function;    /* of each location the number of its function, from 1 */
+    uint8_t *frame_used; /* 1 for each used frame; the last element is the unknown frame. */
+    size_t *function;    /* Number of the function of each location, from 1. */
     uint64_t phase_key;
     int failed;
 };
 
-/* Write the current message as a field of the profile. */
 static void write_field(struct profile *profile, uint64_t field)
 {
     struct rps_protobuf head = {0};
@@ -85,7 +84,7 @@ static void write_number(struct profile *profile, uint64_t field, uint64_t value
 /* Write a text to the string table. Return its number. */
 static uint64_t write_string(struct profile *profile, const char *text)
 {
-    char *valid = rps_text_harmless(text); /* pprof prints it unchanged */
+    char *valid = rps_text_harmless(text); /* pprof prints the text unchanged. */
 
     profile->failed |= !valid;
     rps_protobuf_bytes(&profile->field, valid ? valid : "", valid ? strlen(valid) : 0);
@@ -103,24 +102,30 @@ static void write_type(struct profile *profile, uint64_t field, const char *type
     write_field(profile, field);
 }
 
-/* Return the second value of a sample: ns, or events of the threshold. */
-static uint64_t sample_weight(const struct rps_sampling *sampling)
+/* Return the second value of a sample: ns, or the number of events per sample (the threshold). */
+static uint64_t sample_weight(const struct rps_export_code *of)
 {
-    return sampling->frequency > 0 ? RPS_NS_PER_S / sampling->frequency : sampling->threshold;
+    const struct rps_sampling *sampling = &of->code->sampling;
+
+    return of->part->latency         ? 1000 /* ns per us */
+           : sampling->frequency > 0 ? RPS_NS_PER_S / sampling->frequency
+                                     : sampling->threshold;
 }
 
 static void write_head(struct profile *profile)
 {
     const struct rps_sampling *sampling = &profile->of->code->sampling;
     const struct rps_run *run = profile->job->run;
-    const char *type = sampling->frequency > 0 ? "time" : sampling->event;
+    const int is_latency = profile->of->part->latency != NULL;
+    const char *type = is_latency ? "latency" : sampling->frequency > 0 ? "time" : sampling->event;
     const char *unit = sampling->frequency > 0 ? "nanoseconds" : "count";
 
-    write_string(profile, ""); /* number 0 must be the empty string */
-    write_type(profile, PROFILE_TYPE, "samples", "count");
+    write_string(profile, ""); /* String number 0 must be the empty string. */
+    write_type(profile, PROFILE_TYPE, is_latency ? "weight" : "samples",
+               is_latency ? "microseconds" : "count");
     write_type(profile, PROFILE_TYPE, type, unit);
     write_type(profile, PROFILE_PERIOD_TYPE, type, unit);
-    write_number(profile, PROFILE_PERIOD, sample_weight(sampling));
+    write_number(profile, PROFILE_PERIOD, sample_weight(profile->of));
     if (run->start_realtime_ns > 0)
         write_number(profile, PROFILE_TIME, (uint64_t)run->start_realtime_ns);
     if (run->elapsed_ns > 0)
@@ -135,7 +140,7 @@ static size_t frame_of(const struct rps_code *code, size_t stack)
     return code->stack[stack].frame < 0 ? code->frame_count : (size_t)code->stack[stack].frame;
 }
 
-/* Write the samples of a stack. phase: the number of the label's string; 0: none. */
+/* Write the samples of a stack. phase: string number of the phase's label, or 0 for none. */
 static void write_sample(struct profile *profile, size_t stack, uint64_t samples, uint64_t phase)
 {
     const struct rps_code *code = profile->of->code;
@@ -148,7 +153,7 @@ static void write_sample(struct profile *profile, size_t stack, uint64_t samples
     }
     rps_protobuf_message(&profile->field, SAMPLE_LOCATION, &profile->inner);
     rps_protobuf_varint(&profile->inner, samples);
-    rps_protobuf_varint(&profile->inner, samples * sample_weight(&code->sampling));
+    rps_protobuf_varint(&profile->inner, samples * sample_weight(profile->of));
     rps_protobuf_message(&profile->field, SAMPLE_VALUE, &profile->inner);
     if (phase > 0) {
         rps_protobuf_number(&profile->inner, LABEL_KEY, profile->phase_key);
@@ -168,7 +173,7 @@ static void write_samples(struct profile *profile, const uint64_t *samples, cons
     }
 }
 
-/* Count how often each stack was seen in a part. */
+/* Count how often each stack was seen in a part of the run. */
 static int count(const struct profile *profile, struct rps_arena *arena,
                  const struct rps_run_part *part, uint64_t **ret, struct rps_error *err)
 {
@@ -181,7 +186,7 @@ static int count(const struct profile *profile, struct rps_arena *arena,
     return result;
 }
 
-/* Write the samples of a label, and subtract them from the others. */
+/* Write the samples of a phase label, and subtract them from `rest`. */
 static int write_label(struct profile *profile, const struct rps_phases *phases, int label,
                        uint64_t *rest, struct rps_error *err)
 {
@@ -222,7 +227,6 @@ static int write_labels(struct profile *profile, struct rps_error *err)
 
 /* --- functions and mappings ------------------------------------------------------------------- */
 
-/* Compare numbers of locations by function and file, for qsort_r. */
 static int by_function(const void *a, const void *b, void *context)
 {
     const struct rps_code *code = context;
@@ -233,7 +237,7 @@ static int by_function(const void *a, const void *b, void *context)
     return order ? order : strcmp(x->file, y->file);
 }
 
-/* Write one function per name and file; profile->function assigns them to locations. */
+/* Write one function per combination of name and file. Set profile->function for each location. */
 static void write_functions(struct profile *profile)
 {
     const struct rps_code *code = profile->of->code;
@@ -261,7 +265,8 @@ static void write_functions(struct profile *profile)
     }
 }
 
-/* Write a frame as a location, with the functions from *at on that belong to it. */
+/* Write a frame as a location. *at: index of the frame's first function in code->location; set to
+ * the index after the frame's last function. */
 static void write_location(struct profile *profile, size_t frame, size_t *at)
 {
     const struct rps_code *code = profile->of->code;

@@ -1,10 +1,10 @@
-/* Items by a key of two numbers, with linear probing; at most two of three slots are in use. */
+/* A hash table with linear probing; at most two thirds of the slots are in use. */
 #include "intern.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT_MAX (UINT32_MAX - 1) /* a number + 1 fits into a slot */
+#define COUNT_MAX (UINT32_MAX - 1) /* Maximum items; a slot's 32 bits hold an item's number + 1. */
 
 static uint32_t hash(uint64_t a, uint64_t b)
 {
@@ -20,7 +20,7 @@ static struct rps_intern_key *key_of(const struct rps_intern *table, uint32_t in
     return rps_intern_at(table, (int64_t)in_slot - 1);
 }
 
-/* Return the slot of the key: its item's, or the free one where it belongs. */
+/* Return the slot of the key's item, or the free slot where the key belongs. */
 static size_t find_key_slot(const struct rps_intern *table, uint64_t a, uint64_t b)
 {
     const uint32_t hashed = hash(a, b);
@@ -122,7 +122,7 @@ void rps_intern_remove(struct rps_intern *table, int64_t number)
     struct rps_intern_key *key = rps_intern_at(table, number);
     size_t mask = table->slot_count - 1, hole = find_key_slot(table, key->a, key->b), at = hole;
 
-    /* Move later entries that could no longer be found into the hole. */
+    /* Move a later entry into the freed slot if a lookup would otherwise not reach the entry. */
     while (table->slot[at = (at + 1) & mask].number) {
         size_t home = table->slot[at].hash & mask;
 

@@ -1,9 +1,6 @@
-/*
- * A table of items by a key of two numbers: open addressing over an array of items. Items are
- * numbered from 0 in order of insertion; numbers of removed items are reused.
- */
-#ifndef RPISTAT_CODE_INTERN_H
-#define RPISTAT_CODE_INTERN_H
+/* A hash table of items with a key of two numbers. The table uses open addressing over an array of
+ * items. Items are numbered from 0 in order of insertion; numbers of removed items are reused. */
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,16 +11,18 @@ struct rps_intern_key {
 };
 
 struct rps_intern {
-    size_t item_bytes; /* a multiple of 8 */
+    size_t item_bytes; /* Size of an item: a multiple of 8. */
     char *item;
-    size_t count, room; /* count: items, including removed ones */
+    size_t count, room; /* count: number of items, including removed items. */
     struct rps_intern_slot {
-        uint32_t number; /* plus one; 0: free */
-        uint32_t hash;   /* of the key, so that most other keys need not be read */
+        uint32_t number; /* Number of the item plus one; 0 if the slot is free. */
+        uint32_t hash;   /* Hash of the key. A search compares hashes first, so it reads few keys
+                            of other items. */
     } * slot;
-    size_t slot_count; /* a power of two, or 0 */
-    size_t used;       /* items that are not removed */
-    uint32_t removed;  /* number + 1 of the last removed item, whose key.a has the next; 0: none */
+    size_t slot_count; /* Number of slots: a power of two, or 0. */
+    size_t used;       /* Number of items that are not removed. */
+    uint32_t removed;  /* Number + 1 of the most recently removed item (0: none). The key.a of a
+                          removed item refers in the same way to the item removed before it. */
 };
 
 /* An empty table. There is nothing to release until the first item is added. */
@@ -35,23 +34,22 @@ struct rps_intern {
 
 void rps_intern_free(struct rps_intern *table);
 
-/* Return a hash of a text and of what came before it: 0, or another hash. Not unique. */
+/* Return the hash of a text. `hash` is the hash of earlier texts, from which the computation
+ * continues (0: none). Different texts may have equal hashes. */
 uint64_t rps_intern_hash(uint64_t hash, const char *text);
 
-/* Return the item's number; -1: none. */
+/* Return the number of the item with this key; -1: none. */
 int64_t rps_intern_find(const struct rps_intern *table, uint64_t a, uint64_t b);
 
-/* Return the item's number. If there was none, add one, zeroed except for its key; -1: no
- * memory. */
+/* Return the number of the item with this key. If there is none, add an item that is zero except
+ * for its key. Returns -1 if there is no memory. */
 int64_t rps_intern_add(struct rps_intern *table, uint64_t a, uint64_t b, int *ret_is_new);
 
 /* Remove an item. */
 void rps_intern_remove(struct rps_intern *table, int64_t number);
 
-/* Return the item of a number; NULL for -1. Valid until the next one is added. */
+/* Return the item with the number; NULL for -1. The item is valid until another item is added. */
 static inline void *rps_intern_at(const struct rps_intern *table, int64_t number)
 {
     return number < 0 ? NULL : table->item + (size_t)number * table->item_bytes;
 }
-
-#endif

@@ -1,5 +1,5 @@
-/* See rpistat/off_cpu.h. */
 #include "rpistat/off_cpu.h"
+#include "rpistat/run_code.h"
 
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 static const char *const scheduler[] = {"__schedule*", "schedule", "schedule_*", "io_schedule*"};
 
 /* Functions that wait for a child process: in the kernel, and in the C library if the kernel may
- * not be sampled. The child's own activity is reported anyway. */
+ * not be sampled. These waits are left out because the activity of the child is reported anyway. */
 static const char *const children[] = {"do_wait*",    "kernel_wait*", "kernel_clone", "*vfork*",
                                        "*sigsuspend", "*wait4",       "*waitpid",     "*waitid"};
 
@@ -29,10 +29,9 @@ int rps_off_cpu_read(struct rps_arena *arena, struct rps_reader *reader, int64_t
     uint64_t frequency = code->sampling.frequency;
 
     if (!code->sampling.has_waits)
-        return rps_error_set(err, RPS_FAILED,
-                             "run %" PRId64 " does not say where its threads were off the CPU; "
-                             "`rpistat record --wall` does",
-                             run_id);
+        return rps_error_set(
+            err, RPS_FAILED,
+            "run %" PRId64 " has no off-CPU times; record it with `rpistat record --wall`", run_id);
     for (size_t s = 0; s < stacks; s++)
         self[s] = (int64_t)s;
     if (rps_code_counts_read(arena, &on, reader, run_id, part, cpus, code, RPS_COUNT_STACKS, err) <
@@ -60,11 +59,11 @@ int rps_off_cpu_read(struct rps_arena *arena, struct rps_reader *reader, int64_t
 
 /* --- callers ---------------------------------------------------------------------------------- */
 
-/* The request for stacks: the innermost function of each. */
+/* A request for the innermost function of each stack. */
 struct moving {
     const struct rps_code *code;
     struct rps_share_name *name;
-    int64_t *function; /* of each stack its number */
+    int64_t *function; /* Number of the function of each stack. */
 };
 
 static struct moving begin_moving(struct rps_arena *arena, const struct rps_code *code)
@@ -112,12 +111,6 @@ static int is_one_of(const struct moving *moving, size_t stack, const char *cons
     return 0;
 }
 
-static int is_scheduler(const struct moving *moving, size_t stack)
-{
-    return is_kernel(moving->code, stack) &&
-           is_one_of(moving, stack, scheduler, sizeof(scheduler) / sizeof(scheduler[0]));
-}
-
 static int is_for_child(const struct moving *moving, size_t stack)
 {
     return is_one_of(moving, stack, children, sizeof(children) / sizeof(children[0]));
@@ -127,13 +120,14 @@ static size_t find_reason(const struct moving *moving, size_t stack)
 {
     size_t at = stack;
 
-    while (at != RPS_SHARE_NONE && is_scheduler(moving, at))
+    while (at != RPS_SHARE_NONE && is_kernel(moving->code, at) &&
+           is_one_of(moving, at, scheduler, sizeof(scheduler) / sizeof(scheduler[0])))
         at = rps_share_parent_of(moving->code, at);
     return at == RPS_SHARE_NONE || !is_kernel(moving->code, at) ? stack : at;
 }
 
-/* Find the program's innermost function, or, as in threads of a library, the innermost one outside
- * the kernel. */
+/* Find the innermost function of the program. If the stack has no such function because the thread
+ * belongs to a library, find the innermost function outside the kernel. */
 static size_t find_function(const struct moving *moving, size_t stack)
 {
     const struct rps_code *code = moving->code;
@@ -193,7 +187,7 @@ uint64_t *rps_off_cpu_calls(struct rps_arena *arena, const struct rps_code *code
 
 /* --- reasons ---------------------------------------------------------------------------------- */
 
-/* Time in a function for a reason, by their numbers. */
+/* Time spent in a function for a reason. Function and reason are numbers. */
 struct pair {
     int64_t function, reason;
     uint64_t us;
@@ -207,7 +201,7 @@ static int compare_pairs(const void *a, const void *b)
                                       : (x->reason > y->reason) - (x->reason < y->reason);
 }
 
-/* Find the pairs of all waits, each once, in order of functions. */
+/* Find each pair of function and reason once, in order of functions. */
 static struct pair *find_pairs(struct rps_arena *arena, const struct moving *moving,
                                const struct rps_off_cpu *of, const size_t *caller,
                                size_t *ret_count)
@@ -234,7 +228,7 @@ static struct pair *find_pairs(struct rps_arena *arena, const struct moving *mov
     return pair;
 }
 
-/* Return for each item its place in the shares plus 1; 0: none. */
+/* For each item, return the index of the item's share in `shares`, plus 1; 0: no share. */
 static size_t *find_places(struct rps_arena *arena, const struct rps_shares *shares,
                            size_t *ret_count)
 {
@@ -256,7 +250,8 @@ struct rps_off_cpu_share *rps_off_cpu_shares(struct rps_arena *arena, const stru
     struct rps_off_cpu moved = rps_off_cpu_move(arena, code, of, caller);
     struct rps_shares waits = rps_shares_find(arena, code, moved.waited, by);
     struct rps_off_cpu_share *ret = rps_arena_get(arena, shares->count, sizeof(*ret));
-    uint64_t *most = rps_arena_get(arena, shares->count, sizeof(*most)); /* for one reason */
+    /* For each share, the longest time that was spent for one reason. */
+    uint64_t *most = rps_arena_get(arena, shares->count, sizeof(*most));
     struct moving moving = begin_moving(arena, code);
     size_t items, count;
     size_t *place = find_places(arena, shares, &items);
@@ -278,7 +273,7 @@ struct rps_off_cpu_share *rps_off_cpu_shares(struct rps_arena *arena, const stru
     return ret;
 }
 
-/* Leave out waits for child processes. */
+/* Return the off-CPU time without waits for child processes. */
 static struct rps_off_cpu leave_children(struct rps_arena *arena, const struct rps_code *code,
                                          const struct rps_off_cpu *of)
 {
@@ -301,8 +296,8 @@ static struct rps_off_cpu leave_children(struct rps_arena *arena, const struct r
 
 /* --- groups ----------------------------------------------------------------------------------- */
 
-static void tell_waits(struct rps_arena *arena, const struct rps_shares *shares, uint64_t waited_us,
-                       struct rps_share_group *ret)
+static void report_waits(struct rps_arena *arena, const struct rps_shares *shares,
+                         uint64_t waited_us, struct rps_share_group *ret)
 {
     ret->waited_s = (double)waited_us / (double)US_PER_S;
     while ((size_t)ret->wait_count < shares->count && ret->wait_count < RPS_SHARES_WAITS) {
@@ -335,7 +330,7 @@ int rps_off_cpu_find_waits(struct rps_arena *arena, struct rps_reader *reader, i
         struct rps_shares shares =
             rps_shares_find(scratch, code, moved.waited, RPS_SHARES_FUNCTION);
 
-        tell_waits(arena, &shares, moved.waited_us, &ret->group[g]);
+        report_waits(arena, &shares, moved.waited_us, &ret->group[g]);
         if (part->group_count == 1)
             ret->group[g].unknown_s = (double)code->sampling.blocked_off_us / (double)US_PER_S;
     }

@@ -13,7 +13,7 @@
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-union control { /* space for one descriptor */
+union control { /* Space for one descriptor. */
     struct cmsghdr header;
     char bytes[CMSG_SPACE(sizeof(int))];
 };
@@ -41,7 +41,8 @@ ssize_t rps_opener_receive(int socket, void *message, size_t size, int flags, in
     struct msghdr header = {.msg_iov = &part,
                             .msg_iovlen = 1,
                             .msg_control = &control,
-                            .msg_controllen = CMSG_LEN(sizeof(int))}; /* only one fits */
+                            /* There is space for one descriptor only. */
+                            .msg_controllen = CMSG_LEN(sizeof(int))};
     ssize_t got;
 
     do {
@@ -56,7 +57,7 @@ ssize_t rps_opener_receive(int socket, void *message, size_t size, int flags, in
 
 /* --- the child -------------------------------------------------------------------------------- */
 
-/* The parent ends the process. */
+/* Open files in the child until the parent kills the child. */
 static _Noreturn void open_in_child(int in, int out)
 {
     static struct rps_opener_request request;
@@ -131,7 +132,8 @@ int rps_opener_open(struct rps_opener *opener, const struct rps_process_file *fi
     answer.fd = opener->fd;
     rc = rps_opener_send(opener, &request);
     while (rc == 0 && (rc = poll(&answer, 1, wait_ms)) < 0 && errno == EINTR)
-        rc = 0; /* a signal that ends the recording comes only once */
+        rc = 0; /* A signal interrupted the wait, so wait again. This does not repeat forever: a
+                   signal that ends the recording arrives only once. */
     if (rc > 0 &&
         rps_opener_receive(opener->fd, &opened, sizeof(opened), 0, &fd) == (ssize_t)sizeof(opened))
         return fd >= 0 ? fd : opened.status < 0 ? opened.status : -ENOENT;

@@ -1,9 +1,7 @@
-/*
- * The process that opens files of other processes (process_file.h), since FUSE and NFS may never
- * answer. It keeps the recorder's rights, reads only build-ids, and passes on descriptors.
- */
-#ifndef RPISTAT_CODE_OPENER_H
-#define RPISTAT_CODE_OPENER_H
+/* The process that opens files of other processes (process_file.h). The recorder does not open
+ * these files itself, because FUSE and NFS may never answer. The process keeps the recorder's
+ * rights, reads only build-ids, and passes on descriptors. */
+#pragma once
 
 #include <sys/types.h>
 
@@ -11,8 +9,8 @@
 
 /* The message that comes with a descriptor. */
 struct rps_opened {
-    int32_t status; /* 0, or a negative errno: no descriptor */
-    uint32_t kind;  /* the rest is from the request */
+    int32_t status; /* 0, or a negative errno if there is no descriptor. */
+    uint32_t kind;  /* kind, module and offset are copied from the request. */
     int64_t module;
     uint64_t offset;
 };
@@ -22,33 +20,33 @@ struct rps_opener_request {
     struct rps_process_file file;
 };
 
-/* Maximum number of processes that the kernel keeps alive while it waits for a file system. */
+/* Maximum number of processes that the kernel keeps alive while they wait for a file system. */
 #define RPS_OPENER_STUCK_MAX 4
 
-struct rps_opener { /* zeroed: no process was started yet */
-    pid_t pid;      /* 0: none */
+struct rps_opener { /* Zero the struct before the first process is started. */
+    pid_t pid;      /* Process number; 0: no process. */
     int fd;
-    int stuck;      /* unkillable processes; at RPS_OPENER_STUCK_MAX no more are started */
-    int64_t cpu_ns; /* of the processes that have ended */
+    int stuck;      /* Number of unkillable processes; at RPS_OPENER_STUCK_MAX, no process is
+                       started. */
+    int64_t cpu_ns; /* CPU time of the processes that have ended. */
 };
 
-/* Start the process, which sends opened files to `out`, or back to the caller (-1). Negative: no
- * process. */
+/* Start the process. It sends opened files to `out`, or to the caller if `out` is -1. Returns a
+ * negative value if there is no process. */
 int rps_opener_start(struct rps_opener *opener, int out);
 
-/* Send a request without waiting for the answer. Negative: the process has ended. */
+/* Send a request without waiting for the answer. Negative: the opening process has ended. */
 int rps_opener_send(const struct rps_opener *opener, const struct rps_opener_request *request);
 
-/* Open a file in wait_ms. Returns a descriptor or a negative errno; ETIMEDOUT: too slow. */
+/* Open a file within wait_ms. Returns a descriptor or a negative errno; ETIMEDOUT: the file system
+ * was too slow. */
 int rps_opener_open(struct rps_opener *opener, const struct rps_process_file *file, int wait_ms);
 
 void rps_opener_end(struct rps_opener *opener);
 
-/* Send one message with a descriptor (negative: without). Negative: nobody receives it. */
+/* Send a message with a descriptor (negative: none). Returns negative if nobody receives it. */
 int rps_opener_pass(int socket, const void *message, size_t size, int fd);
 
-/* Receive a message of at most `size` bytes. Returns its size; 0: the end; negative: errno.
- * *ret_fd: the descriptor with it, or -1. */
+/* Receive a message of at most `size` bytes. Returns the size of the message, 0 if the connection
+ * has ended, or a negative errno. *ret_fd: the descriptor in the message, or -1. */
 ssize_t rps_opener_receive(int socket, void *message, size_t size, int flags, int *ret_fd);
-
-#endif

@@ -1,10 +1,8 @@
-/*
- * Puts the code into a page: the call tree, and how often each call was innermost in each bin. The
- * page itself adds up any time range, and compares two.
+/* Puts the call tree into a page, and how often each call was innermost in each bin. From these
+ * data, the page itself computes the counts of any time range, and compares two time ranges.
  *
- * An hour of a build has hundreds of thousands of counts. Rare calls become "others" of their
- * caller, and bins become wider, until the data is at most 1.5 MB.
- */
+ * If a build is recorded for an hour, there are hundreds of thousands of counts. Rare calls become
+ * the "others" of their caller, and bins become wider, until the data is at most 1.5 MB. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,19 +11,19 @@
 #include "rpistat/code_store.h"
 #include "rpistat/off_cpu.h"
 #include "rpistat/page_parts.h"
-#include "wing.h"
+#include "hooks.h"
 
-#define CODE_CALLS 15000    /* places except others: 0.2 MB */
-#define CODE_NAMES 600000   /* bytes for names of functions and files */
-#define CODE_NAME  400      /* ... per name */
-#define CODE_CELLS 220000   /* 0.7 MB */
-#define CODE_BINS  300      /* minimum: rare calls are dropped first */
-#define OTHERS     SIZE_MAX /* call of a place */
+#define CODE_CALLS 15000    /* Maximum number of places (0.2 MB), not counting "others". */
+#define CODE_NAMES 600000   /* Maximum bytes of all function and file names. */
+#define CODE_NAME  400      /* Maximum bytes of a function or file name. */
+#define CODE_CELLS 220000   /* Maximum number of cells, which take 0.7 MB. */
+#define CODE_BINS  300      /* Up to this number, bins are kept and rare calls are dropped. */
+#define OTHERS     SIZE_MAX /* Value of `call` for an "others" place. */
 
 /* --- places ----------------------------------------------------------------------------------- */
 
-/* Give each call with at least `least` samples a place, and the other callees of a call one
- * together. Return the bytes of the names. */
+/* Give each call with at least `least` samples a place of its own. All other callees of a call
+ * share one place. Return the total bytes of the names. */
 static size_t choose_places(struct rps_page_code *code, uint64_t least)
 {
     const struct rps_calls *calls = &code->calls;
@@ -63,7 +61,7 @@ static int compare_totals(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Return the minimum number of samples of a call with its own place. */
+/* Return the minimum number of samples of a call that gets its own place. */
 static uint64_t choose_least(const struct rps_page_code *code)
 {
     const struct rps_calls *calls = &code->calls;
@@ -75,7 +73,8 @@ static uint64_t choose_least(const struct rps_page_code *code)
     return calls->count > CODE_CALLS ? total[CODE_CALLS] + 1 : 1;
 }
 
-/* Reduce the data until it fits. Cells belong to calls before, to places afterwards. */
+/* Reduce the data until it fits into the page. When the function begins, cells belong to calls;
+ * when it ends, cells belong to places. */
 static void make_small(struct rps_page_code *code)
 {
     struct rps_code_cell *cell = rps_arena_get(code->arena, code->bins.cell_count, sizeof(*cell));
@@ -100,8 +99,8 @@ static void make_small(struct rps_page_code *code)
     rps_code_bins_rename(&code->waits, code->place);
 }
 
-/* Move time off the CPU to the caller of the scheduler. Give each stack a weight for it: the
- * samples that the same CPU time would have. */
+/* Move off-CPU time to the caller of the scheduler. Give each stack a weight in samples, as if the
+ * off-CPU time had been sampled CPU time. */
 static void add_waits(struct rps_page_code *code, uint64_t *samples)
 {
     struct rps_code_bins *waits = &code->waits;
@@ -144,10 +143,10 @@ void rps_page_make_code(struct rps_page_code *code)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* The functions of the places, numbered by module and name. */
+/* The functions of the places in the page, numbered by module and name. */
 struct functions {
-    const struct rps_call **call; /* in that order, one per function */
-    int64_t *of;                  /* of each place; -1: the root, -2: others */
+    const struct rps_call **call; /* One call per function, in order of module and name. */
+    int64_t *of;                  /* Function of each place; -1: the root, -2: "others". */
     size_t count;
 };
 
@@ -168,7 +167,8 @@ static int compare_functions(const void *a, const void *b)
 static struct functions find_functions(const struct rps_page_code *code)
 {
     size_t places = code->place_count, count = 0;
-    int64_t *number = rps_arena_get(code->arena, code->name_count, sizeof(*number)); /* of items */
+    /* number: for each item, the number of its function. */
+    int64_t *number = rps_arena_get(code->arena, code->name_count, sizeof(*number));
     struct functions ret = {
         .call = rps_arena_get(code->arena, places, sizeof(*ret.call)),
         .of = rps_arena_get(code->arena, places, sizeof(*ret.of)),
@@ -234,7 +234,7 @@ static void put_functions(struct rps_json *json, const struct rps_page_code *cod
     rps_json_end(json);
 }
 
-/* Put the tree: for each place the distance to its caller's place, and the function. */
+/* Put the tree: for each place, put its distance from its caller's place, and its function. */
 static void put_places(struct rps_json *json, const struct rps_page_code *code,
                        const struct functions *functions)
 {
@@ -248,14 +248,14 @@ static void put_places(struct rps_json *json, const struct rps_page_code *code,
     rps_json_end(json);
 }
 
-/* Put the places of each bin as "3,1x4,2;;1": distances from the place before, with samples if more
- * than one. */
+/* Put the places of each bin as "3,1x4,2;;1". Bins are separated by semicolons. Each number is the
+ * distance from the previous place in the bin; "x4" means four samples. */
 static void put_counts(struct rps_json *json, const char *name, const struct rps_code_bins *bins)
 {
     char *text = NULL;
     size_t size = 0, cell = 0;
     FILE *out = open_memstream(&text, &size);
-    int failed = !out; /* ferror is not set if memory was lacking */
+    int failed = !out; /* ferror does not report a failed open_memstream. */
 
     for (size_t bin = 0; bin < bins->bin_count && out; bin++) {
         uint32_t before = 0;
@@ -280,18 +280,6 @@ static void put_counts(struct rps_json *json, const char *name, const struct rps
     free(text);
 }
 
-static void put_sampling(struct rps_json *json, const struct rps_picture *picture,
-                         const struct rps_sampling *sampling)
-{
-    rps_json_int64(json, "cpus", picture->cpu_series.by_cpu ? picture->cpu_series.count : 1);
-    rps_json_text(json, "event", sampling->event);
-    rps_json_uint64(json, "frequency", sampling->frequency);
-    rps_json_uint64(json, "threshold", sampling->threshold);
-    rps_json_uint64(json, "samples", sampling->samples);
-    rps_json_uint64(json, "complete", sampling->complete);
-    rps_json_uint64(json, "lost", sampling->lost);
-}
-
 void rps_page_put_calls(struct rps_json *json, const struct rps_page_code *code)
 {
     struct functions functions = find_functions(code);
@@ -312,7 +300,13 @@ static void put_code(struct rps_json *json, const struct rps_picture *picture,
     if (rps_code_bins_samples(&code->bins) < RPS_SHARES_SAMPLES_MIN && code->waits.cell_count == 0)
         return;
     rps_json_object(json, "code");
-    put_sampling(json, picture, &code->code->sampling);
+    rps_json_int64(json, "cpus", picture->cpu_series.by_cpu ? picture->cpu_series.count : 1);
+    rps_json_text(json, "event", code->code->sampling.event);
+    rps_json_uint64(json, "frequency", code->code->sampling.frequency);
+    rps_json_uint64(json, "threshold", code->code->sampling.threshold);
+    rps_json_uint64(json, "samples", code->code->sampling.samples);
+    rps_json_uint64(json, "complete", code->code->sampling.complete);
+    rps_json_uint64(json, "lost", code->code->sampling.lost);
     rps_page_put_calls(json, code);
     rps_json_array(json, "edges");
     for (size_t i = 0; i <= code->bins.bin_count; i++)
@@ -329,7 +323,7 @@ int rps_code_page(struct rps_json *json, const struct rps_picture *picture, stru
     struct rps_page_code code = {.arena = arena, .code = &of};
     int result = rps_reader_code(arena, series->reader, series->run_id, &of, err);
 
-    if (result > 0) /* there are samples */
+    if (result > 0) /* The run has samples. */
         result = rps_code_bins_read(arena, picture, picture->bin_count, RPS_COUNT_STACKS,
                                     of.stack_count, &code.bins, err);
     if (result == 0 && of.sampling.has_waits)

@@ -1,8 +1,6 @@
-/*
- * The samples of several runs on one page, as if from one run. Functions are joined by their name
- * and the file name of their module, since other builds have other directories. The programs of the
- * commands count as one module.
- */
+/* Shows the samples of several runs on one page, as if from one run. Functions are joined by their
+ * name and the file name of their module, since builds are in different directories. The programs
+ * that the runs' commands started are treated as one module. */
 #include "page.h"
 
 #include <string.h>
@@ -10,7 +8,7 @@
 #include "rpistat/page_parts.h"
 #include "rpistat/run_code.h"
 #include "rpistat/text.h"
-#include "wing.h"
+#include "hooks.h"
 
 /* --- the code of all runs --------------------------------------------------------------------- */
 
@@ -19,8 +17,8 @@ static const char *program_name(const struct rps_run *run)
     return run->argc > 0 ? rps_text_file_name(run->argv[0]) : "";
 }
 
-/* Return the name that modules are joined by: without directory or process number. The program of
- * the command has one name in all versions. */
+/* Return the module name by which modules are joined, without directory or process number. The
+ * program of the command has the same name in all versions. */
 static const char *module_name(const struct rps_module *module, const struct rps_run *run,
                                const struct rps_run *named)
 {
@@ -36,7 +34,8 @@ static int64_t moved(int64_t number, size_t by)
     return number < 0 ? number : number + (int64_t)by;
 }
 
-/* Append a run's code; its numbers follow the existing ones. */
+/* Append the code of a run to `all`. The numbers of the run's items begin after the highest numbers
+ * that `all` already has. */
 static void append(struct rps_code *all, const struct rps_code *code, const struct rps_run *run,
                    const struct rps_run *named)
 {
@@ -72,7 +71,7 @@ static void append(struct rps_code *all, const struct rps_code *code, const stru
     all->module_count += code->module_count;
 }
 
-/* Read the code of each run and join it, with its texts, in the arena. */
+/* Read the code of each run, and append it with its texts to one joint code in the arena. */
 static int join_code(struct rps_arena *arena, const struct rps_page_joint *joint,
                      struct rps_code *of, struct rps_code *ret, struct rps_error *err)
 {
@@ -99,12 +98,13 @@ static int join_code(struct rps_arena *arena, const struct rps_page_joint *joint
 /* --- counts ----------------------------------------------------------------------------------- */
 
 struct counting {
-    struct rps_arena *arena; /* of the bins */
+    struct rps_arena *arena; /* Owner of the bins. */
     struct rps_code_bins *bins;
-    size_t first_bin, first_stack, stack_count; /* of the current run */
+    size_t first_bin, first_stack, stack_count; /* First bin, first stack and number of stacks of
+                                                   the current run. */
 };
 
-static int add_count(void *context, size_t group, int64_t id, uint64_t samples,
+static int add_count(void *context, size_t group, int64_t id, struct rps_code_weight of,
                      struct rps_error *err)
 {
     const struct counting *counting = context;
@@ -116,7 +116,7 @@ static int add_count(void *context, size_t group, int64_t id, uint64_t samples,
     bins->cell = rps_arena_grow(counting->arena, bins->cell, bins->cell_count, sizeof(*bins->cell));
     bins->cell[bins->cell_count++] =
         (struct rps_code_cell){(uint32_t)(counting->first_bin + group),
-                               (uint32_t)(counting->first_stack + (size_t)id), samples};
+                               (uint32_t)(counting->first_stack + (size_t)id), of.samples};
     return 0;
 }
 
@@ -172,7 +172,7 @@ int rps_code_page_joint(struct rps_json *json, const struct rps_page_joint *join
                         struct rps_error *err)
 {
     struct rps_arena *arena = rps_arena_new();
-    struct rps_code *of = rps_arena_get(arena, joint->count, sizeof(*of)); /* of each run */
+    struct rps_code *of = rps_arena_get(arena, joint->count, sizeof(*of)); /* Code of each run. */
     struct rps_code all = {0};
     struct rps_page_code code = {.arena = arena, .code = &all};
     int result = join_code(arena, joint, of, &all, err);

@@ -20,15 +20,15 @@
 #include <linux/openat2.h>
 #endif
 
-#include "rpistat/library.h"
+#include "rpistat/process.h"
 
-#define NOTES_MAX    4096 /* bytes of a segment's notes that are read */
+#define NOTES_MAX    4096 /* Maximum bytes read of a segment's notes. */
 #define SEGMENTS_MAX 64
 
 /* --- is it an ordinary file? ------------------------------------------------------------------ */
 
-/* File systems whose regular files belong to the kernel: reading may have side effects. Numbers:
- * configfs, fusectl, mqueue, nfsd, rpc_pipefs, functionfs, gadgetfs, apparmorfs. */
+/* Return 1 for file systems of the kernel, where reading a file may have side effects. The numbers
+ * are configfs, fusectl, mqueue, nfsd, rpc_pipefs, functionfs, gadgetfs, apparmorfs. */
 static int is_kernels(long type)
 {
     static const uint32_t types[] = {
@@ -120,7 +120,7 @@ int rps_process_file_open_below(int directory, const char *path, int flags)
     return rps_process_file_reopen(open_path_below(directory, path, flags));
 }
 
-/* Open a path below the root of a process; pid 0: below our own. */
+/* Open a path below the root of a process. pid 0: below the root of this process. */
 static int open_in_root(pid_t pid, const char *path, int flags)
 {
     char root[64] = "/";
@@ -138,7 +138,7 @@ static int open_in_root(pid_t pid, const char *path, int flags)
 
 /* --- is it the file that was mapped? ---------------------------------------------------------- */
 
-/* Search notes, each possibly damaged, for the build-id. Return 1 if it is there. */
+/* Return 1 if a segment's notes contain the build-id. The notes may be damaged. */
 static int is_in_notes(const char *notes, size_t size, size_t align, const char *build_id)
 {
     char hex[2 * RPS_BUILD_ID_MAX + 1];
@@ -161,7 +161,7 @@ static int is_in_notes(const char *notes, size_t size, size_t align, const char 
     return 0;
 }
 
-/* Read offset, size and alignment of a segment of notes; size 0 for other segments. */
+/* Read offset, size and alignment of a segment with notes. Size 0: the segment has no notes. */
 static void read_notes_place(const unsigned char *segment, int is_64, uint64_t ret[3])
 {
     Elf64_Phdr wide;
@@ -176,8 +176,8 @@ static void read_notes_place(const unsigned char *segment, int is_64, uint64_t r
         ret[1] = 0;
 }
 
-/* SAFETY: root runs this on files of other users. It uses fixed-size arrays and follows nothing:
- * the kernel checks each offset. */
+/* SAFETY: root runs this function on files of other users. The function uses fixed-size arrays and
+ * follows no pointers: the kernel checks each offset. */
 static int has_build_id(int fd, const char *build_id)
 {
     unsigned char segment[SEGMENTS_MAX * sizeof(Elf64_Phdr)] = {0};
@@ -207,8 +207,8 @@ static int has_build_id(int fd, const char *build_id)
     return 0;
 }
 
-/* Compare device and inode of our own map at the address, as the kernel reports maps. On btrfs and
- * overlayfs, fstat reports another device. */
+/* Return 1 if this process's own map at the address has the device and inode of `origin` in the
+ * kernel's list of maps. fstat reports another device on btrfs and overlayfs. */
 static int is_mapped_as(const void *address, const struct rps_module_origin *origin)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
@@ -251,8 +251,8 @@ static int is_origins(int fd, const struct rps_module_origin *origin)
 
 /* --- the kinds -------------------------------------------------------------------------------- */
 
-/* Open the first candidate that is the file: the mapped file, then its path as the process sees it,
- * then as we see it. The process may have ended. */
+/* Open the first matching candidate: the mapped file, then its path as seen by the process, then
+ * the path as seen by rpistat. There are several candidates because the process may have ended. */
 static int open_mapped(const struct rps_process_file *file)
 {
     const struct rps_module_origin *origin = &file->origin;
@@ -314,7 +314,7 @@ static int ask_debuginfod(const struct rps_process_file *file)
     };
     void *client;
 
-    setenv("DEBUGINFOD_TIMEOUT", "5", 0); /* the library's default is 90 s */
+    setenv("DEBUGINFOD_TIMEOUT", "5", 0); /* The default of the library is 90 s. */
     setenv("DEBUGINFOD_MAXTIME", "20", 0);
     if (!rps_library_open("libdebuginfod.so.1", functions) || !(client = begin()))
         return -ENOENT;

@@ -1,25 +1,24 @@
-/*
- * Reads the code that was seen in a run as a whole, since it grows with the program and not with
- * time. Counts are passed on one by one. The code is rewritten when its frames are named.
+/* Reads all modules, frames, stacks and tasks of a run in one step, because their number grows with
+ * the program and not with time. Counts are passed on one by one. The rows are rewritten when
+ * frames are named.
  *
- * SAFETY: a store is untrusted input. A number is an index if its rows are in order and it is not
- * too large. A row without its parent, frame or module is kept as unknown, so that counts still add
- * up. The text for a stack grows with its depth and names; both are limited to a recorder's
- * maximum.
- */
+ * SAFETY: a store is untrusted input. A number is used as an index only if its rows are in order
+ * and the number is not too large. A row without its parent, frame or module is kept as unknown, so
+ * that the counts still add up to the total. The text for a stack grows with the stack's depth and
+ * names. Both are limited to the maximum that a recorder writes. */
 #include <string.h>
 
 #include <sqlite3.h>
 
-#include "counts.h"
-#include "paths.h"
+#include "record_counts.h"
+#include "record_paths.h"
 #include "rpistat/code_store.h"
 #include "rpistat/period.h"
 #include "rpistat/run.h"
 
-#define TEXTS_MAX (UINT64_C(64) << 20) /* bytes of all of them */
+#define TEXTS_MAX (UINT64_C(64) << 20) /* Maximum bytes of all texts. */
 
-#define NAMES_MAX 64 /* of a frame: more than naming finds of inlined functions */
+#define NAMES_MAX 64 /* Maximum names per frame; higher than the maximum of inlined functions. */
 
 enum { MODULES, FRAMES, STACKS, CGROUPS, TASKS, LOCATIONS, PROGRAMS, LISTS };
 
@@ -32,14 +31,14 @@ struct reading {
     struct rps_arena *arena;
     struct rps_sampling sampling;
     int is_sampled, is_of_machine;
-    int table; /* that is being read */
+    int table; /* Table that is being read. */
     struct list list[LISTS];
-    size_t text_bytes; /* of all texts so far */
+    size_t text_bytes; /* Bytes of all texts so far. */
 };
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* Append one element, which the caller fills. */
+/* Append one element. The caller fills the element. */
 static void *append(struct reading *r, struct list *list, size_t size)
 {
     list->array = rps_arena_grow(r->arena, list->array, list->count, size);
@@ -77,7 +76,7 @@ static void fill_frame(struct reading *r, sqlite3_stmt *stmt, void *element)
     frame->function = (uint64_t)sqlite3_column_int64(stmt, 3);
 }
 
-/* Also append the other stacks in its row. */
+/* Fill the row's first stack, and append the row's other stacks. */
 static void fill_stack(struct reading *r, sqlite3_stmt *stmt, void *element)
 {
     const int64_t frames = (int64_t)r->list[FRAMES].count;
@@ -165,21 +164,21 @@ static void fill_location(struct reading *r, sqlite3_stmt *stmt, void *element)
     location->how = how < 0 ? RPS_LOCATION_NONE : (enum rps_location_how)how;
 }
 
-/* The tables. Rows come in the order of their numbers, or of frame and depth. */
+/* The tables. Rows are read in the order of their numbers, or in the order of frame and depth. */
 static const struct {
     const char *sql;
     void (*fill)(struct reading *r, sqlite3_stmt *stmt, void *element);
     size_t size;
-    int64_t max; /* numbers are below it, which limits the size of an array */
+    int64_t max; /* All numbers are below this limit, which also limits the array's size. */
     union {
-        int64_t number; /* first member of all elements */
+        int64_t number; /* `number` is the first member of all elements. */
         struct rps_module module;
         struct rps_frame frame;
         struct rps_stack stack;
         struct rps_task task;
         struct rps_program program;
         struct rps_cgroup cgroup;
-    } unknown; /* for numbers without a row */
+    } unknown; /* Element for a number without a row. */
 } tables[LISTS] = {
     [MODULES] = {"SELECT module, kind, path, build_id FROM module WHERE run_id = ?1"
                  " ORDER BY module",
@@ -214,7 +213,7 @@ static const struct {
                  sizeof(struct rps_cgroup), 100000, .unknown.cgroup = {.path = ""}},
 };
 
-/* Return the row's place in its array; -1: leave it out. */
+/* Return the index of the row in the table's array, or -1 if the row must be left out. */
 static int64_t row_place(const struct reading *r, int table, sqlite3_stmt *stmt)
 {
     const struct list *list = &r->list[table];
@@ -240,7 +239,7 @@ static int add_row(void *context, sqlite3_stmt *stmt, struct rps_error *err)
     int64_t place = row_place(r, r->table, stmt);
 
     (void)err;
-    if (place < (int64_t)list->count) /* no index, or out of order */
+    if (place < (int64_t)list->count) /* The number is invalid or out of order. */
         return 0;
     for (int64_t number = (int64_t)list->count; number <= place; number++) {
         char *element = append(r, list, size);
@@ -293,12 +292,14 @@ static int read_target(void *context, sqlite3_stmt *stmt, struct rps_error *err)
     return 0;
 }
 
-/* Treat a stack with as many callers as a sample may have as one without a caller. */
+/* Limit the depth of stacks to RPS_SAMPLE_DEPTH_MAX, which also limits the depth of samples. A
+ * stack that would be deeper is treated as a stack without a caller. */
 static void limit_depths(struct reading *r)
 {
     struct rps_stack *stack = r->list[STACKS].array;
     size_t count = r->list[STACKS].count;
-    uint8_t *callers = rps_arena_get(r->arena, count, sizeof(*callers)); /* of each stack */
+    /* Number of callers of each stack. */
+    uint8_t *callers = rps_arena_get(r->arena, count, sizeof(*callers));
 
     for (size_t s = 0; s < count; s++) {
         if (stack[s].parent >= 0 && callers[stack[s].parent] < RPS_SAMPLE_DEPTH_MAX - 1)
@@ -339,7 +340,7 @@ int rps_reader_code(struct rps_arena *arena, struct rps_reader *reader, int64_t 
     *ret = (struct rps_code){0};
     if (result < 0)
         return result;
-    result = read_all(&r, reader, run_id, err); /* from one state of the store */
+    result = read_all(&r, reader, run_id, err); /* All reads see one state of the store. */
     rps_reader_each(reader, "RELEASE code", 0, 0, NULL, NULL, NULL);
     if (!r.is_sampled || result < 0)
         return result;
@@ -366,8 +367,8 @@ int rps_reader_code(struct rps_arena *arena, struct rps_reader *reader, int64_t 
 
 /* --- counts ----------------------------------------------------------------------------------- */
 
-/* Counts of a level; ?3 is a CPU, or RPS_CPU_ALL for all. In the key, cpu comes before period, so
- * existing CPUs are found by seeking from one to the next. */
+/* Counts of a level; ?3 is a CPU, or RPS_CPU_ALL for all CPUs. The query finds the CPUs by seeking
+ * from one CPU to the next, because cpu comes before period in the primary key. */
 static const char sql_counts[] =
     "WITH RECURSIVE c (cpu) AS ("
     " SELECT min(cpu) FROM code_count WHERE run_id = ?1 AND level = ?2 UNION ALL"
@@ -383,7 +384,6 @@ struct counting {
     int level;
 };
 
-/* Pass on the counts of a row. */
 static int walk_row(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
     const struct counting *counting = context;
@@ -403,7 +403,6 @@ static int walk_row(void *context, sqlite3_stmt *stmt, struct rps_error *err)
     return result;
 }
 
-/* Return the number as the store has it. */
 static int64_t period_number(uint64_t number)
 {
     return number > INT64_MAX ? INT64_MAX : (int64_t)number;
@@ -429,17 +428,17 @@ int rps_reader_code_counts(struct rps_reader *reader, int64_t run_id,
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-struct naming {
+struct symbolizer {
     int64_t run_id;
     const struct rps_code *code;
-    const int64_t *alike; /* by location; NULL: no two are alike */
-    uint64_t lost;        /* rows, including those lost after the row of `sampling` was written */
+    const int64_t *alike; /* For each location, a frame with equal names; NULL: none. */
+    uint64_t lost;        /* Lost rows, including rows lost after the last write of `sampling`. */
 };
 
 static int write_locations(void *context, sqlite3 *db)
 {
-    const struct naming *naming = context;
-    const struct rps_code *code = naming->code;
+    const struct symbolizer *symbolizer = context;
+    const struct rps_code *code = symbolizer->code;
     sqlite3_stmt *stmt = NULL, *drop = NULL;
     int result =
         rps_database_prepare(db, "DELETE FROM location WHERE run_id = ?1 AND frame = ?2", &drop);
@@ -449,17 +448,17 @@ static int write_locations(void *context, sqlite3 *db)
             db, "location", "run_id, frame, depth, function, file, line, how, alike", &stmt);
     for (size_t i = 0; i < code->location_count && result == SQLITE_OK; i++) {
         const struct rps_location *at = &code->location[i];
-        int64_t alike = naming->alike ? naming->alike[i] : -1;
+        int64_t alike = symbolizer->alike ? symbolizer->alike[i] : -1;
 
         if (at->depth == 0)
-            result = rps_database_bind(drop, "ii", naming->run_id, at->frame);
+            result = rps_database_bind(drop, "ii", symbolizer->run_id, at->frame);
         if (result == SQLITE_OK && at->depth == 0)
             result = rps_database_run(drop);
         if (result == SQLITE_OK)
-            result = rps_database_bind(stmt, alike < 0 ? "iiittitn" : "iiittiti", naming->run_id,
-                                       at->frame, (int64_t)at->depth, alike < 0 ? at->function : "",
-                                       alike < 0 ? at->file : "", (int64_t)at->line,
-                                       rps_location_how_name(at->how), alike);
+            result = rps_database_bind(stmt, alike < 0 ? "iiittitn" : "iiittiti",
+                                       symbolizer->run_id, at->frame, (int64_t)at->depth,
+                                       alike < 0 ? at->function : "", alike < 0 ? at->file : "",
+                                       (int64_t)at->line, rps_location_how_name(at->how), alike);
         if (result == SQLITE_OK)
             result = rps_database_run(stmt);
     }
@@ -468,22 +467,22 @@ static int write_locations(void *context, sqlite3 *db)
     if (result == SQLITE_OK)
         result = rps_database_do(
             db, "UPDATE sampling SET complete = ?1, lost = max(lost, ?2) WHERE run_id = ?3", "iii",
-            (int64_t)code->sampling.complete, (int64_t)naming->lost, naming->run_id);
+            (int64_t)code->sampling.complete, (int64_t)symbolizer->lost, symbolizer->run_id);
     return result;
 }
 
 int rps_writer_set_locations(struct rps_writer *writer, int64_t run_id, const struct rps_code *code,
                              const int64_t *alike, struct rps_error *err)
 {
-    struct naming naming = {run_id, code, alike, rps_writer_lost_rows(writer)};
+    struct symbolizer symbolizer = {run_id, code, alike, rps_writer_lost_rows(writer)};
 
-    return rps_writer_change(writer, write_locations, &naming, err);
+    return rps_writer_change(writer, write_locations, &symbolizer, err);
 }
 
 int rps_store_set_locations(const char *path, int64_t run_id, const struct rps_code *code,
                             struct rps_error *err)
 {
-    struct naming naming = {run_id, code, NULL, 0};
+    struct symbolizer symbolizer = {run_id, code, NULL, 0};
 
-    return rps_store_change(path, run_id, write_locations, &naming, err);
+    return rps_store_change(path, run_id, write_locations, &symbolizer, err);
 }

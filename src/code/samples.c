@@ -1,6 +1,6 @@
 /* The shares of functions and programs in the samples of parts of a run. */
-#include "apart.h"
-#include "rpistat/run_code.h"
+#include "sample_source.h"
+#include "rpistat/latency.h"
 #include "rpistat/text.h"
 
 #include <inttypes.h>
@@ -10,8 +10,8 @@
 int rps_run_code_none(int64_t run_id, struct rps_error *err)
 {
     return rps_error_set(err, RPS_FAILED,
-                         "run %" PRId64 " has no samples of its code; `rpistat record` takes them, "
-                         "while it is on a CPU, unless it is told --no-samples",
+                         "run %" PRId64 " has no samples: it used no CPU time, or was recorded "
+                         "with --no-samples; record it again without that option",
                          run_id);
 }
 
@@ -20,9 +20,7 @@ int rps_run_code_check_cgroups(int64_t run_id, const struct rps_code *code, stru
     if (code->cgroup_count > 0)
         return 0;
     return rps_error_set(err, RPS_FAILED,
-                         "run %" PRId64 " does not say in which control groups processes were; "
-                         "`rpistat record` with -a, -C or -G does",
-                         run_id);
+                         "run %" PRId64 " has no control groups; record with -a, -C or -G", run_id);
 }
 
 int rps_code_is_sampled(const struct rps_run *run, const struct rps_code *code)
@@ -32,8 +30,14 @@ int rps_code_is_sampled(const struct rps_run *run, const struct rps_code *code)
 
 /* --- the functions of groups ------------------------------------------------------------------ */
 
-/* Fill the functions with most of `all` samples. named: only those with names. Return their
- * number. */
+/* Return the whole of which shares of a group are. 0, for no shares: there are too few samples. */
+static uint64_t whole_of(const struct rps_share_group *group)
+{
+    return group->samples < RPS_SHARES_SAMPLES_MIN ? 0 : group->weight;
+}
+
+/* Fill `top` with the functions that have the largest shares of `all` samples. named: 1 to use only
+ * functions with names. Return the number of functions. */
 static int fill_top(struct rps_share_top top[RPS_SHARES_TOP], uint64_t all,
                     const struct rps_share_name *name, const uint64_t *seen, size_t count,
                     int named)
@@ -61,16 +65,18 @@ static struct rps_share_name *keep_names(struct rps_arena *arena, const struct r
     return kept;
 }
 
-/* Samples of programs or control groups per group, and after these in total; and the number of
- * their processes seen there. */
+/* The numbers of samples of programs or control groups: first for each group of the part, then the
+ * totals of all groups. `processes` has the number of processes of each program or control group.
+ */
 struct owners {
     struct rps_share_name *name;
-    int64_t *of;     /* of each task */
-    size_t *process; /* of each task */
+    int64_t *of;     /* Owner of each task. */
+    size_t *process; /* Process of each task. */
     size_t group_count, count, task_count;
-    uint64_t *seen;     /* [group * count + owner] */
-    size_t *processes;  /* the same */
-    uint8_t *are_known; /* bits [group * task_count + process] */
+    uint64_t *seen;     /* Number of samples, indexed by group * count + owner. */
+    size_t *processes;  /* Process number for each index of `seen`. */
+    uint8_t *are_known; /* A bit per process: 1 if the group has samples of the process. The
+                           bit's index is group * task_count + process. */
 };
 
 static void see_owner(struct owners *owners, size_t group, int64_t task, uint64_t samples)
@@ -84,16 +90,17 @@ static void see_owner(struct owners *owners, size_t group, int64_t task, uint64_
     *known |= mask;
 }
 
-/* Add a count. context: programs and control groups, without tasks if not known. */
-static int add_owner(void *context, size_t group, int64_t id, uint64_t samples,
+/* Add a count to its program and to its control group. If control groups are unknown, the
+ * task_count of their `owners` is 0. */
+static int add_owner(void *context, size_t group, int64_t id, struct rps_code_weight of,
                      struct rps_error *err)
 {
     struct owners *owners = context;
 
     (void)err;
     for (int i = 0; i < 2 && (uint64_t)id < owners[i].task_count; i++) {
-        see_owner(&owners[i], group, id, samples);
-        see_owner(&owners[i], owners[i].group_count, id, samples);
+        see_owner(&owners[i], group, id, of.weight);
+        see_owner(&owners[i], owners[i].group_count, id, of.weight);
     }
     return 0;
 }
@@ -111,7 +118,8 @@ static struct owners make_owners(struct rps_arena *arena, size_t group_count,
     return ret;
 }
 
-/* Return the programs or control groups with most samples of a group; texts are kept. */
+/* Return the programs or control groups that have most samples in a group. Texts are copied into
+ * the arena. */
 static struct rps_share_owners first_owners(struct rps_arena *arena, const struct owners *owners,
                                             size_t group)
 {
@@ -131,7 +139,7 @@ static struct rps_share_owners first_owners(struct rps_arena *arena, const struc
     return ret;
 }
 
-/* Fill the programs that waited most for a CPU, if all are known. */
+/* Find the programs that waited most for a CPU, if such waits are known. */
 static void fill_waits(struct rps_arena *arena, const struct rps_code *code,
                        struct rps_part_shares *shares)
 {
@@ -150,7 +158,7 @@ static void fill_waits(struct rps_arena *arena, const struct rps_code *code,
             {.name = rps_arena_text(arena, code->program[place[i]].name)}, us[place[i]]};
 }
 
-/* Find out whether all groups with enough samples have most of them in the same name. */
+/* Set is_alike: 1 if all groups with enough samples have most samples under the same name. */
 static void find_alike(struct rps_part_shares *shares)
 {
     const char *first = NULL;
@@ -168,9 +176,9 @@ static void find_alike(struct rps_part_shares *shares)
         shares->group[g].is_alike = is_alike;
 }
 
-/* Decide whether all groups show programs: the whole part has one kind of names, as in the panel of
- * a picture (panel.c). If so, count the samples of programs, and of control groups if these are
- * known. */
+/* Decide whether all groups show programs instead of functions. All groups of the part show the
+ * same choice, as the panel of a picture does (panel.c). If programs are shown, count their
+ * samples, and the samples of control groups if control groups are known. */
 static int is_by_program(struct rps_arena *scratch, struct rps_sample_source *source,
                          const struct rps_run_part *part, const struct rps_code_counts *counts,
                          const struct rps_part_shares *shares, struct owners owners[2],
@@ -191,13 +199,13 @@ static int is_by_program(struct rps_arena *scratch, struct rps_sample_source *so
     result = rps_sample_source_walk(source, part, RPS_COUNT_TASKS, add_owner, owners, err);
     first = first_owners(scratch, &owners[0], part->group_count);
     if (result == 0)
-        result = code->is_of_machine || (double)first.owner[0].samples <
-                                            RPS_SHARES_ONE_PROGRAM * (double)shares->sample_count;
+        result = code->is_of_machine ||
+                 (double)first.owner[0].samples < RPS_SHARES_ONE_PROGRAM * (double)shares->weight;
     return result;
 }
 
-/* Find the programs of each group; of a machine also the programs of all groups, and the control
- * groups. */
+/* Find the programs of each group. If the run recorded a machine, also find the programs of all
+ * groups together, and the control groups. */
 static int fill_programs(struct rps_arena *arena, struct rps_sample_source *source,
                          const struct rps_run_part *part, const struct owners owners[2],
                          struct rps_part_shares *shares, struct rps_error *err)
@@ -213,7 +221,7 @@ static int fill_programs(struct rps_arena *arena, struct rps_sample_source *sour
         for (; group->count < RPS_SHARES_TOP && (size_t)group->count < first.count; group->count++)
             group->top[group->count] = (struct rps_share_top){
                 first.owner[group->count].name,
-                rps_shares_part(first.owner[group->count].samples, group->samples)};
+                rps_shares_part(first.owner[group->count].samples, whole_of(group))};
     }
     for (int i = 0; i < 2 && result == 0 && owners[i].count > 0; i++)
         result = rps_code_apart(arena, source, part,
@@ -231,7 +239,7 @@ static int fill_programs(struct rps_arena *arena, struct rps_sample_source *sour
     return result;
 }
 
-/* Return 1 if the key has half of any group's samples. */
+/* Return 1 if the key has at least half of the samples of at least one group. */
 static int is_most(const struct rps_code_counts *counts, size_t groups, size_t key)
 {
     for (size_t g = 0; g < groups; g++) {
@@ -243,8 +251,9 @@ static int is_most(const struct rps_code_counts *counts, size_t groups, size_t k
     return 0;
 }
 
-/* Merge functions without names by module, "[libm.so.6]". Functions that have most samples of a
- * group stay, since they distinguish it. function: that of each stack. */
+/* Merge functions without names by module, as in "[libm.so.6]". A function stays separate if it has
+ * most samples of a group, because it distinguishes the group. function: number of the function of
+ * each stack. */
 static void fold_unnamed(struct rps_arena *arena, struct rps_code_counts *counts, size_t groups,
                          struct rps_share_name *name, int64_t *function)
 {
@@ -277,18 +286,18 @@ static void fold_unnamed(struct rps_arena *arena, struct rps_code_counts *counts
         function[s] = function[s] < 0 ? function[s] : folded[function[s]];
 }
 
-/* Put the counts of all groups and functions. */
 static void put_samples(const struct rps_code_counts *counts, struct rps_part_shares *ret)
 {
     memcpy(ret->samples, counts->seen,
            ret->group_count * counts->key_count * sizeof(*ret->samples));
     for (size_t g = 0; g < ret->group_count; g++) {
-        ret->group[g].samples = counts->of[g];
-        ret->sample_count += counts->of[g];
+        ret->group[g].samples = counts->samples_of[g];
+        ret->group[g].weight = counts->of[g];
+        ret->sample_count += counts->samples_of[g];
+        ret->weight += counts->of[g];
     }
 }
 
-/* Find the shares of one part. */
 static int find_shares(struct rps_arena *arena, struct rps_sample_source *source,
                        const struct rps_run_part *part, struct rps_part_shares *ret,
                        struct rps_error *err)
@@ -327,7 +336,7 @@ static int find_shares(struct rps_arena *arena, struct rps_sample_source *source
         struct rps_share_group *group = &ret->group[g];
 
         *(by_program ? &group->function_count : &group->count) =
-            fill_top(by_program ? group->function : group->top, group->samples, ret->name,
+            fill_top(by_program ? group->function : group->top, whole_of(group), ret->name,
                      &counts.seen[g * counts.key_count], counts.key_count, by_program);
     }
     result = rps_code_apart(arena, source, part,
@@ -359,8 +368,13 @@ int rps_code_part_shares(struct rps_arena *arena, struct rps_reader *reader, int
         rps_sample_source_open(reader, run_id, cpus, code, part, count);
     int result = 0;
 
-    for (size_t p = 0; p < count && result == 0; p++)
-        result = find_shares(arena, &source, &part[p], &ret[p], err);
-    rps_sample_source_close(&source);
+    for (size_t p = 0; p < count && result == 0; p++) {
+        struct rps_run_part own = part[p];
+
+        result = rps_latency_read(arena, reader, run_id, code, &own, err);
+        if (result == 0)
+            result = find_shares(arena, &source, &own, &ret[p], err);
+    }
+    rps_arena_free(source.arena);
     return result;
 }

@@ -1,23 +1,21 @@
 /* Counts the samples of parts of a run, by stack or by task. */
 #include "sample_source.h"
 
-#include "rpistat/array.h"
+#include "rpistat/arena.h"
 #include "rpistat/cpus.h"
+#include "rpistat/latency.h"
 #include "rpistat/period.h"
 
-#define KEPT_MAX 4000000 /* counts in memory: 64 MB */
+#define KEPT_MAX 4000000 /* Maximum number of counts in memory: 64 MB. */
 
 struct walk {
     const struct rps_run_part *part;
-    size_t at; /* the range of the last count */
+    size_t at; /* Range of the previous count. */
     rps_run_code_each *each;
     void *context;
 };
 
-static int ends_before(const void *stretch, const void *period)
-{
-    return ((const struct rps_run_stretch *)stretch)->last < *(const uint64_t *)period;
-}
+RPS_ARRAY_BEFORE(ends_before, struct rps_run_stretch, .last, <, uint64_t)
 
 /* Return the range that contains the period, or NULL. */
 static const struct rps_run_stretch *find_stretch(struct walk *walk, uint64_t period)
@@ -25,7 +23,8 @@ static const struct rps_run_stretch *find_stretch(struct walk *walk, uint64_t pe
     const struct rps_run_stretch *stretch = walk->part->stretch;
     size_t count = walk->part->count, at;
 
-    for (at = walk->at; at < count && at <= walk->at + 1; at++) { /* mostly this one or the next */
+    /* Most counts are in the previous count's range or in the next range. */
+    for (at = walk->at; at < count && at <= walk->at + 1; at++) {
         if (period >= stretch[at].first && period <= stretch[at].last) {
             walk->at = at;
             return &stretch[at];
@@ -42,11 +41,13 @@ static int walk_count(void *context, const struct rps_code_count *count, struct 
 {
     struct walk *walk = context;
     const struct rps_run_stretch *stretch = find_stretch(walk, count->period);
+    const struct rps_code_weight of = {
+        count->samples, rps_latency_us(walk->part->latency, count->period, count->samples)};
 
-    return stretch ? walk->each(walk->context, stretch->group, count->id, count->samples, err) : 0;
+    return stretch ? walk->each(walk->context, stretch->group, count->id, of, err) : 0;
 }
 
-/* Read the counts of the chosen CPUs, or of all. Return the last result of the query's `count`. */
+/* Read the counts of the chosen or all CPUs. Return the last result of the query's `count`. */
 static int read_counts(struct rps_reader *reader, int64_t run_id, const struct rps_cpus *cpus,
                        struct rps_code_count_query *query, struct rps_error *err)
 {
@@ -75,7 +76,7 @@ int rps_run_code_walk(struct rps_reader *reader, int64_t run_id, const struct rp
     return result < 0 ? result : 0;
 }
 
-static int add_count(void *context, size_t group, int64_t id, uint64_t samples,
+static int add_count(void *context, size_t group, int64_t id, struct rps_code_weight of,
                      struct rps_error *err)
 {
     struct rps_code_counts *counts = context;
@@ -83,14 +84,15 @@ static int add_count(void *context, size_t group, int64_t id, uint64_t samples,
     (void)err;
     if ((uint64_t)id >= counts->ids)
         return 0;
-    counts->of[group] += samples;
-    counts->id[id] += samples;
+    counts->samples_of[group] += of.samples;
+    counts->samples_id[id] += of.samples;
+    counts->of[group] += of.weight;
+    counts->id[id] += of.weight;
     if (counts->key_count > 0 && counts->key[id] >= 0)
-        counts->seen[group * counts->key_count + (size_t)counts->key[id]] += samples;
+        counts->seen[group * counts->key_count + (size_t)counts->key[id]] += of.weight;
     return 0;
 }
 
-/* Allocate the counts of a part. */
 static void make_counts(struct rps_arena *arena, struct rps_code_counts *counts,
                         const struct rps_run_part *part, const struct rps_code *code,
                         enum rps_code_counted what)
@@ -100,6 +102,8 @@ static void make_counts(struct rps_arena *arena, struct rps_code_counts *counts,
         rps_arena_get(arena, part->group_count, counts->key_count * sizeof(*counts->seen));
     counts->of = rps_arena_get(arena, part->group_count, sizeof(*counts->of));
     counts->id = rps_arena_get(arena, counts->ids, sizeof(*counts->id));
+    counts->samples_of = rps_arena_get(arena, part->group_count, sizeof(*counts->samples_of));
+    counts->samples_id = rps_arena_get(arena, counts->ids, sizeof(*counts->samples_id));
 }
 
 int rps_code_counts_read(struct rps_arena *arena, struct rps_code_counts *counts,
@@ -140,17 +144,12 @@ struct rps_sample_source rps_sample_source_open(struct rps_reader *reader, int64
     return source;
 }
 
-void rps_sample_source_close(struct rps_sample_source *source)
-{
-    rps_arena_free(source->arena);
-}
-
 struct keeping {
     struct rps_arena *arena;
     struct rps_kept_counts *kept;
 };
 
-/* Return 1 if there are too many. */
+/* Keep a count in memory. Return 1 if there are too many counts. */
 static int keep_count(void *context, const struct rps_code_count *count, struct rps_error *err)
 {
     const struct keeping *keeping = context;

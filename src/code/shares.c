@@ -1,4 +1,5 @@
-/* Shares of samples: each frame gets its items, and each stack counts once per item. */
+/* Computes shares of samples. Each frame has a list of items. A sample is added once to each item
+ * of its stack, even if several frames of the stack have this item. */
 #include "rpistat/shares.h"
 
 #include <stdlib.h>
@@ -32,7 +33,7 @@ static int is_hook(const struct rps_share *share)
                                 strcmp(share->name, RPS_SHARE_IDLE) == 0);
 }
 
-/* Order by samples, largest first, but kernel hooks last: they are not work. */
+/* Order by samples, largest first. Kernel hooks come last, because they do no work. */
 static int by_most(const void *a, const void *b)
 {
     const struct rps_share *x = a, *y = b;
@@ -50,7 +51,7 @@ static int by_most(const void *a, const void *b)
     return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-/* Drop items without samples, and sort the others. */
+/* Drop items without samples, and sort the remaining items. */
 static void drop_empty_shares(struct rps_shares *shares)
 {
     size_t kept = 0;
@@ -63,7 +64,6 @@ static void drop_empty_shares(struct rps_shares *shares)
     qsort(shares->share, kept, sizeof(*shares->share), by_most);
 }
 
-/* Set the name of an item. */
 static void name_share(const struct rps_share_index *index, size_t e, struct rps_share *share)
 {
     const struct rps_share_key *key = &index->items.key[index->item[e]];
@@ -78,12 +78,13 @@ static void name_share(const struct rps_share_index *index, size_t e, struct rps
     share->is_kernel = rps_share_index_is_kernel(index->code, key->module);
 }
 
-/* Count a stack's samples once for each of its items. */
+/* Add a stack's samples once to each of the stack's items. */
 static void add_totals(const struct rps_share_index *index, const uint64_t *samples,
                        struct rps_share *share)
 {
     const struct rps_code *code = index->code;
-    size_t *last = rps_arena_get(index->arena, index->items.count, sizeof(*last)); /* stack, + 1 */
+    /* last: for each item, the number of the stack that was counted last, plus 1. */
+    size_t *last = rps_arena_get(index->arena, index->items.count, sizeof(*last));
 
     for (size_t s = 0; s < code->stack_count; s++) {
         for (size_t at = s; samples[s] > 0 && at != RPS_SHARE_NONE;
@@ -138,7 +139,7 @@ static int by_process(const void *a, const void *b)
 
     if (x->item != y->item)
         return x->item < y->item ? -1 : 1;
-    /* the first thread's last name is the process's, so it comes first */
+    /* A process has the latest name of its first thread, so sort the first thread first. */
     if ((x->tid == x->pid) != (y->tid == y->pid))
         return x->tid == x->pid ? -1 : 1;
     return (x->line < y->line) - (x->line > y->line);
@@ -183,7 +184,7 @@ static struct rps_shares find_tasks(struct rps_arena *arena, const struct rps_co
             (struct rps_share){.name = task->name && task->name[0] ? task->name : RPS_SHARE_UNKNOWN,
                                .module = "",
                                .file = task->file ? task->file : "",
-                               .line = (int)t, /* for the order */
+                               .line = (int)t, /* Task number, for sorting. */
                                .item = process[t],
                                .pid = task->pid,
                                .tid = task->tid,
@@ -196,7 +197,7 @@ static struct rps_shares find_tasks(struct rps_arena *arena, const struct rps_co
     if (by == RPS_SHARES_PROCESS)
         join_processes(&shares);
     for (size_t i = 0; i < shares.count; i++)
-        shares.share[i].line = 0, shares.share[i].item = 0;
+        shares.share[i].item = (size_t)shares.share[i].line, shares.share[i].line = 0;
     drop_empty_shares(&shares);
     return shares;
 }
@@ -218,7 +219,8 @@ static struct rps_shares find_owners(struct rps_arena *arena, const struct rps_c
                                              .pid = -1,
                                              .tid = -1,
                                              .cpu_ns = -1,
-                                             .how = RPS_LOCATION_NONE};
+                                             .how = RPS_LOCATION_NONE,
+                                             .item = i};
     for (size_t t = 0; t < code->task_count; t++) {
         struct rps_share *share = &shares.share[owner[t]];
 
@@ -241,4 +243,102 @@ struct rps_shares rps_shares_find(struct rps_arena *arena, const struct rps_code
     if (by == RPS_SHARES_PROCESS || by == RPS_SHARES_THREAD)
         return find_tasks(arena, code, samples, by);
     return find_code(arena, code, samples, by);
+}
+
+/* Trees of calls. A tree is the trie of the stacks: each node is a function below its caller, and
+ * has a number of samples. */
+
+/* A tree under construction. Each node has a key: the number of its parent is in `module`, and its
+ * function is in `line`. */
+struct growing {
+    struct rps_arena *arena; /* Owner of the tree. */
+    const struct rps_share_index *index;
+    struct rps_share_items nodes; /* Nodes by number; 0 is the root. */
+    struct rps_calls calls;
+};
+
+static struct rps_call *add_call(struct growing *growing)
+{
+    struct rps_calls *calls = &growing->calls;
+
+    calls->call = rps_arena_grow(growing->arena, calls->call, calls->count, sizeof(*calls->call));
+    return &calls->call[calls->count++];
+}
+
+/* Return the node of entry e below the node `parent`. If there is none, add it. */
+static size_t find_node(struct growing *growing, size_t parent, size_t e)
+{
+    const struct rps_share_index *index = growing->index;
+    const struct rps_share_key *item = &index->items.key[index->item[e]];
+    const struct rps_share_key *line = &index->lines.key[index->line[e]];
+    const struct rps_share_key key = {
+        .name = "", .file = "", .module = parent, .line = (int)index->item[e]};
+    size_t node = rps_share_items_number(index->arena, &growing->nodes, &key);
+
+    if (node == growing->calls.count)
+        *add_call(growing) = (struct rps_call){
+            .parent = parent,
+            .item = index->item[e],
+            .function = item->name,
+            .module = rps_share_index_path(index->code, item->module),
+            .file = line->file,
+            .line = line->line,
+            .is_kernel = rps_share_index_is_kernel(index->code, item->module),
+        };
+    return node;
+}
+
+/* Return the node of a stack; `node` is its caller's node. Functions are added outermost first. */
+static size_t add_stack_calls(struct growing *growing, size_t stack, size_t node)
+{
+    const struct rps_share_index *index = growing->index;
+    size_t frame = rps_share_frame_of(index->code, stack), last = index->first[frame + 1] - 1;
+
+    for (size_t e = last + 1; e-- > index->first[frame];) {
+        node = find_node(growing, node, e);
+        if (e < last)
+            growing->calls.call[node].is_inlined = 1;
+    }
+    return node;
+}
+
+static void grow_tree(struct growing *growing, const uint64_t *samples)
+{
+    const struct rps_code *code = growing->index->code;
+    const struct rps_share_key root = {.name = "", .file = "", .module = RPS_SHARE_NONE};
+    uint64_t *within = rps_share_add_callees(growing->index->arena, code, samples);
+    size_t *node = rps_arena_get(growing->arena, code->stack_count, sizeof(*node));
+
+    rps_share_items_number(growing->index->arena, &growing->nodes, &root);
+    *add_call(growing) = (struct rps_call){.function = "all", .module = "", .file = ""};
+    for (size_t s = 0; s < code->stack_count; s++) {
+        size_t parent = rps_share_parent_of(code, s);
+
+        node[s] = RPS_SHARE_NONE;
+        if (within[s] == 0)
+            continue;
+        node[s] = add_stack_calls(growing, s, parent == RPS_SHARE_NONE ? 0 : node[parent]);
+        growing->calls.call[node[s]].self += samples[s];
+    }
+    growing->calls.node = node;
+}
+
+struct rps_calls rps_shares_calls(struct rps_arena *arena, const struct rps_code *code,
+                                  const uint64_t *samples)
+{
+    struct rps_arena *scratch = rps_arena_new();
+    struct rps_share_index index =
+        rps_share_index_make(scratch, arena, code, RPS_SHARES_FUNCTION, RPS_UNNAMED_MODULE, 1);
+    struct growing growing = {.arena = arena, .index = &index};
+    struct rps_call *call;
+
+    grow_tree(&growing, samples);
+    call = growing.calls.call;
+    for (size_t i = growing.calls.count; i-- > 0;) {
+        call[i].total += call[i].self;
+        if (i > 0)
+            call[call[i].parent].total += call[i].total;
+    }
+    rps_arena_free(scratch);
+    return growing.calls;
 }

@@ -3,7 +3,7 @@
 #include "rpistat/clock.h"
 #include "shares_index.h"
 
-#define EXEC_NS RPS_NS_PER_S /* maximum time from an exec until a process is sampled again */
+#define EXEC_NS RPS_NS_PER_S /* Maximum time from an exec to the process's next sample. */
 
 static struct rps_share_name *make_names(struct rps_arena *arena,
                                          const struct rps_share_index *index)
@@ -115,7 +115,9 @@ size_t *rps_shares_processes(struct rps_arena *arena, const struct rps_code *cod
 {
     const size_t count = code->task_count, size = sizeof(size_t);
     size_t *pid = rps_arena_get(arena, count, size), *last = rps_arena_get(arena, count, size);
-    size_t *previous = rps_arena_get(arena, count, size); /* first thread, plus 1 */
+    size_t *previous = rps_arena_get(arena, count, size); /* previous: for each first thread, the
+                                                             earlier first thread with the same
+                                                             pid, plus 1; 0: none. */
     size_t *lone = rps_arena_get(arena, count, size), *ret = rps_arena_get(arena, count, size);
     struct rps_share_key key = {.name = "", .file = ""};
     struct rps_share_items pids = {0};
@@ -145,7 +147,7 @@ size_t *rps_shares_processes(struct rps_arena *arena, const struct rps_code *cod
     return ret;
 }
 
-/* The key's `file` is the path, up to and including the name. */
+/* `file` is the path up to and including the control group's name. */
 static struct rps_share_key key_of_cgroup(struct rps_arena *arena, const struct rps_code *code,
                                           int64_t cgroup)
 {
@@ -172,7 +174,7 @@ int64_t *rps_shares_owners(struct rps_arena *arena, const struct rps_code *code,
 
     if (ret_process)
         *ret_process = rps_arena_get(arena, code->task_count, sizeof(**ret_process));
-    for (size_t c = 0; c <= code->cgroup_count; c++) /* the first is the unknown one */
+    for (size_t c = 0; c <= code->cgroup_count; c++) /* Index 0 is the unknown control group. */
         cgroup[c] = key_of_cgroup(arena, code, (int64_t)c - 1);
     for (size_t t = 0; t < code->task_count; t++) {
         const struct rps_task *task = &code->task[first[t] > 0 ? first[t] - 1 : t];

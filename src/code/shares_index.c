@@ -1,4 +1,4 @@
-/* Functions, lines or modules as items with numbers; each frame gets its own. */
+/* Numbers functions, lines or modules as items; each frame has a list of items. */
 #include "shares_index.h"
 
 #include <fnmatch.h>
@@ -8,7 +8,7 @@
 #include "intern.h"
 #include "rpistat/text.h"
 
-#define SLOTS     256 /* at first */
+#define SLOTS     256 /* Initial number of slots. */
 #define PAGE_MASK (~UINT64_C(0xfff))
 
 /* --- items ------------------------------------------------------------------------------------ */
@@ -32,7 +32,7 @@ static int is_same(const struct rps_share_key *a, const struct rps_share_key *b)
            strcmp(a->name, b->name) == 0 && strcmp(a->file, b->file) == 0;
 }
 
-/* Return the slot of the key, or the free one where it belongs. */
+/* Return the slot of the key, or the free slot where the key belongs. */
 static size_t find_share_slot(const struct rps_share_items *items, const struct rps_share_key *key)
 {
     size_t at = key->hash & (items->slots - 1);
@@ -42,18 +42,6 @@ static size_t find_share_slot(const struct rps_share_items *items, const struct 
     return at;
 }
 
-static void grow_slots(struct rps_arena *arena, struct rps_share_items *items)
-{
-    size_t size = sizeof(*items->slot);
-
-    items->slot = items->slots ? rps_arena_grow(arena, items->slot, items->slots, size)
-                               : rps_arena_get(arena, SLOTS, size);
-    items->slots = items->slots ? 2 * items->slots : SLOTS;
-    memset(items->slot, 0, items->slots * size);
-    for (size_t i = 0; i < items->count; i++)
-        items->slot[find_share_slot(items, &items->key[i])] = i + 1;
-}
-
 size_t rps_share_items_number(struct rps_arena *arena, struct rps_share_items *items,
                               const struct rps_share_key *key)
 {
@@ -61,8 +49,16 @@ size_t rps_share_items_number(struct rps_arena *arena, struct rps_share_items *i
     size_t at;
 
     own.hash = hash_key(key);
-    if (items->count >= items->slots / 2)
-        grow_slots(arena, items);
+    if (items->count >= items->slots / 2) {
+        size_t size = sizeof(*items->slot);
+
+        items->slot = items->slots ? rps_arena_grow(arena, items->slot, items->slots, size)
+                                   : rps_arena_get(arena, SLOTS, size);
+        items->slots = items->slots ? 2 * items->slots : SLOTS;
+        memset(items->slot, 0, items->slots * size);
+        for (size_t i = 0; i < items->count; i++)
+            items->slot[find_share_slot(items, &items->key[i])] = i + 1;
+    }
     at = find_share_slot(items, &own);
     if (!items->slot[at]) {
         items->key = rps_arena_grow(arena, items->key, items->count, sizeof(*key));
@@ -113,8 +109,8 @@ size_t rps_share_index_module(const struct rps_share_index *index, size_t frame)
                              : code->module_count];
 }
 
-/* Return the name for code without symbols. The map of code made by a process has only the process'
- * number in its name, and its addresses mean nothing. */
+/* Return the name for code without symbols. If a process made the code, its map's name contains
+ * only the process number, and addresses in the map have no meaning. */
 static const char *address_name(const struct rps_share_index *index, size_t frame)
 {
     const struct rps_code *code = index->code;
@@ -122,7 +118,7 @@ static const char *address_name(const struct rps_share_index *index, size_t fram
     int is_made = module < code->module_count && code->module[module].kind == RPS_MODULE_JIT;
     const char *name =
         is_made ? RPS_SHARE_MADE : rps_text_file_name(rps_share_index_path(code, module));
-    int by_module = (is_made && index->unnamed < RPS_UNNAMED_PAGE) ||
+    int by_module = (is_made && index->unnamed != RPS_UNNAMED_PAGE) ||
                     index->unnamed == RPS_UNNAMED_MODULE ||
                     (index->unnamed == RPS_UNNAMED_FUNCTION && frame < code->frame_count &&
                      code->frame[frame].function == 0);
@@ -140,9 +136,9 @@ static const char *address_name(const struct rps_share_index *index, size_t fram
     return rps_arena_print(index->texts, "%s+0x%" PRIx64, name, address);
 }
 
-/* Return the group of a kernel function that has samples only because of how a CPU waits, or how
- * interrupts reach it. A timer that expires with interrupts disabled is sampled in the hook that
- * enables them, which differs by hypervisor. NULL: none. */
+/* Return the hook group of a kernel function, or NULL. A hook has samples only because of how a CPU
+ * waits, or how interrupts reach the CPU. If a timer expires while interrupts are disabled, the
+ * sample is in the function that enables interrupts. This function differs by hypervisor. */
 static const char *find_hook(const char *function)
 {
     static const struct {
@@ -157,7 +153,7 @@ static const char *find_hook(const char *function)
     };
 
     if (!strstr(function, "idle") && !strstr(function, "halt") && !strstr(function, "irq_enable"))
-        return NULL; /* patterns are slow, and there are many functions */
+        return NULL; /* Skip most functions here, because matching patterns is slow. */
     for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++) {
         if (fnmatch(hooks[i].pattern, function, 0) == 0)
             return hooks[i].group;
@@ -165,7 +161,7 @@ static const char *find_hook(const char *function)
     return NULL;
 }
 
-/* Add the item of a frame at one depth; `at` is NULL if it has no name. */
+/* Add the item of a frame at one depth. `at` is NULL if the frame has no name. */
 static void add_entry(struct rps_share_index *index, size_t frame, const struct rps_location *at)
 {
     size_t module = rps_share_index_module(index, frame), e = index->entries++;
@@ -203,7 +199,8 @@ static int is_name_of(const struct rps_code *code, size_t at, size_t frame)
            code->location[at].how != RPS_LOCATION_NONE;
 }
 
-/* Return 1 if this name of a frame is an item. The last name is the function with the code. */
+/* Return 1 if the frame's name `at` is an item. The last name of a frame is the function that
+ * contains the code. */
 static int is_wanted(const struct rps_share_index *index, size_t at, size_t frame)
 {
     const struct rps_code *code = index->code;
@@ -278,7 +275,7 @@ const struct rps_share_key **rps_share_index_lines(const struct rps_share_index 
     uint64_t *self = rps_arena_get(index->arena, index->lines.count, sizeof(*self));
     uint64_t *most = rps_arena_get(index->arena, index->items.count, sizeof(*most));
     const struct rps_share_key **ret =
-        rps_arena_get(index->arena, index->items.count, sizeof(*ret)); /* of each item */
+        rps_arena_get(index->arena, index->items.count, sizeof(*ret)); /* Line of each item. */
 
     for (size_t s = 0; s < code->stack_count; s++)
         self[index->line[index->first[rps_share_frame_of(code, s)]]] += samples[s];

@@ -1,9 +1,6 @@
-/*
- * The items of frames, which shares.c counts and shares_calls.c makes trees of. An item is a
- * function, a line or a module.
- */
-#ifndef RPISTAT_CODE_SHARES_INDEX_H
-#define RPISTAT_CODE_SHARES_INDEX_H
+/* The index that gives each frame its list of items. An item is a function, a line or a module.
+ * shares.c counts the samples of items, and makes trees of items. */
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,44 +8,46 @@
 #include "rpistat/shares.h"
 
 #define RPS_SHARE_NONE SIZE_MAX
-#define RPS_SHARE_MADE "[JIT code]" /* without a map */
+#define RPS_SHARE_MADE "[JIT code]" /* Name for code made by a process, without a map. */
 
-/* Groups of the kernel's hooks. */
+/* Names of the groups of kernel hooks. */
 #define RPS_SHARE_INTERRUPTS "kernel: interrupts"
 #define RPS_SHARE_IDLE       "kernel: idle"
 
 struct rps_share_key {
     const char *name, *file;
-    size_t module; /* number of the first of its path; module_count: not known */
+    size_t module; /* First module with the path; module_count: unknown. */
     int line;
-    uint64_t hash;             /* of the key, by rps_share_items_number */
-    enum rps_location_how how; /* not part of the key; NONE: the name is an address or a module */
+    uint64_t hash;             /* Hash of the key, set by rps_share_items_number. */
+    enum rps_location_how how; /* Not part of the key. NONE: `name` is an address or a module. */
 };
 
-/* Numbers keys. The slots of a hash table hold number + 1. */
+/* A numbering of keys. The slots of a hash table hold the number of a key + 1. */
 struct rps_share_items {
     size_t count, slots;
     struct rps_share_key *key;
     size_t *slot;
 };
 
-/* After the last frame there is an unknown one, for stacks of frame -1. */
+/* The index of all frames, and at the end the unknown frame, for stacks whose frame is -1. */
 struct rps_share_index {
-    struct rps_arena *arena; /* of the index */
-    struct rps_arena *texts; /* of the names for code without symbols */
+    struct rps_arena *arena; /* Owner of the index. */
+    struct rps_arena *texts; /* Owner of the names for code without symbols. */
     const struct rps_code *code;
     enum rps_shares_by by;
     enum rps_unnamed unnamed;
-    int has_lines;  /* 0: lines are not needed, and take as long as functions */
-    size_t *module; /* of each module and the one that is not known: the first of its path */
-    size_t *first;  /* of each frame, and one more: where its items are in `item` */
-    size_t *item;   /* of a frame in order of depth */
-    size_t *line;   /* the same places: numbers in `lines` */
+    int has_lines;  /* 1 to index lines, which takes as long as indexing functions. */
+    size_t *module; /* For each module, including the unknown module: the first module with the
+                       same path. */
+    size_t *first;  /* For each frame, the index in `item` of its first item; the last element is
+                       the end of `item`. */
+    size_t *item;   /* Items of all frames; each frame's items are in order of depth. */
+    size_t *line;   /* Numbers in `lines`, parallel to `item`. */
     struct rps_share_items items, lines;
     size_t entries;
 };
 
-/* Return the number of the key, added if new. */
+/* Return the number of the key. If the key is new, add it. */
 size_t rps_share_items_number(struct rps_arena *arena, struct rps_share_items *items,
                               const struct rps_share_key *key);
 
@@ -56,29 +55,28 @@ struct rps_share_index rps_share_index_make(struct rps_arena *arena, struct rps_
                                             const struct rps_code *code, enum rps_shares_by by,
                                             enum rps_unnamed unnamed, int has_lines);
 
-/* Return for each function the line with most of these samples of stacks, or the first known line
- * if it has none. */
+/* Return for each function the line in which stacks have most samples. If a function has no
+ * samples, return the first known line of the function. */
 const struct rps_share_key **rps_share_index_lines(const struct rps_share_index *index,
                                                    const uint64_t *samples);
 
-/* Do the same as rps_shares_functions and rps_shares_place, with an index of functions. */
+/* Like rps_shares_functions and rps_shares_place, but with an existing index of functions. */
 int64_t *rps_share_index_functions(struct rps_arena *arena, const struct rps_share_index *index,
                                    int user, struct rps_share_name **ret_name, size_t *ret_count);
 void rps_share_index_place(const struct rps_share_index *index, const uint64_t *samples,
                            struct rps_share_name *name);
 
-/* Return a frame's module: its number; its path or RPS_SHARE_UNKNOWN; 1 for the kernel. */
+/* These three functions return the number of a frame's module, the path of the module (or
+ * RPS_SHARE_UNKNOWN), and 1 if the module is the kernel. */
 size_t rps_share_index_module(const struct rps_share_index *index, size_t frame);
 const char *rps_share_index_path(const struct rps_code *code, size_t module);
 int rps_share_index_is_kernel(const struct rps_code *code, size_t module);
 
-/* Return the stack's frame; frame_count: not known. Return its caller; RPS_SHARE_NONE: none. */
+/* Return the stack's frame (frame_count: unknown), or its caller (RPS_SHARE_NONE: none). */
 size_t rps_share_frame_of(const struct rps_code *code, size_t stack);
 size_t rps_share_parent_of(const struct rps_code *code, size_t stack);
 
-/* Add up the samples of each stack and all its callees. A store may have any counts, so sums end at
- * the largest number. */
+/* Add up the samples of each stack and all of the stack's callees. A store may contain any counts,
+ * so a sum that would overflow is set to the largest number of its type. */
 uint64_t *rps_share_add_callees(struct rps_arena *arena, const struct rps_code *code,
                                 const uint64_t *samples);
-
-#endif

@@ -1,12 +1,11 @@
-/*
- * Samples of the code as metrics for phases: samples per group of calls and observation
- * (call_groups.h), and per program, if there are several. For metrics that were chosen by name, the
- * innermost functions are counted instead of calls.
+/* Provides samples of the code as metrics for phases. Each observation has the number of samples of
+ * each group of calls (call_groups.h). If there are several programs, each observation also has the
+ * number of samples of each program. If metrics were chosen by name, innermost functions are
+ * counted instead of calls.
  *
- * The counts are read twice, since a day has millions of them. The first pass finds the symbols
- * with most samples; the second puts these into the observations.
- */
-#include "wing.h"
+ * The counts are read twice, since a day has millions of counts. The first pass finds the symbols
+ * with most samples; the second pass puts these symbols into the observations. */
+#include "hooks.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -15,44 +14,44 @@
 
 #include "call_groups.h"
 #include "intern.h"
-#include "rpistat/array.h"
+#include "rpistat/arena.h"
 #include "rpistat/clock.h"
 #include "rpistat/run_code.h"
-#include "rpistat/signal.h"
+#include "rpistat/shares.h"
 #include "rpistat/store.h"
 #include "rpistat/text.h"
 
 #define ALL    "samples"
 #define ALL_IN ALL " in "
 
-/* Samples per second of a run from which RPS_COUNT_SAMPLE_DIVISOR applies. */
+/* RPS_COUNT_SAMPLE_DIVISOR applies to runs with at least this number of samples per second. */
 #define SAMPLES_DENSE 99
 
-/* The two tables: functions or calls, by stacks; and programs, by tasks. The store counts stacks
- * and tasks separately. */
+/* The tables: functions or calls, counted by stacks, and programs, counted by tasks. There are two
+ * tables because the store counts stacks and tasks separately. */
 enum { FUNCTIONS, PROGRAMS, TABLES };
 
 /* Functions, or programs, of a run. */
 struct symbols {
     size_t count;
-    const struct rps_share_name *name; /* of each */
-    uint64_t *seen;                    /* samples of each */
-    int64_t *of;                       /* of each stack or task; -1: not the workload's */
+    const struct rps_share_name *name; /* Name of each symbol. */
+    uint64_t *seen;                    /* Samples of each symbol. */
+    int64_t *of;                       /* Symbol of each stack or task; -1: not in the workload. */
     size_t of_count;
-    const uint64_t *of_seen; /* samples of each stack, or task */
+    const uint64_t *of_seen; /* Samples of each stack or task. */
 };
 
-/* The data read from a run. */
+/* The columns of the stacks, or of the tasks, of one run. */
 struct sampled {
-    int64_t *column; /* of each stack, or task: its column in the table; -1: none */
+    int64_t *column; /* Column in the table for each stack or task; -1: none. */
     size_t count;
 };
 
 struct state {
-    const struct rps_signal_run *run; /* borrowed */
-    struct sampled *sampled[TABLES];  /* of each run */
-    struct rps_cpus cpus;             /* borrowed */
-    size_t width[TABLES]; /* columns; the last is for all other symbols; 0: no such table */
+    const struct rps_signal_run *run; /* Borrowed array of runs. */
+    struct sampled *sampled[TABLES];  /* One array per table, with one element per run. */
+    struct rps_cpus cpus;             /* Borrowed list of CPUs. */
+    size_t width[TABLES]; /* Number of columns; the last is for all other symbols. 0: no table. */
 };
 
 static int is_name(const char *name)
@@ -62,10 +61,10 @@ static int is_name(const char *name)
 
 /* --- functions -------------------------------------------------------------------------------- */
 
-/* Find the workload's innermost function in each stack. Kernel functions below it work on its
- * behalf; threads of the kernel and idle CPUs belong to nobody. Symbols that are found or lost do
- * not change a run's phases, because a function is identified by its beginning. Functions of
- * several runs, perhaps of several builds, are matched by name. */
+/* Find the workload's innermost function in each stack. Kernel functions called by this function
+ * work on its behalf. Kernel threads and idle CPUs have no workload function. If symbols are found
+ * or lost later, a run's phases do not change, because a function is identified by its beginning.
+ * Functions of several runs, perhaps of several builds, are matched by name. */
 static struct symbols find_symbols(struct rps_arena *arena, const struct rps_code *code, int table,
                                    enum rps_unnamed unnamed)
 {
@@ -80,13 +79,13 @@ static struct symbols find_symbols(struct rps_arena *arena, const struct rps_cod
     return symbols;
 }
 
-/* Count the samples of each symbol of a run, in its periods. */
+/* Count the samples of each symbol in the periods of a run. */
 static int count_symbols(struct rps_arena *arena, const struct rps_signal_run *run,
                          const struct rps_cpus *cpus, const struct rps_code *code, int table,
                          struct symbols *symbols, struct rps_error *err)
 {
     struct rps_run_stretch stretch = {run->first, run->last, 0};
-    struct rps_run_part part = {1, &stretch, 1};
+    struct rps_run_part part = {.count = 1, .stretch = &stretch, .group_count = 1};
     struct rps_code_counts counts = {.key = symbols->of, .key_count = symbols->count};
     int result = rps_code_counts_read(arena, &counts, run->reader, run->run_id, &part, cpus, code,
                                       table == PROGRAMS, err);
@@ -98,26 +97,20 @@ static int count_symbols(struct rps_arena *arena, const struct rps_signal_run *r
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
-/* A symbol that gets a column, if there are not too many. Symbols of several runs with the same
- * name and module are one. */
+/* A symbol that may get a column. Symbols of several runs with equal names and modules are one
+ * symbol. */
 struct ranked {
     struct rps_share_name name;
-    double share; /* of the samples; of several runs the largest */
+    double share; /* Share of the samples; with several runs, the largest share in a run. */
 };
 
 struct ranking {
     struct rps_arena *arena;
-    const char *const *asked; /* names of metrics; NULL: symbols with most samples */
+    const char *const *asked; /* Requested metric names; NULL: the symbols with most samples. */
     size_t asked_count;
     struct ranked *ranked;
     size_t count;
 };
-
-static int is_same(const struct rps_share_name *a, const struct rps_share_name *b)
-{
-    return strcmp(a->name, b->name) == 0 &&
-           strcmp(rps_text_file_name(a->module), rps_text_file_name(b->module)) == 0;
-}
 
 static int compare_shares(const void *a, const void *b)
 {
@@ -128,7 +121,7 @@ static int compare_shares(const void *a, const void *b)
     return strcmp(x->name.name, y->name.name);
 }
 
-/* Return the column of a function; the number of columns if it has none. */
+/* Return the column of a function, or the number of columns if the function has none. */
 static size_t column_of(const struct ranking *ranking, const struct rps_share_name *name)
 {
     size_t at = 0;
@@ -139,12 +132,13 @@ static size_t column_of(const struct ranking *ranking, const struct rps_share_na
             at++;
         return at;
     }
-    while (at < ranking->count && !is_same(&ranking->ranked[at].name, name))
+    while (at < ranking->count && !(strcmp(ranking->ranked[at].name.name, name->name) == 0 &&
+                                    strcmp(rps_text_file_name(ranking->ranked[at].name.module),
+                                           rps_text_file_name(name->module)) == 0))
         at++;
     return at;
 }
 
-/* Keep the first RPS_COUNT_SYMBOLS_MAX. */
 static void cut(struct ranking *ranking)
 {
     if (ranking->count > 0)
@@ -153,7 +147,6 @@ static void cut(struct ranking *ranking)
         ranking->count = RPS_COUNT_SYMBOLS_MAX;
 }
 
-/* Rank the symbols of one more run. */
 static void rank_run(struct ranking *ranking, const struct symbols *symbols)
 {
     struct ranking own = {.arena = ranking->arena};
@@ -181,7 +174,6 @@ static void rank_run(struct ranking *ranking, const struct symbols *symbols)
     }
 }
 
-/* Return the column of each stack or task of a run. */
 static struct sampled give_columns(struct rps_arena *arena, const struct ranking *ranking,
                                    const struct symbols *symbols)
 {
@@ -231,13 +223,12 @@ static int check_names(const struct ranking *ranking, const struct run_code *run
             f++;
         if (f == symbols->count)
             return rps_error_set(err, RPS_USAGE,
-                                 "there are no '%s': rpistat code names the functions",
+                                 "the function of '%s' is unknown; choose one from `rpistat code`",
                                  ranking->asked[i]);
     }
     return 0;
 }
 
-/* Give every run its columns of a table. */
 static void make_columns(struct rps_arena *arena, struct ranking ranking,
                          const struct run_code *code, size_t count, int table, struct state *state)
 {
@@ -250,7 +241,7 @@ static void make_columns(struct rps_arena *arena, struct ranking ranking,
         state->sampled[table][r] = give_columns(arena, &ranking, &code[r].symbols[table]);
 }
 
-/* Return the functions of a run's stacks. A function has the same number as in the runs before. */
+/* Return the functions of a run's stacks. A function has the same number in all runs. */
 static int64_t *match_functions(struct rps_arena *arena, struct rps_intern *names,
                                 const struct symbols *functions)
 {
@@ -271,8 +262,7 @@ static int64_t *match_functions(struct rps_arena *arena, struct rps_intern *name
     return ret;
 }
 
-/* Set each run's columns of the table of calls. If there is one run, its functions need no
- * names. */
+/* Set each run's columns of the table of calls. The functions of a single run need no names. */
 static void make_call_columns(struct rps_arena *arena, struct rps_arena *scratch,
                               const struct run_code *code, size_t count, struct state *state)
 {
@@ -289,6 +279,7 @@ static void make_call_columns(struct rps_arena *arena, struct rps_arena *scratch
         run[r] = (struct rps_call_run){
             .code = &code[r].code,
             .function = count > 1 ? match_functions(scratch, &names, functions) : functions->of,
+            .name = count > 1 ? NULL : functions->name,
             .samples = functions->of_seen,
             .group = sampled[r].column};
     }
@@ -297,8 +288,8 @@ static void make_call_columns(struct rps_arena *arena, struct rps_arena *scratch
     rps_intern_free(&names);
 }
 
-/* Make the table of calls or functions; and the table of programs, if there are several and no
- * function was chosen. */
+/* Make the table of calls or functions. Also make the table of programs, if there are several
+ * programs and no function was chosen. */
 static int make_tables(struct rps_arena *arena, struct rps_arena *scratch, struct run_code *code,
                        size_t count, const char *const *asked, size_t asked_count,
                        struct state *state, struct rps_error *err)
@@ -339,7 +330,7 @@ void rps_code_left_free(void *left)
         rps_arena_free(((struct rps_code_left *)left)->arena);
 }
 
-/* Leave the code of a single run with its reader, or free it. */
+/* Give the code of a single run to the run's reader. If there are several runs, free the code. */
 static void leave_code(struct rps_arena *arena, const struct rps_signal_run *run, size_t count,
                        const struct rps_code *code)
 {
@@ -387,12 +378,13 @@ static int choose_signals(struct rps_arena *arena, const struct rps_signal_run *
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-/* Return the observations as a part with one group per observation. */
+/* Return the observations as a part of the run in which each observation is a group. */
 static struct rps_run_part part_of(struct rps_arena *arena, const struct rps_collected *collected)
 {
     size_t count = collected->signals.count;
-    struct rps_run_part part = {count, rps_arena_get(arena, count, sizeof(*part.stretch)), count};
+    struct rps_run_part part = {.count = count, .group_count = count};
 
+    part.stretch = rps_arena_get(arena, count, sizeof(*part.stretch));
     for (size_t i = 0; i < count; i++)
         part.stretch[i] =
             (struct rps_run_stretch){collected->row[i].first, collected->row[i].last, i};
@@ -401,39 +393,39 @@ static struct rps_run_part part_of(struct rps_arena *arena, const struct rps_col
 
 struct reading {
     const struct sampled *sampled;
-    struct rps_count *count; /* owned: free() */
+    struct rps_count *count; /* Owned; release with free(). */
     size_t count_count;
-    size_t *last; /* of each column: its newest count */
+    size_t *last; /* For each column, the newest element of `count`. */
 };
 
-/* Add up stacks of one function in one observation at once, since there may be many. */
-static int add_count(void *context, size_t group, int64_t id, uint64_t samples,
+/* Add a count. The counts of different stacks with one function are added up immediately within an
+ * observation, because there may be many such stacks. */
+static int add_count(void *context, size_t group, int64_t id, struct rps_code_weight of,
                      struct rps_error *err)
 {
     struct reading *reading = context;
-    struct rps_count *grown, *last;
+    struct rps_count *last;
     uint32_t column;
 
-    if ((uint64_t)id >= reading->sampled->count || reading->sampled->column[id] < 0 || samples == 0)
+    if ((uint64_t)id >= reading->sampled->count || reading->sampled->column[id] < 0 || !of.samples)
         return 0;
     column = (uint32_t)reading->sampled->column[id];
     last = reading->count_count > 0 ? &reading->count[reading->last[column]] : NULL;
     if (last && last->observation == group && last->symbol == column) {
-        last->count += (float)samples;
+        last->count += (float)of.samples;
         return 0;
     }
-    grown = rps_array_grow(reading->count, reading->count_count, sizeof(*grown));
-    if (!grown)
+    if (!rps_array_add(&reading->count, reading->count_count, sizeof(*reading->count)))
         return rps_error_memory(err);
-    reading->count = grown;
     reading->last[column] = reading->count_count;
-    reading->count[reading->count_count++] = (struct rps_count){group, column, (float)samples};
+    reading->count[reading->count_count++] = (struct rps_count){group, column, (float)of.samples};
     return 0;
 }
 
-/* Return how many samples are worth one independent count: the further apart neighbours are, the
- * less they depend on each other. Means of 86 recordings, F1 and ARI: .741 .701 with the same
- * divisor for all, .747 .706 with this one. Single-phase programs get no more boundaries. */
+/* Return how many samples are worth one independent count. The further apart samples are, the less
+ * they depend on each other. In 86 recordings with an equal divisor for all runs, the mean F1 is
+ * .741 and the mean ARI is .701. With the divisor of this function, they are .747 and .706.
+ * Single-phase programs get the same number of boundaries or fewer. */
 static double divisor_of(const struct reading *reading, const struct rps_collected *collected)
 {
     size_t count = collected->signals.count;

@@ -1,25 +1,30 @@
-/* Calls over time: samples by period, and the times of the periods. */
+/* Calls over time: the samples of each period, and the times of these periods. */
 #include "timeline.h"
 
 #include <math.h>
 #include <stdlib.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/clock.h"
+#include "rpistat/code_store.h"
+#include "rpistat/latency.h"
+#include "rpistat/run_code.h"
 #include "rpistat/text.h"
 #include "rpistat/walk.h"
 
-/* Up to this number, missing samples may be chance: they show no time off the CPU. */
+/* If at most this number of samples is missing in a row, chance may be the reason. So the missing
+ * samples are not shown as off-CPU time. */
 #define CHANCE 2
 
 struct walking {
     const struct rps_timeline *timeline;
     struct rps_cpu_series series;
     struct rps_walk walk;
-    int is_over;     /* no more periods */
-    uint64_t newest; /* period of the latest count */
-    int64_t end_ns;  /* of the previous row */
+    int is_over;     /* 1 if there are no more periods. */
+    uint64_t newest; /* Period of the previous count. */
+    int64_t end_ns;  /* End of the previous row. */
     struct rps_timeline_row row;
-    size_t *place; /* of each node in `seen`, + 1; 0: none */
+    size_t *place; /* Index of each node in `seen`, + 1; 0: none. */
     void (*put)(void *context, const struct rps_timeline_row *row);
     void *context;
 };
@@ -48,9 +53,11 @@ static struct rps_cpus one_cpu(const int *cpu)
 /* Order the nodes depth first, so that the callees of a caller are together. */
 static size_t *find_order(struct rps_arena *arena, const struct rps_calls *calls)
 {
-    size_t *size = rps_arena_get(arena, calls->count, sizeof(*size)); /* of each node's tree */
+    /* size: for each node, the number of nodes in its subtree. */
+    size_t *size = rps_arena_get(arena, calls->count, sizeof(*size));
     size_t *order = rps_arena_get(arena, calls->count, sizeof(*order));
-    size_t *next = rps_arena_get(arena, calls->count, sizeof(*next)); /* of a node's next child */
+    /* next: for each node, the position of the child to place next. */
+    size_t *next = rps_arena_get(arena, calls->count, sizeof(*next));
 
     for (size_t i = calls->count; i-- > 0;) {
         size[i]++;
@@ -70,34 +77,36 @@ static size_t *find_order(struct rps_arena *arena, const struct rps_calls *calls
 
 int rps_timeline_open(struct rps_timeline *ret, struct rps_arena *arena,
                       const struct rps_export_job *job, const struct rps_export_code *of,
-                      int32_t cpu, struct rps_error *err)
+                      int32_t cpu, enum rps_code_counted what, struct rps_error *err)
 {
     const struct rps_cpus cpus = one_cpu(&cpu);
     struct rps_code_counts counts = {0};
     int result = rps_code_counts_read(arena, &counts, job->reader, job->run->run_id, of->part,
-                                      &cpus, of->code, RPS_COUNT_STACKS, err);
+                                      &cpus, of->code, what, err);
 
-    if (result < 0)
-        return result;
     *ret = (struct rps_timeline){.reader = job->reader,
                                  .run_id = job->run->run_id,
                                  .of = of,
                                  .cpu = cpu,
-                                 .calls = rps_shares_calls(arena, of->code, counts.id)};
-    ret->order = find_order(arena, &ret->calls);
-    return 0;
+                                 .what = what,
+                                 .id_count = counts.ids};
+    if (what == RPS_COUNT_STACKS && result == 0) {
+        ret->calls = rps_shares_calls(arena, of->code, counts.id);
+        ret->order = find_order(arena, &ret->calls);
+        return 0;
+    }
+    ret->calls.count = counts.ids;
+    ret->calls.node = ret->order = rps_arena_get(arena, counts.ids, sizeof(*ret->order));
+    for (size_t i = 0; i < counts.ids; i++)
+        ret->order[i] = i;
+    return result;
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-static int compare_order(const void *a, const void *b)
-{
-    const struct rps_timeline_seen *x = a, *y = b;
+RPS_ARRAY_ORDER(compare_order, struct rps_timeline_seen, .order)
 
-    return (x->order > y->order) - (x->order < y->order);
-}
-
-/* Place the nodes of a row one after another, in the part that its samples represent. */
+/* Place a row's nodes one after another, in the part of the row's time that samples cover. */
 static void place_seen(const struct walking *walking)
 {
     const struct rps_timeline_row *row = &walking->row;
@@ -121,7 +130,8 @@ static void end_row(struct walking *walking)
 
     if (row->samples > 0) {
         qsort(row->seen, row->count, sizeof(*row->seen), compare_order);
-        if (row->start_ns < walking->end_ns) /* late, as counts of downsampled periods may be */
+        if (row->start_ns < walking->end_ns) /* Counts of downsampled periods may be late, so
+                                                rows may overlap. */
             row->start_ns = walking->end_ns;
         if (row->end_ns < row->start_ns)
             row->end_ns = row->start_ns;
@@ -145,21 +155,23 @@ static void end_walk(struct walking *walking)
     walking->is_over = 0;
 }
 
-/* Move to the period of that number, or to the block that contains it. */
+/* Move to the period with the given number, or to the block that contains this period. */
 static int find_period(struct walking *walking, uint64_t period, struct rps_error *err)
 {
     const struct rps_period **at = &walking->walk.period;
     int result = 0;
 
-    if (period < walking->newest) /* of a finer level, which is read after the coarser ones */
+    if (period < walking->newest) /* A finer level begins: start from the first period again. */
         end_walk(walking);
     walking->newest = period;
     while (!walking->is_over && (!walking->walk.state || rps_period_last(*at) < period))
         walking->is_over = !rps_walk_next(&walking->walk, &result, err);
     if (result == 0 && !walking->is_over) {
+        walking->row.period = period;
         walking->row.start_ns = (*at)->start_ns;
         walking->row.end_ns =
-            (*at)->period > period ? (*at)->start_ns : rps_period_end_ns(*at); /* it is missing */
+            /* The period is missing. */
+            (*at)->period > period ? (*at)->start_ns : rps_period_end_ns(*at);
     }
     return result;
 }
@@ -169,9 +181,8 @@ static int take_count(void *context, const struct rps_code_count *count, struct 
     struct walking *walking = context;
     const struct rps_timeline *timeline = walking->timeline;
     struct rps_timeline_row *row = &walking->row;
-    size_t node = (uint64_t)count->id < timeline->of->code->stack_count
-                      ? timeline->calls.node[count->id]
-                      : SIZE_MAX;
+    size_t node =
+        (uint64_t)count->id < timeline->id_count ? timeline->calls.node[count->id] : SIZE_MAX;
 
     if (!walking->walk.state || count->period != walking->newest) {
         end_row(walking);
@@ -202,7 +213,7 @@ int rps_timeline_walk(const struct rps_timeline *timeline,
     struct rps_arena *scratch = rps_arena_new();
     struct walking walking = {.timeline = timeline, .put = put, .context = context};
     struct rps_code_count_query query = {
-        .what = RPS_COUNT_STACKS, .cpu = timeline->cpu, .count = take_count, .context = &walking};
+        .what = timeline->what, .cpu = timeline->cpu, .count = take_count, .context = &walking};
     int result = rps_cpu_series_open(scratch, &walking.series, timeline->reader, timeline->run_id,
                                      choice->from_ns, choice->to_ns, &cpus, err);
 
@@ -221,95 +232,26 @@ int rps_timeline_walk(const struct rps_timeline *timeline,
     return result;
 }
 
-/* --- as calls that begin and end --------------------------------------------------------------- */
+/* --- the code of a part ----------------------------------------------------------------------- */
 
-struct nesting {
-    const struct rps_timeline *timeline;
-    const struct rps_call_sink *sink;
-    int64_t end_ns; /* of the open calls */
-    size_t count;
-    size_t *open; /* nodes, from the outermost on */
-    size_t *way;  /* scratch: likewise for the next row */
-};
-
-static void end_calls(struct nesting *nesting, size_t left)
+int rps_export_code(struct rps_export_job *job, const struct rps_part_choice *choice,
+                    const struct rps_cpus *cpus,
+                    int (*write)(struct rps_export_job *job, const struct rps_export_code *of,
+                                 struct rps_error *err),
+                    struct rps_error *err)
 {
-    const struct rps_call *call = nesting->timeline->calls.call;
-
-    for (; nesting->count > left; nesting->count--)
-        nesting->sink->end(nesting->sink->context, nesting->timeline->cpu, nesting->end_ns,
-                           call[nesting->open[nesting->count - 1]].function);
-}
-
-/* End the calls that the next node does not share with the open ones, and begin its others. */
-static void begin_calls(struct nesting *nesting, size_t node, int64_t time_ns)
-{
-    const struct rps_call *call = nesting->timeline->calls.call;
-    size_t depth = 0, common = 0;
-
-    for (size_t at = node; at != 0; at = call[at].parent)
-        depth++;
-    for (size_t at = node, i = depth; at != 0; at = call[at].parent)
-        nesting->way[--i] = at;
-    while (common < depth && common < nesting->count &&
-           nesting->open[common] == nesting->way[common])
-        common++;
-    end_calls(nesting, common);
-    for (; nesting->count < depth; nesting->count++) {
-        const struct rps_call *begun = &call[nesting->way[nesting->count]];
-
-        nesting->open[nesting->count] = nesting->way[nesting->count];
-        nesting->sink->begin(nesting->sink->context, nesting->timeline->cpu, time_ns,
-                             begun->function, rps_text_file_name(begun->module));
-    }
-}
-
-static void put_row(void *context, const struct rps_timeline_row *row)
-{
-    struct nesting *nesting = context;
-
-    if (row->start_ns > nesting->end_ns)
-        end_calls(nesting, 0);
-    for (size_t i = 0; i < row->count; i++) {
-        begin_calls(nesting, row->seen[i].node, row->seen[i].start_ns);
-        nesting->end_ns = row->seen[i].end_ns;
-    }
-}
-
-static int put_cpu(const struct rps_export_job *job, const struct rps_export_code *of, int32_t cpu,
-                   const struct rps_call_sink *sink, struct rps_error *err)
-{
-    struct rps_arena *arena = rps_arena_new();
-    struct rps_timeline timeline;
-    struct nesting nesting = {.timeline = &timeline, .sink = sink};
-    int result = rps_timeline_open(&timeline, arena, job, of, cpu, err);
-
-    if (result == 0) {
-        nesting.open = rps_arena_get(arena, timeline.calls.count, sizeof(*nesting.open));
-        nesting.way = rps_arena_get(arena, timeline.calls.count, sizeof(*nesting.way));
-        result = rps_timeline_walk(&timeline, put_row, &nesting, err);
-        end_calls(&nesting, 0);
-    }
-    rps_arena_free(arena);
-    return result;
-}
-
-int rps_timeline_calls(struct rps_export_job *job, const struct rps_part_choice *choice,
-                       const struct rps_cpus *cpus, const struct rps_call_sink *sink,
-                       struct rps_error *err)
-{
+    int64_t run_id = job->run->run_id;
     struct rps_run_part part = {0};
     struct rps_code code;
-    const struct rps_export_code of = {&code, choice, &part, cpus};
-    int32_t *cpu = NULL;
-    size_t count = 0;
-    int result = rps_reader_code(job->arena, job->reader, job->run->run_id, &code, err);
+    int result = rps_reader_code(job->arena, job->reader, run_id, &code, err);
 
+    if (result == 0 || (result > 0 && code.stack_count == 0))
+        result = rps_run_code_none(run_id, err);
     if (result > 0)
-        result = rps_run_part_choose(job->arena, job->reader, job->run->run_id, choice, &part, err);
-    if (result == 0 && code.stack_count > 0)
-        result = rps_timeline_cpus(job, &of, &cpu, &count, err);
-    for (size_t i = 0; i < count && result == 0; i++)
-        result = put_cpu(job, &of, cpu[i], sink, err);
+        result = rps_run_part_choose(job->arena, job->reader, run_id, choice, &part, err);
+    if (result == 0)
+        result = rps_latency_read(job->arena, job->reader, run_id, &code, &part, err);
+    if (result == 0)
+        result = write(job, &(struct rps_export_code){&code, choice, &part, cpus}, err);
     return result;
 }

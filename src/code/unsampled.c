@@ -1,11 +1,10 @@
-/*
- * CPU time that the samples do not cover, if tasks are sampled one by one. The timer of each task
- * begins with a whole interval. So a process that ends sooner has no samples, and the rest of an
- * interval is lost when a process ends. The exact CPU times of ended processes are known, by
- * program. A program lacks the time that its samples do not represent. The total is at most all
- * time minus that of all samples. Otherwise, if the kernel is not sampled, a program with much
- * kernel time would seem to lack time that the others have in excess.
- */
+/* CPU time that the samples do not cover, if tasks are sampled one by one. The timer of each task
+ * begins with a whole interval. So a process that ends within its first interval has no samples.
+ * When a process ends, the time since its last sample is lost. The exact CPU times of ended
+ * processes are known, by program. The missing time of a program is the CPU time that its samples
+ * do not represent. The total of all missing time is at most the CPU time of all programs minus the
+ * time of all samples. This limit matters if the kernel is not sampled: a program with much kernel
+ * time would seem to lack time. */
 #include "rpistat/run_code.h"
 
 #include <math.h>
@@ -14,8 +13,7 @@
 
 #include "rpistat/clock.h"
 
-/* Missing time is reported if it exceeds this number of standard deviations of the expected
- * samples. */
+/* Missing time is reported beyond this number of standard deviations of the expected samples. */
 #define SURE 2
 
 static int by_most(const void *a, const void *b)
@@ -30,7 +28,8 @@ static int by_most(const void *a, const void *b)
 struct rps_unsampled rps_code_unsampled(struct rps_arena *arena, const struct rps_code *code)
 {
     const struct rps_sampling *sampling = &code->sampling;
-    double all_s = 0, part /* share that may be sampled */, expected = 0, lacked_s = 0, left_s = 0;
+    double all_s = 0, part /* part: share of the CPU time that may be sampled. */, expected = 0,
+           lacked_s = 0, left_s = 0;
     struct rps_unsampled ret = {
         .program = rps_arena_get(arena, code->program_count, sizeof(*ret.program))};
 
@@ -45,7 +44,7 @@ struct rps_unsampled rps_code_unsampled(struct rps_arena *arena, const struct rp
                                               program->unsampled_threads, cpu_s - had_s};
 
         if (part * (double)program->unsampled_ns / RPS_NS_PER_S < lacks.cpu_s / 2)
-            lacks.processes = lacks.threads = 0; /* other processes account for the missing time */
+            lacks.processes = lacks.threads = 0; /* Other processes account for the missing time. */
         expected += cpu_s * (double)sampling->frequency;
         left_s += lacks.cpu_s;
         if (lacks.cpu_s <= 0)

@@ -1,7 +1,5 @@
-/*
- * Steps from a frame to its caller, by the rules of a row or by the frame pointer. SAFETY: rows,
- * stack and registers come from the workload and may contain anything.
- */
+/* Steps from a frame to its caller, by the rules of a row or by the frame pointer. SAFETY: rows,
+ * stack and registers come from the workload and may contain anything. */
 #include "unwind.h"
 
 #include <dwarf.h>
@@ -24,7 +22,7 @@ enum {
     stack_pointer = RPS_UNWIND_STACK_POINTER,
 };
 
-#define STACK_MAX 64 /* of an expression */
+#define STACK_MAX 64 /* Maximum stack depth of an expression. */
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
@@ -67,7 +65,7 @@ static int read_register(const struct rps_unwind *unwind, uint64_t number, uint6
     return 0;
 }
 
-/* Apply an operation to the two top values; return -1 if it is not such an operation. */
+/* Apply an operation to the two top values. Return -1 if the operation does not take two values. */
 static int compute(unsigned atom, uint64_t a, uint64_t b, uint64_t *ret)
 {
     switch (atom) {
@@ -100,7 +98,7 @@ static int compute(unsigned atom, uint64_t a, uint64_t b, uint64_t *ret)
     }
 }
 
-/* The values of an expression. */
+/* The stack of values of an expression. */
 struct values {
     uint64_t value[STACK_MAX];
     size_t count;
@@ -111,7 +109,7 @@ static int is_register(const struct rps_unwind_op *op)
     return op->atom >= DW_OP_reg0 && op->atom <= DW_OP_reg31;
 }
 
-/* Push a value; return -1 if the operation does not push one, or the value is not known. */
+/* Push a value. Return -1 if the operation does not push a value, or the value is unknown. */
 static int push_value(const struct rps_unwind *unwind, const struct rps_unwind_op *op, uint64_t cfa,
                       uint64_t *ret)
 {
@@ -143,7 +141,7 @@ static int push_value(const struct rps_unwind *unwind, const struct rps_unwind_o
 static int operate(const struct rps_unwind *unwind, const struct rps_unwind_op *op, uint64_t cfa,
                    struct values *values)
 {
-    uint64_t *top = values->value + values->count - 1; /* where count > 0 */
+    uint64_t *top = values->value + values->count - 1; /* Valid only if count > 0. */
 
     if (op->atom == DW_OP_nop)
         return 0;
@@ -164,8 +162,7 @@ static int operate(const struct rps_unwind *unwind, const struct rps_unwind_op *
     return 0;
 }
 
-/* Evaluate a rule's expression. *ret_is_value: the result is the register's value, not its
- * address. */
+/* *ret_is_value: 1 if the result is the register's value, 0 if it is the address of the value. */
 static int evaluate(const struct rps_unwind *unwind, const struct rps_unwind_row *row,
                     const struct rps_unwind_rule *rule, uint64_t cfa, uint64_t *ret,
                     int *ret_is_value)
@@ -190,8 +187,9 @@ static int evaluate(const struct rps_unwind *unwind, const struct rps_unwind_row
     return 0;
 }
 
-/* Find the caller's value of register `number`. Return 0; 1: nothing defines it; -1: it cannot be
- * read. *ret_slot: where on the stack it is, or would be; 0: nowhere. */
+/* Find the caller's value of register `number`. Return 0 if the value is found, 1 if no rule
+ * defines it, and -1 if it cannot be read. *ret_slot: address of the value on the stack, even if
+ * unreadable; 0: none. */
 static int find_register(const struct rps_unwind *unwind, const struct rps_unwind_row *row,
                          uint64_t number, uint64_t cfa, uint64_t *ret, uint64_t *ret_slot)
 {
@@ -304,7 +302,8 @@ size_t rps_unwind_find_in_chain(struct rps_unwind_chain *chain, const struct rps
     return chain->frame != 0 && chain->frame + 8 == unwind->slot ? chain->next : 0;
 }
 
-/* On x86 the frame pointer defines the frame; on ARM both registers are saved in it. */
+/* On x86, a function makes a frame if the frame pointer defines the frame. On ARM, the frame
+ * pointer and the return register are saved in the frame. */
 int rps_unwind_makes_frame(const struct rps_unwind_row *row)
 {
     if (!row->is_known)

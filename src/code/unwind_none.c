@@ -1,5 +1,5 @@
-/* Replaces cfi.c and unwind.c if unwinding is not possible: without elfutils, or for a processor
- * with unknown registers. */
+/* Replaces unwind_cfi.c and unwind.c if unwinding is not possible: without elfutils, or for a
+ * processor with unknown registers. */
 #include "unwind.h"
 
 struct rps_cfi *rps_cfi_open(enum rps_module_kind kind, int fd)

@@ -1,10 +1,9 @@
-/*
- * The answer in one sentence: how much more or less time side B takes, in which phase, and why.
+/* The answer of a comparison in one sentence: how much more or less time side B takes, in which
+ * phase, and why.
  *
- * Elapsed time is instructions x CPI / clock rate / CPU use. The sentence names a factor that
- * explains half of its change, or an event that changed more than time, or CPU time. One run
- * against one gives facts on these two runs only.
- */
+ * Elapsed time is instructions x CPI / clock rate / CPU use. As the cause, the sentence names a
+ * factor that explains half of the time's change, an event that changed more than time, or CPU
+ * time. If each side has one run, the sentence is only about these two runs. */
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -12,29 +11,29 @@
 #include "rpistat/apart.h"
 #include "rpistat/text.h"
 #include "words.h"
-#include "rpistat/words.h"
+#include "rpistat/plan.h"
 
-#define NEARLY_ALL     .8   /* of it: one phase is named although all changed */
-#define MOST           .5   /* of a change: this share explains it */
-#define ALIKE          .003 /* one run per side takes as long as the other */
-#define MORE_THAN_TIME 1.5  /* of it: events that change less just follow the time */
-#define VARIES         100  /* percent: a wider interval is meaningless */
-#define NAME_WIDTH     60   /* characters of a function */
-#define SAID_SIZE      1024 /* of a part of the sentence */
-#define NO_FIGURE      SIZE_MAX
+#define NEARLY_ALL       .8   /* minimum share of the change for which one phase is named */
+#define EXPLAINING_SHARE .5   /* minimum share of a change that a named cause must explain */
+#define ALIKE            .003 /* two single runs that differ by less are reported as equal */
+#define CPU_MIN          .1   /* minimum change of CPU time, as a share of that of elapsed time */
+#define MORE_THAN_TIME   1.5  /* minimum ratio of an event's change to the change of time */
+#define VARIES           100  /* percent: do not print an interval with a larger end */
+#define NAME_WIDTH       60   /* maximum characters of a function name */
+#define SAID_SIZE        1024 /* maximum bytes of a part of the sentence */
+#define NO_FIGURE        SIZE_MAX
 
 struct answer {
     const struct rps_comparison *comparison;
     int elapsed;                    /* index of the elapsed time */
     const struct rps_change *whole; /* change of the elapsed time */
-    int pair;                       /* 1: one run against one, or one per side has the time */
+    int pair;                       /* 1: one run per side, or one with a known elapsed time */
+    int is_possible;                /* 1: the sentence is about a possible change */
     const char *text;
 };
 
-static void say(struct answer *answer, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void say(struct answer *answer, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void say(struct answer *answer, const char *format,
+                                                      ...)
 {
     char part[SAID_SIZE];
     va_list arguments;
@@ -52,8 +51,8 @@ static const char *name_of(const struct answer *answer, enum rps_comparison_side
     return answer->comparison->name[side];
 }
 
-/* Begin a sentence, or a part of one, with side B's verb: "main takes", "Runs 4-6 take". */
-static void say_subject(struct answer *answer, const char *one, const char *several)
+/* Begin a sentence or clause with side B and its verb: "main takes", "Runs 4-6 take". */
+static void report_subject(struct answer *answer, const char *one, const char *several)
 {
     const struct rps_comparison *comparison = answer->comparison;
     int is_label = comparison->label[RPS_SIDE_B] != NULL;
@@ -62,21 +61,23 @@ static void say_subject(struct answer *answer, const char *one, const char *seve
     if (is_label || answer->text[0])
         say(answer, "%s", name);
     else
-        say(answer, "R%s", name + 1); /* "run", "runs" */
-    say(answer, " %s ", is_label || comparison->b_count == 1 ? one : several);
+        say(answer, "R%s", name + 1); /* capitalise the word "run" or "runs" */
+    say(answer, " %s%s ", answer->is_possible ? "possibly " : "",
+        is_label || comparison->b_count == 1 ? one : several);
 }
 
-/* Append "takes", or "took" for one run. */
-static void say_taking(struct answer *answer)
+/* Append "takes", or "took" if there is only one run. */
+static void report_taking(struct answer *answer)
 {
     int is_one = answer->comparison->b_count == 1;
 
-    say_subject(answer, is_one ? "took" : "takes", "take");
+    report_subject(answer, is_one ? "took" : "takes", "take");
 }
 
 /* --- how much --------------------------------------------------------------------------------- */
 
-/* Return the decimals of two digits; more if both ends of the interval would be equal. */
+/* Return the number of decimals with which a change has two digits. Return one more if the ends of
+ * the interval would otherwise look equal. */
 static int decimals_for(const struct rps_change *change)
 {
     double half = 50 * (change->high - change->low);
@@ -84,9 +85,9 @@ static int decimals_for(const struct rps_change *change)
     return fabs(100 * change->ratio) < 9.95 || half < .5 ? 1 : 0;
 }
 
-/* Append "31 % less time than main", "3.1 x the time of main"; without a side if NULL. */
-static void say_more(struct answer *answer, const struct rps_change *change, int decimals,
-                     const char *less, const char *more, const char *what, const char *beside)
+/* Append "31 % less time than main" or "3.1 x the time of main". beside NULL: omit the name. */
+static void print_more(struct answer *answer, const struct rps_change *change, int decimals,
+                       const char *less, const char *more, const char *what, const char *beside)
 {
     char times[RPS_TEXT_NUMBER_SIZE];
     double ratio = change->ratio;
@@ -112,8 +113,8 @@ static void say_more(struct answer *answer, const struct rps_change *change, int
         say(answer, "%s%s", of, beside);
 }
 
-/* Append " (29 to 33 %)", in the form of say_more. */
-static void say_interval(struct answer *answer, const struct rps_change *change)
+/* Append " (29 to 33 %)", in the form of print_more. */
+static void report_interval(struct answer *answer, const struct rps_change *change)
 {
     double low = fmin(fabs(change->low), fabs(change->high)),
            high = fmax(fabs(change->low), fabs(change->high));
@@ -137,22 +138,23 @@ static const char *seconds_text(const struct answer *answer, double seconds)
     return rps_comparison_value_text(answer->comparison->arena, &figure, seconds);
 }
 
-static void say_time(struct answer *answer)
+static void report_time(struct answer *answer)
 {
     const struct rps_change *whole = answer->whole;
 
-    say_taking(answer);
+    report_taking(answer);
     if (answer->pair && fabs(whole->ratio) < ALIKE) {
         say(answer, "as long as %s (%s)", name_of(answer, RPS_SIDE_A),
             seconds_text(answer, whole->b));
         return;
     }
-    say_more(answer, whole, decimals_for(whole), "less", "more", "time",
-             name_of(answer, RPS_SIDE_A));
+    print_more(answer, whole, decimals_for(whole), "less", "more", "time",
+               name_of(answer, RPS_SIDE_A));
     if (answer->pair)
-        say(answer, " (%s for %s)", seconds_text(answer, whole->b), seconds_text(answer, whole->a));
+        say(answer, " (%s instead of %s)", seconds_text(answer, whole->b),
+            seconds_text(answer, whole->a));
     else
-        say_interval(answer, whole);
+        report_interval(answer, whole);
 }
 
 /* --- where ------------------------------------------------------------------------------------ */
@@ -162,11 +164,11 @@ static int has_both(const struct rps_comparison_row *row)
     return row->a_times > 0 && row->b_times > 0;
 }
 
-/* Return the phase class with most of the change; 0: none, or there is only one class. */
+/* Return the phase class with most of the change. If there is at most one class, return 0. */
 static size_t main_row(const struct answer *answer)
 {
     const struct rps_comparison *comparison = answer->comparison;
-    double all = rps_comparison_longer(comparison, 0), most = MOST;
+    double all = rps_comparison_longer(comparison, 0), most = EXPLAINING_SHARE;
     size_t best = 0;
 
     for (size_t r = 1; r < comparison->row_count && comparison->row_count > 2; r++) {
@@ -182,7 +184,7 @@ static size_t main_row(const struct answer *answer)
     return best;
 }
 
-static void say_row(struct answer *answer, size_t r)
+static void report_row(struct answer *answer, size_t r)
 {
     const struct rps_comparison_row *row = &answer->comparison->row[r];
     double longer = rps_comparison_longer(answer->comparison, r);
@@ -193,15 +195,16 @@ static void say_row(struct answer *answer, size_t r)
 
     say(answer, "phase %s ", rps_phase_label(row->label, label));
     if (row->a_times == 0)
-        say(answer, "(%s) came", time);
+        say(answer, "(%s) is new", time);
     else if (row->b_times == 0)
-        say(answer, "(%s) went", time);
+        say(answer, "(%s) is gone", time);
     else
         say(answer, "%s %s %s", answer->comparison->b_count == 1 ? "was" : "is", time,
             longer < 0 ? "shorter" : "longer");
 }
 
-/* Return 1 if each phase class takes less, or more, time, by at least half as much as the whole. */
+/* Return 1 if all phase classes changed in the same direction, each by at least half of the change
+ * of the whole run. */
 static int is_everywhere(const struct answer *answer)
 {
     const struct rps_comparison *comparison = answer->comparison;
@@ -211,49 +214,45 @@ static int is_everywhere(const struct answer *answer)
         const struct rps_change *change = &comparison->row[r].change[answer->elapsed];
 
         if (!has_both(&comparison->row[r]) || !rps_comparison_is_sayable(change) ||
-            !(log1p(change->ratio) / all >= MOST))
+            !(log1p(change->ratio) / all >= EXPLAINING_SHARE))
             return 0;
     }
     return comparison->row_count > 2;
 }
 
-static int is_nearly_all(const struct answer *answer, size_t r)
-{
-    return r > 0 && rps_comparison_longer(answer->comparison, r) /
-                            rps_comparison_longer(answer->comparison, 0) >=
-                        NEARLY_ALL;
-}
-
 /* --- with what -------------------------------------------------------------------------------- */
 
-/* Return the change of an event, as a logarithm; NaN for time itself and for rare events. */
+/* Return the change of an event's count as a logarithm, or NaN for clocks and rare events. */
 static double goes_along(const struct rps_comparison_figure *figure,
                          const struct rps_change *change)
 {
     if (figure->kind != RPS_FIGURE_TOTAL || strcmp(figure->unit, "ns") == 0 ||
         strcmp(figure->unit, "cycles") == 0 ||
-        fmax(change->a, change->b) < RPS_COMPARISON_COUNTED_LEAST)
+        fmax(change->a, change->b) < RPS_COMPARISON_COUNTED_MIN)
         return NAN;
     return log1p(change->ratio);
 }
 
-/* Return the metric that explains a row's time; NO_FIGURE: none. */
+/* Return the metric that explains a row's time, or NO_FIGURE if there is none. */
 static size_t main_figure(const struct answer *answer, size_t r)
 {
     const struct rps_comparison *comparison = answer->comparison;
     const struct rps_comparison_row *row = &comparison->row[r];
-    double time = log1p(row->change[answer->elapsed].ratio);
+    const struct rps_change *elapsed = &row->change[answer->elapsed];
+    double time = log1p(elapsed->ratio);
     size_t best = NO_FIGURE;
 
     for (int way = 0; way < 3 && best == NO_FIGURE; way++) {
-        double most = way == 1 ? MORE_THAN_TIME : MOST;
+        double most = way == 1 ? MORE_THAN_TIME : EXPLAINING_SHARE;
 
         for (size_t f = 0; f < comparison->figure_count; f++) {
             const struct rps_change *change = &row->change[f];
+            int is_cpu = comparison->figure[f].kind == RPS_FIGURE_CPU &&
+                         fabs(change->b - change->a) >= CPU_MIN * fabs(elapsed->b - elapsed->a);
             double part = way == 0   ? rps_comparison_explains(&comparison->figure[f], change)
                           : way == 1 ? goes_along(&comparison->figure[f], change)
-                          : comparison->figure[f].kind == RPS_FIGURE_CPU ? log1p(change->ratio)
-                                                                         : NAN;
+                          : is_cpu   ? log1p(change->ratio)
+                                     : NAN;
 
             if (part / time >= most && isfinite(part) && rps_comparison_is_sayable(change)) {
                 most = part / time;
@@ -264,8 +263,8 @@ static size_t main_figure(const struct answer *answer, size_t r)
     return best;
 }
 
-/* Append "48 % fewer instructions", "CPI 1.20 for 2.41". */
-static void say_figure(struct answer *answer, size_t r, size_t f)
+/* Append a metric's change: "48 % fewer instructions", "CPI 1.20 instead of 2.41". */
+static void report_figure(struct answer *answer, size_t r, size_t f)
 {
     const struct rps_comparison_figure *figure = &answer->comparison->figure[f];
     const struct rps_change *change = &answer->comparison->row[r].change[f];
@@ -274,28 +273,30 @@ static void say_figure(struct answer *answer, size_t r, size_t f)
     rps_words_cut(printable, sizeof(printable), rps_words_name(name, figure->label, figure->name),
                   NAME_WIDTH / 2);
     if (figure->kind != RPS_FIGURE_METRIC) {
-        say_more(answer, change, fabs(100 * change->ratio) < 9.95 ? 1 : 0,
-                 figure->kind == RPS_FIGURE_CPU ? "less" : "fewer", "more", printable, NULL);
+        print_more(answer, change, fabs(100 * change->ratio) < 9.95 ? 1 : 0,
+                   figure->kind == RPS_FIGURE_CPU ? "less" : "fewer", "more", printable, NULL);
         return;
     }
-    say(answer, "%s %s for %s", printable,
+    say(answer, "%s %s instead of %s", printable,
         rps_comparison_value_text(answer->comparison->arena, figure, change->b),
         rps_comparison_value_text(answer->comparison->arena, figure, change->a));
 }
 
-/* Append " (9 % of samples, 2 % in main)", if the shares differ enough to distinguish phases. */
-static void say_shares(struct answer *answer, const struct rps_comparison_function *function)
+/* Append " (9 % of samples, 2 % in main)" if the shares differ enough to distinguish phases. */
+static void report_shares(struct answer *answer, const struct rps_comparison_function *function)
 {
     const double a = function->a_share, b = function->b_share;
     char own[16], other[16];
 
     if (fabs(b - a) >= RPS_APART_SHARE_MIN && fmax(a, b) >= RPS_APART_FACTOR_MIN * fmin(a, b))
-        say(answer, " (%s of samples, %s in %s)", rps_shares_percent_text(own, sizeof(own), b),
+        say(answer, " (%s of %s, %s in %s)", rps_shares_percent_text(own, sizeof(own), b),
+            answer->comparison->is_latency ? "latency" : "samples",
             rps_shares_percent_text(other, sizeof(other), a), name_of(answer, RPS_SIDE_A));
 }
 
-/* Append "; solve (three.c:40) has most of it". longer: the seconds that the row takes longer. */
-static void say_function(struct answer *answer, size_t r, double longer)
+/* Append the main function of a row: "; solve (three.c:40) has most of it". `longer` is the number
+ * of additional seconds. */
+static void report_function(struct answer *answer, size_t r, double longer)
 {
     const struct rps_comparison_row *row = &answer->comparison->row[r];
     char name[8 * NAME_WIDTH], cut[4 * NAME_WIDTH + 4];
@@ -303,53 +304,57 @@ static void say_function(struct answer *answer, size_t r, double longer)
     for (size_t i = 0; i < row->function_count; i++) {
         const struct rps_comparison_function *function = &row->function[i];
 
-        if ((function->seconds.b - function->seconds.a) / longer < MOST ||
+        if ((function->seconds.b - function->seconds.a) / longer < EXPLAINING_SHARE ||
             !rps_comparison_is_sayable(&function->seconds))
             continue;
         rps_share_name_text(name, sizeof(name), &function->name);
         say(answer, "; %s has most of it", rps_words_cut(cut, sizeof(cut), name, NAME_WIDTH));
-        say_shares(answer, function);
+        report_shares(answer, function);
         return;
     }
 }
 
-/* Return the seconds that a row takes longer; of CPU time, which functions have, if that changed as
- * well. */
+/* Return the additional seconds of a row. If CPU time also changed, return the additional CPU time,
+ * because the time in functions is measured as CPU time, except with latency. */
 static double work_of(const struct answer *answer, size_t r)
 {
     int cpu = rps_comparison_figure(answer->comparison, "cpu_time");
     const struct rps_change *change = answer->comparison->row[r].change;
 
-    if (cpu >= 0 && log1p(change[cpu].ratio) / log1p(change[answer->elapsed].ratio) >= MOST)
+    if (cpu >= 0 && !answer->comparison->is_latency &&
+        log1p(change[cpu].ratio) / log1p(change[answer->elapsed].ratio) >= EXPLAINING_SHARE)
         return change[cpu].b - change[cpu].a;
     return rps_comparison_longer(answer->comparison, r);
 }
 
-/* Append where the time was spent or saved, and the cause. */
-static void say_why(struct answer *answer)
+/* Append the phase in which time was added or saved, and the cause of the change. */
+static void report_why(struct answer *answer)
 {
     size_t row = main_row(answer), figure;
+    double share;
 
     if (answer->pair && fabs(answer->whole->ratio) < ALIKE)
         return;
-    if (is_everywhere(answer) && !is_nearly_all(answer, row)) {
+    share = rps_comparison_longer(answer->comparison, row) /
+            rps_comparison_longer(answer->comparison, 0);
+    if (is_everywhere(answer) && !(row > 0 && share >= NEARLY_ALL)) {
         say(answer, ", in every phase");
         row = 0;
     } else if (row > 0) {
         say(answer, ": ");
-        say_row(answer, row);
+        report_row(answer, row);
     }
     figure = main_figure(answer, row);
     if (figure != NO_FIGURE && has_both(&answer->comparison->row[row])) {
         say(answer, ", with ");
-        say_figure(answer, row, figure);
+        report_figure(answer, row, figure);
     }
-    say_function(answer, row, work_of(answer, row));
+    report_function(answer, row, work_of(answer, row));
 }
 
 /* --- the sentence ----------------------------------------------------------------------------- */
 
-/* Return the only phase class in which a metric changed; 0: none, or several. */
+/* If a metric changed in only one phase class, return this class. Otherwise return 0. */
 static size_t only_row(const struct rps_comparison *comparison, size_t figure)
 {
     size_t only = 0;
@@ -364,9 +369,9 @@ static size_t only_row(const struct rps_comparison *comparison, size_t figure)
     return only;
 }
 
-/* Append other changes if the elapsed time did not change: in the only phase with one, in the
- * whole, or in the first phase. */
-static void say_other(struct answer *answer)
+/* If the elapsed time did not change, append a change of another metric. The change is in the only
+ * phase that changed, in the whole run, or in the first phase that changed. */
+static void report_other(struct answer *answer)
 {
     const struct rps_comparison *comparison = answer->comparison;
     char label[RPS_PHASE_LABEL_SIZE];
@@ -376,17 +381,15 @@ static void say_other(struct answer *answer)
 
         if (r > 0 && rps_comparison_is_changed(&comparison->row[r].change[answer->elapsed])) {
             say(answer, "; but ");
-            say_row(answer, r);
+            report_row(answer, r);
             return;
         }
         if (figure != NO_FIGURE) {
             r = r > 0 ? r : only_row(comparison, figure);
             say(answer, "; but ");
-            if (rps_comparison_is_possible(&comparison->row[r].change[figure]))
-                say_subject(answer, "possibly has", "possibly have");
-            else
-                say_subject(answer, "has", "have");
-            say_figure(answer, r, figure);
+            answer->is_possible = rps_comparison_is_possible(&comparison->row[r].change[figure]);
+            report_subject(answer, "has", "have");
+            report_figure(answer, r, figure);
             if (r > 0)
                 say(answer, " in phase %s", rps_phase_label(comparison->row[r].label, label));
             return;
@@ -394,61 +397,56 @@ static void say_other(struct answer *answer)
     }
 }
 
-static void say_pair(struct answer *answer)
-{
-    say_time(answer);
-    say_why(answer);
-    if (fabs(answer->whole->ratio) < ALIKE)
-        say_other(answer);
-    say(answer, "; one run a side cannot tell %swhat the next one takes",
-        fabs(answer->whole->ratio) < ALIKE ? "" : "why, nor ");
-}
-
-/* Append CPU time if the elapsed time has no verdict. CPU time varies less. */
-static int say_cpu_time(struct answer *answer)
+/* If the elapsed time has no verdict, append the change of CPU time, which varies less. */
+static int report_cpu_time(struct answer *answer)
 {
     int cpu = rps_comparison_figure(answer->comparison, "cpu_time");
     const struct rps_change *change = cpu >= 0 ? &answer->comparison->row[0].change[cpu] : NULL;
 
     if (!change || !rps_comparison_is_changed(change))
         return 0;
-    say_taking(answer);
-    say_more(answer, change, decimals_for(change), "less", "more", "CPU time",
-             name_of(answer, RPS_SIDE_A));
-    say_interval(answer, change);
-    say_function(answer, 0, change->b - change->a);
+    report_taking(answer);
+    print_more(answer, change, decimals_for(change), "less", "more", "CPU time",
+               name_of(answer, RPS_SIDE_A));
+    report_interval(answer, change);
+    if (!answer->comparison->is_latency)
+        report_function(answer, 0, change->b - change->a);
     say(answer, change->ratio > answer->whole->low && change->ratio < answer->whole->high
-                    ? "; the elapsed time varies too much to tell"
-                    : "; no difference of the elapsed time is shown");
+                    ? "; the elapsed time varies too much for a verdict"
+                    : "; the elapsed time has no significant change");
     return 1;
 }
 
-/* If the interval excludes zero, the correction or the number of runs prevented the verdict. */
-static void say_same(struct answer *answer)
+/* Append that no change is significant. If the interval excludes zero, the verdict is missing
+ * because of the correction for several tests, or because there are too few runs. */
+static void report_same(struct answer *answer)
 {
     const struct rps_change *whole = answer->whole;
     double most = 100 * fmax(fabs(whole->low), fabs(whole->high));
 
-    if (say_cpu_time(answer))
+    if (report_cpu_time(answer))
         return;
     if (whole->low * whole->high > 0) {
-        say(answer, "It is not sure that ");
-        say_time(answer);
+        answer->is_possible = 1;
+        report_time(answer);
         if (rps_comparison_is_possible(whole)) {
-            say_why(answer);
-            say(answer, "; a side has too few runs");
+            report_why(answer);
+            say(answer, "; a verdict needs more runs per side");
             return;
         }
-        say(answer, ": of %zu tests one such may be chance",
+        say(answer, "; one of %zu tests may differ that much by chance",
             rps_comparison_tests(answer->comparison));
+        answer->is_possible = 0;
     } else {
-        say(answer, "No difference of the elapsed time is shown");
+        say(answer, "No significant change of the elapsed time");
         if (most < VARIES)
-            say(answer, ": if there is one, it is below %.*f %%", most < 9.95 ? 1 : 0, most);
+            say(answer, " (any change is below %.*f %%)", most < 9.95 ? 1 : 0, fmax(most, .1));
         else
-            say(answer, ": it varies too much to tell");
+            say(answer, ", which varies too much for a verdict");
     }
-    say_other(answer);
+    report_other(answer);
+    if (answer->is_possible)
+        say(answer, "; a verdict needs more runs per side");
 }
 
 const char *rps_comparison_answer(const struct rps_comparison *comparison)
@@ -462,14 +460,24 @@ const char *rps_comparison_answer(const struct rps_comparison *comparison)
     answer.pair = (comparison->a_count == 1 && comparison->b_count == 1) ||
                   (answer.whole && answer.whole->why == RPS_CHANGE_SINGLE);
     if (!answer.whole || !isfinite(answer.whole->ratio)) {
-        say(&answer, "The elapsed time of a side is not known");
+        say(&answer, "The elapsed time of one side is unknown");
     } else if (answer.pair) {
-        say_pair(&answer);
+        report_time(&answer);
+        report_why(&answer);
+        if (fabs(answer.whole->ratio) < ALIKE)
+            report_other(&answer);
+        say(&answer, "; one run per side does not show how much runs vary");
     } else if (rps_comparison_is_changed(answer.whole)) {
-        say_time(&answer);
-        say_why(&answer);
+        report_time(&answer);
+        report_why(&answer);
     } else {
-        say_same(&answer);
+        report_same(&answer);
     }
+    if (comparison->taken > 0 && answer.whole &&
+        comparison->taken / (1 - comparison->taken) > fabs(answer.whole->ratio))
+        say(&answer,
+            "; compare CPU time, since other programs took up to %.0f %% of the CPU time that the "
+            "runs needed",
+            100 * comparison->taken);
     return answer.text;
 }

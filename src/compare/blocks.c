@@ -1,11 +1,9 @@
-/*
- * The document of a comparison: the answer, the sides, the changes and the functions, remarks.
+/* The document of a comparison: the answer, the sides, the changes, the functions and the remarks.
  *
- * The changes are one table with the same columns in every form. Programs get one row per metric
- * and row of the comparison. The text first has the lengths of the phases, in rows as in a table of
- * phases. Then each other metric follows once: for the whole, and below it for the phases in which
- * it is most informative.
- */
+ * The changes are one table with the same columns in every output format. Programs get one row per
+ * metric and row of the comparison. The text begins with the elapsed times, one row per phase
+ * class. Then each other metric has one row for the whole run. Below this row are rows for the
+ * phases in which the metric is most informative. */
 #include "rpistat/comparison.h"
 
 #include <math.h>
@@ -15,40 +13,40 @@
 #include "words.h"
 #include "work.h"
 
-#define FIGURES_MOST   4  /* per phase class */
-#define FUNCTIONS_MOST 3  /* per phase class */
-#define NOTABLE        .1 /* share of a row's time: a function's difference between two runs */
-#define CELL_MOST      32 /* columns of a metric's name */
-#define NAME_MOST      48 /* of a function's */
+#define FIGURES_MAX   4  /* maximum number of metrics shown per phase class */
+#define FUNCTIONS_MAX 3  /* maximum number of functions shown per phase class */
+#define NOTABLE       .1 /* minimum difference of a shown function, as a share of the row's time */
+#define CELL_MAX      32 /* maximum width of a metric's name */
+#define NAME_MAX      48 /* maximum width of a function's name */
 
-/* Tables that the columns below belong to. */
+/* The output tables that a column belongs to. */
 enum {
     TO_PROGRAMS = 1 << 0,
-    TO_PHASES = 1 << 1,    /* text, for the elapsed time */
-    TO_FIGURES = 1 << 2,   /* text, for all other metrics */
-    TO_FUNCTIONS = 1 << 3, /* text */
+    TO_PHASES = 1 << 1,    /* text table of elapsed times */
+    TO_FIGURES = 1 << 2,   /* text table of all metrics except elapsed times */
+    TO_FUNCTIONS = 1 << 3, /* text table of functions */
 };
 
 struct column {
     struct rps_column is;
-    int people; /* the tables of the text with the column */
+    int human; /* bit mask: the text tables that have this column */
 };
 
 static const struct column row_columns[] = {
-    {{.name = "label", .heading = "Phase"}, TO_PHASES},
-    {{.name = "a_times", .heading = "Times", .kind = RPS_VALUE_INT, .drop = 2}, TO_PHASES},
+    {{.name = "label", .heading = "Class"}, TO_PHASES},
+    {{.name = "a_times", .heading = "Phases", .kind = RPS_VALUE_INT, .drop = 2}, TO_PHASES},
     {{.name = "b_times", .kind = RPS_VALUE_INT}, 0},
     {{.name = "a_start_s", .heading = "Start", .kind = RPS_VALUE_CLOCK, .drop = 1}, TO_PHASES},
     {{.name = "b_start_s", .kind = RPS_VALUE_CLOCK}, 0},
-    {{.name = "name", .heading = "Figure", .width_max = CELL_MOST}, TO_FIGURES},
+    {{.name = "name", .heading = "Metric", .width_max = CELL_MAX}, TO_FIGURES},
     {{.name = "kind"}, 0},
 };
 
-#define PLACE_COLUMNS 5 /* the first, which describe the row */
+#define PLACE_COLUMNS 5 /* number of leading columns that describe the row */
 
 static const struct column function_columns[] = {
-    {{.heading = "Phase"}, TO_FUNCTIONS},
-    {{.name = "name", .heading = "Function", .width_max = NAME_MOST}, TO_FUNCTIONS},
+    {{.heading = "Class"}, TO_FUNCTIONS},
+    {{.name = "name", .heading = "Function", .width_max = NAME_MAX}, TO_FUNCTIONS},
     {{.name = "module"}, 0},
     {{.name = "file"}, 0},
     {{.name = "line", .kind = RPS_VALUE_INT}, 0},
@@ -56,26 +54,27 @@ static const struct column function_columns[] = {
     {{.name = "b_share", .kind = RPS_VALUE_NUMBER}, 0},
 };
 
-#define TO_PEOPLE (TO_PHASES | TO_FIGURES | TO_FUNCTIONS)
+#define TO_HUMANS (TO_PHASES | TO_FIGURES | TO_FUNCTIONS)
 
-/* The columns of a change, after either of these. A heading "A" or "B" becomes the side's name. */
+/* The columns of a change, which follow the columns of a row or function. In the text, the name of
+ * the side replaces the heading "A" or "B". */
 static const struct column change_columns[] = {
     {{.name = "unit"}, 0},
-    {{.name = "a", .heading = "A", .kind = RPS_VALUE_NUMBER}, TO_PEOPLE},
-    {{.name = "b", .heading = "B", .kind = RPS_VALUE_NUMBER}, TO_PEOPLE},
-    {{.name = "change", .heading = "Change", .kind = RPS_VALUE_NUMBER}, TO_PEOPLE},
+    {{.name = "a", .heading = "A", .kind = RPS_VALUE_NUMBER}, TO_HUMANS},
+    {{.name = "b", .heading = "B", .kind = RPS_VALUE_NUMBER}, TO_HUMANS},
+    {{.name = "change", .heading = "Change", .kind = RPS_VALUE_NUMBER}, TO_HUMANS},
     {{.name = "change_low",
       .heading = "95 % interval",
       .kind = RPS_VALUE_NUMBER,
       .shown = RPS_SHOWN_IF_KNOWN},
-     TO_PEOPLE},
+     TO_HUMANS},
     {{.name = "change_high", .kind = RPS_VALUE_NUMBER}, 0},
     {{.name = "p", .kind = RPS_VALUE_NUMBER}, 0},
     {{.name = "p_corrected", .kind = RPS_VALUE_NUMBER}, 0},
     {{.name = "tested_by"}, 0},
     {{.name = "reason"}, 0},
-    {{.name = "verdict", .heading = "Verdict", .shown = RPS_SHOWN_IF_KNOWN, .width_max = CELL_MOST},
-     TO_PEOPLE},
+    {{.name = "verdict", .heading = "Verdict", .shown = RPS_SHOWN_IF_KNOWN, .width_max = CELL_MAX},
+     TO_HUMANS},
 };
 
 static const struct column share_column = {{.name = "share_of_change",
@@ -95,9 +94,9 @@ static void add_columns(struct rps_block *block, const struct rps_comparison *co
 
         if (table == TO_PROGRAMS)
             one.heading = NULL;
-        else
+        else if (!(table & TO_PROGRAMS))
             one.name = NULL;
-        if (!(column[i].people & table))
+        if (!(column[i].human & table))
             one.heading = NULL;
         else if (strcmp(column[i].is.heading, "A") == 0)
             one.heading = comparison->name[RPS_SIDE_A];
@@ -105,6 +104,11 @@ static void add_columns(struct rps_block *block, const struct rps_comparison *co
             one.heading = comparison->name[RPS_SIDE_B];
         rps_block_column(block, one);
     }
+}
+
+void rps_comparison_add_change(struct rps_block *block, const struct rps_comparison *comparison)
+{
+    add_columns(block, comparison, TO_PROGRAMS | TO_HUMANS, change_columns, COUNT(change_columns));
 }
 
 static struct rps_block *add_table(struct rps_document *document,
@@ -134,7 +138,7 @@ static const char *kind_name(enum rps_comparison_kind kind)
     return names[kind];
 }
 
-/* The verdicts for programs. */
+/* The names of the verdicts in output for programs. */
 static const char *const verdict_name[] = {
     [RPS_VERDICT_SAME] = "no difference shown",
     [RPS_VERDICT_PERHAPS_LESS] = "perhaps less",
@@ -143,24 +147,8 @@ static const char *const verdict_name[] = {
     [RPS_VERDICT_MORE] = "more",
 };
 
-static const char *basis_name(enum rps_change_basis basis)
-{
-    return basis == RPS_CHANGE_GROUPS ? "groups" : basis == RPS_CHANGE_BASELINE ? "baseline" : NULL;
-}
-
-static const char *reason_name(const struct rps_change *change)
-{
-    return change->is_few                     ? "too few runs"
-           : change->basis != RPS_CHANGE_NONE ? NULL
-           : change->why == RPS_CHANGE_SINGLE ? "one run a side"
-           : change->why == RPS_CHANGE_WILD   ? "no bounds"
-                                              : "no value";
-}
-
-/* Put a change; if the value is known on one side only, `alone` replaces the change. says_verdict
- * 0: no verdict in the text. */
-static void put_change(struct rps_block *block, const struct rps_comparison_figure *figure,
-                       const struct rps_change *change, const char *alone, int says_verdict)
+void rps_comparison_put_change(struct rps_block *block, const struct rps_comparison_figure *figure,
+                               const struct rps_change *change, const char *alone, int says_verdict)
 {
     const struct rps_comparison_words words =
         rps_comparison_words(block->document->arena, figure, change);
@@ -173,16 +161,21 @@ static void put_change(struct rps_block *block, const struct rps_comparison_figu
     rps_put_number(block, change->high);
     rps_put_number(block, change->p);
     rps_put_number(block, change->adjusted);
-    rps_put_text(block, basis_name(change->basis));
-    rps_put_text(block, reason_name(change));
+    rps_put_text(block, change->basis == RPS_CHANGE_GROUPS     ? "groups"
+                        : change->basis == RPS_CHANGE_BASELINE ? "baseline"
+                                                               : NULL);
+    rps_put_text(block, change->is_few                     ? "too few runs"
+                        : change->basis != RPS_CHANGE_NONE ? NULL
+                        : change->why == RPS_CHANGE_SINGLE ? "one run a side"
+                        : change->why == RPS_CHANGE_WILD   ? "no bounds"
+                                                           : "no value");
     rps_put_text(block, verdict_name[rps_comparison_verdict(change)])->words =
         says_verdict ? words.verdict : "";
 }
 
 /* --- changes of figures ----------------------------------------------------------------------- */
 
-/* Put the name. The unit separates rates from totals with the same label. */
-static void put_name(struct rps_block *block, const struct rps_comparison_figure *figure)
+void rps_comparison_put_name(struct rps_block *block, const struct rps_comparison_figure *figure)
 {
     int is_rate = figure->kind == RPS_FIGURE_METRIC && strncmp(figure->unit, "/", 1) == 0;
 
@@ -196,7 +189,8 @@ static const char *label_of(const struct rps_comparison_row *row, char text[RPS_
     return row->label >= 0 ? rps_phase_label(row->label, text) : NULL;
 }
 
-/* Put a row's place. The text has its first time on either side. */
+/* Put the label of a row and the time of its first occurrence. The text uses the time on side A, or
+ * on side B if side A lacks the row. */
 static void put_place(struct rps_block *block, const struct rps_comparison_row *row)
 {
     int64_t start_ns = row->a_start_ns < 0 && !block->name ? row->b_start_ns : row->a_start_ns;
@@ -226,15 +220,15 @@ static void put_row(struct rps_block *block, const struct rps_comparison *compar
     char label[RPS_PHASE_LABEL_SIZE];
 
     put_place(block, of);
-    put_name(block, is);
+    rps_comparison_put_name(block, is);
     if (row > 0)
         rps_put_words(block, "  phase %s", label_of(of, label));
     rps_put_text(block, kind_name(is->kind));
-    put_change(block, is, &of->change[figure],
-               alone ? rps_arena_print(comparison->arena, "%s alone", alone) : NULL,
-               row == 0 || is->kind != RPS_FIGURE_TIME ||
-                   rps_comparison_is_changed(&of->change[figure]) ||
-                   rps_comparison_is_possible(&of->change[figure]));
+    rps_comparison_put_change(block, is, &of->change[figure],
+                              alone ? rps_arena_print(comparison->arena, "%s only", alone) : NULL,
+                              row == 0 || is->kind != RPS_FIGURE_TIME ||
+                                  rps_comparison_is_changed(&of->change[figure]) ||
+                                  rps_comparison_is_possible(&of->change[figure]));
     rps_put_number(block, share);
     if (isnan(share))
         rps_put_words(block, "%s", "");
@@ -242,33 +236,12 @@ static void put_row(struct rps_block *block, const struct rps_comparison *compar
         rps_put_words(block, "%.0f %%", fabs(share) < .005 ? 0 : 100 * share);
 }
 
-static void put_all(struct rps_document *document, const struct rps_comparison *comparison)
-{
-    struct rps_block *block = add_table(document, comparison, TO_PROGRAMS);
-
-    for (size_t r = 0; r < comparison->row_count; r++) {
-        for (size_t f = 0; f < comparison->figure_count; f++)
-            put_row(block, comparison, r, f);
-    }
-}
-
-/* Put the lengths of the phases, and the whole at the end. */
-static void put_phases(struct rps_document *document, const struct rps_comparison *comparison)
-{
-    struct rps_block *block = add_table(document, comparison, TO_PHASES);
-    size_t elapsed = (size_t)rps_comparison_figure(comparison, "elapsed");
-
-    for (size_t r = 1; r < comparison->row_count; r++)
-        put_row(block, comparison, r, elapsed);
-    put_row(block, comparison, 0, elapsed);
-    rps_block_title(block, "Elapsed time");
-}
-
-/* Choose the metrics and rows of the text. Element of the result: row * figure_count + figure. */
-static char *choose_told(const struct rps_comparison_output *output)
+/* Choose the metrics and rows that the text shows. The element at index row * figure_count + figure
+ * of the result is 1 if the text shows the metric for the row. */
+static char *choose_reported(const struct rps_comparison_output *output)
 {
     const struct rps_comparison *comparison = output->comparison;
-    size_t figures = comparison->figure_count, said[FIGURES_MOST];
+    size_t figures = comparison->figure_count, said[FIGURES_MAX];
     char *told = rps_arena_get(comparison->arena, comparison->row_count * figures, 1);
 
     for (size_t f = 0; f < figures; f++)
@@ -277,7 +250,7 @@ static char *choose_told(const struct rps_comparison_output *output)
         if (comparison->row[r].a_times == 0 || comparison->row[r].b_times == 0)
             continue;
         memset(told + r * figures, output->all, figures);
-        for (size_t i = 0; i < FIGURES_MOST && !output->all; i++) {
+        for (size_t i = 0; i < FIGURES_MAX && !output->all; i++) {
             said[i] = rps_comparison_telling(comparison, r, said, i);
             if (said[i] == SIZE_MAX)
                 break;
@@ -292,7 +265,7 @@ static void put_figures(struct rps_document *document, const struct rps_comparis
 {
     const struct rps_comparison *comparison = output->comparison;
     struct rps_block *block = add_table(document, comparison, TO_FIGURES);
-    const char *told = choose_told(output);
+    const char *told = choose_reported(output);
 
     for (size_t f = 0; f < comparison->figure_count; f++) {
         if (has_phases && comparison->figure[f].kind == RPS_FIGURE_TIME)
@@ -320,10 +293,11 @@ static void put_function(struct rps_block *block, const struct rps_comparison_ro
     rps_put_int(block, function->name.line, function->name.line > 0);
     rps_put_number(block, function->a_share);
     rps_put_number(block, function->b_share);
-    put_change(block, &seconds, &function->seconds, NULL, 1);
+    rps_comparison_put_change(block, &seconds, &function->seconds, NULL, 1);
 }
 
-/* Return the seconds in the functions of a row, from the side that has more of each. */
+/* Return the total seconds in the functions of a row. For each function, use the seconds of the
+ * side that spent more time in it. */
 static double seconds_of(const struct rps_comparison_row *row)
 {
     double sum = 0;
@@ -333,9 +307,9 @@ static double seconds_of(const struct rps_comparison_row *row)
     return sum;
 }
 
-/* Return 1 if the function is shown. It changed, or two runs differ in it by a notable share of the
- * row. */
-static int is_told(const struct rps_comparison_row *row, const struct rps_change *seconds)
+/* Return 1 if the text shows the function. The function must have changed, or differ between two
+ * single runs by a notable share of the row's time. */
+static int is_reported(const struct rps_comparison_row *row, const struct rps_change *seconds)
 {
     return rps_comparison_is_changed(seconds) ||
            (rps_comparison_is_sayable(seconds) &&
@@ -357,14 +331,15 @@ static void put_functions(struct rps_document *document, const struct rps_compar
 
         for (size_t i = 0, said = 0; i < row->function_count; i++) {
             if (!output->all &&
-                (!is_told(row, &row->function[i].seconds) || said == FUNCTIONS_MOST))
+                (!is_reported(row, &row->function[i].seconds) || said == FUNCTIONS_MAX))
                 continue;
             put_function(block, row, &row->function[i]);
             said++;
         }
     }
     if (rps_block_rows(block) > 0)
-        rps_block_title(block, "Functions, CPU time by their samples");
+        rps_block_title(block, comparison->is_latency ? "Latency by function, from samples"
+                                                      : "CPU time by function, from samples");
 }
 
 /* --- only in JSON ----------------------------------------------------------------------------- */
@@ -380,6 +355,7 @@ static void put_runs(struct rps_document *document, const struct rps_comparison 
         {.name = "command"},
         {.name = "start", .kind = RPS_VALUE_TIME},
         {.name = "elapsed_s", .kind = RPS_VALUE_DURATION},
+        {.name = "is_outlier", .kind = RPS_VALUE_BOOL},
     };
     struct rps_block *block = rps_document_block(document, "runs", columns, COUNT(columns));
     char command[4096];
@@ -393,6 +369,7 @@ static void put_runs(struct rps_document *document, const struct rps_comparison 
                       rps_run_title(command, sizeof(command), &run->run));
         rps_put_int(block, run->run.start_realtime_ns, run->run.start_realtime_ns >= 0);
         rps_put_int(block, run->run.elapsed_ns, run->run.elapsed_ns >= 0);
+        rps_put_int(block, run->is_outlier, 1);
     }
 }
 
@@ -409,7 +386,8 @@ static void put_figure_names(struct rps_document *document, const struct rps_com
     }
 }
 
-/* Put the whole and the phase classes; their values are among the changes. */
+/* For programs, put the whole run and the phase classes as rows. The table of changes has the
+ * values of these rows. */
 static void put_parts(struct rps_document *document, const struct rps_comparison *comparison)
 {
     struct rps_block *block = rps_document_block(document, "rows", NULL, 0);
@@ -429,7 +407,8 @@ static void put_parts(struct rps_document *document, const struct rps_comparison
     }
 }
 
-static void put_limits(struct rps_document *document, const struct rps_comparison_output *output)
+void rps_comparison_put_limits(struct rps_document *document,
+                               const struct rps_comparison_output *output)
 {
     static const struct rps_column columns[] = {
         {.name = "limit"},
@@ -465,14 +444,14 @@ static void put_limits(struct rps_document *document, const struct rps_compariso
 
 /* --- everything ------------------------------------------------------------------------------- */
 
-/* Put what was compared, one line per item that is not empty. */
+/* Put a description of what was compared, one line per item that is not empty. */
 static void put_compared(struct rps_document *document, const struct rps_comparison *comparison)
 {
     struct rps_block *block = rps_document_block(document, NULL, NULL, 0);
     const char *const line[][2] = {
         {comparison->name[RPS_SIDE_A], rps_comparison_side_text(comparison, RPS_SIDE_A)},
         {comparison->name[RPS_SIDE_B], rps_comparison_side_text(comparison, RPS_SIDE_B)},
-        {"Both", rps_comparison_command_text(comparison)},
+        {"Command", rps_comparison_command_text(comparison)},
         {"Tested", rps_comparison_tested_text(comparison)},
     };
 
@@ -482,7 +461,8 @@ static void put_compared(struct rps_document *document, const struct rps_compari
     }
 }
 
-static void put_remarks(struct rps_document *document, const struct rps_comparison *comparison)
+void rps_comparison_put_remarks(struct rps_document *document,
+                                const struct rps_comparison *comparison)
 {
     struct rps_block *block = rps_document_block(document, "remarks", NULL, 0);
 
@@ -493,7 +473,7 @@ static void put_remarks(struct rps_document *document, const struct rps_comparis
         rps_block_wrap(block, 2, 4, "%s", comparison->remark[i]);
 }
 
-/* Set decimals of times that separate the periods of all runs. */
+/* Choose the number of decimals of times, so that periods of every run can be distinguished. */
 static void look_at_times(struct rps_document *document, const struct rps_comparison *comparison)
 {
     document->period_ns = RPS_NS_PER_S / 10;
@@ -511,6 +491,7 @@ void rps_comparison_put(struct rps_document *document, const struct rps_comparis
 {
     const struct rps_comparison *comparison = output->comparison;
     const char *answer = rps_comparison_answer(comparison);
+    struct rps_block *all;
     int has_phases = rps_comparison_shown_rows(comparison) > 1 &&
                      rps_comparison_figure(comparison, "elapsed") >= 0;
 
@@ -519,17 +500,31 @@ void rps_comparison_put(struct rps_document *document, const struct rps_comparis
     rps_put_text(rps_document_field(document, "answer", RPS_VALUE_TEXT), answer);
     rps_put_text(rps_document_field(document, "a_name", RPS_VALUE_TEXT), comparison->name[0]);
     rps_put_text(rps_document_field(document, "b_name", RPS_VALUE_TEXT), comparison->name[1]);
+    rps_put_text(rps_document_field(document, "statistic", RPS_VALUE_TEXT),
+                 comparison->statistic == RPS_CHANGE_MEDIAN ? "median" : "mean");
+    rps_put_text(rps_document_field(document, "function_time", RPS_VALUE_TEXT),
+                 comparison->is_latency ? "latency" : "cpu");
     rps_block_title(rps_document_block(document, NULL, NULL, 0), "%s.", answer);
     put_compared(document, comparison);
     put_runs(document, comparison);
     put_figure_names(document, comparison);
     put_parts(document, comparison);
-    put_limits(document, output);
-    if (has_phases)
-        put_phases(document, comparison);
+    rps_comparison_put_limits(document, output);
+    /* Put the elapsed times of the phases. The last row is for the whole run. */
+    if (has_phases) {
+        struct rps_block *block = add_table(document, comparison, TO_PHASES);
+        size_t elapsed = (size_t)rps_comparison_figure(comparison, "elapsed");
+
+        for (size_t r = 1; r < comparison->row_count; r++)
+            put_row(block, comparison, r, elapsed);
+        put_row(block, comparison, 0, elapsed);
+        rps_block_title(block, "Elapsed time");
+    }
     if (comparison->row_count > 0)
         put_figures(document, output, has_phases);
     put_functions(document, output);
-    put_remarks(document, comparison);
-    put_all(document, comparison);
+    rps_comparison_put_remarks(document, comparison);
+    all = add_table(document, comparison, TO_PROGRAMS);
+    for (size_t i = 0; i < comparison->row_count * comparison->figure_count; i++)
+        put_row(all, comparison, i / comparison->figure_count, i % comparison->figure_count);
 }

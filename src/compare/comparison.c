@@ -1,4 +1,4 @@
-/* Queries on a comparison. find.c makes it. */
+/* Functions that query a finished comparison. find.c creates the comparison. */
 #include "rpistat/comparison.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 #include "work.h"
 
-#define ALL_OF_IT .01 /* a phase that lacks less of the time is the whole */
+#define ALL_OF_IT .01 /* a phase is the whole run if at most this share is outside it */
 
 void rps_comparison_free(struct rps_comparison *comparison)
 {

@@ -1,7 +1,6 @@
-/*
- * The metrics that runs are compared by. Two runs share a metric if its name is the same and it is
- * made alike from the same events, in any event sets. Gauges need only the name.
- */
+/* Find the metrics that runs are compared by. Two runs share a metric if both metrics have the same
+ * name and are computed in the same way from the same events. The event sets may differ. Gauges
+ * need only the same name. */
 #include "work.h"
 
 #include <math.h>
@@ -12,10 +11,10 @@
 #include "rpistat/error.h"
 #include "rpistat/plan.h"
 
-/* Space for metrics outside the plan: times, CPU use, the clock event, readings, packages. */
+/* Maximum number of metrics outside the plan: times, CPU use, clock event, readings, packages. */
 #define OFFERED_BESIDE (16 + RPS_PACKAGE_FIGURES)
 
-#define NAMES_MOST 30 /* of metrics that are left out */
+#define NAMES_MAX 30 /* maximum number of omitted metrics that are named */
 
 /* --- what a run offers ------------------------------------------------------------------------ */
 
@@ -38,7 +37,7 @@ static struct rps_formula operand_alone(int operand)
                                 .step = {{.op = RPS_FORMULA_OPERAND, .operand = operand}}};
 }
 
-/* Return the event that an operand counts, or NULL. */
+/* Return the event whose count an operand is. Return NULL if there is none. */
 static const struct rps_event *event_of(const struct rps_plan *plan, int operand)
 {
     int set = rps_operand_set(operand);
@@ -50,7 +49,7 @@ static const struct rps_event *event_of(const struct rps_plan *plan, int operand
     return &plan->set[set].event[rps_operand_slot(operand)];
 }
 
-/* Return 1 if all events of the formula were counted, so that it may have a value. */
+/* Return 1 if all events of the formula were counted, so that the formula can have a value. */
 static int has_events(const struct rps_plan *plan, const struct rps_formula *formula)
 {
     for (int i = 0; i < formula->step_count; i++) {
@@ -87,7 +86,8 @@ static int offer_metrics(struct rps_compared_run *run, struct rps_error *err)
         &offer(run, RPS_FIGURE_METRIC, RPS_COLLECT_CPU_USE, "CPU use", "%")->formula, err);
 }
 
-/* Return 1 for a total. Events of time are in the CPU time; gauges are in their metrics. */
+/* Return 1 if the event is a total. Events that measure time are not totals here, because the
+ * metric CPU time replaces them. Gauges are not totals, because they are compared as metrics. */
 static int is_total(const struct rps_event *event)
 {
     return strcmp(event->unit, "ns") != 0 && strcmp(event->unit, RPS_UNIT_GAUGE) != 0;
@@ -113,7 +113,8 @@ static void offer_totals(struct rps_compared_run *run)
     }
 }
 
-/* Metrics of readings: waiting is known if the time is; the time without it, if one thread runs. */
+/* These functions compute metrics from system readings. The waiting time is NaN if the times of
+ * states are unknown. The metric "elapsed time without waiting" exists only for a single thread. */
 static double wait_s(const struct rps_compared_system *of)
 {
     return of->time.elapsed_s > 0 ? of->time.wait_s : NAN;
@@ -144,7 +145,7 @@ static double package(const struct rps_compared_system *of)
     return rps_run_system_package(of->system, (enum rps_package_figure)of->package);
 }
 
-/* Offer a metric of readings if the run has it. */
+/* If has_it is 1, add a metric of system readings to the metrics for comparing the run. */
 static void offer_system(struct rps_compared_run *run, int has_it, const char *name,
                          const char *label, const char *unit,
                          double (*system)(const struct rps_compared_system *of))
@@ -176,10 +177,9 @@ static void offer_readings(struct rps_compared_run *run, const struct rps_run_sy
     }
 }
 
-static int offer_all(struct rps_arena *arena, const struct rps_comparison_run *of,
-                     struct rps_compared_run *run, struct rps_error *err)
+int rps_comparison_offer_counts(struct rps_arena *arena, struct rps_compared_run *run,
+                                struct rps_error *err)
 {
-    struct rps_run_system *system;
     size_t most = OFFERED_BESIDE + (size_t)run->plan->metric_count +
                   (size_t)run->plan->set_count * RPS_SLOT_MAX;
 
@@ -192,6 +192,16 @@ static int offer_all(struct rps_arena *arena, const struct rps_comparison_run *o
     if (offer_metrics(run, err) < 0)
         return RPS_FAILED;
     offer_totals(run);
+    return 0;
+}
+
+static int offer_all(struct rps_arena *arena, const struct rps_comparison_run *of,
+                     struct rps_compared_run *run, struct rps_error *err)
+{
+    struct rps_run_system *system;
+
+    if (rps_comparison_offer_counts(arena, run, err) < 0)
+        return RPS_FAILED;
     if (rps_run_system_read(arena, of->reader, of->run_id, INT64_MIN, INT64_MAX, NULL, &system,
                             err) < 0)
         return RPS_FAILED;
@@ -201,17 +211,14 @@ static int offer_all(struct rps_arena *arena, const struct rps_comparison_run *o
 
 /* --- metrics in common ------------------------------------------------------------------------ */
 
-static int same_event(const struct rps_event *a, const struct rps_event *b)
-{
-    return strcmp(a->name, b->name) == 0 && strcmp(a->modifiers, b->modifiers) == 0 &&
-           (strcmp(a->spec, b->spec) == 0 || (a->role[0] && strcmp(a->role, b->role) == 0));
-}
-
 static int same_operand(const struct rps_plan *plan_a, int a, const struct rps_plan *plan_b, int b)
 {
-    const struct rps_event *event_a = event_of(plan_a, a), *event_b = event_of(plan_b, b);
+    const struct rps_event *x = event_of(plan_a, a), *y = event_of(plan_b, b);
 
-    return event_a && event_b ? same_event(event_a, event_b) : a == b;
+    if (!x || !y)
+        return a == b;
+    return strcmp(x->name, y->name) == 0 && strcmp(x->modifiers, y->modifiers) == 0 &&
+           (strcmp(x->spec, y->spec) == 0 || (x->role[0] && strcmp(x->role, y->role) == 0));
 }
 
 static int same_formula(const struct rps_plan *plan_a, const struct rps_formula *a,
@@ -231,9 +238,9 @@ static int same_formula(const struct rps_plan *plan_a, const struct rps_formula 
     return 1;
 }
 
-/* Return the run's metric that equals another run's; offered_count: none. */
-static size_t find_same(const struct rps_compared_run *run, const struct rps_compared_run *other,
-                        const struct rps_compared_figure *figure)
+size_t rps_comparison_find_same(const struct rps_compared_run *run,
+                                const struct rps_compared_run *other,
+                                const struct rps_compared_figure *figure)
 {
     for (size_t i = 0; i < run->offered_count; i++) {
         if (run->offered[i].is.kind == figure->is.kind &&
@@ -249,7 +256,7 @@ static int all_have(const struct rps_comparison_work *work, const struct rps_com
                     const struct rps_compared_figure *figure)
 {
     for (size_t r = 0; r < work->comparison.run_count; r++) {
-        if (find_same(&work->run[r], of, figure) == work->run[r].offered_count)
+        if (rps_comparison_find_same(&work->run[r], of, figure) == work->run[r].offered_count)
             return 0;
     }
     return 1;
@@ -266,19 +273,19 @@ static void take_common(struct rps_comparison_work *work)
         if (!all_have(work, first, figure))
             continue;
         for (size_t r = 0; r < comparison->run_count; r++)
-            work->run[r].figure[comparison->figure_count] = find_same(&work->run[r], first, figure);
+            work->run[r].figure[comparison->figure_count] =
+                rps_comparison_find_same(&work->run[r], first, figure);
         comparison->figure[comparison->figure_count++] = figure->is;
     }
 }
 
-/* Return the name in the text. */
 static const char *name_of(const struct rps_comparison_figure *figure)
 {
     return figure->label[0] ? figure->label : figure->name;
 }
 
-/* Return 1 if it is among the metrics, or an earlier one with its label was left out, as with an
- * event's rate and total. */
+/* Return 1 if the omitted metric needs no mention, because a compared metric or an earlier omitted
+ * metric has the same label. An event's rate and total share a label. */
 static int was_named(const struct rps_comparison_work *work, size_t run, size_t i)
 {
     const struct rps_comparison_figure *is = &work->run[run].offered[i].is;
@@ -306,19 +313,19 @@ static void remark_left_out(struct rps_comparison_work *work)
     int count = 0;
 
     for (size_t r = 0; r < comparison->run_count; r++) {
-        for (size_t i = 0; i < work->run[r].offered_count && count <= NAMES_MOST; i++) {
+        for (size_t i = 0; i < work->run[r].offered_count && count <= NAMES_MAX; i++) {
             const struct rps_comparison_figure *is = &work->run[r].offered[i].is;
 
             if (!was_named(work, r, i))
                 names =
                     rps_arena_print(comparison->arena, "%s%s%s", names ? names : "",
-                                    names ? ", " : "", count++ >= NAMES_MOST ? "..." : name_of(is));
+                                    names ? ", " : "", count++ >= NAMES_MAX ? "..." : name_of(is));
         }
     }
     if (names)
         rps_comparison_remark(
-            comparison,
-            "Left out, since not all runs have these figures, made in the same way: %s.", names);
+            comparison, "Left out, because not all runs have these metrics in the same form: %s.",
+            names);
 }
 
 int rps_comparison_find_figures(struct rps_comparison_work *work, struct rps_error *err)

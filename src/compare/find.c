@@ -1,7 +1,6 @@
-/* Makes a comparison: the runs, the rows, and their changes. */
+/* Make a comparison: read the runs, match phases to rows, and compute each row's changes. */
 #include "rpistat/comparison.h"
 #include "rpistat/plan.h"
-#include "rpistat/run.h"
 #include "rpistat/store.h"
 
 #include <inttypes.h>
@@ -27,21 +26,17 @@ static int read_run(struct rps_comparison_work *work, size_t r,
         return RPS_FAILED;
     if (run->run.state == RPS_RUN_RECORDING)
         return rps_error_set(err, RPS_FAILED,
-                             "run %" PRId64 " of %s is still being recorded: compare it when it "
-                             "has ended",
+                             "run %" PRId64
+                             " of %s is still being recorded; compare it after it has ended",
                              run->run_id, run->store);
-    if (rps_reader_thinned(run->reader, run->run_id, &work->run[r].thinned_ns, err) < 0)
+    if (rps_reader_downsampled(run->reader, run->run_id, &work->run[r].thinned_ns, err) < 0 ||
+        rps_reader_builds(work->comparison.arena, run->reader, run->run_id, &work->run[r].builds,
+                          err) < 0)
         return RPS_FAILED;
     return rps_reader_plan(run->reader, run->run_id, &work->run[r].plan, err);
 }
 
-/* Return 1 for the same run, whatever the location of the store's copy. */
-static int is_same(const struct rps_comparison_run *a, const struct rps_comparison_run *b)
-{
-    return (a->reader == b->reader && a->run_id == b->run_id) ||
-           (a->run.uuid[0] && strcmp(a->run.uuid, b->run.uuid) == 0);
-}
-
+/* Refuse a run that is chosen twice. It may be in different copies of the store. */
 static int check_twice(const struct rps_comparison *comparison, struct rps_error *err)
 {
     for (size_t i = 0; i < comparison->run_count; i++) {
@@ -49,14 +44,14 @@ static int check_twice(const struct rps_comparison *comparison, struct rps_error
             const struct rps_comparison_run *run = &comparison->run[i],
                                             *other = &comparison->run[k];
 
-            if (is_same(run, other))
-                return rps_error_set(err, RPS_USAGE,
-                                     run->side == other->side
-                                         ? "run %" PRId64 " is named twice on one side"
-                                         : "run %" PRId64
-                                           " is on both sides: it cannot be compared "
-                                           "with itself",
-                                     run->run_id);
+            if ((run->reader == other->reader && run->run_id == other->run_id) ||
+                (run->run.uuid[0] && strcmp(run->run.uuid, other->run.uuid) == 0))
+                return rps_error_set(
+                    err, RPS_USAGE,
+                    run->side == other->side
+                        ? "run %" PRId64 " is named twice on one side; leave out one of them"
+                        : "run %" PRId64 " is on both sides; leave it out of one of them",
+                    run->run_id);
         }
     }
     return 0;
@@ -81,7 +76,7 @@ static int take_part(struct rps_comparison_work *work, const struct rps_comparis
     comparison->b_count = comparison->run_count - comparison->a_count;
     comparison->standing[RPS_SIDE_B] = comparison->a_count;
     if (result == 0 && (comparison->a_count == 0 || comparison->b_count == 0))
-        result = rps_error_set(err, RPS_FAILED, "side %c has no run to compare",
+        result = rps_error_set(err, RPS_FAILED, "side %c has no run; name one to compare",
                                comparison->a_count == 0 ? 'A' : 'B');
     return result == 0 ? check_twice(comparison, err) : result;
 }
@@ -105,7 +100,7 @@ static void add_rows(struct rps_comparison *comparison, size_t phases)
     comparison->row[0].a_start_ns = comparison->row[0].b_start_ns = 0;
 }
 
-/* Replace the labels of the run's phases by their rows. */
+/* Replace the labels of the run's phases by row numbers. */
 static void label_run(struct rps_comparison *comparison, size_t r, struct rps_phases *phases,
                       const size_t *row_of)
 {
@@ -183,12 +178,11 @@ static void find_changes(struct rps_comparison_work *work)
     for (size_t i = 0; i < comparison->row_count * figures; i++) {
         for (size_t r = 0; r < comparison->run_count; r++)
             value[r] = work->run[r].value[i];
-        comparison->row[i / figures].change[i % figures] =
-            rps_change_find(value, a_count, value + a_count, comparison->b_count);
+        comparison->row[i / figures].change[i % figures] = rps_change_find(
+            value, a_count, value + a_count, comparison->b_count, comparison->statistic);
     }
 }
 
-/* Return 1 if the metric has a value anywhere. */
 static int has_values(const struct rps_comparison *comparison, size_t figure)
 {
     for (size_t row = 0; row < comparison->row_count; row++) {
@@ -200,7 +194,6 @@ static int has_values(const struct rps_comparison *comparison, size_t figure)
     return 0;
 }
 
-/* Drop metrics without a value in any run. */
 static void drop_empty(struct rps_comparison *comparison)
 {
     size_t kept = 0;
@@ -232,7 +225,12 @@ int rps_comparison_find(struct rps_arena *arena, const struct rps_comparison_cho
                         size_t count, const struct rps_comparison_options *options,
                         struct rps_comparison *ret, struct rps_error *err)
 {
-    struct rps_comparison_work work = {.comparison = {.arena = arena}, .options = options};
+    struct rps_comparison_work work = {
+        .comparison = {.arena = arena,
+                       .statistic = options->statistic,
+                       .is_latency = options->is_latency},
+        .options = options,
+    };
     int result = take_part(&work, choice, count, err);
 
     if (result == 0)

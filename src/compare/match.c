@@ -1,33 +1,33 @@
-/*
- * Matches the phases of runs; see match.h.
+/* Match the phases of runs; see match.h.
  *
- * Many alignments have the same cost, for example with extra iterations of a loop. Then the one
- * with the most similar lengths of partners, as shares of their runs, is chosen.
- */
+ * Several alignments may have the same cost, for example if a loop has extra iterations. Then the
+ * alignment is chosen in which matched phases have the most similar lengths. A length is a share of
+ * the run's length. */
 #include "match.h"
 
 #include <math.h>
 #include <string.h>
 
 /* The costs of an alignment. */
-#define COST_OTHER      .3 /* two labels, neither of which is in the other run, and */
-#define COST_DISTANCE   .4 /* in proportion to their distance */
+#define COST_OTHER      .3 /* base cost of two labels that are both missing in the other run */
+#define COST_DISTANCE   .4 /* additional cost per unit of distance of these labels */
 #define COST_IMPOSSIBLE 1.2
 #define COST_LEFT_OVER  .55
 
-/* Costs that differ by less are equal: they are sums of decimals. */
+/* Costs that differ by less count as equal, because sums of decimals have rounding errors. */
 #define ROUNDING 1e-9
 
 enum step { PAIR, OVER_A, OVER_B };
 
-/* The minimum cost up to a pair, and how similar in length the partners are. */
+/* The minimum cost of a path up to a pair of phases, and the similarity in length of the phases
+ * that the path matches. */
 struct path {
     double cost, alike;
 };
 
 struct side {
     const struct rps_phases *phases;
-    uint8_t *has; /* labels in the run */
+    uint8_t *has; /* has[label]: 1 if the run has the label */
     double length;
 };
 
@@ -70,7 +70,8 @@ static int is_better(const struct path *x, const struct path *y)
     return x->alike > y->alike + ROUNDING;
 }
 
-/* Fill in the step to each pair of beginnings; return the total cost. row: b + 1 paths. */
+/* Find the best step to each pair of phase prefixes, and return the total cost. `row` has space for
+ * one path per phase of b, and one more. */
 static double fill(const struct side *a, const struct side *b,
                    const struct rps_match_labels *labels, struct path *row, uint8_t *step)
 {
@@ -120,18 +121,17 @@ static void trace(const uint8_t *step, size_t a, size_t b, size_t *ret)
 
 int rps_match_check(size_t count, struct rps_error *err)
 {
-    return count <= RPS_MATCH_MAX
-               ? 0
-               : rps_error_set(
-                     err, RPS_FAILED,
-                     "more than %d phases of a run cannot be matched: take a coarser level",
-                     RPS_MATCH_MAX);
+    return count <= RPS_MATCH_MAX ? 0
+                                  : rps_error_set(err, RPS_FAILED,
+                                                  "a run has more than %d phases, which cannot be "
+                                                  "matched; choose a coarser level",
+                                                  RPS_MATCH_MAX);
 }
 
 double rps_match_align(const struct rps_phases *a, const struct rps_phases *b,
                        const struct rps_match_labels *labels, size_t *ret)
 {
-    struct rps_arena *scratch = rps_arena_new(); /* many runs are aligned */
+    struct rps_arena *scratch = rps_arena_new(); /* freed after each of the many alignments */
     struct side left = make_side(scratch, a, labels), right = make_side(scratch, b, labels);
     uint8_t *step = rps_arena_get(scratch, (a->count + 1) * (b->count + 1), 1);
     double cost = fill(&left, &right, labels,
@@ -150,11 +150,11 @@ struct matching {
     size_t count;
     const struct rps_match_labels *labels;
     struct rps_arena *arena;
-    size_t *partner; /* scratch, of the phases of a run */
+    size_t *partner; /* scratch: the matching phase of each phase of a run */
     struct rps_matching *out;
 };
 
-/* Choose the run that represents a side; of those with the same cost, the first. */
+/* Choose the run that represents a side. If several runs have the lowest cost, choose the first. */
 static void choose_standing(struct matching *m, int side)
 {
     double *cost = rps_arena_get(m->arena, m->count, sizeof(*cost));
@@ -179,7 +179,6 @@ static void choose_standing(struct matching *m, int side)
     }
 }
 
-/* Return the first row of a label on a side. */
 static size_t row_of_label(const struct rps_matching *out, int side, int label)
 {
     for (size_t r = 0; r < out->row_count; r++) {
@@ -189,7 +188,7 @@ static size_t row_of_label(const struct rps_matching *out, int side, int label)
     return RPS_MATCH_NONE;
 }
 
-/* Return the row of a pair, added if new. */
+/* Return the row of a pair of labels. Add the row if it does not exist. */
 static size_t add_row(struct rps_matching *out, int a, int b)
 {
     for (size_t r = 0; r < out->row_count; r++) {
@@ -200,8 +199,8 @@ static size_t add_row(struct rps_matching *out, int a, int b)
     return out->row_count++;
 }
 
-/* Set the rows of phases without a partner. If their label has no row, add one, shared with the
- * other side if that has the label elsewhere. */
+/* Set the rows of phases without a partner. If no row has the label of such a phase, add a row. If
+ * the other side has phases with this label too, the new row is for both sides. */
 static void add_left_over(struct rps_matching *out, int side, const struct rps_phases *phases,
                           const struct rps_phases *other, size_t *row)
 {
@@ -218,7 +217,7 @@ static void add_left_over(struct rps_matching *out, int side, const struct rps_p
     }
 }
 
-/* Number the rows of phases from ... to - 1 that have no number yet. */
+/* Number the rows of the phases from ... to - 1. A row that already has a number keeps it. */
 static void number_rows(const size_t *row, size_t from, size_t to, size_t *number, size_t *count)
 {
     for (size_t i = from; i < to; i++) {
@@ -227,7 +226,7 @@ static void number_rows(const size_t *row, size_t from, size_t to, size_t *numbe
     }
 }
 
-/* Number the rows in the order of side A, and insert those of side B alone where they occur. */
+/* Number the rows in the order of side A. Insert rows that only side B has where they occur. */
 static void number_all(const struct matching *m, const struct rps_phases *a,
                        const struct rps_phases *b, const size_t *row_a, const size_t *row_b,
                        size_t *number)
@@ -267,7 +266,7 @@ static void sort_rows(const struct matching *m, const struct rps_phases *a,
     out->row = row;
 }
 
-/* Make rows from the alignment of the runs that represent the sides; one may have no phases. */
+/* Make rows from the alignment of the representing runs. One of these runs may have no phases. */
 static void make_rows(struct matching *m, const struct rps_phases *a, const struct rps_phases *b,
                       size_t *row_a, size_t *row_b)
 {
@@ -284,7 +283,8 @@ static void make_rows(struct matching *m, const struct rps_phases *a, const stru
     sort_rows(m, a, b, row_a, row_b);
 }
 
-/* Set the rows of another run's phases: those of their partners, or of their labels. */
+/* Set the rows of the phases of a run that does not represent its side. Each phase gets the row of
+ * its partner. Without a partner, it gets the row of its label. */
 static void place_run(struct matching *m, size_t r)
 {
     size_t standing = m->out->standing[m->side[r]], *row = m->out->row_of[r];
@@ -313,8 +313,8 @@ static void begin(struct matching *m)
     m->partner = rps_arena_get(m->arena, most, sizeof(*m->partner));
 }
 
-/* Fold phases for the alignment: of a loop, keep the first phase of each label, with the total
- * length. row[i]: index of the folded phase of phase i. */
+/* Fold phases for the alignment: in each loop, keep the first phase of each label, with the total
+ * length. row[i]: index of the folded phase that contains phase i. */
 static struct rps_phases fold(struct rps_arena *arena, const struct rps_phases *phases, size_t *row)
 {
     struct rps_phases folded = {.label_count = phases->label_count};
@@ -352,16 +352,6 @@ static struct rps_phases *fold_runs(struct rps_arena *arena, const struct rps_ph
     return folded;
 }
 
-/* Extend the rows of the folded phases to all phases. */
-static void unfold(const struct matching *m, const struct rps_phases *run, size_t **place)
-{
-    for (size_t r = 0; r < m->count; r++) {
-        for (size_t i = 0; i < run[r].count; i++)
-            place[r][i] = m->out->row_of[r][place[r][i]];
-        m->out->row_of[r] = place[r];
-    }
-}
-
 int rps_match_runs(struct rps_arena *arena, const struct rps_phases *run, const int *side,
                    size_t count, const struct rps_match_labels *labels, struct rps_matching *ret,
                    struct rps_error *err)
@@ -389,7 +379,12 @@ int rps_match_runs(struct rps_arena *arena, const struct rps_phases *run, const 
         if (r != out.standing[side[r]])
             place_run(&m, r);
     }
-    unfold(&m, run, place);
+    /* Copy the row of each folded phase to all phases that it contains. */
+    for (size_t r = 0; r < m.count; r++) {
+        for (size_t i = 0; i < run[r].count; i++)
+            place[r][i] = m.out->row_of[r][place[r][i]];
+        m.out->row_of[r] = place[r];
+    }
     *ret = out;
     return 0;
 }

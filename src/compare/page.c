@@ -1,7 +1,5 @@
-/*
- * The page of a comparison: the answer, its rows, both sides over time, and their samples. It is
- * made like the page of a run (page.c), from its scripts and one more.
- */
+/* The HTML page of a comparison: the answer, its rows, both sides over time, and the samples of
+ * both sides. It uses the scripts of the page of a run (page.c) and one more script. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -14,9 +12,9 @@
 #include "rpistat/output_file.h"
 #include "rpistat/page_parts.h"
 #include "rpistat/plan.h"
-#include "rpistat/wing.h"
+#include "rpistat/code_hooks.h"
 
-#define PAGE_FIGURES 12 /* drawn over time, if none are named */
+#define PAGE_FIGURES 12 /* maximum number of metrics drawn over time by default */
 
 struct page {
     const struct rps_comparison_plot *plot;
@@ -31,17 +29,7 @@ static const struct rps_comparison_line *standing(const struct page *page, int s
 
 /* --- figures ---------------------------------------------------------------------------------- */
 
-static void put_figures(struct rps_json *json, const struct rps_comparison *comparison)
-{
-    rps_json_array(json, "figures");
-    for (size_t i = 0; i < comparison->figure_count; i++) {
-        if (rps_comparison_is_listed(comparison, i))
-            rps_json_text(json, NULL, comparison->figure[i].label);
-    }
-    rps_json_end(json);
-}
-
-/* Put both sides, the change, its interval and the verdict, as in the text. */
+/* Put both sides' values, the change, its interval and the verdict, in the form of the text. */
 static void put_change(const struct rps_comparison *comparison, struct rps_json *json,
                        const char *name, const struct rps_comparison_figure *figure,
                        const struct rps_change *change)
@@ -120,15 +108,9 @@ static void put_labels(struct rps_json *json, const struct rps_comparison *compa
     rps_json_end(json);
 }
 
-static void put_remarks(struct rps_json *json, const struct rps_comparison *comparison)
-{
-    rps_json_texts(json, "remarks", (const char *const *)comparison->remark,
-                   comparison->remark_count);
-}
-
 /* --- over time -------------------------------------------------------------------------------- */
 
-/* Return an axis for the means, so that single periods do not determine its scale. */
+/* Return an axis that includes the means of all bins, but not the extremes of single periods. */
 static struct rps_picture_axis panel_axis(const struct page *page, size_t figure)
 {
     double from = 0, to = 0;
@@ -181,7 +163,7 @@ static void put_panels(struct rps_json *json, const struct page *page)
     rps_json_end(json);
 }
 
-/* Put a place on an axis, in short form, since there may be thousands. */
+/* Put a phase or a slot of an axis as an array. Arrays are short, in case there are thousands. */
 static void put_place(struct rps_json *json, double from, double to, int64_t number, int label)
 {
     rps_json_array(json, NULL);
@@ -192,7 +174,7 @@ static void put_place(struct rps_json *json, double from, double to, int64_t num
     rps_json_end(json);
 }
 
-/* Put the phases of the run: from, to, slot, label. */
+/* Put the phases of the run. Each phase has the members from, to, slot, label. */
 static void put_stretches(struct rps_json *json, const struct rps_comparison_line *run)
 {
     rps_json_array(json, "stretches");
@@ -205,26 +187,14 @@ static void put_stretches(struct rps_json *json, const struct rps_comparison_lin
     rps_json_end(json);
 }
 
-/* Put the places by phase: from, to, sides, label. */
-static void put_slots(struct rps_json *json, const struct rps_comparison_series *series)
-{
-    rps_json_array(json, "slots");
-    for (size_t i = 0; i < series->slot_count; i++) {
-        const struct rps_comparison_slot *slot = &series->slot[i];
-
-        put_place(json, slot->from, slot->to, slot->sides, slot->label);
-    }
-    rps_json_end(json);
-}
-
 static int has_samples(const struct rps_comparison *comparison, size_t run, int side)
 {
     return (int)comparison->run[run].side == side && comparison->shares &&
            comparison->shares[run].sample_count > 0;
 }
 
-/* Return the number of samples that one second of CPU time in each run of a side has in total. 0:
- * not known, because some were taken by a threshold. */
+/* Return the total number of samples per second of CPU time in the runs of a side. Return 0 if the
+ * number is unknown because some samples were taken by a threshold. */
 static double samples_per_s(const struct rps_comparison *comparison, int side)
 {
     double per_s = 0;
@@ -255,11 +225,12 @@ static void put_sides(struct rps_json *json, const struct page *page)
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-/* Put samples, if both sides have some. A bin is a row of a side: side * row_count + label + 1. */
+/* Put samples if both sides have some. Each row of each side is a bin. The number of the bin is
+ * side * row_count + label + 1. */
 static int put_samples(struct rps_json *json, const struct rps_comparison *comparison,
                        struct rps_error *err)
 {
-    const struct rps_wing *wing = rps_store_used_wing();
+    const struct rps_code_hooks *hooks = rps_store_used_hooks();
     size_t runs = comparison->run_count;
     struct rps_run_part *part = rps_arena_get(comparison->arena, runs, sizeof(*part));
     struct rps_page_joint_run *run = rps_arena_get(comparison->arena, runs, sizeof(*run));
@@ -280,14 +251,14 @@ static int put_samples(struct rps_json *json, const struct rps_comparison *compa
         run[i] = (struct rps_page_joint_run){of->reader, &of->run, &part[i],
                                              (size_t)of->side * comparison->row_count};
     }
-    return has[RPS_SIDE_A] && has[RPS_SIDE_B] && wing && wing->page_joint
-               ? wing->page_joint(json, &joint, err)
+    return has[RPS_SIDE_A] && has[RPS_SIDE_B] && hooks && hooks->page_joint
+               ? hooks->page_joint(json, &joint, err)
                : 0;
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-/* Format "main: 5 runs (1-5). new: 5 runs (6-10)." */
+/* Format the sides: "main: 5 runs (1-5). new: 5 runs (6-10)." */
 static const char *sides_text(const struct rps_comparison *comparison)
 {
     const char *text = "";
@@ -319,11 +290,25 @@ static int put_data(struct rps_json *json, const void *context, struct rps_error
     rps_page_put_palette(json, "dark", RPS_THEME_DARK);
     put_panels(json, page);
     put_sides(json, page);
-    put_slots(json, &page->series);
+    /* Put the slots of the axis by phase. Each slot has the members from, to, sides, label. */
+    rps_json_array(json, "slots");
+    for (size_t i = 0; i < page->series.slot_count; i++) {
+        const struct rps_comparison_slot *slot = &page->series.slot[i];
+
+        put_place(json, slot->from, slot->to, slot->sides, slot->label);
+    }
+    rps_json_end(json);
     put_labels(json, comparison);
-    put_figures(json, comparison);
+    rps_json_array(json, "figures");
+    for (size_t i = 0; i < comparison->figure_count; i++) {
+        if (rps_comparison_is_listed(comparison, i))
+            rps_json_text(json, NULL, comparison->figure[i].label);
+    }
+    rps_json_end(json);
     put_rows(json, comparison);
-    put_remarks(json, comparison);
+    rps_json_texts(json, "remarks", (const char *const *)comparison->remark,
+                   comparison->remark_count);
+    rps_json_text(json, "functionTime", comparison->is_latency ? "latency" : "CPU time");
     result = put_samples(json, comparison, err);
     rps_json_end(json);
     return result;
@@ -350,8 +335,8 @@ static int write_page(const struct page *page, struct rps_error *err)
     if (parts.out)
         result = rps_page_fill(&parts, err);
     if (!parts.out || (fclose(parts.out) != 0 && result == 0))
-        result =
-            rps_error_set(err, RPS_FAILED, "%s cannot be written: %s", plot->path, strerror(errno));
+        result = rps_error_set(err, RPS_FAILED, "cannot write %s: %s; choose another file with -o",
+                               plot->path, strerror(errno));
     if (result == 0)
         result = rps_output_file_finish(&file, err);
     rps_output_file_abandon(&file);

@@ -1,67 +1,60 @@
-/*
- * Declarations shared by picture and page of a comparison: the runs over time, and the axis on
- * which matched phases are aligned.
- */
-#ifndef RPISTAT_COMPARE_PARTS_H
-#define RPISTAT_COMPARE_PARTS_H
+/* Declarations shared by the picture and the page of a comparison: the runs over time, and the axis
+ * by phase. On this axis, matched phases have the same place (slot). */
+#pragma once
 
 #include "rpistat/comparison.h"
 #include "rpistat/series.h"
 
-struct rps_plan;
-
-/* A phase of a run, in order of time. A run without phases has one, all of it, with label -1. */
+/* A phase of a run. Phases are in order of time. A run without phases has a single phase with label
+ * -1 that covers the whole run. */
 struct rps_comparison_stretch {
-    double from, to; /* s since the run's start */
-    size_t slot;     /* its place on the axis by phase; SIZE_MAX: none, the representing run lacks
-                        it */
-    int label;       /* as in comparison->run[].phases: rows - 1, or -1 */
+    double from, to; /* seconds since the run's start */
+    size_t slot;     /* index of the phase's slot on the axis by phase; SIZE_MAX: no slot,
+                        because the representing run lacks the phase */
+    int label;       /* label as in comparison->run[].phases: row - 1, or -1 */
 };
 
-/* A place on the axis by phase. */
+/* A slot: a range on the axis by phase, for a phase and its partner. */
 struct rps_comparison_slot {
-    double from, to; /* s: mean width of both sides; for one side alone, its own width */
+    double from, to; /* in seconds; the width is the mean length of both sides' phases, or the
+                        length of the only phase */
     int label;
-    int sides; /* bits 1 << RPS_SIDE_A and 1 << RPS_SIDE_B: the sides that have it */
+    int sides; /* bit mask of the sides that have a phase here: 1 << RPS_SIDE_A, 1 << RPS_SIDE_B */
 };
 
-/* A run. */
+/* A run as a line in the panels. */
 struct rps_comparison_line {
-    double length;             /* s */
-    struct rps_series *series; /* of each metric, each owned; positions are s since the run's start;
-                                  empty if the run has no such metric */
+    double length;             /* length of the run in seconds */
+    struct rps_series *series; /* series of each metric (owned), in seconds since the run's
+                                  start; a series is empty if the run lacks the metric */
     size_t stretch_count;
     struct rps_comparison_stretch *stretch;
 };
 
-/* Members that are not owned are in the comparison's arena. */
+/* The runs of a comparison over time. Members that are not owned are in the comparison's arena. */
 struct rps_comparison_series {
     size_t figure_count;
-    size_t *figure;        /* indices into comparison->figure */
-    struct rps_plan *plan; /* owned; of the first run, with the compared metrics as its metrics */
+    size_t *figure;        /* index of each metric in comparison->figure */
+    struct rps_plan *plan; /* plan of the first run, with only the compared metrics (owned) */
     struct rps_metric
-        *metric; /* borrowed from it: label, unit, panel, explanation of each metric */
+        *metric; /* label, unit, panel and explanation of each metric (borrowed from the plan) */
     size_t run_count;
     struct rps_comparison_line *run; /* in the order of comparison->run */
-    double length;                   /* s, of the longest run */
+    double length;                   /* length of the longest run in seconds */
     size_t slot_count;
-    struct rps_comparison_slot *slot; /* in order, one after another from 0 on */
-    double phase_length;              /* s, of all slots */
+    struct rps_comparison_slot *slot; /* slots of the axis by phase, in order, without gaps */
+    double phase_length;              /* total length of all slots in seconds */
 };
 
-/*
- * Read the series of the metrics that plot->metric names. If it is NULL, use at most `most`: CPU
- * use, and metrics with the most significant change in any row. Metrics that are always zero are
- * left out. bin_count: across the longest run, fewer for shorter ones. Release *ret with
- * rps_comparison_series_free in any case. Errors: RPS_USAGE for an unknown metric; those of the
- * store.
- */
+/* Read the series of the metrics that plot->metric names. If plot->metric is NULL, use at most
+ * `most` metrics. These are CPU use, and the metrics whose change is most significant in some row.
+ * Metrics that are always zero are omitted. The longest run has bin_count bins. Shorter runs have
+ * fewer bins. Release *ret with rps_comparison_series_free, even after an error. Errors: RPS_USAGE
+ * for an unknown metric, and errors of the store. */
 int rps_comparison_series_read(const struct rps_comparison_plot *plot, size_t most,
                                size_t bin_count, struct rps_comparison_series *ret,
                                struct rps_error *err);
 void rps_comparison_series_free(struct rps_comparison_series *series);
 
-/* Write the page (page.c). */
+/* Write the HTML page (page.c). */
 int rps_comparison_page(const struct rps_comparison_plot *plot, struct rps_error *err);
-
-#endif

@@ -1,10 +1,8 @@
-/*
- * Pictures of a comparison: panels of metrics on a common axis, with one line per run in its side's
- * colour. The phases of both sides are below.
+/* Pictures of a comparison: panels of metrics on a common axis. Each run is one line in the colour
+ * of its side. The phases of both sides are below the panels.
  *
- * It is a picture of runs as in picture.h. Its metrics have one panel each, and its lines are the
- * runs.
- */
+ * The picture has the same form as a picture of runs (picture.h). Each metric has a panel, and each
+ * line is a run. */
 #include "rpistat/comparison.h"
 
 #include <math.h>
@@ -12,25 +10,23 @@
 #include <strings.h>
 
 #include "parts.h"
-#include "rpistat/gnuplot_folder.h"
 #include "rpistat/picture.h"
 #include "rpistat/clock.h"
-#include "rpistat/output_file.h"
 #include "rpistat/plan.h"
 #include "rpistat/text.h"
 
 #define COMPARISON_PANELS      6
 #define COMPARISON_BIN_PX      2.5
-#define COMPARISON_STRIP_SPACE 8  /* between panels and strips */
-#define COMPARISON_NAME_LEFT   30 /* for the line of a side's name in the legend */
+#define COMPARISON_STRIP_SPACE 8  /* pixels between panels and strips */
+#define COMPARISON_NAME_LEFT   30 /* pixels for the line before a side's name in the legend */
 
 struct drawing {
     const struct rps_comparison_plot *plot;
-    const struct rps_plot_options options; /* with the picture's size */
+    const struct rps_plot_options options; /* options with the size of the picture */
     struct rps_comparison_series series;
-    struct rps_picture picture; /* its plan and series are those above */
-    struct rps_phases side[2];  /* the strip of each side */
-    struct rps_phases both;     /* the labels in the legend */
+    struct rps_picture picture; /* picture that uses the plan and series above */
+    struct rps_phases side[2];  /* phases of each side, drawn as a strip */
+    struct rps_phases both;     /* phases of both sides, for the labels in the legend */
 };
 
 /* --- phases ----------------------------------------------------------------------------------- */
@@ -80,7 +76,7 @@ static void take_series(struct drawing *drawing)
         rps_arena_get(arena, series->figure_count * series->run_count, sizeof(*picture->series));
     for (size_t f = 0; f < series->figure_count; f++) {
         picture->panel[f] = (int)f;
-        series->metric[f].panel[0] = '\0'; /* it has its own panel */
+        series->metric[f].panel[0] = '\0'; /* each metric has a separate panel */
         for (size_t r = 0; r < series->run_count; r++)
             picture->series[f * series->run_count + r] = series->run[r].series[f];
     }
@@ -89,7 +85,7 @@ static void take_series(struct drawing *drawing)
 
 /* --- chart ------------------------------------------------------------------------------------ */
 
-/* Format a side's name, at most half as wide as the picture. */
+/* Format the name of a side. Shorten a name that is wider than half of the picture. */
 static char *side_name(const struct drawing *drawing, enum rps_comparison_side side,
                        char ret[RPS_PICTURE_TEXT_SIZE])
 {
@@ -101,7 +97,7 @@ static char *side_name(const struct drawing *drawing, enum rps_comparison_side s
     return ret;
 }
 
-/* Format "make -j2", or for two commands "./naive 512 against ./interchange 512". */
+/* Format the title: "make -j2", or for two commands "./naive 512 against ./interchange 512". */
 static void title_of(const struct drawing *drawing, char text[RPS_PICTURE_TEXT_SIZE])
 {
     const struct rps_comparison *comparison = drawing->plot->comparison;
@@ -114,7 +110,7 @@ static void title_of(const struct drawing *drawing, char text[RPS_PICTURE_TEXT_S
     snprintf(text, RPS_PICTURE_TEXT_SIZE, "%s%s%s", a, same ? "" : " against ", same ? "" : b);
 }
 
-/* Format "5 runs against 5 · 2.11 s against 1.45 s". */
+/* Format the second line: "5 runs against 5 · 2.11 s against 1.45 s". */
 static void second_line_of(const struct drawing *drawing, char text[RPS_PICTURE_TEXT_SIZE])
 {
     const struct rps_comparison *comparison = drawing->plot->comparison;
@@ -139,28 +135,14 @@ static void second_line_of(const struct drawing *drawing, char text[RPS_PICTURE_
              comparison->a_count == 1 ? "" : "s", comparison->b_count, elapsed);
 }
 
-static int has_data(const struct drawing *drawing, int panel)
-{
-    for (int run = 0; run < drawing->picture.line_count; run++) {
-        const struct rps_series *series = rps_picture_series(&drawing->picture, panel, run);
-
-        for (size_t i = 0; i < series->count; i++) {
-            if (isfinite(series->value[i]))
-                return 1;
-        }
-    }
-    return 0;
-}
-
 static struct rps_layer side_like(enum rps_comparison_side side)
 {
-    /* A stays visible under B if both are equal */
+    /* Side A is drawn wider, so that it is visible under side B if both are equal. */
     return (struct rps_layer){.kind = RPS_LAYER_SEGMENTS,
                               .ink = RPS_INK_LINE + (rps_ink)side,
                               .weight = side == RPS_SIDE_A ? 2.5 : 1.6};
 }
 
-/* Add the names of both sides. */
 static void add_legend(const struct drawing *drawing, struct rps_chart *chart, double y)
 {
     struct rps_layer a = side_like(RPS_SIDE_A), b = side_like(RPS_SIDE_B);
@@ -172,7 +154,7 @@ static void add_legend(const struct drawing *drawing, struct rps_chart *chart, d
                     &b, side_name(drawing, RPS_SIDE_B, text));
 }
 
-/* Add a run's line; the one that represents its side is in front. */
+/* Add a run's line. If the run represents its side, draw this line in front of the others. */
 static void add_run(const struct drawing *drawing, struct rps_chart *chart, struct rps_panel *panel,
                     int figure, size_t run, int stands)
 {
@@ -187,7 +169,8 @@ static void add_run(const struct drawing *drawing, struct rps_chart *chart, stru
         ->weight = stands ? like.weight : 0.8;
 }
 
-/* Add the other runs first, alternating between the sides, so that neither hides the other. */
+/* First add the runs that do not represent a side, alternately from side A and side B. So neither
+ * side hides the other. */
 static void add_runs(const struct drawing *drawing, struct rps_chart *chart,
                      struct rps_panel *panel, int figure)
 {
@@ -220,7 +203,7 @@ static struct rps_panel *add_panels(struct drawing *drawing, struct rps_chart *c
                                   top + (p + 1) * each - RPS_PICTURE_FLOOR);
         panel->heading =
             rps_arena_print(chart->arena, "%s%s", rps_picture_heading(picture, p, text),
-                            has_data(drawing, p) ? "" : ": no data");
+                            rps_picture_has_data(picture, p) ? "" : ": no data");
         rps_picture_x_scale(chart, picture, 0, &panel->x);
         rps_picture_scale(chart, &axis, &panel->y);
         add_runs(drawing, chart, panel, p);
@@ -309,21 +292,6 @@ static int prepare(struct drawing *drawing, struct rps_error *err)
     return 0;
 }
 
-static int draw_into(struct drawing *drawing, const struct rps_gnuplot_format *format, int out_fd,
-                     struct rps_error *err)
-{
-    const struct rps_gnuplot_picture picture = {
-        .format = format,
-        .chart = draw_runs(drawing),
-        .script_folder = drawing->plot->script_folder,
-        .keep = drawing->plot->keep,
-        .temporary_folder = drawing->plot->temporary_folder,
-        .out_fd = out_fd,
-    };
-
-    return rps_gnuplot_draw(&picture, err);
-}
-
 static int draw_picture(const struct rps_comparison_plot *plot,
                         const struct rps_gnuplot_format *format, struct rps_error *err)
 {
@@ -331,16 +299,16 @@ static int draw_picture(const struct rps_comparison_plot *plot,
         .plot = plot,
         .options = {.width = plot->width, .height = plot->height},
     };
-    struct rps_output_file file = {0};
+    struct rps_gnuplot_picture picture = {.format = format,
+                                          .script_folder = plot->script_folder,
+                                          .keep = plot->keep,
+                                          .temporary_folder = plot->temporary_folder};
     int result = prepare(&drawing, err);
 
-    if (result == 0)
-        result = rps_output_file_open(&file, plot->path, 1, err);
-    if (result == 0)
-        result = draw_into(&drawing, format, file.fd, err);
-    if (result == 0)
-        result = rps_output_file_finish(&file, err);
-    rps_output_file_abandon(&file);
+    if (result == 0) {
+        picture.chart = draw_runs(&drawing);
+        result = rps_gnuplot_draw_file(&picture, plot->path, err);
+    }
     rps_comparison_series_free(&drawing.series);
     rps_arena_free(drawing.picture.arena);
     return result;
@@ -354,9 +322,11 @@ int rps_comparison_draw(const struct rps_comparison_plot *plot, struct rps_error
     if (format)
         return draw_picture(plot, format, err);
     if (!dot || strcasecmp(dot, ".html") != 0)
-        return rps_error_set(err, RPS_USAGE, "%s: the ending must be .png, .svg, .pdf or .html",
+        return rps_error_set(err, RPS_USAGE, "%s: unknown ending; use .png, .svg, .pdf or .html",
                              plot->path);
     if (plot->keep)
-        return rps_error_set(err, RPS_USAGE, "--keep: a page is made without gnuplot");
+        return rps_error_set(
+            err, RPS_USAGE,
+            "--keep-script: a page is made without gnuplot; leave out --keep-script");
     return rps_comparison_page(plot, err);
 }

@@ -1,8 +1,6 @@
-/*
- * The runs of a comparison over time, and the axis by phase. The two runs that represent the sides
- * define the places on that axis. Their phases are aligned in order, and those with the same row
- * share a place.
- */
+/* The runs of a comparison over time, and the axis by phase. Each side has a run that represents
+ * it. The phases of both representing runs are aligned in order. Two aligned phases with the same
+ * row share a slot of the axis. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,12 +16,12 @@
 #include "rpistat/clock.h"
 #include "rpistat/collect.h"
 
-#define APART 9 /* distance of labels that are never equal */
+#define APART 9 /* a distance at which two labels never match */
 
 /* --- figures ---------------------------------------------------------------------------------- */
 
-/* How significant a metric's change is in its most significant row: the lowest p, and for equal p
- * the largest change. */
+/* Significance of a metric's change in its most significant row: the row with the lowest p. If p is
+ * equal, the row with the largest change is the most significant. */
 struct worth {
     double p, change;
     size_t figure;
@@ -45,7 +43,7 @@ static struct worth worth_of(const struct rps_comparison *comparison, size_t fig
             worth.change = size;
     }
     if (strcmp(comparison->figure[figure].name, RPS_COLLECT_CPU_USE) == 0)
-        worth.p = -1; /* first: the others are read next to it */
+        worth.p = -1; /* CPU use is the first panel: the other metrics are compared with it */
     return worth;
 }
 
@@ -60,21 +58,17 @@ static int compare_worths(const void *a, const void *b)
     return x->figure < y->figure ? -1 : 1;
 }
 
-/* Return 1 if a plot of a run would draw the metric too. CPU use gets its panel from read_plan. */
-static int has_panel(const struct rps_plan *plan, const struct rps_comparison_figure *figure)
-{
-    int m = rps_plan_metric(plan, figure->name);
-
-    return m >= 0 && plan->metric[m].panel[0] != '\0';
-}
-
-/* Return 1 if all values are zero or missing. */
-static int is_empty(const struct rps_comparison *comparison, size_t figure)
+/* Return 1 if the plot of a run would also draw the metric, and not all values are zero or missing.
+ * read_plan sets the panel of CPU use. */
+static int is_worthy(const struct rps_comparison *comparison, const struct rps_plan *plan,
+                     size_t figure)
 {
     const struct rps_change *whole = &comparison->row[0].change[figure];
+    const char *name = comparison->figure[figure].name;
+    int m = rps_plan_metric(plan, name);
 
-    return !(fabs(whole->a) > 0) && !(fabs(whole->b) > 0) &&
-           strcmp(comparison->figure[figure].name, RPS_COLLECT_CPU_USE) != 0;
+    return m >= 0 && plan->metric[m].panel[0] &&
+           (fabs(whole->a) > 0 || fabs(whole->b) > 0 || strcmp(name, RPS_COLLECT_CPU_USE) == 0);
 }
 
 static void choose_worthy(const struct rps_comparison *comparison, size_t most,
@@ -85,8 +79,7 @@ static void choose_worthy(const struct rps_comparison *comparison, size_t most,
     size_t count = 0;
 
     for (size_t f = 0; f < comparison->figure_count; f++) {
-        if (comparison->figure[f].kind == RPS_FIGURE_METRIC &&
-            has_panel(ret->plan, &comparison->figure[f]) && !is_empty(comparison, f))
+        if (comparison->figure[f].kind == RPS_FIGURE_METRIC && is_worthy(comparison, ret->plan, f))
             worth[count++] = worth_of(comparison, f);
     }
     qsort(worth, count, sizeof(*worth), compare_worths);
@@ -112,7 +105,7 @@ static int choose_named(const struct rps_comparison *comparison, const char *nam
             rps_arena_print(comparison->arena, "%s%s%s", known, known[0] ? ", " : "", figure->name);
     }
     return rps_error_set(err, RPS_USAGE,
-                         "--metric: the runs have no metric '%s' in common; there are %s", name,
+                         "--metric: the runs have no metric '%s' in common; choose from %s", name,
                          known[0] ? known : "none");
 }
 
@@ -133,7 +126,7 @@ static int choose(const struct rps_comparison_plot *plot, size_t most,
 
 /* --- series ----------------------------------------------------------------------------------- */
 
-/* Read the run's plan, with CPU use as one of its metrics. */
+/* Read the run's plan and add CPU use as a metric. */
 static int read_plan(const struct rps_comparison_run *run, struct rps_plan **ret,
                      struct rps_error *err)
 {
@@ -197,7 +190,6 @@ static int read_run(const struct rps_comparison *comparison, struct rps_comparis
     return result;
 }
 
-/* Replace the plan's metrics by the chosen ones. */
 static int keep_figures(const struct rps_comparison *comparison,
                         struct rps_comparison_series *series, struct rps_error *err)
 {
@@ -219,7 +211,7 @@ static int keep_figures(const struct rps_comparison *comparison,
 
 /* --- the axis by phase ------------------------------------------------------------------------ */
 
-/* Make one range per phase. If there are too many to align, a loop is one, by its first label. */
+/* Make one range per phase. With too many phases to align, make one range and label per loop. */
 static void make_stretches(const struct rps_comparison *comparison, size_t r,
                            struct rps_comparison_line *line)
 {
@@ -243,7 +235,7 @@ static void make_stretches(const struct rps_comparison *comparison, size_t r,
     line->stretch_count = line->stretch_count > 0 ? line->stretch_count : 1;
 }
 
-/* Make labels for all rows, all different; the last is for phases without a row. */
+/* Make one label per row, then one for phases without a row. Different labels never match. */
 static struct rps_match_labels make_labels(const struct rps_comparison *comparison)
 {
     size_t count = comparison->row_count + 1;
@@ -254,7 +246,7 @@ static struct rps_match_labels make_labels(const struct rps_comparison *comparis
     return (struct rps_match_labels){(int)count, distance};
 }
 
-/* Make phases from a run's ranges, with labels as above, in the arena. */
+/* Make phases from a run's ranges, with the labels of make_labels. The phases are in the arena. */
 static struct rps_phases make_phases(struct rps_arena *arena,
                                      const struct rps_comparison_line *line, int label_count)
 {
@@ -271,7 +263,7 @@ static struct rps_phases make_phases(struct rps_arena *arena,
     return ret;
 }
 
-/* Return for each range of a the matching range of b. */
+/* For each range of run a, return the range of run b that matches it. */
 static size_t *align(struct rps_arena *arena, const struct rps_comparison_line *a,
                      const struct rps_comparison_line *b, const struct rps_match_labels *labels)
 {
@@ -283,7 +275,7 @@ static size_t *align(struct rps_arena *arena, const struct rps_comparison_line *
     return ret;
 }
 
-/* Add the next slot, for a range and its partner on the other side; NULL: none. */
+/* Append a slot for a range and its partner on the other side. NULL: the range has no partner. */
 static void add_slot(struct rps_comparison_series *series, int sides,
                      struct rps_comparison_stretch *stretch, struct rps_comparison_stretch *partner)
 {
@@ -363,7 +355,8 @@ int rps_comparison_series_read(const struct rps_comparison_plot *plot, size_t mo
     if (result == 0)
         result = choose(plot, most, ret, err);
     if (result == 0 && ret->figure_count == 0)
-        result = rps_error_set(err, RPS_FAILED, "the runs have no metric in common to be drawn");
+        result =
+            rps_error_set(err, RPS_FAILED, "the runs have no common metric; choose other runs");
     if (result == 0)
         begin_runs(comparison, ret);
     for (size_t r = 0; r < ret->run_count && result == 0; r++)

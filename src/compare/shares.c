@@ -1,9 +1,8 @@
-/*
- * The functions of a comparison: the time of each row in each function, by the shares of all runs
- * that have samples. Functions of two runs are the same if their names are, and the names of their
- * modules without directories, since another build is elsewhere. If one module per side has a
- * function of that name, module names are ignored, since another version may be another program.
- */
+/* Compare functions. The time that each row spent in each function is computed from the shares of
+ * all runs with samples. Functions of two runs are the same if they have the same name and the same
+ * module name. The directory of a module is ignored, because each build may have a different
+ * directory. If only one module per side has a function of that name, the module name is ignored
+ * too. The reason is that the name of a program may change with its version. */
 #include "work.h"
 
 #include <math.h>
@@ -11,27 +10,28 @@
 #include <string.h>
 #include "rpistat/text.h"
 
-/* Functions of a row: minimum share of its samples on a side, and maximum number. */
+/* Limits for the listed functions of a row: SHARE_MIN is the minimum share of a side's samples,
+ * FUNCTIONS_MAX the maximum number of functions. */
 #define SHARE_MIN     .01
 #define FUNCTIONS_MAX 20
-#define SAMPLES_MIN   5 /* of all runs: fewer do not show a change */
+#define SAMPLES_MIN   5 /* minimum samples of a function, in all runs together */
 
-/* Samples of a function in a row of a run. */
+/* Samples of a function in one row of one run. */
 struct cell {
     size_t row, run;
-    const struct rps_share_name *name; /* borrowed */
+    const struct rps_share_name *name; /* name of the function (borrowed) */
     uint64_t samples;
 };
 
-/* All members are in the comparison's arena. */
+/* Work data of the comparison of functions, in the comparison's arena. */
 struct joining {
     struct rps_comparison *comparison;
     size_t count;
     struct cell *cell;
-    uint64_t *of;                   /* of[run * row_count + row]: all samples */
-    uint8_t *has;                   /* of each run: samples by frequency */
-    struct rps_change_value *value; /* scratch of each run, for one function */
-    uint64_t *samples;              /* likewise */
+    uint64_t *of;                   /* of[run * row_count + row]: number of all samples */
+    uint8_t *has;                   /* has[run]: 1 if the run has samples by frequency */
+    struct rps_change_value *value; /* scratch: value of one function in each run */
+    uint64_t *samples;              /* scratch: samples of one function in each run */
 };
 
 /* --- counting --------------------------------------------------------------------------------- */
@@ -39,24 +39,17 @@ struct joining {
 struct rps_run_part rps_comparison_part(struct rps_arena *arena, const struct rps_phases *phases,
                                         size_t rows)
 {
-    struct rps_run_part ret = {0, rps_arena_get(arena, 2 * phases->count + 1, sizeof(*ret.stretch)),
-                               rows};
-    uint64_t from = 0;
+    struct rps_run_part known = rps_run_part_of_phases(arena, phases, 1);
+    struct rps_phases all;
 
-    for (size_t i = 0; i < phases->count; i++) {
-        const struct rps_phase *phase = &phases->phase[i];
-
-        if (phase->first > from)
-            ret.stretch[ret.count++] = (struct rps_run_stretch){from, phase->first - 1, 0};
-        ret.stretch[ret.count++] =
-            (struct rps_run_stretch){phase->first, phase->last, (size_t)(phase->label + 1)};
-        from = phase->last + 1;
-    }
-    ret.stretch[ret.count++] = (struct rps_run_stretch){from, INT64_MAX, 0};
-    return ret;
+    for (size_t i = 0; i < known.count; i++)
+        known.stretch[i].group++;
+    all = rps_part_words_phases(arena, &known, 0, INT64_MAX, 0);
+    all.label_count = (int)rows;
+    return rps_run_part_of_phases(arena, &all, 1);
 }
 
-/* Return the name of a function in any build: code without a name has its module's. */
+/* Return the name of a function for all builds, or the module's name if the function has none. */
 static const struct rps_share_name *name_of_all(struct rps_arena *arena,
                                                 const struct rps_share_name *name)
 {
@@ -71,20 +64,24 @@ static const struct rps_share_name *name_of_all(struct rps_arena *arena,
     return ret;
 }
 
-/* Add the cells of a run; the whole has the samples of all groups. */
+/* Add the cells of a run. The row of the whole run has the samples of all groups. */
 static void add_cells(struct joining *joining, size_t r)
 {
     const struct rps_part_shares *shares = &joining->comparison->shares[r];
     size_t rows = shares->group_count, names = shares->name_count;
     uint64_t *of = &joining->of[r * rows];
+    /* The minimum numbers and the intervals need weights as numbers of samples. */
+    double per = joining->comparison->is_latency ? (double)shares->sampling.frequency / 1e6 : 1;
 
     for (size_t row = 0; row < rows; row++) {
-        of[row] = row > 0 ? shares->group[row].samples : shares->sample_count;
+        of[row] =
+            (uint64_t)llround(per * (double)(row > 0 ? shares->group[row].weight : shares->weight));
         for (size_t n = 0; n < names; n++) {
             struct cell cell = {row, r, &shares->name[n], shares->samples[row * names + n]};
 
             for (size_t other = 1; other < rows && row == 0; other++)
                 cell.samples += shares->samples[other * names + n];
+            cell.samples = (uint64_t)llround(per * (double)cell.samples);
             if (cell.samples == 0)
                 continue;
             cell.name = name_of_all(joining->comparison->arena, cell.name);
@@ -102,9 +99,11 @@ static int find_shares(struct joining *joining, size_t r, struct rps_error *err)
     const struct rps_comparison_run *run = &comparison->run[r];
     struct rps_run_part part =
         rps_comparison_part(comparison->arena, &run->phases, comparison->row_count);
-    int result = rps_part_shares_find(comparison->arena, run->reader, run->run_id, &part, 1, &all,
-                                      &comparison->shares[r], err);
+    int result;
 
+    part.is_latency = comparison->is_latency;
+    result = rps_part_shares_find(comparison->arena, run->reader, run->run_id, &part, 1, &all,
+                                  &comparison->shares[r], err);
     joining->has[r] =
         comparison->shares[r].sample_count > 0 && comparison->shares[r].sampling.frequency > 0;
     return result < 0 ? result : 0;
@@ -117,7 +116,6 @@ static int compare_modules(const struct cell *x, const struct cell *y)
     return strcmp(rps_text_file_name(x->name->module), rps_text_file_name(y->name->module));
 }
 
-/* Order by name, then row, module and run. */
 static int compare_cells(const void *a, const void *b)
 {
     const struct cell *x = a, *y = b;
@@ -130,7 +128,7 @@ static int compare_cells(const void *a, const void *b)
     return order ? order : (x->run > y->run) - (x->run < y->run);
 }
 
-/* Return 1 if at most one module per side has the functions in cells from ... to - 1. */
+/* Return 1 if at most one module on each side has the function of the cells from ... to - 1. */
 static int is_one(const struct joining *joining, size_t from, size_t to)
 {
     const struct cell *of[2] = {NULL, NULL};
@@ -146,12 +144,7 @@ static int is_one(const struct joining *joining, size_t from, size_t to)
     return 1;
 }
 
-static double frequency_of(const struct joining *joining, size_t run)
-{
-    return (double)joining->comparison->shares[run].sampling.frequency;
-}
-
-/* Return the function's share of a side's samples in the row; NaN: too few samples. */
+/* Return the function's share of a side's samples in the row, or NaN for too few samples. */
 static double share_of(const struct joining *joining, size_t row, enum rps_comparison_side side,
                        const uint64_t *samples)
 {
@@ -167,21 +160,24 @@ static double share_of(const struct joining *joining, size_t row, enum rps_compa
     return rps_shares_part(part, all);
 }
 
-/* Return the change of a function's time. It is a total: one run against one does not show how it
- * varies between runs, which is more than samples vary by chance. */
+/* Return the change of a function's time. The change is computed as for a total. With one run per
+ * side, the variation between runs is unknown. The variation between runs is larger than the
+ * variation of samples by chance. */
 static struct rps_change change_of(struct joining *joining, size_t row, const uint64_t *samples)
 {
     const struct rps_comparison *comparison = joining->comparison;
     size_t a_count = comparison->a_count;
 
     for (size_t r = 0; r < comparison->run_count; r++) {
-        double frequency = frequency_of(joining, r), n = (double)samples[r];
+        double frequency = (double)joining->comparison->shares[r].sampling.frequency,
+               n = (double)samples[r];
         int is_there = joining->has[r] && joining->of[r * comparison->row_count + row] > 0;
 
         joining->value[r] = (struct rps_change_value){.value = is_there ? n / frequency : NAN,
                                                       .floor = fmax(1, n) / frequency / frequency};
     }
-    return rps_change_find(joining->value, a_count, joining->value + a_count, comparison->b_count);
+    return rps_change_find(joining->value, a_count, joining->value + a_count, comparison->b_count,
+                           comparison->statistic);
 }
 
 static double difference_of(const struct rps_comparison_function *function)
@@ -199,7 +195,8 @@ static int by_difference(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Join one function of one row, in cells from ... to - 1. The last run that has it names it. */
+/* Join the cells from ... to - 1 into one function of one row. The name of the function is taken
+ * from the last run that has the function. */
 static void join_function(struct joining *joining, size_t from, size_t to)
 {
     struct rps_comparison *comparison = joining->comparison;
@@ -227,7 +224,7 @@ static void join_function(struct joining *joining, size_t from, size_t to)
     row->function[row->function_count++] = function;
 }
 
-/* Join the functions in cells from ... to - 1, which have one name. */
+/* Join the functions in cells from ... to - 1, which all have the same name. */
 static void join_name(struct joining *joining, size_t from, size_t to)
 {
     const struct cell *cell = joining->cell;
@@ -273,22 +270,9 @@ static void correct(struct rps_comparison *comparison, size_t from, size_t to)
     rps_change_correct(comparison->arena, change, count);
 }
 
-/* Sort by change, largest first, and keep the maximum number. */
-static void keep_most(struct rps_comparison *comparison)
-{
-    for (size_t i = 0; i < comparison->row_count; i++) {
-        struct rps_comparison_row *row = &comparison->row[i];
-
-        if (row->function_count > 0)
-            qsort(row->function, row->function_count, sizeof(*row->function), by_difference);
-        if (row->function_count > FUNCTIONS_MAX)
-            row->function_count = FUNCTIONS_MAX;
-    }
-}
-
 /* --- all of it -------------------------------------------------------------------------------- */
 
-/* Return 1 if a run of each side has samples. */
+/* Return 1 if at least one run of each side has samples. */
 static int both_have(const struct joining *joining)
 {
     const struct rps_comparison *comparison = joining->comparison;
@@ -323,6 +307,14 @@ int rps_comparison_find_functions(struct rps_comparison *comparison, struct rps_
     }
     join(&joining);
     rps_comparison_each_family(comparison, correct);
-    keep_most(comparison);
+    /* Sort the functions by change, largest first. Drop the functions beyond the maximum number. */
+    for (size_t i = 0; i < comparison->row_count; i++) {
+        struct rps_comparison_row *row = &comparison->row[i];
+
+        if (row->function_count > 0)
+            qsort(row->function, row->function_count, sizeof(*row->function), by_difference);
+        if (row->function_count > FUNCTIONS_MAX)
+            row->function_count = FUNCTIONS_MAX;
+    }
     return 0;
 }

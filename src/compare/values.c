@@ -1,10 +1,8 @@
-/*
- * The values of one run: its periods are added up once, over the whole and over each row. Metrics
- * are computed from the sums.
+/* Compute the values of one run. One pass over the periods computes the sums for the whole run and
+ * for each row. Metrics are computed from the sums.
  *
- * A metric's floor is its variance by chance: counts vary as Poisson's do, and a boundary between
- * phases may be anywhere in a period.
- */
+ * A metric's floor is its variance by chance. Chance has two causes: counts vary like Poisson
+ * variables, and a boundary between phases may be anywhere in a period. */
 #include "work.h"
 
 #include <math.h>
@@ -15,38 +13,28 @@
 #include "rpistat/tally.h"
 #include "rpistat/walk.h"
 
-/* Uncertainty of a run's end. */
+/* Uncertainty of the time at which a run ends, in seconds. */
 #define END_S 1e-3
 
-/* All members are in the comparison's arena. */
+/* Work data of the measurement of one run, in the comparison's arena. */
 struct measuring {
     const struct rps_comparison *comparison;
     const struct rps_comparison_run *run;
     struct rps_compared_run *compared;
-    struct rps_tally *tally; /* of each row */
-    size_t *times;           /* of each row: number of its phases in this run */
-    int64_t *length_ns;      /* of these phases, in total */
-    double grain_s;          /* resolution of boundaries */
+    struct rps_tally *tally; /* tally of each row */
+    size_t *times;           /* number of phases that each row has in this run */
+    int64_t *length_ns;      /* total length of the phases of each row */
+    double grain_s;          /* resolution of phase boundaries in seconds */
     size_t at;
-    double *operand; /* of the current tally */
+    double *operand; /* operands of the current tally */
 };
 
 /* --- the walk --------------------------------------------------------------------------------- */
 
-/* Return the row of a phase; 0: none. */
+/* Return the row of a phase. Return 0 if the phase has no row. */
 static size_t row_of(const struct measuring *measuring, size_t phase)
 {
     return phase == SIZE_MAX ? 0 : (size_t)(measuring->run->phases.phase[phase].label + 1);
-}
-
-static void add_period(struct measuring *measuring, const struct rps_period *period)
-{
-    const struct rps_phases *phases = &measuring->run->phases;
-    size_t at = rps_phases_at(phases, period->period, &measuring->at);
-
-    rps_tally_add(&measuring->tally[0], period);
-    if (row_of(measuring, at) > 0)
-        rps_tally_add(&measuring->tally[row_of(measuring, at)], period);
 }
 
 /* --- variances -------------------------------------------------------------------------------- */
@@ -62,8 +50,8 @@ static int came_before(const struct rps_formula *formula, int step)
     return 0;
 }
 
-/* Return the variance of an event's estimate, as that of a count by chance; a count of 0 has at
- * least that of 1. Return 0 for other operands. */
+/* Return the chance variance of an event's estimate, as for a Poisson count. A count of 0 has the
+ * variance of a count of 1. Return 0 for other operands. */
 static double chance_of(const struct rps_tally *tally, int operand)
 {
     int set = rps_operand_set(operand), slot = rps_operand_slot(operand);
@@ -78,7 +66,7 @@ static double chance_of(const struct rps_tally *tally, int operand)
     return scale * scale * fmax(1, (double)of->count[slot]);
 }
 
-/* Return the variance of a formula by chance, from its derivatives. */
+/* Return the chance variance of a formula, computed from the formula's derivatives. */
 static double chance_of_formula(struct measuring *measuring, const struct rps_tally *tally,
                                 const struct rps_formula *formula)
 {
@@ -95,14 +83,6 @@ static double chance_of_formula(struct measuring *measuring, const struct rps_ta
     return isfinite(sum) ? sum : 0;
 }
 
-/* Return the variance of a row's length, s^2. */
-static double length_variance(const struct measuring *measuring, size_t row)
-{
-    if (row == 0)
-        return END_S * END_S;
-    return (double)measuring->times[row] * measuring->grain_s * measuring->grain_s / 6;
-}
-
 /* --- values ----------------------------------------------------------------------------------- */
 
 static int is_estimated(const struct rps_tally *tally, enum rps_comparison_kind kind,
@@ -116,7 +96,7 @@ static int is_estimated(const struct rps_tally *tally, enum rps_comparison_kind 
            !rps_tally_hardly(tally, set);
 }
 
-/* Return the elapsed time of a row that the run has. */
+/* Return the elapsed time of a row. Call this function only if the run has the row. */
 static double elapsed_of(const struct measuring *measuring, size_t row)
 {
     int64_t length_ns = row > 0 ? measuring->length_ns[row] : measuring->run->run.elapsed_ns;
@@ -124,7 +104,8 @@ static double elapsed_of(const struct measuring *measuring, size_t row)
     return length_ns >= 0 ? (double)length_ns / RPS_NS_PER_S : NAN;
 }
 
-/* Return a metric of readings for the row whose operands are filled; NaN: not known. */
+/* Return a metric of system readings for a row, or NaN if it is unknown. measuring->operand must
+ * contain the operands of the row. */
 static double system_of(const struct measuring *measuring, size_t row,
                         const struct rps_compared_figure *figure)
 {
@@ -136,7 +117,7 @@ static double system_of(const struct measuring *measuring, size_t row,
     return figure->system(&of);
 }
 
-/* Return the value of the row whose operands are filled. */
+/* Return a metric's value for a row. measuring->operand must contain the row's operands. */
 static struct rps_change_value value_of(struct measuring *measuring, size_t row, size_t figure)
 {
     enum rps_comparison_kind kind = measuring->comparison->figure[figure].kind;
@@ -145,7 +126,9 @@ static struct rps_change_value value_of(struct measuring *measuring, size_t row,
     const struct rps_formula *formula = &offered->formula;
     const struct rps_tally *tally = &measuring->tally[row];
     struct rps_change_value ret = {.value = NAN};
-    double length = length_variance(measuring, row), rate;
+    double grain_s = measuring->grain_s, rate; /* length: the variance of the row's length, s^2 */
+    double length =
+        row == 0 ? END_S * END_S : (double)measuring->times[row] * grain_s * grain_s / 6;
 
     if (kind == RPS_FIGURE_TIME) {
         ret.value = elapsed_of(measuring, row);
@@ -170,7 +153,7 @@ static struct rps_change_value value_of(struct measuring *measuring, size_t row,
     return ret;
 }
 
-/* Read the readings of all rows. The row of the whole includes the others. */
+/* Read the system readings of all rows. The row of the whole run includes all other rows. */
 static int read_system(struct measuring *measuring, struct rps_error *err)
 {
     const struct rps_comparison *comparison = measuring->comparison;
@@ -206,7 +189,7 @@ static void evaluate(struct measuring *measuring)
     }
 }
 
-/* Compute the data for remarks. */
+/* Compute the data that remarks need. */
 static void look_back(struct measuring *measuring)
 {
     struct rps_compared_run *compared = measuring->compared;
@@ -228,7 +211,7 @@ static void look_back(struct measuring *measuring)
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
-/* Count the length of each row in this run, and its number of phases. */
+/* Compute the total length and the number of phases of each row in this run. */
 static void count_phases(struct measuring *measuring)
 {
     const struct rps_phases *phases = &measuring->run->phases;
@@ -279,8 +262,14 @@ static int walk(struct measuring *measuring, struct rps_error *err)
         if (series.resolution > 0)
             measuring->grain_s *= (double)(plan->set_count << (RPS_LEVEL_BITS * series.resolution));
     }
-    while (rps_walk_next(&walk, &result, err))
-        add_period(measuring, walk.period);
+    while (rps_walk_next(&walk, &result, err)) {
+        const struct rps_phases *phases = &measuring->run->phases;
+        size_t at = rps_phases_at(phases, walk.period->period, &measuring->at);
+
+        rps_tally_add(&measuring->tally[0], walk.period);
+        if (row_of(measuring, at) > 0)
+            rps_tally_add(&measuring->tally[row_of(measuring, at)], walk.period);
+    }
     return result;
 }
 

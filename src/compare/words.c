@@ -1,4 +1,4 @@
-/* Metrics and changes of a comparison as text, and what was compared. */
+/* Format the metrics and changes of a comparison as text, and describe what was compared. */
 #include "words.h"
 
 #include <math.h>
@@ -6,22 +6,22 @@
 
 #include "rpistat/text.h"
 #include "work.h"
-#include "rpistat/words.h"
+#include "rpistat/plan.h"
 
-#define LEAST_PERCENT .1
-#define TIMES_MOST    1e6  /* largest factor that is written out */
-#define CHANGED_LEAST .005 /* below, the whole hardly changed, and its shares are meaningless */
-#define FACT_LEAST    .05  /* for one run per side: a logarithm */
-#define LONG_S        1000 /* seconds from which minutes and hours are used */
-#define LONGEST_S     9e9  /* maximum that fits into nanoseconds */
-#define STORE_WIDTH   40   /* characters of a path */
+#define MIN_PERCENT   .1
+#define TIMES_MAX     1e6  /* largest factor that is printed in full */
+#define CHANGED_MIN   .005 /* minimum change of the whole run, for rows to have a share of it */
+#define FACT_MIN      .05  /* two single runs must differ by more than this (a logarithm) */
+#define LONG_S        1000 /* a time of at least this many seconds has minutes and hours */
+#define LONGEST_S     9e9  /* maximum number of seconds whose nanoseconds fit into an integer */
+#define STORE_WIDTH   40   /* maximum characters of a store's path */
 #define LABEL_WIDTH   32
-#define NUMBERS_WIDTH 100 /* of runs */
+#define NUMBERS_WIDTH 100 /* maximum characters of a list of runs */
 #define COMMAND_WIDTH 160
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* Format three digits, for any magnitude. */
+/* Format a number of any magnitude with three digits. */
 static const char *number_text(struct rps_arena *arena, double value, int whole, const char *unit)
 {
     double size = fabs(value);
@@ -61,7 +61,7 @@ static int has_interval(const struct rps_change *change)
     return isfinite(change->low) && isfinite(change->high);
 }
 
-/* Return 1 if the change is shown as a factor, which only positive values have. */
+/* Return 1 if the change is shown as a factor. Only positive values can have a factor. */
 static int is_factor(const struct rps_change *change)
 {
     return change->a > 0 && change->b > 0 &&
@@ -69,14 +69,13 @@ static int is_factor(const struct rps_change *change)
             change->ratio < RPS_COMPARISON_FACTOR_BELOW);
 }
 
-/* Format "3.1", "1/300". */
 static const char *factor_text(struct rps_arena *arena, double times)
 {
     char text[RPS_TEXT_NUMBER_SIZE];
 
     if (times <= 0)
         return rps_arena_text(arena, rps_text_number(text, sizeof(text), times));
-    if (times > TIMES_MOST)
+    if (times > TIMES_MAX)
         return "over 1000000";
     if (times >= .095)
         return rps_arena_text(arena, rps_words_times(text, sizeof(text), times));
@@ -85,8 +84,8 @@ static const char *factor_text(struct rps_arena *arena, double times)
                : rps_arena_print(arena, "1/%s", rps_words_times(text, sizeof(text), 1 / times));
 }
 
-/* Format a ratio as a change, without "%" or "x". Percentages have no decimals that are within the
- * interval, or, without one, beyond two digits. */
+/* Format a ratio as a change, without "%" or "x". A percentage has a decimal only if the interval
+ * is narrower than 4 %. Without an interval, the percentage has at most two digits. */
 static const char *ratio_text(struct rps_arena *arena, const struct rps_change *change,
                               double ratio)
 {
@@ -96,7 +95,7 @@ static const char *ratio_text(struct rps_arena *arena, const struct rps_change *
 
     if (is_factor(change))
         return factor_text(arena, 1 + ratio);
-    if (fabs(percent) < LEAST_PERCENT || (decimals == 0 && fabs(percent) < .5))
+    if (fabs(percent) < MIN_PERCENT || (decimals == 0 && fabs(percent) < .5))
         return "0";
     if (fabs(percent) >= 1e4)
         return percent > 0 ? "over 10000" : "under -10000";
@@ -117,7 +116,8 @@ static const char *change_text(struct rps_arena *arena, const struct rps_change 
 
 double rps_comparison_low(const struct rps_change *change)
 {
-    double least = isfinite(change->ratio) ? -1 : 0; /* for amounts, which are never below 0 */
+    double least = isfinite(change->ratio) ? -1 : 0; /* amounts are never below 0, so they
+                                                        decrease by at most 100 % */
 
     return change->a >= 0 && change->b >= 0 && change->low < least ? least : change->low;
 }
@@ -139,7 +139,7 @@ static const char *interval_text(struct rps_arena *arena,
 
 static const char *const verdict_text[] = {
     [RPS_VERDICT_NONE] = "-",
-    [RPS_VERDICT_SAME] = "not shown",
+    [RPS_VERDICT_SAME] = "no significant change",
     [RPS_VERDICT_PERHAPS_LESS] = "possibly lower",
     [RPS_VERDICT_PERHAPS_MORE] = "possibly higher",
     [RPS_VERDICT_LESS] = "lower",
@@ -167,7 +167,7 @@ double rps_comparison_limit_runs(const struct rps_comparison *comparison,
         comparison->a_count > comparison->b_count ? comparison->a_count : comparison->b_count;
     double runs = rps_change_runs(change, limit->change);
 
-    if (limit->answer != RPS_CHANGE_UNDECIDED || isnan(runs))
+    if (limit->answer != RPS_CHANGE_INCONCLUSIVE || isnan(runs))
         return NAN;
     return fmax(runs, (double)least + 1);
 }
@@ -181,22 +181,24 @@ const char *rps_comparison_limit_text(const struct rps_comparison *comparison,
         rps_comparison_words(arena, &comparison->figure[limit->figure], change);
     double runs = rps_comparison_limit_runs(comparison, limit);
     const char *text = rps_arena_print(
-        arena, "'%s' %s: %s%s%s%s", limit->text, rps_change_answers[limit->answer], words.change,
-        words.interval[0] ? " (" : "", words.interval, words.interval[0] ? ")" : "");
+        arena, "'%s' %s: %s%s%s%s", limit->text,
+        limit->answer == RPS_CHANGE_INCONCLUSIVE ? "inconclusive"
+                                                 : rps_change_answers[limit->answer],
+        words.change, words.interval[0] ? " (" : "", words.interval, words.interval[0] ? ")" : "");
 
-    if (limit->answer != RPS_CHANGE_UNDECIDED)
+    if (limit->answer != RPS_CHANGE_INCONCLUSIVE ||
+        (isnan(runs) && change->why != RPS_CHANGE_SINGLE))
         return text;
     if (isnan(runs))
         return rps_arena_print(arena,
-                               "%s; one run a side does not tell how much runs vary: record "
-                               "several of each, as with 'rpistat record --repeat 5'",
+                               "%s; one run per side does not show how much runs vary; record "
+                               "several of each with `rpistat record --repeat 5`",
                                text);
     if (isinf(runs))
-        return rps_arena_print(arena,
-                               "%s; the change found is the limit itself, so the number of runs "
-                               "that would decide it is unknown",
-                               text);
-    return rps_arena_print(arena, "%s; about %.0f runs of each would decide it", text, runs);
+        return rps_arena_print(
+            arena, "%s; the change equals the limit, so the runs to decide it are unknown", text);
+    return rps_arena_print(arena, "%s; about %.0f runs per %s would decide it", text, runs,
+                           comparison->run_count > 0 ? "side" : "level");
 }
 
 int rps_comparison_is_changed(const struct rps_change *change)
@@ -235,7 +237,7 @@ double rps_comparison_share_of_change(const struct rps_comparison *comparison, s
     double share = rps_comparison_longer(comparison, row) / rps_comparison_longer(comparison, 0);
 
     return !whole || fabs(share) > 99 || (!isnan(whole->p) && !rps_comparison_is_sayable(whole)) ||
-                   fabs(whole->ratio) < CHANGED_LEAST
+                   fabs(whole->ratio) < CHANGED_MIN
                ? NAN
                : share;
 }
@@ -255,7 +257,8 @@ double rps_comparison_explains(const struct rps_comparison_figure *figure,
     return NAN;
 }
 
-/* Rank the factors of elapsed time above all magnitudes, and CPU time after them. */
+/* Return the rank of a metric. The factors of elapsed time rank first, CPU time ranks second, and
+ * all other metrics rank below. */
 static double rank(const struct rps_comparison_figure *figure)
 {
     static const struct rps_change none = {0};
@@ -265,14 +268,7 @@ static double rank(const struct rps_comparison_figure *figure)
                                                           : 0;
 }
 
-/* Return 1 for other measures of CPU time. */
-static int is_clock(const struct rps_comparison_figure *figure)
-{
-    return figure->kind == RPS_FIGURE_TOTAL &&
-           (strcmp(figure->unit, "ns") == 0 || strcmp(figure->unit, "cycles") == 0);
-}
-
-/* Return 1 for a rate whose events are listed as a total, which shows the same. */
+/* Return 1 if the metric is a rate, and a listed total with the same label has the same change. */
 static int is_said_by_total(const struct rps_comparison *comparison, size_t figure)
 {
     const struct rps_comparison_figure *rate = &comparison->figure[figure];
@@ -292,24 +288,25 @@ int rps_comparison_is_listed(const struct rps_comparison *comparison, size_t fig
     return (whole->a != 0 || whole->b != 0) && !is_said_by_total(comparison, figure);
 }
 
-/* Return the size of a change, as a logarithm. From or to 0, it is a factor of a thousand. */
+/* Return the size of a change as a logarithm. The size is at most 7, a factor of a thousand. A
+ * change from 0 or to 0 has the maximum size. */
 static double magnitude(const struct rps_change *change)
 {
     static const double most = 7;
     double found = fabs(log1p(change->ratio));
 
-    if (change->a == change->b) /* both 0: no ratio */
+    if (change->a == change->b) /* both values are 0, so there is no ratio */
         return 0;
     return isfinite(found) ? fmin(found, most) : most;
 }
 
-/* Return 1 if the metric changed, or is a fact of one run per side that is large enough. */
+/* Return 1 if the metric changed, or if two single runs differ by more than FACT_MIN. */
 static int is_tellable(const struct rps_comparison_figure *figure, const struct rps_change *change)
 {
     return rps_comparison_is_changed(change) || rps_comparison_is_possible(change) ||
-           (change->why == RPS_CHANGE_SINGLE && magnitude(change) > FACT_LEAST &&
+           (change->why == RPS_CHANGE_SINGLE && magnitude(change) > FACT_MIN &&
             (figure->kind != RPS_FIGURE_TOTAL ||
-             fmax(change->a, change->b) >= RPS_COMPARISON_COUNTED_LEAST));
+             fmax(change->a, change->b) >= RPS_COMPARISON_COUNTED_MIN));
 }
 
 size_t rps_comparison_telling(const struct rps_comparison *comparison, size_t row,
@@ -321,9 +318,10 @@ size_t rps_comparison_telling(const struct rps_comparison *comparison, size_t ro
     for (size_t f = 0; f < comparison->figure_count; f++) {
         const struct rps_comparison_figure *figure = &comparison->figure[f];
         const struct rps_change *change = &comparison->row[row].change[f];
+        int is_clock = figure->kind == RPS_FIGURE_TOTAL &&
+                       (strcmp(figure->unit, "ns") == 0 || strcmp(figure->unit, "cycles") == 0);
         int again = figure->kind == RPS_FIGURE_TIME || figure->kind == RPS_FIGURE_SYSTEM ||
-                    is_clock(figure) || !is_tellable(figure, change) ||
-                    is_said_by_total(comparison, f);
+                    is_clock || !is_tellable(figure, change) || is_said_by_total(comparison, f);
         double found;
 
         for (size_t s = 0; s < count; s++)
@@ -379,8 +377,9 @@ static const char *store_of(const struct rps_comparison *comparison, enum rps_co
     return cut(comparison, store, STORE_WIDTH);
 }
 
-/* Return the label that all runs of a side have, printable; NULL: none. A label that could be a
- * phase or a run's number is written as it could be typed; several words are in quotes. */
+/* Return the label that all runs of a side share, in printable form, or NULL. If a label looks like
+ * a phase or like the number of a run, use the spelling for the command line. Put a label of
+ * several words in quotes. */
 static const char *label_of(const struct rps_comparison *comparison, enum rps_comparison_side side)
 {
     const size_t rows = comparison->row_count;
@@ -423,7 +422,7 @@ void rps_comparison_name_sides(struct rps_comparison *comparison)
     }
 }
 
-/* Return the command of the runs of a side, or of both (side -1); NULL: several. */
+/* Return the command of all runs of a side (-1: of both sides), or NULL if the commands differ. */
 static const char *command_of(const struct rps_comparison *comparison, int side)
 {
     char title[4096], other[4096];
@@ -442,7 +441,7 @@ static const char *command_of(const struct rps_comparison *comparison, int side)
     return cut(comparison, title, COMMAND_WIDTH);
 }
 
-/* Append to the text, which is "" at first. */
+/* Append a part to the text, after a comma if the text is not empty. */
 static void append(const struct rps_comparison *comparison, const char **text, const char *before,
                    const char *more)
 {
@@ -466,7 +465,7 @@ const char *rps_comparison_side_text(const struct rps_comparison *comparison,
     else if (!comparison->label[side] && first->run.label[0] && label_of(comparison, side))
         append(comparison, &text, "label ", label_of(comparison, side));
     if (command_of(comparison, -1))
-        return text; /* a common command is shown once */
+        return text; /* the text for both sides shows a common command */
     command = command_of(comparison, (int)side);
     append(comparison, &text, "", command ? command : "several commands");
     return text;
@@ -483,14 +482,16 @@ const char *rps_comparison_tested_text(const struct rps_comparison *comparison)
 {
     size_t tests = rps_comparison_tests(comparison), a = comparison->a_count,
            b = comparison->b_count;
-    const char *by = "run by run (Welch's t test)";
+    const char *by = comparison->statistic == RPS_CHANGE_MEDIAN
+                         ? "medians of the runs (order statistics, Price and Bonett)"
+                         : "run by run (Welch's t test)";
 
     if (tests == 0)
-        return ""; /* for one run per side there is a remark */
+        return ""; /* there is no test with one run per side; a remark says so */
     if (a == 1 || b == 1)
-        by =
-            rps_arena_print(comparison->arena,
-                            "one run by how the %zu others vary (Student's t test)", a > 1 ? a : b);
+        by = rps_arena_print(comparison->arena,
+                             "one run against the variation of %zu others (Student's t test)",
+                             a > 1 ? a : b);
     return rps_arena_print(comparison->arena, "%s; corrected for %zu test%s (Holm)", by, tests,
                            tests == 1 ? "" : "s");
 }

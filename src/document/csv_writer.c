@@ -1,9 +1,8 @@
-/*
- * Sheets: buffered rows of separated cells, or rows of JSON.
+/* Write tables as buffered rows of separated cells, or as rows of JSON.
  *
- * Whole numbers are formatted by hand: a day is ten million cells, and printf would take most of
- * the time of its export. Quoting is libcsv's.
- */
+ * Whole numbers are formatted without printf, because one day of recording has ten million cells,
+ * and printf would take most of the time of an export. libcsv does the quoting. */
+#include "rpistat/arena.h"
 #include "rpistat/csv_writer.h"
 
 #include <csv.h>
@@ -14,7 +13,7 @@
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
-#define CSV_WRITER_NUMBER_SIZE 40 /* fits any number */
+#define CSV_WRITER_NUMBER_SIZE 40 /* buffer size for any number */
 #define CSV_WRITER_TEXT_SIZE   4096
 
 void rps_csv_flush(struct rps_csv_writer *csv)
@@ -23,7 +22,7 @@ void rps_csv_flush(struct rps_csv_writer *csv)
     csv->used = 0;
 }
 
-/* Return `size` bytes of space in the buffer; size <= RPS_CSV_WRITER_BUFFER_SIZE. */
+/* Return space for `size` bytes in the buffer; size <= RPS_CSV_WRITER_BUFFER_SIZE. */
 static char *room(struct rps_csv_writer *csv, size_t size)
 {
     if (sizeof(csv->buffer) - csv->used < size)
@@ -31,7 +30,7 @@ static char *room(struct rps_csv_writer *csv, size_t size)
     return csv->buffer + csv->used;
 }
 
-/* Write the separator, unless the cell is the row's first. */
+/* Write the separator before a cell, except the first cell of a row. */
 static void begin_cell(struct rps_csv_writer *csv)
 {
     if (csv->row_begun) {
@@ -41,7 +40,7 @@ static void begin_cell(struct rps_csv_writer *csv)
     csv->row_begun = 1;
 }
 
-/* Return the name of the next cell. */
+/* Return the name of the next cell, and begin the row's JSON object at its first cell. */
 static const char *next_name(struct rps_csv_writer *csv)
 {
     if (csv->next_name == csv->name_count)
@@ -68,10 +67,11 @@ int rps_csv_begin(struct rps_arena *arena, struct rps_csv_writer *csv, FILE *out
 {
     if (is_bad_sign(dialect->separator) || dialect->separator == dialect->decimal)
         return rps_error_set(err, RPS_USAGE,
-                             "the separator of an export must be one character that is neither "
-                             "part of a number nor a quote: try ',' or ';' or a tab");
+                             "the separator of an export must not be part of a number or a quote; "
+                             "write ',' or ';' or a tab");
     if (dialect->decimal != '.' && dialect->decimal != ',')
-        return rps_error_set(err, RPS_USAGE, "the decimal sign of an export must be '.' or ','");
+        return rps_error_set(err, RPS_USAGE,
+                             "the decimal mark of an export is unknown; write '.' or ','");
     csv->arena = arena;
     csv->out = out;
     csv->separator = dialect->separator;
@@ -87,7 +87,7 @@ int rps_csv_begin(struct rps_arena *arena, struct rps_csv_writer *csv, FILE *out
     return 0;
 }
 
-/* Put the digits of value at `to`, at least `least` of them. Return their number. */
+/* Put the digits of value at `to`, with at least `least` digits. Return the number of digits. */
 static size_t put_digits(char *to, uint64_t value, size_t least)
 {
     char digits[CSV_WRITER_NUMBER_SIZE];
@@ -112,7 +112,7 @@ void rps_csv_uint64(struct rps_csv_writer *csv, uint64_t value)
     csv->used += put_digits(room(csv, CSV_WRITER_NUMBER_SIZE), value, 1);
 }
 
-/* Write the sign, and return the value without it. */
+/* Write the sign of a value, and return its absolute value. */
 static uint64_t put_sign(struct rps_csv_writer *csv, int64_t value)
 {
     if (value >= 0)

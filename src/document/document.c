@@ -1,4 +1,5 @@
-/* Filling a document. */
+/* Build the contents of a document. */
+#include "rpistat/arena.h"
 #include "rpistat/document.h"
 
 #include <math.h>
@@ -148,10 +149,8 @@ void rps_put_list(struct rps_block *block, const char *const *text, size_t count
 
 /* --- words ------------------------------------------------------------------------------------ */
 
-static char *format_text(struct rps_document *document, const char *format, va_list args)
-    __attribute__((format(printf, 2, 0)));
-
-static char *format_text(struct rps_document *document, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static char *format_text(struct rps_document *document,
+                                                               const char *format, va_list args)
 {
     char *text = NULL, *kept;
 
@@ -190,11 +189,8 @@ void rps_block_title(struct rps_block *block, const char *format, ...)
     va_end(args);
 }
 
-static void add_line(struct rps_block *block, int indent, int hang, const char *format,
-                     va_list args) __attribute__((format(printf, 4, 0)));
-
-static void add_line(struct rps_block *block, int indent, int hang, const char *format,
-                     va_list args)
+__attribute__((format(printf, 4, 0))) static void
+add_line(struct rps_block *block, int indent, int hang, const char *format, va_list args)
 {
     block->line = rps_arena_grow(block->document->arena, block->line, block->line_count,
                                  sizeof(*block->line));
@@ -220,7 +216,7 @@ void rps_block_wrap(struct rps_block *block, int indent, int hang, const char *f
     va_end(args);
 }
 
-void rps_document_say(struct rps_document *document, const char *format, ...)
+void rps_document_print(struct rps_document *document, const char *format, ...)
 {
     va_list args;
 
@@ -233,7 +229,7 @@ void rps_document_say(struct rps_document *document, const char *format, ...)
 
 struct order {
     size_t column;
-    int sign; /* -1: the largest first */
+    int sign; /* 1: smallest value first; -1: largest value first */
 };
 
 static int compare_values(const struct rps_value *a, const struct rps_value *b)
@@ -269,10 +265,10 @@ void rps_block_sort(struct rps_block *block, const char *column_name, int is_des
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-static void write_for_people(const struct rps_document *document, FILE *out, enum rps_format format,
+static void write_for_humans(const struct rps_document *document, FILE *out, enum rps_format format,
                              int columns)
 {
-    locale_t before = uselocale(document->locale); /* (locale_t)0 changes nothing */
+    locale_t before = uselocale(document->locale); /* uselocale with (locale_t)0 changes nothing */
 
     if (format == RPS_FORMAT_TEXT)
         rps_document_to_text(document, out, columns);
@@ -289,5 +285,5 @@ void rps_document_write(const struct rps_document *document, FILE *out, enum rps
     else if (format == RPS_FORMAT_CSV)
         rps_document_to_csv(document, out);
     else
-        write_for_people(document, out, format, columns);
+        write_for_humans(document, out, format, columns);
 }

@@ -1,9 +1,10 @@
-/* A document as CSV: its first table with a name, or the one that it selects. */
+/* Write a document as CSV: the table that the document selects, or its first table with a name. */
 #include <math.h>
 #include <string.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/csv_writer.h"
-#include "rpistat/interval_text.h"
+#include "rpistat/document.h"
 #include "rpistat/text.h"
 #include "to.h"
 
@@ -12,7 +13,7 @@ static int has_cell(const struct rps_column *column)
     return column->name && column->kind != RPS_VALUE_BLOCK && column->kind != RPS_VALUE_JSON;
 }
 
-/* Return the suffix of a group's column, NAME_metric if a plain column has its name already. */
+/* Return the suffix of a group's column: NAME_metric if a plain column already has the name. */
 static const char *suffix_of(const struct rps_block *block, const struct rps_column *column)
 {
     for (size_t c = 0; c < block->column_count && column->group; c++) {
@@ -77,7 +78,7 @@ static void write_value(struct rps_csv_writer *csv, const struct rps_column *col
     }
 }
 
-/* Write the ends of an interval; value NULL: the names. */
+/* Write the ends of a value's interval, or the names of their columns if `value` is NULL. */
 static void write_ends(struct rps_csv_writer *csv, const struct rps_block *block,
                        const struct rps_column *column, const struct rps_value *value)
 {
@@ -90,7 +91,7 @@ static void write_ends(struct rps_csv_writer *csv, const struct rps_block *block
     }
 }
 
-/* Write the uncertainty of a plain value: low, high, certainty, share. */
+/* Write the uncertainty of a value that is in no group: low, high, certainty, share. */
 static void write_sure(struct rps_csv_writer *csv, const struct rps_value *value)
 {
     const struct rps_interval *sure = &value->sure;
@@ -104,7 +105,7 @@ static void write_sure(struct rps_csv_writer *csv, const struct rps_value *value
     rps_csv_double(csv, sure->certainty == RPS_CERTAINTY_NONE ? NAN : sure->share);
 }
 
-/* Write a row; NULL: the names. Ends of a group's intervals, and deviations, follow all values. */
+/* Write a row (NULL: column names). A group's interval ends and the deviations are at the end. */
 static void write_row(struct rps_csv_writer *csv, const struct rps_block *block,
                       const struct rps_value *row)
 {
@@ -152,7 +153,7 @@ void rps_document_to_csv(const struct rps_document *document, FILE *out)
     name = block->name;
     write_row(csv, block, NULL);
     for (; block && block->name && strcmp(block->name, name) == 0; block = block->next) {
-        for (size_t i = 0; i + block->people_rows < rps_block_rows(block); i++)
+        for (size_t i = 0; i + block->human_rows < rps_block_rows(block); i++)
             write_row(csv, block, block->value + i * block->column_count);
     }
     rps_csv_flush(csv);

@@ -1,8 +1,8 @@
-/* A document as JSON. */
+/* Write a document as JSON. */
 #include <math.h>
 #include <string.h>
 
-#include "rpistat/interval_text.h"
+#include "rpistat/document.h"
 #include "rpistat/text.h"
 #include "to.h"
 
@@ -71,7 +71,7 @@ static void write_ends(struct rps_json *json, const struct rps_interval *sure)
 
 /* --- groups ----------------------------------------------------------------------------------- */
 
-/* Write the columns of a group from `first` on, each with `write`. */
+/* Write the columns of a group, beginning at column `first`, with the function `write`. */
 static void write_group(struct rps_json *json, const char *name, const struct rps_block *block,
                         size_t first, const struct rps_value *row,
                         void (*write)(struct rps_json *, const struct rps_column *,
@@ -87,7 +87,6 @@ static void write_group(struct rps_json *json, const char *name, const struct rp
     rps_json_end(json);
 }
 
-/* Write the interval of an estimated value. */
 static void write_interval(struct rps_json *json, const struct rps_column *column,
                            const struct rps_value *value)
 {
@@ -118,11 +117,6 @@ static void write_groups(struct rps_json *json, const struct rps_block *block, s
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-static int is_in_group(const struct rps_column *column, const struct rps_column *other)
-{
-    return other->name && other->group && strcmp(other->group, column->group) == 0;
-}
-
 static void write_members(struct rps_json *json, const struct rps_block *block, size_t row)
 {
     const struct rps_value *value = block->value + row * block->column_count;
@@ -134,7 +128,8 @@ static void write_members(struct rps_json *json, const struct rps_block *block, 
         if (!column->name)
             continue;
         if (column->group) {
-            while (first < c && !is_in_group(column, &block->column[first]))
+            while (first < c && !(block->column[first].name && block->column[first].group &&
+                                  strcmp(block->column[first].group, column->group) == 0))
                 first++;
             if (first == c)
                 write_groups(json, block, c, value);
@@ -158,7 +153,7 @@ static void write_first(const struct rps_block *block, struct rps_json *json)
 
 static void write_rows(struct rps_json *json, const struct rps_block *block)
 {
-    for (size_t i = 0; i + block->people_rows < rps_block_rows(block); i++) {
+    for (size_t i = 0; i + block->human_rows < rps_block_rows(block); i++) {
         if (block->column[0].name && !block->column[0].name[0]) {
             write_value(json, &block->column[0], &block->value[i]);
             continue;
@@ -169,7 +164,7 @@ static void write_rows(struct rps_json *json, const struct rps_block *block)
     }
 }
 
-/* Write an array of rows, or of lines if there are no columns; or an object. */
+/* Write a block: an array of rows, an array of lines if there are no columns, or an object. */
 static void write_block(struct rps_json *json, const char *name, const struct rps_block *block)
 {
     if (block->is_object) {
@@ -214,6 +209,7 @@ void rps_document_to_json(const struct rps_document *document, FILE *out)
     struct rps_json json = {.out = out};
 
     rps_json_object(&json, NULL);
+    rps_json_int64(&json, "format", RPS_DOCUMENT_JSON_VERSION);
     for (const struct rps_block *block = document->first; block; block = block->next) {
         if (!block->name) {
             write_first(block, &json);

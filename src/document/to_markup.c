@@ -1,17 +1,18 @@
-/* A document in markup languages: Markdown (as on GitHub) and HTML. */
+/* Write a document in the markup languages Markdown (as on GitHub) and HTML. */
 #include <ctype.h>
 #include <string.h>
 
 #include "to.h"
 
-/* The markup before and after each element. `escape` writes text, which is printable. */
+/* The markup before and after each element. `escape` writes printable text. */
 struct markup {
-    const char *document[2], *title[2], *paragraph[2], *list[2], *item[2];
+    const char *head[2], *end; /* head: around the title of the page ("": no head) */
+    const char *title[2], *paragraph[2], *list[2], *item[2];
     const char *table[2], *head_row[2], *row[2];
-    const char *heading[2], *cell[2]; /* of text; numbers: */
+    const char *heading[2], *cell[2]; /* markup of text cells */
     const char *heading_right, *cell_right, *line_cell[2];
-    const char *rule, *rule_right, *rule_end; /* a cell each, in a row below the headings */
-    const char *blank;                        /* for each blank that a cell begins with */
+    const char *rule, *rule_right, *rule_end; /* cells of the row below the headings */
+    const char *blank;                        /* markup of each blank at the beginning of a cell */
     void (*escape)(FILE *out, const char *text);
 };
 
@@ -22,7 +23,7 @@ static int is_letter(char byte)
     return isalpha((unsigned char)byte) || (byte & 0x80);
 }
 
-/* "a.b" would be a link to a site of that name, and so would "a://b". */
+/* Return 1 if GitHub could make a link of these characters, as for "a.b" and "a://b". */
 static int may_link(char before, char byte, char behind)
 {
     return (byte == '.' && is_letter(before) &&
@@ -30,7 +31,7 @@ static int may_link(char before, char byte, char behind)
            (byte == ':' && behind == '/');
 }
 
-/* "@name" and "#12" are detected in the finished page: a comment separates them. */
+/* Write text for Markdown. GitHub makes links of "@name" and "#12" unless a comment splits them. */
 static void escape_markdown(FILE *out, const char *text)
 {
     static const char marks[] = "\\`*_[]<>|~&$";
@@ -64,18 +65,21 @@ static void escape_html(FILE *out, const char *text)
 
 #define HTML_BEGIN                                                                                 \
     "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"                          \
-    "<meta name=\"viewport\" content=\"width=device-width\"><title>rpistat</title>\n"              \
-    "<style>body{font:15px/1.4 system-ui,sans-serif;margin:1em;color-scheme:light dark}"           \
+    "<meta name=\"viewport\" content=\"width=device-width\"><title>"
+
+#define HTML_STYLE                                                                                 \
+    "</title>\n<style>body{font:15px/1.4 system-ui,sans-serif;margin:1em;color-scheme:light dark}" \
     "h1{font-size:1.4em;margin:0}div{overflow-x:auto}table{border-collapse:collapse}"              \
     "th,td{padding:.15em .6em;text-align:left;vertical-align:bottom;white-space:nowrap}"           \
     "th{white-space:normal;border-bottom:1px solid}"                                               \
     ".n{text-align:right;font-variant-numeric:tabular-nums}</style></head><body><main>\n"          \
     "<h1>rpistat</h1>\n"
 
-/* In the order of RPS_DOCUMENT_FORMATS after csv. */
+/* Markup languages, in the order in which RPS_DOCUMENT_FORMATS has them after csv. */
 static const struct markup markups[] = {
     {
-        .document = {"", ""},
+        .head = {"", ""},
+        .end = "",
         .title = {"### ", "\n"},
         .paragraph = {"", "\n"},
         .list = {"", ""},
@@ -95,7 +99,8 @@ static const struct markup markups[] = {
         .escape = escape_markdown,
     },
     {
-        .document = {HTML_BEGIN, "</main></body></html>\n"},
+        .head = {HTML_BEGIN, HTML_STYLE},
+        .end = "</main></body></html>\n",
         .title = {"<h2>", "</h2>\n"},
         .paragraph = {"<p>", "</p>\n"},
         .list = {"<ul>\n", "</ul>\n"},
@@ -131,7 +136,7 @@ static void write_text(const struct writer *to, const char *const around[2], con
     fputs(around[1], to->out);
 }
 
-/* Write one line as a paragraph, several as a list. */
+/* Write one line as a paragraph, or several lines as a list. */
 static void write_lines(const struct writer *to, const struct rps_block *block, size_t from,
                         size_t end)
 {
@@ -143,7 +148,6 @@ static void write_lines(const struct writer *to, const struct rps_block *block, 
     fputs(is_list ? to->markup->list[1] : "", to->out);
 }
 
-/* Write the cells of a row, or with `cell` the headings, in the grid's columns. */
 static void write_cells(const struct writer *to, const struct rps_grid *grid, char *const *cell,
                         const char *const left[2], const char *right)
 {
@@ -159,18 +163,7 @@ static void write_cells(const struct writer *to, const struct rps_grid *grid, ch
     }
 }
 
-static void write_head(const struct writer *to, const struct rps_grid *grid)
-{
-    fputs(to->markup->head_row[0], to->out);
-    write_cells(to, grid, grid->heading, to->markup->heading, to->markup->heading_right);
-    fputs(to->markup->head_row[1], to->out);
-    for (size_t c = 0; c < grid->column_count; c++)
-        fputs(rps_column_is_right(grid->column[c]) ? to->markup->rule_right : to->markup->rule,
-              to->out);
-    fputs(to->markup->rule_end, to->out);
-}
-
-/* Lines before the first row go above the table, unless its head is first; last lines below it. */
+/* Write a table. Lines before the first row are above the table, or below the headings. */
 static void write_grid(const struct writer *to, const struct rps_grid *grid)
 {
     const struct rps_block *block = grid->block;
@@ -184,7 +177,13 @@ static void write_grid(const struct writer *to, const struct rps_grid *grid)
         return;
     fputs(line > 0 ? "\n" : "", to->out);
     fputs(to->markup->table[0], to->out);
-    write_head(to, grid);
+    fputs(to->markup->head_row[0], to->out);
+    write_cells(to, grid, grid->heading, to->markup->heading, to->markup->heading_right);
+    fputs(to->markup->head_row[1], to->out);
+    for (size_t c = 0; c < grid->column_count; c++)
+        fputs(rps_column_is_right(grid->column[c]) ? to->markup->rule_right : to->markup->rule,
+              to->out);
+    fputs(to->markup->rule_end, to->out);
     for (size_t i = 0; i < grid->row_count; i++) {
         for (; line < block->line_count && block->line[line].row == i; line++) {
             fputs(to->markup->row[0], to->out);
@@ -227,7 +226,8 @@ void rps_document_to_markup(const struct rps_document *document, FILE *out, int 
     const struct rps_block *block = NULL;
     int is_first = 1, told = 0;
 
-    fputs(to.markup->document[0], out);
+    if (to.markup->head[0][0])
+        write_text(&to, to.markup->head, document->title ? document->title : "rpistat");
     while ((block = rps_document_next(document, block))) {
         struct rps_grid grid = rps_grid_make(block);
 
@@ -237,5 +237,5 @@ void rps_document_to_markup(const struct rps_document *document, FILE *out, int 
         write_block(&to, block, &grid, &told);
         is_first = 0;
     }
-    fputs(to.markup->document[1], out);
+    fputs(to.markup->end, out);
 }

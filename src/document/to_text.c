@@ -1,37 +1,36 @@
-/*
- * A document as text: tables with one line per row below lines of headings, which fit the terminal,
- * and lines between the rows.
- */
+/* Write a document as text. A table has one or more lines of headings, one line per row, and
+ * possibly lines of text between the rows. Tables fit the width of the terminal. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/text.h"
 #include "to.h"
 
 #define COLUMN_GAP    2
-#define LAST_MIN      20 /* columns that the column to shrink keeps, however narrow the terminal */
-#define LINE_WIDTH    96 /* of lines that are broken, if the terminal is not narrower */
-#define HEADING_WIDTH 12 /* of its lines, if no word is wider */
+#define LAST_MIN      20 /* minimum width of the column that is shrunk, even on a narrow terminal */
+#define LINE_WIDTH    96 /* maximum width of broken lines */
+#define HEADING_WIDTH 12 /* maximum width of a heading's lines, unless a word is wider */
 #define HEADING_LINES 3
 
-/* A table as it is printed. */
+/* Layout of the table that is being printed. */
 struct page {
     FILE *out;
     const struct rps_grid *grid;
-    int line_limit;    /* of lines that are broken, */
-    int columns;       /* and of the terminal; 0: no terminal */
-    int *width;        /* of each column; 0: left out */
-    char **head;       /* head[line * column_count + column]; NULL: nothing */
-    size_t fixed;      /* columns that are printed in each part, */
-    size_t first, end; /* and the columns after them that are printed now */
+    int line_limit;    /* maximum width of broken lines */
+    int columns;       /* width of the terminal; 0: no terminal */
+    int *width;        /* width of each column; 0: the column is not printed */
+    char **head;       /* lines of headings: head[line * column_count + column]; NULL: empty */
+    size_t fixed;      /* number of columns at the left that every part repeats */
+    size_t first, end; /* range of the other columns in the current part, without `end` */
 };
 
 /* --- widths ----------------------------------------------------------------------------------- */
 
-/* Return the bytes of text that take at most `limit` columns of a terminal, and their columns in
- * *ret_width. A character whose width the locale does not know counts as one. */
+/* Return the number of bytes of text that fit into `limit` columns of a terminal. *ret_width is
+ * their width in columns. A character of unknown width counts as one column. */
 static size_t measure(const char *text, int limit, int *ret_width)
 {
     const char *at = text;
@@ -59,7 +58,7 @@ static int width_of(const char *text)
     return width;
 }
 
-/* Cut text to `limit` columns, with three dots at its end. */
+/* Cut text to `limit` columns, with three dots at the end. */
 static void cut(char *text, int limit)
 {
     int width;
@@ -75,7 +74,7 @@ static void widen(struct page *page, size_t c, const char *text)
     page->width[c] = width > page->width[c] ? width : page->width[c];
 }
 
-/* Break a heading into lines, the last one directly above the cells. */
+/* Break a heading into lines, so that its last line is directly above the cells. */
 static void break_heading(struct page *page, size_t c)
 {
     struct rps_arena *arena = page->grid->block->document->arena;
@@ -111,7 +110,7 @@ static void measure_columns(struct page *page)
 
 /* --- fitting ---------------------------------------------------------------------------------- */
 
-/* Return the width of the columns from `first` to `end`, each with the gap before it. */
+/* Return the width of the columns from `first` to `end`, including the gap before each column. */
 static int width_of_columns(const struct page *page, size_t first, size_t end)
 {
     int width = 0;
@@ -121,7 +120,7 @@ static int width_of_columns(const struct page *page, size_t first, size_t end)
     return width;
 }
 
-/* Leave out the least important column. Return 0 if none is left. */
+/* Leave out the least important column. Return 0 if no column can be left out. */
 static int drop_column(struct page *page)
 {
     const struct rps_grid *grid = page->grid;
@@ -139,8 +138,8 @@ static int drop_column(struct page *page)
     return found < grid->column_count;
 }
 
-/* Return the column to shrink: the last of text without a limit of its own. The number of columns:
- * there is none. */
+/* Return the column that is made narrower if a table is too wide: the last text column without
+ * width_max. Return the number of columns if there is no such column. */
 static size_t giving_column(const struct rps_grid *grid)
 {
     for (size_t c = grid->column_count; c-- > 0 && grid->block->fixed == 0;) {
@@ -150,7 +149,7 @@ static size_t giving_column(const struct rps_grid *grid)
     return grid->column_count;
 }
 
-/* Return the width of the widest column that is not fixed, with its gap; 0: none is left. */
+/* Return the width, with its gap, of the widest column that is not in every part (0: none). */
 static int widest_part(const struct page *page)
 {
     int widest = 0;
@@ -161,7 +160,7 @@ static int widest_part(const struct page *page)
     return widest;
 }
 
-/* Cut long cells and leave out the least important columns. `limit` is for columns with gaps. */
+/* Cut long cells and leave out the least important columns. `limit` includes the gaps. */
 static void fit(struct page *page, int limit)
 {
     const struct rps_grid *grid = page->grid;
@@ -197,8 +196,8 @@ static void fit(struct page *page, int limit)
     }
 }
 
-/* Return the end of the columns from page->first on that fit next to the fixed ones, at least one.
- * Columns that were left out need no space. */
+/* Return the end of the range of columns, from page->first on, that fit beside the `fixed` columns.
+ * The range has at least one column. Columns that were left out need no space. */
 static size_t end_of_part(const struct page *page, int limit)
 {
     size_t end = page->first, count = page->grid->column_count;
@@ -212,13 +211,13 @@ static size_t end_of_part(const struct page *page, int limit)
 
 /* --- printing --------------------------------------------------------------------------------- */
 
-/* Return 1 if the column is printed in this part. */
+/* Return 1 if the column is printed in the current part. */
 static int is_printed(const struct page *page, size_t c)
 {
     return page->width[c] > 0 && c < page->end && (c < page->fixed || c >= page->first);
 }
 
-/* Return 1 if the word of so many bytes is a unit, with or without a mark after it. */
+/* Return 1 if the word is a unit, which may have punctuation after it. */
 static int is_unit(const char *word, size_t length)
 {
     static const char *const units[] = {"%", "s", "ms", "min", "x", "MiB", "MiB/s"};
@@ -231,7 +230,7 @@ static int is_unit(const char *word, size_t length)
     return 0;
 }
 
-/* Return the bytes of the word at text; a number includes the unit after it. */
+/* Return the length of the word at text in bytes. A number and the unit after it are one word. */
 static size_t word_length(const char *text)
 {
     size_t length = strcspn(text, " ");
@@ -241,7 +240,7 @@ static size_t word_length(const char *text)
     return is_number && is_unit(text + length + 1, unit) ? length + 1 + unit : length;
 }
 
-/* Print words from a column on; further lines begin after `hang` blanks. */
+/* Print words, from column `column` of the terminal on. Further lines begin after `hang` blanks. */
 static void break_from(FILE *out, const char *text, int width, int column, int hang)
 {
     int is_first = 1;
@@ -273,8 +272,8 @@ void rps_document_break(FILE *out, const char *text, int width, int indent, int 
     break_from(out, text, width, indent, hang);
 }
 
-/* Print a line of cells, without blanks at its end. On a terminal, the last cell of a list without
- * headings is broken. */
+/* Print a line of cells without blanks at the end. On a terminal, the last cell of a list without
+ * headings is broken into lines. */
 static void print_cells(const struct page *page, char *const *cell)
 {
     int pending = page->grid->block->indent, column = 0;
@@ -330,7 +329,7 @@ static void print_headings(const struct page *page)
     }
 }
 
-/* Print the lines before the row, or after all rows. */
+/* Print the lines before a row, or after the last row. */
 static void print_lines(const struct page *page, size_t row)
 {
     const struct rps_block *block = page->grid->block;
@@ -341,7 +340,7 @@ static void print_lines(const struct page *page, size_t row)
     }
 }
 
-/* Print a part of the columns; the first has the lines between the rows. */
+/* Print some of the table's columns. Only the first part has the lines of text between the rows. */
 static void print_part(const struct page *page, int is_first)
 {
     const struct rps_grid *grid = page->grid;

@@ -1,26 +1,16 @@
-/*
- * Plans from the command line: events (`-e`) and formulas (`--metric`). They become the same as a
- * document, so that later code sees no difference.
- */
+/* Makes plans from the command line: events (`-e`) and formulas (`--metric`). Such a plan has the
+ * same form as a plan from a document, so that other files need not distinguish them. */
 #include "names.h"
 
-#include "rpistat/plan.h"
-#include "rpistat/text.h"
-
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Copy at most size - 1 bytes of the `length` at text. */
+/* Copy the first `length` bytes of text to ret, but at most size - 1 bytes. */
 static void copy_part(char *ret, size_t size, const char *text, size_t length)
 {
-    if (length >= size)
-        length = size - 1;
-    memcpy(ret, text, length);
-    ret[length] = '\0';
+    snprintf(ret, size, "%.*s", (int)length, text);
 }
 
-/* Move both ends of a part of a text inwards over blanks. */
 static void trim(const char **text, size_t *length)
 {
     while (*length > 0 && ((*text)[0] == ' ' || (*text)[0] == '\t')) {
@@ -33,7 +23,8 @@ static void trim(const char **text, size_t *length)
 
 /* --- -e --------------------------------------------------------------------------------------- */
 
-/* Length of the first event of a group: up to a comma that is not between slashes. */
+/* Return the length of the first event of a group. The event ends before the first comma that is
+ * outside slashes. */
 static size_t event_length(const char *group)
 {
     bool inside = false;
@@ -46,10 +37,8 @@ static size_t event_length(const char *group)
     return length;
 }
 
-/*
- * An ID of a spec: characters that formulas cannot use without quotes become _, one for several in
- * a row, none at the end.
- */
+/* Make an ID from an event's spec. Replace characters that formulas cannot use without quotes by _.
+ * Several such characters in a row become a single _. Drop a _ at the end. */
 static void make_id(const char *spec, char ret[RPS_NAME_SIZE])
 {
     size_t length = 0;
@@ -69,7 +58,7 @@ static void make_id(const char *spec, char ret[RPS_NAME_SIZE])
     ret[length] = '\0';
 }
 
-/* Return 1 if an operand has exactly that name, rather than that spec or role. */
+/* Return true if an operand has this name. The specs and roles of events are not compared. */
 static bool is_taken(const struct rps_plan *plan, const char *name)
 {
     for (int i = 0; i < rps_plan_operand_count(plan); i++) {
@@ -89,7 +78,7 @@ void rps_plan_new_id(const struct rps_plan *plan, const char *text, char ret[RPS
         snprintf(ret, RPS_NAME_SIZE, "%.50s_%d", base, i);
 }
 
-/* Add the event in text to the plan's last set, once. */
+/* Add the event in `text` to the plan's last set, unless the set has the event. */
 static int add_event(struct rps_plan *plan, const char *group, const char *text, size_t length,
                      struct rps_error *err)
 {
@@ -99,12 +88,12 @@ static int add_event(struct rps_plan *plan, const char *group, const char *text,
 
     trim(&text, &length);
     if (length == 0)
-        return rps_error_set(err, RPS_USAGE,
-                             "\"%s\" names no event before or behind a comma: write "
-                             "the events of a set as a,b",
-                             group);
+        return rps_error_set(
+            err, RPS_USAGE,
+            "\"%s\" has no event before or after a comma; write the events of a set as a,b", group);
     if (length >= sizeof(event.spec))
-        return rps_error_set(err, RPS_USAGE, "the event \"%.40s...\" is longer than %zu characters",
+        return rps_error_set(err, RPS_USAGE,
+                             "the event \"%.40s...\" is longer than %zu characters; shorten it",
                              text, sizeof(event.spec) - 1);
     copy_part(event.spec, sizeof(event.spec), text, length);
     for (int e = 0; e < set->event_count; e++)
@@ -128,7 +117,7 @@ static int count_events(const char *group)
     return count;
 }
 
-/* The group as a set, or as several of about the same size if a set has too few slots. */
+/* Add the group as one set, or if it is too large, as several sets of about equal size. */
 static int add_group(struct rps_plan *plan, const char *group, struct rps_error *err)
 {
     int left = count_events(group), sets = (left + RPS_SLOT_MAX - 1) / RPS_SLOT_MAX;
@@ -176,7 +165,7 @@ int rps_plan_from_events(const char *const *group, int count, struct rps_plan **
 
 struct lookup {
     struct rps_plan *plan;
-    bool missing; /* the plan does not have the last requested name */
+    bool missing; /* True if a requested name was not found in the plan. */
 };
 
 static int look_up(void *context, const char *name)
@@ -188,7 +177,7 @@ static int look_up(void *context, const char *name)
     return operand;
 }
 
-/* Append the names that formulas may use to an error. */
+/* Append to an error message the names that formulas may use. */
 static void add_names(const struct rps_plan *plan, struct rps_error *err)
 {
     char names[320] = "", message[sizeof(err->message)];
@@ -200,10 +189,9 @@ static void add_names(const struct rps_plan *plan, struct rps_error *err)
             rps_text_list(names, sizeof(names), name);
     }
     memcpy(message, err->message, sizeof(message));
-    rps_error_write(err, "%s; there are %s", message, names);
+    rps_error_write(err, "%s; choose from %s", message, names);
 }
 
-/* Append the metric to the plan, compiled. */
 static int add_metric(struct rps_plan *plan, struct rps_metric *metric, struct rps_error *err)
 {
     struct lookup lookup = {.plan = plan};
@@ -234,14 +222,14 @@ int rps_plan_add_formula(struct rps_plan *plan, const char *text, struct rps_err
     if (equals ? !rps_name_is_id(name, name_length) || name_length >= sizeof(metric.name)
                : rps_name_is_id(text, strlen(text)) || length == 0)
         return rps_error_set(err, RPS_USAGE,
-                             "metric \"%s\": write NAME=FORMULA with a NAME of letters, digits and "
-                             "_, as in ipc=instructions/clock",
+                             "metric \"%s\" is not complete; write NAME=FORMULA with a NAME of "
+                             "letters, digits and _, as in ipc=instructions/clock",
                              text);
     if (length >= sizeof(metric.formula_text))
-        return rps_error_set(err, RPS_USAGE,
-                             "metric \"%.40s...\": its formula is longer than %zu "
-                             "characters",
-                             text, sizeof(metric.formula_text) - 1);
+        return rps_error_set(
+            err, RPS_USAGE,
+            "metric \"%.40s...\": its formula is longer than %zu characters; shorten it", text,
+            sizeof(metric.formula_text) - 1);
     copy_part(metric.formula_text, sizeof(metric.formula_text), formula, length);
     if (equals) {
         copy_part(metric.name, sizeof(metric.name), name, name_length);
@@ -253,10 +241,8 @@ int rps_plan_add_formula(struct rps_plan *plan, const char *text, struct rps_err
     memcpy(metric.panel, metric.label, sizeof(metric.panel));
     snprintf(metric.explain, sizeof(metric.explain), "%s", metric.formula_text);
     if (rps_plan_metric(plan, metric.name) >= 0)
-        return rps_error_set(err, RPS_USAGE,
-                             "there is already a metric called %s: give this one "
-                             "another name",
-                             metric.name);
+        return rps_error_set(
+            err, RPS_USAGE, "there is already a metric named %s; choose another name", metric.name);
     return add_metric(plan, &metric, err);
 }
 

@@ -1,9 +1,7 @@
-/*
- * The processor of this machine, and the documents for it.
+/* Identifies the processor of this machine, and finds the documents for it.
  *
- * It is read from /proc/cpuinfo, which every kernel and container has. The number of an ARM core is
- * in sysfs only since Linux 4.7, and none of x86.
- */
+ * The processor is read from /proc/cpuinfo, which every kernel and container has. sysfs identifies
+ * ARM cores only since Linux 4.7, and does not identify x86 cores. */
 #include "rpistat/plan.h"
 
 #include <fnmatch.h>
@@ -13,12 +11,11 @@
 #include <string.h>
 
 #define ID_SIZE  96
-#define KIND_MAX 8 /* kinds of core in one machine */
+#define KIND_MAX 8 /* Maximum number of core types in one machine. */
 
-/* A kind of processor core. */
 struct kind {
-    char id[ID_SIZE];      /* 0x41/0xd49/r0p3 */
-    char general[ID_SIZE]; /* 0x41/0xd49, of any revision; "" on x86 */
+    char id[ID_SIZE];      /* For example 0x41/0xd49/r0p3. */
+    char general[ID_SIZE]; /* For example 0x41/0xd49, which matches any revision; "" on x86. */
     bool armv8;
 };
 
@@ -27,7 +24,7 @@ struct machine {
     struct kind kind[KIND_MAX];
 };
 
-/* The data of one paragraph of /proc/cpuinfo. */
+/* The values in one paragraph of /proc/cpuinfo. */
 struct paragraph {
     char vendor[32];
     unsigned long family, model, stepping;
@@ -38,7 +35,7 @@ struct paragraph {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* The value of a line "KEY : VALUE", or NULL for a line with another key. */
+/* Return the value of a line "KEY : VALUE", or NULL for a line with another key. */
 static const char *value_of(const char *line, const char *key)
 {
     size_t length = strlen(key);
@@ -76,11 +73,11 @@ static void read_cpuinfo_line(struct paragraph *paragraph, const char *line)
     read_number(line, "CPU revision", &paragraph->revision);
     paragraph->is_arm = paragraph->is_arm || value_of(line, "CPU part");
     value = value_of(line, "CPU architecture");
-    if (value) /* early kernels have the name there */
+    if (value) /* Early kernels write the name of the architecture in this line. */
         paragraph->armv8 = strtoul(value, NULL, 10) == 8 || strncmp(value, "AArch64", 7) == 0;
 }
 
-/* Add the paragraph's kind of core, if it is new, and begin the next paragraph. */
+/* If the paragraph describes a new type of core, add this type. Then begin the next paragraph. */
 static void end_paragraph(struct machine *machine, struct paragraph *paragraph)
 {
     struct kind kind = {.armv8 = paragraph->armv8};
@@ -105,13 +102,13 @@ static void end_paragraph(struct machine *machine, struct paragraph *paragraph)
         machine->kind[machine->count++] = kind;
 }
 
-/* Read all kinds of core in the file; none if it is unreadable. */
+/* Read all core types in the file. If the file is unreadable, return no core types. */
 static void read_machine(const char *cpuinfo, struct machine *ret)
 {
     FILE *file = fopen(cpuinfo, "re");
     struct paragraph paragraph = {.is_arm = false};
     char line[256];
-    bool begins = true; /* the next piece is the beginning of a line */
+    bool begins = true; /* True if the next bytes to be read are the beginning of a line. */
 
     memset(ret, 0, sizeof(*ret));
     if (!file)
@@ -129,7 +126,6 @@ static void read_machine(const char *cpuinfo, struct machine *ret)
 
 /* --- matching --------------------------------------------------------------------------------- */
 
-/* Return true if one of the patterns of the list matches the kind of core. */
 static bool is_for(const char *match, const struct kind *kind)
 {
     char pattern[RPS_MATCH_SIZE];
@@ -149,7 +145,6 @@ static bool is_for(const char *match, const struct kind *kind)
     return false;
 }
 
-/* Return true if the list matches every kind of core of the machine. */
 static bool is_for_all(const char *match, const struct machine *machine)
 {
     for (int i = 0; i < machine->count; i++) {
@@ -159,7 +154,6 @@ static bool is_for_all(const char *match, const struct machine *machine)
     return machine->count > 0;
 }
 
-/* The kinds of core of the machine, separated by " and ". */
 static void describe_cores(const struct machine *machine, char *ret, size_t size)
 {
     size_t length = 0;
@@ -182,8 +176,8 @@ int rps_plan_matches(const struct rps_plan *plan, const char *cpuinfo, struct rp
         return 1;
     describe_cores(&machine, this, sizeof(this));
     rps_error_set(why, RPS_USAGE,
-                  "the event sets %s (%s) are not for this processor: it is %s, and their events "
-                  "would count something else here; generic counts on every processor",
+                  "the event sets %s (%s) do not match this processor (%s), where their events "
+                  "would count other things; use --sets generic",
                   plan->name, plan->title, this);
     return 0;
 }

@@ -1,12 +1,11 @@
-/*
- * Formulas: recursive descent straight to postfix, without a tree. The postfix form is in the store
- * and SQL evaluates it, so its depth is limited while compiling, not while evaluating.
+/* Compiles formulas by recursive descent straight to postfix, without a tree. The store contains
+ * the postfix form, and SQL evaluates this form. Therefore the depth of the stack is limited while
+ * compiling, not while evaluating.
  *
- * A minus before an operand becomes "* -1" after it. A separate operator would be one more for
- * every evaluator, and "0 -" before it needs a place on the stack.
- */
+ * A minus before an operand becomes "* -1" after the operand. A separate operator would be needed
+ * in every evaluator, and "0 -" before the operand would need one more stack entry. */
 #include "rpistat/formula.h"
-#include "rpistat/parse.h"
+#include "rpistat/text.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -16,23 +15,23 @@
 #define TOKEN_SIZE  256
 #define NESTING_MAX 32
 
-/* Relative step of a derivative. */
+/* Relative step for computing a derivative numerically. */
 #define STEP 1e-4
 
 struct compiler {
-    const char *text; /* the whole formula, for messages */
-    const char *at;   /* the rest of the text */
+    const char *text; /* The whole formula, for messages. */
+    const char *at;   /* Rest of the text to compile. */
     rps_formula_lookup *lookup;
     void *context;
     struct rps_formula formula;
-    int depth;   /* operands on the stack after the steps so far */
-    int nesting; /* of parentheses and signs */
+    int depth;   /* Number of operands on the stack after the compiled steps. */
+    int nesting; /* Nesting depth of parentheses and signs. */
     struct rps_error *err;
 };
 
 static int compile_sum(struct compiler *compiler);
 
-/* Column of `at` in the formula, from 1. */
+/* Return the column of `at` in the formula, from 1. */
 static int column(const struct compiler *compiler, const char *at)
 {
     return (int)(at - compiler->text) + 1;
@@ -93,12 +92,7 @@ static bool is_name_start(char c)
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
 }
 
-static bool is_name(char c)
-{
-    return is_name_start(c) || is_digit(c) || c == '.' || c == ':';
-}
-
-/* Length of the number at text: digits, points, and an exponent with its sign. */
+/* Return the length of the number at text: digits, points, and an exponent with its sign. */
 static size_t number_length(const char *text)
 {
     size_t length = 0;
@@ -115,7 +109,7 @@ static size_t number_length(const char *text)
     return length;
 }
 
-/* Copy the next length characters into token and step over them. */
+/* Copy the next `length` characters into token, and move the current position past them. */
 static int take_token(struct compiler *compiler, size_t length, char token[TOKEN_SIZE])
 {
     if (length >= TOKEN_SIZE)
@@ -140,18 +134,17 @@ static int compile_number(struct compiler *compiler)
     return emit_number(compiler, number);
 }
 
-/*
- * Length of the name at text. A minus is part of a name that is known only with it ("page-faults",
- * if there is no "page"): the shortest known name is used. If none is known, it is the longest
- * possible one, for the message.
- */
+/* Return the length of the name at text. A name may contain a minus: "page-faults" is one name if
+ * the name "page" is unknown. The shortest known name is used. If no name is known, return the
+ * length of the longest possible name, for the error message. */
 static size_t name_length(const struct compiler *compiler, const char *text)
 {
     char token[TOKEN_SIZE];
     size_t length = 0;
 
     for (;;) {
-        while (is_name(text[length]))
+        while (is_name_start(text[length]) || is_digit(text[length]) || text[length] == '.' ||
+               text[length] == ':')
             length++;
         if (length >= TOKEN_SIZE || text[length] != '-' || !is_name_start(text[length + 1]))
             return length;
@@ -163,7 +156,6 @@ static size_t name_length(const struct compiler *compiler, const char *text)
     }
 }
 
-/* Compile the name at the current position, length characters long. */
 static int compile_name(struct compiler *compiler, size_t length)
 {
     const char *start = compiler->at;
@@ -175,7 +167,7 @@ static int compile_name(struct compiler *compiler, size_t length)
         return result;
     operand = compiler->lookup(compiler->context, token);
     if (operand < 0) {
-        snprintf(message, sizeof(message), "nothing that is counted is called \"%s\"", token);
+        snprintf(message, sizeof(message), "nothing named \"%s\" is counted", token);
         return fail_at(compiler, start, message);
     }
     return emit(compiler, (struct rps_formula_step){.op = RPS_FORMULA_OPERAND, .operand = operand},
@@ -225,7 +217,7 @@ static int compile_negative(struct compiler *compiler)
     return result;
 }
 
-/* A factor that starts with a parenthesis or a sign, and so may contain others. */
+/* Compile a factor that starts with a parenthesis or a sign, and so may contain other factors. */
 static int compile_nested(struct compiler *compiler)
 {
     int result;

@@ -1,15 +1,16 @@
-/*
- * Names of events with the same meaning on every machine. Their numbers are Linux's ABI. They are
- * repeated here, since only the perf backend may include the kernel's header; it asserts that they
- * are equal.
- */
+/* Names of events that mean the same on every machine. The numbers of these events are part of
+ * Linux's ABI. They are repeated here, because only the perf backend may include the kernel's
+ * header. The backend asserts that the numbers are equal. */
 #include "names.h"
+#include "resolve.h"
 
-#include "rpistat/text.h"
-
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -52,13 +53,13 @@ static const struct generic generics[] = {
     {"cgroup-switches", RPS_EVENT_SOFTWARE, 11, "events"},
 };
 
-/* in the order of their numbers */
+/* Names of caches in the order of the kernel's numbers. */
 static const char *const caches[] = {"L1-dcache", "L1-icache", "LLC", "dTLB",
                                      "iTLB",      "branch",    "node"};
 
 static const struct {
     const char *suffix;
-    uint64_t config; /* operation << 8 | result << 16 */
+    uint64_t config; /* operation << 8 | result << 16, as in perf_event_attr.config. */
 } cache_operations[] = {
     {"-loads", 0x00000},        {"-load-misses", 0x10000}, {"-stores", 0x00100},
     {"-store-misses", 0x10100}, {"-prefetches", 0x00200},  {"-prefetch-misses", 0x10200},
@@ -162,7 +163,7 @@ bool rps_name_is_id(const char *text, size_t length)
 
 /* --- modifiers -------------------------------------------------------------------------------- */
 
-/* Parse "u", "k" or both; false for any other text. */
+/* Parse "u", "k", or both. Return false for any other text. */
 static bool scan_modifiers(const char *text, char ret[8])
 {
     bool user = strchr(text, 'u'), kernel = strchr(text, 'k');
@@ -212,4 +213,56 @@ char *rps_names_join(const char *const *names, char *ret, size_t size)
     for (const char *const *at = names; *at; at++)
         rps_text_list(ret, size, *at);
     return ret;
+}
+
+/* Resolution of event names: reads small files of sysfs and tracefs, and reports missing events. */
+
+bool rps_resolve_is_file_name(const char *text)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                  "_-.";
+
+    return *text && *text != '.' && strspn(text, allowed) == strlen(text);
+}
+
+bool rps_resolve_path(char path[RPS_RESOLVE_PATH_SIZE], const char *sys, const char *folder,
+                      const char *name)
+{
+    int length =
+        snprintf(path, RPS_RESOLVE_PATH_SIZE, "%s/%s%s%s", sys, folder, *name ? "/" : "", name);
+
+    return length > 0 && length < RPS_RESOLVE_PATH_SIZE;
+}
+
+int rps_resolve_read_line(const char *path, char ret[RPS_RESOLVE_VALUE_SIZE])
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length;
+    int error = 0;
+
+    if (fd < 0)
+        return errno;
+    length = read(fd, ret, RPS_RESOLVE_VALUE_SIZE);
+    if (length < 0)
+        error = errno;
+    else if (length == RPS_RESOLVE_VALUE_SIZE)
+        error = EFBIG;
+    else
+        ret[length] = '\0';
+    close(fd);
+    if (error == 0)
+        ret[strcspn(ret, "\n")] = '\0';
+    return error;
+}
+
+int rps_resolve_not_here(struct rps_event *event, enum rps_event_state state, const char *format,
+                         ...)
+{
+    va_list arguments;
+
+    event->state = state;
+    va_start(arguments, format);
+    vsnprintf(event->reason, sizeof(event->reason), format, arguments);
+    va_end(arguments);
+    return 0;
 }

@@ -1,9 +1,11 @@
-/* Events of whole packages: data in sysfs in addition to their encoding. */
+/* Reads what sysfs states about events of whole packages (CPUs, unit, scale), except the encoding
+ * of the events. */
 #include "rpistat/package.h"
+#include "rpistat/system_reader.h"
 
 #include "resolve.h"
 
-#include "rpistat/parse.h"
+#include "rpistat/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,7 +14,7 @@
 
 #define DEVICES "bus/event_source/devices"
 
-/* Read a file of the search's last PMU; 0, or the errno. */
+/* Read a file of the PMU that the search has just found. Return 0 or the errno. */
 static int read_file(const struct rps_package_search *search, const char *name,
                      char ret[RPS_RESOLVE_VALUE_SIZE])
 {
@@ -32,7 +34,7 @@ static int read_event_file(const struct rps_package_search *search, const char *
     return read_file(search, name, ret);
 }
 
-/* Read the list of CPUs: 0, or RPS_FAILED if it is invalid or too long. */
+/* Read the list of CPUs. Return 0, or RPS_FAILED if the list is invalid or too long. */
 static int read_cpus(const struct rps_package_search *search, struct rps_package_event *ret)
 {
     char line[RPS_RESOLVE_VALUE_SIZE];
@@ -54,11 +56,11 @@ static int read_meaning(const struct rps_package_search *search, struct rps_pack
     char line[RPS_RESOLVE_VALUE_SIZE];
 
     if (read_cpus(search, ret) < 0)
-        return rps_error_set(err, RPS_FAILED, "PMU %.30s has no cpumask that says where",
+        return rps_error_set(err, RPS_FAILED, "PMU %.30s has no file cpumask, which names its CPUs",
                              search->last);
     if (read_event_file(search, ".unit", line) != 0 || strcmp(line, search->unit) != 0)
-        return rps_error_set(err, RPS_FAILED, "%.30s/%.20s/ has not the unit %.10s", search->last,
-                             search->name, search->unit);
+        return rps_error_set(err, RPS_FAILED, "%.30s/%.20s/ does not have the unit %.10s",
+                             search->last, search->name, search->unit);
     if (read_event_file(search, ".scale", line) != 0 ||
         rps_parse_double("scale", line, &ret->scale, NULL) < 0 || !(ret->scale > 0))
         return rps_error_set(err, RPS_FAILED, "%.30s/%.20s/ has no scale", search->last,
@@ -84,3 +86,33 @@ int rps_package_next(struct rps_package_search *search, struct rps_package_event
         result = rps_error_set(err, RPS_FAILED, "%.79s", ret->event.reason);
     return result < 0 ? RPS_FAILED : read_meaning(search, ret, err);
 }
+
+/* The names of system metrics. They are used to read, store and show the metrics. */
+
+#define ROW(slot, ...) {.name = __VA_ARGS__},
+
+static const struct rps_system_metric tree[] = {RPS_TREE_METRICS(ROW)};
+static const struct rps_system_metric machine[] = {RPS_MACHINE_METRICS(ROW)};
+static const struct rps_system_metric group[] = {RPS_GROUP_METRICS(ROW)};
+static const struct rps_system_metric package[] = {RPS_PACKAGE_METRICS(ROW)};
+
+const struct rps_system_metric *const rps_system_metrics[RPS_SYSTEM_SOURCES] = {
+    [RPS_SYSTEM_TREE] = tree,
+    [RPS_SYSTEM_MACHINE] = machine,
+    [RPS_SYSTEM_GROUP] = group,
+    [RPS_SYSTEM_PACKAGE] = package,
+};
+
+const int rps_system_metric_count[RPS_SYSTEM_SOURCES] = {
+    [RPS_SYSTEM_TREE] = RPS_TREE_SLOTS,
+    [RPS_SYSTEM_MACHINE] = RPS_MACHINE_SLOTS,
+    [RPS_SYSTEM_GROUP] = RPS_GROUP_SLOTS,
+    [RPS_SYSTEM_PACKAGE] = RPS_PACKAGE_SLOTS,
+};
+
+const char *const rps_system_sources[RPS_SYSTEM_SOURCES] = {
+    [RPS_SYSTEM_TREE] = "tree",
+    [RPS_SYSTEM_MACHINE] = "machine",
+    [RPS_SYSTEM_GROUP] = "group",
+    [RPS_SYSTEM_PACKAGE] = "package",
+};

@@ -1,18 +1,15 @@
-/*
- * libpfm4, which has the events of most processors by the names in their manuals.
+/* Finds events by libpfm4, which has the events of most processors by the names in their manuals.
  *
- * Its tables are those of the architecture it was built for. On ARM its encodings have no PMU, so
- * if fast and slow cores differ, events bind to the first. It also has perf's generic names, raw
- * numbers and (through debugfs) tracepoints. These are not used, since resolve.c reports better why
- * one cannot be counted.
+ * The tables of libpfm4 are for the architecture that libpfm4 was built for. Its encodings of ARM
+ * events do not name a PMU. So on a machine with fast and slow cores, events are counted by the
+ * first PMU. libpfm4 also has perf's generic names, raw numbers and (through debugfs) tracepoints.
+ * These names are not used, since resolve.c reports better why an event cannot be counted.
  *
- * The library is opened for the first such name, and stays open. If linked, its tables would cost
- * every start of the program 1.1 MiB of memory and 2 ms, for names that few recordings use.
- * Initialising it twice costs nothing, so this file needs no state.
- */
+ * The library is opened for the first libpfm4 name, and stays open. If the library were linked,
+ * every start of the program would cost 1.1 MiB of memory and 2 ms, although few recordings use the
+ * names. Initialising the library twice costs nothing, so this file needs no state. */
 #include "resolve.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +18,7 @@
 #include <perfmon/pfmlib.h>
 #include <perfmon/pfmlib_perf_event.h>
 
-#include "rpistat/library.h"
+#include "rpistat/process.h"
 
 #define LIBRARY "libpfm.so.4"
 
@@ -37,7 +34,6 @@ struct pfm {
     __typeof__(pfm_get_os_event_encoding) *get_os_event_encoding;
 };
 
-/* Open the library; false if this machine does not have it. */
 static bool open_libpfm(struct pfm *ret)
 {
     const struct rps_library_function functions[] = {
@@ -68,7 +64,8 @@ static bool is_present(const struct pfm *pfm, pfm_pmu_t pmu, pfm_pmu_info_t *ret
     return !is_perf(pmu) && pfm->get_pmu_info(pmu, ret) == PFM_SUCCESS && ret->is_present;
 }
 
-/* The library's data about an event of a processor; false if it is not one. */
+/* Get the library's data about an event of a processor. Return false if the event is not a
+ * processor event. */
 static bool get_info(const struct pfm *pfm, int index, pfm_event_info_t *ret)
 {
     memset(ret, 0, sizeof(*ret));
@@ -77,7 +74,7 @@ static bool get_info(const struct pfm *pfm, int index, pfm_event_info_t *ret)
            !is_perf(ret->pmu);
 }
 
-/* Unit masks of the event, as many as fit, each after a blank. */
+/* List the unit masks of the event, each after a blank. Masks that do not fit are omitted. */
 static void list_masks(const struct pfm *pfm, const pfm_event_info_t *info, char *ret, size_t size)
 {
     size_t length = 0;
@@ -97,7 +94,7 @@ static void list_masks(const struct pfm *pfm, const pfm_event_info_t *info, char
     }
 }
 
-/* The message for a name that libpfm4 knows and cannot encode; 0 if it is unknown. */
+/* Set the error for a name that libpfm4 knows but cannot encode. For an unknown name, return 0. */
 static int explain_failure(const struct pfm *pfm, const char *name, int error,
                            struct rps_error *err)
 {
@@ -115,7 +112,7 @@ static int explain_failure(const struct pfm *pfm, const char *name, int error,
     list_masks(pfm, &info, masks, sizeof(masks));
     if (masks[0] == '\0')
         return rps_error_set(err, RPS_USAGE, "event %s: %s", name, pfm->strerror(error));
-    return rps_error_set(err, RPS_USAGE, "event %s: %s; write it as %s:MASK, with one of%s", name,
+    return rps_error_set(err, RPS_USAGE, "event %s: %s; write it as %s:MASK with one of%s", name,
                          pfm->strerror(error), event, masks);
 }
 
@@ -133,8 +130,9 @@ static int find_by_libpfm(const struct pfm *pfm, struct rps_event *event, const 
     if (!get_info(pfm, encoding.idx, &info))
         return 0;
     if (attr.sample_period || attr.precise_ip || attr.pinned || attr.exclusive)
-        return rps_error_set(err, RPS_USAGE, "event %s: it can be counted, not sampled or pinned",
-                             name);
+        return rps_error_set(
+            err, RPS_USAGE,
+            "event %s can be counted, but not sampled or pinned; choose another event", name);
     event->type = attr.type;
     event->config = attr.config;
     event->config1 = attr.config1;

@@ -1,10 +1,9 @@
-/*
- * Plans: creation, freeing and operands. Parsing is in document.c, the encoding of events in
- * resolve.c.
- */
+/* Plans: creation, freeing and operands. Parsing is in set_file.c, the encoding of events in
+ * resolve.c. */
 #include "rpistat/plan.h"
 
-#include "rpistat/array.h"
+#include "rpistat/arena.h"
+#include "rpistat/run.h"
 #include "rpistat/text.h"
 
 #include <math.h>
@@ -33,26 +32,18 @@ struct rps_plan *rps_plan_new(void)
 
 struct rps_event_set *rps_plan_add_set(struct rps_plan *plan)
 {
-    struct rps_event_set *set = rps_array_grow(plan->set, (size_t)plan->set_count, sizeof(*set));
+    struct rps_event_set *set = rps_array_add(&plan->set, (size_t)plan->set_count, sizeof(*set));
 
-    if (!set)
-        return NULL;
-    plan->set = set;
-    set += plan->set_count++;
-    memset(set, 0, sizeof(*set));
+    plan->set_count += set != NULL;
     return set;
 }
 
 struct rps_metric *rps_plan_add_metric(struct rps_plan *plan)
 {
     struct rps_metric *metric =
-        rps_array_grow(plan->metric, (size_t)plan->metric_count, sizeof(*metric));
+        rps_array_add(&plan->metric, (size_t)plan->metric_count, sizeof(*metric));
 
-    if (!metric)
-        return NULL;
-    plan->metric = metric;
-    metric += plan->metric_count++;
-    memset(metric, 0, sizeof(*metric));
+    plan->metric_count += metric != NULL;
     return metric;
 }
 
@@ -108,8 +99,8 @@ int rps_plan_operand_count(const struct rps_plan *plan)
     return RPS_OPERAND_EVENTS + plan->set_count * RPS_SLOT_MAX;
 }
 
-/* Operand of the first event whose text at `offset` in struct rps_event is the given name; or
- * -1. */
+/* Search for the first event that has `name` in the member at `offset` of struct rps_event. Return
+ * the operand of the event, or -1. */
 static int find_event(const struct rps_plan *plan, const char *name, size_t offset)
 {
     for (int n = 0; n < plan->set_count; n++) {
@@ -185,7 +176,8 @@ int rps_plan_is_gauge(const struct rps_plan *plan, const struct rps_formula *for
            strcmp(plan->set[at / RPS_SLOT_MAX].event[at % RPS_SLOT_MAX].unit, RPS_UNIT_GAUGE) == 0;
 }
 
-/* Other clocks in ns have a role. */
+/* Return 1 if the CPU time is known. The CPU time is unknown if the clock event has the unit ns and
+ * no role. Such a clock event is the elapsed time of an import. */
 int rps_plan_knows_cpu_time(const struct rps_plan *plan)
 {
     return plan->clock.role[0] != '\0' || strcmp(plan->clock.unit, "ns") != 0;
@@ -193,7 +185,7 @@ int rps_plan_knows_cpu_time(const struct rps_plan *plan)
 
 /* --- formulas --------------------------------------------------------------------------------- */
 
-/* Accept any name: a formula that is invalid with it is invalid with the plan's names. */
+/* Accept any name. A formula invalid with arbitrary names is invalid with the plan's names too. */
 static int find_any(void *plan, const char *name)
 {
     (void)plan;
@@ -201,8 +193,12 @@ static int find_any(void *plan, const char *name)
     return RPS_OPERAND_CLOCK;
 }
 
-static void find_copies(struct rps_plan *plan)
+int rps_plan_compile(struct rps_plan *plan, struct rps_error *err)
 {
+    /* Formula of a metric without events. Its value is always missing. */
+    static const struct rps_formula nothing = {.step_count = 1,
+                                               .step = {{.op = RPS_FORMULA_NUMBER, .number = NAN}}};
+
     for (int n = 1; n < plan->set_count; n++) {
         for (int s = 0; s < plan->set[n].event_count; s++) {
             struct rps_event *event = &plan->set[n].event[s];
@@ -211,15 +207,6 @@ static void find_copies(struct rps_plan *plan)
             event->copy_of = rps_event_is_software(event) && rps_operand_set(first) < n ? first : 0;
         }
     }
-}
-
-int rps_plan_compile(struct rps_plan *plan, struct rps_error *err)
-{
-    /* the formula of a metric without events: one missing value */
-    static const struct rps_formula nothing = {.step_count = 1,
-                                               .step = {{.op = RPS_FORMULA_NUMBER, .number = NAN}}};
-
-    find_copies(plan);
     for (int i = 0; i < plan->metric_count; i++) {
         struct rps_metric *metric = &plan->metric[i];
         const char *text = metric->formula_text;
@@ -233,4 +220,58 @@ int rps_plan_compile(struct rps_plan *plan, struct rps_error *err)
         metric->formula = nothing;
     }
     return 0;
+}
+
+/* Functions for words and numbers in sentences. */
+
+char *rps_words_name(char ret[RPS_NAME_SIZE], const char *label, const char *name)
+{
+    if (!label[0])
+        label = name;
+    snprintf(ret, RPS_NAME_SIZE, "%s", label);
+    if (strcmp(label, name) != 0 && label[0] >= 'A' && label[0] <= 'Z' && label[1] >= 'a' &&
+        label[1] <= 'z')
+        ret[0] = (char)(label[0] - 'A' + 'a');
+    return ret;
+}
+
+const char *rps_words_clock_label(const struct rps_run *run, const struct rps_plan *plan)
+{
+    if (plan->clock.label[0])
+        return plan->clock.label;
+    return run->clock_label[0] ? run->clock_label : "Cycles";
+}
+
+int rps_words_clock_name(char ret[RPS_NAME_SIZE], const char *label)
+{
+    const int has_blanks = strchr(label, ' ') != NULL;
+
+    snprintf(ret, RPS_NAME_SIZE, "%s", label);
+    for (char *c = ret; *c && has_blanks; c++)
+        *c = *c == ' ' ? '_' : (char)(*c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c);
+    return has_blanks;
+}
+
+char *rps_words_times(char *ret, size_t size, double ratio)
+{
+    if (ratio < 99.5)
+        snprintf(ret, size, "%.*f", ratio >= 9.95 ? 0 : ratio >= .995 ? 1 : 2, ratio);
+    else
+        snprintf(ret, size, "%.0f", 10 * round(ratio / 10));
+    return ret;
+}
+
+char *rps_words_cut(char *ret, size_t size, const char *text, int width)
+{
+    size_t at = 0;
+
+    rps_text_printable(ret, size, text);
+    if (rps_text_width(ret) <= width)
+        return ret;
+    for (int seen = 0; ret[at]; at++) {
+        if (!rps_text_is_inside(ret[at]) && ++seen > width - 3)
+            break;
+    }
+    memcpy(ret + at, "...", 4);
+    return ret;
 }

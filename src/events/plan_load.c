@@ -1,16 +1,16 @@
-/* Plans by name: from the documents that are part of the program, or from a file. */
-#include "document.h"
+/* Finds plans by name. A plan comes from a document that is part of the program, or from a file. */
+#include "set_file_section.h"
 #include "names.h"
 
 #include "rpistat/text.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* No real set document has this size; /dev/zero would. */
+/* Maximum size of a document. Real set documents are smaller. The limit stops the reading of an
+ * endless file such as /dev/zero. */
 #define DOCUMENT_MAX_BYTES (1024 * 1024)
 
 const char *const *rps_plan_names(void)
@@ -18,18 +18,7 @@ const char *const *rps_plan_names(void)
     return rps_embedded_sets_names;
 }
 
-static int unknown_name(const char *name, struct rps_error *err)
-{
-    char printable[RPS_NAME_SIZE], known[512];
-
-    return rps_error_set(err, RPS_USAGE,
-                         "no event sets are called \"%s\": there are %s; "
-                         "to read a file, give it as ./NAME or NAME.ini",
-                         rps_text_printable(printable, sizeof(printable), name),
-                         rps_names_join(rps_plan_names(), known, sizeof(known)));
-}
-
-/* Read a whole file of at most DOCUMENT_MAX_BYTES; *ret is for free(). */
+/* Read a whole file of at most DOCUMENT_MAX_BYTES. The caller frees *ret with free(). */
 static int read_document(const char *name, char **ret, size_t *ret_size, struct rps_error *err)
 {
     FILE *file = fopen(name, "re");
@@ -39,8 +28,8 @@ static int read_document(const char *name, char **ret, size_t *ret_size, struct 
 
     if (!file)
         return rps_error_set(err, RPS_USAGE,
-                             "cannot open the event sets %s: %s; `rpistat events` lists those that "
-                             "come with rpistat",
+                             "cannot open the event sets %s: %s; see `rpistat events` for those "
+                             "that come with rpistat",
                              name, strerror(errno));
     text = malloc(DOCUMENT_MAX_BYTES + 1);
     if (!text) {
@@ -53,8 +42,8 @@ static int read_document(const char *name, char **ret, size_t *ret_size, struct 
         goto close;
     }
     if (size > DOCUMENT_MAX_BYTES) {
-        rps_error_set(err, result, "the event sets %s are larger than 1 MiB: is it the right file?",
-                      name);
+        rps_error_set(err, result,
+                      "the event sets %s are larger than 1 MiB; check the name of the file", name);
         goto close;
     }
     *ret = text;
@@ -82,8 +71,15 @@ int rps_plan_load(const char *name, struct rps_plan **ret, struct rps_error *err
         free(text);
         return result;
     }
-    embedded = rps_document_find(rps_embedded_sets, name);
-    if (!embedded)
-        return unknown_name(name, err);
+    embedded = rps_set_file_find(rps_embedded_sets, name);
+    if (!embedded) {
+        char printable[RPS_NAME_SIZE], known[512];
+
+        return rps_error_set(
+            err, RPS_USAGE,
+            "no event sets are named \"%s\"; choose from %s (write a file as ./NAME or NAME.ini)",
+            rps_text_printable(printable, sizeof(printable), name),
+            rps_names_join(rps_plan_names(), known, sizeof(known)));
+    }
     return rps_plan_parse(embedded->name, embedded->text, embedded->size, ret, err);
 }

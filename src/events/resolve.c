@@ -1,19 +1,16 @@
-/*
- * Resolution: from an event's name to the numbers for perf_event_open.
+/* Resolution: converts the name of an event to the numbers for perf_event_open.
  *
- * Generic names are in names.c and libpfm4's in pfm.c. Other names are read from sysfs
- * (resolve_pmu.c) and tracefs, in a directory that the caller names. Resolution shows only that an
- * event's name has a meaning here. Whether the processor can count the event is found by opening
- * it.
+ * names.c has the generic names, and pfm.c the names of libpfm4. Other names are read from sysfs
+ * (resolve_pmu.c) and tracefs, in directories whose paths the caller specifies. Resolution shows
+ * only that an event's name has a meaning on this machine. Only opening the event shows whether the
+ * processor can count the event.
  *
- * perf's generic names come before roles, although some are both (`branches`). A document must be
- * able to use Linux's meaning, above all the one called "generic".
- */
+ * perf's generic names come before roles, although some names are both (`branches`). Documents,
+ * above all the document "generic", must be able to use the meaning that a name has in Linux. */
 #include "resolve.h"
 
 #include "names.h"
 
-#include "rpistat/parse.h"
 #include "rpistat/text.h"
 
 #include <errno.h>
@@ -23,7 +20,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Return true for NAME:REST if NAME is an event without ':': REST was meant as modifiers. */
+/* Return true for NAME:REST if NAME is an event. The user then meant REST as modifiers. */
 static bool has_bad_modifiers(const char *text)
 {
     char name[RPS_SPEC_SIZE];
@@ -39,9 +36,9 @@ static bool has_bad_modifiers(const char *text)
 
 enum trace {
     TRACE_FOUND,
-    TRACE_ABSENT,      /* tracefs is there but has no such tracepoint */
-    TRACE_DENIED,      /* tracefs is there, or may be, and this user may not read it */
-    TRACE_NOT_MOUNTED, /* no tracefs here */
+    TRACE_ABSENT,      /* tracefs exists but has no such tracepoint. */
+    TRACE_DENIED,      /* tracefs (probably) exists, but this user may not read it. */
+    TRACE_NOT_MOUNTED, /* No tracefs is mounted. */
 };
 
 /* Search for SYSTEM/NAME in a tracefs mounted at sys/folder. */
@@ -65,7 +62,7 @@ static enum trace look_up(const char *sys, const char *folder, const char *trace
     return TRACE_NOT_MOUNTED;
 }
 
-/* text is SYSTEM:NAME. */
+/* Resolve a tracepoint. `text` has the form SYSTEM:NAME. */
 static int resolve_tracepoint(struct rps_event *event, const char *text, const char *sys)
 {
     static const char *const folders[] = {"kernel/tracing", "kernel/debug/tracing"};
@@ -84,7 +81,7 @@ static int resolve_tracepoint(struct rps_event *event, const char *text, const c
     if (best == TRACE_ABSENT)
         return rps_resolve_not_here(
             event, RPS_EVENT_UNSUPPORTED,
-            "this kernel has no tracepoint %.100s: they are folders of %.64s/kernel/tracing/events",
+            "this kernel has no tracepoint %.100s; choose one from %.64s/kernel/tracing/events",
             text, sys);
     if (best == TRACE_DENIED)
         return rps_resolve_not_here(
@@ -97,7 +94,7 @@ static int resolve_tracepoint(struct rps_event *event, const char *text, const c
     return 0;
 }
 
-/* True for SYSTEM:NAME. */
+/* Return true if the text has the form SYSTEM:NAME. */
 static bool is_tracepoint(const char *text)
 {
     char system[RPS_SPEC_SIZE];
@@ -111,8 +108,8 @@ static bool is_tracepoint(const char *text)
 
 /* --- roles ------------------------------------------------------------------------------------ */
 
-/* Find the event with that role in an embedded document: 1 and *ret, 0 if there is none, negative
- * on error. */
+/* Find the event with the role in an embedded document. Return 1 and set *ret if there is one.
+ * Return 0 if there is none, or a negative value on error. */
 static int find_in_document(const char *name, const char *role, struct rps_event *ret,
                             struct rps_error *err)
 {
@@ -170,7 +167,6 @@ static void consider(void *context, const char *name)
     rps_suggestion_consider(context, name);
 }
 
-/* The error for text that is not an event. */
 static int unknown_event(const char *spec, const char *text, struct rps_error *err)
 {
     struct rps_suggestion suggestion = {.typed = text};
@@ -178,16 +174,17 @@ static int unknown_event(const char *spec, const char *text, struct rps_error *e
 
     rps_text_printable(printable, sizeof(printable), spec);
     if (has_bad_modifiers(text))
-        return rps_error_set(err, RPS_USAGE, "event %s: the modifiers behind : are u and k",
+        return rps_error_set(err, RPS_USAGE,
+                             "event %s: unknown modifier after the colon; write 'u' or 'k'",
                              printable);
     rps_name_suggest(&suggestion);
     rps_pfm_each(consider, &suggestion);
-    return rps_error_set(
-        err, RPS_USAGE, "no event is called \"%s\": %s`rpistat events` lists what can be counted",
-        printable, rps_suggestion_question(&suggestion, question, sizeof(question)));
+    return rps_error_set(err, RPS_USAGE,
+                         "no event is named \"%s\"; %s`rpistat events` lists the events", printable,
+                         rps_suggestion_question(&suggestion, question, sizeof(question)));
 }
 
-/* Resolve a tracepoint, or an event of libpfm4 with a unit mask, which looks the same. */
+/* Resolve a text of the form A:B: a tracepoint, or a libpfm4 event with a unit mask. */
 static int resolve_colon(struct rps_event *event, const char *text, const char *sys,
                          struct rps_error *err)
 {

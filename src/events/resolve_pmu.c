@@ -1,11 +1,9 @@
-/*
- * Resolution: events of a PMU in sysfs, PMU/TERMS/. Small files of the kernel contain the PMU's
- * number, the terms of its events, and the place of each parameter in the event's encoding.
- * (Documentation/ABI/testing/sysfs-bus-event_source-devices-format and -events)
- */
+/* Resolution: events of a PMU in sysfs, PMU/TERMS/. Small files of the kernel contain the PMU's
+ * number, the terms of the PMU's events, and the bits of each parameter in an event's encoding.
+ * (Documentation/ABI/testing/sysfs-bus-event_source-devices-format and -events) */
 #include "resolve.h"
 
-#include "rpistat/parse.h"
+#include "rpistat/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -28,7 +26,7 @@ static int unreadable(struct rps_event *event, const char *path, int error)
 struct pmu {
     const char *sys;
     const char *name;
-    const char *terms; /* as the user gave them */
+    const char *terms; /* Terms as the user wrote them. */
     struct rps_event *event;
     struct rps_error *err;
 };
@@ -43,7 +41,7 @@ static bool pmu_path(const struct pmu *pmu, char path[RPS_RESOLVE_PATH_SIZE], co
     return length < RPS_RESOLVE_PATH_SIZE && rps_resolve_path(path, pmu->sys, folder, name);
 }
 
-/* Parse one "N" or "N-M" at *text, and move *text to its end. */
+/* Parse one "N" or "N-M" at *text, and move *text past it. */
 static bool scan_bits(const char **text, unsigned *ret_low, unsigned *ret_high)
 {
     char *end;
@@ -60,7 +58,8 @@ static bool scan_bits(const char **text, unsigned *ret_low, unsigned *ret_high)
     return *ret_low <= *ret_high && *ret_high < 64;
 }
 
-/* The word of the event that a format like "config1:0-7" names; *ret_bits is the part after ':'. */
+/* Return the config member of *event that a format like "config1:0-7" names. *ret_bits points to
+ * the text after ':'. */
 static uint64_t *format_word(struct rps_event *event, const char *format, const char **ret_bits)
 {
     size_t length = strcspn(format, ":");
@@ -77,10 +76,8 @@ static uint64_t *format_word(struct rps_event *event, const char *format, const 
     return NULL;
 }
 
-/*
- * Distribute value over the bits of a format, lowest first, replacing them. *ret_rest is the part
- * that did not fit. Returns false for an invalid format.
- */
+/* Distribute a value over the bits of a format, lowest bit first, replacing these bits. *ret_rest
+ * is set to the high bits of the value that did not fit. Returns false for an invalid format. */
 static bool place_bits(struct rps_event *event, const char *format, uint64_t value,
                        uint64_t *ret_rest)
 {
@@ -106,7 +103,8 @@ static bool place_bits(struct rps_event *event, const char *format, uint64_t val
     return true;
 }
 
-/* The format of a parameter: from sysfs, or all of a word for config, config1 and config2. */
+/* Read the format of a parameter from sysfs. The parameters config, config1 and config2 consist of
+ * all 64 bits of the member with that name. */
 static int read_format(const struct pmu *pmu, const char *name, char ret[RPS_RESOLVE_VALUE_SIZE])
 {
     char path[RPS_RESOLVE_PATH_SIZE];
@@ -121,7 +119,7 @@ static int read_format(const struct pmu *pmu, const char *name, char ret[RPS_RES
     }
     if (error == ENOENT)
         rps_resolve_not_here(pmu->event, RPS_EVENT_UNSUPPORTED,
-                             "PMU %.60s of this machine has no event or parameter called %.60s",
+                             "PMU %.60s of this machine has no event or parameter named %.60s",
                              pmu->name, name);
     else if (error)
         unreadable(pmu->event, path, error);
@@ -146,7 +144,7 @@ static int set_parameter(const struct pmu *pmu, const char *name, uint64_t value
     return 0;
 }
 
-/* Return true if the user's own terms give the parameter a value. */
+/* Return true if the terms that the user wrote set the parameter. */
 static bool is_given(const char *terms, const char *name)
 {
     size_t length = strlen(name);
@@ -161,7 +159,7 @@ static bool is_given(const char *terms, const char *name)
 
 static int set_terms(const struct pmu *pmu, const char *terms, bool nested);
 
-/* Set the terms of a named event; *ret_found is false if the PMU has no such event. */
+/* Set the terms of a named event. *ret_found: false if the PMU has no such event. */
 static int set_named_event(const struct pmu *pmu, const char *name, bool *ret_found)
 {
     char path[RPS_RESOLVE_PATH_SIZE], terms[RPS_RESOLVE_VALUE_SIZE];
@@ -177,7 +175,7 @@ static int set_named_event(const struct pmu *pmu, const char *name, bool *ret_fo
     return set_terms(pmu, terms, true);
 }
 
-/* One term: NAME=VALUE, or NAME for an event of the PMU or a parameter that is 1. */
+/* Set one term: NAME=VALUE; or NAME alone, an event of the PMU or a parameter to be set to 1. */
 static int set_term(const struct pmu *pmu, char *name, bool nested)
 {
     char *text = strchr(name, '=');
@@ -188,9 +186,10 @@ static int set_term(const struct pmu *pmu, char *name, bool nested)
     if (text)
         *text++ = '\0';
     if (!rps_resolve_is_file_name(name))
-        return rps_error_set(pmu->err, RPS_USAGE,
-                             "event %s: write its terms like %s/event=0x3c,umask=0x1/",
-                             pmu->event->spec, pmu->name);
+        return rps_error_set(
+            pmu->err, RPS_USAGE,
+            "event %s: a term has no name; write terms like %s/event=0x3c,umask=0x1/",
+            pmu->event->spec, pmu->name);
     if (!text && !nested) {
         result = set_named_event(pmu, name, &found);
         if (result < 0 || found)
@@ -200,8 +199,8 @@ static int set_term(const struct pmu *pmu, char *name, bool nested)
         if (is_given(pmu->terms, name))
             return 0;
         return rps_error_set(pmu->err, RPS_USAGE,
-                             "event %s: needs a value for %s, as in %s/%s,%s=1/", pmu->event->spec,
-                             name, pmu->name, pmu->terms, name);
+                             "event %s: a value for %s is missing; write one, as in %s/%s,%s=1/",
+                             pmu->event->spec, name, pmu->name, pmu->terms, name);
     }
     if (text) {
         char what[2 * RPS_SPEC_SIZE];
@@ -214,7 +213,7 @@ static int set_term(const struct pmu *pmu, char *name, bool nested)
     return set_parameter(pmu, name, value);
 }
 
-/* All terms of a comma-separated list; nested: of an event's file in sysfs. */
+/* Set all terms of a comma-separated list. `nested`: the list is from an event's file in sysfs. */
 static int set_terms(const struct pmu *pmu, const char *terms, bool nested)
 {
     char list[RPS_RESOLVE_VALUE_SIZE];
@@ -245,7 +244,8 @@ int rps_resolve_next_pmu(const char *sys, const char *pattern, char last[RPS_SPE
             continue;
         if (found[0] && strcmp(entry->d_name, found) >= 0)
             continue;
-        memcpy(found, entry->d_name, strlen(entry->d_name) + 1); /* its length was checked */
+        /* The length of the name was checked above. */
+        memcpy(found, entry->d_name, strlen(entry->d_name) + 1);
     }
     closedir(folder);
     if (found[0])
@@ -253,7 +253,7 @@ int rps_resolve_next_pmu(const char *sys, const char *pattern, char last[RPS_SPE
     return found[0] ? 0 : ENOENT;
 }
 
-/* Return true for the name of a PMU, or a pattern: at least one character other than *. */
+/* Return true for a PMU's name, or a pattern with at least one character other than *. */
 static bool is_pmu_pattern(const char *text)
 {
     char plain[RPS_SPEC_SIZE];
@@ -267,7 +267,8 @@ static bool is_pmu_pattern(const char *text)
     return rps_resolve_is_file_name(plain);
 }
 
-/* Read the PMU's number into event->type, or set its state; false if it cannot be counted. */
+/* Read the PMU's number into event->type. If the PMU cannot be counted, set the event's state and
+ * return false. */
 static bool read_type(const struct pmu *pmu)
 {
     struct rps_event *event = pmu->event;
@@ -278,10 +279,10 @@ static bool read_type(const struct pmu *pmu)
     if (pmu_path(pmu, path, "type", ""))
         error = rps_resolve_read_line(path, line);
     if (error == ENOENT)
-        rps_resolve_not_here(event, RPS_EVENT_UNSUPPORTED,
-                             "no PMU called %.100s on this machine: /sys/bus/event_source/devices "
-                             "has those there are",
-                             pmu->name);
+        rps_resolve_not_here(
+            event, RPS_EVENT_UNSUPPORTED,
+            "this machine has no PMU %.100s; choose one from /sys/bus/event_source/devices",
+            pmu->name);
     else if (error)
         unreadable(event, path, error);
     else if (rps_parse_uint64("type", line, 0, UINT32_MAX, &type, NULL) < 0)
@@ -290,7 +291,8 @@ static bool read_type(const struct pmu *pmu)
     return event->state == RPS_EVENT_MEASURED;
 }
 
-/* Such a PMU counts events outside threads: the kernel lists its CPU in each package. */
+/* Return true if the PMU counts events of a package instead of a thread. The kernel lists one CPU
+ * of each package for such a PMU. */
 static bool is_of_package(const struct pmu *pmu)
 {
     char path[RPS_RESOLVE_PATH_SIZE], line[RPS_RESOLVE_VALUE_SIZE];
@@ -309,8 +311,8 @@ int rps_resolve_pmu(struct rps_event *event, char *text, const char *sys, bool t
     terms[-1] = '\0';
     if (!end || end[1] != '\0' || !is_pmu_pattern(pmu.name))
         return rps_error_set(err, RPS_USAGE,
-                             "event %s: a PMU event is written PMU/EVENT/ or "
-                             "PMU/event=0x3c,umask=0x1/, with :u or :k behind it",
+                             "event %s is not a PMU event; write PMU/EVENT/ or "
+                             "PMU/event=0x3c,umask=0x1/, followed by :u or :k if needed",
                              event->spec);
     *end = '\0';
     if (strchr(text, '*') && rps_resolve_next_pmu(sys, text, found) == 0)
@@ -319,7 +321,7 @@ int rps_resolve_pmu(struct rps_event *event, char *text, const char *sys, bool t
         return 0;
     if (!takes_packages && is_of_package(&pmu))
         return rps_resolve_not_here(event, RPS_EVENT_UNSUPPORTED,
-                                    "it counts the whole package, not a program: record -a reads "
-                                    "energy and memory traffic of packages beside the event sets");
+                                    "it counts the whole package, not a program; use record -a, "
+                                    "which also reads energy and memory traffic of packages");
     return set_terms(&pmu, terms, false);
 }

@@ -1,19 +1,17 @@
-/*
- * Scenarios: one question (the first-level cache, branches, ...) on any processor.
+/* Scenarios: a scenario answers one question (the first-level cache, branches, ...) on any
+ * processor.
  *
- * A scenario is also a document (scenarios/). Its events are roles, or `set:NAME` for all events of
- * the set of that name; the chosen event sets provide the events for them. So it works with every
- * document that gives its events roles, including the user's own and those of future processors.
- * Scenarios in each document were considered: eleven documents times five scenarios, nearly
- * identical. The kernel's events exist on every machine, so their document replaces them in sets
- * that lack them.
- */
-#include "document.h"
+ * A scenario is a document too, but of the directory scenarios/. The events of a scenario are
+ * roles, or `set:NAME` for all events of the set NAME; the chosen event sets provide the events. So
+ * a scenario works with every document whose events have roles, including documents of users and of
+ * future processors. A copy of each scenario in each document was considered. The result would be
+ * eleven documents times five scenarios, all nearly identical. The kernel's events exist on every
+ * machine, so the document of the kernel's events provides the events that other documents lack. */
+#include "set_file_section.h"
 #include "names.h"
 
 #include "rpistat/text.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,23 +22,23 @@ const char *const *rps_plan_scenarios(void)
 
 static int load(const char *scenario, struct rps_plan **ret, struct rps_error *err)
 {
-    const struct rps_embedded *document = rps_document_find(rps_embedded_scenarios, scenario);
+    const struct rps_embedded *document = rps_set_file_find(rps_embedded_scenarios, scenario);
     char printable[RPS_NAME_SIZE], known[128];
 
     if (document)
         return rps_plan_parse(document->name, document->text, document->size, ret, err);
-    return rps_error_set(err, RPS_USAGE, "no scenario is called \"%s\": there are %s",
+    return rps_error_set(err, RPS_USAGE, "no scenario is named \"%s\"; choose from %s",
                          rps_text_printable(printable, sizeof(printable), scenario),
                          rps_names_join(rps_plan_scenarios(), known, sizeof(known)));
 }
 
-/* The name after "set:", or NULL. */
+/* Return the name after "set:", or NULL. */
 static const char *set_of(const char *spec)
 {
     return strncmp(spec, "set:", 4) == 0 ? spec + 4 : NULL;
 }
 
-/* Add to the set the plan's events that match spec and are not in it yet. */
+/* Add to the set all events of the plan that match spec, without duplicates. */
 static void take_matching(const struct rps_plan *plan, const char *spec, struct rps_event_set *ret)
 {
     const char *name = set_of(spec);
@@ -60,8 +58,8 @@ static void take_matching(const struct rps_plan *plan, const char *spec, struct 
     }
 }
 
-/* Put the events of the scenario's set into a new set, unless there are none. *by_software: some
- * came from the kernel's document. */
+/* Put the events of the scenario's set into a new set, unless there are no events. *by_software:
+ * true if some events came from the kernel's document. */
 static int take_events(const struct rps_plan *plan, const struct rps_plan *software,
                        const struct rps_event_set *wanted, struct rps_plan *ret, bool *by_software,
                        struct rps_error *err)
@@ -100,7 +98,7 @@ static bool same_formula(const struct rps_formula *a, const struct rps_formula *
     return true;
 }
 
-/* Return true if the plan has that metric, by name or by formula. */
+/* Return true if the plan has a metric with this name or formula. */
 static bool has_metric(const struct rps_plan *plan, const struct rps_metric *metric)
 {
     for (int i = 0; i < plan->metric_count; i++) {
@@ -111,8 +109,8 @@ static bool has_metric(const struct rps_plan *plan, const struct rps_metric *met
     return false;
 }
 
-/* Add a plan's metrics whose events *ret has, and count them in *count, including those already
- * there. */
+/* Add to *ret the metrics of `from` for which *ret has all events. Add the number of these metrics
+ * to *count, even if *ret already had some. */
 static int take_metrics(const struct rps_plan *from, struct rps_plan *ret, int *count,
                         struct rps_error *err)
 {
@@ -133,7 +131,6 @@ static int take_metrics(const struct rps_plan *from, struct rps_plan *ret, int *
     return 0;
 }
 
-/* The message for a plan without any events of a scenario. */
 static int nothing_to_show(const struct rps_plan *plan, const struct rps_plan *scenario,
                            struct rps_error *err)
 {
@@ -148,21 +145,9 @@ static int nothing_to_show(const struct rps_plan *plan, const struct rps_plan *s
         }
     }
     return rps_error_set(err, RPS_USAGE,
-                         "the event sets %s have nothing for scenario %s: it looks at events with "
-                         "the roles %s; name other sets with --sets, or leave out --scenario",
+                         "the event sets %s have no events for scenario %s, which needs the roles "
+                         "%s; name other sets with --sets, or leave out --scenario",
                          plan->name, scenario->name, roles);
-}
-
-/* Copy the other data of a plan to `selected`. */
-static void describe_selected(const struct rps_plan *plan, const struct rps_plan *scenario,
-                              struct rps_plan *selected)
-{
-    memcpy(selected->name, plan->name, sizeof(selected->name));
-    memcpy(selected->match, plan->match, sizeof(selected->match));
-    memcpy(selected->explain, scenario->explain, sizeof(selected->explain));
-    snprintf(selected->title, sizeof(selected->title), "%.60s: %.60s", plan->title,
-             scenario->title);
-    selected->clock = plan->clock;
 }
 
 int rps_plan_select(struct rps_plan *plan, const char *scenario_name, struct rps_error *err)
@@ -185,7 +170,12 @@ int rps_plan_select(struct rps_plan *plan, const char *scenario_name, struct rps
     if (result == 0 && added == 0)
         result = nothing_to_show(plan, scenario, err);
     if (result == 0) {
-        describe_selected(plan, scenario, selected);
+        memcpy(selected->name, plan->name, sizeof(selected->name));
+        memcpy(selected->match, plan->match, sizeof(selected->match));
+        memcpy(selected->explain, scenario->explain, sizeof(selected->explain));
+        snprintf(selected->title, sizeof(selected->title), "%.60s: %.60s", plan->title,
+                 scenario->title);
+        selected->clock = plan->clock;
         old = *plan;
         *plan = *selected;
         *selected = old;

@@ -1,11 +1,10 @@
-/*
- * Exports: the table of formats, and the walk over a run that they share. The C locale applies
- * during the walk, so that no environment can change a number.
+/* Exports: the table of formats, and the loop over a run's periods that the formats share. The C
+ * locale is set during this loop, so that the user's locale cannot change a number.
  *
- * A run that is being recorded is walked repeatedly, each time from the newest period that was
- * already written. CPUs come one after another in each walk. Formats of whole rotations, or of all
- * CPUs, therefore leave the newest rotation for the next walk: it may be incomplete.
- */
+ * A run that is being recorded is read repeatedly, each time from the newest period that was
+ * already written. Each pass reads the CPUs one after another. Some formats write whole rotations,
+ * or all CPUs together. Such a format leaves the newest rotation for the next pass, because this
+ * rotation may be incomplete. */
 #include "rpistat/export.h"
 
 #include <errno.h>
@@ -13,9 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats.h"
 #include "rpistat/plan.h"
-#include "rpistat/run.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/run_system.h"
 #include "rpistat/run_regions.h"
@@ -36,7 +33,7 @@ const struct rps_export_format *rps_export_find(const char *name)
 struct walk {
     const struct rps_export_format *format;
     struct rps_export_job *job;
-    int write_errno; /* of the write that failed, or 0 */
+    int write_errno; /* errno of the write that failed, or 0 */
 };
 
 /* Return 1 if a write has failed: a closed pipe, a full disk. */
@@ -47,14 +44,14 @@ static int has_failed(struct walk *walk)
     return walk->write_errno != 0;
 }
 
-/* Return 1 if no more can be written. */
+/* Write a period. Returns 1 if the export cannot write any more. */
 static int write_period(struct walk *walk, const struct rps_period *period)
 {
     walk->format->period(walk->job, period);
     return has_failed(walk) || walk->job->result < 0;
 }
 
-/* Write the rest; 0, or the error of writing. */
+/* Write the data that remain. Returns 0, or the error that occurred when writing. */
 static int finish(struct walk *walk, struct rps_error *err)
 {
     if (walk->job->result < 0)
@@ -64,7 +61,7 @@ static int finish(struct walk *walk, struct rps_error *err)
     if (walk->write_errno)
         return rps_error_set(
             err, RPS_FAILED,
-            "the export could not be written: %s; make room, or choose another place with -o",
+            "cannot write the export: %s; free some space, or choose another file with -o",
             strerror(walk->write_errno));
     return 0;
 }
@@ -82,14 +79,14 @@ static int end_periods(struct walk *walk, int result, struct rps_error *err)
 
 /* --- a complete run --------------------------------------------------------------------------- */
 
-/* Up to so many periods are read as measured, in some ten seconds, for intervals too: coarser
- * levels have no minimum and maximum of rotations. They do have sums, so formats of sums are read
- * like pictures. */
+/* Maximum number of periods read one by one for an export of intervals, which takes some ten
+ * seconds. Single periods are needed, because coarser levels have no minimum and maximum of
+ * rotations. Longer runs and formats of sums use the sums of coarser levels, as pictures do. */
 #define EVERY_FINE_PERIODS UINT64_C(10000000)
 
 static void choose_resolution(struct rps_cpu_series *cpu_series, const struct walk *walk)
 {
-    const struct rps_export_job *job = walk->job;
+    struct rps_export_job *job = walk->job;
     const struct rps_export_options *options = job->options;
     int64_t to_ns = options->to_ns < job->run->elapsed_ns ? options->to_ns : job->run->elapsed_ns;
     char level[RPS_CPU_SERIES_TEXT_SIZE], note[RPS_CPU_SERIES_TEXT_SIZE + 256];
@@ -99,16 +96,16 @@ static void choose_resolution(struct rps_cpu_series *cpu_series, const struct wa
         return;
     rps_cpu_series_choose_bins(cpu_series,
                                (size_t)((to_ns - options->from_ns) / options->every_ns) + 1);
-    if (walk->format->takes_every || cpu_series->resolution == 0 || !options->note)
+    job->is_coarse = cpu_series->resolution > 0;
+    if (walk->format->takes_every || !job->is_coarse || !options->note)
         return;
     snprintf(note, sizeof(note),
-             "run %lld is long and read %s, which have no minimum and maximum; a part, chosen with "
-             "--from and --to, is read as it was measured",
+             "run %lld is long: it was read %s, without minimum and maximum; select a part with --from "
+             "and --to for full detail",
              (long long)job->run->run_id, rps_cpu_series_level_text(level, cpu_series));
     options->note(note);
 }
 
-/* Restrict the walk to the requested region. */
 static int keep_region(struct rps_cpu_series *cpu_series, const struct rps_export_job *job,
                        struct rps_error *err)
 {
@@ -153,15 +150,15 @@ struct follow {
     struct walk walk;
     int (*wait)(void *context);
     void *wait_context;
-    int64_t from_ns;         /* of the next walk: the start of the newest period that was written */
-    uint64_t newest;         /* its number */
-    uint64_t later_rotation; /* rotations from this one on are left for the next walk */
+    int64_t from_ns;         /* start of the next pass: start of the newest written period */
+    uint64_t newest;         /* number of the newest period that was written */
+    uint64_t later_rotation; /* first rotation that is left for the next pass */
     size_t seen_count;
     struct seen {
         int32_t cpu;
-        uint64_t next;   /* period: all earlier ones were written */
-        uint64_t before; /* its value before this walk: numbers in the rows of a block overlap */
-    } * seen;            /* the arena's; one per CPU */
+        uint64_t next;   /* number of the next period to write: all earlier periods were written */
+        uint64_t before; /* `next` before this walk, since rows of a block overlap */
+    } * seen;            /* array in the arena, one element per CPU */
 };
 
 static struct seen *find_seen(struct follow *follow, int32_t cpu)
@@ -194,7 +191,7 @@ static int follow_period(struct follow *follow, const struct rps_period *period)
     return write_period(&follow->walk, period);
 }
 
-/* Write the data committed since the last look. *ret_goes_on: there will be more. */
+/* Write the data committed since the previous call. *ret_goes_on is 1 if more data will come. */
 static int look(struct follow *follow, struct rps_reader *reader, int *ret_goes_on,
                 struct rps_error *err)
 {
@@ -206,7 +203,7 @@ static int look(struct follow *follow, struct rps_reader *reader, int *ret_goes_
     struct rps_arena *scratch;
     struct rps_run run;
 
-    /* Before its periods are read: a run that has ended gets no more. */
+    /* Read the run before its periods: if the run has ended then, no periods are added later. */
     result = rps_reader_run(reader, job->run->run_id, &run, err);
     if (result < 0)
         return result;
@@ -217,8 +214,7 @@ static int look(struct follow *follow, struct rps_reader *reader, int *ret_goes_
         return result;
     whole |= result;
     scratch = rps_arena_new();
-    cpus.if_there = *ret_goes_on || follow->seen_count > 0; /* a CPU may come online or go
-                                                               offline */
+    cpus.if_there = *ret_goes_on || follow->seen_count > 0; /* CPUs may go online or offline */
     result = rps_cpu_series_open(scratch, &cpu_series, reader, job->run->run_id, follow->from_ns,
                                  INT64_MAX, &cpus, err);
     follow->later_rotation = whole && *ret_goes_on ? cpu_series.last_rotation : UINT64_MAX;
@@ -243,7 +239,7 @@ static int walk_on(struct follow *follow, struct rps_reader *reader, struct rps_
 
 /* --- both ------------------------------------------------------------------------------------- */
 
-/* follow may be NULL: a complete run. */
+/* Read and write the periods of the run. `follow` is NULL for a complete run. */
 static int walk_run(struct walk *walk, struct follow *follow, struct rps_reader *reader,
                     struct rps_error *err)
 {
@@ -254,7 +250,10 @@ static int walk_run(struct walk *walk, struct follow *follow, struct rps_reader 
         return rps_error_memory(err);
     before = uselocale(c_locale);
     result = walk->format->begin ? walk->format->begin(walk->job, err) : 0;
-    if (result == 0)
+    if (result == 0 && walk->job->options->explain) {
+        rps_csv_flush(walk->job->state); /* in tables, job->state begins with the CSV writer */
+        result = finish(walk, err);
+    } else if (result == 0)
         result = follow ? walk_on(follow, reader, err) : walk_once(walk, reader, err);
     if (walk->format->release)
         walk->format->release(walk->job);
@@ -263,10 +262,8 @@ static int walk_run(struct walk *walk, struct follow *follow, struct rps_reader 
     return result;
 }
 
-/*
- * Find the phases of a run that has ended: the stored ones; otherwise detect them now, if the run
- * is not too long. 1 and *ret, 0, or RPS_FAILED without memory. Phases cause no other failure.
- */
+/* Find the phases of an ended run: stored phases, or phases detected now if the run is not too
+ * long. Returns 1 and *ret; 0 for none or any other problem; RPS_FAILED without memory. */
 static int find_phases(const struct rps_export_job *job, struct rps_phase_levels *ret,
                        struct rps_error *err)
 {
@@ -276,9 +273,10 @@ static int find_phases(const struct rps_export_job *job, struct rps_phase_levels
     int result = 0;
 
     if (job->run->state == RPS_RUN_RECORDING)
-        return 0;
-    result = rps_run_phases_get(job->reader, run, ret, NULL, err);
-    if (result == 0)
+        result = rps_run_phases_stored(job->reader, run, ret, err);
+    else
+        result = rps_run_phases_get(job->reader, run, ret, NULL, err);
+    if (result == 0 && job->run->state != RPS_RUN_RECORDING)
         result = rps_reader_summary(job->reader, run, &summary, err);
     else if (result > 0)
         return 1;
@@ -288,15 +286,15 @@ static int find_phases(const struct rps_export_job *job, struct rps_phase_levels
         snprintf(note, sizeof(note), "the phases of run %lld are left out: %s", run, err->message);
     else if (summary.rows > RPS_RUN_PHASES_PERIODS_MAX)
         snprintf(note, sizeof(note),
-                 "run %lld is long: its phases are left out until 'rpistat phases' has found them",
+                 "the phases of run %lld are left out, because it is long: find them with `rpistat phases`",
                  run);
     if (note[0] && job->options && job->options->note)
         job->options->note(note);
     return 0;
 }
 
-/* Export with the format's `part` if it has one, otherwise by periods. `walk` is the first member
- * of *follow, unless that is NULL. */
+/* Export a run. If the run's format has a function `part`, use that function; otherwise export by
+ * periods. `walk` is the first member of *follow, unless `follow` is NULL. */
 static int export_run(struct walk *walk, struct follow *follow, int64_t run_id,
                       const struct rps_part_choice *choice, const struct rps_cpus *cpus,
                       struct rps_error *err)

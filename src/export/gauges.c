@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Return 1 for "sum / (time * N) ...", of one set, as an import makes them. */
+/* Return 1 for a formula "sum / (time * N) ..." of one set, as an import makes it. */
 static int is_mean(const struct rps_plan *plan, const struct rps_formula *formula)
 {
     const struct rps_formula_step *step = formula->step;
@@ -71,7 +71,7 @@ double rps_gauges_mean(const struct rps_gauges *gauges, uint32_t set_no, int slo
     operand[formula->step[1].operand] = (double)time;
     operand[formula->step[0].operand] = (double)sum;
     value = rps_formula_value(formula, operand);
-    operand[formula->step[0].operand] += 1; /* a sum is an integer: its resolution */
+    operand[formula->step[0].operand] += 1; /* a sum is an integer, so 1 is its resolution */
     error = rps_formula_value(formula, operand) - value;
     for (int digits = 9; digits < 15; digits++) {
         snprintf(text, sizeof(text), "%.*g", digits, value);

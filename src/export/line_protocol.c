@@ -1,43 +1,41 @@
-/*
- * The export as InfluxDB's line protocol: one line per measurement period.
+/* The export as InfluxDB's line protocol: one line per measurement period.
  *
  *     rpistat,cpu=0,instance=HOST,run=UUID,set=SET EVENT=123i,...,enabled_ns=...i START
  *
- * Fields are the raw counts of the set's events and of the clock event, by its label, and their
- * times. An event that was not counted has no field. A gauge of an import has its value, without
- * the i. The timestamp is the period's start. A block of downsampled periods has one line per set.
- * As in CSV, an event with the name of another field becomes NAME_event.
- */
+ * The fields are the raw counts of the set's events and the count of the clock event. The names of
+ * the fields are the events' labels. Further fields are the period's times. An event that was not
+ * counted has no field. For a gauge of an import, the field has the gauge's value, without the i.
+ * The timestamp is the period's start. A block of downsampled periods has one line per set. As in
+ * CSV, an event with the name of another field becomes NAME_event. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats.h"
+#include "rpistat/export.h"
 #include "gauges.h"
 #include "rpistat/plan.h"
 #include "rpistat/text.h"
 #include "rpistat/time_series.h"
-#include "rpistat/words.h"
 #include "rpistat/clock.h"
 
-/* The arena's. */
+/* Texts of a set's lines, in the arena. */
 struct line_set {
-    const char *tags;                /* ",instance=pi,run=0-1,set=dc" */
-    const char *event[RPS_SLOT_MAX]; /* keys */
+    const char *tags;                /* tags of the lines, such as ",instance=pi,run=0-1,set=dc" */
+    const char *event[RPS_SLOT_MAX]; /* keys of the events */
 };
 
 struct line_state {
-    const char *clock; /* key */
+    const char *clock, *old_clock; /* key of the clock event; its earlier key */
     struct line_set *set;
     struct rps_gauges gauges;
-    int is_first; /* field of its line */
+    int is_first; /* 1: the next field is the first of its line */
 };
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-/* Put text with backslashes before characters that would end a key or a value. A backslash of the
- * text before such a character, or at the end, cannot be written, nor can unsafe characters. */
+/* Put text with a backslash before each character that would end a key or a value. The protocol
+ * cannot represent a backslash before such a character or at the end, nor unsafe characters. */
 static void put_escaped(FILE *out, const char *text)
 {
     uint32_t code;
@@ -54,10 +52,10 @@ static void put_escaped(FILE *out, const char *text)
 }
 
 struct part {
-    const char *prefix, *text; /* without the text the prefix is left out too */
+    const char *prefix, *text; /* if there is no text, the prefix is left out, too */
 };
 
-/* Valid UTF-8, escaped. */
+/* Join the parts into one text, which is valid UTF-8 and escaped. */
 static const char *make_text(struct rps_arena *arena, const struct part *part, size_t count)
 {
     char *text = NULL;
@@ -94,7 +92,8 @@ static const char *make_key(struct rps_arena *arena, const char *text)
 
 static const char *make_tags(struct rps_arena *arena, const struct rps_run *run, const char *set)
 {
-    const struct part part[] = {{",instance=", run->host}, {",run=", run->uuid}, {",set=", set}};
+    const struct part part[] = {
+        {",instance=", run->host}, {",job=", RPS_TIME_JOB}, {",run=", run->uuid}, {",set=", set}};
 
     return make_text(arena, part, sizeof(part) / sizeof(part[0]));
 }
@@ -115,13 +114,15 @@ static const char *make_event(struct rps_arena *arena, const char *name, const c
 
 static int line_begin(struct rps_export_job *job, struct rps_error *err)
 {
-    const char *clock = rps_words_clock_label(job->run, job->plan);
+    const char *label = rps_words_clock_label(job->run, job->plan);
     const struct rps_plan *plan = job->plan;
     struct line_state *state;
+    char clock[RPS_NAME_SIZE];
 
     if (rps_time_check_start(job->run, err) < 0)
         return RPS_FAILED;
     job->state = state = rps_arena_get(job->arena, 1, sizeof(*state));
+    state->old_clock = rps_words_clock_name(clock, label) ? make_key(job->arena, label) : "";
     state->clock = make_key(job->arena, clock);
     state->set = rps_arena_get(job->arena, (size_t)plan->set_count, sizeof(*state->set));
     state->gauges = rps_gauges_find(job->arena, plan);
@@ -141,7 +142,7 @@ static void put_key(struct rps_export_job *job, const char *key)
     state->is_first = 0;
 }
 
-/* A signed integer of 64 bits, as the protocol has them. */
+/* Put a field. Integers of the protocol have 64 bits and a sign. */
 static void put_field(struct rps_export_job *job, const char *key, uint64_t value)
 {
     if (value > INT64_MAX || !key[0])
@@ -181,8 +182,10 @@ static void line_period(struct rps_export_job *job, const struct rps_period *per
         else if (metric == RPS_GAUGES_COUNT && (period->counted & (UINT32_C(1) << s)))
             put_field(job, set->event[s], period->count[s]);
     }
-    if (period->enabled_ns == 0 || period->clock_running_ns > 0)
+    if (period->enabled_ns == 0 || period->clock_running_ns > 0) {
         put_field(job, state->clock, period->cycles);
+        put_field(job, state->old_clock, period->cycles);
+    }
     put_field(job, "enabled_ns", period->enabled_ns);
     put_field(job, "running_ns", period->running_ns);
     put_field(job, "length_ns", (uint64_t)period->length_ns);

@@ -1,16 +1,13 @@
-/*
- * The export as OpenMetrics 1.0 text: the running totals of rpistat/time_series.h.
- *
- * The format needs all samples of a series together, and all series of a family, but a run comes
- * period by period. To read the run once with bounded memory, the samples go into a temporary file,
- * in blocks linked per series, and are written from there.
- */
+/* The export as OpenMetrics 1.0 text: the running totals of rpistat/time_series.h. The format needs
+ * all samples of a series together, and all series of a family. A run is read period by period. To
+ * read the run only once, with bounded memory, the samples are written into a temporary file, where
+ * the blocks of each series are linked, and the output is written from these blocks. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats.h"
+#include "rpistat/export.h"
 #include "rpistat/arena.h"
 #include "rpistat/plan.h"
 #include "rpistat/run.h"
@@ -19,9 +16,9 @@
 
 #define BLOCK_SAMPLES 255
 
-/* A block in the file, at a multiple of its size. */
+/* A block in the temporary file. The block's offset is a multiple of the block's size. */
 struct block {
-    int64_t next; /* offset of the series' next block */
+    int64_t next; /* offset of the next block of the series */
     size_t count;
     struct sample {
         int64_t time_ms;
@@ -31,28 +28,28 @@ struct block {
 
 struct series {
     const struct rps_time_series *series;
-    int64_t first, at; /* of the first block, and of the one being filled */
+    int64_t first, at; /* offset of the first block; offset of the block that is being filled */
     struct block *block;
 };
 
-/* The arena's, except for the totals. */
+/* State of the export. The arena holds everything except the totals. */
 struct metrics_state {
     struct rps_arena *arena;
     struct rps_time_totals *totals;
-    FILE *file;  /* NULL: no block is full yet */
-    int64_t end; /* of its blocks */
+    FILE *file;  /* temporary file; NULL: no block is full yet */
+    int64_t end; /* end of the last block in the file */
     int is_text; /* 1: the text format of Prometheus (0.0.4), which simple readers accept */
-    int is_now;  /* 1: only the newest sample of each series, without its time */
+    int is_now;  /* 1: write only the newest sample of each series, without its time */
     size_t series_count;
-    struct series *series; /* by number */
-    struct block block;    /* scratch */
+    struct series *series; /* series, ordered by number */
+    struct block block;    /* block being read; scratch */
 };
 
 static const struct family {
     const char *name, *metric, *type, *unit, *help;
-    int decimals; /* -1: as many as needed */
+    int decimals; /* number of decimals that are printed; -1: as many as needed */
 } families[] = {
-    {"rpistat_run", "rpistat_run_info", "info", NULL, "What was recorded, where and with what.", 0},
+    {"rpistat_run", "rpistat_run_info", "info", NULL, "Program, machine and labels of the run.", 0},
     {"rpistat_phase", "rpistat_phase", "gauge", NULL, "1 while the run is in the phase.", 0},
     {"rpistat_events", "rpistat_events_total", "counter", NULL,
      "Raw count of an event since the start of the run.", 0},
@@ -64,6 +61,8 @@ static const struct family {
      "Time during which events could have been counted.", 9},
     {"rpistat_cpu_seconds", "rpistat_cpu_seconds_total", "counter", "seconds",
      "Enabled time less the idle time of CPUs.", 9},
+    {"rpistat_waiting_seconds", "rpistat_waiting_seconds_total", "counter", "seconds",
+     "Time that threads waited, by reason; its rate is their mean number.", 6},
 };
 
 /* --- the temporary file ----------------------------------------------------------------------- */
@@ -71,8 +70,8 @@ static const struct family {
 static int file_failed(struct rps_error *err)
 {
     return rps_error_set(err, RPS_FAILED,
-                         "the samples did not fit into a temporary file in " P_tmpdir
-                         ": %s; make room, or ask for fewer with --every 10s",
+                         "the samples do not fit into a temporary file in " P_tmpdir
+                         ": %s; free some space, or export fewer with --every 10s",
                          strerror(errno));
 }
 
@@ -84,7 +83,7 @@ static int64_t take_room(struct metrics_state *state)
     return at;
 }
 
-/* Write the full block, and begin the next. */
+/* Write the block, which is full, and begin the next one. */
 static int next_block(struct metrics_state *state, struct series *of, struct rps_error *err)
 {
     int64_t next = take_room(state);
@@ -245,7 +244,6 @@ static void metrics_period(struct rps_export_job *job, const struct rps_period *
     job->result = rps_time_totals_add(state->totals, period, 0, &job->err);
 }
 
-/* The phases of the exported time range. */
 static int take_phases(struct rps_export_job *job, int64_t from_ns, int64_t to_ns,
                        struct rps_error *err)
 {
@@ -276,6 +274,9 @@ static void metrics_end(struct rps_export_job *job)
     if (job->result == 0)
         job->result = take_phases(job, options->from_ns, to_ns, &job->err);
     if (job->result == 0)
+        job->result = rps_time_totals_waiting(state->totals, job->reader, options->from_ns,
+                                              options->to_ns, &job->err);
+    if (job->result == 0)
         job->result = put_families(job, &job->err);
 }
 
@@ -292,7 +293,7 @@ const struct rps_export_format rps_export_openmetrics = {
 
 /* --- current totals --------------------------------------------------------------------------- */
 
-/* The coarsest rows give the same totals, and are few however long the run is. */
+/* Add all rows of the coarsest level, which has few rows and the same totals as finer levels. */
 static int add_all(struct rps_export_job *job, struct rps_error *err)
 {
     struct metrics_state *state = job->state;
@@ -325,6 +326,9 @@ int rps_export_totals(FILE *out, struct rps_reader *reader, int64_t run_id, int 
         result = begin(&job, INT64_MAX / 2, 0, err);
     if (result == 0)
         result = add_all(&job, err);
+    if (result == 0)
+        result = rps_time_totals_waiting(((struct metrics_state *)job.state)->totals, reader, 0,
+                                         INT64_MAX, err);
     if (result == 0) {
         ((struct metrics_state *)job.state)->is_now = 1;
         ((struct metrics_state *)job.state)->is_text = !is_openmetrics;

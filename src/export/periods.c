@@ -1,17 +1,15 @@
-/*
- * The exports of measurement periods, for spreadsheets, databases and data frames. An import's
- * gauge has its value.
+/* The exports of measurement periods, for spreadsheets, databases and data frames. For an import's
+ * gauge, the gauge's value is exported.
  *
- * wide: one row per period, one column per event, which is empty if it was not counted. The column
- * time_s is the period's start since the start of the run. Start and length have all their
- * nanoseconds, so that they can be read back exactly. `cycle` is the cycle timestamp at the
- * period's end, `cycles` the period's own count.
+ * wide: one row per period, and one column per event, which is empty if the event was not counted.
+ * The column time_s is the time from the start of the run to the period's start. Start and length
+ * are exact to the nanosecond, so that they can be read back without loss. `cycle` is the cycle
+ * timestamp at the period's end; `cycles` is the number of cycles in the period.
  *
- * table: an import in its original form: a row of the file is the rotation made from it.
+ * table: an import in its original form; each rotation is exported as the row it was made from.
  *
- * long: one row per event and period. `count` is the raw count, `scaled` the estimate for the whole
- * period; both are empty if the event was not counted.
- */
+ * long: one row per event and period. `count` is the raw count, and `scaled` is the estimate for
+ * the whole period. Both are empty if the event was not counted. */
 #include <math.h>
 #include <string.h>
 
@@ -22,12 +20,12 @@
 #include "sheet.h"
 
 struct periods {
-    struct rps_sheet sheet; /* first */
+    struct rps_sheet sheet; /* the sheet must be the first member */
     struct rps_gauges gauges;
-    signed char *slot; /* wide, the arena's: of cell c in set n, at n * cell_count + c; -1: none */
-    struct rps_sheet_row row; /* table: the row being assembled, from */
-    uint64_t rotation;        /* this one, from 1; 0: none */
-    struct rps_tally tally;   /* long: scratch */
+    signed char *slot;        /* wide: slot of cell c in set n, at n * cell_count + c; -1: none */
+    struct rps_sheet_row row; /* table: the row that is being assembled */
+    uint64_t rotation;        /* table: rotation of that row, from 1; 0: none */
+    struct rps_tally tally;   /* long: counts of the period; scratch */
 };
 
 static struct rps_sheet_row row_of(const struct rps_export_job *job,
@@ -47,7 +45,7 @@ static struct rps_sheet_row row_of(const struct rps_export_job *job,
                                   .set = has_set ? job->plan->set[period->set_no].name : NULL};
 }
 
-/* The count of a slot, or its gauge's value. */
+/* Return the count of a slot, or the value of its gauge. */
 static struct rps_cell cell_of(const struct periods *periods, const struct rps_period *period,
                                int slot)
 {
@@ -59,12 +57,14 @@ static struct rps_cell cell_of(const struct periods *periods, const struct rps_p
 
 /* --- wide ------------------------------------------------------------------------------------- */
 
-/* Each event once, with the name in its first set. */
+/* Write the name of each event once, as in its first set. */
 static void head_events(struct rps_export_job *job, const struct rps_event **event)
 {
     struct periods *periods = job->state;
     const struct rps_plan *plan = job->plan;
     int *count = &periods->sheet.cell_count;
+    const char *meaning;
+    int is_gauge, is_file;
 
     for (int n = 0; n < plan->set_count; n++) {
         for (int s = 0; s < plan->set[n].event_count; s++) {
@@ -76,10 +76,15 @@ static void head_events(struct rps_export_job *job, const struct rps_event **eve
                 rps_gauges_metric(&periods->gauges, (uint32_t)n, s) == RPS_GAUGES_TIME)
                 continue;
             event[(*count)++] = &plan->set[n].event[s];
-            if (periods->sheet.format == RPS_SHEET_TABLE)
-                rps_csv_text(&periods->sheet.csv, event[c]->spec);
-            else
-                rps_sheet_head(job, rps_gauges_event_name(event[c]), event[c]->unit, "event", NULL);
+            is_gauge = rps_gauges_metric(&periods->gauges, (uint32_t)n, s) >= 0;
+            meaning = event[c]->explain[0] ? event[c]->explain : event[c]->label;
+            is_file = periods->sheet.format == RPS_SHEET_TABLE;
+            rps_sheet_head(job, is_file ? event[c]->spec : rps_gauges_event_name(event[c]),
+                           event[c]->unit, "event", NULL,
+                           is_file    ? "as in the file"
+                           : is_gauge ? "mean"
+                                      : "raw count; empty: not counted",
+                           meaning);
         }
     }
 }
@@ -125,7 +130,7 @@ static int wide_begin(struct rps_export_job *job, struct rps_error *err)
     return begin_cells(job, RPS_SHEET_WIDE, err);
 }
 
-/* Fill the cells of the period's set; cells of other sets stay. */
+/* Fill the cells of the period's set. The cells of other sets are not changed. */
 static void fill_cells(struct periods *periods, const struct rps_period *period)
 {
     int count = periods->sheet.cell_count;
@@ -249,7 +254,7 @@ static void long_period(struct rps_export_job *job, const struct rps_period *per
         if (row.count.kind != RPS_CELL_EXACT) {
             int is_known = rps_tally_estimate_u64(&periods->tally, set_no, slot, &scaled);
 
-            if (is_known && scaled >> 53 == 0) /* fits in a double */
+            if (is_known && scaled >> 53 == 0) /* a double can represent the number exactly */
                 scaled = (uint64_t)llround(rps_tally_estimate(&periods->tally, set_no, slot));
             row.scaled = rps_sheet_count(is_known, scaled);
         }

@@ -1,20 +1,20 @@
-/*
- * The exports of metrics by rotation of the event sets, and by intervals of one length. A rotation
+/* The exports of metrics by rotation of the event sets, and by intervals of one length. A rotation
  * is the shortest time in which every metric has a value.
  *
- * rates, long-rates: time_s is the start of the rotation's first period, length_s the sum of its
- * periods, `cycle` the cycle timestamp at its end. A metric is empty if unknown: one of its events
- * was not counted, or the workload did not run. Its 95 % interval is empty if its events were
- * counted all the time, or are too rare for one. A single rotation does not show how much readings
- * differ, so some are gathered before they are written.
+ * rates, long-rates: time_s is the start of the rotation's first period, and length_s is the sum of
+ * its periods' lengths. `cycle` is the cycle timestamp at the rotation's end. The cell of a metric
+ * is empty if one of the metric's events was not counted, or if the workload did not run. The 95 %
+ * interval of a metric is empty if its events were counted all the time, or are too rare for an
+ * interval. A single rotation does not show how much readings differ, so several rotations are
+ * gathered before they are written.
  *
- * every: time_s is the start of the interval; the first row of a CPU begins where its data do.
- * Intervals count from the start of the run, or, with the column `time`, from midnight. A rotation
- * belongs to the interval of its middle; an interval without one has no row. length_s is the
- * recorded time in it. A metric covers the interval, its minimum and maximum are those of rotations
- * in which the workload ran. `block` is the number of rotations in a block, if blocks were read.
- * They have no extremes for ratios of events, only for events per elapsed time and CPU use.
- */
+ * every: time_s is the start of the interval. The first row of a CPU begins where the CPU's data
+ * begin. Intervals are aligned to the start of the run, or to local time if the column `time` is
+ * requested. A rotation belongs to the interval that contains its middle. An interval without a
+ * rotation has no row. length_s is the recorded time in the interval. A metric covers the whole
+ * interval. The metric's minimum and maximum are those of the rotations in which the workload ran.
+ * `block` is the number of rotations in a block, if blocks were read. In blocks, ratios of events
+ * have no extremes. Only events per elapsed time and CPU use have extremes. */
 #include <math.h>
 #include <string.h>
 
@@ -23,57 +23,65 @@
 #include "rpistat/formula.h"
 #include "rpistat/plan.h"
 #include "rpistat/rotation.h"
-#include "rpistat/wall.h"
+#include "rpistat/clock.h"
 #include "sheet.h"
 
 #define VALUES (2 * RPS_TALLY_NEIGHBOURS)
 
-/* State for adding up rotations; arrays are the arena's. */
+/* State for adding up rotations. The arena holds the arrays. */
 struct rotations {
-    struct rps_sheet sheet;       /* first */
-    struct rps_rotation rotation; /* being added up */
-    double *operand;              /* scratch */
-    int32_t cpu;                  /* of the last period, of the interval */
+    struct rps_sheet sheet;       /* the sheet must be the first member */
+    struct rps_rotation rotation; /* current rotation, to which periods are added */
+    double *operand;              /* operands of formulas; scratch */
+    int32_t cpu;                  /* CPU of the most recent period and of the interval */
 
-    /* rates */
-    struct rps_rotation gathered[RPS_TALLY_NEIGHBOURS]; /* not written yet */
+    /* State of the formats of rates. */
+    struct rps_rotation gathered[RPS_TALLY_NEIGHBOURS]; /* rotations that are not written yet */
     size_t count, before;
-    double *value; /* per metric, those of RPS_TALLY_NEIGHBOURS rotations already written, of which
-                      `before` are of this CPU, then those of the gathered ones */
-    double *step;  /* per metric, the usual one among the gathered */
+    double *value; /* values of each metric: first RPS_TALLY_NEIGHBOURS rotations already written
+                      (`before` of them are of this CPU), then the gathered rotations */
+    double *step;  /* usual difference of each metric between successive gathered rotations */
 
-    /* every */
+    /* State of the format `every`. */
     struct rps_tally stretch;
-    int64_t begin_ns, end_ns; /* of the interval, in the run */
-    uint64_t first, last;     /* periods in it */
-    uint64_t merged, block;   /* rotations in it; the largest block of them */
-    int rows;                 /* written of this CPU */
-    struct rps_range *range;  /* per metric; */
-    int *is_unknown;          /* 1: unknown, because of a block in the interval */
+    int64_t begin_ns, end_ns; /* start and end of the interval, as times of the run */
+    uint64_t first, last;     /* first and last period of the interval */
+    uint64_t merged, block;   /* number of rotations in the interval, and in its largest block */
+    int rows;                 /* number of rows of this CPU that were already written */
+    struct rps_range *range;  /* extremes of each metric */
+    int *is_unknown;          /* 1: extremes unknown, because of a block in the interval */
 };
 
-/* All metrics, then two extra columns of each; gauges have the names from their file. */
+/* Write all metrics' names (gauges: from their file), then those of each metric's extra columns. */
 static void head_metrics(struct rps_export_job *job, const char *lower, const char *upper)
 {
     const struct rps_plan *plan = job->plan;
+    const int is_every = job->options->every_ns > 0;
+    static const char *const how[][3] = {
+        {"from the counts of the rotation", "lower end of the 95 % interval",
+         "upper end of the 95 % interval"},
+        {"from the counts of the interval", "lowest of the rotations", "highest of the rotations"}};
 
     for (int end = 0; end < 2; end++) {
         for (int m = 0; m < plan->metric_count; m++) {
             const struct rps_metric *metric = &plan->metric[m];
             const char *unit = rps_plan_is_gauge(plan, &metric->formula) ? "" : metric->unit;
             const char *name = rps_gauges_metric_name(plan, metric);
+            const char *meaning = metric->explain[0] ? metric->explain : metric->label;
 
-            rps_sheet_head(job, name, unit, "metric", end ? lower : NULL);
+            rps_sheet_head(job, name, unit, "metric", end ? lower : NULL, how[is_every][end],
+                           meaning);
             if (end)
-                rps_sheet_head(job, name, unit, "metric", upper);
+                rps_sheet_head(job, name, unit, "metric", upper, how[is_every][2], meaning);
         }
     }
 }
 
-/* Without `lower` the format has no cells. */
+/* Begin the export. If `lower` is NULL, the format has no cells of metrics. */
 static int rotations_begin(struct rps_export_job *job, enum rps_sheet_format format,
                            const char *lower, const char *upper, struct rps_error *err)
 {
+    size_t metrics = (size_t)job->plan->metric_count;
     int cells = lower ? 3 * job->plan->metric_count : 0;
     struct rotations *rotations;
     int result = rps_sheet_begin(job, sizeof(*rotations), format, cells, err);
@@ -84,6 +92,10 @@ static int rotations_begin(struct rps_export_job *job, enum rps_sheet_format for
     rotations->rotation = rps_rotation_new(job->arena, job->plan);
     rotations->operand = rps_arena_get(job->arena, (size_t)rps_plan_operand_count(job->plan),
                                        sizeof(*rotations->operand));
+    rotations->value = rps_arena_get(job->arena, metrics, VALUES * sizeof(*rotations->value));
+    rotations->step = rps_arena_get(job->arena, metrics, sizeof(*rotations->step));
+    for (size_t i = 0; i < RPS_TALLY_NEIGHBOURS; i++)
+        rotations->gathered[i] = rps_rotation_new(job->arena, job->plan);
     rotations->sheet.cell_count = cells;
     if (lower)
         head_metrics(job, lower, upper);
@@ -93,33 +105,14 @@ static int rotations_begin(struct rps_export_job *job, enum rps_sheet_format for
 
 /* --- rates ------------------------------------------------------------------------------------ */
 
-static void rates_open(struct rps_export_job *job)
-{
-    size_t metrics = (size_t)job->plan->metric_count;
-    struct rotations *rates = job->state;
-
-    rates->value = rps_arena_get(job->arena, metrics, VALUES * sizeof(*rates->value));
-    rates->step = rps_arena_get(job->arena, metrics, sizeof(*rates->step));
-    for (size_t i = 0; i < RPS_TALLY_NEIGHBOURS; i++)
-        rates->gathered[i] = rps_rotation_new(job->arena, job->plan);
-}
-
 static int rates_begin(struct rps_export_job *job, struct rps_error *err)
 {
-    int result = rotations_begin(job, RPS_SHEET_RATES, "low", "high", err);
-
-    if (result == 0)
-        rates_open(job);
-    return result;
+    return rotations_begin(job, RPS_SHEET_RATES, "low", "high", err);
 }
 
 static int long_begin(struct rps_export_job *job, struct rps_error *err)
 {
-    int result = rotations_begin(job, RPS_SHEET_LONG_RATES, NULL, NULL, err);
-
-    if (result == 0)
-        rates_open(job);
-    return result;
+    return rotations_begin(job, RPS_SHEET_LONG_RATES, NULL, NULL, err);
 }
 
 static double *values_of(const struct rotations *rates, int metric)
@@ -127,7 +120,6 @@ static double *values_of(const struct rotations *rates, int metric)
     return &rates->value[(size_t)metric * VALUES];
 }
 
-/* Put the rows, or the row, of a gathered rotation. */
 static void put_rotation(struct rps_export_job *job, size_t at)
 {
     struct rotations *rates = job->state;
@@ -166,8 +158,7 @@ static void put_rotation(struct rps_export_job *job, size_t at)
         rps_sheet_put(job, &row);
 }
 
-/* Write the gathered rotations. If they are too few to show how they differ, earlier ones are
- * added. */
+/* Write the gathered rotations; if they are too few to show the scatter, also use earlier ones. */
 static void write_gathered(struct rps_export_job *job)
 {
     struct rotations *rates = job->state;
@@ -189,7 +180,6 @@ static void write_gathered(struct rps_export_job *job)
     rates->count = 0;
 }
 
-/* Gather a completed rotation. */
 static void gather(struct rps_export_job *job)
 {
     struct rotations *rates = job->state;
@@ -258,7 +248,8 @@ static int every_begin(struct rps_export_job *job, struct rps_error *err)
     int result;
 
     if (job->options->every_ns <= 0)
-        return rps_error_set(err, RPS_USAGE, "stretches must have a length: say --every 10s");
+        return rps_error_set(err, RPS_USAGE,
+                             "the length of a row is missing; add it, as in --every 10s");
     result = rotations_begin(job, RPS_SHEET_EVERY, "min", "max", err);
     if (result < 0)
         return result;
@@ -271,7 +262,6 @@ static int every_begin(struct rps_export_job *job, struct rps_error *err)
     return 0;
 }
 
-/* Find the start and the end of the interval at a time of the run. */
 static void find_stretch(const struct rps_export_job *job, int64_t time_ns, int64_t *ret_begin_ns,
                          int64_t *ret_end_ns)
 {
@@ -286,7 +276,7 @@ static void find_stretch(const struct rps_export_job *job, int64_t time_ns, int6
     }
 }
 
-/* A metric of a tally whose operands are set; NaN: unknown. */
+/* Return a metric of a tally whose operands are set; NaN: unknown. */
 static double value_of(const struct rps_export_job *job, const struct rps_tally *tally, int m)
 {
     const struct rps_formula *formula = &job->plan->metric[m].formula;
@@ -295,7 +285,7 @@ static double value_of(const struct rps_export_job *job, const struct rps_tally 
     return rps_tally_carries(tally, formula) ? rps_formula_value(formula, every->operand) : NAN;
 }
 
-/* Write a completed interval. */
+/* Write an interval of the format `every`. The interval is complete. */
 static void write_stretch(struct rps_export_job *job)
 {
     struct rotations *every = job->state;
@@ -342,7 +332,7 @@ static void begin_stretch(struct rps_export_job *job, int64_t time_ns, int32_t c
     }
 }
 
-/* Add a completed rotation to its interval. */
+/* Add a complete rotation to the interval to which it belongs. */
 static void end_rotation(struct rps_export_job *job)
 {
     struct rotations *every = job->state;
@@ -366,7 +356,7 @@ static void end_rotation(struct rps_export_job *job)
 
         every->is_unknown[m] |=
             !rps_rotation_range(rotation, &job->plan->metric[m].formula, every->operand, &more);
-        range->least = fmin(range->least, more.least); /* both prefer a number to NaN */
+        range->least = fmin(range->least, more.least); /* fmin and fmax ignore NaN arguments */
         range->most = fmax(range->most, more.most);
     }
     rps_rotation_reset(&every->rotation);

@@ -1,16 +1,13 @@
-/*
- * A run as labelled time series: running totals of each CPU, and the times of their samples.
+/* A run as labelled time series: running totals of each CPU, and the times of their samples.
  *
- * Times are those of rows' ends. A period is complete when it is added. The rows of a block overlap
- * in time, and all event sets feed the totals of a CPU. Totals are therefore valid only when the
- * block is complete: at the first row of other rotations, or at the end. A series without additions
- * since its last sample has no new one.
+ * The time of a sample is the end of a row. A period is complete when it is added. The rows of a
+ * block overlap in time, and all event sets contribute to the totals of a CPU. Totals are therefore
+ * valid only when the block is complete: when the first row of the next rotations is added, or at
+ * the end. If nothing was added to a series since the series' last sample, the series gets no new
+ * sample. A gauge of an import has no total: its sample is the mean since the previous sample.
  *
- * A gauge of an import has no total: a sample of it is its mean since the previous one.
- *
- * Sums are integers; as doubles they lose units above 2^53 (9.0e15 events, or 104 days in ns),
- * which is one part in 10^15.
- */
+ * Sums are integers. As doubles, sums above 2^53 lose units (9.0e15 events, or 104 days in ns).
+ * This is an error of one part in 10^15. */
 #include "rpistat/time_series.h"
 
 #include <inttypes.h>
@@ -23,46 +20,47 @@
 #include "rpistat/arena.h"
 #include "rpistat/clock.h"
 #include "rpistat/plan.h"
+#include "rpistat/store.h"
+#include "rpistat/system_rows.h"
 #include "rpistat/text.h"
-#include "rpistat/words.h"
 
-#define LEAST_EVERY_NS  (10 * RPS_NS_PER_MS)
-#define LABEL_VALUE_MAX 1024 /* bytes; databases cut or refuse longer ones */
+#define MIN_EVERY_NS    (10 * RPS_NS_PER_MS)
+#define LABEL_VALUE_MAX 1024 /* maximum size of a value; databases cut longer ones */
 #define LABEL_NAME_SIZE 128
-#define TAGS_MAX        100 /* they also refuse more labels */
-#define SERIES_LABELS   4
-#define START_MAX_NS    (INT64_MAX / 2) /* in the year 2116; times of rows have the same limit */
+#define TAGS_MAX        100 /* maximum number of tags; databases refuse more labels */
+#define SERIES_LABELS   5
+#define START_MAX_NS    (INT64_MAX / 2) /* latest start, in 2116; row times have this limit, too */
 #define NOTHING_SENT_MS INT64_MIN
 
 struct total {
     struct rps_time_series series;
     struct rps_time_label label[SERIES_LABELS];
     uint64_t sum;
-    int is_time; /* in ns, passed on in s */
-    int begun;   /* it has a number, and a zero at its start */
-    int fed;     /* since its last sample */
+    int is_time; /* 1: the total is in ns, and samples have it in s */
+    int begun;   /* 1: the series has a number, and a zero at its start */
+    int fed;     /* 1: a value was added since the last sample */
 };
 
-/* One CPU. total[2 * e] is the count of event e, total[2 * e + 1] its running time; event 0 is the
- * clock event. For a gauge they are its sum and the sum of its time, since its last sample. The
- * last two are enabled and used time. */
+/* State of one CPU. total[2 * e] is the count of event e, and total[2 * e + 1] is its running time.
+ * Event 0 is the clock event. For a gauge, the pair has the gauge's sum and the gauge's time since
+ * the last sample. The last two totals are enabled time and used time. */
 struct track {
     struct track *next;
     int32_t cpu;
     char cpu_text[16];
-    int64_t end_ns;    /* of the rows added */
-    int64_t due_ns;    /* a sample is due when a row ends then or later */
-    int64_t last_ms;   /* time of the last samples, or of the zeros before them */
-    uint64_t rotation; /* of the last row added */
+    int64_t end_ns;    /* end of the rows added so far */
+    int64_t due_ns;    /* a sample is due when a row is added that ends at this time or later */
+    int64_t last_ms;   /* time of the most recent samples, or of the zeros at the start */
+    uint64_t rotation; /* rotation of the last row added */
     int is_due;
-    int is_quiet;     /* so were all rows since it was due */
-    int idle_unknown; /* in a row, so in the total from then on */
+    int is_quiet;     /* 1: pass on no sample: all rows since it was due were added with is_quiet */
+    int idle_unknown; /* 1: some row had no idle time, so the total is unknown from then on */
     struct total total[];
 };
 
 struct phase_series {
     struct phase_series *next;
-    int number; /* of the label */
+    int number; /* number in the phase's label */
     struct rps_time_series series;
     struct rps_time_label label[SERIES_LABELS];
     char text[RPS_PHASE_LABEL_SIZE];
@@ -70,19 +68,20 @@ struct phase_series {
 };
 
 struct rps_time_totals {
-    struct rps_arena *arena; /* of all pointers, also of labels' texts */
+    struct rps_arena *arena; /* arena that holds all pointed-to data, including the labels' texts */
     const struct rps_run *run;
     const struct rps_plan *plan;
     struct rps_time_sink sink;
     int64_t every_ns;
-    size_t series_count; /* series with numbers */
+    size_t series_count; /* number of series that have numbers */
     const char *instance, *uuid;
     size_t event_count;
     const char **event; /* label of each event */
-    int *event_of;      /* of slot s of set n at n * RPS_SLOT_MAX + s; -1: no series */
-    int *gauge;         /* per event: the slot, as above, of its gauge; -1: not a gauge */
+    size_t old_clock;   /* the clock event again, by its old name; 0: the event has no old name */
+    int *event_of;      /* event of slot s of set n, at n * RPS_SLOT_MAX + s; -1: no series */
+    int *gauge;         /* for each event: slot of its gauge, as in event_of; -1: not a gauge */
     struct rps_gauges gauges;
-    struct track *track, *last_track, *current; /* in the order of their first rows */
+    struct track *track, *last_track, *current; /* list of CPUs in the order of their first rows */
     struct phase_series *phase;
     struct rps_time_series info;
     struct rps_time_label *info_label;
@@ -91,7 +90,7 @@ struct rps_time_totals {
 
 /* --- labels ----------------------------------------------------------------------------------- */
 
-/* Return a sanitized copy that lives as long as the totals. */
+/* Return a sanitized copy of the text. The copy exists as long as the totals. */
 static const char *keep_text(struct rps_time_totals *totals, const char *text)
 {
     int length = (int)rps_text_cut(text, LABEL_VALUE_MAX);
@@ -127,7 +126,7 @@ char *rps_time_series_text(const struct rps_time_series *series)
     return rps_text_close(out, &ret);
 }
 
-/* Begin a series with the labels common to its kind; value NULL: no such label. */
+/* Begin a series with its type's labels; if `value` is NULL, without the label for the value. */
 static void put_labels(struct rps_time_series *series, struct rps_time_label *label,
                        const struct rps_time_label *some, size_t some_count)
 {
@@ -163,7 +162,7 @@ static int has_info(const struct rps_time_totals *totals, const char *name)
     return 0;
 }
 
-/* tag_KEY; a number distinguishes keys that become the same name. */
+/* Add the label tag_KEY. If several keys give the same name, a number is added to the name. */
 static void add_tag(struct rps_time_totals *totals, const struct rps_tag *tag)
 {
     char base[LABEL_NAME_SIZE], name[LABEL_NAME_SIZE + 16];
@@ -194,6 +193,7 @@ static void make_info(struct rps_time_totals *totals)
         {"cpu_model", run->cpu_model},
         {"cpus", run->cpu_count > 0 ? cpus : ""},
         {"instance", totals->instance},
+        {"job", RPS_TIME_JOB},
         {"kernel", run->kernel},
         {"label", run->label},
         {"period_ns", run->period_ns > 0 ? period : ""},
@@ -220,7 +220,7 @@ static void make_info(struct rps_time_totals *totals)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* The number of the event with that label: an event in two sets is one. */
+/* Return the number of the event with that label. An event in two sets has one number. */
 static int find_event(struct rps_time_totals *totals, const char *name)
 {
     const char *kept = keep_text(totals, name);
@@ -236,12 +236,14 @@ static int find_event(struct rps_time_totals *totals, const char *name)
 static void map_events(struct rps_time_totals *totals)
 {
     const struct rps_plan *plan = totals->plan;
-    const char *clock = rps_words_clock_label(totals->run, plan);
+    const char *label = rps_words_clock_label(totals->run, plan);
     size_t slots = (size_t)plan->set_count * RPS_SLOT_MAX;
+    char clock[RPS_NAME_SIZE];
+    int has_old = rps_words_clock_name(clock, label);
 
-    totals->event = rps_arena_get(totals->arena, slots + 1, sizeof(*totals->event));
+    totals->event = rps_arena_get(totals->arena, slots + 2, sizeof(*totals->event));
     totals->event_of = rps_arena_get(totals->arena, slots + 1, sizeof(*totals->event_of));
-    totals->gauge = rps_arena_get(totals->arena, slots + 1, sizeof(*totals->gauge));
+    totals->gauge = rps_arena_get(totals->arena, slots + 2, sizeof(*totals->gauge));
     totals->gauges = rps_gauges_find(totals->arena, plan);
     totals->event[0] = keep_text(totals, clock);
     totals->event_count = 1;
@@ -260,6 +262,8 @@ static void map_events(struct rps_time_totals *totals)
         totals->event_of[i] = find_event(totals, name);
         totals->gauge[totals->event_of[i]] = totals->gauges.metric[i] >= 0 ? (int)i : -1;
     }
+    totals->old_clock = has_old ? (size_t)find_event(totals, label) : 0;
+    totals->gauge[totals->old_clock] = -1;
 }
 
 /* --- tracks ----------------------------------------------------------------------------------- */
@@ -280,6 +284,7 @@ static void make_total(struct rps_time_totals *totals, struct track *track, stru
     const struct rps_time_label label[] = {{"cpu", track->cpu_text},
                                            {"event", event},
                                            {"instance", totals->instance},
+                                           {"job", RPS_TIME_JOB},
                                            {"run", totals->uuid}};
 
     total->series.metric = metric;
@@ -325,7 +330,7 @@ static struct track *find_track(struct rps_time_totals *totals, const struct rps
     return make_track(totals, row);
 }
 
-/* Add a row whose set has a gauge in this slot. */
+/* Add a row of a set that has a gauge in this slot. */
 static void feed_gauge(const struct rps_time_totals *totals, struct total *total,
                        const struct rps_period *row, int slot)
 {
@@ -346,9 +351,11 @@ static void feed_row(struct rps_time_totals *totals, struct track *track,
     struct total *times = &track->total[2 * totals->event_count];
     int set_no = row->set_no < (uint32_t)totals->plan->set_count ? (int)row->set_no : -1;
 
-    if (row->enabled_ns == 0 || row->clock_running_ns > 0) {
-        feed(&track->total[0], row->cycles);
-        feed(&track->total[1], row->clock_running_ns);
+    for (size_t e = 0; row->enabled_ns == 0 || row->clock_running_ns > 0; e = totals->old_clock) {
+        feed(&track->total[2 * e], row->cycles);
+        feed(&track->total[2 * e + 1], row->clock_running_ns);
+        if (e == totals->old_clock)
+            break;
     }
     for (int s = 0; set_no >= 0 && s < RPS_SLOT_MAX; s++) {
         int event = totals->event_of[set_no * RPS_SLOT_MAX + s];
@@ -367,7 +374,8 @@ static void feed_row(struct rps_time_totals *totals, struct track *track,
     if (track->idle_unknown)
         times[1].fed = 0;
     else if (row->cpu >= 0 && row->enabled_ns - (uint64_t)row->idle_ns > (uint64_t)row->length_ns)
-        feed(&times[1], (uint64_t)row->length_ns); /* no CPU is busy for longer */
+        feed(&times[1], (uint64_t)row->length_ns); /* a CPU cannot be busy for longer than the
+                                                      length of the row */
     else
         feed(&times[1], row->enabled_ns - (uint64_t)row->idle_ns);
 }
@@ -394,7 +402,7 @@ static int hand_over_total(struct rps_time_totals *totals, const struct track *t
                         err);
 }
 
-/* Without data no new sample is made, as on a CPU that never has the gauge. */
+/* Pass on a sample of a gauge, if there are data; for example, some CPUs never have the gauge. */
 static int hand_over_gauge(struct rps_time_totals *totals, const struct track *track, int gauge,
                            struct total *total, int64_t time_ms, struct rps_error *err)
 {
@@ -413,7 +421,7 @@ static int hand_over_gauge(struct rps_time_totals *totals, const struct track *t
                : totals->sink.sample(totals->sink.context, &total[0].series, time_ms, value, err);
 }
 
-/* Pass on the totals of a CPU, at a time after its last ones. */
+/* Pass on a CPU's totals as samples, at a time after the CPU's previous samples. */
 static int hand_over(struct rps_time_totals *totals, struct track *track, int64_t time_ms,
                      struct rps_error *err)
 {
@@ -434,7 +442,7 @@ static int hand_over(struct rps_time_totals *totals, struct track *track, int64_
     return result;
 }
 
-/* Pass on the totals that are due; wait while their millisecond has samples already. */
+/* Pass on the totals that are due, but later if the previous samples have the same millisecond. */
 static int hand_over_due(struct rps_time_totals *totals, struct track *track, struct rps_error *err)
 {
     int64_t time_ms = unix_ms(totals, track->end_ns);
@@ -450,7 +458,7 @@ int rps_time_totals_add(struct rps_time_totals *totals, const struct rps_period 
 
     totals->current = track;
     if (row->rotation != track->rotation) {
-        result = hand_over_due(totals, track, err); /* a block is complete */
+        result = hand_over_due(totals, track, err); /* the previous block is complete */
         if (result != 0)
             return result;
     }
@@ -494,8 +502,10 @@ int rps_time_totals_info(struct rps_time_totals *totals, int64_t time_ns, struct
 static struct phase_series *find_phase(struct rps_time_totals *totals, int number)
 {
     struct phase_series *phase = totals->phase;
-    struct rps_time_label label[] = {
-        {"instance", totals->instance}, {"label", NULL}, {"run", totals->uuid}};
+    struct rps_time_label label[] = {{"instance", totals->instance},
+                                     {"job", RPS_TIME_JOB},
+                                     {"label", NULL},
+                                     {"run", totals->uuid}};
 
     while (phase && phase->number != number)
         phase = phase->next;
@@ -505,7 +515,7 @@ static struct phase_series *find_phase(struct rps_time_totals *totals, int numbe
     phase->next = totals->phase;
     totals->phase = phase;
     phase->number = number;
-    label[1].value = rps_phase_label(number, phase->text);
+    label[2].value = rps_phase_label(number, phase->text);
     phase->series.metric = "rpistat_phase";
     phase->series.number = totals->series_count++;
     phase->last_ms = NOTHING_SENT_MS;
@@ -513,7 +523,8 @@ static struct phase_series *find_phase(struct rps_time_totals *totals, int numbe
     return phase;
 }
 
-/* At a time, or a millisecond after the last. */
+/* Pass on a sample of a phase at that time. If necessary, the time is moved to one millisecond
+ * after the previous sample. */
 static int mark_phase(struct rps_time_totals *totals, struct phase_series *phase, int64_t time_ns,
                       double value, struct rps_error *err)
 {
@@ -541,6 +552,76 @@ int rps_time_totals_phases(struct rps_time_totals *totals, const struct rps_phas
     return result;
 }
 
+/* --- waiting ---------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *reason;
+    int slot;
+} waits[] = {
+    {"cpu", RPS_TREE_WAIT},           {"io", RPS_TREE_IN_IO},       {"lock", RPS_TREE_IN_LOCK},
+    {"message", RPS_TREE_IN_MESSAGE}, {"timer", RPS_TREE_IN_TIMER}, {"child", RPS_TREE_IN_CHILD},
+    {"other", RPS_TREE_IN_OTHER},     {"idle", RPS_TREE_IDLE},
+};
+
+#define WAITS (sizeof(waits) / sizeof(waits[0]))
+
+/* Make a track whose totals are the waiting times by reason. */
+static struct track *make_waiting(struct rps_time_totals *totals, int64_t from_ns)
+{
+    struct track *track =
+        rps_arena_get(totals->arena, 1, sizeof(*track) + WAITS * sizeof(track->total[0]));
+
+    track->last_ms = unix_ms(totals, from_ns);
+    track->due_ns = next_due_ns(totals, from_ns);
+    for (size_t i = 0; i < WAITS; i++) {
+        const struct rps_time_label label[] = {{"instance", totals->instance},
+                                               {"job", RPS_TIME_JOB},
+                                               {"reason", waits[i].reason},
+                                               {"run", totals->uuid}};
+
+        track->total[i].series.metric = "rpistat_waiting_seconds_total";
+        track->total[i].is_time = 1;
+        put_labels(&track->total[i].series, track->total[i].label, label, 4);
+    }
+    return track;
+}
+
+int rps_time_totals_waiting(struct rps_time_totals *totals, struct rps_reader *reader,
+                            int64_t from_ns, int64_t to_ns, struct rps_error *err)
+{
+    struct track *track = make_waiting(totals, from_ns);
+    struct rps_system_cursor *cursor = NULL;
+    struct rps_system_row row;
+    int more = 1, result = rps_system_cursor_open(&cursor, reader, totals->run->run_id,
+                                                  RPS_SYSTEM_TREE, from_ns, to_ns, 0, err);
+
+    while (result == 0 && more > 0) {
+        more = rps_system_cursor_next(cursor, &row, err);
+        result = more < 0 ? more : 0;
+        for (size_t i = 0; i < WAITS && more > 0; i++) { /* the sum is in us, or a number of
+                                                            threads whose mean is taken */
+            uint64_t n = row.readings[waits[i].slot], sum = (uint64_t)row.sum[waits[i].slot];
+
+            if (n > 0)
+                feed(&track->total[i], waits[i].slot == RPS_TREE_WAIT
+                                           ? sum * 1000
+                                           : sum * (uint64_t)row.length_us / n * 1000);
+            track->end_ns = row.end_ns;
+        }
+        if ((more > 0 && track->end_ns < track->due_ns) ||
+            unix_ms(totals, track->end_ns) <= track->last_ms)
+            continue;
+        for (size_t i = 0; i < WAITS && result == 0; i++)
+            result = track->total[i].fed ? hand_over_total(totals, track, &track->total[i],
+                                                           unix_ms(totals, track->end_ns), err)
+                                         : 0;
+        track->last_ms = unix_ms(totals, track->end_ns);
+        track->due_ns = next_due_ns(totals, track->end_ns);
+    }
+    rps_system_cursor_close(cursor);
+    return result;
+}
+
 /* --- public functions ------------------------------------------------------------------------- */
 
 int rps_time_check_start(const struct rps_run *run, struct rps_error *err)
@@ -548,8 +629,8 @@ int rps_time_check_start(const struct rps_run *run, struct rps_error *err)
     if (run->start_realtime_ns >= 0 && run->start_realtime_ns <= START_MAX_NS)
         return 0;
     return rps_error_set(err, RPS_FAILED,
-                         "when run %" PRId64 " began is not known, and the samples of time series "
-                         "have times: export it as CSV instead",
+                         "the start time of run %" PRId64
+                         " is unknown, and time series need times; export it as CSV instead",
                          run->run_id);
 }
 
@@ -568,7 +649,7 @@ int rps_time_totals_open(struct rps_time_totals **ret, const struct rps_run *run
     totals->run = run;
     totals->plan = plan;
     totals->sink = *sink;
-    totals->every_ns = every_ns > LEAST_EVERY_NS ? every_ns : LEAST_EVERY_NS;
+    totals->every_ns = every_ns > MIN_EVERY_NS ? every_ns : MIN_EVERY_NS;
     totals->instance = keep_text(totals, run->host[0] ? run->host : "unknown");
     totals->uuid = keep_text(totals, run->uuid);
     map_events(totals);

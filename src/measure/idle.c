@@ -1,10 +1,8 @@
-/*
- * Idle time of CPUs, from /proc/stat. No other source in Linux exists on every machine and
- * continues while a CPU sleeps without a tick. The times of /proc/schedstat are exact, but lack a
- * running program's time until it leaves its CPU. Those of cpuidle in sysfs stop while a CPU
- * sleeps, and are missing in many virtual machines. Reading /proc/stat takes 11 us on a machine of
- * two CPUs.
- */
+/* Idle time of CPUs, from /proc/stat. No other source in Linux exists on every machine and
+ * continues to count while a CPU sleeps without a tick. The times of /proc/schedstat are exact, but
+ * lack a running program's time until the program leaves its CPU. The times of cpuidle in sysfs
+ * stop while a CPU sleeps, and are missing in many virtual machines. Reading /proc/stat takes 11 us
+ * on a machine of two CPUs. */
 #include "idle.h"
 
 #include <errno.h>
@@ -15,15 +13,15 @@
 
 #include "rpistat/clock.h"
 
-/* More than a CPU's line; Linux's CPU numbers are below the maximum. */
+/* Size of a buffer for a CPU's line, which is always shorter. CPU numbers are below CPU_MAX. */
 #define LINE_BYTES 256
 #define CPU_MAX    1000000
 
-/* The columns of a line: user, nice, system, idle, iowait. */
+/* Index of column idle in a line: user, nice, system, idle, iowait. */
 #define IDLE_COLUMN   3
 #define IOWAIT_COLUMN 4
 
-/* Parse a decimal number after blanks. NULL: there is none, or it is too large. */
+/* Parse a decimal number after blanks. Returns NULL if there is none, or if it is too large. */
 static const char *parse_number(const char *text, uint64_t *ret)
 {
     char *end;
@@ -36,7 +34,7 @@ static const char *parse_number(const char *text, uint64_t *ret)
     return errno == 0 && (*end == ' ' || *end == '\n') ? end : NULL;
 }
 
-/* Parse a complete line: is it a CPU's? */
+/* Parse a complete line. Returns 1 if it is a line of a CPU. */
 static int parse_stat_line(const char *line, int *ret_cpu, uint64_t *ret_ticks)
 {
     uint64_t cpu, number, ticks = 0;
@@ -96,7 +94,7 @@ void rps_idle_close(struct rps_idle *idle)
     memset(idle, 0, sizeof(*idle));
 }
 
-/* The sum of idle and iowait can decrease by a tick, and later catches up. */
+/* Record idle time. The sum of idle and iowait can decrease by a tick, and later grows again. */
 static void note_idle_time(struct rps_idle_cpu *cpu, int64_t now_ns)
 {
     cpu->known = cpu->last_ns >= 0;
@@ -130,7 +128,7 @@ void rps_idle_start(struct rps_idle *idle)
         idle->cpu[i].last_ns = -1;
     rps_idle_look(idle);
     for (int i = 0; i < idle->count; i++)
-        idle->cpu[i].taken = 1; /* there is no difference yet */
+        idle->cpu[i].taken = 1; /* no difference is available yet */
 }
 
 int64_t rps_idle_ns(struct rps_idle *idle, int cpu)

@@ -1,12 +1,10 @@
-/*
- * How long CPUs have been idle, by /proc/stat: the use of a CPU is the rest of its time. No clock
- * event shows it, since an event that counts everything on a CPU also counts while the CPU is idle.
+/* Idle times of CPUs from /proc/stat. The CPU use is the time that is not idle. No clock event
+ * shows the CPU use, because a clock event for a whole CPU also counts while the CPU is idle.
  *
- * Linux counts these times exactly and reports them in ticks, usually of 10 ms. They are
- * cumulative, so that nothing is lost over time; the value of one short period is coarse.
+ * Linux counts these times exactly and reports them in ticks, usually of 10 ms. The times are
+ * cumulative, so that no idle time is lost in a long run. The value of one short period is coarse.
  */
-#ifndef RPISTAT_MEASURE_IDLE_H
-#define RPISTAT_MEASURE_IDLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,41 +12,38 @@
 #include "rpistat/error.h"
 
 struct rps_idle_cpu {
-    int64_t last_ns;  /* maximum idle time since the machine's start so far; -1: unknown */
-    int64_t total_ns; /* part of that, while counting */
-    int known;        /* the latest look found it */
-    int taken;        /* read since then */
+    int64_t last_ns;  /* highest idle time since boot of all readings; -1: unknown */
+    int64_t total_ns; /* idle time during counting */
+    int known;        /* 1 if the last reading found this CPU */
+    int taken;        /* 1 if the last reading was used for this CPU */
 };
 
-/* All zero means no CPUs, and needs no rps_idle_close. */
+/* Idle times of some CPUs. A struct of zeros has no CPUs, and needs no rps_idle_close. */
 struct rps_idle {
-    int fd; /* of /proc/stat; -1: it cannot be read */
+    int fd; /* descriptor of /proc/stat; -1: it cannot be read */
     int64_t tick_ns;
-    int count;                /* CPU numbers: 0 ... count - 1 */
+    int count;                /* the CPU numbers are 0 ... count - 1 */
     struct rps_idle_cpu *cpu; /* owned */
     size_t size;
-    char *text; /* owned, of that size */
+    char *text; /* owned; `size` bytes */
 };
 
-/*
- * Parse the next CPU in the text of /proc/stat: fills *ret_cpu and its idle time in ticks. That
- * includes waiting for disks (Linux's iowait, during which the CPU is free). Returns where to
- * continue, or NULL if no line of a CPU is left. Other lines, and incomplete ones, are skipped.
- */
+/* Parse the next CPU in /proc/stat's text, and fill *ret_cpu and its idle time in ticks. Idle time
+ * includes waiting for disks (iowait, during which the CPU is free). Returns the text after that
+ * line, or NULL if no line of a CPU is left. Other lines and incomplete lines are skipped. */
 const char *rps_idle_parse(const char *text, int *ret_cpu, uint64_t *ret_ticks);
 
-/* Watch these CPUs. Without /proc/stat all times are unknown. RPS_FAILED: no memory. */
+/* Prepare to read the idle times of the given CPUs. Without /proc/stat all times are unknown.
+ * Returns RPS_FAILED if memory is short. */
 int rps_idle_open(struct rps_idle *idle, const int *cpu, int count, struct rps_error *err);
 void rps_idle_close(struct rps_idle *idle);
 
-/* Begin counting; the time since the last look, in a pause, is excluded. */
+/* Begin counting. If there was a pause, the time since the last reading is excluded. */
 void rps_idle_start(struct rps_idle *idle);
 
 /* Read all CPUs, with one system call. */
 void rps_idle_look(struct rps_idle *idle);
 
-/* Return how long the CPU was idle while counting; -1: unknown. Uses the latest look, or a new one
- * if that was already used for this CPU. */
+/* Return the CPU's total idle time during counting, or -1 if unknown. Uses the most recent reading,
+ * or a new reading if the most recent one was already used for this CPU. */
 int64_t rps_idle_ns(struct rps_idle *idle, int cpu);
-
-#endif

@@ -1,88 +1,89 @@
-/*
- * The measurement loop, written against two tables: the PMU backend and the event loop. With the
- * real event loop it records a workload; with the simulated one an hour passes in a moment.
+/* The measurement loop, written against two tables of functions: the PMU backend and the event
+ * loop. With the real event loop, the measurement loop records a workload. With the simulated event
+ * loop, it simulates an hour in a moment.
  *
- * It does not use a timer with an interval (timerfd). A one-shot absolute timer costs one more
- * cheap system call per period, and keeps the grid, lateness and stretching in one place, here.
- */
+ * The loop does not use a timer with an interval (timerfd). Instead it sets a one-shot absolute
+ * timer for each period, which costs one more cheap system call per period. In this way all code
+ * for the grid, lateness and stretching is in this file. */
 #include "rpistat/loop.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "affinity_policy.h"
+#include "affinity.h"
 #include "mux.h"
-#include "rpistat/clock.h"
 #include "rpistat/plan.h"
 #include "rpistat/run.h"
-#include "rpistat/system_signals.h"
+#include "rpistat/system_reader.h"
 #include "rpistat/text.h"
 
-/* Periods whose switch costs are judged together before the period is stretched; fewer if each
- * switch took a large part of its period. */
-#define STRETCH_PERIODS     16
-#define STRETCH_PERIODS_FEW 3
-#define STRETCH_LARGE(ns)   ((ns) / 20)
+/* Number of periods whose switch costs are evaluated together before the period is stretched. Fewer
+ * periods suffice if each switch took a large part of its period. */
+#define STRETCH_PERIODS           16
+#define STRETCH_PERIODS_THRESHOLD 3
+#define STRETCH_LARGE(ns)         ((ns) / 20)
 
-/* A reading that takes longer than this, and than READ_FACTOR times the previous one, is repeated,
- * at most so often. */
+/* A reading is repeated, at most READ_AGAIN times, if it takes longer than READ_LONG and longer
+ * than READ_FACTOR times the previous reading. */
 #define READ_LONG(ns) ((ns) / 64)
 #define READ_FACTOR   4
 #define READ_AGAIN    1
 
-/* Percentage of the period that a switch may take, without counting; and that a reading may take
- * with a single set, which continues counting. */
+/* Maximum time of a switch of event sets, in percent of the period. During a switch no event is
+ * counted. READING_PERCENT is the limit if there is a single event set, which is only read, and
+ * continues counting during the reading. */
 #define SWITCH_PERCENT  1
 #define READING_PERCENT 25
 
-/* Length of a period as share of the run so far with `fine_start`, and its minimum length. */
-#define FINE_PARTS  100
+/* In a fine start or short rotation, a period's length is the run's length so far / FINE_PARTS. */
+#define FINE_PARTS 100
 
-/* Maximum number of rows of switches before the period shrinks. */
+/* Maximum number of rows (series of STRETCH_PERIODS switches) before the period shrinks. */
 #define SHRINK_ROWS_MAX 1024
 
-/* A machine that sleeps does so for longer. The wall clock was set if it moves by more than this
- * against the time since boot; it runs up to 0.05 % faster or slower while being adjusted. */
+/* A sleep of the machine is noticed if it lasts longer than SLEPT_NS. The wall clock was set if its
+ * difference from the time since boot changes by more than CLOCK_SET_NS. A wall clock that is only
+ * adjusted runs up to 0.05 % faster or slower. */
 #define SLEPT_NS           (100 * RPS_NS_PER_MS)
 #define CLOCK_SET_NS       RPS_NS_PER_S
 #define CLOCK_SLEWED_SHARE 1000
 
 struct track {
     struct rps_mux mux;
-    int gone;        /* its CPU went offline */
-    int64_t gone_ns; /* end of its last period, event loop's time */
+    int gone;        /* 1 if the track's CPU went offline */
+    int64_t gone_ns; /* event loop's time: end of the track's last period */
 };
 
 struct loop {
     const struct rps_loop_options *o;
     int track_count;
     struct track *track;         /* owned */
-    struct rps_reading *reading; /* owned; of the tracks */
+    struct rps_reading *reading; /* owned; one reading per track */
     int set_count;
-    uint64_t period; /* number of the present period */
-    int current;     /* current set */
+    uint64_t period; /* number of the current period */
+    int current;     /* current event set */
     int counting;
-    int64_t boundary_ns; /* end of the last period, or of the run, event loop's time */
-    int64_t read_ns;     /* when the counters were last read, event loop's time */
-    int64_t reading_ns;  /* duration of that */
-    int64_t pause_ns;    /* counting stopped then, event loop's time */
+    int64_t boundary_ns; /* event loop's time: end of the last period, or of the run */
+    int64_t read_ns;     /* event loop's time: last reading of the counters */
+    int64_t reading_ns;  /* duration of the last reading */
+    int64_t pause_ns;    /* event loop's time: begin of the pause */
     const char *pause_reason;
-    int64_t period_ns; /* after stretching */
-    int64_t length_ns; /* of the periods of this rotation: period_ns, or less at a fine start */
-    int64_t begun_ns;  /* when counting began, event loop's time */
-    int64_t grid_ns;   /* last point of the grid that was passed, event loop's time */
-    int64_t end_ns;    /* event loop's time at which --duration is over, INT64_MAX: never */
-    int64_t resume_ns; /* event loop's time at which a delay is over, INT64_MAX: none */
-    int64_t switch_ns[STRETCH_PERIODS]; /* costs of the latest switches, sorted */
+    int64_t period_ns; /* length of a period, after stretching */
+    int64_t length_ns; /* length of this rotation's periods: period_ns, or less at the start */
+    int64_t begun_ns;  /* event loop's time: begin of counting */
+    int64_t grid_ns;   /* event loop's time: last point of the grid that was passed */
+    int64_t end_ns;    /* event loop's time: end of --duration; INT64_MAX: never */
+    int64_t resume_ns; /* event loop's time: end of a delay; INT64_MAX: no delay */
+    int64_t switch_ns[STRETCH_PERIODS]; /* costs of the last switches, sorted */
     int switch_count;
-    int cheap_rows;  /* rows of switches so far that would permit a shorter period */
-    int shrink_rows; /* number of rows required; doubles each time that it was too early */
+    int cheap_rows;  /* number of rows (series) of switches that would permit a shorter period */
+    int shrink_rows; /* required cheap_rows; doubled after each premature shrinking */
     int shrunk;
     struct rps_affinity_policy policy;
-    struct rps_clocks clocks;          /* their latest times */
-    const struct rps_sampler *sampler; /* NULL: no samples, or no more */
-    int64_t drained_ns;                /* last drain, event loop's time */
-    uint64_t system_period;            /* `period` when system metrics were last read */
+    struct rps_clocks clocks;          /* latest times of the clocks */
+    const struct rps_sampler *sampler; /* NULL without samples, or after sampling has ended */
+    int64_t drained_ns;                /* event loop's time: last drain of samples */
+    uint64_t system_period;            /* `period` at the last reading of system metrics */
 };
 
 static int64_t now(const struct loop *loop)
@@ -90,19 +91,26 @@ static int64_t now(const struct loop *loop)
     return loop->o->event_loop->now_ns(loop->o->event_loop->self);
 }
 
-/* Return the set of a period. */
 static int set_of(const struct loop *loop, uint64_t period)
 {
     return rps_order_set(&loop->o->order, loop->set_count, period);
 }
 
-/* Return the length of the next rotation's periods. At a fine start it grows with the time since
- * counting began. So each set is soon counted, and misses only a small part of the run. */
+/* Return 1 if periods have their full length from now on. */
+static int is_started(const struct loop *loop)
+{
+    int is_short = loop->o->order.is_random && loop->period < (uint64_t)loop->set_count;
+
+    return loop->set_count < 2 || !(loop->o->fine_start || is_short);
+}
+
+/* Return the length of the next rotation's periods. At a fine start the length grows with the time
+ * since counting began. So each set is soon counted, and misses only a small part of the run. */
 static int64_t length_of(const struct loop *loop, int64_t time_ns, int64_t switch_ns)
 {
     int64_t length_ns = (time_ns - loop->begun_ns) / FINE_PARTS;
 
-    if (!loop->o->fine_start || loop->set_count < 2)
+    if (is_started(loop))
         return loop->period_ns;
     if (length_ns < RPS_FINE_START_NS)
         length_ns = RPS_FINE_START_NS;
@@ -123,9 +131,9 @@ static void note(struct loop *loop, int64_t time_ns, const char *text)
     loop->o->sink->mark(loop->o->sink->context, time_ns - loop->o->start_ns, text);
 }
 
-/* --- samples and system signals --------------------------------------------------------------- */
+/* --- samples and system metrics --------------------------------------------------------------- */
 
-/* An error of the sampler ends sampling, not the recording. */
+/* End sampling after an error of the sampler. The recording continues. */
 static void check_sampler(struct loop *loop, int rc, const struct rps_error *err)
 {
     char text[sizeof(err->message) + 40];
@@ -133,7 +141,7 @@ static void check_sampler(struct loop *loop, int rc, const struct rps_error *err
     if (rc >= 0)
         return;
     snprintf(text, sizeof(text), "%s any more: %s",
-             loop->o->sample_sink ? "no samples are taken" : "threads are not heard of",
+             loop->o->sample_sink ? "no samples are taken" : "no thread events are received",
              err->message);
     note(loop, now(loop), text);
     loop->sampler = NULL;
@@ -141,7 +149,7 @@ static void check_sampler(struct loop *loop, int rc, const struct rps_error *err
         loop->o->system->hear(loop->o->system->self, NULL);
 }
 
-/* The reader of system metrics also receives starts and ends of threads, and execs. */
+/* Pass on a sample. The reader of system metrics also gets execs, starts and ends of threads. */
 static void take_sample(void *context, const struct rps_sample *sample)
 {
     const struct loop *loop = context;
@@ -154,8 +162,7 @@ static void take_sample(void *context, const struct rps_sample *sample)
         o->sample_sink->sample(o->sample_sink->context, sample);
 }
 
-/* Pass on samples that are older than the previous drain: by now all CPUs have written their
- * records up to then. */
+/* Pass on samples older than the previous drain, up to which all CPUs have written records. */
 static void drain(struct loop *loop, int64_t until_ns, int64_t time_ns)
 {
     const struct rps_sample_sink sink = {loop, take_sample};
@@ -183,8 +190,9 @@ static void stop_samples(struct loop *loop)
         check_sampler(loop, loop->sampler->stop(loop->sampler->self, &err), &err);
 }
 
-/* Read after the last period and samples were passed on. At most once per period: after a lost one,
- * or an end during a pause, there is no new one. */
+/* Read system metrics. Call this function after passing on the most recent period and its samples.
+ * Metrics are read at most once per period. Nothing is read without a new period: after a lost
+ * period, or if the run ends during a pause. */
 static void read_system(struct loop *loop, int force)
 {
     const struct rps_system_reader *system = loop->o->system;
@@ -205,7 +213,7 @@ static void resume_system(struct loop *loop, int64_t time_ns)
         loop->o->system->resume(loop->o->system->self, time_ns);
 }
 
-/* Return when the next drain is due, event loop's time. */
+/* Return the time at which the next drain is due (event loop's time). */
 static int64_t drain_deadline(const struct loop *loop)
 {
     if (!loop->sampler || !loop->sampler->drain_within_ns)
@@ -215,7 +223,7 @@ static int64_t drain_deadline(const struct loop *loop)
 
 /* --- periods ---------------------------------------------------------------------------------- */
 
-/* Remove a track: its CPU went offline. Its missing time becomes a gap at the end. */
+/* Remove a track whose CPU went offline. The CPU's missing time becomes a gap at the end. */
 static void lose_track(struct loop *loop, int t)
 {
     int32_t cpu = loop->track[t].mux.cpu;
@@ -223,11 +231,11 @@ static void lose_track(struct loop *loop, int t)
 
     loop->track[t].gone = 1;
     loop->track[t].gone_ns = loop->boundary_ns;
-    snprintf(text, sizeof(text), "CPU %ld went offline: it is not counted any more", (long)cpu);
+    snprintf(text, sizeof(text), "CPU %ld went offline and is no longer counted", (long)cpu);
     note(loop, loop->boundary_ns, text);
 }
 
-/* Read one track; a removed track is left out from now on. Returns 1 and *ret if it was read. */
+/* Read a track, or remove it if its CPU is offline. Returns 1 with *ret if the track was read. */
 static int read_track(struct loop *loop, int t, struct rps_reading *ret, struct rps_error *err)
 {
     int rc;
@@ -240,10 +248,10 @@ static int read_track(struct loop *loop, int t, struct rps_reading *ret, struct 
     return rc < 0 ? rc : rc == 0;
 }
 
-/* Pass on the periods of all tracks, which ended at end_ns with these readings. */
+/* Pass on the periods of all tracks. The periods ended at end_ns with the given readings. */
 static void finish_periods(struct loop *loop, int64_t end_ns, int64_t switch_ns, uint64_t missed)
 {
-    /* a clock that goes back makes short periods, not negative ones */
+    /* If the clock goes back, the period becomes short but not negative. */
     if (end_ns < loop->boundary_ns)
         end_ns = loop->boundary_ns;
     for (int t = 0; t < loop->track_count; t++) {
@@ -261,7 +269,7 @@ static void finish_periods(struct loop *loop, int64_t end_ns, int64_t switch_ns,
     loop->current = set_of(loop, ++loop->period);
 }
 
-/* May a counter have wrapped more than once before this reading? */
+/* Return 1 if a counter may have wrapped more than once before this reading. */
 static int is_lost(const struct loop *loop)
 {
     for (int t = 0; t < loop->track_count; t++)
@@ -270,8 +278,8 @@ static int is_lost(const struct loop *loop)
     return 0;
 }
 
-/* The counts since the last reading, up to this one at time_ns, are unknown: a gap. The open
- * period's part before that is a period, and the next set follows. */
+/* Write a gap from the last reading to this reading at time_ns, because its counts are unknown. The
+ * part of the open period before the gap becomes a period, and the next event set begins. */
 static void lose(struct loop *loop, int64_t time_ns)
 {
     char text[120], length[RPS_TEXT_NUMBER_SIZE];
@@ -308,9 +316,10 @@ static int read_all(struct loop *loop, struct rps_reading *reading, struct rps_e
     return 0;
 }
 
-/* Read all tracks at one moment, *ret_ns: after the reading if the set continues counting,
- * otherwise before it. If a busy machine delays the loop between two CPUs, or between them and the
- * clock, it reads again. A count of 100 ms in an apparent 40 ms would be a wrong rate. */
+/* Read all tracks at one moment, *ret_ns. *ret_ns is after the reading if the set continues
+ * counting, otherwise before the reading. If a busy machine delays the loop between two CPUs, or
+ * between the CPUs and the clock, the loop reads again. Without the second reading, events of 100
+ * ms might be attributed to a period of 40 ms, and their rate would be wrong. */
 static int read_at_once(struct loop *loop, int64_t *ret_ns, struct rps_error *err)
 {
     int64_t long_ns = loop->reading_ns * READ_FACTOR;
@@ -332,7 +341,7 @@ static int read_at_once(struct loop *loop, int64_t *ret_ns, struct rps_error *er
     return 0;
 }
 
-/* Insert a value into a sorted row of `count`, which has space for it. */
+/* Insert a value into a sorted array of `count` values, which has space for one more. */
 static void insert_sorted(int64_t *row, int count, int64_t value)
 {
     while (count > 0 && row[count - 1] > value) {
@@ -342,7 +351,7 @@ static void insert_sorted(int64_t *row, int count, int64_t value)
     row[count] = value;
 }
 
-/* The factor by which the period must be stretched for a switch of this length. */
+/* Return the factor by which the period must be stretched for a switch of this length. */
 static int64_t stretch_factor(const struct loop *loop, int64_t switch_ns)
 {
     int64_t percent = loop->set_count == 1 ? READING_PERCENT : SWITCH_PERCENT;
@@ -356,8 +365,9 @@ static int64_t stretch_factor(const struct loop *loop, int64_t switch_ns)
     return factor < 1 ? 1 : factor;
 }
 
-/* Is the period long enough, and not much too long, or only for a short time so far? Otherwise the
- * period would follow costs that go up and down forever. */
+/* Return 1 if the length of the period must not change. In this case the period is long enough, and
+ * is not much too long, or has been much too long only for a short time. Without this rule the
+ * length of the period would change forever if the costs rise and fall. */
 static int keeps_period(struct loop *loop, int64_t factor, int64_t present)
 {
     int smaller = factor * 2 <= present;
@@ -385,7 +395,8 @@ static void set_period(struct loop *loop, int64_t factor, int64_t median_ns, int
     note(loop, time_ns, text);
 }
 
-/* Uses the median, not the mean: one hiccup among cheap switches must not stretch the period. */
+/* Stretch or shrink the period by the median cost of a switch. The mean is not used, because one
+ * slow switch among cheap ones must not stretch the period. */
 static void consider_stretching(struct loop *loop, int64_t switch_ns, int64_t time_ns)
 {
     int64_t median_ns, factor;
@@ -396,22 +407,22 @@ static void consider_stretching(struct loop *loop, int64_t switch_ns, int64_t ti
     if (rps_affinity_policy_switch(&loop->policy, switch_ns) ||
         (count == RPS_AFFINITY_POLICY_FIRST &&
          rps_affinity_policy_first(&loop->policy, loop->switch_ns[count / 2]))) {
-        loop->switch_count = 0; /* costs differ here */
+        loop->switch_count = 0; /* earlier costs are not valid after a move */
         return;
     }
     if (count < STRETCH_PERIODS &&
-        (count < STRETCH_PERIODS_FEW || loop->switch_ns[0] < STRETCH_LARGE(loop->period_ns)))
+        (count < STRETCH_PERIODS_THRESHOLD || loop->switch_ns[0] < STRETCH_LARGE(loop->period_ns)))
         return;
     loop->switch_count = 0;
     median_ns = loop->switch_ns[count / 2];
-    if (rps_affinity_policy_row(&loop->policy, median_ns)) /* is it still slow there? */
+    if (rps_affinity_policy_row(&loop->policy, median_ns)) /* 1: slow switches moved the loop */
         return;
     factor = stretch_factor(loop, median_ns);
     if (!keeps_period(loop, factor, loop->period_ns / loop->o->period_ns))
         set_period(loop, factor, median_ns, time_ns);
 }
 
-/* Count the missed timer expiries of a period that ends at time_ns. */
+/* Count the timer expirations that a period ending at time_ns has missed. */
 static uint64_t missed_until(const struct loop *loop, int64_t time_ns)
 {
     int64_t passed = (time_ns - loop->grid_ns) / loop->length_ns;
@@ -419,7 +430,7 @@ static uint64_t missed_until(const struct loop *loop, int64_t time_ns)
     return passed > 1 ? (uint64_t)(passed - 1) : 0;
 }
 
-/* At the deadline: read, switch, pass on. */
+/* At the deadline: read the counters, switch the event set, and pass on the periods. */
 static int switch_set(struct loop *loop, struct rps_error *err)
 {
     const struct rps_pmu *pmu = loop->o->pmu;
@@ -447,14 +458,14 @@ static int switch_set(struct loop *loop, struct rps_error *err)
         return 0;
     finish_periods(loop, read_ns, after_ns - before_ns, missed);
     consider_stretching(loop, after_ns - before_ns, read_ns);
-    if (!loop->o->fine_start || loop->period % (uint64_t)loop->set_count == 0)
+    if (is_started(loop) || loop->period % (uint64_t)loop->set_count == 0)
         loop->length_ns = length_of(loop, read_ns, after_ns - before_ns);
     drain(loop, loop->drained_ns, loop->boundary_ns);
     read_system(loop, 0);
     return 0;
 }
 
-/* Finish the last, shorter period; no set is enabled any more. */
+/* Finish the last, shorter period. Afterwards no event set is enabled. */
 static int finish(struct loop *loop, struct rps_error *err)
 {
     int64_t end_ns;
@@ -524,13 +535,14 @@ static int64_t next_deadline(const struct loop *loop)
     return deadline_ns < loop->end_ns ? deadline_ns : loop->end_ns;
 }
 
-/* Add ns to a time; INT64_MAX: never. */
+/* Add ns to a time. INT64_MAX means never and is returned unchanged. */
 static int64_t later(int64_t time_ns, int64_t ns)
 {
     return ns < INT64_MAX - time_ns ? time_ns + ns : INT64_MAX;
 }
 
-/* Read in the middle of a period, so that no wrap of a counter is missed. 1: one may be. */
+/* Read in the middle of a period, so that no wrap of a counter is missed. Returns 1 if a wrap may
+ * have been missed. */
 static int read_between(struct loop *loop, struct rps_error *err)
 {
     int64_t time_ns = now(loop);
@@ -547,8 +559,9 @@ static int read_between(struct loop *loop, struct rps_error *err)
     return 0;
 }
 
-/* Wait for the end of the period. If a counter could wrap unnoticed, read in between: after three
- * quarters of the time of a wrap, to allow for delays. Drain samples before the rings are full. */
+/* Wait for the end of the period. If a counter could wrap unnoticed, also read the counters during
+ * the period. To allow for delays, this reading takes place after three quarters of the time in
+ * which a counter can wrap. Drain samples before the rings are full. */
 static int wait_period(struct loop *loop, enum rps_wake *wake, struct rps_error *err)
 {
     const struct rps_event_loop *event_loop = loop->o->event_loop;
@@ -573,14 +586,14 @@ static int wait_period(struct loop *loop, enum rps_wake *wake, struct rps_error 
             continue;
         }
         if ((rc = read_between(loop, err)) != 0)
-            return rc < 0 ? rc : 0; /* as if the period were over: the set is switched */
+            return rc < 0 ? rc : 0; /* after a lost reading, switch the set */
         read_ns = later(now(loop), within_ns);
     }
 }
 
 /* --- sleep, and clocks that are set ----------------------------------------------------------- */
 
-/* Check the clocks at each wake-up: what happened to them since the last one? */
+/* Check the clocks at each wake-up: did the machine sleep, or was the wall clock set? */
 static void watch_clocks(struct loop *loop)
 {
     const struct rps_event_loop *event_loop = loop->o->event_loop;
@@ -597,7 +610,7 @@ static void watch_clocks(struct loop *loop)
     set_ns = rps_clock_subtract_ns(rps_clock_subtract_ns(clocks->realtime_ns, before.realtime_ns),
                                    passed_ns);
     if (slept_ns > SLEPT_NS) {
-        snprintf(text, sizeof(text), "the machine slept for %s, which the run's time leaves out",
+        snprintf(text, sizeof(text), "the machine was suspended for %s (not in the elapsed time)",
                  rps_text_duration(length, sizeof(length), slept_ns));
         note(loop, clocks->monotonic_ns, text);
     }
@@ -627,15 +640,7 @@ static int init_tracks(struct loop *loop, struct rps_error *err)
     return rc;
 }
 
-static void free_tracks(struct loop *loop)
-{
-    for (int t = 0; t < loop->track_count; t++)
-        rps_mux_free(&loop->track[t].mux);
-    free(loop->track);
-    free(loop->reading);
-}
-
-/* Handle the wake-up. 1: the recording is over; *ret_end is how. */
+/* Handle the wake-up. Returns 1 if the recording is over, with the reason in *ret_end. */
 static int act(struct loop *loop, enum rps_wake wake, enum rps_loop_end *ret_end,
                struct rps_error *err)
 {
@@ -658,15 +663,6 @@ static int act(struct loop *loop, enum rps_wake wake, enum rps_loop_end *ret_end
         gap(loop, RPS_CPU_ALL, loop->pause_ns, loop->boundary_ns, loop->pause_reason);
     }
     return 1;
-}
-
-/* Record the lost tracks in the store. */
-static void note_lost_tracks(struct loop *loop)
-{
-    for (int t = 0; t < loop->track_count; t++)
-        if (loop->track[t].gone)
-            gap(loop, loop->track[t].mux.cpu, loop->track[t].gone_ns, loop->boundary_ns,
-                "the CPU was offline");
 }
 
 static void set_times(struct loop *loop)
@@ -712,10 +708,17 @@ int rps_loop_run(const struct rps_loop_options *options, enum rps_loop_end *ret_
     }
     if (rc > 0) {
         *ret_elapsed_ns = loop.boundary_ns - options->start_ns;
-        note_lost_tracks(&loop);
+        /* Record the lost tracks in the store. */
+        for (int t = 0; t < loop.track_count; t++)
+            if (loop.track[t].gone)
+                gap(&loop, loop.track[t].mux.cpu, loop.track[t].gone_ns, loop.boundary_ns,
+                    "the CPU was offline");
         drain(&loop, INT64_MAX, loop.boundary_ns);
         read_system(&loop, 1);
     }
-    free_tracks(&loop);
+    for (int t = 0; t < loop.track_count; t++)
+        rps_mux_free(&loop.track[t].mux);
+    free(loop.track);
+    free(loop.reading);
     return rc < 0 ? rc : 0;
 }

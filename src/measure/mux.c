@@ -1,20 +1,17 @@
-/*
- * The multiplexer. It only computes with readings, so that tests can be exact. The same code runs
- * over perf's 64-bit counts and over the simulated ARM1176's 32-bit registers.
- */
+/* The multiplexer computes from readings and makes none itself, so tests are exact. It processes
+ * perf's 64-bit counts and the 32-bit registers of the simulated ARM1176. */
 #include "mux.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/order.h"
 #include "rpistat/plan.h"
 #include "rpistat/random.h"
 
-/* The clock event counts as always on its counter if less than this part of the time is missing. */
+/* If less than 1 / 1000 of the time is missing, the clock event is treated as always counted. */
 #define CLOCK_LACK 1000
 
-/* Difference of two readings of a counter that wraps at 2^width. */
+/* Return the difference of two readings of a counter that wraps at 2^width. */
 static uint64_t counter_delta(uint64_t now, uint64_t before, unsigned width)
 {
     uint64_t delta = now - before;
@@ -86,7 +83,8 @@ static void fold_slots(struct rps_mux *mux, const struct rps_reading *reading, u
             continue;
         if (!(set->by_clock & bit)) {
             if (!(reading->valid & bit) || set->stale & bit) {
-                open->counted &= ~bit; /* after a failure it exceeds this period's count */
+                open->counted &= ~bit; /* the difference also includes time before the previous
+                                          reading */
                 continue;
             }
             delta = counter_delta(reading->value[s], set->last[s], set->width[s]);
@@ -96,10 +94,8 @@ static void fold_slots(struct rps_mux *mux, const struct rps_reading *reading, u
     }
 }
 
-/*
- * Keep this reading for the next differences. A slot that could not be read is then stale. If the
- * clock event could not be read either, the next differences cover all of that time instead.
- */
+/* Keep this reading for the next differences. A slot that could not be read becomes stale. If the
+ * clock event could not be read either, the next differences cover the whole time instead. */
 static void remember(struct rps_mux *mux, const struct rps_reading *reading)
 {
     struct rps_mux_set *set = &mux->set[mux->current];
@@ -130,13 +126,13 @@ void rps_mux_fold(struct rps_mux *mux, const struct rps_reading *reading)
     open->clock_running_ns += reading->clock_running_ns - mux->last_clock_running_ns;
     open->running_ns += reading->running_ns - mux->set[mux->current].last_running_ns;
     if (reading->idle_ns < 0 || mux->last_idle_ns < 0)
-        open->idle_ns = -1; /* and unknown in the next period, whose beginning is unknown */
+        open->idle_ns = -1; /* idle time is unknown here and in the next period */
     else
         open->idle_ns = rps_period_add_known(open->idle_ns, reading->idle_ns - mux->last_idle_ns);
     remember(mux, reading);
 }
 
-/* Use as much of the idle time as the period has space for; keep the rest. */
+/* Add idle time to the period up to its enabled time, and keep the rest for later periods. */
 static void settle_idle(struct rps_mux *mux)
 {
     struct rps_period *open = &mux->open;
@@ -149,7 +145,7 @@ static void settle_idle(struct rps_mux *mux)
     open->idle_ns -= mux->idle_left_ns;
 }
 
-/* End the period with the folded readings. */
+/* End the period with the readings that were added to it. */
 static void close_period(struct rps_mux *mux, int64_t end_ns, struct rps_period *ret)
 {
     uint64_t number = mux->open.period;
@@ -195,8 +191,8 @@ int rps_mux_skip(struct rps_mux *mux, const struct rps_reading *reading, int64_t
 
 /* --- the order of the event sets -------------------------------------------------------------- */
 
-/* Return which of the places up to n is swapped with place n when a rotation's sets are shuffled
- * (Fisher and Yates), from the last place down. */
+/* When the event sets of a rotation are shuffled, place n is swapped with a random place from 0 to
+ * n. Return this place. The shuffle (Fisher and Yates) goes from the last place down. */
 static int partner(const struct rps_order *order, int set_count, uint64_t rotation, int n)
 {
     uint64_t number = rotation * (uint64_t)set_count + (uint64_t)n;
@@ -204,8 +200,8 @@ static int partner(const struct rps_order *order, int set_count, uint64_t rotati
     return (int)(rps_random_at(order->seed, number) % ((uint64_t)n + 1));
 }
 
-/* Return the set at one place. Its origin is traced back to before the first swap, when each place
- * n held set n. */
+/* Return the event set that is at `place` after the shuffle. The function goes back through all
+ * swaps to the state before the shuffle, in which each place n has set n. */
 static int drawn(const struct rps_order *order, int set_count, uint64_t rotation, int place)
 {
     int set = partner(order, set_count, rotation, place);
@@ -216,8 +212,9 @@ static int drawn(const struct rps_order *order, int set_count, uint64_t rotation
     return set;
 }
 
-/* Swap the first two places if the first one would repeat the set before it. With three or more
- * places, the last one is not affected, and all orders remain equally likely. */
+/* Return the event set of a period. Swaps the first two places if the first set is the same as the
+ * last set of the previous rotation. With three or more places, the last place is not affected, and
+ * all orders remain equally likely. */
 int rps_order_set(const struct rps_order *order, int set_count, uint64_t period)
 {
     uint64_t rotation = period / (uint64_t)set_count;

@@ -1,4 +1,4 @@
-/* The table of backends: choose one, and fit a plan to its counters. */
+/* The table of backends, the choice of a backend, and the code that fits a plan to its counters. */
 #include "rpistat/pmu.h"
 #include "rpistat/plan.h"
 
@@ -8,7 +8,7 @@
 
 const struct rps_pmu *const rps_pmus[] = {&rps_pmu_hardware, &rps_pmu_software, NULL};
 
-/* Maximum number of counters to look for. */
+/* Maximum number of counters that the search tries. */
 #define COUNTER_MAX 16
 
 #define CPUINFO "/proc/cpuinfo"
@@ -36,7 +36,7 @@ static int open_best(const struct rps_pmu **ret_pmu, void **ret_self, char *note
     return rc;
 }
 
-/* Find the backend with a name of `length` letters; NULL: there is none. */
+/* Find the backend with a name of `length` letters. Returns NULL if there is none. */
 static const struct rps_pmu *find_backend(const struct rps_pmu *const *pmu, const char *name,
                                           size_t length)
 {
@@ -47,7 +47,7 @@ static const struct rps_pmu *find_backend(const struct rps_pmu *const *pmu, cons
     return NULL;
 }
 
-/* Append ", NAME" for each, and " and NAME" for the last of all. */
+/* Append ", NAME" for each backend. If is_end is 1, append " and NAME" for the last backend. */
 static void list_backends(const struct rps_pmu *const *pmu, int is_end, char *ret, size_t size)
 {
     for (; pmu && *pmu; pmu++) {
@@ -75,7 +75,7 @@ int rps_pmu_open(const char *choice, const struct rps_pmu *const *others,
     if (!pmu && !(pmu = find_backend(others, choice, length))) {
         list_backends(rps_pmus, !others, known, sizeof(known));
         list_backends(others, 1, known, sizeof(known));
-        return rps_error_set(err, RPS_USAGE, "--pmu %s: no such counters; known are %s", choice,
+        return rps_error_set(err, RPS_USAGE, "--pmu %s: no such counters; choose from %s", choice,
                              known);
     }
     rc = pmu->open(ret_self, colon ? colon + 1 : NULL, err);
@@ -97,8 +97,8 @@ int rps_pmu_load_plan(const struct rps_pmu *pmu, const char *sets, struct rps_pl
         return rc;
     if (hardware && !rps_plan_matches(plan, CPUINFO, &why)) {
         rps_plan_free(plan);
-        return rps_error_set(err, RPS_FAILED, "%s, and naming none counts this machine's own",
-                             why.message);
+        return rps_error_set(err, RPS_FAILED,
+                             "%s; leave out the name to count this machine's events", why.message);
     }
     *ret = plan;
     return 0;
@@ -110,9 +110,9 @@ struct fit {
     const struct rps_pmu *pmu;
     void *self;
     struct rps_fitting *fitting;
-    int hardware_count;            /* measured events that are not software events */
-    struct rps_event_set software; /* events to count together with each set */
-    struct rps_event sampled;      /* event for samples; its state: measured, or there is none */
+    int hardware_count;            /* number of measured events except software events */
+    struct rps_event_set software; /* software events, which are counted with each set */
+    struct rps_event sampled;      /* event for samples, in state `measured`, or no event */
 };
 
 static void __attribute__((format(printf, 2, 3))) say(struct fit *fit, const char *format, ...)
@@ -144,11 +144,10 @@ static int set_fits(struct fit *fit, const struct rps_event_set *set)
            (count == 0 || fit->pmu->fits(fit->self, event, count));
 }
 
-/*
- * Count the programmable counters in addition to the clock event, by trying copies of an event. It
- * uses branches if the plan has them: some processors have a separate counter for instructions. The
- * search starts at the number that already fitted together, and takes two or three tries.
- */
+/* Count the programmable counters in addition to the clock event, by trying copies of an event. If
+ * the plan has a branch event, the search uses copies of it, because some processors have a
+ * separate counter for instructions. The search begins with the number of events that have already
+ * fitted together, and needs two or three tries. */
 static int count_counters(struct fit *fit, const struct rps_plan *plan)
 {
     const struct rps_event *probe = rps_plan_role(plan, "branches", NULL, NULL);
@@ -174,7 +173,7 @@ static int count_counters(struct fit *fit, const struct rps_plan *plan)
     return count <= COUNTER_MAX ? count : -1;
 }
 
-/* Try every event; at least one must be countable. */
+/* Try every event. At least one event must be countable. */
 static int try_events(struct fit *fit, struct rps_plan *plan, int *ret_measured,
                       struct rps_error *err)
 {
@@ -207,26 +206,23 @@ static int try_events(struct fit *fit, struct rps_plan *plan, int *ret_measured,
     return 0;
 }
 
-static int is_clock(const struct rps_event *event, const struct rps_event *clock)
-{
-    return event->type == clock->type && event->config == clock->config &&
-           event->config1 == clock->config1 && event->config2 == clock->config2 &&
-           strcmp(event->modifiers, clock->modifiers) == 0;
-}
-
-/* The clock event's count takes no counter of its own: `-e cycles,instructions` on a processor of
- * two counters. */
+/* Let plan events that equal the clock event use its count, so that they take no counter. Example:
+ * `-e cycles,instructions` on a processor with two counters. */
 static void use_clock(struct rps_plan *plan)
 {
     for (int n = 0; n < plan->set_count; n++)
         for (int s = 0; s < plan->set[n].event_count; s++) {
             struct rps_event *event = &plan->set[n].event[s];
 
-            event->by_clock = event->state == RPS_EVENT_MEASURED && is_clock(event, &plan->clock);
+            event->by_clock =
+                event->state == RPS_EVENT_MEASURED && event->type == plan->clock.type &&
+                event->config == plan->clock.config && event->config1 == plan->clock.config1 &&
+                event->config2 == plan->clock.config2 &&
+                strcmp(event->modifiers, plan->clock.modifiers) == 0;
         }
 }
 
-/* A set with only such events counts them itself: its counters show for how long it was on. */
+/* Give a lone clock event a counter, which shows for how long the set was active. */
 static void keep_lone_clocks(struct rps_plan *plan)
 {
     for (int n = 0; n < plan->set_count; n++) {
@@ -262,8 +258,8 @@ static void append_events(struct rps_event_set *into, const struct rps_event_set
     into->event_count += set->event_count;
 }
 
-/* Events that are not measured take no counter: with merge they may fill any set with a free
- * slot. */
+/* Return 1 if two sets may be joined. Events that are not measured need no counter. With `merge`
+ * they may fill any set that has a free slot. */
 static int joins(struct fit *fit, const struct rps_event_set *into, const struct rps_event_set *set)
 {
     struct rps_event_set joined = *into;
@@ -274,7 +270,7 @@ static int joins(struct fit *fit, const struct rps_event_set *into, const struct
     return set_fits(fit, &joined);
 }
 
-/* Add set to the fitted plan, split if it cannot be counted together. */
+/* Add a set to the fitted plan. Split the set if its events cannot be counted together. */
 static int add_split(struct fit *fit, struct rps_plan *fitted, const struct rps_event_set *set,
                      struct rps_error *err)
 {
@@ -300,12 +296,12 @@ static int add_split(struct fit *fit, struct rps_plan *fitted, const struct rps_
             part.event_count++;
         }
     }
-    say(fit, "event set %s was split into %d: its events need more counters than there are",
+    say(fit, "event set %s was split into %d, because its events need more counters than there are",
         set->name, parts);
     return 0;
 }
 
-/* Rebuild the plan's sets: joined in order while they fit, split if they do not. */
+/* Rebuild the plan's sets: join sets in order while they fit, and split sets that do not fit. */
 static int arrange_sets(struct fit *fit, struct rps_plan *plan, int merge, struct rps_error *err)
 {
     struct rps_plan *fitted = rps_plan_new();
@@ -339,15 +335,15 @@ static int arrange_sets(struct fit *fit, struct rps_plan *plan, int merge, struc
         fitted->set = old;
         fitted->set_count = before;
         if (plan->set_count < before)
-            say(fit, "%d event sets were merged into %d: there are counters enough", before,
+            say(fit, "%d event sets were merged into %d, because there are enough counters", before,
                 plan->set_count);
     }
     rps_plan_free(fitted);
     return rc;
 }
 
-/* A set without countable events would only waste periods: its events move to the end of a set with
- * free slots, or stay if there is none. */
+/* Drop sets without countable events, which would only waste periods. Events of a dropped set move
+ * to the end of a set with free slots. If no set has free slots, the set is not dropped. */
 static void drop_idle_sets(struct rps_plan *plan)
 {
     for (int n = plan->set_count - 1; n >= 0; n--) {
@@ -369,8 +365,8 @@ static void drop_idle_sets(struct rps_plan *plan)
     }
 }
 
-/* Take software events out of the sets of a plan that also counts hardware events: they need no
- * counter, and are counted with each set. Two slots are reserved for hardware events. */
+/* Remove software events from the sets of a plan that also counts hardware events. Software events
+ * need no counter, and are counted with each set. Two slots are reserved for hardware events. */
 static void take_software(struct fit *fit, struct rps_plan *plan)
 {
     for (int n = 0; n < plan->set_count && fit->hardware_count > 0; n++) {
@@ -388,7 +384,7 @@ static void take_software(struct fit *fit, struct rps_plan *plan)
     }
 }
 
-/* Find the event for samples. If it cannot be sampled, the opening of the sampler reports why. */
+/* Find the event for samples. If the event cannot be sampled, opening the sampler reports why. */
 static void find_sampled(struct fit *fit, const char *spec)
 {
     struct rps_event event = {.name = "sampled"};
@@ -417,7 +413,7 @@ int rps_pmu_prepare(const struct rps_pmu *pmu, void *self, struct rps_plan *plan
     for (int n = 0; n < plan->set_count; n++)
         append_events(&plan->set[n], &fit.software);
     if (fit.software.event_count > 0 && plan->set_count > 1)
-        say(&fit, "software events are counted all the time, beside each event set");
+        say(&fit, "software events are counted all the time, in addition to each event set");
     if ((rc = rps_plan_compile(plan, err)) < 0)
         return rc;
     keep_lone_clocks(plan);

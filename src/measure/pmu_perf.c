@@ -1,8 +1,6 @@
-/*
- * The perf_event backends, hardware and software: two rows of the table over one implementation.
- * They differ in their clock event and in their default plan. This file opens and closes them;
- * pmu_perf.h lists the other files.
- */
+/* The perf_event backends, hardware and software: two rows of the table that share one
+ * implementation. The two backends differ in their clock event and in their default plan. This file
+ * opens and closes the backends; pmu_perf.h lists the other files. */
 #include "pmu_perf.h"
 
 #include <errno.h>
@@ -11,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "rpistat/run.h"
 
 static void set_clock(struct rps_event *clock, const char *spec, const char *label,
                       const char *unit, const char *explain)
@@ -62,7 +62,7 @@ static int group_reads_work(const struct rps_event *event)
     return fd >= 0;
 }
 
-/* Does the event that every such machine has count? */
+/* Check that counting works, with an event that every machine with this backend supports. */
 static int check_probe(const struct rps_perf *perf, const struct rps_event *probe, const char *what,
                        struct rps_error *err)
 {
@@ -73,8 +73,8 @@ static int check_probe(const struct rps_perf *perf, const struct rps_event *prob
         return 0;
     if (number == ENODATA)
         return rps_error_set(
-            err, RPS_FAILED, "%s cannot be used: they open but do not count%s", what,
-            rps_perf_is_virtual() ? " in this virtual machine" : " on this machine");
+            err, RPS_FAILED, "%s cannot be used: a test event can be opened, but is not counted%s",
+            what, rps_perf_is_virtual() ? " in this virtual machine" : " on this machine");
     if (perf->hardware && (number == ENOENT || number == ENODEV || number == ENXIO ||
                            number == EOPNOTSUPP || number == EINVAL))
         return rps_error_set(err, RPS_FAILED,
@@ -121,14 +121,15 @@ static int refuse_argument(const char *name, const char *argument, struct rps_er
 {
     if (!argument)
         return 0;
-    return rps_error_set(err, RPS_USAGE, "--pmu %s:%s: %s takes no argument", name, argument, name);
+    return rps_error_set(err, RPS_USAGE, "--pmu %s:%s: %s has no argument; write --pmu NAME alone",
+                         name, argument, name);
 }
 
 static int hardware_open(void **ret, const char *argument, struct rps_error *err)
 {
     int rc = refuse_argument("hardware", argument, err);
 
-    return rc < 0 ? rc : perf_open(ret, 1, "cycles", "the processor's counters", err);
+    return rc < 0 ? rc : perf_open(ret, 1, "cycles", RPS_RUN_NO_COUNTERS, err);
 }
 
 static int software_open(void **ret, const char *argument, struct rps_error *err)
@@ -157,7 +158,7 @@ static unsigned perf_width(void *self, int set, int slot)
     (void)self;
     (void)set;
     (void)slot;
-    return 64; /* the kernel keeps its own virtual counters */
+    return 64; /* 64 bits, because the kernel keeps virtual counters */
 }
 
 static int64_t perf_read_within_ns(void *self)
@@ -166,14 +167,14 @@ static int64_t perf_read_within_ns(void *self)
     return INT64_MAX;
 }
 
-/* The functions that both share. */
+/* The functions that both backends share. */
 #define PERF_CALLS                                                                                 \
     .choose_clock = perf_choose_clock, .try_event = rps_perf_try_event, .fits = rps_perf_fits,     \
     .attach = rps_perf_attach, .track_count = perf_track_count, .track_cpu = perf_track_cpu,       \
     .start = rps_perf_start, .stop = rps_perf_stop, .width = perf_width,                           \
     .read_within_ns = perf_read_within_ns, .enable = rps_perf_enable, .disable = rps_perf_disable, \
     .read = rps_perf_read, .open_sampler = rps_perf_open_sampler,                                  \
-    .open_signals = rps_perf_open_signals, .close = perf_close
+    .open_system = rps_perf_open_system, .close = perf_close
 
 const struct rps_pmu rps_pmu_hardware = {
     .name = "hardware",

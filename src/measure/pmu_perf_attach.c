@@ -1,14 +1,14 @@
-/*
- * perf_event: attach to a target: find its places (threads, CPUs, a control group's CPUs), and open
- * the plan's counters at each of them. Decided by trying:
+/* perf_event: attach to a target. This code finds the target's places (threads, CPUs, a control
+ * group's CPUs), and opens the plan's counters at each place. These decisions follow from trials:
  *
- * - With one event set the clock event leads its group, without switching: one call per period.
+ * - A single event set is never switched. The clock event then leads the set's group, so that one
+ *   system call per period is enough.
  * - Siblings have their own read format, so that each can still be read alone if a group read
  *   returns ECHILD (threads with incomplete groups, Linux 6.5 and later).
  * - Attaching to a process is repeated until no thread was started in between. A thread's inherited
- *   counters cannot be queried, and a thread that is opened as well would be counted twice. Adding
- *   new threads was tried: with threads coming and going it doubled counts and did not end.
- */
+ *   counters cannot be queried, and a thread with inherited counters would be counted twice if it
+ *   were also opened. Opening only the new threads was tried: if threads start and end often,
+ *   counts were doubled, and the opening did not end. */
 #include "pmu_perf.h"
 
 #include <dirent.h>
@@ -18,33 +18,34 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include "rpistat/array.h"
+#include "rpistat/arena.h"
 #include "rpistat/clock.h"
 
-/* How often, and for how long, attaching to a process is retried. */
+/* Limits for retries of attaching to a process: number and time. */
 #define ATTACH_TRIES 1000
 #define ATTACH_NS    (3 * RPS_NS_PER_S)
 
 /* --- places ----------------------------------------------------------------------------------- */
 
-/* Set the error: the event could be counted on rpistat itself, so the target is refused. */
+/* Set the error for a target that was refused although rpistat could count the event on itself. */
 static int attach_failed(struct rps_error *err, const struct rps_event *event,
                          const struct rps_perf_place *place, int number)
 {
     char reason[RPS_REASON_SIZE];
 
     if ((number == EACCES || number == EPERM) && place->cpu >= 0)
-        return rps_error_set(err, RPS_FAILED,
-                             "cannot count everything on CPU %d: not permitted "
-                             "(kernel.perf_event_paranoid is %d): run as root, set 'sysctl "
-                             "kernel.perf_event_paranoid=0', or, where it is 2 or less, give "
-                             "rpistat CAP_PERFMON",
-                             place->cpu, rps_perf_paranoid());
+        return rps_error_set(
+            err, RPS_FAILED,
+            "cannot count everything on CPU %d: not permitted (kernel.perf_event_paranoid is %d); "
+            "run as root, set sysctl kernel.perf_event_paranoid=0, or, where it is at most 2, give "
+            "rpistat CAP_PERFMON",
+            place->cpu, rps_perf_paranoid());
     if (number == EACCES || number == EPERM)
-        return rps_error_set(err, RPS_FAILED,
-                             "cannot count process %ld: it is another user's, or has privileges; "
-                             "run as root, or give rpistat CAP_PERFMON and CAP_SYS_PTRACE",
-                             (long)place->pid);
+        return rps_error_set(
+            err, RPS_FAILED,
+            "cannot count process %ld: it belongs to another user or has privileges; run as root, "
+            "or give rpistat CAP_PERFMON and CAP_SYS_PTRACE",
+            (long)place->pid);
     rps_perf_explain(number, reason, sizeof(reason));
     if (place->cpu >= 0)
         return rps_error_set(err, RPS_FAILED, "cannot count %s on CPU %d: %s", event->spec,
@@ -53,8 +54,8 @@ static int attach_failed(struct rps_error *err, const struct rps_event *event,
                          (long)place->pid, reason);
 }
 
-/* Is the event counted at this place? An event that needs no counter is counted once per thread,
- * not once per kind of core. */
+/* Return 1 if the event is counted at this place. An event that needs no counter is counted once
+ * per thread, not once per kind of core. */
 static int is_counted_at(const struct rps_perf *perf, const struct rps_event *event,
                          const struct rps_perf_place *place)
 {
@@ -64,14 +65,14 @@ static int is_counted_at(const struct rps_perf *perf, const struct rps_event *ev
     return place->kind == 0 || place->cpu >= 0 || rps_perf_needs_counter(perf, event);
 }
 
-/* The error of opening if the thread has ended or the CPU is offline. */
+/* Return 1 if errno means that the thread has ended or the CPU is offline. */
 static int has_gone(int fd)
 {
     return fd == -ESRCH || fd == -ENODEV;
 }
 
-/* Open the measured events of a set; those that cannot join the group are counted alone. 1: the
- * thread has gone, or the CPU is offline. */
+/* Open the measured events of a set. Events that cannot join the group are counted alone. Returns 1
+ * if the thread has ended or the CPU is offline. */
 static int attach_set(struct rps_perf *perf, struct rps_perf_place *place, int number,
                       unsigned start, struct rps_error *err)
 {
@@ -109,7 +110,7 @@ static int attach_set(struct rps_perf *perf, struct rps_perf_place *place, int n
     return 0;
 }
 
-/* Open everything at a place. 1: the thread has gone, or the CPU is offline. */
+/* Open all counters at a place. Returns 1 if the thread has ended or the CPU is offline. */
 static int attach_place(struct rps_perf *perf, struct rps_perf_place *place, int start_at_exec,
                         struct rps_error *err)
 {
@@ -138,26 +139,24 @@ static void close_place(struct rps_perf *perf, struct rps_perf_place *place)
     free(place->group);
 }
 
-/* Remove places from this one on. */
+/* Remove the places from index `first` on. */
 static void drop_places(struct rps_perf *perf, int first)
 {
     while (perf->place_count > first)
         close_place(perf, &perf->place[--perf->place_count]);
 }
 
-/* Add a place and open its counters, for every kind of core that it may use. */
+/* Add a place and open its counters, for every kind of core that the place may use. */
 static int add_place(struct rps_perf *perf, const struct rps_perf_place *wanted, int start_at_exec,
                      struct rps_error *err)
 {
     size_t sets = (size_t)perf->plan->set_count;
     struct rps_perf_place *place =
-        rps_array_grow(perf->place, (size_t)perf->place_count, sizeof(*place));
+        rps_array_add(&perf->place, (size_t)perf->place_count, sizeof(*place));
     int rc;
 
     if (!place)
         return rps_error_memory(err);
-    perf->place = place;
-    place += perf->place_count;
     *place = *wanted;
     place->clock_fd = -1;
     place->group = calloc(sets, sizeof(*place->group));
@@ -199,20 +198,14 @@ static int add_thread_counters(struct rps_perf *perf, pid_t tid, int start_at_ex
     return rc;
 }
 
-/* Threads of a process, by number. */
 struct threads {
     pid_t *tid; /* owned */
     size_t count;
 };
 
-static int compare_tids(const void *a, const void *b)
-{
-    pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+RPS_ARRAY_ORDER(compare_tids, pid_t, )
 
-    return (x > y) - (x < y);
-}
-
-/* List a process's threads; none if there is no such process. */
+/* List a process's threads. The list is empty if there is no such process. */
 static int list_threads(pid_t pid, struct threads *ret, struct rps_error *err)
 {
     struct threads list = {NULL, 0};
@@ -223,17 +216,15 @@ static int list_threads(pid_t pid, struct threads *ret, struct rps_error *err)
     snprintf(path, sizeof(path), "/proc/%ld/task", (long)pid);
     folder = opendir(path);
     while (folder && (entry = readdir(folder))) {
-        pid_t tid = (pid_t)atoi(entry->d_name), *grown;
+        pid_t tid = (pid_t)atoi(entry->d_name);
 
         if (tid <= 0)
             continue;
-        grown = rps_array_grow(list.tid, list.count, sizeof(*grown));
-        if (!grown) {
+        if (!rps_array_add(&list.tid, list.count, sizeof(*list.tid))) {
             free(list.tid);
             closedir(folder);
             return rps_error_memory(err);
         }
-        list.tid = grown;
         list.tid[list.count++] = tid;
     }
     if (folder)
@@ -244,8 +235,8 @@ static int list_threads(pid_t pid, struct threads *ret, struct rps_error *err)
     return 0;
 }
 
-/* Open every thread of a process: *ret_opened of them. *ret_late: how many of its present
- * *ret_count threads were started in between. */
+/* Open every thread of a process. *ret_opened is the number of opened threads, *ret_count that of
+ * present threads, and *ret_late that of threads started during the opening. */
 static int open_threads(pid_t pid, const struct rps_perf_opener *opener, size_t *ret_opened,
                         size_t *ret_count, size_t *ret_late, struct rps_error *err)
 {
@@ -287,16 +278,17 @@ int rps_perf_open_process(pid_t pid, const struct rps_perf_opener *opener, struc
         if (late * 100 <= count)
             break;
         return rps_error_set(err, RPS_FAILED,
-                             "cannot count process %ld: it starts threads faster than their "
-                             "counters can be opened; record it from its start, or all CPUs (-a)",
+                             "cannot count process %ld: it starts threads faster than counters can "
+                             "be opened; record it from its start, or all CPUs (-a)",
                              (long)pid);
     }
     if (opened == 0)
-        return rps_error_set(err, RPS_FAILED, "process %ld has ended", (long)pid);
+        return rps_error_set(err, RPS_FAILED, "process %ld has ended; name a running one",
+                             (long)pid);
     return 0;
 }
 
-/* The places of a process during its opening. */
+/* The places of a process while the process is being opened. */
 struct process {
     struct rps_perf *perf;
     int first;
@@ -324,8 +316,8 @@ static int add_process(struct rps_perf *perf, pid_t pid, struct rps_error *err)
     return rps_perf_open_process(pid, &opener, err);
 }
 
-/* Add a CPU, as its own track, or a control group's part of it, in track 0; cgroup_fd -1: none. An
- * offline CPU is left out. */
+/* Add a CPU with a separate track. If cgroup_fd is not -1, add only this control group's part of
+ * the CPU, to track 0. An offline CPU is left out. */
 static int add_cpu(struct rps_perf *perf, int cgroup_fd, int cpu, struct rps_error *err)
 {
     int cgroup = cgroup_fd >= 0;
@@ -352,7 +344,7 @@ static int attach_target(struct rps_perf *perf, const struct rps_target *target,
 
     if (target->kind == RPS_TARGET_LAUNCH) {
         rc = add_thread_counters(perf, target->pid[0], target->start_at_exec, err);
-        return rc > 0 ? rps_error_set(err, RPS_FAILED, "the workload has gone before it began")
+        return rc > 0 ? rps_error_set(err, RPS_FAILED, "the workload ended before it began to run")
                       : rc;
     }
     for (int i = 0; rc == 0 && target->kind == RPS_TARGET_ATTACH && i < target->pid_count; i++)
@@ -364,8 +356,7 @@ static int attach_target(struct rps_perf *perf, const struct rps_target *target,
                      target->cpu[i % target->cpu_count], err);
     if (rc == 0 && perf->place_count == 0)
         rc = rps_error_set(err, RPS_FAILED,
-                           "there is nothing to count: no CPU of the list is "
-                           "online");
+                           "no CPU of the list is online; choose CPUs that are online");
     return rc;
 }
 
@@ -396,7 +387,7 @@ unsigned long long rps_perf_reserve_descriptors(unsigned long long need)
     return 0;
 }
 
-/* Check that there are enough descriptors, before any is opened. */
+/* Check that there are enough descriptors before any counter is opened. */
 static int check_descriptors(const struct rps_perf *perf, const struct rps_target *target,
                              struct rps_error *err)
 {
@@ -418,9 +409,9 @@ static int check_descriptors(const struct rps_perf *perf, const struct rps_targe
     allowed = rps_perf_reserve_descriptors(need);
     if (allowed > 0)
         return rps_error_set(err, RPS_FAILED,
-                             "counting %llu events at %llu places takes %llu file descriptors, and "
-                             "%llu are allowed: raise 'ulimit -Hn', or count fewer events (--sets) "
-                             "or fewer CPUs (-C)",
+                             "%llu events on %llu threads or CPUs need %llu file descriptors, and "
+                             "%llu are allowed; raise ulimit -Hn, or count fewer events (--sets) "
+                             "or CPUs (-C)",
                              events, places, need, allowed);
     return 0;
 }

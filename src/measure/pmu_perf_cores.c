@@ -1,13 +1,12 @@
-/*
- * perf_event: kinds of core.
+/* perf_event: kinds of core.
  *
- * A hybrid processor has one PMU per kind of core. A generic event names one of them in the upper
- * half of its number, a raw one in its type. Without that it belongs to one kind and does not count
- * on the others. All events of a group must belong to one PMU. Raw numbers on Intel's hybrid
- * processors are those of the performance cores, whose PMU has the type of raw events. On the
- * efficient cores most of them count something different, or nothing.
- * (tools/perf/Documentation/intel-hybrid.txt)
- */
+ * A hybrid processor has one PMU per kind of core. A generic event names its PMU in the upper half
+ * of its number, a raw event in its type. An event that names no PMU belongs to one kind and does
+ * not count on the others. All events of a group must belong to one PMU.
+ *
+ * Raw numbers on Intel's hybrid processors are those of the performance cores, whose PMU has the
+ * type of raw events. On the efficient cores most raw numbers count something different, or
+ * nothing. (tools/perf/Documentation/intel-hybrid.txt) */
 #include "pmu_perf.h"
 #include "rpistat/proc.h"
 
@@ -24,7 +23,7 @@ int rps_perf_kinds(const struct rps_perf *perf)
     return perf->core_count > 1 ? perf->core_count : 1;
 }
 
-/* The only kind of core that can count the event; -1: all can, each in its own way. */
+/* Return the only kind of core that can count the event, or -1 if all kinds can count it. */
 static int only_kind(const struct rps_perf *perf, const struct rps_event *event)
 {
     for (int k = 0; k < perf->core_count; k++) {
@@ -55,13 +54,13 @@ struct rps_event rps_perf_event_on(const struct rps_perf *perf, const struct rps
     if (perf->core_count < 2)
         return copy;
     if (event->type == RPS_EVENT_HARDWARE || event->type == RPS_EVENT_HW_CACHE)
-        copy.config |= (uint64_t)perf->core[kind].type << 32; /* PERF_PMU_TYPE_SHIFT */
+        copy.config |= (uint64_t)perf->core[kind].type << 32; /* shift by PERF_PMU_TYPE_SHIFT */
     else if (event->type == RPS_EVENT_RAW)
         copy.type = perf->core[kind].type;
     return copy;
 }
 
-/* Is cpu in a list like "0-3,8"? */
+/* Return 1 if cpu is in a list like "0-3,8". */
 static int list_has(const char *list, int cpu)
 {
     while (*list) {
@@ -102,8 +101,8 @@ int rps_perf_go_to(const struct rps_perf_core *core)
     return CPU_COUNT(&wanted) > 0 && sched_setaffinity(0, sizeof(wanted), &wanted) == 0;
 }
 
-/* List the kinds of core: PMUs of sysfs with a file "cpus", which only core PMUs have, and with
- * CPUs in it. All CPUs of a kind may be offline. */
+/* List the kinds of core: PMUs of sysfs with a file "cpus" that is not empty. Only core PMUs have
+ * this file. All CPUs of a kind may be offline. */
 static void list_cores(struct rps_perf *perf)
 {
     static const char folder_path[] = "/sys/bus/event_source/devices";
@@ -127,8 +126,9 @@ static void list_cores(struct rps_perf *perf)
         closedir(folder);
 }
 
-/* Older kernels cannot select the kind of core for a generic event (ARM before Linux 6.6). They
- * choose one kind, and the running time shows how much of the run that was. */
+/* Check that the kernel can select the kind of core for a generic event. Older kernels (ARM before
+ * Linux 6.6) cannot select the kind. Such a kernel chooses one kind, and the event's running time
+ * shows this kind's share of the run. */
 static void check_kinds(struct rps_perf *perf, const struct rps_event *event)
 {
     struct rps_event one = rps_perf_event_on(perf, event, 0);

@@ -98,20 +98,20 @@ int rps_perf_paranoid(void)
 
 int rps_perf_is_virtual(void)
 {
-    char text[8192]; /* of the first CPU */
+    char text[8192]; /* text of /proc/cpuinfo for the first CPU */
 
     return rps_proc_read(text, sizeof(text), "/proc/cpuinfo") > 0 && strstr(text, " hypervisor");
 }
 
-/* Suggest a remedy for a refusal; root is refused only in a container or by other confinement. */
+/* Suggest a remedy for a refusal. root is refused only in a container or by other confinement. */
 static const char *permission_advice(void)
 {
     return geteuid() == 0
                ? ", even to root: a container or sandbox forbids perf_event_open; start it with "
                  "CAP_PERFMON and a seccomp profile that allows perf_event_open"
-               : ": run as root, set 'sysctl kernel.perf_event_paranoid=1', or, where it is 2 or "
-                 "less, give rpistat CAP_PERFMON; in a container perf_event_open may be forbidden "
-                 "altogether";
+               : "; run as root, set sysctl kernel.perf_event_paranoid=1, or, where it is at most "
+                 "2, "
+                 "give rpistat CAP_PERFMON (a container may forbid perf_event_open entirely)";
 }
 
 enum rps_event_state rps_perf_explain(int number, char *reason, size_t size)
@@ -124,18 +124,18 @@ enum rps_event_state rps_perf_explain(int number, char *reason, size_t size)
         return RPS_EVENT_NOT_PERMITTED;
     case ENOSYS:
         snprintf(reason, size,
-                 "there is no perf_event_open here: the kernel was built without performance "
+                 "perf_event_open does not exist here: the kernel was built without performance "
                  "events, or a sandbox hides them");
         return RPS_EVENT_UNSUPPORTED;
     case EBUSY:
-        snprintf(reason, size, "another tool has taken the counters for itself");
+        snprintf(reason, size, "another tool holds the counters");
         return RPS_EVENT_UNSUPPORTED;
     case EBADF:
-        snprintf(reason, size, "it is no folder of a cgroup hierarchy that can count events");
+        snprintf(reason, size, "it is not a directory of a cgroup hierarchy that can count events");
         return RPS_EVENT_UNSUPPORTED;
     case EMFILE:
     case ENFILE:
-        snprintf(reason, size, "too few file descriptors: raise 'ulimit -n'");
+        snprintf(reason, size, "too few file descriptors; raise ulimit -n");
         return RPS_EVENT_UNSUPPORTED;
     default:
         snprintf(reason, size, "not supported here (%s)%s", strerror(number),

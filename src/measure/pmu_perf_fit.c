@@ -1,10 +1,9 @@
-/*
- * perf_event: find the countable events by trying: which events open and count, and which of them
- * can count at the same time.
+/* perf_event: find by trying which events open and count, and which of them can count at the same
+ * time.
  *
- * A pinned group on the recorder itself shows whether events fit: one that cannot be placed reads 0
- * bytes at once. That needs no waiting child, and no table of counters per processor.
- */
+ * A pinned group on the recorder itself shows whether events fit: a read of a group that cannot be
+ * placed returns 0 bytes at once. This method needs neither a waiting child process nor a table of
+ * each processor's counters. */
 #include "pmu_perf.h"
 
 #include <errno.h>
@@ -14,12 +13,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "rpistat/clock.h"
 
 /* Maximum number of copies of one event to try. */
 #define COPIES_MAX 16
 
-/* Events that occur inside the kernel and would always read 0 without it. */
+/* Return 1 for events inside the kernel. Without kernel code such events always read 0. */
 static int happens_in_kernel(const struct rps_event *event)
 {
     return event->type == RPS_EVENT_TRACEPOINT ||
@@ -27,15 +29,15 @@ static int happens_in_kernel(const struct rps_event *event)
                                                   event->config == PERF_COUNT_SW_CPU_MIGRATIONS));
 }
 
-/* Software clocks count all of the task's time, whatever is excluded. */
+/* Return 1 for software clocks, which count all of the task's time, whatever code is excluded. */
 static int counts_anyway(const struct rps_event *event)
 {
     return event->type == RPS_EVENT_SOFTWARE &&
            (event->config == PERF_COUNT_SW_TASK_CLOCK || event->config == PERF_COUNT_SW_CPU_CLOCK);
 }
 
-/* Open the event to see whether that works, on every kind of core that counts it. Returns 0 or
- * -errno; *ret_kind is where it failed. */
+/* Open the event on every kind of core that counts it, as a test. Returns 0 or -errno. *ret_kind is
+ * the kind of core on which opening failed. */
 static int try_open(const struct rps_perf *perf, const struct rps_event *event, int *ret_kind,
                     int *ret_user_only)
 {
@@ -83,9 +85,9 @@ int rps_perf_try_event(void *self, struct rps_event *event, struct rps_error *er
     return 0;
 }
 
-/* Does the event count on this thread? Returns 0, the errno of opening, or ENODATA for an event
- * that opens but does not count. Pinned: a recording may already hold the counters of this
- * process. */
+/* Check that the event counts on this thread. Returns 0, the errno of opening, or ENODATA for an
+ * event that opens but does not count. The event is pinned, because a recording may already hold
+ * the counters of this process. */
 static int counts_now(const struct rps_event *event)
 {
     uint64_t value[3] = {0, 0, 0};
@@ -136,9 +138,9 @@ int rps_perf_find_limit(void)
         if (ioctl(fd[0], PERF_EVENT_IOC_DISABLE, 0) < 0 ||
             read(fd[0], buffer, sizeof(buffer)) <= 0 || buffer[2] == 0)
             break;
-        if (buffer[3 + opened] >= 10000) /* the newest copy; each iteration has a branch */
+        if (buffer[3 + opened] >= 10000) /* the newest copy counted all branches */
             continue;
-        if (opened == 1) /* branches are not counted at all: no result */
+        if (opened == 1) /* no copy counts branches: there is no result */
             break;
         limit = opened - 1;
     }
@@ -147,8 +149,8 @@ int rps_perf_find_limit(void)
     return limit;
 }
 
-/* Can all events that this kind of core counts be on its counters at once? Tested on the core that
- * this thread is on. */
+/* Return 1 if all events that this kind of core counts can be on its counters at the same time. The
+ * test runs on the core that this thread uses. */
 static int fits_on(const struct rps_perf *perf, const struct rps_event *const *event, int count,
                    int kind)
 {
@@ -186,7 +188,7 @@ static int fits_on(const struct rps_perf *perf, const struct rps_event *const *e
     return fits;
 }
 
-/* A kind of core that this thread may not run on is skipped. */
+/* Check that events fit on each kind of core. A kind that this thread may not use is skipped. */
 int rps_perf_fits(void *self, const struct rps_event *const *event, int count)
 {
     const struct rps_perf *perf = self;
@@ -205,4 +207,63 @@ int rps_perf_fits(void *self, const struct rps_event *const *event, int count)
         sched_setaffinity(0, sizeof(before), &before);
     }
     return fits;
+}
+
+/* Measure how much counting an event costs the workload, by trying it on the recorder itself.
+ *
+ * Kernel events are counted where they occur, and counting takes time. For most events this time is
+ * small compared with the event itself (tests/bench/events compares). A system call, however, can
+ * take less time than counting it. Values from other machines do not apply: on two similar machines
+ * the cost was 30 ns and 155 ns per call. An open tracepoint of system calls slows the calls of all
+ * processes. So the calls are timed with an open and with a closed counter, because a disabled
+ * counter that is still open would also slow them. */
+
+/* Number of system calls in a block. Blocks are short, so that some of them are not interrupted. */
+#define CALLS  200
+#define BLOCKS 50
+#define ROUNDS 3
+
+/* Time some blocks of calls, and lower *least_ns to the shortest time of a block. */
+static void time_calls(int64_t *least_ns)
+{
+    for (int block = 0; block < BLOCKS; block++) {
+        int64_t time_ns = rps_clock_monotonic_ns();
+
+        for (int call = 0; call < CALLS; call++)
+            syscall(SYS_getppid);
+        time_ns = rps_clock_monotonic_ns() - time_ns;
+        *least_ns = time_ns < *least_ns ? time_ns : *least_ns;
+    }
+}
+
+/* Return the cost of counting a system call in ns, or 0 if unknown. */
+static int64_t call_cost_ns(const struct rps_event *event)
+{
+    int64_t without_ns = INT64_MAX, with_ns = INT64_MAX;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        int fd;
+
+        time_calls(&without_ns);
+        fd = rps_perf_open_event(event, NULL, -1, RPS_PERF_INHERIT, NULL);
+        if (fd < 0)
+            return 0;
+        time_calls(&with_ns);
+        rps_perf_close_fd(&fd);
+    }
+    return with_ns > without_ns ? (with_ns - without_ns + CALLS / 2) / CALLS : 0;
+}
+
+void rps_pmu_measure_costs(struct rps_plan *plan)
+{
+    for (int n = 0; n < plan->set_count; n++) {
+        for (int s = 0; s < plan->set[n].event_count; s++) {
+            struct rps_event *event = &plan->set[n].event[s];
+
+            if (event->state == RPS_EVENT_MEASURED && event->type == RPS_EVENT_TRACEPOINT &&
+                (strcmp(event->role, "syscalls") == 0 ||
+                 strncmp(event->spec, "raw_syscalls:", strlen("raw_syscalls:")) == 0))
+                event->cost_ns = call_cost_ns(event);
+        }
+    }
 }

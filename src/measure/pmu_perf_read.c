@@ -1,11 +1,9 @@
-/*
- * perf_event: switch and read the counters of a target. Decided by trying:
+/* perf_event: switch and read the counters of a target. These decisions follow from trials:
  *
  * - The leader switches its group without PERF_IOC_FLAG_GROUP; siblings are opened enabled. With
  *   the flag, leader and siblings drifted apart when the workload ran on another CPU.
  * - Nothing is ever reset (IOC_RESET keeps times and the counts of exited children).
- * - An unreadable value keeps its last value, so that totals never decrease.
- */
+ * - If a value cannot be read, its last value is used again, so that totals never decrease. */
 #include "pmu_perf.h"
 
 #include <errno.h>
@@ -15,11 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A group read that meets an exiting thread is retried so often, after such pauses. */
+/* A group read that meets an exiting thread is retried READ_TRIES times, with pauses in between. */
 #define READ_TRIES    20
 #define READ_PAUSE_NS 20000
 
-/* Switch the clock event of all places, if it does not lead the group. */
+/* Switch the clock event of all places, unless the clock event leads its group. */
 static int switch_clocks(struct rps_perf *perf, unsigned long request)
 {
     int failed = 0;
@@ -65,18 +63,18 @@ int rps_perf_disable(void *self, int set, struct rps_error *err)
 {
     struct rps_perf *perf = self;
 
-    rps_idle_look(&perf->idle); /* while the set still counts */
+    rps_idle_look(&perf->idle); /* read idle times while the set still counts */
     return switch_groups(self, set, PERF_EVENT_IOC_DISABLE, err);
 }
 
-/*
- * Stop groups before clocks, and start them after: a clock counts whenever its set counts.
+/* Start counting. Clocks are started before groups and stopped after them, so that a clock counts
+ * whenever its set counts.
  *
- * SAFETY: a thread that is being started at that moment can keep the old state, and pass it on.
- * Linux swaps the counters of a thread and of those it started rather than switch them. With a
- * process that starts thousands of threads per second, one recording in forty counted nothing.
- * Repeating the request finds those threads; if counting was started at exec, that is not needed.
- */
+ * SAFETY: a thread that is being started during the switch can keep the old state of its counters,
+ * and pass this state on to threads that it starts. Linux swaps the counters of a thread and of the
+ * threads that it started instead of switching them. With a process that starts thousands of
+ * threads per second, one recording in forty counted nothing. Repeating the request reaches those
+ * threads. Repeating is not necessary if counting was started at exec. */
 int rps_perf_start(void *self, int set, struct rps_error *err)
 {
     struct rps_perf *perf = self;
@@ -108,8 +106,8 @@ int rps_perf_stop(void *self, int set, struct rps_error *err)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* Read one descriptor. An exiting thread returns ECHILD until it has released its counters. It may
- * be waiting for this very CPU, so each try lets it run. */
+/* Read one descriptor. An exiting thread returns ECHILD until it has released its counters. The
+ * thread may be waiting for this CPU, so each try yields the CPU. */
 static ssize_t read_counter(int fd, void *buffer, size_t size)
 {
     const struct timespec pause = {.tv_nsec = READ_PAUSE_NS};
@@ -136,11 +134,11 @@ static void read_alone(struct rps_perf_group *group, int s)
         group->running_ns = value[2];
 }
 
-/* Read a place's group, and with it the clock event that leads it. */
+/* Read a place's group, which includes the clock event if it leads the group. */
 static void read_group(const struct rps_perf *perf, struct rps_perf_place *place,
                        struct rps_perf_group *group)
 {
-    uint64_t buffer[3 + RPS_SLOT_MAX + 1]; /* number, enabled, running, values */
+    uint64_t buffer[3 + RPS_SLOT_MAX + 1]; /* number of values, times enabled and running, values */
     ssize_t got = -1;
     int grouped = 0;
 
@@ -158,7 +156,7 @@ static void read_group(const struct rps_perf *perf, struct rps_perf_place *place
     }
     group->valid = 0;
     if (perf->clock_leads && !grouped)
-        return; /* the clock event is unknown too: the next reading includes all of it */
+        return; /* the clock event is unknown too: the next reading covers this time */
     for (int s = 0; s < RPS_SLOT_MAX; s++) {
         const struct rps_perf_slot *slot = &group->slot[s];
 
@@ -182,15 +180,14 @@ static int read_clock(struct rps_perf_place *place, struct rps_error *err)
         return 1;
     if (got != (ssize_t)sizeof(clock))
         return rps_error_set(err, RPS_FAILED, "cannot read the clock event: %s",
-                             got < 0 ? strerror(errno) : "the kernel gives only a part of it");
+                             got < 0 ? strerror(errno) : "the kernel returned only a part of it");
     place->clock = clock[0];
     place->enabled_ns = clock[1];
     place->clock_running_ns = clock[2];
     return 0;
 }
 
-/* Read a place. 1: its CPU has gone. The counters of an offline CPU can still be read, but their
- * time stops. */
+/* Read a place. Returns 1 if the time of its counters stopped, because the CPU is offline. */
 static int read_place(const struct rps_perf *perf, struct rps_perf_place *place, int set,
                       struct rps_error *err)
 {
@@ -205,7 +202,7 @@ static int read_place(const struct rps_perf *perf, struct rps_perf_place *place,
     return rc;
 }
 
-/* Add the reading of a place; a slot that was not read at one of a track's places is invalid. */
+/* Add a place's reading to its track's reading. A slot is invalid unless all places read it. */
 static void add_reading(const struct rps_perf_place *place, int set, struct rps_reading *sum)
 {
     const struct rps_perf_group *group = &place->group[set];
@@ -213,7 +210,7 @@ static void add_reading(const struct rps_perf_place *place, int set, struct rps_
     sum->clock += place->clock;
     sum->running_ns += group->running_ns;
     sum->clock_running_ns += place->clock_running_ns;
-    if (place->kind == 0 || place->cpu >= 0) /* a thread is enabled once, on all kinds of core */
+    if (place->kind == 0 || place->cpu >= 0) /* add once per thread, not once per kind of core */
         sum->enabled_ns += place->enabled_ns;
     for (int s = 0; s < RPS_SLOT_MAX; s++) {
         sum->value[s] += group->value[s];

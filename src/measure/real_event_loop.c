@@ -1,8 +1,6 @@
-/*
- * The real event loop waits for an absolute timer, the pidfds of the targets and the caller's
- * descriptors together. It uses epoll: poll examined all of them in every period, which was a
- * quarter of the cost of a 100 ms period.
- */
+/* The real event loop waits for an absolute timer, the pidfds of the targets and the caller's
+ * descriptors together. The loop uses epoll, because poll examined all descriptors in every period.
+ * Examining them took a quarter of the total cost of a 100 ms period. */
 #include "rpistat/loop.h"
 
 #include <errno.h>
@@ -13,26 +11,25 @@
 #include <unistd.h>
 
 #include "affinity.h"
-#include "rpistat/clock.h"
 #include "rpistat/proc.h"
 
-/* Numbers of the sources: the timer, then the pidfds, then the watched descriptors. */
+/* Numbers of the sources of events: the timer, then the pidfds, then the watched descriptors. */
 #define TIMER 0
 #define PIDFD 1
 
-/* Number of events per wake-up; the rest wakes the loop again. */
+/* Maximum number of events per wake-up. Further events wake the loop again. */
 #define READY_MAX 16
 
 struct rps_real_event_loop {
     struct rps_event_loop table;
     int epoll, timer;
-    int pidfd_count, left; /* processes, and how many have not ended */
-    int *pidfd;            /* owned; -1: this one has ended */
+    int pidfd_count, left; /* number of processes, and of those that have not ended */
+    int *pidfd;            /* owned; -1: the process has ended */
     int watch_count;
     struct rps_watch *watch;       /* owned */
-    const struct rps_watch *asked; /* the loop is acting on its request */
-    int done;                      /* that was reported: only requests that came with it are left */
-    pid_t pid;                     /* the process to be near; -1: none, or several */
+    const struct rps_watch *asked; /* descriptor whose request the loop is handling */
+    int done;                      /* 1 after on_done: handle only requests of the same wake-up */
+    pid_t pid;                     /* process to run near; -1: none, or several */
     struct rps_affinity affinity;
 };
 
@@ -64,7 +61,7 @@ static int watch_descriptor(struct rps_real_event_loop *event_loop, int fd, int 
     return epoll_ctl(event_loop->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
-/* 1 if no process is left. */
+/* Close the pidfds of ended processes. Returns 1 if no process is left. */
 static int all_ended(struct rps_real_event_loop *event_loop, const struct epoll_event *ready,
                      int count)
 {
@@ -115,11 +112,11 @@ static int real_wait(void *self, int64_t deadline_ns, enum rps_wake *ret, struct
         if (asked->on_done && !event_loop->done)
             asked->on_done(asked->context);
         event_loop->done = 1;
-        if (rps_clock_monotonic_ns() >= deadline_ns) { /* endless requests do not delay it */
+        if (rps_clock_monotonic_ns() >= deadline_ns) { /* requests must not delay the deadline */
             *ret = RPS_WAKE_DEADLINE;
             return 0;
         }
-        if (asked->on_ready(asked->context, ret)) { /* a request that came with it */
+        if (asked->on_ready(asked->context, ret)) { /* a further request from the same wake-up */
             event_loop->done = 0;
             return 0;
         }
@@ -149,7 +146,7 @@ static int real_wait(void *self, int64_t deadline_ns, enum rps_wake *ret, struct
     return rc;
 }
 
-/* Return the process of a pidfd; -1: it has ended. */
+/* Return the process of a pidfd, or -1 if the process has ended. */
 static pid_t process_of(int pidfd)
 {
     const char *line;

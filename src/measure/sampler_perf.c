@@ -1,22 +1,23 @@
-/*
- * perf_event: open a sampler on the target that is being counted.
+/* perf_event: open a sampler on the target that is being counted.
  *
- * - If whole CPUs may be sampled, one event per CPU does that, and other programs' samples are
- *   dropped. Otherwise inherited events do, one per running thread and CPU: they can be mapped
- *   only if they belong to one CPU (otherwise EINVAL).
- * - Two more inherited events are opened for each thread and CPU, and count nothing. One is
- *   always on, and records maps, names, forks and exits: the sampling event would not, while it
- *   is stopped. The other is on with the sampling event, and reports the CPU time of each thread
- *   that ends; with the time since the last sample, which is lost, that is all of its time.
- * - Three more are opened if waits off the CPU are recorded. One samples a stack for each switch,
- *   in some windows; one samples the place of the switch in the others; one records all switches.
- * - All events of a kind and CPU write into one ring. It belongs to a separate event that is never
- *   switched on, so that any of the others can be closed. SAFETY: the kernel leaves rings out of
- *   core dumps: with CPUs sampled they have other programs' addresses in them.
- * - The kernel wakes nobody up; the loop reads the rings often enough (drain_within_ns).
- * - A CPU that goes offline has no more samples; one that comes online later has none at all.
- */
+ * - If whole CPUs may be sampled, one event per CPU is opened, and other programs' samples are
+ *   dropped. Otherwise inherited events are opened, one per running thread and CPU: events can be
+ *   mapped only if they belong to one CPU (otherwise EINVAL).
+ * - Two more inherited events are opened for each thread and CPU, and count nothing. The first
+ *   event is always enabled, and records maps, names, forks and exits, which the sampling event
+ *   would not record while it is stopped. The second event is enabled with the sampling event, and
+ *   reports the CPU time of each ended thread. This CPU time includes the time since the last
+ *   sample.
+ * - Three more events are opened if waits off the CPU are recorded. The first event samples a
+ *   stack for each switch, in some windows. The second event samples the place of each switch in
+ *   the other windows. The third event records all switches.
+ * - All events of a kind and CPU write into one ring. The ring belongs to a separate event that
+ *   is never enabled, so that any other event can be closed. SAFETY: the kernel leaves rings out
+ *   of core dumps, because rings contain other programs' addresses if CPUs are sampled.
+ * - The kernel wakes no thread up; the loop reads the rings often enough (drain_within_ns).
+ * - A CPU that goes offline has no more samples. A CPU that comes online later has none at all. */
 #include "sampler_perf.h"
+#include "sampler_perf_event.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -28,14 +29,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "pmu_perf.h"
-#include "rpistat/array.h"
-#include "rpistat/clock.h"
-#include "rpistat/memory_limit.h"
+#include "rpistat/arena.h"
+#include "rpistat/error.h"
 #include "rpistat/random.h"
 
-/* Ring sizes; all are halved together if a user may not lock so much memory: 516 KiB per CPU by
- * default. Root's are doubled for samples that are many and large. */
+/* Sizes of the rings. If the user may not lock enough memory (by default 516 KiB per CPU), all
+ * rings are halved together. For root the rings are doubled if samples are frequent and large. */
 static const size_t ring_bytes[] = {
     [RPS_PERF_SAMPLES] = (size_t)256 * 1024,  [RPS_PERF_HEARD] = (size_t)512 * 1024,
     [RPS_PERF_TIMES] = (size_t)128 * 1024,    [RPS_PERF_WAITS] = (size_t)512 * 1024,
@@ -45,34 +44,33 @@ static const size_t ring_bytes[] = {
 #define RING_BYTES_MIN ((size_t)16 * 1024)
 #define RING_TIMES_MAX (RING_BYTES_MAX / RING_BYTES_MIN)
 
-/* Maximum, wanted, and minimum time between two readings of the rings. If they must be read more
- * often than each DRAIN_COPIES_NS, stacks are not copied, unless that was requested. */
+/* Maximum, desired and minimum time between two readings of the rings. If the rings must be read
+ * more often than once per DRAIN_COPIES_NS, stacks are not copied, unless the user requested
+ * copies. */
 #define DRAIN_MAX_NS    RPS_NS_PER_S
-#define DRAIN_WANTED_NS (500 * RPS_NS_PER_MS) /* other programs may keep the recorder off its CPU */
+#define DRAIN_WANTED_NS (500 * RPS_NS_PER_MS) /* because other programs may delay the recorder */
 #define DRAIN_COPIES_NS (25 * RPS_NS_PER_MS)
 #define DRAIN_MIN_NS    (10 * RPS_NS_PER_MS)
 
-/* Bytes per second in a ring for maps, names and ends of processes, with many process starts; and
- * for times. */
+/* Bytes per second in a ring if many processes start: maps, names and ends, and times. */
 #define HEARD_BYTES_PER_S ((uint64_t)128 * 1024)
 #define TIMES_BYTES_PER_S ((uint64_t)32 * 1024)
 
-/* Size of the records of a switch and of its end. */
+/* Size of the records for the begin and the end of a switch. */
 #define SWITCH_BYTES 64
 
-/* A place, with some 20 addresses of the kernel. */
+/* Size of the record of a "place" (innermost part of a stack), with some 20 kernel addresses. */
 #define PLACE_BYTES 256
-/* The same without maps, and the size of a ring for that: a page costs, even if it is not used. */
+/* Bytes per second for records of names and ends, if maps are not recorded. This is also the size
+ * of the ring, which is small, because a page costs memory even if it is not used. */
 #define THREADS_BYTES_PER_S ((uint64_t)32 * 1024)
 #define THREADS_BYTES       ((size_t)64 * 1024)
 
-/*
- * A workload that repeats itself in the sampling interval would always be sampled at one place, so
- * the interval varies by this part of itself. On CPUs it is drawn again each second or each hundred
- * intervals, whichever is longer, since the interval in progress is then lost. An inherited event
- * keeps its first interval. That is drawn once per run, from a range so small that the number of
- * samples still shows the time.
- */
+/* The sampling interval is varied at random by this share of its length. Otherwise a workload that
+ * repeats in the interval would be sampled at the same point. On CPUs the interval is drawn again
+ * each second or each hundred intervals, whichever is longer, since the interval in progress is
+ * then lost. An inherited event keeps its first interval, which is drawn once per run. The range
+ * for this interval is so small that time can still be computed from the number of samples. */
 #define JITTER_CPUS      .1
 #define JITTER_TASKS     .005
 #define JITTER_INTERVALS 100
@@ -85,20 +83,20 @@ struct descriptors {
 
 struct sampler {
     struct rps_perf_sampled what;
-    int tells_times;  /* of threads: the target is not CPUs */
-    double drawn;     /* in [0, 1), for the interval; */
-    int64_t drawn_ns; /* when that was last drawn, event loop's clock */
+    int tells_times;  /* 1 if the target consists of threads: their times are reported */
+    double drawn;     /* random number in [0, 1) for the interval */
+    int64_t drawn_ns; /* event loop's time at which `drawn` was drawn */
     struct perf_event_attr attr[RPS_PERF_RING_KINDS];
     struct descriptors open[RPS_PERF_RING_KINDS];
-    size_t first[RPS_PERF_RING_KINDS]; /* of the process that is being opened, */
-    pid_t pid;                         /* and its number */
+    size_t first[RPS_PERF_RING_KINDS]; /* first descriptors of the process that is being opened */
+    pid_t pid;                         /* process that is being opened */
     struct rps_perf_tree tree;
-    struct rps_perf_rings rings; /* of each CPU, one per kind */
+    struct rps_perf_rings rings; /* rings of each CPU, one per kind */
     struct rps_perf_wall wall;
-    struct rps_perf_queue queue; /* of the machine */
-    int reads_switches;          /* all switches are being read */
-    long online;                 /* CPUs, at the latest check; 0: not yet checked */
-    int is_on;                   /* it has been started */
+    struct rps_perf_queue queue; /* queue of records of the machine */
+    int reads_switches;          /* 1 if all switches are being read */
+    long online;                 /* number of online CPUs at the last check; 0: not yet checked */
+    int is_on;                   /* 1 after the sampler was started */
 };
 
 static const char *const stacks_name[] = {
@@ -106,7 +104,7 @@ static const char *const stacks_name[] = {
     [RPS_STACKS_LBR] = "lbr",   [RPS_STACKS_NONE] = "none",
 };
 
-/* Events that count nothing: one that only owns a ring, */
+/* Fill attr for an event that counts nothing and only owns a ring. */
 static void fill_dummy(struct perf_event_attr *attr)
 {
     attr->size = sizeof(*attr);
@@ -118,7 +116,7 @@ static void fill_dummy(struct perf_event_attr *attr)
     attr->exclude_kernel = attr->exclude_hv = 1;
 }
 
-/* one that records maps, names, forks and exits (only of threads, without sampling), */
+/* Fill attr for an event that records names, forks, exits, and (if sampling) maps. */
 static void fill_hearing(struct perf_event_attr *attr, int inherits, int hears_maps)
 {
     fill_dummy(attr);
@@ -127,7 +125,6 @@ static void fill_hearing(struct perf_event_attr *attr, int inherits, int hears_m
     attr->comm = attr->comm_exec = attr->task = 1;
 }
 
-/* and one that reports times. */
 static void fill_timing(struct perf_event_attr *attr, int starts_at_exec)
 {
     fill_dummy(attr);
@@ -136,7 +133,8 @@ static void fill_timing(struct perf_event_attr *attr, int starts_at_exec)
     attr->read_format = PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID;
 }
 
-/* Events for each switch: its stack, as in samples; a record of it; its place. */
+/* Fill the events for switches: one samples the stack of each switch, one records each switch, and
+ * one samples the place of each switch. */
 static void fill_switches(struct sampler *sampler, const struct rps_target *target)
 {
     struct perf_event_attr *attr = &sampler->attr[RPS_PERF_WAITS];
@@ -157,8 +155,9 @@ static void fill_switches(struct sampler *sampler, const struct rps_target *targ
     attr->sample_stack_user = sampling->sample_stack_user;
     sampler->attr[RPS_PERF_PLACES] = *attr;
     attr = &sampler->attr[RPS_PERF_PLACES];
+    attr->enable_on_exec = 0; /* the first window takes stacks */
     if (sampler->rings.registers == 0)
-        return; /* a stack is as cheap as a place */
+        return; /* use stacks instead of places, because stacks cost no more */
     attr->sample_type &= ~(uint64_t)PERF_SAMPLE_STACK_USER;
     attr->sample_stack_user = 0;
     attr->sample_regs_user = rps_perf_place_registers();
@@ -173,8 +172,7 @@ static int is_by_clock(const struct sampler *sampler)
            (event->config == PERF_COUNT_SW_CPU_CLOCK || event->config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
-/* Draw the next interval of a clock, ns; frequencies around the requested one are equally
- * likely. */
+/* Draw the next interval of a clock in ns. Frequencies near the desired one are equally likely. */
 static uint64_t draw_interval(struct sampler *sampler)
 {
     const double jitter = sampler->attr[RPS_PERF_SAMPLES].inherit ? JITTER_TASKS : JITTER_CPUS;
@@ -202,7 +200,7 @@ static int fill_attrs(struct sampler *sampler, const struct rps_target *target,
     if (rps_random_bytes(&seed, sizeof(seed), err) < 0)
         return RPS_FAILED;
     sampler->drawn = rps_random_unit(&seed);
-    if (is_by_clock(sampler)) { /* the kernel would convert a frequency the same way */
+    if (is_by_clock(sampler)) { /* set a period, because the kernel would convert a frequency */
         sampling->freq = 0;
         sampling->sample_period = draw_interval(sampler);
     }
@@ -211,7 +209,7 @@ static int fill_attrs(struct sampler *sampler, const struct rps_target *target,
 
 /* --- rings ------------------------------------------------------------------------------------ */
 
-/* Number of kinds of rings; they are the first ones. */
+/* Return the number of kinds of rings in use, which are the first kinds of the enum. */
 static int count_kinds(const struct sampler *sampler)
 {
     if (sampler->what.options.waits)
@@ -219,8 +217,8 @@ static int count_kinds(const struct sampler *sampler)
     return sampler->tells_times ? RPS_PERF_WAITS : RPS_PERF_TIMES;
 }
 
-/* Time that fills half a ring. That half must hold the records until the next reading: newer ones
- * than the previous reading stay in it. */
+/* Return the time in which records fill half a ring. The other half must hold the records until the
+ * next reading, because records newer than the previous reading stay in the ring. */
 static int64_t fills_half_in_ns(const struct sampler *sampler, enum rps_perf_ring_kind kind,
                                 size_t bytes)
 {
@@ -228,7 +226,7 @@ static int64_t fills_half_in_ns(const struct sampler *sampler, enum rps_perf_rin
     uint64_t rate = sampler->what.options.threshold > 0 ? RPS_SAMPLE_FREQUENCY_MAX
                                                         : sampler->what.options.frequency;
     const uint64_t cpus = (uint64_t)(rings->count / count_kinds(sampler));
-    /* of a CPU: at first the maximum of all CPUs, then that of one */
+    /* Highest sample rate of a CPU: at first the maximum of all CPUs, then the rate of one CPU. */
     const uint64_t most = sampler->wall.rate > 0 ? (uint64_t)sampler->wall.rate
                                                  : RPS_PERF_SWITCHES_MAX / (cpus > 0 ? cpus : 1);
     const uint64_t switches = most > RPS_PERF_WAITS_PER_S ? most : RPS_PERF_WAITS_PER_S;
@@ -276,7 +274,7 @@ static void unmap_ring(struct rps_perf_ring *ring)
     ring->page = NULL;
 }
 
-/* Map all rings, `times` times smaller than desired. 0, or -errno with none mapped. */
+/* Map all rings, `times` times smaller than desired. Returns 0, or -errno with no ring mapped. */
 static int map_rings(struct sampler *sampler, size_t times)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -304,20 +302,19 @@ static int map_rings(struct sampler *sampler, size_t times)
     return 0;
 }
 
-/* Open the ring of a kind and CPU. 1: it is offline. */
+/* Open the ring of a kind and CPU. Returns 1 if the CPU is offline. */
 static int add_ring(struct sampler *sampler, enum rps_perf_ring_kind kind, int cpu,
                     struct rps_error *err)
 {
     struct rps_perf_rings *rings = &sampler->rings;
-    struct rps_perf_ring *ring = rps_array_grow(rings->ring, (size_t)rings->count, sizeof(*ring));
+    struct rps_perf_ring *ring = rps_array_add(&rings->ring, (size_t)rings->count, sizeof(*ring));
     const struct rps_perf_place own = {.cpu = cpu};
     struct perf_event_attr attr = {.disabled = 1};
 
     if (!ring)
         return rps_error_memory(err);
-    rings->ring = ring;
-    ring += rings->count;
-    *ring = (struct rps_perf_ring){.kind = kind, .cpu = cpu};
+    ring->kind = kind;
+    ring->cpu = cpu;
     fill_dummy(&attr);
     ring->fd = rps_perf_open_attr(&attr, &own, -1);
     if (ring->fd == -ENODEV)
@@ -328,7 +325,7 @@ static int add_ring(struct sampler *sampler, enum rps_perf_ring_kind kind, int c
     return 0;
 }
 
-/* All become smaller together, so that none takes the memory of others. */
+/* Open and map all rings. The rings shrink together, so that none takes the memory of others. */
 static int add_rings(struct sampler *sampler, const struct rps_target *target,
                      struct rps_error *err)
 {
@@ -355,8 +352,8 @@ static int add_rings(struct sampler *sampler, const struct rps_target *target,
         rc = map_rings(sampler, times);
     if (rc < 0)
         return rps_error_set(err, RPS_FAILED,
-                             "cannot sample: no memory for samples may be locked (%s): raise "
-                             "'ulimit -l' or kernel.perf_event_mlock_kb",
+                             "cannot sample: no memory for samples can be locked (%s); raise "
+                             "ulimit -l or kernel.perf_event_mlock_kb",
                              strerror(-rc));
     return 0;
 }
@@ -365,13 +362,10 @@ static int add_rings(struct sampler *sampler, const struct rps_target *target,
 
 static int keep(struct descriptors *list, int fd, struct rps_error *err)
 {
-    int *grown = rps_array_grow(list->fd, list->count, sizeof(*grown));
-
-    if (!grown) {
+    if (!rps_array_add(&list->fd, list->count, sizeof(*list->fd))) {
         close(fd);
         return rps_error_memory(err);
     }
-    list->fd = grown;
     list->fd[list->count++] = fd;
     return 0;
 }
@@ -382,7 +376,7 @@ static void drop(struct descriptors *list, size_t first)
         close(list->fd[--list->count]);
 }
 
-/* Open an event of a kind that writes into the CPU's ring of that kind. 1: the thread has gone. */
+/* Open an event that writes into the CPU's ring of its kind. Returns 1 if the thread has ended. */
 static int open_event(struct sampler *sampler, pid_t pid, unsigned long flags,
                       const struct rps_perf_ring *ring, struct rps_error *err)
 {
@@ -392,14 +386,14 @@ static int open_event(struct sampler *sampler, pid_t pid, unsigned long flags,
     char reason[RPS_REASON_SIZE];
     int fd = rps_perf_open_attr(attr, &place, -1);
 
-    if (fd == -EINVAL && attr->build_id) { /* Linux before 5.12 */
+    if (fd == -EINVAL && attr->build_id) { /* Linux before 5.12 has no build_id */
         attr->build_id = 0;
         fd = rps_perf_open_attr(attr, &place, -1);
     }
     if (fd == -ESRCH || fd == -ENODEV) /* ENODEV: the CPU is offline */
         return fd == -ESRCH;
     if (fd >= 0 && is_of_switches && attr->exclude_kernel) {
-        close(fd); /* switches occur in the kernel: there would be none */
+        close(fd); /* switches occur in the kernel, so none would be recorded without kernel code */
         fd = -EACCES;
     }
     if (fd < 0 && is_of_switches) {
@@ -441,11 +435,9 @@ static int open_timing(struct sampler *sampler, pid_t tid, const struct rps_perf
 
     if (rc != 0 || list->count == before)
         return rc;
-    timer = rps_array_grow(rings->timer, rings->timer_count, sizeof(*timer));
+    timer = rps_array_add(&rings->timer, rings->timer_count, sizeof(*timer));
     if (!timer)
         return rps_error_memory(err);
-    rings->timer = timer;
-    timer += rings->timer_count;
     *timer = (struct rps_perf_timer){
         .fd = list->fd[before], .cpu = ring->cpu, .pid = sampler->pid, .tid = tid};
     if (ioctl(timer->fd, PERF_EVENT_IOC_ID, &timer->id) < 0)
@@ -454,7 +446,7 @@ static int open_timing(struct sampler *sampler, pid_t tid, const struct rps_perf
     return 0;
 }
 
-/* Open a thread on all CPUs, for struct rps_perf_opener. */
+/* Open a thread on all CPUs. Function of struct rps_perf_opener. */
 static int open_thread(void *context, pid_t tid, struct rps_error *err)
 {
     struct sampler *sampler = context;
@@ -482,10 +474,10 @@ static void drop_process(void *context)
     for (int kind = 0; kind < RPS_PERF_RING_KINDS; kind++)
         drop(&sampler->open[kind], sampler->first[kind]);
     sampler->rings.timer_count = sampler->open[RPS_PERF_TIMES].count;
-    sampler->tree.is_in_doubt = 1; /* its earlier records have no end */
+    sampler->tree.is_in_doubt = 1; /* it is unknown where the thread's earlier records end */
 }
 
-/* Open a running thread, which is known; a launched one enters the tree with its exec. */
+/* Open a running thread of a known process. A launched thread enters the tree with its exec. */
 static int open_running(void *context, pid_t tid, struct rps_error *err)
 {
     struct sampler *sampler = context;
@@ -506,7 +498,7 @@ static int open_process(struct sampler *sampler, pid_t pid, struct rps_error *er
     return rps_perf_open_process(pid, &opener, err);
 }
 
-/* Open CPUs: everything that runs there, or a control group's part; -1: none. */
+/* Open CPUs. If cgroup_fd is not -1, open only this control group's part of the CPUs. */
 static int open_cpus(struct sampler *sampler, int cgroup_fd, struct rps_error *err)
 {
     const pid_t pid = cgroup_fd;
@@ -540,7 +532,7 @@ static int open_target(struct sampler *sampler, const struct rps_target *target,
     if (rc >= 0 && target->cgroup_count == 0 && (target->cpu_count > 0 || sampler->what.is_wide))
         rc = open_cpus(sampler, -1, err);
     if (rc >= 0 && !sampler->what.options.hears_only && sampler->open[RPS_PERF_SAMPLES].count == 0)
-        return rps_error_set(err, RPS_FAILED, "cannot sample %s: there is nothing to sample",
+        return rps_error_set(err, RPS_FAILED, "cannot sample %s: no thread or CPU is left",
                              sampler->what.event.spec);
     return rc < 0 ? rc : 0;
 }
@@ -558,48 +550,63 @@ static int check_descriptors(const struct sampler *sampler, const struct rps_tar
     if (rps_perf_count_threads(target, &threads, err) < 0)
         return RPS_FAILED;
     threads += (size_t)target->cgroup_count;
-    /* the counters are open: the newest descriptor has a higher number */
+    /* The number of the newest descriptor shows how many descriptors are already open. */
     need = rings * (threads > 0 ? threads : 1) + RPS_PERF_DESCRIPTORS_FREE +
            (unsigned long long)sampler->rings.ring[rings - 1].fd;
     allowed = rps_perf_reserve_descriptors(need);
     if (allowed > 0)
         return rps_error_set(err, RPS_FAILED,
-                             "sampling %zu threads on %llu CPUs takes %llu file descriptors, and "
-                             "%llu are allowed: raise 'ulimit -Hn', or sample all CPUs (-a)",
+                             "sampling %zu threads on %llu CPUs needs %llu file descriptors, and "
+                             "%llu are allowed; raise ulimit -Hn, or sample all CPUs (-a)",
                              threads, cpus, need, allowed);
     return 0;
 }
 
 /* --- the sampler ------------------------------------------------------------------------------ */
 
-/* rps_perf_start explains why it is repeated. */
+/* Switch the events of one thread or CPU, of the kinds from `first` on. Events are switched off
+ * before others are switched on: if two events with different registers sample the same context
+ * switch, Linux writes one of the samples too short (README.md). */
+static int switch_kinds(const struct sampler *sampler, size_t i, int first, const int *is_on)
+{
+    int failed = 0;
+
+    for (int turn_on = 0; turn_on <= 1; turn_on++)
+        for (int kind = first; kind < RPS_PERF_RING_KINDS; kind++)
+            if (kind != RPS_PERF_HEARD && i < sampler->open[kind].count && is_on[kind] == turn_on)
+                failed |= ioctl(sampler->open[kind].fd[i],
+                                turn_on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0) < 0;
+    return failed;
+}
+
+/* Switch events on or off. rps_perf_start explains why the request is repeated. */
 static int switch_events(struct sampler *sampler, int first, const int *is_on,
                          struct rps_error *err)
 {
-    /* with too many, switches are only counted, to find when they become fewer */
+    /* If there are too many switches, they are only counted, to detect when their number falls. */
     const int reads =
         sampler->what.options.waits && is_on[RPS_PERF_SWITCHES] && sampler->wall.of > 0;
+    size_t most = 0;
     int failed = 0;
 
+    for (int kind = first; kind < RPS_PERF_RING_KINDS; kind++)
+        if (most < sampler->open[kind].count)
+            most = sampler->open[kind].count;
     if (sampler->reads_switches && !reads)
         sampler->rings.deaf_ns = rps_clock_monotonic_ns();
     for (int turn = 0; turn < RPS_PERF_SETTLE_TIMES; turn++)
-        for (int kind = first; kind < RPS_PERF_RING_KINDS; kind++)
-            for (size_t i = 0; kind != RPS_PERF_HEARD && i < sampler->open[kind].count; i++)
-                failed |=
-                    ioctl(sampler->open[kind].fd[i],
-                          is_on[kind] ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0) < 0;
+        for (size_t i = 0; i < most; i++)
+            failed |= switch_kinds(sampler, i, first, is_on);
     if (reads && !sampler->reads_switches)
         sampler->rings.complete_ns = rps_clock_monotonic_ns();
     sampler->reads_switches = reads;
-    sampler->rings.counts_only = !reads;
     if (failed)
         return rps_error_set(err, RPS_FAILED, "cannot switch sampling of %s: %s",
                              sampler->what.event.spec, strerror(errno));
     return 0;
 }
 
-/* Start the first kind and those after it, as the window requires. */
+/* Start the kinds of events from `first` on, as the window requires. */
 static int start_kinds(struct sampler *sampler, int first, struct rps_error *err)
 {
     const int is_on[RPS_PERF_RING_KINDS] = {
@@ -635,7 +642,7 @@ static int sampler_stop(void *self, struct rps_error *err)
     return switch_events(sampler, RPS_PERF_SAMPLES, is_on, err);
 }
 
-/* Draw a new interval. Inherited events keep theirs: the kernel does not update them. */
+/* Draw a new interval. Inherited events keep their interval: the kernel does not update them. */
 static void vary_interval(struct sampler *sampler)
 {
     const int64_t now_ns = rps_clock_monotonic_ns();
@@ -655,15 +662,17 @@ static void vary_interval(struct sampler *sampler)
     }
 }
 
-/* Find whose time an opened thread's event reports: its own, or, if another event reported that, a
- * thread's that ended and reported none, preferably of the same process. */
+/* Find the thread whose time the event of an opened thread reports. Usually this is the opened
+ * thread. If another thread's event has already reported the opened thread's time, the opened
+ * thread's event reports the time of an ended thread instead. A thread of the same process is
+ * preferred. */
 static struct rps_perf_ended find_owner(const struct rps_perf_rings *rings,
                                         const struct rps_perf_timer *timer)
 {
     struct rps_perf_ended owner = {timer->pid, timer->tid};
     int found = 0;
 
-    for (size_t i = 0; timer->is_told && i < rings->silent_count; i++) {
+    for (size_t i = 0; timer->is_reported && i < rings->silent_count; i++) {
         const struct rps_perf_ended *one = &rings->silent[i];
         int is_opened = 0;
 
@@ -676,9 +685,9 @@ static struct rps_perf_ended find_owner(const struct rps_perf_rings *rings,
     return owner;
 }
 
-/* Report the CPU time of the opened threads: their events' time, without that of the started
- * threads that have ended. */
-static void tell_times(struct sampler *sampler, const struct rps_sample_sink *sink)
+/* Report the CPU time of the opened threads. The time of an event includes started threads that
+ * have ended, so their times are subtracted. */
+static void report_times(struct sampler *sampler, const struct rps_sample_sink *sink)
 {
     for (size_t i = 0; i < sampler->rings.timer_count; i++) {
         struct rps_perf_timer *timer = &sampler->rings.timer[i];
@@ -698,8 +707,8 @@ static void tell_times(struct sampler *sampler, const struct rps_sample_sink *si
     }
 }
 
-/* A CPU that goes offline ends its records, and may have none when it is online again. So waits end
- * here, and schedstat shows which threads still sleep. */
+/* Check whether a CPU went offline or online. A CPU's records end when the CPU goes offline, and
+ * may not continue later. So all waits are ended; schedstat shows which threads still sleep. */
 static void check_online(struct sampler *sampler)
 {
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -728,7 +737,7 @@ static int sampler_drain(void *self, int64_t until_ns, const struct rps_sample_s
     if (sampler->rings.tree)
         rps_perf_tree_check(&sampler->tree, until_ns);
     if (until_ns == INT64_MAX)
-        tell_times(sampler, sink);
+        report_times(sampler, sink);
     rps_perf_queue_drain(&sampler->queue, sampler->is_on, until_ns == INT64_MAX, sink);
     return 0;
 }
@@ -799,7 +808,7 @@ static void sampler_close(void *self)
     free(sampler);
 }
 
-/* If little memory may be locked, samples are small. */
+/* Make samples small if little memory may be locked. */
 static void fit_into_rings(struct sampler *sampler)
 {
     struct perf_event_attr *sampling = &sampler->attr[RPS_PERF_SAMPLES];
@@ -819,7 +828,8 @@ static int choose_nothing(struct rps_perf *perf, const struct rps_target *target
                           struct rps_perf_sampled *ret, struct rps_error *err)
 {
     if (target->cpu_count > 0)
-        return rps_error_set(err, RPS_USAGE, "threads are heard of where processes are counted");
+        return rps_error_set(err, RPS_USAGE,
+                             "thread events are available only when processes are recorded");
     ret->perf = perf;
     ret->options =
         (struct rps_sampling_options){.frequency = 1, .stacks = RPS_STACKS_NONE, .hears_only = 1};
@@ -848,8 +858,8 @@ int rps_perf_open_sampler(void *self, const struct rps_sampling_options *options
         rc = map_scratch(rings, err);
     if (rc == 0 && options->waits && options->stacks == RPS_STACKS_LBR)
         rc = rps_error_set(err, RPS_USAGE,
-                           "--wall: the processor has no record of calls (lbr) of threads that "
-                           "leave their CPU; --stacks auto or fp");
+                           "--wall: the processor keeps no call records (lbr) of threads that "
+                           "leave their CPU; use --stacks auto or fp");
     sampler->tells_times = !options->hears_only &&
                            (target->kind == RPS_TARGET_LAUNCH || target->kind == RPS_TARGET_ATTACH);
     rps_perf_tree_init(&sampler->tree);
@@ -859,7 +869,7 @@ int rps_perf_open_sampler(void *self, const struct rps_sampling_options *options
         fit_into_rings(sampler);
     fill_switches(sampler, target);
     sampler->reads_switches =
-        options->waits && target->kind == RPS_TARGET_LAUNCH; /* from its exec on */
+        options->waits && target->kind == RPS_TARGET_LAUNCH; /* from the workload's exec on */
     rps_perf_wall_init(&sampler->wall, (uint64_t)(sampler->drawn * 4294967296.), 0);
     if (rc < 0 || (rc = check_descriptors(sampler, target, err)) < 0 ||
         (rc = open_target(sampler, target, err)) < 0) {

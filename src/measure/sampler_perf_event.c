@@ -1,5 +1,6 @@
 /* perf_event: choose the sampled event and its frequency. */
 #include "sampler_perf.h"
+#include "sampler_perf_event.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -8,11 +9,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "pmu_perf.h"
 #include "rpistat/proc.h"
+#include "rpistat/random.h"
 
-/* The workload's registers, as numbered by the processor's kernel; 0: unknown here. On x86 the
- * segment registers are not available. */
+/* Mask of the workload's registers, as numbered by the processor's kernel, or 0 if unknown. On x86
+ * the segment registers are not available. */
 #if defined(__x86_64__) || defined(__aarch64__) || defined(__arm__)
 #include <asm/perf_regs.h>
 #endif
@@ -26,7 +27,7 @@
 #define REGISTERS UINT64_C(0)
 #endif
 
-/* Read a number from a file of /proc/sys/kernel. */
+/* Read a number from a file of /proc/sys/kernel. Returns `otherwise` on failure. */
 static uint64_t kernel_limit(const char *name, uint64_t otherwise)
 {
     unsigned long long value;
@@ -36,8 +37,8 @@ static uint64_t kernel_limit(const char *name, uint64_t otherwise)
     return sscanf(text, "%llu", &value) == 1 ? value : otherwise;
 }
 
-/* SAFETY: if whole CPUs are sampled, the kernel copies the stacks and registers of all programs:
- * only root may do that. */
+/* Return 1 if samples may contain copies of stacks. SAFETY: if whole CPUs are sampled, the kernel
+ * copies the stacks and registers of all programs, so only root may use copies. */
 static int may_copy(const struct rps_perf_sampled *sampled)
 {
     return !sampled->is_wide || geteuid() == 0;
@@ -55,7 +56,7 @@ void rps_perf_fill_sampling(const struct rps_perf_sampled *sampled, const struct
         flags |= RPS_PERF_INHERIT;
     if (inherits && at_exec)
         flags |= RPS_PERF_ON_EXEC;
-    if (inherits || !at_exec) /* records before the exec are not the target's, and dropped */
+    if (inherits || !at_exec) /* records before the exec are not the target's and are dropped */
         flags |= RPS_PERF_DISABLED;
     rps_perf_fill_attr(attr, &sampled->event, flags);
     attr->read_format = 0;
@@ -72,7 +73,7 @@ void rps_perf_fill_sampling(const struct rps_perf_sampled *sampled, const struct
     if (sampled->depth_limit > RPS_SAMPLE_DEPTH_MAX)
         attr->sample_max_stack = RPS_SAMPLE_DEPTH_MAX;
     if (sampled->event.type == RPS_EVENT_SOFTWARE)
-        attr->exclude_idle = 1; /* the clocks also run on an idle CPU */
+        attr->exclude_idle = 1; /* clock events also run on an idle CPU */
     if (sampled->registers != 0) {
         attr->sample_regs_user = sampled->registers;
         attr->sample_stack_user = RPS_PERF_STACK_BYTES;
@@ -81,8 +82,7 @@ void rps_perf_fill_sampling(const struct rps_perf_sampled *sampled, const struct
         attr->branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_CALL_STACK;
 }
 
-/* Find an event set that leaves no counter for the event, so that the kernel would multiplex them;
- * NULL: there is none. */
+/* Return a set that uses all counters and would be multiplexed with the event, or NULL. */
 static const struct rps_event_set *find_rival(const struct rps_perf_sampled *sampled)
 {
     const struct rps_plan *plan = sampled->perf->plan;
@@ -103,7 +103,7 @@ static const struct rps_event_set *find_rival(const struct rps_perf_sampled *sam
     return NULL;
 }
 
-/* Try it on this thread. Returns 0 or -errno. */
+/* Try to sample the event on this thread. Returns 0 or -errno. */
 static int try_sampling(struct rps_perf_sampled *sampled, const struct rps_target *target)
 {
     struct perf_event_attr attr;
@@ -139,7 +139,7 @@ static int resolve_sampled(struct rps_perf_sampled *sampled, const char *spec,
     return rps_perf_try_event(sampled->perf, &sampled->event, err);
 }
 
-/* Can the event be sampled in addition to all counted events? */
+/* Check that the event can be sampled in addition to all counted events. */
 static int check_event(struct rps_perf_sampled *sampled, const struct rps_target *target,
                        struct rps_error *err)
 {
@@ -152,23 +152,22 @@ static int check_event(struct rps_perf_sampled *sampled, const struct rps_target
     number = -try_sampling(sampled, target);
     if (number != 0 && sampled->options.stacks == RPS_STACKS_LBR)
         return rps_error_set(err, RPS_FAILED,
-                             "cannot sample %s with stacks by the processor's record of calls "
-                             "(lbr): there is none, or not with that event; stacks by frame "
-                             "pointers (fp) need none",
+                             "cannot sample %s with call records of the processor (lbr): there are "
+                             "none, or none for this event; use --stacks fp",
                              spec);
     if (number != 0)
         return rps_perf_cannot_sample(&sampled->event, number, err);
     rival = find_rival(sampled);
     if (rival)
         return rps_error_set(err, RPS_FAILED,
-                             "cannot sample %s: event set %s takes all counters; --no-merge, or "
-                             "sets of fewer events, leave one",
+                             "cannot sample %s: event set %s takes all counters; use "
+                             "--always-rotate, or sets of fewer events",
                              spec, rival->name);
     return 0;
 }
 
-/* Choose the given event, or the first that can be sampled: cycles if they exist and have a free
- * counter. The CPU clock, by a timer, is always available. */
+/* Choose the given event, or the first event that can be sampled: cycles if they exist and have a
+ * free counter. The CPU clock is always available, because it uses a timer. */
 static int choose_event(struct rps_perf_sampled *sampled, const struct rps_target *target,
                         struct rps_error *err)
 {
@@ -187,7 +186,8 @@ static int choose_event(struct rps_perf_sampled *sampled, const struct rps_targe
 
 /* --- whole CPUs, or tasks --------------------------------------------------------------------- */
 
-/* With more CPUs, short workloads would get few samples, since all CPUs share the budget. */
+/* Maximum number of CPUs that are sampled as a whole. With more CPUs short workloads would get few
+ * samples, since all CPUs share the budget. */
 #define WIDE_CPUS_MAX 8
 
 static int try_cpus(const struct rps_perf_sampled *sampled, const struct rps_target *target)
@@ -201,7 +201,7 @@ static int try_cpus(const struct rps_perf_sampled *sampled, const struct rps_tar
     if (tried.options.stacks == RPS_STACKS_AUTO && !may_copy(&tried))
         rps_perf_leave_out_registers(&tried);
     rps_perf_fill_sampling(&tried, target, &attr);
-    for (; fd == -ENODEV && place.cpu < cpus; place.cpu++) /* that CPU is offline */
+    for (; fd == -ENODEV && place.cpu < cpus; place.cpu++) /* ENODEV: the CPU is offline */
         fd = rps_perf_open_attr(&attr, &place, -1);
     if (fd < 0)
         return fd;
@@ -209,11 +209,10 @@ static int try_cpus(const struct rps_perf_sampled *sampled, const struct rps_tar
     return 0;
 }
 
-/*
- * An inherited event starts a whole interval in each new thread, so that short-lived threads get
- * hardly any samples. Therefore CPUs are sampled if permitted, and other programs' samples are
- * dropped. Events by threshold are few, and counted exactly in tasks.
- */
+/* Decide whether whole CPUs are sampled. An inherited event starts a whole interval in each new
+ * thread, so that short-lived threads get hardly any samples. Therefore CPUs are sampled if
+ * permitted, and other programs' samples are dropped. CPUs are never sampled by a threshold,
+ * because samples by a threshold are few, and are counted exactly in threads. */
 static int choose_cpus(struct rps_perf_sampled *sampled, const struct rps_target *target,
                        struct rps_error *err)
 {
@@ -224,9 +223,10 @@ static int choose_cpus(struct rps_perf_sampled *sampled, const struct rps_target
     if (sampled->options.on == RPS_SAMPLE_ON_TASKS || target->pid_count == 0)
         return 0;
     if (sampled->options.threshold > 0)
-        return is_asked ? rps_error_set(err, RPS_USAGE,
-                                        "one sample each so many %s are taken in tasks alone", spec)
-                        : 0;
+        return is_asked
+                   ? rps_error_set(err, RPS_USAGE,
+                                   "samples by a threshold need processes (%s); leave out :N", spec)
+                   : 0;
     if (!is_asked && sysconf(_SC_NPROCESSORS_ONLN) > WIDE_CPUS_MAX)
         return 0;
     sampled->is_wide = 1;
@@ -240,12 +240,12 @@ static int choose_cpus(struct rps_perf_sampled *sampled, const struct rps_target
         return 0;
     return number == EPERM && sampled->options.stacks == RPS_STACKS_DWARF
                ? rps_error_set(err, RPS_FAILED,
-                               "cannot sample CPUs: copies of the stacks of all that runs there "
-                               "are for root alone; stacks by frame pointers (fp) need none")
+                               "cannot sample CPUs: only root may copy the stacks of all programs; "
+                               "use --stacks fp")
                : rps_perf_cannot_sample(&sampled->event, number, err);
 }
 
-/* Samples per second and CPU. */
+/* Choose the number of samples per second and CPU. */
 static uint64_t choose_frequency(uint64_t asked, int cpus)
 {
     const uint64_t allowed = kernel_limit("perf_event_max_sample_rate", UINT64_MAX);
@@ -264,17 +264,17 @@ static uint64_t choose_frequency(uint64_t asked, int cpus)
 static int check_options(const struct rps_sampling_options *options, struct rps_error *err)
 {
     if (options->frequency > RPS_SAMPLE_FREQUENCY_MAX)
-        return rps_error_set(err, RPS_USAGE, "%llu samples a second are too many: at most %d",
+        return rps_error_set(err, RPS_USAGE, "%llu samples per second are too many; use at most %d",
                              (unsigned long long)options->frequency, RPS_SAMPLE_FREQUENCY_MAX);
     if (options->stacks == RPS_STACKS_DWARF && REGISTERS == 0)
         return rps_error_set(err, RPS_FAILED,
-                             "cannot sample: stacks by debug information (dwarf) are not known of "
-                             "this kind of processor");
+                             "cannot sample: stacks by debug information (dwarf) are not supported "
+                             "on this processor; use --stacks fp");
     return 0;
 }
 
-/* May samples hold copies of stacks by default? SAFETY: only root may have other users' stacks.
- * Samples by a threshold come in bursts, which need too much space. */
+/* Return 1 if samples may hold copies of stacks by default. SAFETY: only root may have other users'
+ * stacks. Samples by a threshold come in bursts, which need too much space. */
 static int may_hold_copies(const struct rps_sampling_options *options,
                            const struct rps_target *target)
 {
@@ -309,4 +309,64 @@ int rps_perf_choose_sampled(struct rps_perf *perf, const struct rps_sampling_opt
     if (ret->options.stacks == RPS_STACKS_AUTO && !may_copy(ret))
         rps_perf_leave_out_registers(ret);
     return 0;
+}
+
+/* perf_event: choose the switches whose stack is recorded. Each stack costs up to 17 us of CPU
+ * time. The kernel's sampling period would miss the few long waits of a thread, because each thread
+ * has its own period. So all stacks are recorded if the rate of switches is low. At higher rates,
+ * only the stacks in some windows are recorded. The window is drawn at random, so that no rhythm of
+ * the workload is missed. In the other windows only the place of each switch is recorded, which
+ * takes about 1 us. */
+
+static uint32_t choose_windows(double rate, int was_off)
+{
+    double windows = rate / RPS_PERF_WAITS_PER_S;
+
+    if (rate > (was_off ? RPS_PERF_SWITCHES_AGAIN : RPS_PERF_SWITCHES_MAX))
+        return 0;
+    return windows <= 1                      ? 1
+           : windows >= RPS_PERF_WINDOWS_MAX ? RPS_PERF_WINDOWS_MAX
+                                             : (uint32_t)windows + 1;
+}
+
+void rps_perf_wall_init(struct rps_perf_wall *wall, uint64_t seed, int64_t now_ns)
+{
+    *wall = (struct rps_perf_wall){.seed = seed, .of = 1};
+    wall->takes_stacks = wall->hears_switches = 1;
+    rps_perf_wall_resume(wall, now_ns);
+}
+
+void rps_perf_wall_resume(struct rps_perf_wall *wall, int64_t now_ns)
+{
+    wall->window_ns = wall->heard_ns = now_ns;
+}
+
+int rps_perf_wall_step(struct rps_perf_wall *wall, uint64_t switches, int64_t until_ns,
+                       int64_t now_ns)
+{
+    const int takes_stacks = wall->takes_stacks, hears_switches = wall->hears_switches;
+    const int were_too_many = wall->of == 0;
+
+    if (now_ns - wall->window_ns <
+        RPS_PERF_WINDOW_NS / 100 * 95) /* windows may be some microseconds shorter */
+        return 0;
+    /* Compute the switches per second since the previous reading, if all switches were recorded. */
+    if (wall->hears_switches && wall->until_ns >= wall->heard_ns && until_ns > wall->until_ns)
+        wall->rate = (double)(switches - wall->switches) / (double)(until_ns - wall->until_ns) *
+                     (double)RPS_NS_PER_S;
+    wall->switches = switches;
+    wall->until_ns = until_ns;
+    wall->window_ns = now_ns;
+    if (++wall->at >= (wall->of > 0 ? wall->of : RPS_PERF_WINDOWS_MAX)) {
+        wall->of = choose_windows(wall->rate, wall->of == 0);
+        wall->at = 0;
+        wall->place = (uint32_t)(rps_random_unit(&wall->seed) * wall->of);
+    }
+    wall->takes_stacks = wall->of > 0 && wall->at == wall->place;
+    /* The last window reads the records of the window before it, or slightly earlier records. */
+    wall->hears_switches = wall->of > 0 || wall->at + 3 >= RPS_PERF_WINDOWS_MAX;
+    if (wall->hears_switches && !hears_switches)
+        wall->heard_ns = now_ns;
+    return wall->takes_stacks != takes_stacks || wall->hears_switches != hears_switches ||
+           (wall->of == 0) != were_too_many;
 }

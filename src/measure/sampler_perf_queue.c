@@ -1,11 +1,9 @@
-/*
- * How long the machine's ended threads had waited for a CPU. Linux sends that at the end of each
- * thread (taskstats, over generic netlink). In /proc it exists only for live threads, and short
- * processes do most of the waiting.
+/* Read how long the machine's ended threads had waited for a CPU. Linux sends this time at the end
+ * of each thread (taskstats, over generic netlink). In /proc the waiting time exists only for live
+ * threads, but short processes do most of the waiting.
  *
  * SAFETY: the socket is connected to the kernel, so that no other program's message reaches it, and
- * no length in a message is trusted.
- */
+ * no length in a message is trusted. */
 #include "sampler_perf.h"
 
 #include <errno.h>
@@ -13,22 +11,20 @@
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
 #include <linux/taskstats.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "rpistat/clock.h"
 #include "rpistat/proc.h"
 
 #define HEAD_BYTES ((size_t)(NLMSG_HDRLEN + GENL_HDRLEN))
-#define ROOM_BYTES (16 * 1024 * 1024) /* some 25,000 ends between two drains */
+#define ROOM_BYTES (16 * 1024 * 1024) /* space for some 25,000 ends of threads between two drains */
 
-/* Until the end of the recording is reached. */
+/* Value of `failure` until the end of the recording. */
 static const char goes_on[] = "the recording did not reach its end";
 
-/* Find the content of the first attribute of a type; NULL: none, or an invalid length. */
+/* Return the content of a type's first attribute, or NULL if missing or of invalid length. */
 static const uint8_t *find(const uint8_t *at, size_t size, int type, size_t *ret_size)
 {
     struct nlattr attr;
@@ -91,7 +87,7 @@ static ssize_t ask(int fd, uint16_t family, uint8_t command, uint16_t type, cons
     return sent.head.nlmsg_type == NLMSG_ERROR || got < (ssize_t)HEAD_BYTES ? error.error : got;
 }
 
-/* Register for the ends on all CPUs. Negative: Linux's error. */
+/* Register for the ends of threads on all CPUs. Returns Linux's error if negative. */
 static ssize_t listen_to_ends(struct rps_perf_queue *queue)
 {
     const struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
@@ -148,11 +144,12 @@ void rps_perf_queue_drain(struct rps_perf_queue *queue, int is_on, int is_end,
 
     while (queue->fd > 0 &&
            ((got = recv(queue->fd, message, sizeof(message), 0)) >= 0 || errno == ENOBUFS)) {
-        if (!sink) /* the acknowledgement may be among the messages before the start */
+        if (!sink) /* may be the acknowledgement of the registration */
             continue;
         if (got < 0 || rps_perf_queue_parse(message, (size_t)got, queue->family, &task) < 0) {
             queue->failure = "times of threads that ended were lost";
-        } else if (task.cpu_count == 0) { /* a thread that has run was in a queue */
+        } else if (task.cpu_count == 0) { /* not 0 if counted: every thread that ran was in a
+                                             queue before */
             queue->failure = "Linux does not count it (boot option nodelayacct)";
         } else {
             sample.path = task.ac_comm;

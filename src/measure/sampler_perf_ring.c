@@ -1,29 +1,27 @@
-/*
- * perf_event: read the rings. All contain one kind of sample, so that every record has its time at
- * a known place, and the rings can be merged by their first records. Only records that wrap around
- * the end of a ring are copied.
- */
+/* perf_event: read the rings. All samples have the same format, so that every record has its time
+ * at a known position. Hence the rings can be merged in order of time by comparing their first
+ * records. Only records that wrap around the end of a ring are copied. */
 #include "sampler_perf.h"
 
 #include <linux/perf_event.h>
 #include <math.h>
 #include <string.h>
 
-#include "rpistat/array.h"
+#include "rpistat/arena.h"
 
 #if defined(__x86_64__) || defined(__aarch64__) || defined(__arm__)
 #include <asm/perf_regs.h>
 #endif
 
-/* At the end of every record except samples (sample_id_all): pid, tid, time, CPU. */
+/* Size of the data at the end of each record except samples (sample_id_all): ids, time, CPU. */
 #define TRAILER_BYTES 24
 
-/* At the start of a sample: header, address, pid and tid, time, CPU. */
+/* Offset of pid and tid in a sample. Order: header, address, pid and tid, time, CPU. */
 #define SAMPLE_TASK  16
 #define SAMPLE_TIME  24
 #define SAMPLE_BYTES 40
 
-/* A map of a file with the longest path, and less than the smallest ring. */
+/* Maximum size of a record for a map with the longest path. The smallest ring is larger. */
 #define HEARD_BYTES_MAX ((size_t)8 * 1024)
 
 uint64_t rps_perf_place_registers(void)
@@ -67,14 +65,14 @@ size_t rps_perf_sample_bytes(enum rps_stacks stacks, uint64_t registers, size_t 
 
 /* --- a record's fields ------------------------------------------------------------------------ */
 
-/* The rest of a record that is being parsed. */
+/* The unparsed rest of a record. */
 struct fields {
     const uint8_t *at;
     size_t bytes;
-    int is_short; /* more was requested than it has */
+    int is_short; /* 1 if the record was shorter than requested */
 };
 
-/* Take the next bytes; NULL: too short. */
+/* Return the next bytes of a record, or NULL if the record has fewer bytes left. */
 static const void *take_bytes(struct fields *fields, uint64_t bytes)
 {
     const uint8_t *at = fields->at;
@@ -108,7 +106,7 @@ static uint32_t take_32(struct fields *fields)
     return value;
 }
 
-/* Take an array of 64-bit numbers; records are aligned for that. */
+/* Return an array of 64-bit numbers in a record. Records are aligned for such arrays. */
 static const uint64_t *take_array(struct fields *fields, uint64_t count)
 {
     return count > fields->bytes / 8 ? take_bytes(fields, UINT64_MAX)
@@ -137,8 +135,8 @@ static void push_address(struct stack *stack, uint64_t address)
         stack->address[stack->count++] = address;
 }
 
-/* Add the kernel's or the user's addresses of a call stack: those that follow its marker. Returns
- * the number of addresses of any kind. */
+/* Add the kernel's or the user's addresses of a call stack, which follow a marker. Returns the
+ * number of addresses of any kind. */
 static size_t push_chain(struct stack *stack, const uint64_t *chain, uint64_t count,
                          uint64_t context)
 {
@@ -157,8 +155,9 @@ static size_t push_chain(struct stack *stack, const uint64_t *chain, uint64_t co
     return total;
 }
 
-/* The processor's record of calls has the address of each call. Stacks have return addresses: the
- * address after the call serves as well, since readers subtract one to get into the call. */
+/* Add the calls that the processor recorded (LBR). The record has the address of each call, but
+ * stacks have return addresses. The call's address plus one serves the same purpose, because
+ * readers subtract one to get an address inside the call. */
 static void push_calls(struct stack *stack, const struct perf_branch_entry *entry, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++)
@@ -183,7 +182,7 @@ static void take_registers(struct fields *fields, uint64_t mask, int has_stack,
 
     if (abi != PERF_SAMPLE_REGS_ABI_NONE)
         ret->value = take_array(fields, (uint64_t)__builtin_popcountll(mask));
-    if (abi == own && ret->value) /* other registers, other unwinding */
+    if (abi == own && ret->value) /* other ABIs have other registers and other unwinding */
         ret->mask = mask;
     bytes = has_stack ? take_64(fields) : 0;
     if (bytes == 0)
@@ -193,7 +192,7 @@ static void take_registers(struct fields *fields, uint64_t mask, int has_stack,
     ret->stack_bytes = (size_t)(copied < bytes ? copied : bytes);
 }
 
-/* Return the value of one register; 0: missing. */
+/* Return the value of one register, or 0 if the sample lacks it. */
 static uint64_t register_of(const struct rps_sample_registers *registers, uint64_t bit)
 {
     return registers->mask & bit
@@ -201,8 +200,9 @@ static uint64_t register_of(const struct rps_sample_registers *registers, uint64
                : 0;
 }
 
-/* Compute the number of a place from the kernel's addresses, the instruction, and those bits of the
- * stack pointer. The stack pointer is the lower one of the two registers of a place. */
+/* Compute the number of a place from the kernel's addresses, the instruction, and the given bits of
+ * the stack pointer. Of the two registers of a place, the stack pointer has the lower bit in the
+ * register mask. */
 static uint64_t place_of(const struct stack *stack, const struct rps_sample_registers *registers,
                          uint64_t pointer_bits)
 {
@@ -215,7 +215,7 @@ static uint64_t place_of(const struct stack *stack, const struct rps_sample_regi
     return place != 0 ? place : 1;
 }
 
-/* Mark a switch as a wait. A place is enough for one: one of its registers is the instruction. */
+/* Mark a switch as a wait. A place is enough for a wait, as it includes the instruction. */
 static void make_wait(const struct rps_perf_rings *rings, const struct rps_perf_ring *ring,
                       struct stack *stack, struct rps_sample *ret)
 {
@@ -224,7 +224,7 @@ static void make_wait(const struct rps_perf_rings *rings, const struct rps_perf_
 
     ret->kind = RPS_SAMPLE_WAIT;
     if (rings->registers == 0)
-        return; /* each has its whole stack */
+        return; /* each wait has its whole stack */
     ret->place = place_of(stack, &ret->registers, UINT64_MAX);
     ret->place_alike = place_of(stack, &ret->registers, PAGE_BITS);
     ret->is_partial = ring->kind == RPS_PERF_PLACES;
@@ -236,7 +236,7 @@ static void make_wait(const struct rps_perf_rings *rings, const struct rps_perf_
     ret->registers = (struct rps_sample_registers){.mask = 0};
 }
 
-/* 1: *ret is a sample; 0: of a virtual machine's guest; -1: invalid. */
+/* Parse a sample into *ret. Returns 1, 0 if it is not passed on, -1 if it is invalid. */
 static int parse_sample(const struct rps_perf_rings *rings, const struct rps_perf_ring *ring,
                         uint16_t misc, struct fields *fields, struct stack *stack,
                         struct rps_sample *ret)
@@ -246,12 +246,13 @@ static int parse_sample(const struct rps_perf_rings *rings, const struct rps_per
     const struct perf_branch_entry *call = NULL;
     uint64_t count = 0, calls = 0;
 
-    if (mode == PERF_RECORD_MISC_GUEST_KERNEL || mode == PERF_RECORD_MISC_GUEST_USER)
+    if (mode == PERF_RECORD_MISC_GUEST_KERNEL || mode == PERF_RECORD_MISC_GUEST_USER ||
+        (rings->counts_only && is_of_switches(ring)))
         return 0;
     ret->kind = RPS_SAMPLE_STACK;
     ret->pid = (pid_t)take_32(fields);
     ret->tid = (pid_t)take_32(fields);
-    take_64(fields); /* its time is already known */
+    take_64(fields); /* skip the time, which is already known */
     ret->cpu = (int32_t)take_32(fields);
     take_32(fields);
     if (rings->stacks != RPS_STACKS_NONE) {
@@ -292,7 +293,7 @@ static int parse_sample(const struct rps_perf_rings *rings, const struct rps_per
 
 /* --- the other records ------------------------------------------------------------------------ */
 
-/* Take the text that fills the rest of a record, with its zero; NULL: none. */
+/* Return the text that fills the rest of a record, with its terminating zero, or NULL. */
 static const char *take_text(struct fields *fields)
 {
     const char *text = (const char *)fields->at;
@@ -312,7 +313,7 @@ static int parse_map(uint16_t misc, struct fields *fields, struct rps_sample *re
     ret->map_length = take_64(fields);
     ret->file_offset = take_64(fields);
     id = take_bytes(fields, 24);
-    take_64(fields); /* protection, flags */
+    take_64(fields); /* skip protection and flags */
     ret->path = take_text(fields);
     if (fields->is_short || !ret->path)
         return -1;
@@ -348,38 +349,30 @@ static int parse_task(enum rps_sample_kind kind, struct fields *fields, struct r
     return fields->is_short ? -1 : 1;
 }
 
-static int is_before(const void *timer, const void *id)
-{
-    return ((const struct rps_perf_timer *)timer)->id < *(const uint64_t *)id;
-}
+RPS_ARRAY_BEFORE(is_before, struct rps_perf_timer, .id, <, uint64_t)
 
-/* Number of ended threads to keep if times were lost. For a thread that was dropped, its time is
- * then credited to the opened thread. */
+/* Maximum number of ended threads to keep if times were lost. The time of a dropped thread is
+ * credited to the opened thread. */
 #define SILENT_MAX 1000
 
 static void add_silent(struct rps_perf_rings *rings, pid_t pid, pid_t tid)
 {
-    struct rps_perf_ended *grown;
-
-    if (rings->timer_count == 0 || rings->silent_count == SILENT_MAX)
+    if (rings->timer_count == 0 || rings->silent_count == SILENT_MAX ||
+        !rps_array_add(&rings->silent, rings->silent_count, sizeof(*rings->silent)))
         return;
-    grown = rps_array_grow(rings->silent, rings->silent_count, sizeof(*grown));
-    if (!grown)
-        return;
-    rings->silent = grown;
     rings->silent[rings->silent_count++] = (struct rps_perf_ended){pid, tid};
 }
 
 static void remove_silent(struct rps_perf_rings *rings, pid_t tid)
 {
-    for (size_t i = rings->silent_count; i-- > 0;) /* it ended last, or nearly */
+    for (size_t i = rings->silent_count; i-- > 0;) /* from the end: the thread ended recently */
         if (rings->silent[i].tid == tid) {
             rings->silent[i] = rings->silent[--rings->silent_count];
             return;
         }
 }
 
-/* Compute the CPU time of a thread that has ended; 0: none. */
+/* Compute the CPU time of a thread that has ended. Returns 0 if the record has none. */
 static int parse_time(struct rps_perf_rings *rings, int cpu, struct fields *fields,
                       struct rps_sample *ret)
 {
@@ -387,10 +380,10 @@ static int parse_time(struct rps_perf_rings *rings, int cpu, struct fields *fiel
     size_t place;
 
     ret->kind = RPS_SAMPLE_TIME;
-    ret->cpu = cpu; /* CPU of the event: the thread may have ended on another one */
+    ret->cpu = cpu; /* CPU of the event; the thread may have ended on another CPU */
     ret->pid = (pid_t)take_32(fields);
     ret->tid = (pid_t)take_32(fields);
-    take_64(fields); /* the event counts nothing */
+    take_64(fields); /* skip the value: the event counts nothing */
     running_ns = take_64(fields);
     id = take_64(fields);
     if (fields->is_short)
@@ -398,14 +391,14 @@ static int parse_time(struct rps_perf_rings *rings, int cpu, struct fields *fiel
     place = rps_array_find(rings->timer, rings->timer_count, sizeof(*rings->timer), is_before, &id);
     if (place < rings->timer_count && rings->timer[place].id == id) {
         rings->timer[place].told_ns += running_ns;
-        rings->timer[place].is_told |= rings->timer[place].tid == ret->tid;
+        rings->timer[place].is_reported |= rings->timer[place].tid == ret->tid;
     }
     remove_silent(rings, ret->tid);
     ret->cpu_time_ns = (int64_t)running_ns;
     return running_ns > 0;
 }
 
-/* A thread has left its CPU, to wait or while still runnable, or has returned to a CPU. */
+/* Parse a switch: a thread left its CPU to wait or although runnable, or returned to a CPU. */
 static int parse_switch(struct rps_perf_rings *rings, uint16_t misc, struct fields *trailer,
                         struct rps_sample *ret)
 {
@@ -419,8 +412,9 @@ static int parse_switch(struct rps_perf_rings *rings, uint16_t misc, struct fiel
     return ret->tid != 0 && !rings->counts_only;
 }
 
-/* Count lost samples and switches; after lost switches the waits of the CPU's threads are unknown.
- * Other losses show as addresses without a map, missing ends of threads, and a rebuilt tree. */
+/* Count lost samples and switches. After lost switches the waits of the CPU's threads are unknown.
+ * The loss of other records can be seen in other ways: addresses without a map, missing ends of
+ * threads, and a rebuilt tree. */
 static int count_lost(struct rps_perf_rings *rings, const struct rps_perf_ring *ring,
                       struct fields *fields, int has_id, struct rps_sample *ret)
 {
@@ -441,7 +435,7 @@ static int count_lost(struct rps_perf_rings *rings, const struct rps_perf_ring *
     return ring->kind == RPS_PERF_SWITCHES;
 }
 
-/* Parse a record with a trailer. */
+/* Parse a record that is not a sample and has a trailer. */
 static int parse_other(struct rps_perf_rings *rings, const struct rps_perf_ring *ring,
                        const struct perf_event_header *header, struct fields *fields,
                        struct rps_sample *ret)
@@ -478,7 +472,7 @@ static int parse_other(struct rps_perf_rings *rings, const struct rps_perf_ring 
     }
 }
 
-/* The first record, as contiguous memory. */
+/* Return the first record as contiguous memory. */
 static const uint8_t *in_one_piece(struct rps_perf_rings *rings, const struct rps_perf_ring *ring)
 {
     const size_t start = (size_t)ring->tail & (ring->bytes - 1), rest = ring->bytes - start;
@@ -513,7 +507,8 @@ static void hand_over_record(struct rps_perf_rings *rings, const struct rps_perf
     if (rc <= 0)
         return;
     rings->own += header.type == PERF_RECORD_SAMPLE && ring->kind == RPS_PERF_SAMPLES;
-    /* a sample in an interrupt precedes the record that it interrupted, although it is younger */
+    /* If an interrupt takes a sample while a record is being written, the sample has the later
+     * time, although it comes first in the ring. */
     if (rings->last_ns < ring->time_ns)
         rings->last_ns = ring->time_ns;
     sample.time_ns = rings->last_ns;
@@ -536,13 +531,7 @@ static uint64_t word_at(const struct rps_perf_ring *ring, size_t offset)
     return word;
 }
 
-/* Is there space for another record of any size? */
-static int has_room(const struct rps_perf_ring *ring)
-{
-    return ring->head - ring->tail <= ring->bytes - HEARD_BYTES_MAX;
-}
-
-/* Parse the first record's head; if its length is invalid, nothing after it can be found. */
+/* Parse the header of the first record. If its length is invalid, no later record can be found. */
 static void look_at_first_record(struct rps_perf_rings *rings, struct rps_perf_ring *ring)
 {
     const size_t waiting = (size_t)(ring->head - ring->tail);
@@ -562,14 +551,14 @@ static void look_at_first_record(struct rps_perf_rings *rings, struct rps_perf_r
         return;
     }
     ring->size = header.size;
-    ring->time_ns = 0; /* too short to have a time: it will be read, and found invalid */
+    ring->time_ns = 0; /* the record is too short for a time, and will be found invalid */
     if (header.type == PERF_RECORD_SAMPLE && header.size >= SAMPLE_BYTES)
         ring->time_ns = (int64_t)word_at(ring, SAMPLE_TIME);
     else if (header.type != PERF_RECORD_SAMPLE && header.size >= sizeof(header) + TRAILER_BYTES)
         ring->time_ns = (int64_t)word_at(ring, header.size - TRAILER_BYTES + 8);
 }
 
-/* Is it the sample of a thread outside the target? */
+/* Return 1 if the first record is a sample of a thread outside the target. */
 static int is_foreign(const struct rps_perf_rings *rings, const struct rps_perf_ring *ring)
 {
     uint64_t word = word_at(ring, 0);
@@ -585,7 +574,7 @@ static int is_foreign(const struct rps_perf_rings *rings, const struct rps_perf_
     return !rps_perf_tree_has(rings->tree, (pid_t)task[0], (pid_t)task[1]);
 }
 
-/* The ring whose first record is the oldest of all; NULL: none. */
+/* Return the ring whose first record is the oldest of all, or NULL if all rings are empty. */
 static struct rps_perf_ring *oldest(const struct rps_perf_rings *rings)
 {
     struct rps_perf_ring *found = NULL;
@@ -596,11 +585,9 @@ static struct rps_perf_ring *oldest(const struct rps_perf_rings *rings)
     return found;
 }
 
-/*
- * SAFETY: the kernel writes records, then data_head. We read data_head, then records, then release
- * their space by data_tail; the fences keep that order. 64-bit loads need not be atomic: 32-bit
- * processors that lack those have kernels that count with 32 bits.
- */
+/* SAFETY: the kernel writes records, then data_head. This code reads data_head, then records, then
+ * releases their space by data_tail; the fences keep that order. Loads of 64 bits need not be
+ * atomic: the kernels of 32-bit processors without such atomic loads count with 32 bits. */
 static uint64_t load_head(const struct perf_event_mmap_page *page)
 {
     uint64_t head = *(const volatile __u64 *)&page->data_head;
@@ -615,8 +602,9 @@ static void store_tail(struct perf_event_mmap_page *page, uint64_t tail)
     *(volatile __u64 *)&page->data_tail = tail;
 }
 
-/* Pass on that switches are read from a moment on, or no longer, after all earlier records. */
-static void hand_over_moment(const struct rps_perf_rings *rings, int64_t *time_ns,
+/* Pass on the time from which switches are read, or from which they are no longer read. This
+ * happens after all earlier records were passed on. */
+static void hand_over_moment(struct rps_perf_rings *rings, int64_t *time_ns,
                              enum rps_sample_kind kind, int64_t until_ns,
                              const struct rps_sample_sink *sink)
 {
@@ -626,6 +614,7 @@ static void hand_over_moment(const struct rps_perf_rings *rings, int64_t *time_n
     if (*time_ns == 0 || *time_ns > until_ns)
         return;
     *time_ns = 0;
+    rings->counts_only = kind == RPS_SAMPLE_AWAKE;
     sink->sample(sink->context, &sample);
 }
 
@@ -646,8 +635,9 @@ void rps_perf_rings_drain(struct rps_perf_rings *rings, int64_t until_ns,
     for (int i = 0; i < rings->count; i++) {
         ring = &rings->ring[i];
         ring->head = load_head(ring->page);
-        ring->tail = ring->page->data_tail; /* written only by us */
-        if (rings->tree && ring->kind == RPS_PERF_HEARD && !has_room(ring))
+        ring->tail = ring->page->data_tail; /* only this code writes data_tail */
+        if (rings->tree && ring->kind == RPS_PERF_HEARD &&
+            !(ring->head - ring->tail <= ring->bytes - HEARD_BYTES_MAX))
             rings->tree->is_in_doubt = 1;
         look_at_first_record(rings, ring);
     }

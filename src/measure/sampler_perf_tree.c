@@ -1,4 +1,4 @@
-/* perf_event: which threads belong to the target, if whole CPUs are sampled. */
+/* perf_event: decide which threads belong to the target, if whole CPUs are sampled. */
 #include "sampler_perf.h"
 
 #include <ctype.h>
@@ -8,14 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "rpistat/array.h"
-#include "rpistat/clock.h"
+#include "rpistat/arena.h"
 #include "rpistat/proc.h"
 
-static int is_before(const void *member, const void *tid)
-{
-    return ((const struct rps_perf_member *)member)->tid < *(const pid_t *)tid;
-}
+RPS_ARRAY_BEFORE(is_before, struct rps_perf_member, .tid, <, pid_t)
 
 static size_t place_of(const struct rps_perf_tree *tree, pid_t tid)
 {
@@ -53,20 +49,16 @@ void rps_perf_tree_add(struct rps_perf_tree *tree, pid_t pid, pid_t tid)
     size_t i = place_of(tree, tid);
 
     if (i == tree->count || tree->member[i].tid != tid) {
-        struct rps_perf_member *grown =
-            rps_array_grow(tree->member, tree->count, sizeof(*tree->member));
-
-        if (!grown) {
+        if (!rps_array_insert(&tree->member, tree->count, i, sizeof(*tree->member))) {
             tree->is_in_doubt = 1;
             return;
         }
-        tree->member = grown;
-        memmove(&grown[i + 1], &grown[i], (tree->count++ - i) * sizeof(*grown));
+        tree->count++;
     }
     tree->member[i] = (struct rps_perf_member){tid, pid};
 }
 
-/* Remove a thread; for tid 0, all threads of a process. */
+/* Remove a thread, or all threads of a process if tid is 0. */
 static void drop(struct rps_perf_tree *tree, pid_t pid, pid_t tid)
 {
     size_t kept = 0;
@@ -85,7 +77,8 @@ void rps_perf_tree_hear(struct rps_perf_tree *tree, const struct rps_sample *sam
         drop(tree, sample->pid, sample->tid);
     if (sample->kind != RPS_SAMPLE_NAME || !sample->is_exec)
         return;
-    /* the record does not name the thread, which now has the leader's number */
+    /* The record does not name the thread that called exec. That thread now has the number of the
+     * process's first thread. */
     drop(tree, sample->pid, 0);
     rps_perf_tree_add(tree, sample->pid, sample->tid);
 }
@@ -102,7 +95,7 @@ struct processes {
     size_t count;
 };
 
-/* Read the kernel's data of a process; 0: it has gone. */
+/* Read the kernel's data of a process. Returns 0 if the process has ended. */
 static int read_process(pid_t pid, struct process *ret, int64_t *ret_start_ns)
 {
     const char *start;
@@ -117,11 +110,12 @@ static int read_process(pid_t pid, struct process *ret, int64_t *ret_start_ns)
     return 1;
 }
 
-/* List running processes; those in the tree from before since_ns belong to it. -1: no memory. */
+/* List running processes. A process that is in the tree and began before since_ns belongs to the
+ * target. Returns -1 if memory is short. */
 static int list_processes(const struct rps_perf_tree *tree, int64_t since_ns, struct processes *ret)
 {
     DIR *folder = opendir("/proc");
-    struct process process, *grown;
+    struct process process;
     struct dirent *entry;
     int64_t start_ns;
 
@@ -131,12 +125,10 @@ static int list_processes(const struct rps_perf_tree *tree, int64_t since_ns, st
             continue;
         for (size_t i = 0; i < tree->count && start_ns < since_ns; i++)
             process.is_own |= tree->member[i].pid == process.pid;
-        grown = rps_array_grow(ret->item, ret->count, sizeof(*grown));
-        if (!grown) {
+        if (!rps_array_add(&ret->item, ret->count, sizeof(*ret->item))) {
             closedir(folder);
             return -1;
         }
-        ret->item = grown;
         ret->item[ret->count++] = process;
     }
     if (folder)
@@ -144,7 +136,7 @@ static int list_processes(const struct rps_perf_tree *tree, int64_t since_ns, st
     return 0;
 }
 
-/* Add the children of the target's processes, which are its own too. Returns how many. */
+/* Add the children of the target's processes to the target. Returns the number of children. */
 static size_t add_children(struct processes *list)
 {
     size_t more = 0;
@@ -182,7 +174,7 @@ static void make_anew(struct rps_perf_tree *tree)
     rc = list_processes(tree, tree->since_ns, &list);
     while (rc == 0 && add_children(&list) > 0)
         ;
-    tree->count = 0; /* also without memory: no other program's thread may stay */
+    tree->count = 0; /* also if memory is short, so that no other program's thread remains */
     for (size_t i = 0; rc == 0 && i < list.count; i++)
         if (list.item[i].is_own)
             add_threads(tree, list.item[i].pid);

@@ -1,29 +1,28 @@
-/*
- * Launch the workload.
+/* Launch the workload.
  *
- * It uses fork, not vfork or posix_spawn: the child has to wait between its creation, when counters
- * are opened on it, and its exec, when they begin to count. Two pipes lead to it: it waits on one.
- * The other returns the time of exec and then closes, or returns errno. All are close-on-exec, so
- * nothing leaks.
- */
+ * The launch uses fork, not vfork or posix_spawn. The child has to wait between its creation, when
+ * counters are opened on it, and its exec, when the counters begin to count. Two pipes lead to the
+ * child, which waits on the first pipe. The second pipe returns the time of exec and then closes,
+ * or returns errno. All descriptors are close-on-exec, so the workload inherits none. */
 #include "rpistat/workload.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "rpistat/clock.h"
 #include "rpistat/proc.h"
 
-/* Memory that the child may still use after it has reported its own, plus the error of Linux's
- * counter. */
+/* Upper limit of the child's memory use after its report, plus the error of Linux's counter. */
 #define EXEC_BYTES (1024 * 1024)
 
 /* The child's message just before its exec. */
@@ -31,7 +30,7 @@ struct start {
     int64_t time_ns, user_ns, system_ns, memory_bytes;
 };
 
-/* Resident memory of this process; -1: unknown. Without stdio, which allocates. */
+/* Return this process's resident memory, or -1 if unknown. stdio would allocate memory. */
 static int64_t resident_bytes(void)
 {
     char text[128], *at = text;
@@ -47,7 +46,6 @@ static int64_t resident_bytes(void)
     return pages > 0 ? pages * sysconf(_SC_PAGESIZE) : -1;
 }
 
-/* Run the child until exec; never returns. */
 static _Noreturn void child_main(int wait_fd, int report_fd, char *const argv[],
                                  const struct rps_signals_before *before)
 {
@@ -57,7 +55,7 @@ static _Noreturn void child_main(int wait_fd, int report_fd, char *const argv[],
     ssize_t got, put;
     int number;
 
-    prctl(PR_SET_NAME, "rpistat command"); /* `status` never takes this name for a recorder */
+    prctl(PR_SET_NAME, "rpistat command"); /* `rpistat status` ignores processes of this name */
     do {
         got = read(wait_fd, &byte, 1);
     } while (got < 0 && errno == EINTR);
@@ -106,7 +104,7 @@ int rps_workload_fork(struct rps_workload *ret, char *const argv[],
     return 0;
 fail:
     rps_error_set(err, RPS_FAILED, "cannot create the workload's process: %s",
-                  errno == ENOSYS ? "this kernel has no pidfd_open; Linux 5.3 or later is needed"
+                  errno == ENOSYS ? "this kernel has no pidfd_open; use Linux 5.3 or later"
                                   : strerror(errno));
     for (int i = 0; i < 2; i++) {
         if (release[i] >= 0)
@@ -119,13 +117,13 @@ fail:
     return RPS_FAILED;
 }
 
-/* Return the bytes read before the end of the pipe; -1: error. */
+/* Read until the end of the pipe. Returns the number of bytes, or -1 on error. */
 static ssize_t read_fully(int fd, void *buffer, size_t size)
 {
     ssize_t got;
 
     do {
-        got = read(fd, buffer, size); /* so few bytes are written and read at once */
+        got = read(fd, buffer, size); /* a few bytes written at once arrive complete */
     } while (got < 0 && errno == EINTR);
     return got;
 }
@@ -145,7 +143,8 @@ int rps_workload_release(struct rps_workload *workload, int64_t *ret_start_ns,
     workload->release_fd = -1;
     if (read_fully(workload->status_fd, &start, sizeof(start)) != sizeof(start))
         start =
-            (struct start){.time_ns = rps_clock_monotonic_ns(), .memory_bytes = -1}; /* killed */
+            /* the child was killed */
+            (struct start){.time_ns = rps_clock_monotonic_ns(), .memory_bytes = -1};
     got = read_fully(workload->status_fd, &number, sizeof(number));
     *ret_start_ns = start.time_ns;
     workload->user_ns = start.user_ns;
@@ -177,7 +176,7 @@ int rps_workload_wait(struct rps_workload *workload, struct rps_workload_end *re
         .memory_bytes = (int64_t)used.ru_maxrss * 1024,
     };
     if (workload->memory_bytes < 0 || ret->memory_bytes <= workload->memory_bytes + EXEC_BYTES)
-        ret->memory_bytes = -1; /* it may be from before the exec */
+        ret->memory_bytes = -1; /* the value may be from before the exec */
     return 0;
 }
 
@@ -205,4 +204,73 @@ void rps_workload_close(struct rps_workload *workload)
     if (workload->pidfd >= 0)
         close(workload->pidfd);
     workload->release_fd = workload->status_fd = workload->pidfd = -1;
+}
+
+/* Facts about the machine, read from uname, sysconf, /proc and /sys. */
+
+/* Read the first line of a file without its newline. *ret is "" if the file cannot be read. */
+static void read_first_line(const char *path, char *ret, size_t size)
+{
+    rps_proc_read(ret, size, "%s", path);
+    ret[strcspn(ret, "\n")] = '\0';
+}
+
+static int read_int(const char *path, int unknown)
+{
+    char text[32], *end;
+    long value;
+
+    read_first_line(path, text, sizeof(text));
+    value = strtol(text, &end, 10);
+    return end == text ? unknown : (int)value;
+}
+
+/* Read the value of the first "NAME : value" of /proc/cpuinfo with one of the names. */
+static void read_cpu_model(char *ret, size_t size)
+{
+    static const char *const names[] = {"model name", "Processor", "cpu model", "Model",
+                                        "Hardware"};
+    char line[512];
+
+    ret[0] = '\0';
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !ret[0]; i++) {
+        FILE *file = fopen("/proc/cpuinfo", "re");
+
+        while (file && !ret[0] && fgets(line, sizeof(line), file)) {
+            size_t length = strlen(names[i]);
+            const char *colon = strchr(line, ':');
+
+            if (strncmp(line, names[i], length) != 0 || !strchr("\t :", line[length]) || !colon)
+                continue;
+            line[strcspn(line, "\n")] = '\0';
+            snprintf(ret, size, "%s", colon + 1 + strspn(colon + 1, " \t"));
+        }
+        if (file)
+            fclose(file);
+    }
+    if (!ret[0]) /* a board that is described by a device tree */
+        read_first_line("/sys/firmware/devicetree/base/model", ret, size);
+}
+
+int rps_host_describe(struct rps_run *run, struct rps_error *err)
+{
+    struct utsname name;
+    char *folder = getcwd(NULL, 0);
+
+    if (uname(&name) == 0) {
+        snprintf(run->host, sizeof(run->host), "%s", name.nodename);
+        snprintf(run->kernel, sizeof(run->kernel), "%s %s", name.sysname, name.release);
+        snprintf(run->architecture, sizeof(run->architecture), "%.63s", name.machine);
+    }
+    read_first_line("/proc/sys/kernel/random/boot_id", run->boot_id, sizeof(run->boot_id));
+    read_cpu_model(run->cpu_model, sizeof(run->cpu_model));
+    run->cpu_count = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    run->recorder_pid = getpid();
+    run->paranoid = read_int("/proc/sys/kernel/perf_event_paranoid", -100);
+    run->nmi_watchdog = read_int("/proc/sys/kernel/nmi_watchdog", -1);
+    read_first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", run->governor,
+                    sizeof(run->governor));
+    free(run->folder);
+    run->folder = folder ? folder : strdup("");
+    return run->folder ? 0 : rps_error_memory(err);
 }

@@ -1,10 +1,8 @@
-/*
- * Check whether a command can be executed, and if not, why.
+/* Check whether a command can be executed, and find the reason if not.
  *
- * rps_workload_check runs before anything is opened. Only exec itself finds whether the interpreter
- * of a script or the loader of a program exists, whether the file is being written, and whether the
- * arguments fit. So rps_workload_exec_error explains exec's error.
- */
+ * rps_workload_check runs before anything is opened. Only exec itself finds whether a script's
+ * interpreter or a program's loader exists, whether the file is being written, and whether the
+ * arguments fit. So rps_workload_exec_error explains exec's error. */
 #include "rpistat/workload.h"
 
 #include <elf.h>
@@ -19,7 +17,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* Where execvp searches if PATH is not set. */
+/* Directories that execvp searches if PATH is not set. */
 #define DEFAULT_PATH "/bin:/usr/bin"
 
 static int is_noexec(const char *path)
@@ -51,7 +49,7 @@ static int set_error(struct rps_error *err, const char *command, int number)
     for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]) && !why; i++)
         why = reasons[i].number == number ? reasons[i].why : NULL;
     if (number == ENOENT && strchr(command, '/'))
-        why = "command not found: there is no such file";
+        why = "command not found: no such file; check its path";
     if (number == EACCES && is_noexec(command))
         why = "permission denied: its file system is mounted with noexec";
     return rps_error_set(
@@ -59,7 +57,7 @@ static int set_error(struct rps_error *err, const char *command, int number)
         command, why ? "" : "cannot be executed: ", why ? why : strerror(number));
 }
 
-/* 0 if path is a regular file that may be executed, otherwise an errno. */
+/* Return 0 if path is a regular file that may be executed, otherwise an errno. */
 static int check_path(const char *path)
 {
     struct stat st;
@@ -147,14 +145,14 @@ static size_t read_loader(int fd, char *ret, size_t size)
 
         if (pread(fd, &entry, entry_size, (off_t)at) != (ssize_t)entry_size)
             return 0;
-        if (entry.wide.p_type == PT_INTERP) /* the first member in both */
+        if (entry.wide.p_type == PT_INTERP) /* p_type is the first member in both structs */
             got = pread(fd, ret, size,
                         (off_t)(is_wide ? entry.wide.p_offset : entry.narrow.p_offset));
     }
     return got > 0 ? strnlen(ret, (size_t)got) : 0;
 }
 
-/* Read the path of the interpreter that a script names in its first line. Returns its length. */
+/* Read the path of the interpreter in the first line of a script. Returns its length. */
 static size_t read_shebang(int fd, char *ret, size_t size)
 {
     ssize_t got = pread(fd, ret, size - 1, 0);
@@ -187,8 +185,9 @@ static int set_interpreter_error(struct rps_error *err, const char *command, int
                                        : "install the libraries that the program was built for");
     return rps_error_set(err, RPS_CANNOT_EXEC, "'%s', the %s of %s, cannot be executed: %s",
                          interpreter, what, command,
-                         number == EISDIR ? "it is a directory"
-                                          : "permission denied: it is not an executable file");
+                         number == EISDIR
+                             ? "it is a directory"
+                             : "it is not an executable file; set its permissions with chmod");
 }
 
 int rps_workload_exec_error(const char *command, const char *search_path, int number,
@@ -198,7 +197,7 @@ int rps_workload_exec_error(const char *command, const char *search_path, int nu
     size_t length = 0;
     int result = rps_workload_check(command, search_path, &path, err), fd, is_script, found = 0;
 
-    if (result < 0) /* the file has changed since it was checked */
+    if (result < 0) /* the file has changed since the check */
         return result;
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd >= 0) {
@@ -217,7 +216,7 @@ int rps_workload_exec_error(const char *command, const char *search_path, int nu
     else if (length > 0 && (number == ENOENT || number == EACCES))
         result = rps_error_set(err, number == ENOENT ? RPS_CANNOT_FIND : RPS_CANNOT_EXEC,
                                "'%s', the interpreter of %s, cannot be executed: its own "
-                               "interpreter is missing or not executable",
+                               "interpreter is missing or not executable; install it",
                                interpreter, command);
     else
         result = set_error(err, command, number);
@@ -227,8 +226,8 @@ int rps_workload_exec_error(const char *command, const char *search_path, int nu
 
 /* --- programs that change their rights --------------------------------------------------------- */
 
-/* Does Linux apply the file's set-ID bits and capabilities? Not for scripts, and not if such rights
- * are turned off. */
+/* Return 1 if Linux applies the file's set-ID bits and capabilities. Linux does not apply them to
+ * scripts, or if such rights are turned off. */
 static int may_give_rights(const char *path)
 {
     struct statvfs fs;

@@ -1,23 +1,21 @@
-/* The CPUs' series of a run: which CPUs, how many periods they have, and the resolution at which
- * these are read. */
+/* The series of a run's CPUs: which CPUs, how many periods they have, and the resolution at which
+ * the periods are read. */
 #include "rpistat/cpu_series.h"
+#include "rpistat/arena.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "rpistat/arena.h"
-#include "rpistat/array.h"
-#include "rpistat/cpus.h"
 #include "rpistat/error.h"
 #include "rpistat/period.h"
 #include "rpistat/run.h"
 #include "rpistat/store.h"
 #include "rpistat/text.h"
 
-/* Values that a detection holds, at some 37 bytes each. */
+/* Maximum number of values that a detection keeps in memory, at some 37 bytes each. */
 #define VALUES_MAX UINT64_C(12000000)
 
-/* Blocks per bin of a chart. */
+/* Minimum number of blocks per bin of a chart. */
 #define BIN_BLOCKS 8
 
 /* --- finding ---------------------------------------------------------------------------------- */
@@ -80,8 +78,7 @@ static int check_asked(struct rps_arena *arena, const struct rps_cpu_series *ser
     if (cpus->count > 0 && series->count > 0 && !series->by_cpu)
         return rps_error_set(err, RPS_FAILED,
                              "run %" PRId64
-                             " counted its workload as a whole, not by CPU: leave out "
-                             "--cpu, or record with -a",
+                             " was not counted per CPU; leave out --cpu, or record with -a",
                              series->run_id);
     for (int i = 0; series->by_cpu && i < cpus->count; i++) {
         int found = 0;
@@ -93,9 +90,10 @@ static int check_asked(struct rps_arena *arena, const struct rps_cpu_series *ser
         result = rps_cpu_series_open(arena, &whole, series->reader, series->run_id, series->from_ns,
                                      series->to_ns, &all, err);
         if (result == 0)
-            result = rps_error_set(err, RPS_FAILED,
-                                   "run %" PRId64 " has nothing of CPU %d there; it holds %s",
-                                   series->run_id, cpus->cpu[i], rps_cpu_series_name(name, &whole));
+            result =
+                rps_error_set(err, RPS_FAILED,
+                              "run %" PRId64 " has no data of CPU %d in this range; choose from %s",
+                              series->run_id, cpus->cpu[i], rps_cpu_series_name(name, &whole));
         return result;
     }
     return 0;
@@ -108,19 +106,20 @@ int rps_cpu_series_none(const struct rps_cpu_series *series, struct rps_error *e
     int64_t elapsed_ns;
 
     if (series->from_ns <= 0 && series->to_ns == INT64_MAX)
-        return rps_error_set(err, RPS_FAILED, "run %" PRId64 " holds no measurement periods",
+        return rps_error_set(err, RPS_FAILED, "run %" PRId64 " has no measurement periods",
                              series->run_id);
     if (rps_reader_run(series->reader, series->run_id, &run, err) < 0)
         return RPS_FAILED;
     elapsed_ns = run.elapsed_ns > 0 ? run.elapsed_ns : 0;
     rps_run_free(&run);
     return rps_error_set(err, RPS_FAILED,
-                         "run %" PRId64 " holds no measurement periods there; it is %s long",
+                         "run %" PRId64
+                         " has no measurement periods in this range; choose one within its %s",
                          series->run_id, rps_text_duration(length, sizeof(length), elapsed_ns));
 }
 
-/* Refuse an empty part. All of a run may be empty, since its metadata are worth a report. The user
- * chose a part because it is assumed to contain something. */
+/* Refuse an empty part that the user chose. A whole run may be empty, since its metadata are worth
+ * a report. */
 static int check_part(const struct rps_cpu_series *series, struct rps_error *err)
 {
     int is_part = series->from_ns > 0 || series->to_ns < INT64_MAX;
@@ -177,26 +176,23 @@ void rps_cpu_series_choose_signals(struct rps_cpu_series *series, int signals)
         series->resolution++;
 }
 
-int rps_cpu_series_choose_thinned(struct rps_cpu_series *series, struct rps_error *err)
+int rps_cpu_series_choose_downsampled(struct rps_cpu_series *series, struct rps_error *err)
 {
     int result = 0;
 
     for (int i = 0; i < series->count && result == 0; i++) {
         int level = 0;
 
-        result = rps_reader_thinned_to(series->reader, series->run_id, series->cpu[i],
-                                       series->first, &level, err);
+        result = rps_reader_downsampled_to(series->reader, series->run_id, series->cpu[i],
+                                           series->first, &level, err);
         series->resolution = level > series->resolution ? level : series->resolution;
     }
     return result;
 }
 
-/* --- spans --------------------------------------------------------------------------------- */
+/* --- spans ------------------------------------------------------------------------------------ */
 
-static int begins_by(const void *span, const void *start_ns)
-{
-    return ((const struct rps_span *)span)->start_ns <= *(const int64_t *)start_ns;
-}
+RPS_ARRAY_BEFORE(begins_by, struct rps_span, .start_ns, <=, int64_t)
 
 int rps_spans_hold(const struct rps_spans *spans, int64_t start_ns, int64_t end_ns)
 {

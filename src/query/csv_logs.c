@@ -1,40 +1,30 @@
-/*
- * Choose the columns of a table whose logarithm the detector reads.
+/* Chooses the columns of a table for which the detector reads the logarithm of the values.
  *
- * The steps from row to row are sorted by level, and the highest third is compared with the lowest.
- * Their median sizes show how the noise grows with the level. For any symmetric noise they are the
- * same at all levels; steps across a change of phase are few.
- */
+ * The steps from row to row are sorted by level, and the highest third is compared with the lowest
+ * third. The median sizes of both thirds show how the noise grows with the level. Symmetric noise
+ * of any kind has equal sizes at all levels. Only few steps cross a phase boundary. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/csv_signals.h"
 
-/* Steps that are examined; fewer than STEPS_LEAST show nothing. */
-#define STEPS_MAX   8192
-#define STEPS_LEAST 60
+/* Maximum number of examined steps. Fewer than STEPS_MIN steps show nothing. */
+#define STEPS_MAX 8192
+#define STEPS_MIN 60
 
-/* The noise of high values is more than so many times that of low ones: not by chance. */
+/* Noise grows with the level if high values have more than this many times the noise of low values.
+ * Chance does not reach this factor. */
 #define GROWTH_MIN 2
 
 struct step {
     double level, size;
 };
 
-static int by_level(const void *a, const void *b)
-{
-    double x = ((const struct step *)a)->level, y = ((const struct step *)b)->level;
+RPS_ARRAY_ORDER(by_level, struct step, .level)
 
-    return (x > y) - (x < y);
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double x = ((const struct step *)a)->size, y = ((const struct step *)b)->size;
-
-    return (x > y) - (x < y);
-}
+RPS_ARRAY_ORDER(by_size, struct step, .size)
 
 /* Sort `count` steps, and return their median size. */
 static double median_size(struct step *step, size_t count)
@@ -57,13 +47,14 @@ static size_t take_steps(const double *value, size_t count, int logs, struct ste
     return taken;
 }
 
-/* Return the logarithm of the noise of high values divided by that of low ones; NaN: unknown. */
+/* Return the logarithm of the ratio between the noise of high values and the noise of low values;
+ * NaN: unknown. */
 static double growth(const double *value, size_t count, int logs, struct step *step)
 {
     size_t steps = take_steps(value, count, logs, step), third = steps / 3;
     double low, high;
 
-    if (steps < STEPS_LEAST)
+    if (steps < STEPS_MIN)
         return NAN;
     qsort(step, steps, sizeof(*step), by_level);
     low = median_size(step, third);
@@ -80,7 +71,7 @@ static int all_positive(const double *value, size_t count)
     return 1;
 }
 
-/* Return 1 if the logarithm's noise is more alike at all levels. */
+/* Return 1 if the logarithm's noise differs less between levels than the noise of the values. */
 static int asks_for_log(const double *value, size_t count, struct step *step)
 {
     double plain;
@@ -97,9 +88,8 @@ static void take_log(double *value, size_t count)
         value[i] = log(value[i]);
 }
 
-struct rps_signals rps_csv_signals_even(const struct rps_csv_signals *table)
+struct rps_signals rps_csv_signals_even(const struct rps_signals *plain)
 {
-    const struct rps_signals *plain = &table->signals;
     size_t count = plain->count, cells = count * plain->signal_count;
     struct rps_signals out = {.count = count, .signal_count = plain->signal_count};
     struct step *step = rps_arena_loose(STEPS_MAX, sizeof(*step));

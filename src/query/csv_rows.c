@@ -1,32 +1,35 @@
-/* The rows of a table. Lines are read one by one, and libcsv splits them into cells. If the cells
- * are words, tabs are put between them first. */
+/* The rows of a table. Lines are split into cells in place; quotes are read as RFC 4180 defines
+ * them. If each cell is a single word, tabs are first put between the words. */
 #include "rpistat/csv_rows.h"
 
-#include <csv.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-#define LINE_ROOM 4096 /* at first */
+#define LINE_ROOM 4096 /* Initial size of the buffer for a line. */
 
 struct rps_csv_rows {
     struct rps_arena *arena;
     FILE *file;
     const char *path;
     size_t line_max;
-    int leaves_cut, is_cut;
+    int is_cut;
     char head[RPS_CSV_HEAD_SIZE + 1];
-    size_t head_size, head_at; /* of head: bytes read from the file, and next byte */
-    uint64_t line_number;
-    char *line; /* with space for its end, and 0 */
-    size_t line_room;
-    int end; /* the byte that ended the line, '\r', ... */
+    size_t head_size;
+    char block[RPS_CSV_HEAD_SIZE];
+    const char *at, *end; /* Bytes that are available; NULL before the first read. */
+    int has_odd;          /* 1 if a CR or a NUL is in the available bytes. */
+    uint64_t limit, left; /* Bytes to read in total, and bytes left to read. */
+    uint64_t line_number, lines_before;
+    uint64_t mirror, mirror_after; /* After the line mirror_after, line n has the number mirror -
+                                      n. If mirror is 0, all lines have their own numbers. */
+    char *line;                    /* Current line, with space for line end and terminating 0. */
+    size_t length, line_room;
+    int mark; /* Byte that ended the line, such as '\r'. */
 
-    /* the row: its cells one after another, each with its 0 */
-    struct csv_parser parser;
-    int has_parser, is_whole;
-    char *text, **cell;
-    size_t size, room, count, cell_room;
+    int is_quoted, may_open; /* State at the line's end; may_open: a quote may begin a cell. */
+    char **cell;
+    size_t count, cell_room;
 };
 
 static int refuse(const struct rps_csv_rows *rows, uint64_t line_number, const char *why,
@@ -42,7 +45,7 @@ static int refuse_reading(const struct rps_csv_rows *rows, struct rps_error *err
 }
 
 struct rps_csv_rows *rps_csv_rows_open(struct rps_arena *arena, FILE *file, const char *path,
-                                       size_t line_max, int leaves_cut)
+                                       size_t line_max)
 {
     struct rps_csv_rows *rows = rps_arena_get(arena, 1, sizeof(*rows));
 
@@ -50,42 +53,38 @@ struct rps_csv_rows *rps_csv_rows_open(struct rps_arena *arena, FILE *file, cons
     rows->file = file;
     rows->path = path;
     rows->line_max = line_max;
-    rows->leaves_cut = leaves_cut;
+    rows->limit = UINT64_MAX;
     return rows;
 }
 
-void rps_csv_rows_close(struct rps_csv_rows *rows)
+static size_t read_bytes(struct rps_csv_rows *rows, char to[RPS_CSV_HEAD_SIZE])
 {
-    if (rows->has_parser)
-        csv_free(&rows->parser);
-    rows->has_parser = 0;
-}
+    size_t size = rows->left < RPS_CSV_HEAD_SIZE ? (size_t)rows->left : RPS_CSV_HEAD_SIZE;
 
-static void *limited_realloc(void *old, size_t size)
-{
-    return size > RPS_CSV_CELL_MAX ? NULL : realloc(old, size);
+    size = fread(to, 1, size, rows->file);
+    rows->left -= size;
+    return size;
 }
 
 int rps_csv_rows_begin(struct rps_csv_rows *rows, struct rps_error *err)
 {
-    rps_csv_rows_close(rows);
-    if (csv_init(&rows->parser, 0) != 0)
-        return rps_error_memory(err);
-    csv_set_realloc_func(&rows->parser, limited_realloc);
-    rows->has_parser = 1;
-    rows->line_number = 0;
-    rows->head_at = rows->is_cut = 0;
+    rows->line_number = rows->lines_before;
+    rows->at = rows->end = NULL;
+    rows->mark = rows->is_cut = 0;
     errno = 0;
-    rows->head_size = fread(rows->head, 1, RPS_CSV_HEAD_SIZE, rows->file);
-    if (rows->head_size >= 3 && memcmp(rows->head, "\xef\xbb\xbf", 3) == 0) /* a byte order mark */
+    rows->left = rows->limit;
+    rows->head_size = read_bytes(rows, rows->head);
+    /* UTF-8 byte order mark. */
+    if (rows->head_size >= 3 && memcmp(rows->head, "\xef\xbb\xbf", 3) == 0)
         memmove(rows->head, rows->head + 3, rows->head_size -= 3);
     rows->head[rows->head_size] = '\0';
     if (strncasecmp(rows->head, "sep=", 4) == 0 && rows->head[4] && strchr("\r\n", rows->head[5])) {
         size_t length =
-            5 + strspn(rows->head + 5, "\r\n"); /* for Excel; the separator is detected */
+            5 + strspn(rows->head + 5, "\r\n"); /* "sep=" is for Excel; rpistat detects the
+                                                   separator itself. */
 
         memmove(rows->head, rows->head + length, (rows->head_size -= length) + 1);
-        rows->line_number = 1;
+        rows->line_number++;
     }
     return ferror(rows->file) ? refuse_reading(rows, err) : 0;
 }
@@ -97,7 +96,22 @@ const char *rps_csv_rows_head(const struct rps_csv_rows *rows)
 
 uint64_t rps_csv_rows_line(const struct rps_csv_rows *rows)
 {
-    return rows->line_number;
+    return rows->mirror > 0 && rows->line_number > rows->mirror_after
+               ? rows->mirror - rows->line_number
+               : rows->line_number;
+}
+
+void rps_csv_rows_limit(struct rps_csv_rows *rows, uint64_t size, uint64_t lines_before)
+{
+    rows->limit = size;
+    rows->lines_before = lines_before;
+}
+
+void rps_csv_rows_mirror(struct rps_csv_rows *rows, FILE *file, uint64_t after, uint64_t lines)
+{
+    rows->file = file;
+    rows->mirror_after = after;
+    rows->mirror = 2 * after + lines + 1;
 }
 
 int rps_csv_rows_is_cut(const struct rps_csv_rows *rows)
@@ -107,13 +121,20 @@ int rps_csv_rows_is_cut(const struct rps_csv_rows *rows)
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-static int next_byte(struct rps_csv_rows *rows)
+/* Make more bytes of the file available: the head first, then block by block. */
+static void fill(struct rps_csv_rows *rows)
 {
-    return rows->head_at < rows->head_size ? (unsigned char)rows->head[rows->head_at++]
-                                           : getc_unlocked(rows->file);
+    int is_head = rows->at == NULL;
+
+    rows->at = is_head ? rows->head : rows->block;
+    rows->end = rows->at + (is_head ? rows->head_size : read_bytes(rows, rows->block));
+    rows->has_odd = memchr(rows->at, '\r', (size_t)(rows->end - rows->at)) ||
+                    memchr(rows->at, '\0', (size_t)(rows->end - rows->at));
+    if (is_head && rows->head_size == 0)
+        fill(rows);
 }
 
-/* Move the used bytes into more than twice the needed memory. */
+/* Allocate more than twice the needed memory, and move the used bytes into the new memory. */
 static char *make_room(struct rps_csv_rows *rows, char *old, size_t used, size_t needed,
                        size_t *ret_room)
 {
@@ -122,85 +143,128 @@ static char *make_room(struct rps_csv_rows *rows, char *old, size_t used, size_t
     return used > 0 ? memcpy(more, old, used) : more;
 }
 
-/* Read the next line without its end (LF, CR LF, CR). Return 1, 0 at the end, negative on error. */
+static int append_piece(struct rps_csv_rows *rows, const char *from, size_t size,
+                        struct rps_error *err)
+{
+    if (rows->has_odd && memchr(from, '\0', size))
+        return refuse(rows, rows->line_number,
+                      "there is a NUL byte; check that this is a text file with a table of numbers", err);
+    if (size > rows->line_max - rows->length)
+        return rps_error_set(err, RPS_FAILED,
+                             "%s, line %llu: the line is longer than %zu bytes; check its quotes "
+                             "and the number of its columns",
+                             rows->path, (unsigned long long)rows->line_number, rows->line_max);
+    if (!rows->line || rows->length + size + 2 > rows->line_room)
+        rows->line =
+            make_room(rows, rows->line, rows->length, rows->length + size + 2, &rows->line_room);
+    memcpy(rows->line + rows->length, from, size);
+    rows->length += size;
+    rows->line[rows->length] = '\0';
+    return 0;
+}
+
+/* Append the next line without its end (LF, CR LF, CR). Return 1, 0 at the end, or negative. */
 static int read_text_line(struct rps_csv_rows *rows, struct rps_error *err)
 {
-    int byte = next_byte(rows);
-    size_t length = 0;
+    const char *stop = NULL;
+    size_t before = rows->length;
 
-    if (rows->line_number++ > 0 && byte == '\n' && rows->end == '\r')
-        byte = next_byte(rows);
-    for (; byte != EOF && byte != '\n' && byte != '\r'; byte = next_byte(rows)) {
-        if (byte == '\0')
-            return refuse(rows, rows->line_number,
-                          "there is a NUL byte: it is not a text file, as a table of numbers is",
-                          err);
-        if (length == rows->line_max)
-            return rps_error_set(err, RPS_FAILED,
-                                 "%s, line %llu: it is longer than %zu bytes: are there so many "
-                                 "columns, and do its quotes match?",
-                                 rows->path, (unsigned long long)rows->line_number, rows->line_max);
-        if (length + 2 >= rows->line_room)
-            rows->line = make_room(rows, rows->line, length, length + 2, &rows->line_room);
-        rows->line[length++] = (char)byte;
+    rows->line_number++;
+    while (!stop) {
+        size_t size;
+        const char *cr;
+
+        if (rows->at == rows->end)
+            fill(rows);
+        if (rows->at == rows->end)
+            break;
+        if (rows->mark == '\r' && *rows->at == '\n') { /* The LF of a CR LF. */
+            rows->at++;
+            rows->mark = '\n';
+            continue;
+        }
+        rows->mark = '\n';
+        stop = memchr(rows->at, '\n', (size_t)(rows->end - rows->at));
+        size = (size_t)((stop ? stop : rows->end) - rows->at);
+        if (rows->has_odd && (cr = memchr(rows->at, '\r', size))) {
+            stop = cr;
+            size = (size_t)(cr - rows->at);
+        }
+        if (append_piece(rows, rows->at, size, err) < 0)
+            return RPS_FAILED;
+        rows->at += size + (stop != NULL);
+        rows->mark = stop ? *stop : rows->mark;
     }
-    rows->end = byte;
-    if (byte == EOF && ferror(rows->file))
+    if (!stop && ferror(rows->file))
         return refuse_reading(rows, err);
-    rows->is_cut = byte == EOF && length > 0;
-    if (byte == EOF && (length == 0 || rows->leaves_cut))
-        return 0;
-    if (!rows->line)
-        rows->line = make_room(rows, NULL, 0, 0, &rows->line_room);
-    rows->line[length] = '\0';
-    return 1;
+    rows->is_cut = !stop && rows->length > before;
+    return stop != NULL;
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-static void on_cell(void *text, size_t length, void *context)
+/* Return 1 if a quote is open at the end of the line. Only the bytes from index `from` on are new.
+ */
+static int has_open_quote(struct rps_csv_rows *rows, size_t from, char separator)
 {
-    struct rps_csv_rows *rows = context;
-
-    if (rows->count == rows->cell_room)
-        rows->cell =
-            rps_arena_grow(rows->arena, rows->cell, rows->cell_room++, sizeof(*rows->cell));
-    rows->cell[rows->count++] = rows->text + rows->size;
-    if (length > 0)
-        memcpy(rows->text + rows->size, text, length);
-    rows->text[rows->size + length] = '\0';
-    rows->size += length + 1;
-}
-
-static void on_row(int terminator, void *context)
-{
-    struct rps_csv_rows *rows = context;
-
-    (void)terminator;
-    rows->is_whole = 1;
-}
-
-/* Add the line to the row. Its cells need at most the line's size, a 0 each in place of their
- * separators, and the row's part from earlier lines. */
-static int parse_line(struct rps_csv_rows *rows, size_t *before, struct rps_error *err)
-{
-    size_t length = strlen(rows->line), needed = rows->size + *before + length + 2;
-    char *old = rows->text;
-
-    *before += length + 1;
-    if (needed > rows->room) {
-        rows->text = make_room(rows, old, rows->size, needed, &rows->room);
-        for (size_t i = 0; i < rows->count; i++)
-            rows->cell[i] = rows->text + (rows->cell[i] - old);
+    for (const char *at = rows->line + from; at < rows->line + rows->length; at++) {
+        if (*at == '"' && (rows->is_quoted || rows->may_open))
+            rows->is_quoted = !rows->is_quoted;
+        else if (!rows->is_quoted && *at != ' ' && *at != '\t')
+            rows->may_open = *at == separator;
+        else if (!rows->is_quoted && *at == separator)
+            rows->may_open = 1;
     }
-    rows->line[length++] = '\n';
-    if (csv_parse(&rows->parser, rows->line, length, on_cell, on_row, rows) != length)
-        return refuse(rows, rows->line_number, "a cell is longer than a MiB; do its quotes match?",
-                      err);
-    if (rows->count > RPS_CSV_COLUMNS_MAX)
-        return rps_error_set(err, RPS_FAILED, "%s has more than %d columns: it is no table",
-                             rows->path, RPS_CSV_COLUMNS_MAX);
-    return 0;
+    return rows->is_quoted;
+}
+
+/* Move the text of a quoted cell to the beginning of the cell. Return the new end of the cell;
+ * *ret_next: the rest of the line. */
+static char *unquote(char *cell, const char *end, char **ret_next)
+{
+    char *to = cell, *from = cell + 1;
+
+    while (from < end && (*from != '"' || from[1] == '"')) {
+        from += *from == '"';
+        *to++ = *from++;
+    }
+    *ret_next = from + (from < end);
+    return to;
+}
+
+static int is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* Split the line into cells in place, without the blanks around them. */
+static void split_line(struct rps_csv_rows *rows, char separator, int has_quotes)
+{
+    char *end = rows->line + rows->length, *next = rows->line;
+
+    while (next) {
+        char *cell = next, *to, *least, *last; /* memchr is slower for such short texts. */
+
+        while (is_blank(*cell) && *cell != separator)
+            cell++;
+        to = next = cell;
+        if (has_quotes && *cell == '"')
+            to = unquote(cell, end, &next);
+        least = to;
+        for (last = next; *last != separator && last < end; last++)
+            ;
+        if (to != next)
+            memmove(to, next, (size_t)(last - next));
+        to += last - next;
+        next = last < end ? last + 1 : NULL;
+        while (to > least && is_blank(to[-1]))
+            to--;
+        *to = '\0';
+        if (rows->count == rows->cell_room)
+            rows->cell =
+                rps_arena_grow(rows->arena, rows->cell, rows->cell_room++, sizeof(*rows->cell));
+        rows->cell[rows->count++] = cell;
+    }
 }
 
 /* Return 1 if the two words are one cell: "12:00:01 AM", or a date and a time of day. */
@@ -215,8 +279,8 @@ static int is_one_cell(const char *word, size_t length, const char *next)
     return marks == 2 && strspn(word, "0123456789-./") == length && end == 8 && next[2] == ':';
 }
 
-/* Put a tab between the cells of a line of fixed width, whose cells are words. A # in a header is
- * not a cell. */
+/* Put a tab between the cells of a line with fixed column widths, in which each word is a cell. A #
+ * in a header is not a cell. */
 static void set_tabs(char *line)
 {
     const char *word = line + strspn(line, " \t");
@@ -241,6 +305,8 @@ static void set_tabs(char *line)
 /* Return 1 for a line between rows that is not part of the table. */
 static int is_left_out(const char *line, char separator)
 {
+    if (line[0] > '#')
+        return 0;
     return (line[0] == '#' && (separator != ' ' || line[1] != ' ')) ||
            line[strspn(line, " \t")] == '\0';
 }
@@ -251,25 +317,35 @@ int rps_csv_rows_next(struct rps_csv_rows *rows, char separator, char *const **r
     uint64_t first = 0;
     size_t before = 0;
 
-    csv_set_delim(&rows->parser, (unsigned char)(separator == ' ' ? '\t' : separator));
-    csv_set_quote(&rows->parser, separator == ' ' ? '\0' : '"'); /* no line contains '\0' */
-    rows->size = rows->count = 0;
-    rows->is_whole = 0;
-    while (!rows->is_whole) {
+    rows->count = rows->length = 0;
+    rows->is_quoted = 0;
+    rows->may_open = 1;
+    for (;;) {
         int result = read_text_line(rows, err);
 
         if (result == 0 && first > 0)
-            return refuse(rows, first, "a quote that begins there is never closed", err);
+            return refuse(rows, first, "a quote that begins here is never closed; close it", err);
         if (result <= 0)
             return result;
-        if (first == 0 && is_left_out(rows->line, separator))
-            continue;
-        if (separator == ' ')
-            set_tabs(rows->line);
-        first = first > 0 ? first : rows->line_number;
-        if (parse_line(rows, &before, err) < 0)
-            return RPS_FAILED;
+        if (first > 0 || !is_left_out(rows->line, separator)) {
+            first = first > 0 ? first : rows->line_number;
+            if (separator == ' ' || (!rows->is_quoted && !memchr(rows->line, '"', rows->length)) ||
+                !has_open_quote(rows, before, separator))
+                break;
+            rows->line[rows->length++] = '\n';
+        } else {
+            rows->length = 0;
+        }
+        before = rows->length;
     }
+    if (separator == ' ') {
+        set_tabs(rows->line);
+        rows->length = strlen(rows->line);
+    }
+    split_line(rows, separator == ' ' ? '\t' : separator, separator != ' ');
+    if (rows->count > RPS_CSV_COLUMNS_MAX)
+        return rps_error_set(err, RPS_FAILED, "%s has more than %d columns; check that it is a table",
+                             rows->path, RPS_CSV_COLUMNS_MAX);
     *ret_cell = rows->cell;
     *ret_count = rows->count;
     return 1;

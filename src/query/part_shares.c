@@ -1,4 +1,5 @@
-/* Named shares of parts of a run as text, and whether they have as many samples as expected. */
+/* Formats the named shares of parts of a run, and checks whether the parts have as many samples as
+ * expected. */
 #include "rpistat/part_shares.h"
 
 #include <inttypes.h>
@@ -10,30 +11,33 @@
 #include "rpistat/clock.h"
 #include "rpistat/store.h"
 #include "rpistat/text.h"
-#include "rpistat/wing.h"
+#include "rpistat/code_hooks.h"
 
-#define FILE_MOST 100 /* bytes of a file's name after a function */
-#define SHORT     .8  /* of the expected samples: fewer are reported */
+#define FILE_MAX 100 /* Maximum bytes of a file's name after a function. */
+#define SHORT    .8  /* If a part has less than this share of the expected samples, report it. */
 
-#define WAITED_FOR .9 /* of the CPU time: Linux reported how much was in the kernel */
+#define WAITED_FOR .9 /* Minimum share of CPU time that Linux reports as user or kernel. */
 
-#define NEARLY  .9 /* of them: the functions are of this program */
-#define TOLD_OF .1 /* of them: a function after a program is reported */
+#define NEARLY             .9 /* A program with this share of samples is shown with its function. */
+#define FUNCTION_THRESHOLD .1 /* Minimum share of samples to report a function after a program. */
 
-#define PROGRAMS_MOST 4   /* that were not sampled, in a line */
-#define PROGRAM_LEAST .01 /* of the CPU time */
-#define NAME_MOST     40  /* bytes of a program's name */
+#define WINDOW_MIN .15 /* Minimum difference from the rest to name code that both have most of. */
+
+#define PROGRAMS_MAX 4   /* Maximum number of unsampled programs that one line names. */
+#define PROGRAM_MIN  .01 /* Minimum share of the CPU time to list a program. */
+#define NAME_MAX     40  /* Maximum bytes of a program's name. */
 
 int rps_part_shares_find(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                          const struct rps_run_part *part, size_t count, const struct rps_cpus *cpus,
                          struct rps_part_shares *ret, struct rps_error *err)
 {
-    const struct rps_wing *wing = rps_store_used_wing();
+    const struct rps_code_hooks *hooks = rps_store_used_hooks();
 
     for (size_t p = 0; p < count; p++)
         ret[p] = (struct rps_part_shares){0};
-    return wing && wing->shares ? wing->shares(arena, reader, run_id, part, count, cpus, ret, err)
-                                : 0;
+    return hooks && hooks->shares
+               ? hooks->shares(arena, reader, run_id, part, count, cpus, ret, err)
+               : 0;
 }
 
 int rps_part_shares_of_labels(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
@@ -69,7 +73,7 @@ char *rps_share_name_text(char *ret, size_t size, const struct rps_share_name *n
     char line[128] = "";
 
     if (name->line > 0)
-        snprintf(line, sizeof(line), " (%.*s:%d)", (int)rps_text_cut(file, FILE_MOST), file,
+        snprintf(line, sizeof(line), " (%.*s:%d)", (int)rps_text_cut(file, FILE_MAX), file,
                  name->line);
     else if (name->processes > 1)
         snprintf(line, sizeof(line), " (%zu processes)", name->processes);
@@ -86,19 +90,19 @@ const char *rps_shares_percent_text(char *ret, size_t size, double share)
     return ret;
 }
 
-/* Append "9 % of samples in solve (elsewhere 0 %)", if all of it fits. */
+/* Append "9 % of samples in solve (elsewhere 0 %)", if the whole text fits. */
 static void append_apart(char *ret, size_t size, enum rps_apart_kind kind,
-                         const struct rps_share_apart *apart)
+                         const struct rps_share_apart *apart, const char *other)
 {
     char name[256], own[16], rest[16], clause[384];
     const size_t used = strlen(ret);
 
-    snprintf(clause, sizeof(clause), "%s%s%s in %s%s (elsewhere %s)", used > 0 ? ", " : "",
+    snprintf(clause, sizeof(clause), "%s%s%s in %s%s (%s%s %s)", used > 0 ? ", " : "",
              rps_shares_percent_text(own, sizeof(own), apart->share),
              strchr(ret, '%') ? "" : " of samples",
              kind == RPS_APART_CGROUP ? "control group " : "",
-             rps_share_name_text(name, sizeof(name), &apart->name),
-             rps_shares_percent_text(rest, sizeof(rest), apart->rest));
+             rps_share_name_text(name, sizeof(name), &apart->name), other ? other : "elsewhere",
+             other ? ":" : "", rps_shares_percent_text(rest, sizeof(rest), apart->rest));
     if (used == 0 || used + strlen(clause) < size)
         snprintf(ret + used, size - used, "%s", clause);
 }
@@ -108,8 +112,9 @@ static double difference_of(const struct rps_share_apart *apart)
     return apart->is_found ? fabs(apart->share - apart->rest) : 0;
 }
 
-/* Format the name that most samples were in, unless it is the same elsewhere, and the names that
- * set the group apart. A control group counts if it differs by more than the program does. */
+/* Format the name that has most samples, unless all groups have this name, and the names that
+ * distinguish the group. A control group is named if it distinguishes the group more clearly than
+ * the program does. */
 char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group *group)
 {
     static const enum rps_apart_kind order[] = {RPS_APART_PROGRAM, RPS_APART_PROGRAM_2,
@@ -119,16 +124,25 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
     const int is_tested = group->apart[RPS_APART_FUNCTION].is_tested;
     const double by_program = difference_of(&group->apart[RPS_APART_PROGRAM]);
     int is_named;
-    char name[256];
+    char name[256], own[16], rest[16];
 
     ret[0] = '\0';
     if (group->count == 0 || isnan(top->share))
         return ret;
-    is_named = top->share >= RPS_SHARES_NAME_MIN && !(is_tested && group->is_alike);
+    is_named = top->share >= RPS_SHARES_NAME_MIN &&
+               !(group->is_alike &&
+                 (group->other ? fabs(top->share - group->top_rest) < WINDOW_MIN : is_tested));
     rps_share_name_text(name, sizeof(name), &top->name);
-    if (is_named)
+    if (is_named && group->other)
+        snprintf(ret, size, "in %s (%s of samples, %s: %s)",
+                 rps_text_function(name, sizeof(name), top->name.name),
+                 rps_shares_percent_text(own, sizeof(own), top->share), group->other,
+                 isnan(group->top_rest)
+                     ? "too few"
+                     : rps_shares_percent_text(rest, sizeof(rest), group->top_rest));
+    else if (is_named)
         snprintf(ret, size, "in %s", name);
-    else if (!is_tested)
+    else if (!is_tested && !group->other)
         snprintf(ret, size, "%.0f %% of samples in %s", 100 * top->share, name);
     if (is_named && caller->is_found)
         snprintf(ret + strlen(ret), size - strlen(ret), ", called by %s",
@@ -139,9 +153,11 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
         if (apart->is_found && !(is_named && strcmp(apart->name.name, top->name.name) == 0) &&
             !(order[i] == RPS_APART_CGROUP &&
               difference_of(apart) < by_program + RPS_APART_SHARE_MIN))
-            append_apart(ret, size, order[i], apart);
+            append_apart(ret, size, order[i], apart, group->other);
     }
-    if (!is_tested && group->function_count > 0 && function->share >= TOLD_OF)
+    if (group->other)
+        return ret;
+    if (!is_tested && group->function_count > 0 && function->share >= FUNCTION_THRESHOLD)
         snprintf(ret + strlen(ret), size - strlen(ret), ", %.0f %% %sin %s", 100 * function->share,
                  strchr(ret, '%') ? "" : "of samples ",
                  rps_share_name_text(name, sizeof(name), &function->name));
@@ -204,8 +220,9 @@ static int is_user_only(const struct rps_sampling *sampling)
     return strchr(sampling->event, ':') != NULL;
 }
 
-/* Return the share of the run's CPU time that was in the kernel and may not be sampled. It is 0 if
- * unknown: Linux reports less than the CPU time if nobody waited for some processes. */
+/* Return the share of the run's CPU time that was in the kernel and may not be sampled. The share
+ * is 0 if it is unknown. The reason for an unknown share is that Linux reports too little CPU time,
+ * because some processes had no parent that waited for them. */
 static double kernel_part(const struct rps_sampling *sampling, double cpu_s)
 {
     double all_ns = (double)sampling->user_ns + (double)sampling->kernel_ns;
@@ -260,7 +277,7 @@ int rps_samples_are_short(uint64_t samples, double expected)
 char *rps_samples_short_text(char *ret, size_t size, const struct rps_sampling *sampling,
                              uint64_t samples, double cpu_s, int is_whole)
 {
-    static const char stopped[] = "Linux stopped counting some processes, and sampling them, too.";
+    static const char stopped[] = "Linux stopped counting and sampling some processes.";
     double expected = rps_samples_expected(sampling, cpu_s, is_whole);
     char time[RPS_TEXT_NUMBER_SIZE], got[RPS_TEXT_NUMBER_SIZE], most[RPS_TEXT_NUMBER_SIZE];
     size_t used;
@@ -272,24 +289,22 @@ char *rps_samples_short_text(char *ret, size_t size, const struct rps_sampling *
     rps_text_figure(most, sizeof(most), 0, expected);
     rps_text_duration(time, sizeof(time), (int64_t)(fmin(cpu_s, 1e9) * RPS_NS_PER_S));
     if (rps_samples_at_most(sampling, cpu_s, is_whole)) {
-        snprintf(ret, size, "%s samples of at most %s in %s of CPU time: %s", got, most, time,
-                 sampling->is_incomplete ? stopped
-                                         : "the kernel's part of it may not be sampled here.");
+        snprintf(ret, size, "%s of at most %s samples in %s of CPU time: %s", got, most, time,
+                 sampling->is_incomplete ? stopped : "the kernel's part may not be sampled here.");
         return ret;
     }
-    used = (size_t)snprintf(ret, size, "%s samples of %s expected in %s of CPU time%s", got, most,
+    used = (size_t)snprintf(ret, size, "%s of %s expected samples in %s of CPU time%s", got, most,
                             time,
                             kernel_part(sampling, cpu_s) > 0 ? ", without the kernel's part" : "");
-    if (used < size && sampling->is_incomplete)
-        snprintf(ret + used, size - used, ": %s", stopped);
-    else if (used < size && (sampling->lost > 0 || sampling->throttled > 0))
-        snprintf(ret + used, size - used,
-                 ": some were lost, or the kernel stopped sampling for a moment.");
-    else if (used < size && !sampling->is_wide)
+    if (used < size && (sampling->is_incomplete || sampling->lost > 0 || sampling->throttled > 0))
+        snprintf(ret + used, size - used, ": %s",
+                 sampling->is_incomplete ? stopped
+                                         : "some were lost, or the kernel paused sampling.");
+    else if (used < size && sampling->is_wide)
+        snprintf(ret + used, size - used, ".");
+    else if (used < size)
         snprintf(ret + used, size - used, ": processes that end within %.4g ms are not sampled.",
                  1000 / (double)sampling->frequency);
-    else if (used < size)
-        snprintf(ret + used, size - used, ".");
     return ret;
 }
 
@@ -312,18 +327,19 @@ char *rps_unsampled_text(char *ret, size_t size, const struct rps_unsampled *uns
         snprintf(other, sizeof(other), "%s%" PRIu64 " short thread%s", processes > 0 ? ", " : "",
                  threads, threads == 1 ? "" : "s");
     used = (size_t)snprintf(ret, size, "[not sampled: %s%s%s", first, other,
-                            processes + threads > 0 ? ": " : "");
-    for (; told < unsampled->count && told < PROGRAMS_MOST && used < size; told++) {
+                            processes + threads > 0 ? "; " : "");
+    for (; told < unsampled->count && told < PROGRAMS_MAX && used < size; told++) {
         double part = unsampled->program[told].cpu_s / cpu_s;
 
-        if (told > 0 && part < PROGRAM_LEAST)
+        if (told > 0 && part < PROGRAM_MIN)
             break;
         used += (size_t)snprintf(ret + used, size - used, "%s%.*s %.0f %%", told > 0 ? ", " : "",
-                                 (int)rps_text_cut(unsampled->program[told].name, NAME_MOST),
+                                 (int)rps_text_cut(unsampled->program[told].name, NAME_MAX),
                                  unsampled->program[told].name, 100 * part);
     }
     if (used < size)
-        snprintf(ret + used, size - used, "%s]", told < unsampled->count ? ", ..." : "");
+        snprintf(ret + used, size - used, "%s; share of the CPU time]",
+                 told < unsampled->count ? ", ..." : "");
     return ret;
 }
 
@@ -331,8 +347,8 @@ char *rps_samples_kernel_text(char *ret, size_t size, const struct rps_sampling 
                               double cpu_s)
 {
     ret[0] = '\0';
-    if (cpu_s > 0 && kernel_part(sampling, cpu_s) >= PROGRAM_LEAST)
-        snprintf(ret, size, "[in the kernel, not sampled here: %.0f %%]",
+    if (cpu_s > 0 && kernel_part(sampling, cpu_s) >= PROGRAM_MIN)
+        snprintf(ret, size, "[in the kernel, not sampled here: %.0f %% of the CPU time]",
                  100 * kernel_part(sampling, cpu_s));
     return ret;
 }

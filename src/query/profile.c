@@ -1,12 +1,11 @@
-/*
- * Profiles of phases: the statistics that follow from spreads, and the profile of a table. That of
- * a run is in profile_run.c.
+/* Profiles of phases: the statistics that follow from spreads, and the profile of a table.
+ * profile_run.c makes the profile of a run.
  *
- * Metrics are ordered by a product. Its factors are the distance between the labels' means, the
- * share of variance that they explain, and the part that earlier metrics do not show. The share
- * alone puts a metric first that is exact to a thousandth and differs by a hundredth. Without the
- * last factor, all metrics show a phase that misses every cache.
- */
+ * Metrics are ordered by a product of three factors: the distance between the labels' means, the
+ * share of variance that the means explain, and the part that earlier metrics do not show. With the
+ * share alone, a metric with a noise of a thousandth and a difference of a hundredth would come
+ * first. Without the last factor, the first metrics would all show one phase, for example a phase
+ * that misses every cache. */
 #include "rpistat/profile.h"
 
 #include <math.h>
@@ -14,17 +13,19 @@
 #include <string.h>
 
 #include "profile_parts.h"
+#include "rpistat/tally.h"
 
-/* The metric that everyone reads first. */
+/* The metric shown first, which all users read first. */
 #define FIGURE_FIRST "cpi"
 
-/* Observations per block. The longer blocks are for values that stay alike for seconds. */
+/* Observations per block. The longer blocks are for values that stay similar for seconds. */
 static const uint64_t block_length[2] = {16, 4 * 16};
 
-#define FEW 1.5 /* a variance of B blocks is raised by (1 + FEW / (B - 1)) squared */
+#define BLOCKS_CORRECTION                                                                          \
+    1.5 /* A variance of B blocks is multiplied by (1 + BLOCKS_CORRECTION / (B - 1)) squared. */
 
-/* Metrics that later ones should not repeat: no more are shown next to each other. */
-#define FIGURES_TOLD 8
+/* Number of shown metrics that should not repeat each other. */
+#define FIGURES_MAX 8
 
 static void add_value(uint64_t count, double *mean, double *squares, double value)
 {
@@ -120,9 +121,10 @@ struct rps_spreads rps_profile_init(struct rps_arena *arena, struct rps_profile 
 
 /* --- derived statistics ----------------------------------------------------------------------- */
 
-/* Return the variance of a mean as a multiple of that of independent observations. It follows from
- * the squares of both lengths of blocks and their degrees of freedom. A block of the length L that
- * holds many clumps shows a part 1 - c / L of it. */
+/* Return the variance of a mean as a multiple of the variance for independent observations. The
+ * multiple follows from the sums of squares (`blocks`) and the degrees of freedom of both block
+ * lengths. A block of length L with many clumps shows only the part 1 - c / L of the multiple. The
+ * constant c does not depend on L. */
 static double clumps_of(const double blocks[2], const double freedom[2], double variance)
 {
     double of[2] = {1, 1};
@@ -130,7 +132,7 @@ static double clumps_of(const double blocks[2], const double freedom[2], double 
     for (int i = 0; i < 2 && freedom[i] > 0; i++)
         of[i] = (double)block_length[i] * blocks[i] / freedom[i] / variance;
     if (freedom[1] > 0)
-        of[1] = pow(1 + FEW / freedom[1], 2) * fmax(of[1], (4 * of[1] - of[0]) / 3);
+        of[1] = pow(1 + BLOCKS_CORRECTION / freedom[1], 2) * fmax(of[1], (4 * of[1] - of[0]) / 3);
     return fmax(of[0], of[1]);
 }
 
@@ -140,7 +142,8 @@ static void finish_figure(struct rps_profile *profile, const struct rps_spreads 
     const struct rps_spread *whole = &spreads->whole[f];
     double inside = 0, between = 0, count = 0, blocks[2] = {0}, freedom[2] = {0};
 
-    figure->spread = figure->is_of_package ? 0 : deviation(whole); /* not a mean */
+    /* A package's metric is not a mean, so it has no spread. */
+    figure->spread = figure->is_of_package ? 0 : deviation(whole);
     for (int l = 0; l < profile->label_count; l++) {
         size_t at = (size_t)l * profile->figure_count + f;
         const struct rps_spread *label = &spreads->label[at];
@@ -166,8 +169,9 @@ static void finish_figure(struct rps_profile *profile, const struct rps_spreads 
             sqrt(between / count) / fmax(fabs(whole->mean), figure->spread) * figure->explained;
 }
 
-/* Return how much of one metric's differences between labels the other shows too. It is the squared
- * correlation of their means, on a logarithmic scale, weighted by the labels' lengths. */
+/* Return how much of the differences between labels in one metric is also visible in another
+ * metric. This is the squared correlation of the two metrics' means on a logarithmic scale,
+ * weighted by the labels' lengths. */
 static double overlap(const struct rps_profile *profile, size_t f, size_t g)
 {
     double n = 0, x = 0, y = 0, xx = 0, yy = 0, xy = 0;
@@ -194,7 +198,7 @@ static double overlap(const struct rps_profile *profile, size_t f, size_t g)
     return xx > 0 && yy > 0 ? fmin(xy * xy / (xx * yy), 1) : 0;
 }
 
-/* Return the metric to show next: it separates the labels, and not as earlier ones do. */
+/* Return the next metric to show, which separates labels in another way than earlier metrics. */
 static size_t next_figure(const struct rps_profile *profile, const double *told)
 {
     size_t best = 0;
@@ -211,7 +215,7 @@ static size_t next_figure(const struct rps_profile *profile, const double *told)
     return best;
 }
 
-/* told[f] is the largest overlap with the metrics before; -1: the metric is one of them. */
+/* told[f] is the largest overlap with earlier metrics, or -1 if f is an earlier metric. */
 static void put_in_order(struct rps_profile *profile, double *told)
 {
     for (size_t i = 0; i < profile->figure_count; i++) {
@@ -223,7 +227,7 @@ static void put_in_order(struct rps_profile *profile, double *told)
         }
         profile->order[i] = next;
         told[next] = -1;
-        for (size_t f = 0; i < FIGURES_TOLD && f < profile->figure_count; f++) {
+        for (size_t f = 0; i < FIGURES_MAX && f < profile->figure_count; f++) {
             if (told[f] >= 0)
                 told[f] = fmax(told[f], overlap(profile, f, next));
         }
@@ -239,6 +243,53 @@ void rps_profile_finish(struct rps_profile *profile, const struct rps_spreads *s
     put_in_order(profile, told);
 }
 
+/* --- windows ---------------------------------------------------------------------------------- */
+
+#define OBSERVATIONS_MIN 4   /* Sides with fewer observations are not compared. */
+#define CHANCE           .01 /* Probability that any of the intervals is wrong. */
+
+static double variance_of(double squares, double count, double groups)
+{
+    return count > groups ? squares / (count - groups) : 0;
+}
+
+/* Return half the width of the interval. The mean of n observations has the variance
+ * v min(1, clumps / n). v is the mean variance within the phase classes of a side. In each class,
+ * the larger variance is used: that of the side, or that of both sides together. */
+static double error_of(const struct rps_profile *profile, const struct rps_spreads *spreads,
+                       size_t f, size_t tests)
+{
+    const struct rps_figure *figure = &profile->figure[f];
+    double sum[2] = {0}, count[2] = {0}, groups = 0, clumps = fmax(1, figure->clumps), error = 0;
+
+    for (size_t l = 0; l < (size_t)profile->label_count; l++) {
+        const struct rps_spread *own = &spreads->label[l * profile->figure_count + f];
+        const struct rps_spread *other = &spreads->label[(l ^ 1) * profile->figure_count + f];
+        const double rows = (double)own->count, more = (double)other->count;
+
+        groups += rows > 0;
+        count[l % 2] += rows;
+        sum[l % 2] +=
+            rows * fmax(variance_of(own->squares, rows, 1),
+                        variance_of(own->squares + other->squares, rows + more, 1 + (more > 0)));
+    }
+    for (int side = 0; side < 2; side++)
+        error += count[side] < OBSERVATIONS_MIN
+                     ? NAN
+                     : sum[side] / count[side] * fmin(1, clumps / count[side]);
+    return sqrt(error) * rps_student_limit(CHANCE / (double)tests,
+                                           fmax(1, (count[0] + count[1] - groups) / clumps));
+}
+
+void rps_profile_compare_sides(struct rps_profile *profile, const struct rps_spreads *spreads,
+                               const char *other, size_t tests)
+{
+    for (size_t f = 0; f < profile->figure_count; f++)
+        profile->figure[f].error = error_of(profile, spreads, f, tests);
+    profile->label_count = 2;
+    profile->other = other;
+}
+
 /* --- tables ----------------------------------------------------------------------------------- */
 
 static double mean_of(const struct rps_spread *spread)
@@ -246,12 +297,30 @@ static double mean_of(const struct rps_spread *spread)
     return spread->count > 0 ? spread->mean : NAN;
 }
 
+void rps_profile_means(struct rps_profile *profile, const struct rps_spreads *spreads)
+{
+    for (size_t f = 0; f < profile->figure_count; f++) {
+        struct rps_spread rest = {0};
+
+        profile->figure[f].whole = mean_of(&spreads->whole[f]);
+        for (int l = 0; l < profile->label_count; l++) {
+            size_t at = (size_t)l * profile->figure_count + f;
+            const struct rps_spread *own = &spreads->label[at];
+
+            profile->mean[at] = mean_of(own);
+            if (l != profile->main_label && own->count > 0) {
+                rest.count += own->count;
+                rest.mean += (own->mean - rest.mean) * (double)own->count / (double)rest.count;
+            }
+        }
+        profile->figure[f].rest = profile->main_label >= 0 ? mean_of(&rest) : NAN;
+    }
+}
+
 static void profile_column(struct rps_profile *profile, const struct rps_spreads *spreads,
                            const struct rps_phases *phases, const double *value, size_t rows_per,
                            size_t f)
 {
-    struct rps_spread rest = {0};
-
     for (size_t i = 0; i < phases->count; i++) {
         const struct rps_phase *phase = &phases->phase[i];
         struct rps_spread own = {0};
@@ -264,18 +333,6 @@ static void profile_column(struct rps_profile *profile, const struct rps_spreads
         }
         profile->phase[i * profile->figure_count + f] = mean_of(&own);
     }
-    profile->figure[f].whole = mean_of(&spreads->whole[f]);
-    for (int l = 0; l < profile->label_count; l++) {
-        size_t at = (size_t)l * profile->figure_count + f;
-        const struct rps_spread *own = &spreads->label[at];
-
-        profile->mean[at] = mean_of(own);
-        if (l != profile->main_label && own->count > 0) {
-            rest.count += own->count;
-            rest.mean += (own->mean - rest.mean) * (double)own->count / (double)rest.count;
-        }
-    }
-    profile->figure[f].rest = profile->main_label >= 0 ? mean_of(&rest) : NAN;
 }
 
 struct rps_profile rps_profile_signals(struct rps_arena *arena, const struct rps_signals *signals,
@@ -293,6 +350,7 @@ struct rps_profile rps_profile_signals(struct rps_arena *arena, const struct rps
         profile_column(&profile, &spreads, phases, signals->value + s * signals->count, rows_per,
                        s);
     }
+    rps_profile_means(&profile, &spreads);
     rps_profile_finish(&profile, &spreads);
     return profile;
 }

@@ -1,11 +1,10 @@
-/* The common part of profiles of runs and of tables: spreads, and statistics from them. */
-#ifndef RPISTAT_QUERY_PROFILE_PARTS_H
-#define RPISTAT_QUERY_PROFILE_PARTS_H
+/* Shared by the profiles of runs and of tables: spreads, and statistics computed from spreads. */
+#pragma once
 
 #include "rpistat/profile.h"
 
 /* Mean and sum of squared differences of a stream of numbers (Welford 1962), and of the means of
- * its blocks, of 16 and of 64. */
+ * blocks. Blocks have 16 and 64 numbers. */
 struct rps_spread {
     uint64_t count;
     double mean, squares;
@@ -16,19 +15,44 @@ struct rps_spread {
 };
 
 struct rps_spreads {
-    struct rps_spread *label; /* label[label * figure_count + figure] */
-    struct rps_spread *whole; /* of each figure */
+    struct rps_spread *label; /* Indexed by label * figure_count + metric. */
+    struct rps_spread *whole; /* Spread of each metric in the whole run or table. */
 };
+
+/* A window of a run and its other side, with which it is compared. */
+struct rps_window {
+    struct rps_phases
+        side; /* ranges in order of time; label 0: the window, label 1: the other side */
+    struct rps_phases part; /* the sides, divided at the bounds of phases; label 2 n + 1: the other
+                               side in phases of class n */
+    size_t range_count;
+    struct rps_window_range {
+        int64_t from_ns, to_ns;
+        int resolution, is_spread; /* is_spread: 1 if the rows are used as observations */
+    } range[3];                    /* what is read, in order of time */
+    const char *other;             /* as in struct rps_profile */
+};
+
+/* Profile a window. In the result, label 0 is the window and label 1 the other side. */
+int rps_profile_window(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                       const struct rps_window *window, struct rps_profile *ret,
+                       struct rps_error *err);
 
 void rps_spread_add(struct rps_spread *spread, double value);
 
-/* Make the arrays of a profile for so many metrics, all NaN, and count the labels. Return its
+/* Make the arrays of a profile for figure_count metrics, all NaN, and count the labels. Return the
  * spreads, which live as long as the profile. */
 struct rps_spreads rps_profile_init(struct rps_arena *arena, struct rps_profile *profile,
                                     size_t figure_count, const struct rps_phases *phases);
+
+/* Fill the means of a profile whose observations were added to the spreads. */
+void rps_profile_means(struct rps_profile *profile, const struct rps_spreads *spreads);
 
 /* Fill the spreads, coefficients of variation and order of a profile that has its metrics, phases
  * and means. */
 void rps_profile_finish(struct rps_profile *profile, const struct rps_spreads *spreads);
 
-#endif
+/* Turn a finished profile, whose labels are those of a window's parts, into the profile of the
+ * sides. The intervals of `error` hold for all `tests` metrics together in 99 of 100 cases. */
+void rps_profile_compare_sides(struct rps_profile *profile, const struct rps_spreads *spreads,
+                               const char *other, size_t tests);

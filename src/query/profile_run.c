@@ -1,8 +1,6 @@
-/*
- * The profile of a run's phases. Its periods are added up per phase and per label, and the metrics
- * are computed from the sums, as in the report. The spread of a metric is that between rotations of
- * the event sets; a rotation that lies across a boundary belongs to neither side.
- */
+/* The profile of a run's phases. Periods are added up per phase and per label, and the metrics are
+ * computed from the sums, as in the report. The spread of a metric is its spread between rotations
+ * of the event sets. A rotation that crosses a phase boundary is used for neither phase. */
 #include "rpistat/profile.h"
 
 #include <math.h>
@@ -12,7 +10,6 @@
 #include "profile_parts.h"
 #include "rpistat/collect.h"
 #include "rpistat/formula.h"
-#include "rpistat/phase.h"
 #include "rpistat/plan.h"
 #include "rpistat/rotation.h"
 #include "rpistat/run_system.h"
@@ -26,19 +23,22 @@
 struct work {
     const struct rps_plan *plan;
     const struct rps_phases *phases;
+    const struct rps_window *window;
+    const struct rps_window_range *range; /* Range that is being read. */
     struct rps_profile profile;
     struct rps_spreads spreads;
-    struct rps_tally whole, rest, *phase, *label; /* rest: see rps_figure */
+    struct rps_tally whole, rest, *phase, *label; /* For `rest`, see rps_figure. */
     struct rps_rotation rotation;
-    size_t rotation_phase; /* NOWHERE: it is of several */
-    size_t at;             /* where the last period was found */
+    size_t rotation_phase; /* Phase of the rotation; NOWHERE: several phases. */
+    size_t at;             /* Index of the phase of the previous period. */
     double *operand;
-    size_t tallied; /* metrics that are made of tallies; after them those of packages */
-    struct rps_run_system *packages; /* in the arena; of each phase, and of all */
+    size_t tallied; /* Number of metrics from tallies. Metrics of packages follow. */
+    struct rps_run_system *packages; /* Owned by the arena: sums of each phase, then the sum of
+                                        all phases. */
     enum rps_package_figure package[RPS_PACKAGE_FIGURES];
 };
 
-/* Return a metric of a tally. The one after the plan's metrics is the CPU use. */
+/* Return a metric of a tally. The index after the plan's metrics is the CPU use. */
 static double value_of(const struct work *work, size_t figure, const struct rps_tally *tally)
 {
     const struct rps_formula *formula;
@@ -49,12 +49,18 @@ static double value_of(const struct work *work, size_t figure, const struct rps_
     return rps_tally_carries(tally, formula) ? rps_formula_value(formula, work->operand) : NAN;
 }
 
+static size_t label_of(const struct work *work, size_t phase)
+{
+    return (size_t)work->phases->phase[phase].label;
+}
+
 static void end_rotation(struct work *work)
 {
     size_t figures = work->profile.figure_count;
 
-    if (work->rotation.tally.periods > 0 && work->rotation_phase != NOWHERE) {
-        size_t label = (size_t)work->phases->phase[work->rotation_phase].label;
+    if (work->rotation.tally.periods > 0 && work->rotation_phase != NOWHERE &&
+        work->range->is_spread && work->rotation.level >= work->range->resolution) {
+        size_t label = label_of(work, work->rotation_phase);
 
         rps_tally_operands(&work->rotation.tally, work->plan, work->operand);
         for (size_t f = 0; f < work->tallied; f++) {
@@ -74,6 +80,8 @@ static void add_period(struct work *work, const struct rps_period *period)
 
     if (at == NOWHERE)
         return;
+    if (work->window->other && (end == NOWHERE || (label_of(work, end) ^ label_of(work, at)) & 1))
+        return; /* A block of a downsampled run crosses the end of the window. */
     if (rps_rotation_ends(&work->rotation, period))
         end_rotation(work);
     if (work->rotation.tally.periods == 0)
@@ -81,11 +89,16 @@ static void add_period(struct work *work, const struct rps_period *period)
     if (work->rotation_phase != at || end != at)
         work->rotation_phase = NOWHERE;
     rps_rotation_add(&work->rotation, period);
-    rps_tally_add(&work->phase[at], period);
-    rps_tally_add(&work->whole, period);
+    if (work->window->other) {
+        rps_tally_add(&work->label[label_of(work, at)], period);
+        rps_tally_add(&work->whole, period);
+    } else {
+        rps_tally_add(&work->phase[at], period);
+    }
 }
 
-/* Compute a metric of the tally that filled the operands, with interval; CPU use is counted. */
+/* Compute a metric and its interval from the tally that filled the operands. CPU use needs no
+ * interval, since it is fully counted. */
 static void evaluate_figure(const struct work *work, size_t figure, const struct rps_tally *tally,
                             double *ret, struct rps_interval *ret_interval)
 {
@@ -99,7 +112,6 @@ static void evaluate_figure(const struct work *work, size_t figure, const struct
             rps_tally_formula_interval(tally, &work->plan->metric[figure].formula, work->operand);
 }
 
-/* Compute the metrics of a tally and their intervals. */
 static void evaluate(struct work *work, const struct rps_tally *tally, double *ret,
                      struct rps_interval *ret_interval)
 {
@@ -113,14 +125,19 @@ static void evaluate_all(struct work *work)
     struct rps_profile *profile = &work->profile;
     size_t figures = profile->figure_count;
 
-    for (size_t i = 0; i < work->phases->count; i++) {
+    for (size_t l = 2; work->window->other && l < (size_t)profile->label_count; l++)
+        rps_tally_merge(&work->label[l % 2], &work->label[l]);
+    for (size_t i = 0; !work->window->other && i < work->phases->count; i++) {
         rps_tally_merge(&work->label[work->phases->phase[i].label], &work->phase[i]);
+        rps_tally_merge(&work->whole, &work->phase[i]);
         evaluate(work, &work->phase[i], profile->phase + i * figures,
                  profile->phase_interval + i * figures);
     }
     for (size_t l = 0; l < (size_t)profile->label_count; l++) {
         evaluate(work, &work->label[l], profile->mean + l * figures,
                  profile->mean_interval + l * figures);
+        if (work->window->other)
+            profile->label[l].periods = work->label[l].periods;
         profile->label[l].seconds = work->operand[RPS_OPERAND_SECONDS];
         profile->label[l].cpu_s = work->operand[RPS_OPERAND_CPU_SECONDS];
         if (profile->main_label >= 0 && (int)l != profile->main_label)
@@ -144,8 +161,7 @@ static size_t read_packages(struct work *work, struct rps_reader *reader, int64_
                             struct rps_error *err)
 {
     const struct rps_phases *phases = work->phases;
-    struct rps_run_part part = {
-        phases->count, rps_arena_get(arena, phases->count, sizeof(*part.stretch)), phases->count};
+    struct rps_run_part part = rps_run_part_of_phases(arena, phases, 0);
     struct rps_system_state state;
     struct rps_system_row total;
     size_t count = 0;
@@ -154,9 +170,6 @@ static size_t read_packages(struct work *work, struct rps_reader *reader, int64_
         *result = rps_reader_system(reader, run_id, RPS_SYSTEM_PACKAGE, &state, &total, err);
     if (*result <= 0)
         return 0;
-    for (size_t i = 0; i < phases->count; i++)
-        part.stretch[i] =
-            (struct rps_run_stretch){phases->phase[i].first, phases->phase[i].last, i};
     *result =
         rps_run_system_read(arena, reader, run_id, from_ns, to_ns, &part, &work->packages, err);
     for (int f = 0; f < RPS_PACKAGE_FIGURES && *result == 0; f++) {
@@ -167,7 +180,7 @@ static size_t read_packages(struct work *work, struct rps_reader *reader, int64_
     return count;
 }
 
-/* Put packages' metrics for the phases of a label, or for those without the main label. */
+/* Put the package metrics of a phase or a label. */
 static void put_packages(const struct work *work, const struct rps_run_system *system, double *ret)
 {
     for (size_t f = work->tallied; f < work->profile.figure_count; f++)
@@ -178,8 +191,8 @@ static void evaluate_packages(struct work *work, struct rps_arena *arena)
 {
     struct rps_profile *profile = &work->profile;
     const size_t figures = profile->figure_count;
-    struct rps_run_system *sum = rps_arena_get(arena, 1, sizeof(*sum)); /* without the main label */
-    double *rest = rps_arena_get(arena, figures, sizeof(*rest));
+    /* sum: all phases that do not have the main label. */
+    struct rps_run_system *sum = rps_arena_get(arena, 1, sizeof(*sum));
 
     for (size_t i = 0; i < work->phases->count; i++)
         put_packages(work, &work->packages[i], profile->phase + i * figures);
@@ -188,11 +201,13 @@ static void evaluate_packages(struct work *work, struct rps_arena *arena)
         if (l != profile->main_label)
             rps_run_system_join(sum, &profile->system[l]);
     }
-    put_packages(work, sum, rest);
     for (size_t f = work->tallied; f < figures; f++) {
-        profile->figure[f].whole = rps_run_system_package(&profile->system[profile->label_count],
-                                                          work->package[f - work->tallied]);
-        profile->figure[f].rest = profile->main_label >= 0 ? rest[f] : NAN;
+        const enum rps_package_figure package = work->package[f - work->tallied];
+
+        profile->figure[f].whole =
+            rps_run_system_package(&profile->system[profile->label_count], package);
+        profile->figure[f].rest =
+            profile->main_label >= 0 ? rps_run_system_package(sum, package) : NAN;
     }
 }
 
@@ -244,7 +259,7 @@ static void work_begin(struct work *work, size_t packages, struct rps_arena *are
     work->spreads = rps_profile_init(arena, &work->profile, work->tallied + packages, work->phases);
     work->operand =
         rps_arena_get(arena, (size_t)rps_plan_operand_count(plan), sizeof(*work->operand));
-    work->phase = make_tallies(work, work->phases->count, arena);
+    work->phase = make_tallies(work, work->window->other ? 0 : work->phases->count, arena);
     work->label = make_tallies(work, (size_t)work->phases->label_count, arena);
     work->whole = rps_tally_new(arena, plan);
     work->rest = rps_tally_new(arena, plan);
@@ -253,136 +268,203 @@ static void work_begin(struct work *work, size_t packages, struct rps_arena *are
     name_figures(work);
 }
 
-/* Read the system metrics of the labels. */
-static int read_system(struct rps_reader *reader, int64_t run_id, int64_t from_ns, int64_t to_ns,
-                       const struct rps_phases *phases, struct rps_profile *profile,
-                       struct rps_error *err)
-{
-    struct rps_run_part part = {phases->count,
-                                rps_arena_get(profile->arena, phases->count, sizeof(*part.stretch)),
-                                (size_t)phases->label_count};
-
-    for (size_t i = 0; i < phases->count; i++)
-        part.stretch[i] = (struct rps_run_stretch){phases->phase[i].first, phases->phase[i].last,
-                                                   (size_t)phases->phase[i].label};
-    return rps_run_system_read(profile->arena, reader, run_id, from_ns, to_ns, &part,
-                               &profile->system, err);
-}
-
 /* --- memory, and bytes read and written ------------------------------------------------------- */
 
-#define IO_MAX 3
-
 struct io {
-    size_t count;
+    size_t count, verbs; /* The first `verbs` metrics are used for phases. */
     enum rps_system_source source;
-    int slot[IO_MAX];
-    const char *name[IO_MAX]; /* text without the number: "reads MiB/s from disks" */
+    int slot[RPS_SYSTEM_SLOT_MAX];
+    const char *name[RPS_SYSTEM_SLOT_MAX]; /* Text after the number: "reads MiB/s from disks". */
 };
 
-static const struct io io_of[] = {{3,
-                                   RPS_SYSTEM_TREE,
-                                   {RPS_TREE_RSS, RPS_TREE_READ, RPS_TREE_WRITTEN},
-                                   {"uses MiB", "reads MiB/s", "writes MiB/s"}},
-                                  {2,
-                                   RPS_SYSTEM_MACHINE,
-                                   {RPS_MACHINE_DISK_READ, RPS_MACHINE_DISK_WRITTEN},
-                                   {"reads MiB/s from disks", "writes MiB/s to disks"}}};
+static const struct io io_of[] = {
+    {9,
+     3,
+     RPS_SYSTEM_TREE,
+     {RPS_TREE_RSS, RPS_TREE_READ, RPS_TREE_WRITTEN, RPS_TREE_WAIT, RPS_TREE_IN_IO,
+      RPS_TREE_IN_LOCK, RPS_TREE_IN_MESSAGE, RPS_TREE_IN_TIMER, RPS_TREE_IN_OTHER},
+     {"uses MiB", "reads MiB/s", "writes MiB/s", "waits s/s for a CPU",
+      "has threads asleep in block I/O", "has threads asleep in locks",
+      "has threads asleep for messages", "has threads asleep in timers",
+      "has threads asleep in other waits"}},
+    {2,
+     2,
+     RPS_SYSTEM_MACHINE,
+     {RPS_MACHINE_DISK_READ, RPS_MACHINE_DISK_WRITTEN},
+     {"reads MiB/s from disks", "writes MiB/s to disks"}}};
 
-static double io_value(const struct io *io, size_t s, const struct rps_system_row *row)
+/* Put the names of the metrics of a window, and their values over the whole sides. */
+static void name_io(const struct io *io, const struct rps_profile *profile, struct rps_profile *ret)
 {
-    const double by = strstr(io->name[s], "/s") ? (double)row->length_us / 1e6
-                                                : (double)row->readings[io->slot[s]];
+    for (size_t s = 0; s < ret->figure_count; s++) {
+        const struct rps_system_metric *metric = &rps_system_metrics[io->source][io->slot[s]];
+        struct rps_figure *figure = &ret->figure[s];
 
-    return row->readings[io->slot[s]] > 0 ? (double)row->sum[io->slot[s]] / KIB_PER_MIB / by : NAN;
+        snprintf(figure->panel, sizeof(figure->panel), "%s", io->name[s]);
+        snprintf(figure->name, sizeof(figure->name), "%s", metric->name);
+        snprintf(figure->label, sizeof(figure->label), "%s", metric->label);
+        snprintf(figure->unit, sizeof(figure->unit), "%s",
+                 strcmp(metric->unit, "us") == 0      ? "s/s"
+                 : strcmp(metric->unit, "KiB") != 0   ? metric->unit
+                 : metric->kind == RPS_SYSTEM_COUNTER ? "MiB/s"
+                                                      : "MiB");
+        for (size_t l = 0; l < 2; l++)
+            ret->mean[l * ret->figure_count + s] =
+                rps_run_system_mean(&profile->system[l], io->source, io->slot[s]) /
+                metric->column.divisor;
+    }
 }
 
-/* Profile I/O of the workload, or otherwise of the machine's disks, with one row per reading. */
-static int read_io(struct rps_reader *reader, int64_t run_id, int64_t from_ns, int64_t to_ns,
-                   const struct rps_cpu_series *series, const struct rps_phases *phases,
-                   struct rps_profile *profile, struct rps_error *err)
+/* Add the readings of a range to the spreads of their labels. */
+static int add_readings(struct rps_profile *io, const struct rps_spreads *spreads,
+                        const struct io *of, struct rps_reader *reader, int64_t run_id,
+                        const struct rps_window_range *range, const struct rps_phases *phases,
+                        struct rps_error *err)
 {
-    const int has_tree = profile->system[phases->label_count].length_s[RPS_SYSTEM_TREE] > 0;
-    const struct io *io = &io_of[!has_tree];
-    struct rps_arena *arena = profile->arena;
-    struct rps_phases rows = {.phase = rps_arena_get(arena, phases->count, sizeof(*rows.phase)),
-                              .label_count = phases->label_count};
-    struct rps_signals signals = {.signal_count = io->count};
-    double(*value)[IO_MAX] = NULL;
     struct rps_system_cursor *cursor;
     struct rps_system_row row;
-    size_t at = 0, before = NOWHERE, phase;
-    int result = !has_tree && !series->by_cpu;
+    size_t at = 0, phase, label;
+    int result = rps_system_cursor_open(&cursor, reader, run_id, of->source, range->from_ns,
+                                        range->to_ns, range->resolution, err);
 
-    if (result == 0)
-        result = rps_system_cursor_open(&cursor, reader, run_id, io->source, from_ns, to_ns,
-                                        series->resolution, err);
-    if (result != 0)
-        return result < 0 ? result : 0;
+    if (result < 0)
+        return result;
     while ((result = rps_system_cursor_next(cursor, &row, err)) > 0) {
+        struct rps_run_system one = {0};
+
         phase = rps_phases_at(phases, row.period + (row.last_period - row.period) / 2, &at);
-        if (phase == NOWHERE || (before != NOWHERE && phase < before)) /* an impossible order */
+        if (phase == NOWHERE)
             continue;
-        if (phase != before) {
-            rows.phase[rows.count] = phases->phase[phase];
-            rows.phase[rows.count++].first = signals.count;
+        label = (size_t)phases->phase[phase].label;
+        io->label[label].periods++;
+        io->periods++;
+        rps_run_system_add(&one, &row);
+        for (size_t s = 0; s < io->figure_count; s++) {
+            const double value = rps_run_system_mean(&one, of->source, of->slot[s]) /
+                                 rps_system_metrics[of->source][of->slot[s]].column.divisor;
+
+            rps_spread_add(&spreads->label[label * io->figure_count + s], value);
+            rps_spread_add(&spreads->whole[s], value);
         }
-        before = phase;
-        rows.phase[rows.count - 1].last = signals.count;
-        value = rps_arena_grow(arena, value, signals.count, sizeof(*value));
-        for (size_t s = 0; s < io->count; s++)
-            value[signals.count][s] = io_value(io, s, &row);
-        signals.count++;
     }
     rps_system_cursor_close(cursor);
-    if (result < 0 || signals.count == 0)
+    return result;
+}
+
+/* Profile the I/O of the workload, and the waits in a window. If the I/O is unknown, profile the
+ * I/O of the machine's disks. Each reading is an observation. */
+static int read_io(struct work *work, struct rps_reader *reader, int64_t run_id,
+                   const struct rps_cpu_series *series, size_t tests, struct rps_error *err)
+{
+    struct rps_profile *profile = &work->profile;
+    const struct rps_window *window = work->window;
+    const int sides = window->other ? window->side.label_count : work->phases->label_count;
+    const int has_tree = profile->system[sides].length_s[RPS_SYSTEM_TREE] > 0;
+    const struct io *of = &io_of[!has_tree];
+    struct rps_profile *io = rps_arena_get(profile->arena, 1, sizeof(*io));
+    struct rps_spreads spreads =
+        rps_profile_init(profile->arena, io, window->other ? of->count : of->verbs, work->phases);
+    int result = 0;
+
+    io->periods = 0;
+    for (int l = 0; l < io->label_count; l++)
+        io->label[l].periods = 0;
+    for (size_t r = 0; r < window->range_count && result == 0 && (has_tree || series->by_cpu);
+         r++) {
+        struct rps_window_range range = window->range[r];
+
+        range.resolution = window->other ? range.resolution : series->resolution;
+        if (range.is_spread)
+            result = add_readings(io, &spreads, of, reader, run_id, &range, work->phases, err);
+    }
+    if (result < 0 || io->periods == 0)
         return result;
-    signals.value = rps_arena_get(arena, io->count * signals.count, sizeof(*signals.value));
-    for (size_t i = 0; i < io->count * signals.count; i++)
-        signals.value[i] = value[i % signals.count][i / signals.count];
-    profile->io = rps_arena_get(arena, 1, sizeof(*profile->io));
-    *profile->io = rps_profile_signals(arena, &signals, io->name, 1, &rows);
+    for (size_t s = 0; s < io->figure_count; s++)
+        snprintf(io->figure[s].name, sizeof(io->figure[s].name), "%s", of->name[s]);
+    rps_profile_means(io, &spreads);
+    rps_profile_finish(io, &spreads);
+    if (window->other) {
+        rps_profile_compare_sides(io, &spreads, window->other, tests);
+        name_io(of, profile, io);
+    }
+    profile->io = io;
     return 0;
+}
+
+/* Profile the phases, or the sides of a window. */
+static int profile_run(struct work *work, struct rps_arena *arena, struct rps_reader *reader,
+                       int64_t run_id, const struct rps_cpus *cpus, struct rps_profile *ret,
+                       struct rps_error *err)
+{
+    const struct rps_window *window = work->window;
+    const int64_t from_ns = window->range[0].from_ns;
+    const int64_t to_ns = window->range[window->range_count - 1].to_ns;
+    struct rps_cpu_series series = {0};
+    struct rps_walk walk = {.series = &series, .way = RPS_CPUS_SUM};
+    struct rps_run_part part =
+        rps_run_part_of_phases(arena, window->other ? &window->side : work->phases, 1);
+    struct rps_plan *plan = NULL;
+    struct rps_run run;
+    size_t packages = 0, tests;
+    int result = rps_reader_plan(reader, run_id, &plan, err);
+
+    work->plan = plan;
+    if (!window->other)
+        packages = read_packages(work, reader, run_id, from_ns, to_ns, arena, &result, err);
+    if (result == 0)
+        result = rps_reader_run(reader, run_id, &run, err);
+    if (result == 0) {
+        work_begin(work, packages, arena);
+        work->rotation.least_ns = rps_rotation_least_ns(&run, plan->set_count, plan->set_count);
+        rps_run_free(&run);
+    }
+    for (size_t r = 0; r < window->range_count && result == 0; r++) {
+        work->range = &window->range[r];
+        result = rps_cpu_series_open(arena, &series, reader, run_id, work->range->from_ns,
+                                     work->range->to_ns, cpus, err);
+        if (!window->other)
+            rps_cpu_series_choose_signals(&series, plan->metric_count + 1);
+        else
+            series.resolution = work->range->resolution;
+        while (work->phases->count > 0 && rps_walk_next(&walk, &result, err))
+            add_period(work, walk.period);
+        end_rotation(work);
+    }
+    if (result == 0)
+        result = rps_run_system_read(arena, reader, run_id, from_ns, to_ns, &part,
+                                     &work->profile.system, err);
+    if (result == 0) {
+        evaluate_all(work);
+        if (packages > 0)
+            evaluate_packages(work, arena);
+        rps_profile_finish(&work->profile, &work->spreads);
+        tests = work->tallied + io_of[0].count;
+        result = read_io(work, reader, run_id, &series, tests, err);
+        if (window->other)
+            rps_profile_compare_sides(&work->profile, &work->spreads, window->other, tests);
+    }
+    if (result == 0)
+        *ret = work->profile;
+    rps_plan_free(plan);
+    return result;
 }
 
 int rps_profile_run(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                     int64_t from_ns, int64_t to_ns, const struct rps_cpus *cpus,
                     const struct rps_phases *phases, struct rps_profile *ret, struct rps_error *err)
 {
-    struct work work = {.phases = phases};
-    struct rps_cpu_series cpu_series = {0};
-    struct rps_walk walk = {.series = &cpu_series, .way = RPS_CPUS_SUM};
-    struct rps_plan *plan = NULL;
-    struct rps_run run;
-    int result = rps_reader_plan(reader, run_id, &plan, err);
-    size_t packages = read_packages(&work, reader, run_id, from_ns, to_ns, arena, &result, err);
+    const struct rps_window whole = {.range_count = 1, .range = {{from_ns, to_ns, 0, 1}}};
+    struct work work = {.phases = phases, .window = &whole};
 
-    work.plan = plan;
-    if (result == 0)
-        result = rps_cpu_series_open(arena, &cpu_series, reader, run_id, from_ns, to_ns, cpus, err);
-    if (result == 0) {
-        rps_cpu_series_choose_signals(&cpu_series, plan->metric_count + 1);
-        work_begin(&work, packages, arena);
-        result = rps_reader_run(reader, run_id, &run, err);
-    }
-    if (result == 0) {
-        work.rotation.least_ns = rps_rotation_least_ns(&run, plan->set_count, plan->set_count);
-        rps_run_free(&run);
-    }
-    while (phases->count > 0 && rps_walk_next(&walk, &result, err))
-        add_period(&work, walk.period);
-    if (result == 0)
-        result = read_system(reader, run_id, from_ns, to_ns, phases, &work.profile, err);
-    if (result == 0) {
-        end_rotation(&work);
-        evaluate_all(&work);
-        if (packages > 0)
-            evaluate_packages(&work, arena);
-        rps_profile_finish(&work.profile, &work.spreads);
-        result = read_io(reader, run_id, from_ns, to_ns, &cpu_series, phases, &work.profile, err);
-    }
-    if (result == 0)
-        *ret = work.profile;
-    rps_plan_free(plan);
-    return result;
+    return profile_run(&work, arena, reader, run_id, cpus, ret, err);
+}
+
+int rps_profile_window(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                       const struct rps_window *window, struct rps_profile *ret,
+                       struct rps_error *err)
+{
+    const struct rps_cpus all = {0};
+    struct work work = {.phases = &window->part, .window = window};
+
+    return profile_run(&work, arena, reader, run_id, &all, ret, err);
 }

@@ -1,13 +1,12 @@
-/*
- * Describe how a label differs: "3.1 x the page faults of the whole run, CPI 2.4 (whole run: 1.1)".
- * A label is compared with the whole. A label with more than half of the whole is tested against
- * the rest, since the whole is mostly itself.
+/* Describes how a label differs: "3.1 x the page faults of the whole run, CPI 2.4 (whole run:
+ * 1.1)". A label is compared with the whole run. A label with more than half of the run is tested
+ * against the remaining phases, since most of the run is the label itself.
  *
- * The difference is the logarithm of the ratio, after the value from which a metric of that unit
- * matters is added to both. Columns of a table may have any zero and differ in standard deviations.
- * A difference counts if the two 95 % intervals do not overlap. Metrics that were counted all the
- * time have no interval: the spread of their observations shows their uncertainty.
- */
+ * The difference is the logarithm of the ratio of both values. Before the ratio is computed, both
+ * values are raised by the value from which the metric matters. The zero of a table's column is
+ * arbitrary, so differences of columns are in standard deviations. A difference is reported only if
+ * the two 95 % intervals do not overlap. Metrics that were counted all the time have no interval:
+ * the spread of their observations shows their uncertainty. */
 #include "rpistat/profile.h"
 
 #include <math.h>
@@ -18,39 +17,61 @@
 #include "rpistat/collect.h"
 #include "rpistat/run_system.h"
 #include "rpistat/text.h"
-#include "rpistat/words.h"
+#include "rpistat/plan.h"
 
-#define NO_FIGURE     SIZE_MAX
-#define LEAST         .14 /* log of 1.15: less is alike */
-#define LEAST_SPREAD  .5  /* of columns, in standard deviations */
-#define LEAST_NOISE   .22 /* log of 1.25: standard deviations of columns */
-#define LEAST_CPU_USE .22 /* log of 1.25: other processes take a part of the CPU use */
-#define MOST          7.  /* one of the two is 0 */
-#define ERRORS        2.5 /* standard errors that an interval reaches to either side */
-#define FOLLOWS       1.5 /* a rate that changes by so much of the CPU use's change follows it */
-#define HARDLY_RUNS   1.4 /* log of 4: with a quarter of the CPU use all lower rates follow it */
-#define TEXT_SIZE     320 /* of a clause */
-#define ALIKE         " sets it apart"
-#define WAITED_TOLD   .1  /* of the time that a label needed a CPU, and of all time */
-#define OFF_CPU       .02 /* of its time on a CPU: with less, a label waited */
-#define MIB_TOLD      2.  /* MiB, or MiB/s: smaller differences are not reported */
-#define RATE_APART    .7  /* log of 2: the same of MiB/s */
+#define NO_FIGURE         SIZE_MAX
+#define DIFFERENCE_MIN    .14   /* Log of 1.15: smaller differences are not reported. */
+#define LISTED_MIN        .0488 /* Log of 1.05: smaller differences of a window are not listed. */
+#define MIN_SPREAD        .5    /* Minimum difference of table columns, in standard deviations. */
+#define MIN_NOISE         .22 /* Log of 1.25: minimum difference of columns' standard deviations. */
+#define MIN_CPU_USE       .22 /* Log of 1.25; other processes may cause smaller changes of CPU use. */
+#define DIFFERENCE_MAX    7.  /* Log ratio if one of the two values is 0. */
+#define ERRORS            2.5 /* Standard errors on either side of an interval. */
+#define FOLLOWS           1.5 /* Maximum ratio of a rate's change to the change of CPU use. */
+#define HARDLY_RUNS       1.4 /* Log of 4; below a quarter of the CPU use, all lower rates follow it. */
+#define TEXT_SIZE         320 /* Maximum bytes of a clause. */
+#define ALIKE             "similar to the "
+#define WAITED_THRESHOLD  .1  /* Minimum of wait / (CPU + wait) and of wait / threads' time. */
+#define OFF_CPU           .02 /* A label with a smaller share of time on a CPU was waiting. */
+#define MIB_THRESHOLD     2.  /* In MiB or MiB/s: smaller differences are not reported. */
+#define THREADS_THRESHOLD .3  /* In threads, or s of waiting per s. */
+#define RATE_APART        .7  /* Log of 2: smaller differences of MiB/s are not reported. */
 
-#define SYSTEM_CLAUSES 5
+#define SYSTEM_CLAUSES 10 /* One more than I/O metrics: a clause is written before it is chosen. */
+#define WINDOW_CLAUSES 5
 
 /* A label, and the label that it is compared with. */
 struct pair {
     const struct rps_profile *profile;
     size_t label;
-    int other;    /* label that it is compared with; -1: the whole */
-    int is_small; /* 1: rates of faults and switches matter even if they take little time */
-    double cpu;   /* difference in CPU use; 0: none */
-    int compared; /* 1: there were metrics to compare */
+    int other;    /* Label to compare with; -1: the whole run. */
+    int is_small; /* 1 if faults and switches matter even if they take little time. */
+    double cpu;   /* Difference in CPU use; 0: none. */
+    int compared; /* 1 if there were metrics to compare. */
 };
 
 struct range {
     double low, high;
 };
+
+struct clause {
+    char text[TEXT_SIZE];
+    int is_ratio;
+    double apart; /* Difference of a window, for the order of clauses. */
+};
+
+static int by_difference(const void *one, const void *other)
+{
+    const double a = ((const struct clause *)one)->apart, b = ((const struct clause *)other)->apart;
+
+    return (a < b) - (a > b);
+}
+
+static struct pair pair_of(const struct rps_profile *profile, int label)
+{
+    return (struct pair){
+        .profile = profile, .label = (size_t)label, .other = profile->other ? 1 - label : -1};
+}
 
 static int is_table(const struct pair *pair)
 {
@@ -75,19 +96,23 @@ static double base_of(const struct pair *pair, size_t f)
 
 /* --- differences of metrics ------------------------------------------------------------------- */
 
-/* A metric matters from this value on: ten events per second, one in a hundred, one in ten thousand
+/* Return the value from which a metric matters: 10 events per second, 1 %, or 1 event per 10,000
  * instructions. A minor fault or a context switch takes about a microsecond: 2,000 per second use
  * .2 % of a CPU. */
 static double matters_from(const struct rps_figure *figure, int is_small)
 {
     static const struct {
-        const char *is; /* its name, or its unit */
+        const char *is; /* Name or unit of a metric. */
         double from;
     } known[] = {{"minor_fault_rate", 2000},
                  {"context_switch_rate", 2000},
                  {"/s", 10},
                  {"%", 1},
-                 {"PTI", .1}};
+                 {"PTI", .1},
+                 {"threads", .1},
+                 {"s/s", .05},
+                 {"MiB", 1},
+                 {"MiB/s", .2}};
 
     for (size_t i = is_small ? 2 : 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (strcmp(figure->name, known[i].is) == 0 || strcmp(figure->unit, known[i].is) == 0)
@@ -104,18 +129,18 @@ static double difference(const struct pair *pair, size_t f)
            more = matters_from(figure, pair->is_small);
 
     if (!isfinite(value) || !isfinite(base) || strcmp(figure->unit, "J") == 0)
-        return NAN; /* longer phases have more energy, too */
+        return NAN; /* Energy is not compared, because longer phases use more energy. */
     if (is_table(pair))
         return figure->spread > 0 ? (value - base) / figure->spread : 0;
     value = fmax(value, 0) + more;
     base = fmax(base, 0) + more;
     if (value == base)
         return 0;
-    return value <= 0 ? -MOST : base <= 0 ? MOST : log(value / base);
+    return value <= 0 ? -DIFFERENCE_MAX : base <= 0 ? DIFFERENCE_MAX : log(value / base);
 }
 
-/* Return the range of a metric; NaN: unknown. Without an interval it follows from the standard
- * error, and for rates from that of a number of events. */
+/* Return the range of a metric; NaN: unknown. Without an interval, the range follows from the
+ * standard error; for a rate, also from the standard error of the number of events. */
 static struct range range_of(const struct rps_interval *interval, double value, double variance)
 {
     if (rps_interval_has_ends(interval))
@@ -155,40 +180,47 @@ static struct rps_system_time time_of(const struct rps_profile *profile, int lab
     return rps_run_system_time(&profile->system[label], profile->label[label].cpu_s);
 }
 
-/* Return the share of time in which the threads of a label needed a CPU, running or waiting for
- * one. Label -1: all labels; NaN: unknown. */
-static double wanted_share(const struct rps_profile *profile, int label)
+/* Return the sums over all labels with readings, except one (-1: none). */
+static struct rps_system_time sum_times(const struct rps_profile *profile, int except)
 {
-    double wanted_s = 0, elapsed_s = 0;
+    struct rps_system_time sum = {0};
 
-    for (int l = 0; l < profile->label_count && profile->system; l++) {
+    for (int l = 0; l < profile->label_count; l++) {
         const struct rps_system_time time = time_of(profile, l);
 
-        if ((label >= 0 && l != label) || !(time.elapsed_s > 0))
+        if (l == except || !(time.elapsed_s > 0))
             continue;
-        wanted_s += time.on_s + time.wait_s;
-        elapsed_s += time.elapsed_s;
+        sum.elapsed_s += time.elapsed_s;
+        sum.on_s += time.on_s;
+        sum.wait_s += time.wait_s;
+        for (int s = 0; s < RPS_SLEEPS; s++)
+            sum.asleep_in_s[s] += time.asleep_in_s[s];
     }
-    return elapsed_s > 0 ? wanted_s / elapsed_s : NAN;
+    return sum;
 }
 
-/* Return 1 if a difference in CPU use is too small, or the work of other processes. CPU use does
- * not describe a label that needed a CPU as much as the other label, and did not get it. */
+/* Return 1 if a difference in CPU use is too small, or due to other processes. Other processes are
+ * the reason if the label needed a CPU as much as the compared label, but did not get a CPU. */
 static int is_load_of_others(const struct pair *pair, size_t f, double found)
 {
-    double own, base;
+    const struct rps_profile *profile = pair->profile;
+    struct rps_system_time own, all;
 
-    if (is_table(pair) || strcmp(pair->profile->figure[f].name, RPS_COLLECT_CPU_USE) != 0)
+    if (is_table(pair) || strcmp(profile->figure[f].name, RPS_COLLECT_CPU_USE) != 0)
         return 0;
-    if (fabs(found) < LEAST_CPU_USE)
-        return 1;
-    own = wanted_share(pair->profile, (int)pair->label);
-    base = wanted_share(pair->profile, -1);
-    return own > 0 && base > 0 && log(own / base) * found < LEAST * fabs(found);
+    if (fabs(found) < MIN_CPU_USE || !profile->system)
+        return fabs(found) < MIN_CPU_USE;
+    own = time_of(profile, (int)pair->label);
+    all = sum_times(profile, -1);
+    return own.elapsed_s > 0 && own.on_s + own.wait_s > 0 &&
+           log((own.on_s + own.wait_s) / own.elapsed_s * all.elapsed_s / (all.on_s + all.wait_s)) *
+                   found <
+               DIFFERENCE_MIN * fabs(found);
 }
 
-/* Return 1 if the label also differs from most of the rest, by at least half as much. Otherwise, if
- * one label has nearly all events, every other label would have notably few. */
+/* Return 1 if the label also differs from most other labels, by at least half of the difference
+ * `found`. Without this test, if one label has nearly all events, every other label would seem to
+ * have few events. */
 static int is_unlike_most(const struct pair *pair, size_t f, double found)
 {
     const struct rps_profile *profile = pair->profile;
@@ -201,23 +233,59 @@ static int is_unlike_most(const struct pair *pair, size_t f, double found)
         if (l == (int)pair->label || !isfinite(apart))
             continue;
         rest += periods;
-        if (fabs(apart) >= fmax(fabs(found) / 2, is_table(pair) ? LEAST_SPREAD : LEAST))
+        if (fabs(apart) >= fmax(fabs(found) / 2, is_table(pair) ? MIN_SPREAD : DIFFERENCE_MIN))
             unlike += periods;
     }
     return unlike > rest / 2 || rest == 0;
 }
 
-/* Return the difference if it is beyond chance, otherwise 0. */
+double rps_profile_difference(const struct rps_profile *profile, size_t figure)
+{
+    const struct pair pair = pair_of(profile, 0);
+    const double found = difference(&pair, figure), error = profile->figure[figure].error;
+    const double apart = fabs(value_of(&pair, figure) - base_of(&pair, figure));
+
+    if (!isfinite(found) || !isfinite(error))
+        return NAN;
+    return fabs(found) >= LISTED_MIN && apart > error ? found : 0;
+}
+
+/* Return 1 if a metric of a window differs, but perhaps by chance. The sides are then not called
+ * similar. */
+static int is_uncertain(const struct rps_profile *profile)
+{
+    int uncertain = 0;
+
+    for (const struct rps_profile *of = profile; of && of->other; of = of->io) {
+        const struct pair pair = pair_of(of, 0);
+
+        for (size_t f = 0; f < of->figure_count; f++)
+            uncertain |= fabs(difference(&pair, f)) >= DIFFERENCE_MIN &&
+                         !(fabs(rps_profile_difference(of, f)) > 0);
+    }
+    return uncertain;
+}
+
+/* Return the difference if it is beyond chance, otherwise 0. A window has only one other label, and
+ * an interval of the difference. */
 static double sure_difference(struct pair *pair, size_t f)
 {
     double found = difference(pair, f);
-    struct range own = label_range(pair, f), base = base_range(pair, f);
+    struct range own, base;
 
     if (!isfinite(found))
         return 0;
+    if (pair->profile->other) {
+        found = rps_profile_difference(pair->profile, f);
+        pair->compared |= !isnan(found);
+        return fabs(found) >= DIFFERENCE_MIN ? found : 0;
+    }
     pair->compared = 1;
-    if (fabs(found) < (is_table(pair) ? LEAST_SPREAD : LEAST) || is_load_of_others(pair, f, found))
+    if (fabs(found) < (is_table(pair) ? MIN_SPREAD : DIFFERENCE_MIN) ||
+        is_load_of_others(pair, f, found))
         return 0;
+    own = label_range(pair, f);
+    base = base_range(pair, f);
     if ((own.low > base.high || own.high < base.low) && is_unlike_most(pair, f, found))
         return found;
     return 0;
@@ -225,7 +293,8 @@ static double sure_difference(struct pair *pair, size_t f)
 
 /* --- choice of metrics ------------------------------------------------------------------------ */
 
-/* Return the length of the subject in a label: "DC miss" in "DC miss rate"; 0: all of it. */
+/* Return the length of the subject in a metric's label: "DC miss" in "DC miss rate"; 0: the whole
+ * label. */
 static size_t subject(const char *label)
 {
     static const char *const measure[] = {" rate", " ratio", " percent"};
@@ -240,8 +309,7 @@ static size_t subject(const char *label)
     return 0;
 }
 
-/* Return 1 for metrics of one panel, which are parts of one thing, and for the ratio and the rate
- * of the same misses. */
+/* Return 1 if two metrics are in one panel, or are ratio and rate of the same misses. */
 static int says_the_same(const struct rps_figure *a, const struct rps_figure *b)
 {
     size_t about = subject(a->label);
@@ -251,7 +319,7 @@ static int says_the_same(const struct rps_figure *a, const struct rps_figure *b)
     return about > 0 && about == subject(b->label) && strncmp(a->label, b->label, about) == 0;
 }
 
-/* Return 1 if a rate follows the CPU use: with half of the time, all rates are half. */
+/* Return 1 if a rate follows the CPU use: at half of the CPU time, all rates are half. */
 static int follows_cpu_use(const struct pair *pair, size_t f, double found)
 {
     if (strcmp(pair->profile->figure[f].unit, "/s") != 0 || found * pair->cpu <= 0)
@@ -259,8 +327,8 @@ static int follows_cpu_use(const struct pair *pair, size_t f, double found)
     return fabs(found) <= FOLLOWS * fabs(pair->cpu) || pair->cpu < -HARDLY_RUNS;
 }
 
-/* Return the next metric to describe: the largest difference, and among equals the metric that
- * separates all labels best. */
+/* Return the next metric to describe: the metric with the largest difference. Of equal differences,
+ * choose the metric that separates all labels best. */
 static size_t choose(struct pair *pair, const size_t *said, int count)
 {
     const struct rps_profile *profile = pair->profile;
@@ -284,7 +352,7 @@ static size_t choose(struct pair *pair, const size_t *said, int count)
 
 /* --- clauses ---------------------------------------------------------------------------------- */
 
-/* Write two digits before `extra` ones, and none that do not matter. */
+/* Write a number with 2 + `extra` digits. Leave out decimals that are too small to matter. */
 static void write_number(char *ret, size_t size, double value, double matters, int extra)
 {
     double places = value == 0 ? 0 : 1 - floor(log10(fabs(value) * (1 + 1e-9))) + extra;
@@ -299,14 +367,16 @@ static void write_number(char *ret, size_t size, double value, double matters, i
         snprintf(ret, size, "0");
 }
 
-/* Write "CPI 2.4 (whole run: 1.1)", with more digits if they are needed. */
+/* Write the value of a metric as "CPI 2.4 (whole run: 1.1)", with more digits if needed. */
 static void write_values(char *ret, const struct pair *pair, size_t f, const char *name)
 {
     const struct rps_figure *figure = &pair->profile->figure[f];
     const char *unit =
         subject(figure->label) > 0 && strstr(figure->label, " percent") ? "" : figure->unit;
     char value[48], base[48];
-    const char *than = is_table(pair) ? "all" : "whole run";
+    const char *than = pair->profile->other ? pair->profile->other
+                       : is_table(pair)     ? "all"
+                                            : "whole run";
 
     for (int extra = 0; extra < 4; extra++) {
         write_number(value, sizeof(value), value_of(pair, f), unit[0] ? matters_from(figure, 0) : 0,
@@ -339,13 +409,14 @@ static void write_ratio(char *ret, const struct pair *pair, size_t f, const char
         snprintf(ret, TEXT_SIZE, "1/%s of the %s", times, name);
 }
 
-/* Write the column of a table whose standard deviation differs most from that in the other phases,
- * if beyond chance: the error allows for heavy tails (kurtosis 5). Return 1 if there is one. */
+/* Write the table column whose standard deviation differs most between the label and all other
+ * phases, if chance does not explain the difference. The error allows for heavy tails (kurtosis 5).
+ * Return 1 if there is such a column. */
 static int write_noise(char *ret, const struct pair *pair)
 {
     const struct rps_profile *profile = pair->profile;
     const double own_rows = (double)profile->label[pair->label].periods;
-    double most = LEAST_NOISE;
+    double most = MIN_NOISE;
 
     for (size_t f = 0; f < profile->figure_count; f++) {
         const double own = profile->spread[pair->label * profile->figure_count + f];
@@ -368,13 +439,14 @@ static int write_noise(char *ret, const struct pair *pair)
         rps_words_name(name, profile->figure[f].label, profile->figure[f].name);
         write_number(value, sizeof(value), own, 0, 0);
         write_number(elsewhere, sizeof(elsewhere), rest, 0, 0);
-        snprintf(ret, TEXT_SIZE, "standard deviation of %s %s (elsewhere: %s)", name, value, elsewhere);
+        snprintf(ret, TEXT_SIZE, "standard deviation of %s %s (elsewhere: %s)", name, value,
+                 elsewhere);
     }
-    return most > LEAST_NOISE;
+    return most > MIN_NOISE;
 }
 
-/* Write rates as ratios, and other metrics as values: "no miss rate" has no meaning. Return 1 for a
- * ratio to the whole run, for the caller to name. */
+/* Write rates as ratios, and other metrics as values because "no miss rate" has no meaning. Return
+ * 1 if the clause is a ratio to the whole run. The caller then names the whole run. */
 static int write_clause(char *ret, const struct pair *pair, size_t f)
 {
     const struct rps_figure *figure = &pair->profile->figure[f];
@@ -394,74 +466,79 @@ static int write_clause(char *ret, const struct pair *pair, size_t f)
 
 /* --- system metrics --------------------------------------------------------------------------- */
 
-/* Write how much memory a label uses, and how much it reads and writes: "reads 240 MiB/s from disks
- * (elsewhere 2 MiB/s)". */
-static int write_io(char ret[][TEXT_SIZE], const struct rps_profile *profile, int label)
+/* Write the waiting for a CPU of a window, in the words of phases. Return 0 if the shares hardly
+ * differ: only the numbers of threads differ. */
+static int write_cpu_wait(char *ret, const struct rps_profile *profile)
+{
+    const struct rps_system_time own = time_of(profile, 0), rest = time_of(profile, 1);
+    const double waited = rps_system_time_waited(&own), other = rps_system_time_waited(&rest);
+
+    snprintf(ret, TEXT_SIZE, "waits for a CPU in %.0f %% of its runnable time (%s: %.0f %%)",
+             100 * waited, profile->other, 100 * other);
+    return fabs(waited - other) > WAITED_THRESHOLD;
+}
+
+/* Write how much memory a label uses, and how much the label reads and writes: "reads 240 MiB/s
+ * from disks (elsewhere 2 MiB/s)". */
+static int write_io(struct clause *ret, const struct rps_profile *profile, int label)
 {
     const struct rps_profile *io = profile->io;
-    struct pair pair = {.profile = io, .label = (size_t)label, .other = -1};
     char number[48], other[48];
     int count = 0;
 
     for (size_t f = 0; io && f < io->figure_count; f++) {
-        const char *name = io->figure[f].name, *unit = strchr(name, ' ') + 1;
+        struct pair pair = pair_of(io, label);
+        const char *name = io->other ? io->figure[f].panel : io->figure[f].name;
+        const char *unit = strchr(name, ' ') + 1;
         const int is_rate = strstr(unit, "/s") != NULL;
+        const double least = strstr(unit, "MiB") ? MIB_THRESHOLD : THREADS_THRESHOLD;
         const double all = (double)io->periods, own = (double)io->label[label].periods;
         const double value = value_of(&pair, f);
-        const double rest = fmax(0, (io->figure[f].whole * all - value * own) / (all - own));
+        const double rest = io->other
+                                ? base_of(&pair, f)
+                                : fmax(0, (io->figure[f].whole * all - value * own) / (all - own));
 
-        if (!(fabs(sure_difference(&pair, f)) > (is_rate ? RATE_APART : 0)) ||
-            fabs(value - rest) <= MIB_TOLD || (is_rate && value <= MIB_TOLD))
+        ret[count] = (struct clause){.apart = fabs(sure_difference(&pair, f))};
+        if (!(ret[count].apart > (is_rate && !io->other ? RATE_APART : 0)) ||
+            fabs(value - rest) <= least || (is_rate && !io->other && value <= least))
             continue;
-        write_number(number, sizeof(number), value, 1, value < 100 ? 0 : 1);
-        write_number(other, sizeof(other), rest, 1, rest < 100 ? 0 : 1);
-        snprintf(ret[count++], TEXT_SIZE, "%.*s%s %s (elsewhere %s %.*s)", (int)(unit - name), name,
-                 number, unit, other, (int)strcspn(unit, " "), unit);
+        write_number(number, sizeof(number), value, fmin(least, 1), value < 100 ? 0 : 1);
+        write_number(other, sizeof(other), rest, fmin(least, 1), rest < 100 ? 0 : 1);
+        snprintf(ret[count].text, TEXT_SIZE, "%.*s%s %s (%s%s %s %.*s)", (int)(unit - name), name,
+                 number, unit, io->other ? io->other : "elsewhere", io->other ? ":" : "", other,
+                 (int)strcspn(unit, " "), unit);
+        count += strncmp(unit, "s/s", 3) != 0 || write_cpu_wait(ret[count].text, profile);
     }
     return count;
 }
 
-/* Return the label's sleep reason, as rps_system_time_sleep does. Return -1 also if as many threads
- * sleep in it throughout, as a runtime's idle ones do. */
+/* Return the label's sleep reason, as rps_system_time_sleep does. Return -1 also if the same number
+ * of threads sleeps for that reason in the whole run, such as the idle threads of a runtime. */
 static int sleep_of(const struct rps_profile *profile, int label,
                     const struct rps_system_time *time)
 {
-    int sleep = rps_system_time_sleep(time);
-    double rest_s = 0, length_s = 0;
+    const struct rps_system_time rest = sum_times(profile, label);
+    const int sleep = rps_system_time_sleep(time);
 
-    for (int l = 0; l < profile->label_count && sleep >= 0; l++) {
-        const struct rps_system_time other = time_of(profile, l);
-
-        if (l != label && isfinite(other.asleep_in_s[sleep])) {
-            rest_s += other.asleep_in_s[sleep];
-            length_s += other.elapsed_s;
-        }
-    }
-    if (sleep >= 0 && time->asleep_in_s[sleep] * length_s < exp(LEAST) * rest_s * time->elapsed_s)
-        return -1;
-    return sleep;
+    return sleep >= 0 && time->asleep_in_s[sleep] * rest.elapsed_s <
+                             exp(DIFFERENCE_MIN) * rest.asleep_in_s[sleep] * time->elapsed_s
+               ? -1
+               : sleep;
 }
 
-/* Return 1 if it waits for a CPU, and more or less than all labels together do. */
+/* Return 1 if a label waits for a CPU, and waits more or less than all labels together. */
 static int waits(const struct rps_profile *profile, const struct rps_system_time *time)
 {
-    double waited = rps_system_time_waited(time), wait_s = 0, wanted_s = 0;
+    const struct rps_system_time all = sum_times(profile, -1);
+    const double waited = rps_system_time_waited(time);
 
-    for (int l = 0; l < profile->label_count; l++) {
-        const struct rps_system_time other = time_of(profile, l);
-
-        if (isfinite(other.on_s + other.wait_s)) {
-            wait_s += other.wait_s;
-            wanted_s += other.on_s + other.wait_s;
-        }
-    }
-    return waited > WAITED_TOLD && time->wait_s > WAITED_TOLD * time->threads_s &&
-           fabs(waited - wait_s / wanted_s) > WAITED_TOLD;
+    return waited > WAITED_THRESHOLD && time->wait_s > WAITED_THRESHOLD * time->threads_s &&
+           fabs(waited - rps_system_time_waited(&all)) > WAITED_THRESHOLD;
 }
 
-/* Write the clauses of a label, effects of other processes last. Return their number. */
-static int write_system(char ret[SYSTEM_CLAUSES][TEXT_SIZE], const struct rps_profile *profile,
-                        int label)
+/* Write the clauses about a label's system metrics; effects of other processes come last. Return
+ * the number of clauses. */
+static int write_system(struct clause *ret, const struct rps_profile *profile, int label)
 {
     struct rps_system_time time;
     int count = 0, sleep;
@@ -469,17 +546,19 @@ static int write_system(char ret[SYSTEM_CLAUSES][TEXT_SIZE], const struct rps_pr
     if (!profile->system)
         return 0;
     time = time_of(profile, label);
+    if (profile->other) /* The I/O metrics of a window include its waits. */
+        return write_io(ret, profile, label);
     sleep = sleep_of(profile, label, &time);
     if (sleep >= 0)
-        snprintf(ret[count++], TEXT_SIZE, "sleeps in %s", rps_sleep_words[sleep]);
+        snprintf(ret[count++].text, TEXT_SIZE, "sleeps in %s", rps_sleep_words[sleep]);
     count += write_io(ret + count, profile, label);
     if (sleep < 0 && waits(profile, &time))
-        snprintf(ret[count++], TEXT_SIZE, "waits for a CPU in %.0f %% of its runnable time",
+        snprintf(ret[count++].text, TEXT_SIZE, "waits for a CPU in %.0f %% of its runnable time",
                  100 * rps_system_time_waited(&time));
     return count;
 }
 
-/* Compare all metrics. Return 0 if there is nothing to compare with. */
+/* Compare all metrics of a label. Return 0 if there is nothing to compare the label with. */
 static int compare(struct pair *pair)
 {
     const struct rps_profile *profile = pair->profile;
@@ -495,64 +574,79 @@ static int compare(struct pair *pair)
     return 1;
 }
 
-/* Choose the metrics by which a label differs from the whole. */
-static int told_of_whole(struct pair *pair, size_t ret[RPS_PROFILE_TOLD])
+/* Choose the metrics by which a label differs from the whole run. */
+static int reported_of_whole(struct pair *pair, size_t ret[RPS_PROFILE_DIFFERENCES_MAX])
 {
     int count = 0;
 
-    while (count < RPS_PROFILE_TOLD && (ret[count] = choose(pair, ret, count)) != NO_FIGURE)
+    while (count < RPS_PROFILE_DIFFERENCES_MAX &&
+           (ret[count] = choose(pair, ret, count)) != NO_FIGURE)
         count++;
     return count;
 }
 
-int rps_profile_told(const struct rps_profile *profile, int label, size_t ret[RPS_PROFILE_TOLD])
+int rps_profile_reported(const struct rps_profile *profile, int label,
+                         size_t ret[RPS_PROFILE_DIFFERENCES_MAX])
 {
-    struct pair pair = {.profile = profile, .label = (size_t)label, .other = -1};
+    struct pair pair = pair_of(profile, label);
 
-    return compare(&pair) ? told_of_whole(&pair, ret) : 0;
+    return compare(&pair) ? reported_of_whole(&pair, ret) : 0;
 }
 
 /* Write the metrics and system metrics of a label, as far as they fit. */
 static char *write_own(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
                        int label, int room)
 {
-    struct pair pair = {.profile = profile, .label = (size_t)label, .other = -1};
-    size_t told[RPS_PROFILE_TOLD];
-    char clause[TEXT_SIZE], system[SYSTEM_CLAUSES][TEXT_SIZE];
-    int count = 0, more = 0, is_ratio, is_named = 0;
+    struct pair pair = pair_of(profile, label);
+    const char *whole = profile->other    ? profile->other
+                        : is_table(&pair) ? "whole table"
+                                          : "whole run";
+    size_t told[RPS_PROFILE_DIFFERENCES_MAX];
+    struct clause clause[RPS_PROFILE_DIFFERENCES_MAX + SYSTEM_CLAUSES] = {{.text = ""}};
+    int count = 0, is_named = 0;
 
     own[0] = '\0';
     if (compare(&pair)) {
-        count = told_of_whole(&pair, told);
-        more = write_system(system, profile, label);
+        count = reported_of_whole(&pair, told);
+        for (int i = 0; i < count; i++) {
+            clause[i].is_ratio = write_clause(clause[i].text, &pair, told[i]);
+            clause[i].apart = fabs(sure_difference(&pair, told[i]));
+        }
+        count += write_system(clause + count, profile, label);
     }
-    for (int i = 0; i < count + more; i++) {
-        is_ratio = i < count && write_clause(clause, &pair, told[i]);
-        if (i >= count)
-            memcpy(clause, system[i - count], sizeof(clause));
-        if (is_ratio && !is_named) /* the first ratio names the whole run for all */
-            strcat(clause, " of the whole run");
-        if (i > 0 && room > 0 && rps_text_width(own) + 2 + rps_text_width(clause) > room)
+    if (profile->other) {
+        qsort(clause, (size_t)count, sizeof(*clause), by_difference);
+        count = count < WINDOW_CLAUSES ? count : WINDOW_CLAUSES;
+    }
+    for (int i = 0; i < count; i++) {
+        char *text = clause[i].text;
+
+        if (clause[i].is_ratio && !is_named) /* The first ratio names the whole run for all. */
+            snprintf(text + strlen(text), TEXT_SIZE - strlen(text), " of the %s", whole);
+        if (i > 0 && room > 0 && rps_text_width(own) + 2 + rps_text_width(text) > room)
             continue;
         snprintf(own + strlen(own), RPS_PROFILE_WORDS_SIZE - strlen(own), "%s%s", i > 0 ? ", " : "",
-                 clause);
-        is_named |= is_ratio;
+                 text);
+        is_named |= clause[i].is_ratio;
     }
     pair.is_small = 1;
-    if (count + more == 0 && compare(&pair) && told_of_whole(&pair, told) > 0) {
-        is_ratio = write_clause(clause, &pair, told[0]);
-        sprintf(own, "little" ALIKE ": %s%s", clause, is_ratio ? " of the whole run" : "");
-    } else if (count + more == 0 && is_table(&pair) && write_noise(clause, &pair)) {
-        sprintf(own, "%s", clause);
-    } else if (count + more == 0 && pair.compared) {
-        sprintf(own, is_table(&pair) ? "no column" ALIKE : "nothing counted" ALIKE);
+    if (count == 0 && compare(&pair) && !is_uncertain(profile) &&
+        reported_of_whole(&pair, told) > 0) {
+        write_clause(clause->text, &pair, told[0]);
+        sprintf(own, ALIKE "%s; small difference: %s", whole, clause->text);
+    } else if (count == 0 && is_table(&pair) && write_noise(clause->text, &pair)) {
+        sprintf(own, "%s", clause->text);
+    } else if (count == 0 && pair.compared && is_uncertain(profile)) {
+        sprintf(own, "no metric differs by 15 %% and beyond chance");
+    } else if (count == 0 && pair.compared) {
+        sprintf(own, ALIKE "%s", whole);
     }
-    if (count + more == 0 && profile->label[label].is_ramp)
+    if (count == 0 && profile->label[label].is_ramp)
         sprintf(own, "a ramp: its values change steadily");
     return own;
 }
 
-/* Return 1 if another label has the same name and description. */
+/* Return 1 if another label has an equal name and description. */
 static int is_twin(const struct rps_profile *profile, int label, int other, const char *own)
 {
     const struct rps_profile_label *a = &profile->label[label], *b = &profile->label[other];
@@ -577,8 +671,7 @@ char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profi
     rps_profile_join(ret, RPS_PROFILE_WORDS_SIZE, place, write_own(own, profile, label, room));
     if (twin == profile->label_count)
         return ret;
-    snprintf(own, sizeof(own), "no difference from %s is large enough to name",
-             rps_phase_label(twin, letter));
+    snprintf(own, sizeof(own), "no clear difference from %s", rps_phase_label(twin, letter));
     if (strstr(ret, ALIKE))
         ret[0] = '\0';
     snprintf(ret + strlen(ret), RPS_PROFILE_WORDS_SIZE - strlen(ret), "%s%s", ret[0] ? ", " : "",
@@ -588,7 +681,8 @@ char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profi
 
 char *rps_profile_join(char *ret, size_t size, const char *names, const char *words)
 {
-    const int is_first = strncmp(names, "no ", 3) != 0; /* "no function stands out" comes last */
+    const int is_first = strncmp(names, "no ", 3) != 0; /* The text "no function stands out"
+                                                           comes last. */
 
     if (is_first && names[0] && strstr(words, ALIKE))
         words = "";
@@ -609,31 +703,30 @@ void rps_profile_place(struct rps_profile *profile, const struct rps_part_shares
     }
 }
 
-/* Name a label that was hardly on a CPU by its sleep: "asleep in timers"; "" for other labels. */
+/* Return a name for a label that was hardly on a CPU. The name is the label's sleep: "asleep in
+ * timers". The name of any other label is "". */
 static void name_off_cpu(const struct rps_profile *profile, int label, char *ret, size_t size)
 {
     const struct rps_profile_label *of = &profile->label[label];
     struct rps_system_time time;
-    int sleep, length;
+    int sleep;
 
     ret[0] = '\0';
     if (profile->length_ns <= 0 || of->cpu_s >= OFF_CPU * of->seconds)
         return;
-    snprintf(ret, size, "hardly on a CPU");
+    snprintf(ret, size, "mostly off-CPU");
     if (!profile->system)
         return;
     time = time_of(profile, label);
     sleep = rps_system_time_sleep(&time);
     if (!(time.elapsed_s > 0) || (sleep < 0 && time.wait_s < time.threads_s / 2))
         return;
-    length = sleep < 0 ? 0 : (int)strcspn(rps_sleep_words[sleep], "("); /* up to the explanation */
-    length -= length > 0 && rps_sleep_words[sleep][length - 1] == ' ';
     if (sleep < 0)
         snprintf(ret, size, "waiting for a CPU");
-    else if (sleep == RPS_SLEEP_LOCK) /* its text is too long for a name */
+    else if (sleep == RPS_SLEEP_LOCK) /* The text of this sleep reason is too long for a name. */
         snprintf(ret, size, "waiting for locks or threads");
     else
-        snprintf(ret, size, "asleep in %.*s", length, rps_sleep_words[sleep]);
+        snprintf(ret, size, "asleep in %s", rps_sleep_words[sleep]);
 }
 
 void rps_profile_code(struct rps_profile *profile, const struct rps_part_shares *shares)
@@ -650,4 +743,53 @@ void rps_profile_code(struct rps_profile *profile, const struct rps_part_shares 
     }
     for (int l = 0; l < profile->label_count && !differ; l++)
         profile->label[l].code[0] = '\0';
+}
+
+/* Text for segments of a run that are not phases. */
+
+static void add_phase(struct rps_phases *to, uint64_t first, uint64_t last, int label)
+{
+    if (first <= last)
+        to->phase[to->count++] = (struct rps_phase){.first = first, .last = last, .label = label};
+}
+
+struct rps_phases rps_part_words_phases(struct rps_arena *arena, const struct rps_run_part *part,
+                                        uint64_t first, uint64_t last, int rest)
+{
+    struct rps_phases ret = {.phase =
+                                 rps_arena_get(arena, 2 * part->count + 1, sizeof(*ret.phase))};
+    uint64_t next = first;
+
+    for (size_t i = 0; i < part->count; i++) {
+        const struct rps_run_stretch *stretch = &part->stretch[i];
+        const uint64_t from = stretch->first > next ? stretch->first : next;
+        const uint64_t to = stretch->last < last ? stretch->last : last;
+
+        if (from > to)
+            continue;
+        if (from > next)
+            add_phase(&ret, next, from - 1, rest);
+        add_phase(&ret, from, to, (int)stretch->group);
+        next = to + 1;
+    }
+    add_phase(&ret, next, last, rest);
+    return ret;
+}
+
+int rps_part_words_find(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                        const struct rps_cpus *cpus, const struct rps_phases *phases,
+                        const struct rps_part_shares *shares, const char ***ret,
+                        struct rps_error *err)
+{
+    struct rps_profile profile = {0};
+    char words[RPS_PROFILE_WORDS_SIZE];
+    int result = rps_profile_run(arena, reader, run_id, 0, INT64_MAX, cpus, phases, &profile, err);
+
+    if (result < 0)
+        return result;
+    rps_profile_place(&profile, shares);
+    *ret = rps_arena_get(arena, (size_t)phases->label_count, sizeof(**ret));
+    for (int l = 0; l < phases->label_count; l++)
+        (*ret)[l] = rps_arena_text(arena, rps_profile_words(words, &profile, l, 0));
+    return 0;
 }

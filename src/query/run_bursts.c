@@ -1,23 +1,17 @@
-/* Bursts of a run, and its other outliers, described as if they were phases of two classes. */
+/* Bursts of a run and outliers outside bursts, described as if they were phases of two classes. */
 #include "rpistat/run_bursts.h"
+#include "rpistat/arena.h"
 
 #include <stdlib.h>
 
-#include "rpistat/part_words.h"
-
 enum { REST, BURST, OUTLIER, LABELS };
 
-#define OUTLIERS_MIN 10 /* fewer are listed without words */
+#define OUTLIERS_MIN 10 /* Fewer outliers than this are listed without descriptions. */
 
-static int compare_firsts(const void *a, const void *b)
-{
-    const struct rps_run_stretch *x = a, *y = b;
+RPS_ARRAY_ORDER(compare_firsts, struct rps_run_stretch, .first)
 
-    return x->first < y->first ? -1 : x->first > y->first;
-}
-
-/* List the bursts, and the outliers that are in none, in order of time. Return the number of such
- * outliers. */
+/* List the bursts, and the outliers outside bursts, in order of time. Return the number of outliers
+ * outside bursts. */
 static size_t list_stretches(struct rps_arena *arena, const struct rps_phases *phases,
                              const struct rps_bursts *bursts, struct rps_run_part *ret)
 {
@@ -43,7 +37,7 @@ static size_t list_stretches(struct rps_arena *arena, const struct rps_phases *p
     return ret->count - bursts->count;
 }
 
-/* Return the segments, and the rest of the run between them, as phases. */
+/* Return the segments, and the gaps between the segments, as phases of the run. */
 static struct rps_phases split(struct rps_arena *arena, const struct rps_phases *phases,
                                const struct rps_run_part *part)
 {
@@ -73,10 +67,12 @@ static void add_times(struct rps_arena *arena, const struct rps_phases *phases,
         found->start_ns[i] = rps_phases_time(phases, bursts->first[i]);
 }
 
-/* Return 1 if a name sets the group apart. Outliers differ by their counters anyway. */
+/* Return 1 if a name distinguishes the group. Counters are not compared, because outliers always
+ * differ by their counters. */
 static int stands_out(const struct rps_part_shares *shares, size_t group)
 {
-    int is_found = shares->group_count == 0; /* without samples only the counters describe it */
+    int is_found = shares->group_count == 0; /* Without samples, only the counters describe the
+                                                group. */
 
     for (int k = 0; k < RPS_APART_KINDS && group < shares->group_count; k++)
         is_found |= shares->group[group].apart[k].is_found;

@@ -1,5 +1,6 @@
-/* Parts of a run: which of its periods, and how long these were on a CPU. */
+/* Parts of a run: which periods they have, and how long the workload was on a CPU. */
 #include "rpistat/run_part.h"
+#include "rpistat/arena.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -9,7 +10,7 @@
 
 #include "rpistat/clock.h"
 #include "rpistat/cpu_series.h"
-#include "rpistat/parse.h"
+#include "rpistat/text.h"
 #include "rpistat/plan.h"
 #include "rpistat/run.h"
 #include "rpistat/run_phases.h"
@@ -17,7 +18,7 @@
 #include "rpistat/run_system.h"
 #include "rpistat/walk.h"
 
-#define OFF_CPU_SHOWN .0005 /* of the time: shares are printed with this precision */
+#define OFF_CPU_SHOWN .0005 /* Shares of off-CPU time are printed with this precision. */
 
 /* --- segments --------------------------------------------------------------------------------- */
 
@@ -30,23 +31,10 @@ static void add_stretch(struct rps_arena *arena, struct rps_run_part *part, uint
         part->group_count = group + 1;
 }
 
-struct rps_run_part rps_run_part_of_phases(struct rps_arena *arena, const struct rps_phases *phases,
-                                           int by_label)
-{
-    struct rps_run_part part = {0};
-
-    for (size_t i = 0; i < phases->count; i++)
-        add_stretch(arena, &part, phases->phase[i].first, phases->phase[i].last,
-                    by_label ? (size_t)phases->phase[i].label : i);
-    if (by_label)
-        part.group_count = (size_t)phases->label_count;
-    return part;
-}
-
 struct rps_run_part rps_run_part_both(struct rps_arena *arena, const struct rps_run_part *part,
                                       const struct rps_run_part *other)
 {
-    struct rps_run_part both = {0};
+    struct rps_run_part both = {.is_latency = other->is_latency, .latency = other->latency};
 
     for (size_t i = 0, j = 0; i < part->count && j < other->count;) {
         const struct rps_run_stretch *x = &part->stretch[i], *y = &other->stretch[j];
@@ -66,9 +54,9 @@ struct rps_run_part rps_run_part_both(struct rps_arena *arena, const struct rps_
 
 /* --- phases ----------------------------------------------------------------------------------- */
 
-/* The selected phases: of a label, all occurrences or only one (from 1); or a range of numbers. */
+/* Selected phases: all occurrences of a label, one occurrence (from 1), or a range of phases. */
 struct meant {
-    int label; /* -1: by numbers */
+    int label; /* Label of the phases; -1: selected by number. */
     uint64_t first, last;
 };
 
@@ -96,8 +84,8 @@ static int parse_phase(const char *text, struct meant *ret, struct rps_error *er
             return 0;
     }
     return rps_error_set(err, RPS_USAGE,
-                         "'%s' is no phase; write B, or B.2 for the second time that B comes, or "
-                         "2-4 for those of these numbers, from 0",
+                         "'%s' is not a phase; write B, B.2 for the second phase B, or 2-4 for the "
+                         "phases with these numbers, from 0",
                          text);
 }
 
@@ -127,8 +115,8 @@ static int choose_phases(struct rps_arena *arena, const struct rps_phases *phase
         return result;
     return rps_error_set(
         err, RPS_FAILED,
-        "run %" PRId64 " has no phase '%s'; it has %s%s, and `rpistat phases` lists them", run_id,
-        text, phases->label_count > 1 ? "A to " : "",
+        "run %" PRId64 " has no phase '%s'; choose from %s%s (see `rpistat phases`)", run_id, text,
+        phases->label_count > 1 ? "A to " : "",
         rps_phase_label(phases->label_count > 0 ? phases->label_count - 1 : 0, last));
 }
 
@@ -141,10 +129,11 @@ static int keep_phases(struct rps_arena *arena, struct rps_reader *reader, int64
     int result = choice->phases ? 1 : rps_run_phases_get(reader, run_id, &levels, NULL, err);
 
     if (result == 0)
-        result = rps_error_set(err, RPS_FAILED,
-                               "the phases of run %" PRId64 " are not known: find them with "
-                               "`rpistat phases -r %" PRId64 "` first",
-                               run_id, run_id);
+        result =
+            rps_error_set(err, RPS_FAILED,
+                          "the phases of run %" PRId64
+                          " are not known; find them with `rpistat phases -r %" PRId64 "` first",
+                          run_id, run_id);
     if (result > 0)
         result =
             choose_phases(arena, choice->phases ? choice->phases : rps_phase_levels_shown(&levels),
@@ -156,25 +145,9 @@ static int keep_phases(struct rps_arena *arena, struct rps_reader *reader, int64
 
 /* --- regions ---------------------------------------------------------------------------------- */
 
-static void add_period(struct rps_arena *arena, struct rps_run_part *part,
-                       const struct rps_period *period)
-{
-    struct rps_run_stretch *before = part->count > 0 ? &part->stretch[part->count - 1] : NULL;
+RPS_ARRAY_ORDER(by_first, struct rps_run_stretch, .first)
 
-    if (before && before->last + 1 == period->period)
-        before->last = rps_period_last(period);
-    else
-        add_stretch(arena, part, period->period, rps_period_last(period), 0);
-}
-
-static int by_first(const void *a, const void *b)
-{
-    const struct rps_run_stretch *x = a, *y = b;
-
-    return (x->first > y->first) - (x->first < y->first);
-}
-
-/* Sort the periods, which are read CPU by CPU, and join those that overlap. */
+/* Sort the periods, which are read CPU by CPU, and join overlapping ranges. */
 static void put_in_order(struct rps_run_part *part)
 {
     size_t kept = 0;
@@ -214,8 +187,15 @@ static int keep_region(struct rps_arena *arena, struct rps_reader *reader, int64
         result = rps_run_regions_choose(&regions, run_id, choice->region, err);
     if (result == 0)
         result = rps_run_region_keep(&series, &regions.region[0], err);
-    while (rps_walk_next(&walk, &result, err))
-        add_period(arena, &chosen, walk.period);
+    while (rps_walk_next(&walk, &result, err)) {
+        struct rps_run_stretch *before =
+            chosen.count > 0 ? &chosen.stretch[chosen.count - 1] : NULL;
+
+        if (before && before->last + 1 == walk.period->period)
+            before->last = rps_period_last(walk.period);
+        else
+            add_stretch(arena, &chosen, walk.period->period, rps_period_last(walk.period), 0);
+    }
     put_in_order(&chosen);
     *part = rps_run_part_both(arena, part, &chosen);
     rps_notes_free(&marks);
@@ -242,16 +222,17 @@ int rps_run_part_choose(struct rps_arena *arena, struct rps_reader *reader, int6
     if (result == 0 && choice->region)
         result = keep_region(arena, reader, run_id, choice, ret, err);
     ret->group_count = 1;
+    ret->is_latency = choice->is_latency;
     return result;
 }
 
 /* --- time on and off the CPU ------------------------------------------------------------------ */
 
-/* Times of a group, ns. Periods do not show which threads ran at the same time. If two threads have
- * half of a period each, the CPU may have been unused for half of it, or not at all. */
+/* Times of a group in ns. Periods do not show which threads ran simultaneously. If two threads each
+ * ran for half of a period, the CPU may have been unused for half of the period, or not at all. */
 struct group_time {
     double length, cpu;
-    double off, off_most; /* in which no thread ran: at least, and at most */
+    double off, off_most; /* Minimum and maximum time in which no thread ran. */
 };
 
 static void add_group_time(struct group_time *to, const struct rps_period *period, double cpus)
@@ -259,7 +240,7 @@ static void add_group_time(struct group_time *to, const struct rps_period *perio
     double length = (double)period->length_ns;
     double cpu = period->idle_ns < 0 ? NAN : (double)(period->enabled_ns - period->idle_ns);
 
-    if (period->cpus_length_ns > 0) /* NaN stays */
+    if (period->cpus_length_ns > 0) /* NaN stays NaN. */
         cpu = isnan(cpu) ? cpu : fmin(cpu, (double)period->cpus_length_ns);
     to->length += length;
     to->cpu += cpu;
@@ -299,7 +280,7 @@ static struct rps_part_time part_time(const struct group_time *of, const struct 
     return ret;
 }
 
-/* Find the time of each group of periods, which are the labels. */
+/* Find the time of each group of periods. Each label is a group. */
 static int find_time(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                      const struct rps_part_choice *choice, const struct rps_run_part *part,
                      const struct rps_phases *groups, const struct rps_cpus *cpus,

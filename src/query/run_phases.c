@@ -1,24 +1,23 @@
-/*
- * The phases of one run or of several: their periods become signals, and the detector's
- * observations become period numbers and times again.
- */
+/* Finds the phases of one run or several runs: converts periods to signals for the detector, and
+ * the detector's observations back to period numbers and times. */
 #include "rpistat/run_phases.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/error.h"
-#include "rpistat/fold.h"
+#include "rpistat/csv_signals.h"
+#include "rpistat/loops.h"
 #include "rpistat/profile.h"
 #include "rpistat/store.h"
-#include "rpistat/subprocess.h"
+#include "rpistat/process.h"
 #include "run_signals.h"
 
 /* --- from observations to periods ------------------------------------------------------------- */
 
-/* Return the number of periods in an observation: one, for an import those of a row of its file. If
- * the run was read at a level, it is those of a block. */
+/* Return the number of periods per observation. A recording has one period per observation; an
+ * import has as many periods per observation as a row of the imported file. If the run was read at
+ * a level, return the number of periods in a block. */
 static size_t in_observation(const struct rps_collected *collected)
 {
     if (!collected->by_rotation)
@@ -51,7 +50,7 @@ static void place(struct rps_phases *phases, const struct rps_collected *collect
     phases->wide = in_observation(collected) - 1;
 }
 
-/* Add blocks that have a rotation unlike the others as outliers. */
+/* Add a block as an outlier if one of the block's rotations is unlike all other rotations. */
 static void add_wild(struct rps_phases *phases, const struct rps_collected *collected)
 {
     uint64_t *outlier = rps_arena_loose(collected->signals.count, sizeof(*outlier));
@@ -80,10 +79,18 @@ static void place_all(struct rps_run_phases *found, const struct rps_run_signals
         place(&found->found.levels.level[i], collected);
     found->observation_count = count;
     if (count > 0)
-        found->observation_ns =
+        found->observing.observation_ns =
             (int64_t)((double)(collected->row[count - 1].end_ns - collected->row[0].start_ns) /
                       (double)(collected->row[count - 1].last - collected->row[0].first + 1) *
                       (double)in_observation(collected));
+    found->observing.in_blocks = collected->level > 0;
+    found->observing.late = collected->late;
+    for (size_t i = 0; i < count; i++) {
+        int64_t length_ns = collected->row[i].end_ns - collected->row[i].start_ns;
+
+        if (length_ns > found->observing.longest_ns)
+            found->observing.longest_ns = length_ns;
+    }
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -141,11 +148,9 @@ static void find_missing(const struct rps_run_signals *signals, struct rps_run_p
 
 /* --- detecting -------------------------------------------------------------------------------- */
 
-/*
- * Return the shortest phase, in periods: the requested one, or 0 for the detector's choice. If sets
- * rotate, every metric must be observed twice, since a single value looks like a phase without any
- * noise.
- */
+/* Return the minimum length of a phase in periods: the requested length, or 0 to let the detector
+ * choose. If sets rotate, every metric must be observed twice in a phase, since a single value
+ * looks like a phase without noise. */
 static size_t shortest(const struct rps_run_phases_options *options,
                        const struct rps_run_signals *signals)
 {
@@ -167,7 +172,6 @@ static size_t shortest(const struct rps_run_phases_options *options,
     return most;
 }
 
-/* Convert periods to observations. */
 static size_t in_observations(size_t periods, const struct rps_collected *collected)
 {
     size_t each = in_observation(collected);
@@ -175,14 +179,48 @@ static size_t in_observations(size_t periods, const struct rps_collected *collec
     return (periods + each - 1) / each;
 }
 
-/* Find from when on the part would be read period by period; -1: it is, or nowhere. */
+/* Find the time from which the part could be read by period. The result is -1 if the whole part can
+ * be read by period, or nothing of the part. */
 static int periods_from(const struct rps_run_at *run, const struct rps_run_phases_options *options,
                         int64_t *ret_ns, struct rps_error *err)
 {
-    int result = rps_reader_thinned(run->reader, run->run_id, ret_ns, err);
+    int result = rps_reader_downsampled(run->reader, run->run_id, ret_ns, err);
 
     if (*ret_ns <= options->from_ns || *ret_ns >= options->to_ns)
         *ret_ns = -1;
+    return result;
+}
+
+/* Leave out the columns that number a table's rows, unless all columns number rows. */
+static void drop_places(struct rps_collected *collected)
+{
+    struct rps_signals *signals = &collected->signals;
+    size_t kept = 0, size = signals->count * sizeof(*signals->value);
+
+    for (size_t s = 0; s < signals->signal_count; s++) {
+        const double *value = signals->value + s * signals->count;
+
+        if (rps_csv_is_place(value, signals->count, 0, collected->signal[s].name))
+            continue;
+        memmove(signals->value + kept * signals->count, value, size);
+        collected->signal[kept++] = collected->signal[s];
+    }
+    signals->signal_count = kept > 0 ? kept : signals->signal_count;
+}
+
+/* Find the phases of an imported table in the same way as the phases of a file. */
+static int find_in_table(struct rps_collected *collected, int is_named,
+                         const struct rps_phases_options *find, struct rps_found_phases *ret,
+                         struct rps_error *err)
+{
+    struct rps_signals even;
+    int result;
+
+    if (!is_named)
+        drop_places(collected);
+    even = rps_csv_signals_even(&collected->signals);
+    result = rps_phases_find(&even, find, ret, err);
+    rps_signals_free(&even);
     return result;
 }
 
@@ -199,7 +237,10 @@ static int find_phases(const struct rps_run_signals *signals,
     found->min_length = shortest(options, signals);
     find.detect.min_length = in_observations(found->min_length, &signals->collected[0]);
     if (options->find.detect.min_length > 0 || options->min_length_ns > 0)
-        find.counts_min_length = find.detect.min_length; /* samples do not depend on rotations */
+        find.counts_min_length = find.detect.min_length; /* Samples do not depend on rotations. */
+    if (signals->collected[0].is_table)
+        return find_in_table(&signals->collected[0], options->metric_count > 0, &find,
+                             &found->found, err);
     return signals->count == 1 ? rps_phases_find(of_run[0], &find, &found->found, err)
                                : rps_joint_find(of_run, signals->count, &find, &found->joint, err);
 }
@@ -240,7 +281,6 @@ void rps_run_phases_free(struct rps_run_phases *found)
     memset(found, 0, sizeof(*found));
 }
 
-/* The inputs of a run's profile. */
 struct profiling {
     const struct rps_run_at *run;
     const struct rps_run_phases_options *options;
@@ -262,13 +302,13 @@ int rps_run_phases_remark(const struct rps_run_at *run,
 {
     const struct profiling of = {run, options};
 
-    return rps_profile_remark(&found->found, found->observation_ns, found->resolution > 0, profile,
-                              &of, ret, err);
+    return rps_profile_remark(&found->found, &found->observing, profile, &of, ret, err);
 }
 
 /* --- for other commands ----------------------------------------------------------------------- */
 
-/* Return 1 if the detection reaches to the end of the run. A recording may have continued since. */
+/* Return 1 if the detection reaches the end of the run. A recording may have continued since the
+ * detection. */
 static int reaches_end(const struct rps_phase_levels *levels, const struct rps_run *run)
 {
     const struct rps_phases *phases = rps_phase_levels_shown(levels);
@@ -277,27 +317,34 @@ static int reaches_end(const struct rps_phase_levels *levels, const struct rps_r
            phases->phase[phases->count - 1].end_ns + run->period_ns > run->elapsed_ns;
 }
 
-/* Read the stored detection if it is usable now: 1, 0 or negative. */
-static int stored(struct rps_reader *reader, const struct rps_run *run,
+/* Read the stored detection. If `run` is not NULL, the detection must reach the end of the run.
+ * Return 1, 0 if there is no such detection, or a negative value. */
+static int stored(struct rps_reader *reader, int64_t run_id, const struct rps_run *run,
                   struct rps_phase_levels *ret, char *remark, struct rps_error *err)
 {
     struct rps_detection detection;
     struct rps_phases *shown;
-    int result = rps_reader_detection(reader, run->run_id, &detection, err);
+    int result = rps_reader_detection(reader, run_id, &detection, err);
 
     if (result <= 0)
         return result;
-    result = reaches_end(&detection.levels, run);
+    result = !run || reaches_end(&detection.levels, run);
     if (result) {
         *ret = detection.levels;
         detection.levels = (struct rps_phase_levels){0};
         shown = rps_phase_levels_shown(ret);
-        rps_fold(shown, 0, shown->count); /* inner loops are not stored */
+        rps_loops_fold(shown, 0, shown->count); /* inner loops are not stored */
         if (remark)
             snprintf(remark, RPS_PHASE_REMARK_SIZE, "%s", detection.remark ? detection.remark : "");
     }
     rps_detection_free(&detection);
     return result;
+}
+
+int rps_run_phases_stored(struct rps_reader *reader, int64_t run_id, struct rps_phase_levels *ret,
+                          struct rps_error *err)
+{
+    return stored(reader, run_id, NULL, ret, NULL, err);
 }
 
 static int detect_small(struct rps_reader *reader, const struct rps_run *run,
@@ -335,7 +382,7 @@ int rps_run_phases_get(struct rps_reader *reader, int64_t run_id, struct rps_pha
 
     if (result < 0)
         return result;
-    result = stored(reader, &run, ret, remark, err);
+    result = stored(reader, run_id, &run, ret, remark, err);
     if (result == 0)
         result = detect_small(reader, &run, ret, remark, err);
     rps_run_free(&run);

@@ -18,9 +18,9 @@ enum kind { NONE, BEGIN, END, TOTALS };
 
 struct said {
     enum kind kind;
-    const char *name; /* inside the text */
+    const char *name; /* Points into the text of the mark. */
     size_t length;
-    uint64_t entered; /* only of totals */
+    uint64_t entered; /* Set only if kind is TOTALS. */
     double elapsed_s;
 };
 
@@ -68,13 +68,14 @@ int rps_run_regions_is_mark(const char *text)
 
 /* --- finding ---------------------------------------------------------------------------------- */
 
-/* An open entry, and how many entries that began and ended in it were open at once. */
+/* An open entry of a region. within: maximum number of nested entries open at once. */
 struct begun {
     int64_t start_ns;
     uint64_t within;
 };
 
-/* The open entries of a region, and the capacity of its arrays, which shrink and grow again. */
+/* The open entries of a region. The number of open entries shrinks and grows again, so the capacity
+ * of each array is kept. */
 struct stack {
     size_t count, room, span_room;
     struct begun *begun;
@@ -93,7 +94,7 @@ struct finding {
     struct totals totals[RPS_RUN_REGIONS_MAX];
 };
 
-/* Return the number of the region; -1: it exceeds the limit. */
+/* Return the number of the region, or -1 if there are too many regions. */
 static int find_region(const struct finding *finding, const struct said *said)
 {
     struct rps_run_regions *regions = finding->regions;
@@ -113,14 +114,7 @@ static int find_region(const struct finding *finding, const struct said *said)
     return (int)regions->count++;
 }
 
-static void push(struct rps_arena *arena, struct stack *stack, int64_t start_ns)
-{
-    if (stack->count == stack->room)
-        stack->begun = rps_arena_grow(arena, stack->begun, stack->room++, sizeof(*stack->begun));
-    stack->begun[stack->count++] = (struct begun){.start_ns = start_ns};
-}
-
-/* Add a span. Entries end in order of time, so the spans inside the new one are last. */
+/* Entries end in order of time, so the spans inside the new span are at the end of the array. */
 static void add_span(struct rps_arena *arena, struct rps_spans *spans, size_t *room,
                      struct rps_span span)
 {
@@ -141,7 +135,7 @@ static void end_entry(const struct finding *finding, struct rps_run_region *regi
     int64_t from_ns, to_ns;
 
     if (stack->count == 0)
-        return; /* its begin was not recorded */
+        return; /* The begin of this entry was not recorded. */
     begun = stack->begun[--stack->count];
     if (begun.start_ns >= finding->to_ns || end_ns < finding->from_ns)
         return;
@@ -164,12 +158,19 @@ static void take(struct finding *finding, const struct rps_note *mark)
 
     if (number < 0)
         return;
-    if (said.kind == BEGIN)
-        push(finding->arena, &finding->stack[number], mark->start_ns);
+    if (said.kind == BEGIN) {
+        if (finding->stack[number].count == finding->stack[number].room)
+            finding->stack[number].begun = rps_arena_grow(
+                finding->arena, finding->stack[number].begun, finding->stack[number].room++,
+                sizeof(*finding->stack[number].begun));
+        finding->stack[number].begun[finding->stack[number].count++] =
+            (struct begun){.start_ns = mark->start_ns};
+    }
     if (said.kind == END)
         end_entry(finding, &finding->regions->region[number], &finding->stack[number],
                   mark->start_ns);
-    finding->totals[number].entered += said.entered; /* of each process */
+    finding->totals[number].entered += said.entered; /* Totals are added up because each process
+                                                        reports its own totals. */
     finding->totals[number].elapsed_s += said.elapsed_s;
 }
 
@@ -187,13 +188,13 @@ static void conclude(struct finding *finding, size_t number)
     if (totals->entered > region->marked && finding->from_ns <= 0 && finding->to_ns == INT64_MAX) {
         region->entered = totals->entered;
         region->time_ns = elapsed_ns > region->time_ns ? elapsed_ns : region->time_ns;
-        return; /* a missing end means nothing here */
+        return; /* The totals are used, so a missing end has no meaning. */
     }
     for (size_t i = 0; i < stack->count && totals->entered == 0; i++)
         region->open += stack->begun[i].start_ns < finding->to_ns;
 }
 
-/* Drop the regions that have nothing in the part. */
+/* Drop the regions that were not entered in the part. */
 static void drop_empty(struct rps_run_regions *regions)
 {
     size_t kept = 0;
@@ -229,13 +230,14 @@ static int no_such_region(const struct rps_run_regions *regions, int64_t run_id,
 
     if (regions->count == 0)
         return rps_error_set(err, RPS_FAILED,
-                             "--region: run %" PRId64 " has no regions there; `man "
-                             "librpistat-region` describes how a program marks them",
+                             "--region: run %" PRId64
+                             " has no regions in this range; see `man librpistat-region`",
                              run_id);
     for (size_t i = 0; i < regions->count; i++)
         rps_text_list(names, sizeof(names), regions->region[i].name);
     return rps_error_set(err, RPS_FAILED,
-                         "--region: run %" PRId64 " has no region '%s' there; its regions are: %s",
+                         "--region: run %" PRId64
+                         " has no region '%s' in this time range; choose from %s",
                          run_id, name, names);
 }
 
@@ -284,12 +286,12 @@ static int no_period(const struct rps_cpu_series *series, const struct rps_run_r
 
     if (rps_reader_run(series->reader, series->run_id, &run, err) < 0)
         return RPS_FAILED;
-    rps_error_set(err, RPS_FAILED,
-                  "--region: no measurement period (%s) lies wholly inside '%s', which took %s in "
-                  "%" PRIu64 " entries, %" PRIu64 " of them marked; record with a shorter --period",
-                  rps_text_duration(period, sizeof(period), run.period_ns), region->name,
-                  rps_text_duration(time, sizeof(time), region->time_ns), region->entered,
-                  region->marked);
+    rps_error_set(
+        err, RPS_FAILED,
+        "--region: no measurement period (%s) is entirely inside '%s', which took %s in %" PRIu64
+        " entries, %" PRIu64 " of them marked; record with a shorter --period",
+        rps_text_duration(period, sizeof(period), run.period_ns), region->name,
+        rps_text_duration(time, sizeof(time), region->time_ns), region->entered, region->marked);
     rps_run_free(&run);
     return RPS_FAILED;
 }
@@ -308,7 +310,7 @@ int rps_run_region_keep(struct rps_cpu_series *series, const struct rps_run_regi
     if (spans->count > 0 && spans->span[spans->count - 1].end_ns < series->to_ns)
         series->to_ns = spans->span[spans->count - 1].end_ns;
     if (spans->count > 0 && series->from_ns < series->to_ns && rps_walk_next(&walk, &result, err)) {
-        result = 1; /* there is one */
+        result = 1; /* There is a period. */
         rps_walk_next(&walk, &result, err);
         return 0;
     }

@@ -5,23 +5,22 @@
 
 #include "rpistat/plan.h"
 #include "rpistat/rotation.h"
-#include "rpistat/run.h"
-#include "rpistat/wing.h"
+#include "rpistat/code_hooks.h"
 #include "rpistat/store.h"
 
-/* Period numbers of a recording by CPU may have holes, but not more than periods. */
+/* A recording by CPU may lack this number of period numbers, in addition to as many as it has
+ * periods. */
 #define HOLES_MAX 1000
 
-/* Values that take as much memory as an observation's counts in a table. */
+/* Number of values that take as much memory as an observation's counts in a table. */
 #define TABLE_VALUES 6
 
-/* The state of a collection. */
 struct work {
     const struct rps_run_phases_options *options;
     int as_shown;
-    const char **name; /* requested names of the plan, and after them those of samples */
+    const char **name; /* Requested metrics of the plan, then requested metrics of samples. */
     size_t metric_count, sample_count;
-    int level; /* at which all runs are read */
+    int level; /* Level at which all runs are read. */
 };
 
 static void split_names(struct rps_arena *arena, const struct rps_signal_provider *provider,
@@ -68,8 +67,10 @@ static int find_samples(struct rps_arena *arena, const struct work *work,
     struct rps_signal_run *run = rps_arena_get(arena, signals->count, sizeof(*run));
 
     if (options->no_samples && work->sample_count > 0)
-        return rps_error_set(err, RPS_USAGE, "--no-samples leaves nothing of '%s'",
-                             work->name[work->metric_count]);
+        return rps_error_set(
+            err, RPS_USAGE,
+            "--no-samples excludes '%s', which needs samples; leave out --no-samples",
+            work->name[work->metric_count]);
     if (!signals->provider || work->as_shown || options->no_samples ||
         (work->sample_count == 0 && options->metric_count > 0))
         return 0;
@@ -86,7 +87,8 @@ static int find_samples(struct rps_arena *arena, const struct work *work,
 
 /* --- metrics ---------------------------------------------------------------------------------- */
 
-/* Choose the level for all: the coarsest that any is downsampled to, or too long below. */
+/* Choose the level at which all runs are read: the coarsest level that any run needs because it is
+ * downsampled or too long. */
 static int choose_level(struct work *work, struct rps_run_signals *signals, struct rps_error *err)
 {
     for (size_t r = 0; r < signals->count; r++) {
@@ -95,7 +97,7 @@ static int choose_level(struct work *work, struct rps_run_signals *signals, stru
             member->plan->metric_count + 1 + (int)signals->samples.table_count * TABLE_VALUES;
 
         rps_cpu_series_choose_signals(&member->cpu_series, values * (int)signals->count);
-        if (rps_cpu_series_choose_thinned(&member->cpu_series, err) < 0)
+        if (rps_cpu_series_choose_downsampled(&member->cpu_series, err) < 0)
             return RPS_FAILED;
         if (member->cpu_series.resolution > work->level)
             work->level = member->cpu_series.resolution;
@@ -103,7 +105,7 @@ static int choose_level(struct work *work, struct rps_run_signals *signals, stru
     return 0;
 }
 
-/* Refuse CPUs with invalid numbers, which cannot be put side by side. */
+/* Refuse CPUs whose period numbers are too far apart to be put side by side. */
 static int check_numbers(const struct rps_run_member *member, struct rps_error *err)
 {
     struct rps_run_summary summary;
@@ -112,10 +114,11 @@ static int check_numbers(const struct rps_run_member *member, struct rps_error *
         return RPS_FAILED;
     if (member->cpu_series.last - member->cpu_series.first <= 2 * summary.periods + HOLES_MAX)
         return 0;
-    return rps_error_set(err, RPS_FAILED,
-                         "the periods of run %" PRId64 " are numbered too far apart to be put side "
-                         "by side: look at one CPU, with --cpu",
-                         member->run.run_id);
+    return rps_error_set(
+        err, RPS_FAILED,
+        "the CPUs of run %" PRId64
+        " have measurement periods that are numbered too far apart; choose one CPU with --cpu",
+        member->run.run_id);
 }
 
 /* Walk the periods of a run, with CPUs side by side or added up. */
@@ -131,6 +134,8 @@ static int walk_run(const struct work *work, struct rps_run_member *member, int 
         .by_rotation = work->as_shown || work->level > 0 || rps_run_is_import(&member->run),
         .level = work->level,
         .as_shown = work->as_shown,
+        .as_table = !together && !work->as_shown && work->level == 0 &&
+                    rps_run_is_import(&member->run) && !rps_plan_knows_cpu_time(member->plan),
         .period_ns = member->run.period_ns,
         .least_ns = rps_rotation_least_ns(&member->run, member->plan->set_count, 1),
         .together = together};
@@ -164,7 +169,8 @@ static int end_walks(struct rps_arena *arena, struct rps_run_signals *signals,
     return rps_collect_end_together(collect, signals->count, signals->collected, err);
 }
 
-/* Add the signals of samples after the metrics, or alone if only they were requested. */
+/* Append the signals of samples to the metrics. If only samples were requested, they are the only
+ * signals. */
 static int add_samples(const struct work *work, struct rps_run_signals *signals, size_t r,
                        struct rps_error *err)
 {
@@ -182,7 +188,7 @@ int rps_run_signals_collect(struct rps_arena *arena, const struct rps_run_at *ru
                             struct rps_run_signals *ret, struct rps_error *err)
 {
     struct work work = {.options = options, .as_shown = as_shown};
-    const struct rps_wing *wing;
+    const struct rps_code_hooks *hooks;
     int result = 0;
 
     *ret = (struct rps_run_signals){
@@ -190,8 +196,8 @@ int rps_run_signals_collect(struct rps_arena *arena, const struct rps_run_at *ru
         .member = rps_arena_get(arena, count, sizeof(*ret->member)),
         .collected = rps_arena_get(arena, count, sizeof(*ret->collected)),
     };
-    wing = rps_store_used_wing();
-    ret->provider = wing ? wing->signals : NULL;
+    hooks = rps_store_used_hooks();
+    ret->provider = hooks ? hooks->signals : NULL;
     split_names(arena, ret->provider, &work);
     for (size_t r = 0; r < count && result == 0; r++)
         result = open_run(arena, &work, &run[r], &ret->member[r], err);

@@ -1,19 +1,17 @@
 /* The signals of runs, for the detection of phases and for principal components. */
-#ifndef RPISTAT_QUERY_RUN_SIGNALS_H
-#define RPISTAT_QUERY_RUN_SIGNALS_H
+#pragma once
 
 #include <stddef.h>
 
-#include "rpistat/arena.h"
 #include "rpistat/collect.h"
 #include "rpistat/run.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/signal.h"
 #include "rpistat/walk.h"
 
-/* One of the runs. */
+/* One of the runs whose signals are collected. */
 struct rps_run_member {
-    struct rps_reader *reader; /* borrowed */
+    struct rps_reader *reader; /* Borrowed reader of the run. */
     struct rps_run run;
     struct rps_plan *plan;
     struct rps_cpu_series cpu_series;
@@ -22,21 +20,21 @@ struct rps_run_member {
 
 struct rps_run_signals {
     size_t count;
-    struct rps_run_member *member;   /* of each run */
-    struct rps_collected *collected; /* of each run; signal s means the same in all of them */
-    const struct rps_signal_provider *provider; /* of signals besides the counters; NULL: none */
+    struct rps_run_member *member;   /* One member per run. */
+    struct rps_collected *collected; /* Signals of each run; signal s means the same in all runs. */
+    const struct rps_signal_provider *provider; /* Provider of signals other than counters; NULL:
+                                                   none. */
     struct rps_chosen_signals samples;
-    int has_sleep; /* 1: a table of sleep reasons follows their tables */
+    int has_sleep; /* 1 if a table of sleep reasons is the last table. */
 };
 
-/*
- * Collect the signals of the runs. One run has the requested ones. Several have those that all have
- * by name and formula, and functions of samples that matter in any. If one run is so long, or
- * downsampled, that it is read at a level, all are. With as_shown, signals are by rotation, with
- * rates as shown; not for the detector, and without samples. Always release *ret by
- * rps_run_signals_free; its arrays are the arena's. Errors: the store's; RPS_USAGE: unknown metric;
- * no periods; unrecorded CPUs.
- */
+/* Collect the signals of the runs. One run has the requested signals. Several runs have the signals
+ * that all runs have by name and formula, and functions of samples that matter in any run. If a run
+ * must be read at a level, because it is long or downsampled, all runs are read at that level. If
+ * as_shown is 1, signals have one value per rotation, and rates are computed as in the output. Such
+ * signals are not for the detector, and do not include samples. Always release *ret by
+ * rps_run_signals_free; its arrays belong to the arena. Errors are those of the store, or
+ * RPS_USAGE: unknown metric, no periods, or unrecorded CPUs. */
 int rps_run_signals_collect(struct rps_arena *arena, const struct rps_run_at *run, size_t count,
                             const struct rps_run_phases_options *options, int as_shown,
                             struct rps_run_signals *ret, struct rps_error *err);
@@ -44,13 +42,10 @@ void rps_run_signals_free(struct rps_run_signals *signals);
 
 /* --- system metrics as signals of phases, next to the counters. Private to query -------------- */
 
-#define RPS_SLEEP_TABLE "sleep" /* name of the table of reasons */
+#define RPS_SLEEP_TABLE "sleep" /* Name of the table of sleep reasons. */
 
-/*
- * Add the tree's readings to the signals of each run, if all have them. These are threads, memory,
- * bytes read and written, each if it changes by more than its resolution, and a table of counts of
- * sleep reasons. Waiting is left out, since others cause it. Errors: the store's.
- */
+/* Add the readings of the process tree to the signals of each run, if all runs have readings. The
+ * signals are threads, memory, bytes read and bytes written, if they change by more than their
+ * resolution. A table of counts has the sleep reasons. Waiting for CPUs is left out, since other
+ * processes cause it. Errors are those of reading the store. */
 int rps_system_series_add(struct rps_run_signals *signals, struct rps_error *err);
-
-#endif

@@ -6,27 +6,28 @@
 
 #define US_PER_S 1e6
 
-#define ALL .9999 /* of the time of readings, within rounding */
+#define ALL .9999 /* Readings that cover this share of the time are complete, within rounding. */
 
-/* Threads on average that count as one. */
-#define ONE_LEAST .9
-#define ONE_MOST  1.05
+/* Average number of threads that counts as one thread. */
+#define ONE_MIN .9
+#define ONE_MAX 1.05
 
-/* Share of its threads' time asleep, and share of that in one reason: it sleeps in it. */
-#define SLEEPS_LEAST .5
+/* Two conditions for a workload to sleep for a reason: sleep is at least this share of the threads'
+ * time, and the reason has at least this share of the sleep. */
+#define SLEEPS_MIN .5
 
-/* A workload is stuck if its threads have a CPU for at most so much of the time. In addition, at
- * least so much of their time must be in futex. */
+/* A workload is stuck if its threads are on a CPU for at most this share of the time. In addition,
+ * at least STUCK_SLEEP_MIN of the threads' time must be in futex. */
 #define STUCK_RUNS_MAX  .02
 #define STUCK_SLEEP_MIN .95
 
 const char *const rps_sleep_words[RPS_SLEEPS] = {
     [RPS_SLEEP_IO] = "block I/O",
-    [RPS_SLEEP_LOCK] = "locks, or waiting for threads",
-    [RPS_SLEEP_MESSAGE] = "messages (pipes, sockets)",
+    [RPS_SLEEP_LOCK] = "lock or thread waits",
+    [RPS_SLEEP_MESSAGE] = "pipes or sockets",
     [RPS_SLEEP_TIMER] = "timers",
     [RPS_SLEEP_OTHER] = "other waits",
-    [RPS_SLEEP_UNKNOWN] = "what could not be read",
+    [RPS_SLEEP_UNKNOWN] = "unknown waits",
 };
 
 const struct rps_package_figure_name rps_package_figures[RPS_PACKAGE_FIGURES] = {
@@ -47,11 +48,6 @@ static const enum rps_tree_slot sleep_slot[RPS_SLEEP_UNKNOWN] = {
     [RPS_SLEEP_MESSAGE] = RPS_TREE_IN_MESSAGE, [RPS_SLEEP_TIMER] = RPS_TREE_IN_TIMER,
     [RPS_SLEEP_OTHER] = RPS_TREE_IN_OTHER,
 };
-
-static int is_gauge(enum rps_system_source source, int slot)
-{
-    return rps_system_signals[source][slot].kind == RPS_SYSTEM_GAUGE;
-}
 
 int rps_run_system_is_there(struct rps_reader *reader, int64_t run_id, struct rps_error *err)
 {
@@ -80,19 +76,19 @@ static void add_slot(struct rps_system_sum *sum, double length_s, double value, 
     sum->sum += value;
 }
 
-/* Blocks have sums of gauges over their readings; each reading has an equal part of the time. */
+/* A block has sums of gauges over its readings; each reading has an equal part of the time. */
 void rps_run_system_add(struct rps_run_system *system, const struct rps_system_row *row)
 {
     const double row_s = (double)row->length_us / US_PER_S;
     const double count = (double)rps_system_row_readings(row);
 
     system->length_s[row->source] += row_s;
-    for (int s = 0; s < rps_system_signal_count[row->source]; s++) {
+    for (int s = 0; s < rps_system_metric_count[row->source]; s++) {
         double value = (double)row->sum[s], length_s = row_s * (double)row->readings[s] / count;
 
         if (row->readings[s] == 0 || row->length_us <= 0)
             continue;
-        if (is_gauge(row->source, s))
+        if (rps_system_metrics[row->source][s].kind == RPS_SYSTEM_GAUGE)
             value *= length_s / (double)row->readings[s];
         add_slot(&system->slot[row->source][s], length_s, value, row->lowest[s], row->highest[s]);
     }
@@ -102,13 +98,27 @@ void rps_run_system_join(struct rps_run_system *to, const struct rps_run_system 
 {
     for (int source = 0; source < RPS_SYSTEM_SOURCES; source++) {
         to->length_s[source] += from->length_s[source];
-        for (int s = 0; s < rps_system_signal_count[source]; s++) {
+        for (int s = 0; s < rps_system_metric_count[source]; s++) {
             const struct rps_system_sum *slot = &from->slot[source][s];
 
             if (slot->length_s > 0)
                 add_slot(&to->slot[source][s], slot->length_s, slot->sum, slot->low, slot->high);
         }
     }
+}
+
+struct rps_run_part rps_run_part_of_phases(struct rps_arena *arena, const struct rps_phases *phases,
+                                           int by_label)
+{
+    struct rps_run_part part = {
+        .count = phases->count,
+        .stretch = rps_arena_get(arena, phases->count, sizeof(*part.stretch)),
+        .group_count = by_label ? (size_t)phases->label_count : phases->count};
+
+    for (size_t i = 0; i < phases->count; i++)
+        part.stretch[i] = (struct rps_run_stretch){phases->phase[i].first, phases->phase[i].last,
+                                                   by_label ? (size_t)phases->phase[i].label : i};
+    return part;
 }
 
 /* Return the first segment that does not end before a period. */
@@ -119,7 +129,8 @@ static size_t pass_stretches(const struct rps_run_part *part, size_t at, uint64_
     return at;
 }
 
-/* Read blocks instead of readings if they lie in a segment, or between two. */
+/* Read the system metrics of a source. A block is read instead of its readings if the whole block
+ * is in one segment, or between two segments. */
 static int read_source(struct rps_reader *reader, int64_t run_id, enum rps_system_source source,
                        int64_t from_ns, int64_t to_ns, const struct rps_run_part *part,
                        struct rps_run_system *ret, struct rps_error *err)
@@ -155,7 +166,7 @@ int rps_run_system_read(struct rps_arena *arena, struct rps_reader *reader, int6
                         struct rps_run_system **ret, struct rps_error *err)
 {
     struct rps_run_stretch all = {0, INT64_MAX, 0};
-    const struct rps_run_part whole = {1, &all, 1};
+    const struct rps_run_part whole = {.count = 1, .stretch = &all, .group_count = 1};
     struct rps_run_system *system;
     int result = 0;
 
@@ -188,8 +199,8 @@ double rps_run_system_mean(const struct rps_run_system *system, enum rps_system_
     return sum->length_s > 0 ? sum->sum / sum->length_s : NAN;
 }
 
-/* Readings of older stores count idle threads in locks. If some readings do not know idle threads,
- * all readings count them there. */
+/* Separate idle threads from threads that wait for locks. Readings of older stores count idle
+ * threads as waiting for locks. If some readings do so, all readings are treated in this way. */
 static void split_futex(const struct rps_run_system *system, struct rps_system_time *time)
 {
     const struct rps_system_sum *slot = system->slot[RPS_SYSTEM_TREE];
@@ -202,21 +213,23 @@ static void split_futex(const struct rps_run_system *system, struct rps_system_t
         time->asleep_in_s[RPS_SLEEP_LOCK] += idle->sum;
 }
 
-/* Make the reasons add up to the time asleep. A reading represents the time since the one before,
- * so they may add up to more. A deficit is unknown. */
+/* Make the sleep reasons add up to the time asleep. Each reading is taken to represent all time
+ * since the previous reading, so the reasons may add up to too much; then they are scaled down. A
+ * deficit becomes unknown sleep. */
 static void balance_sleeps(struct rps_system_time *time)
 {
     double known_s = 0, factor;
 
     for (int i = 0; i < RPS_SLEEP_UNKNOWN; i++)
-        known_s += fmax(0, time->asleep_in_s[i]); /* NaN: 0 */
+        known_s += fmax(0, time->asleep_in_s[i]); /* NaN counts as 0. */
     factor = known_s > time->asleep_s ? time->asleep_s / known_s : 1;
     for (int i = 0; i < RPS_SLEEP_UNKNOWN; i++)
         time->asleep_in_s[i] *= factor;
     time->asleep_in_s[RPS_SLEEP_UNKNOWN] = time->asleep_s - factor * known_s;
 }
 
-/* A short wait counts at its end, and may have begun earlier. */
+/* Compute the times in each state. All of a short wait is added at the end of the wait, although
+ * the wait may have begun earlier. */
 struct rps_system_time rps_run_system_time(const struct rps_run_system *system, double on_s)
 {
     double wait_s = sum_of(system, RPS_TREE_WAIT) / US_PER_S;
@@ -243,15 +256,15 @@ struct rps_system_time rps_run_system_time(const struct rps_run_system *system, 
 
 int rps_system_time_is_of_one(const struct rps_system_time *time)
 {
-    return time->elapsed_s > 0 && time->threads_s >= ONE_LEAST * time->elapsed_s &&
-           time->threads_s <= ONE_MOST * time->elapsed_s;
+    return time->elapsed_s > 0 && time->threads_s >= ONE_MIN * time->elapsed_s &&
+           time->threads_s <= ONE_MAX * time->elapsed_s;
 }
 
 int rps_system_time_is_stuck(const struct rps_system_time *time)
 {
     double idle_s = fmax(0, time->idle_s);
 
-    return time->elapsed_s > 0 && time->threads_s + idle_s >= ONE_LEAST * time->elapsed_s &&
+    return time->elapsed_s > 0 && time->threads_s + idle_s >= ONE_MIN * time->elapsed_s &&
            time->on_s <= STUCK_RUNS_MAX * time->elapsed_s &&
            time->asleep_in_s[RPS_SLEEP_LOCK] + idle_s >=
                STUCK_SLEEP_MIN * (time->threads_s + idle_s);
@@ -297,13 +310,13 @@ int rps_system_time_sleep(const struct rps_system_time *time)
 {
     int most = 0;
 
-    if (!(time->elapsed_s > 0) || time->asleep_s < SLEEPS_LEAST * time->threads_s)
+    if (!(time->elapsed_s > 0) || time->asleep_s < SLEEPS_MIN * time->threads_s)
         return -1;
     for (int i = 1; i < RPS_SLEEP_UNKNOWN; i++) {
         if (time->asleep_in_s[i] > time->asleep_in_s[most])
             most = i;
     }
-    if (most > RPS_SLEEP_LOCK && time->on_s + time->wait_s > SLEEPS_LEAST * time->elapsed_s)
-        return -1; /* some idle while others work */
-    return time->asleep_in_s[most] > SLEEPS_LEAST * time->asleep_s ? most : -1;
+    if (most > RPS_SLEEP_LOCK && time->on_s + time->wait_s > SLEEPS_MIN * time->elapsed_s)
+        return -1; /* Some threads are idle while other threads work. */
+    return time->asleep_in_s[most] > SLEEPS_MIN * time->asleep_s ? most : -1;
 }

@@ -1,13 +1,12 @@
-/*
- * System metrics as signals of phases. A reading belongs to the observation at whose end it was
- * made. If readings are further apart, the observations between have none.
+/* Provides system metrics as signals for phases. A reading belongs to the observation at whose end
+ * it was made. If there is no reading at the end of an observation, the observation has no value.
  *
  *   rss, threads   log1p(value / scale): RPS_PHASES_LEVEL in rpistat/system_metrics.h
  *   read, written  log1p(MiB per CPU second / scale), RPS_PHASES_BY_CPU: independent of the CPU
- *                  time that others leave; unknown if the workload used less than 1 % of one CPU
- *   sleep          counts of reasons: the share of the threads in each, an observation per reading.
- *                  Idle threads are in locks here: they turn idle a second late, not a change
- */
+ *                  time that other processes leave; unknown below 1 % use of one CPU
+ *   sleep          counts of reasons: the share of threads in each reason; one observation per
+ *                  reading. Idle threads are counted as waiting for locks, because becoming idle
+ *                  a second later is no change */
 #include "run_signals.h"
 
 #include <math.h>
@@ -15,30 +14,30 @@
 #include "rpistat/clock.h"
 #include "rpistat/count_table.h"
 #include "rpistat/system_rows.h"
-#include "rpistat/system_signals.h"
+#include "rpistat/system_reader.h"
 
-#define USE_LEAST     .01 /* of a CPU: with less, bytes per CPU second are unknown */
-#define USE_FULL      .5  /* and they count in full from here on */
-#define REASON_LEAST  .03 /* of all threads: rarer reasons are one */
-#define REASON_MOVES  .15 /* of them: if no share changes by more, the mix shows no phases */
-#define REASON_COUNTS 1.5 /* counts that are worth one independent count */
+#define USE_MIN       .01 /* Below this use of a CPU, bytes per CPU second are unknown. */
+#define USE_FULL      .5  /* From this CPU use on, bytes per CPU second have full weight. */
+#define REASON_MIN    .03 /* Sleep reasons with a smaller share of all threads are merged. */
+#define REASON_MOVES  .15 /* Minimum change of a share for the mix of reasons to show phases. */
+#define REASON_COUNTS 1.5 /* This number of counts is worth one independent count. */
 
-/* Reasons, and after them: not asleep. */
+/* Number of sleep reasons, plus one for threads that are not asleep. */
 #define REASONS (RPS_TREE_IN_OTHER - RPS_TREE_IN_IO + 2)
 
 /* Sums over the readings of an observation. */
 struct seen {
     double readings, length_s, cpu_s;
-    double sum[RPS_TREE_SLOTS]; /* of gauges over the readings; NaN: not known */
-    double reasons;             /* readings in which reasons were known, */
-    double in[REASONS];         /* and shares of the threads, over these */
+    double sum[RPS_TREE_SLOTS]; /* Sums of gauges over the readings; NaN: unknown. */
+    double reasons;             /* Number of readings with known sleep reasons. */
+    double in[REASONS];         /* Share of the threads per reason, summed over these readings. */
 };
 
 struct run_series {
     size_t count;
     struct seen *seen;
     int has_reasons;
-    double in[REASONS]; /* over all */
+    double in[REASONS]; /* Shares of the threads over the whole run. */
 };
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -76,19 +75,6 @@ static void add_reasons(struct run_series *run, struct seen *seen, const struct 
     run->has_reasons = 1;
 }
 
-static void add_reading(struct run_series *run, const struct rps_collected *collected, size_t at,
-                        const struct rps_system_row *row)
-{
-    struct seen *seen = &run->seen[at];
-
-    seen->readings += (double)row->readings[RPS_TREE_THREADS];
-    seen->length_s += (double)row->length_us / 1e6;
-    seen->cpu_s += cpu_s_of(collected, at, row);
-    for (int s = 0; s < RPS_TREE_SLOTS; s++)
-        seen->sum[s] += row->readings[s] > 0 ? (double)row->sum[s] : NAN;
-    add_reasons(run, seen, row);
-}
-
 /* Return 1 if the run has readings. */
 static int read_run(struct rps_arena *arena, const struct rps_run_member *member,
                     const struct rps_collected *collected, struct run_series *ret,
@@ -111,7 +97,14 @@ static int read_run(struct rps_arena *arena, const struct rps_run_member *member
         while (at < ret->count && collected->row[at].last < middle)
             at++;
         if (at < ret->count && collected->row[at].first <= middle) {
-            add_reading(ret, collected, at, &row);
+            struct seen *seen = &ret->seen[at];
+
+            seen->readings += (double)row.readings[RPS_TREE_THREADS];
+            seen->length_s += (double)row.length_us / 1e6;
+            seen->cpu_s += cpu_s_of(collected, at, &row);
+            for (int s = 0; s < RPS_TREE_SLOTS; s++)
+                seen->sum[s] += row.readings[s] > 0 ? (double)row.sum[s] : NAN;
+            add_reasons(ret, seen, &row);
             has = 1;
         }
     }
@@ -121,10 +114,10 @@ static int read_run(struct rps_arena *arena, const struct rps_run_member *member
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* Return the transformed value, NaN: not observed, and its weight. */
+/* Return the transformed value (NaN: not observed) and its weight. */
 static double value_of(const struct seen *seen, int slot, float *ret_weight)
 {
-    const struct rps_system_signal *signal = &rps_system_signals[RPS_SYSTEM_TREE][slot];
+    const struct rps_system_metric *signal = &rps_system_metrics[RPS_SYSTEM_TREE][slot];
     double divisor = signal->column.divisor, scale = signal->phases.scale;
     double use = seen->cpu_s / seen->length_s;
 
@@ -133,14 +126,15 @@ static double value_of(const struct seen *seen, int slot, float *ret_weight)
         return NAN;
     if (signal->phases.how == RPS_PHASES_LEVEL)
         return log1p(seen->sum[slot] / seen->readings / divisor / scale);
-    if (!(use >= USE_LEAST))
+    if (!(use >= USE_MIN))
         return NAN;
     *ret_weight = (float)fmin(1, use / USE_FULL);
     return log1p(seen->sum[slot] / divisor / seen->cpu_s / scale);
 }
 
-/* Drop a reading across a step of its values: it is a mix of both sides, and not a level of its
- * own. So the step stays where signals of every observation have it. */
+/* Drop a reading that crosses a step of its values, because such a reading is a mix of both sides,
+ * and not a separate level. Then the step is in the same place as in signals that have a value in
+ * every observation. */
 static void drop_mixes(double *value, size_t count, double resolution)
 {
     double before = NAN, mix = NAN;
@@ -160,7 +154,7 @@ static void drop_mixes(double *value, size_t count, double resolution)
 static void add_series(struct rps_arena *arena, struct rps_run_signals *signals,
                        const struct run_series *run, int slot)
 {
-    const struct rps_system_signal *signal = &rps_system_signals[RPS_SYSTEM_TREE][slot];
+    const struct rps_system_metric *signal = &rps_system_metrics[RPS_SYSTEM_TREE][slot];
     const double resolution = signal->phases.resolution;
     double low = INFINITY, high = -INFINITY;
 
@@ -190,7 +184,8 @@ static void add_series(struct rps_arena *arena, struct rps_run_signals *signals,
 
 /* --- reasons ---------------------------------------------------------------------------------- */
 
-/* Choose each reason's symbol; those rare in all runs share one. Return the number of symbols. */
+/* Choose a symbol for each sleep reason. Reasons that are rare in all runs share one symbol. Return
+ * the number of symbols. */
 static size_t choose_symbols(const struct rps_run_signals *signals, const struct run_series *run,
                              uint32_t symbol[REASONS])
 {
@@ -204,7 +199,7 @@ static size_t choose_symbols(const struct rps_run_signals *signals, const struct
         }
     }
     for (int k = 0; k < REASONS; k++)
-        symbol[k] = in[k] > REASON_LEAST * all ? width++ : UINT32_MAX;
+        symbol[k] = in[k] > REASON_MIN * all ? width++ : UINT32_MAX;
     for (int k = 0; k < REASONS; k++)
         symbol[k] = symbol[k] == UINT32_MAX ? width : symbol[k];
     return width + 1;
@@ -228,8 +223,8 @@ static void add_table(const struct run_series *run, const uint32_t symbol[REASON
     rps_collected_add_table(collected, &table);
 }
 
-/* Return 1 if the mix changes somewhere. A constant mix shows no phases, and counts are not tested
- * for it as values are. */
+/* Return 1 if the mix of sleep reasons changes somewhere. A constant mix shows no phases, and
+ * counts are not tested for this as values are. */
 static int mix_varies(const struct rps_run_signals *signals, const struct run_series *run)
 {
     for (int k = 0; k < REASONS; k++) {
@@ -259,7 +254,7 @@ static void add_reasons_of_all(struct rps_run_signals *signals, const struct run
             return;
     }
     if (width < 3 || !mix_varies(signals, run))
-        return; /* one reason, and rare ones */
+        return; /* There is only one common reason, apart from rare reasons. */
     for (size_t r = 0; r < signals->count; r++)
         add_table(&run[r], symbol, width, &signals->collected[r]);
     signals->has_sleep = 1;
@@ -274,10 +269,10 @@ static int add_all(struct rps_arena *arena, struct rps_run_signals *signals, str
         result = read_run(arena, &signals->member[r], &signals->collected[r], &run[r], err);
     if (result <= 0)
         return result;
-    for (int memory = 1; memory >= 0; memory--) /* memory is the first signal */
+    for (int memory = 1; memory >= 0; memory--) /* Memory must be the first signal. */
         for (int s = 0; s < RPS_TREE_SLOTS; s++)
-            if (rps_system_signals[RPS_SYSTEM_TREE][s].phases.how != RPS_PHASES_NONE &&
-                rps_system_signals[RPS_SYSTEM_TREE][s].phases.is_memory == memory)
+            if (rps_system_metrics[RPS_SYSTEM_TREE][s].phases.how != RPS_PHASES_NONE &&
+                rps_system_metrics[RPS_SYSTEM_TREE][s].phases.is_memory == memory)
                 add_series(arena, signals, run, s);
     add_reasons_of_all(signals, run);
     return 0;

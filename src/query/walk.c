@@ -1,56 +1,49 @@
-/*
- * The periods of a CPU series, one after another.
+/* Walks through the periods of a CPU series.
  *
- * The store gives rows CPU by CPU, since that is the order of its keys. The sum needs them number
- * by number, so it reads each CPU with a cursor of its own. All CPUs of a recording switch sets
- * together: the same number means the same set at the same time. A CPU that went away in the middle
- * is simply missing from later sums.
+ * The store returns rows CPU by CPU, since that is the order of its keys. The sum over CPUs needs
+ * rows in the order of period numbers, so each CPU is read with its own cursor. All CPUs of a
+ * recording switch event sets together. So periods with equal numbers have equal event sets and
+ * times. A CPU that went offline is missing from later sums.
  *
- * At a coarser resolution CPUs need not have the same blocks: one that was away has its blocks cut.
- * Then rows are added up that lie in one cell of the level's grid, between the same gaps of the
- * whole run.
- */
+ * At a coarser resolution, CPUs may have different blocks, since the blocks of an offline CPU are
+ * cut. The rows that are added up then lie in one cell of the level's grid, between two gaps of the
+ * whole run. */
 #include "rpistat/walk.h"
 
 #include <stdlib.h>
 
 #include "rpistat/arena.h"
-#include "rpistat/array.h"
-#include "rpistat/cpu_series.h"
 #include "rpistat/error.h"
 #include "rpistat/moments.h"
 #include "rpistat/store.h"
 
-/* A CPU's rows, or those of all CPUs that are walked one by one. */
+/* The rows of one CPU, or of all CPUs that are walked one by one. */
 struct source {
-    struct rps_cursor *cursor; /* NULL: there are none left */
+    struct rps_cursor *cursor; /* NULL if no rows are left. */
     struct rps_period next;
-    size_t gap;   /* first gap of the run that does not lie before the row */
-    uint64_t key; /* rows of one key are added up, by event set */
+    size_t gap;   /* First gap of the run that is not before the row. */
+    uint64_t key; /* Rows with equal keys are added up, by event set. */
 };
 
 struct rps_walk_state {
     struct rps_arena *arena; /* owned; holds the memory of all pointers */
     const struct rps_cpu_series *series;
-    struct source *source; /* one, or one per CPU if they are added up */
+    struct source *source; /* One source, or if CPUs are added up, one per CPU. */
     int source_count;
 
-    /* If CPUs are added up: */
-    struct rps_notes gaps;       /* owned */
-    struct rps_period *whole;    /* by event set; `cpu` is RPS_CPU_ALL if there is one */
-    struct rps_period *of_cpu;   /* by event set, of the CPU that is being added */
-    struct rps_scatter *scatter; /* of the rows of `whole`, then of those of `of_cpu` */
+    /* The members below are used if CPUs are added up. */
+    struct rps_notes gaps;       /* Owned list of gaps. */
+    struct rps_period *whole;    /* Sums by event set; `cpu` is RPS_CPU_ALL if there is a sum. */
+    struct rps_period *of_cpu;   /* Sums by event set for the CPU that is being added. */
+    struct rps_scatter *scatter; /* Scatter of the rows of `whole`, then of `of_cpu`. */
     size_t sets;
-    size_t handed;  /* rows of `whole` that were handed out */
-    uint64_t cycle; /* the last cycle timestamp that was handed out */
+    size_t handed;  /* Number of rows of `whole` that were returned. */
+    uint64_t cycle; /* Last cycle timestamp that was returned. */
 };
 
-static int is_cpu_below(const void *of_series, const void *cpu)
-{
-    return *(const int32_t *)of_series < *(const int32_t *)cpu;
-}
+RPS_ARRAY_BEFORE(is_cpu_below, int32_t, , <, int32_t)
 
-/* Return the place of the CPU in the series; -1: it is not in it. */
+/* Return the index of the CPU in the series; -1: not in the series. */
 static int find_track(const struct rps_cpu_series *series, int32_t cpu)
 {
     int at = (int)rps_array_find(series->cpu, (size_t)series->count, sizeof(*series->cpu),
@@ -83,7 +76,8 @@ static int next_of_each(struct rps_walk *walk, struct rps_error *err)
 
 /* --- sums ------------------------------------------------------------------------------------- */
 
-/* Return the row's number, or the cell that it lies in, distinct from the cells beyond a gap. */
+/* Return the row's period number at resolution 0, and otherwise the number of the row's cell in the
+ * grid. Cells on the two sides of a gap have different numbers. */
 static uint64_t key_of(struct rps_walk_state *state, struct source *source)
 {
     const struct rps_period *row = &source->next;
@@ -109,8 +103,7 @@ static int advance(struct rps_walk_state *state, struct source *source, struct r
     return got;
 }
 
-/* Add the counts and the time that they were counted in. Time in which a slot could not be read is
- * missing from both. */
+/* Add the counts and the time of counting, without time in which a slot could not be read. */
 static void add_counts(struct rps_period *to, const struct rps_period *row)
 {
     uint32_t counted = to->counted | row->counted;
@@ -125,7 +118,8 @@ static void add_counts(struct rps_period *to, const struct rps_period *row)
     to->running_ns += row->running_ns;
 }
 
-/* Return the scatter of a row, in *place, as that of one row of a block; NULL: unknown. */
+/* Return the scatter of a row as if the row were in a block. *place has space for the result. NULL:
+ * unknown. */
 static struct rps_scatter *scatter_of(const struct rps_period *row, struct rps_scatter *place)
 {
     struct rps_moments moments = {.slots = 0};
@@ -140,7 +134,7 @@ static struct rps_scatter *scatter_of(const struct rps_period *row, struct rps_s
     return place;
 }
 
-/* Add the scatter of a row to that of the row before it, or of another CPU, in *place. */
+/* Add the scatter of a row to the scatter of an earlier row, or of another CPU, in *place. */
 static void add_scatter(struct rps_period *to, const struct rps_period *row,
                         struct rps_scatter *place,
                         void (*add)(struct rps_scatter *, const struct rps_scatter *))
@@ -152,8 +146,8 @@ static void add_scatter(struct rps_period *to, const struct rps_period *row,
         add(place, scatter);
 }
 
-/* Add a row to the rows of one CPU before it in the same cell. A row is coarser than requested if
- * finer ones were removed by downsampling. */
+/* Append a row to the earlier rows that its CPU has in the same cell. A row is coarser than
+ * requested if downsampling removed the finer rows. */
 static void append(struct rps_period *to, const struct rps_period *row, int resolution,
                    struct rps_scatter *scatter)
 {
@@ -188,7 +182,7 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Add one CPU's rows in the cell to the sum over CPUs. */
+/* Add the rows of one CPU in the cell to the sum over all CPUs. */
 static void add(struct rps_period *sum, const struct rps_period *row, struct rps_scatter *scatter)
 {
     int64_t end_ns = larger(rps_period_end_ns(sum), rps_period_end_ns(row));
@@ -200,7 +194,7 @@ static void add(struct rps_period *sum, const struct rps_period *row, struct rps
         return;
     }
     if (row->set_no != sum->set_no)
-        return; /* no recorder writes that, and its counts would belong to another set */
+        return; /* No recorder writes such rows, and their counts would belong to another set. */
     add_scatter(sum, row, scatter, rps_scatter_add_beside);
     if (row->start_ns < sum->start_ns)
         sum->start_ns = row->start_ns;
@@ -221,8 +215,8 @@ static void add(struct rps_period *sum, const struct rps_period *row, struct rps
     add_counts(sum, row);
 }
 
-/* Return where a row is added up: by event set. At resolution 0, all rows of a key have one set,
- * and there is one place. */
+/* Return the index at which a row is added up, which depends on its event set. At resolution 0, all
+ * rows of a key have one set, and there is one index. */
 static size_t place_of(const struct rps_walk_state *state, const struct rps_period *row)
 {
     return row->set_no < state->sets ? row->set_no : 0;
@@ -284,7 +278,8 @@ static int next_of_sum(struct rps_walk *walk, struct rps_error *err)
 
             if (row->cpu != RPS_CPU_ALL || !is_within(state->series, row))
                 continue;
-            /* a CPU that went away takes its timestamp with it; time does not run backwards */
+            /* If a CPU goes offline, its cycle timestamps are missing in the sum. The sum could
+             * then run backwards, so raise the timestamp here. */
             if (row->level == 0 && row->cycle < state->cycle + row->cycles)
                 row->cycle = state->cycle + row->cycles;
             if (row->cycle < state->cycle)
@@ -301,7 +296,7 @@ static int next_of_sum(struct rps_walk *walk, struct rps_error *err)
     }
 }
 
-/* Keep the gaps of the whole run; those of single CPUs cut only their blocks. */
+/* Keep the gaps of the whole run. Gaps of single CPUs cut only the blocks of these CPUs. */
 static int read_gaps(struct rps_walk_state *state, struct rps_error *err)
 {
     const struct rps_cpu_series *series = state->series;
@@ -367,17 +362,6 @@ static int begin(struct rps_walk *walk, struct rps_error *err)
     return is_sum(walk) ? begin_sum(state, err) : 0;
 }
 
-static void end(struct rps_walk *walk)
-{
-    struct rps_walk_state *state = walk->state;
-
-    for (int i = 0; i < state->source_count; i++)
-        rps_cursor_close(state->source[i].cursor);
-    rps_notes_free(&state->gaps);
-    rps_arena_free(state->arena);
-    walk->state = NULL;
-}
-
 int rps_walk_next(struct rps_walk *walk, int *result, struct rps_error *err)
 {
     int got = 0;
@@ -388,7 +372,14 @@ int rps_walk_next(struct rps_walk *walk, int *result, struct rps_error *err)
         got = is_sum(walk) ? next_of_sum(walk, err) : next_of_each(walk, err);
     if (got < 0)
         *result = got;
-    if (got <= 0 && walk->state)
-        end(walk);
+    if (got <= 0 && walk->state) {
+        struct rps_walk_state *state = walk->state;
+
+        for (int i = 0; i < state->source_count; i++)
+            rps_cursor_close(state->source[i].cursor);
+        rps_notes_free(&state->gaps);
+        rps_arena_free(state->arena);
+        walk->state = NULL;
+    }
     return got > 0;
 }

@@ -1,12 +1,9 @@
-/*
- * The choice of events that a program counts in itself.
- *
- * The backends of measure choose them, as for a recording, so the same machine counts the same
- * events by the same names. A recording rotates sets that do not fit; a region may last a
- * microsecond, and has no time for that. So only the first set after fitting is counted. The
- * program's author selects the important one in the document.
- */
-#include "choose.h"
+/* Choose the events that a program counts in its own regions. The backends of recordings choose the
+ * events, so a program counts what a recording on this machine would count, under the same names. A
+ * recording rotates sets that cannot be counted together; regions cannot, because a region may last
+ * only a microsecond. Therefore, only the first set is counted, after the sets were fitted to the
+ * counters. The author of the program should put the most important set first in the document. */
+#include "state.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,7 +24,7 @@ void rps_choice_complain(struct rps_region_choice *choice, const char *format, .
         snprintf(choice->problem + used, size - used, "%s%s", used > 0 ? "\n" : "", line);
 }
 
-/* The first set that has an event to count; -1: none. */
+/* Return the first set with an event to count; -1: none. */
 static int first_set(const struct rps_plan *plan)
 {
     for (int n = 0; n < plan->set_count; n++)
@@ -37,7 +34,7 @@ static int first_set(const struct rps_plan *plan)
     return -1;
 }
 
-/* Set the reason of every event that will not be counted. */
+/* For each event that is not counted, set the reason. */
 static void leave_out(struct rps_region_choice *choice)
 {
     const struct rps_event_set *chosen = &choice->plan->set[choice->set];

@@ -1,19 +1,19 @@
-/*
- * The counters of one thread.
+/* The counters of one thread.
  *
- * This does not use the PMU interface of recordings. That switches sets and counts whole trees of
- * threads, from outside, with inherited counters. Self-measurement needs one set, one thread, and
- * no system call, which the kernel grants only for a thread's own counters that are not inherited.
- * The earlier steps are shared: the backends choose the clock event, try the events and fit the
- * sets.
+ * Self-measurement does not use the PMU interface of recordings. The PMU interface switches event
+ * sets. It counts threads and their children from another process, with inherited counters.
+ * Self-measurement counts one set in one thread, without system calls. The kernel permits reading
+ * without system calls only if a thread reads its own counters, and only if the counters are not
+ * inherited. Self-measurement and recordings share only the steps before counting: the backends
+ * choose the clock event, try the events and fit the sets.
  *
- * SAFETY: the page that the kernel maps for a counter has the number of its current hardware
- * counter. It is read under the page's lock, as linux/perf_event.h specifies. A count is the value
- * saved by the kernel plus the hardware counter's increase since then. Enabled and running time
- * come from the leader's page, for the group. In virtual machines the page often lacks the time.
- * But while its lock is unchanged the thread has run without a break, and the times advance like
- * the clock. After a change, a system call corrects them.
- */
+ * SAFETY: for each event, the kernel maps a page, which has the number of the event's current
+ * hardware counter. The page is read under its sequence lock, as linux/perf_event.h specifies. A
+ * count is the value that the kernel has saved in the page, plus the increase of the hardware
+ * counter since then. Enabled and running time of the group come from the page of the group's
+ * leader. In virtual machines, the page often lacks the times. As long as the page's lock is
+ * unchanged, the thread has run without interruption, so that the times advance like the clock.
+ * After a change of the lock, a system call reads the times. */
 #include "counters.h"
 
 #include <errno.h>
@@ -30,10 +30,10 @@
 
 #define READ_TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 
-/* config1 of an event of an ARMv8 PMU: makes it readable without a system call. */
+/* Value of config1 with which an event of an ARMv8 PMU can be read without a system call. */
 #define ARMV8_USER_READ 2
 
-/* A switch to another thread during the attempt makes it fail. */
+/* Number of attempts to read a page. It fails if the kernel meanwhile switches threads. */
 #define USER_READ_TRIES 3
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -49,7 +49,7 @@ static int open_attr(struct perf_event_attr *attr, int group_fd)
     return (int)syscall(SYS_perf_event_open, attr, 0, -1, group_fd, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* Return a descriptor, or -errno. */
+/* Open an event. Return a descriptor, or -errno. */
 static int open_event(const struct rps_event *event, int group_fd)
 {
     struct perf_event_attr attr;
@@ -88,7 +88,7 @@ static size_t page_size(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Map the kernel's page of a counter; NULL if it cannot be read so. */
+/* Map the kernel's page of a counter; NULL if the counter needs a system call. */
 static const volatile void *map_page(const struct rps_event *event, int fd)
 {
     const volatile struct perf_event_mmap_page *page;
@@ -106,7 +106,7 @@ static const volatile void *map_page(const struct rps_event *event, int fd)
     return NULL;
 }
 
-/* Open one event as the next counter. Returns 0 or an errno. */
+/* Open an event as the next counter. Return 0 or an errno value. */
 static int add_counter(struct rps_counters *counters, const struct rps_event *event, int index)
 {
     struct rps_counter *counter = &counters->counter[index];
@@ -144,8 +144,8 @@ static void clear(struct rps_counters *counters)
         counters->counter[i].fd = -1;
 }
 
-/* The page may set the capability although the counters are withheld (ARMv8 without
- * kernel.perf_user_access). Counters that count but cannot be read so will never be readable. */
+/* Find out if the counters are readable without a system call. The page may indicate that they are,
+ * even if the kernel does not allow the reading (ARMv8 without kernel.perf_user_access). */
 static void try_user_read(struct rps_counters *counters)
 {
     struct rps_counters_sample sample;
@@ -171,7 +171,7 @@ int rps_counters_open(struct rps_counters *counters, const struct rps_plan *plan
         clear(counters);
         return rps_error_set(err, RPS_FAILED, "cannot count %s in this thread: %s%s",
                              plan->clock.spec, strerror(number),
-                             number == EMFILE ? "; raise 'ulimit -n'" : "");
+                             number == EMFILE ? "; raise ulimit -n" : "");
     }
     counters->count = 1 + chosen->event_count;
     for (int s = 0; s < chosen->event_count; s++)
@@ -199,7 +199,7 @@ void rps_counters_close(struct rps_counters *counters, int forked)
 
 /* --- reading without a system call ------------------------------------------------------------ */
 
-/* The time since the page's times were valid. */
+/* Return the time that has passed since the page's times were set. */
 static uint64_t time_since(const volatile struct perf_event_mmap_page *page)
 {
     uint64_t ticks = rps_user_time();
@@ -220,9 +220,9 @@ struct reading {
     uint64_t value, enabled_ns, running_ns;
 };
 
-/* Read one counter; -1: it is not on a hardware counter. SAFETY: between two equal readings of the
- * lock the kernel has not changed the page, on this very processor. So only the compiler must be
- * prevented from moving reads. */
+/* Read a counter. Return -1 if the event has no hardware counter at this moment. SAFETY: if two
+ * readings of the lock are equal, the kernel has not changed the page between them on this
+ * processor. Therefore, only the compiler must be prevented from reordering reads. */
 static int read_page(const volatile struct perf_event_mmap_page *page, int with_times,
                      struct reading *ret)
 {
@@ -249,7 +249,7 @@ static int read_page(const volatile struct perf_event_mmap_page *page, int with_
     return 0;
 }
 
-/* Continue the times if the page lacks them; -1: they are unknown now. */
+/* Compute times that the page lacks from those of the latest system call (-1: unknown). */
 static int continue_times(const struct rps_counters *counters, struct reading *leader)
 {
     uint64_t since_ns = (uint64_t)(rps_clock_monotonic_ns() - counters->sync.time_ns);
@@ -287,8 +287,8 @@ int rps_counters_read_user(struct rps_counters *counters, struct rps_counters_sa
 
 /* --- reading with a system call --------------------------------------------------------------- */
 
-/* Set the times at before_ns, when the kernel began to read; from there they continue while the
- * lock is unchanged. */
+/* Store the times that a system call read, as the times at before_ns, when the call began. As long
+ * as the lock is unchanged, current times are computed from these times. */
 static void synchronise(struct rps_counters *counters, uint32_t lock, int64_t before_ns,
                         const struct rps_counters_sample *sample)
 {
@@ -299,10 +299,10 @@ static void synchronise(struct rps_counters *counters, uint32_t lock, int64_t be
     counters->sync.running_ns = sample->running_ns;
 }
 
-/* Read the counters that the kernel did not accept into the group. */
+/* Read the counters that the kernel did not accept as members of the group, one by one. */
 static void read_alone(const struct rps_counters *counters, struct rps_counters_sample *ret)
 {
-    uint64_t alone[3 + 1]; /* number, enabled, running, value */
+    uint64_t alone[3 + 1]; /* number of values, enabled time, running time, value */
 
     for (int i = 0; i < counters->count; i++) {
         const struct rps_counter *counter = &counters->counter[i];
@@ -320,7 +320,7 @@ void rps_counters_read_system(struct rps_counters *counters, struct rps_counters
     int keep_time = counters->from_user && !counters->user_time;
     uint32_t lock = keep_time ? leader_page(counters)->lock : 0;
     int64_t before_ns = keep_time ? rps_clock_monotonic_ns() : 0;
-    uint64_t group[3 + RPS_COUNTERS_MAX]; /* number, enabled, running, values */
+    uint64_t group[3 + RPS_COUNTERS_MAX]; /* number of values, enabled time, running time, values */
 
     ret->valid = 0;
     ret->enabled_ns = ret->running_ns = 0;

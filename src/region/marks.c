@@ -1,17 +1,18 @@
-/*
- * Marks of regions.
+/* Marks of regions.
  *
- * A region may be entered a million times per second, and a recording can show a few marks per
- * second, so most are never sent. Whether a region is a quick one is known only a second later.
- * Therefore the first entry in a second is sent at once, and later ones in that second are held.
- * They are sent at the end of the second, or dropped for good at the eleventh entry. Marks carry
- * their own time, so being late does no harm.
+ * A region may be entered a million times per second, but a recording can show only a few marks per
+ * second. Therefore, most marks are never sent. Only at the end of a second, the number of entries
+ * in this second is known. Therefore, the marks of the first entry in a second are sent at once,
+ * and the marks of later entries in this second are held. Held marks are sent at the end of the
+ * second. If there is an eleventh entry, they are discarded. Each mark contains its time, so that
+ * marks may be sent late.
  *
- * The socket's queue is short: held marks go into one message, and stay held if the queue is full.
+ * Held marks are sent in one message, because the socket's queue is short. If the queue is full,
+ * the marks are held longer.
  *
- * SAFETY: any user can create a socket with the recorder's name: nothing is sent to another user's.
- */
-#include "marks.h"
+ * SAFETY: any user can create a socket with the recorder's name. Nothing is sent to a socket of
+ * another user. */
+#include "state.h"
 
 #include <fcntl.h>
 #include <stddef.h>
@@ -26,7 +27,7 @@
 #include "rpistat/clock.h"
 #include "rpistat/proc.h"
 
-/* Maximum number of ancestors tried: no program is nested deeper. */
+/* Maximum number of ancestors to try, because processes are hardly ever nested deeper. */
 #define ANCESTOR_MAX 64
 
 /* Maximum time that the last marks wait for the recorder. */
@@ -51,7 +52,7 @@ static pid_t parent_of(pid_t pid, const char *proc)
     return (pid_t)parent;
 }
 
-/* Return a socket connected to this user's recorder of that process; -1: none. */
+/* Return a socket to this user's recorder of process pid, or -1 if the process has no recorder. */
 static int connect_to(pid_t pid)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -63,7 +64,7 @@ static int connect_to(pid_t pid)
 
     if (fd < 0)
         return -1;
-    /* It does not wait for a recorder that accepts no data; only the last marks do (finish). */
+    /* Only the last marks wait for a recorder that does not accept data. */
     if (connect(fd, (struct sockaddr *)&address,
                 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) == 0 &&
         getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid() &&
@@ -84,7 +85,7 @@ int rps_marks_connect(pid_t pid, const char *proc)
     return fd;
 }
 
-/* Return 0 if the message was sent. */
+/* Send marks in one message. Return 0 if the message was sent. */
 static int send_marks(int fd, const char *name, const struct rps_region_wire_mark *mark, int count,
                       uint64_t entered, uint64_t elapsed_ns, int flags)
 {
@@ -101,7 +102,7 @@ static int send_marks(int fd, const char *name, const struct rps_region_wire_mar
     return send(fd, &wire, size, flags | MSG_NOSIGNAL) == (ssize_t)size ? 0 : -1;
 }
 
-static void tell_held(struct rps_marks *marks, int fd, const char *name, int flags)
+static void report_held(struct rps_marks *marks, int fd, const char *name, int flags)
 {
     if (marks->held > 0 && send_marks(fd, name, marks->mark, marks->held, 0, 0, flags) == 0)
         marks->held = 0;
@@ -110,7 +111,7 @@ static void tell_held(struct rps_marks *marks, int fd, const char *name, int fla
 void rps_marks_flush(struct rps_marks *marks, int fd, const char *name, int64_t now_ns)
 {
     if (marks->held > 0 && now_ns - marks->second_ns >= RPS_NS_PER_S)
-        tell_held(marks, fd, name, MSG_DONTWAIT);
+        report_held(marks, fd, name, MSG_DONTWAIT);
 }
 
 static void mute(struct rps_marks *marks)
@@ -128,7 +129,7 @@ void rps_marks_add(struct rps_marks *marks, int fd, const char *name,
         return;
     if (kind == RPS_REGION_WIRE_BEGIN) {
         if (marks->entries == 0 || time_ns - marks->second_ns >= RPS_NS_PER_S) {
-            tell_held(marks, fd, name, MSG_DONTWAIT);
+            report_held(marks, fd, name, MSG_DONTWAIT);
             marks->second_ns = time_ns;
             marks->entries = 0;
         }
@@ -153,7 +154,7 @@ void rps_marks_finish(struct rps_marks *marks, int fd, const char *name, int64_t
     struct timeval wait = {.tv_usec = FINISH_WAIT_US};
 
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
-    tell_held(marks, fd, name, 0);
+    report_held(marks, fd, name, 0);
     if (marks->muted)
         send_marks(fd, name, &mark, 1, entered, elapsed_ns, 0);
 }

@@ -1,21 +1,21 @@
-/*
- * Regions: begin and end, threads, and their results.
+/* Implement regions: the functions begin and end, the data of threads, and the sums over threads.
  *
- * This is the only place in rpistat with state that is not passed from caller to caller. A region
- * begins and ends deep inside a user's program, which has no handle to pass there. The known
- * libraries for this (PAPI, LIKWID) also work by name alone. The state is one struct under one
- * lock, and one pointer per thread. Handles were tried first: all the program's own functions had
- * to pass one along.
+ * Only this file of rpistat has global state, which is not passed to functions as an argument. A
+ * region begins and ends deep inside a user's program, which has no handle to pass. The known
+ * libraries for this purpose (PAPI, LIKWID) also identify regions by name alone. The state is one
+ * struct that a lock protects, and one pointer per thread. The first version used handles, but then
+ * every function of the user's program had to pass on a handle.
  *
- * SAFETY: begin and end need no shared lock. A thread's entries are its own, and only the sums at
- * the end are added under a lock that only reports also take. If nobody uses regions, begin and end
- * are not even called: rpistat/region.h checks rps_region_quiet.
+ * SAFETY: begin and end need no shared lock. Each thread has separate entries. At the end of an
+ * entry, sums are added under the thread's lock, which only reports also use. If nobody uses
+ * regions, begin and end are not called, because the macros in rpistat/region.h check
+ * rps_region_quiet.
  *
- * A begin of an open region is either nested, or the open one was left without its end: by longjmp,
- * an exception, a return. The stack decides some cases. A begin from the same place at the same
- * depth, or from less deep, shows that the open one was left. Otherwise both are kept: the
- * outermost entry, and the sums of those within it, which count until it ends.
- */
+ * If an open region begins again, the new entry may be nested in the open entry. Or the open entry
+ * was left without its end (by longjmp, an exception, a return). In some cases, the stack shows
+ * which of the two is true. If the new begin is at the same code address and stack depth, or at a
+ * smaller depth, the open entry was left. In other cases both entries are kept: the outermost
+ * entry, and the sums of inner entries, which are counted until the outermost entry ends. */
 #include "rpistat/region.h"
 
 #include <errno.h>
@@ -30,10 +30,10 @@
 #define BUCKETS       64
 #define EMPTY_ENTRIES 16
 
-/* The outermost entry, and the one within it; deeper ones are only counted. */
+/* Number of nested levels that have sums: the outermost and the next. Deeper levels have none. */
 #define LEVELS 2
 
-/* The position of the program: a place in its code, and the stack there, which grows downwards. */
+/* A position of the program: an address in its code, and its stack, which grows downwards. */
 struct place {
     uintptr_t code, stack;
 };
@@ -44,18 +44,18 @@ struct begin {
     struct rps_counters_sample sample;
 };
 
-/* A region in one thread. */
+/* The entries of a region in one thread. */
 struct entry {
     struct entry *next;
     struct rps_region *region;
-    atomic_int depth; /* begun and not ended */
+    atomic_int depth; /* number of entries that have begun and not ended */
     struct begin begin[LEVELS];
-    struct rps_sums sums[LEVELS]; /* under the thread's lock; [1]: within the open outermost one */
+    struct rps_sums sums[LEVELS]; /* sums, under the thread's lock; [1]: inner entries */
 };
 
 struct thread {
     struct thread *next;
-    pthread_mutex_t lock; /* of the entries' sums, and of adding entries */
+    pthread_mutex_t lock; /* lock that protects the sums of the entries and the list of entries */
     struct rps_counters counters;
     struct entry *entry[BUCKETS], *recent;
 };
@@ -63,15 +63,15 @@ struct thread {
 int rps_region_quiet;
 
 static struct {
-    pthread_mutex_t lock; /* of everything except the threads' own */
+    pthread_mutex_t lock; /* lock that protects all members except the data of threads */
     pthread_once_t once;
-    pthread_key_t key; /* for its destructor only */
-    int asked;         /* the recorder was searched for */
-    int marks_fd;      /* to the recorder, -1: none */
+    pthread_key_t key; /* key whose destructor runs at the end of each thread */
+    int asked;         /* 1 if rpistat has searched for a recorder */
+    int marks_fd;      /* socket to the recorder; -1: none */
     struct rps_region_state state;
-    struct rps_region **last; /* place of the next region */
+    struct rps_region **last; /* pointer to which the next region is appended */
     struct thread *thread;
-    atomic_uint generation; /* grows when all data are discarded */
+    atomic_uint generation; /* number of times that all data were discarded */
 } process = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .once = PTHREAD_ONCE_INIT,
@@ -81,7 +81,7 @@ static struct {
 static _Thread_local struct thread *own_thread;
 static _Thread_local unsigned own_generation;
 
-/* This thread's record, or NULL if it has no valid one. */
+/* Return this thread's record, or NULL if it has no valid record. */
 static struct thread *own(void)
 {
     if (own_generation != atomic_load_explicit(&process.generation, memory_order_relaxed))
@@ -111,7 +111,7 @@ static void add_sums(struct rps_sums *to, const struct rps_sums *from)
         to->value[i] += from->value[i];
 }
 
-/* Times read in two ways may differ by a few ns in the wrong direction. */
+/* Return end - begin, or 0 if negative: times read in different ways may differ by a few ns. */
 static uint64_t growth(uint64_t end, uint64_t begin)
 {
     return end > begin ? end - begin : 0;
@@ -134,7 +134,7 @@ static void add_entry(struct rps_sums *sums, const struct rps_counters_sample *b
             sums->value[i] += end->value[i] - begin->value[i];
 }
 
-/* SAFETY: under the thread's lock. Add a thread's sums of a region; `over`: it has ended. */
+/* SAFETY: the caller holds the thread's lock. Add a thread's sums; `over` is 1 if it has ended. */
 static void add_thread_sums(struct rps_sums *to, const struct entry *entry, int over)
 {
     add_sums(to, &entry->sums[0]);
@@ -176,7 +176,7 @@ static void free_thread(struct thread *thread, int forked)
     free(thread);
 }
 
-/* A thread has ended: its sums stay with the regions. */
+/* At the end of a thread, add the thread's sums to the regions. */
 static void leave_thread(void *context)
 {
     struct thread *thread = context, **link = &process.thread;
@@ -195,7 +195,7 @@ static void leave_thread(void *context)
     pthread_mutex_unlock(&process.lock);
 }
 
-/* SAFETY: the state is locked. Open this thread's counters, if events are to be counted. */
+/* SAFETY: the caller has locked the state. Open this thread's counters, if events are counted. */
 static void open_counters(struct thread *thread)
 {
     struct rps_region_choice *choice = &process.state.choice;
@@ -213,7 +213,7 @@ static void open_counters(struct thread *thread)
     process.state.counting = 1;
 }
 
-/* SAFETY: the state is locked. Return this thread's record, or a new one; NULL: no memory. */
+/* SAFETY: the caller has locked the state. Return this thread's record; NULL if memory runs out. */
 static struct thread *join_thread(void)
 {
     struct thread *thread = own();
@@ -271,7 +271,7 @@ static void unlink_entry(struct thread *thread, const struct entry *entry)
     thread->recent = NULL;
 }
 
-/* Entries in which another user had the counters say nothing about counts. */
+/* Set *least to the minimum of both. Ignore counts if another program used the counters. */
 static void take_least(struct rps_sums *least, const struct rps_sums *one)
 {
     if (least->entered == 0 || one->elapsed_ns < least->elapsed_ns)
@@ -294,9 +294,10 @@ static void subtract_sums(struct rps_sums *from, const struct rps_sums *sums)
         from->value[c] = growth(from->value[c], sums->value[c]);
 }
 
-/* Find the overhead of an entry for its own values, and for those of a region around it. It is the
- * minimum of some entries made here like a program's. Their regions are in no list, and begin and
- * end take no lock of the process for an existing, unmarked entry. */
+/* Measure how much an entry adds to its own values, and to the values of a region around it. The
+ * overhead is the minimum over several entries, which are made in the same way as the entries of a
+ * program. The regions of these entries are not in the list of regions. The caller may hold the
+ * lock of the state, because begin and end do not take it for an existing entry without marks. */
 static void measure_empty(struct thread *thread)
 {
     struct rps_region region[2] = {{.name = "around"}, {.name = "empty"}};
@@ -325,7 +326,7 @@ static void set_quiet(int quiet)
     __atomic_store_n(&rps_region_quiet, quiet, __ATOMIC_RELAXED);
 }
 
-/* SAFETY: the state is locked. Search for a recorder. */
+/* SAFETY: the caller has locked the state. Search for a recorder. */
 static void find_recorder(void)
 {
     if (process.asked)
@@ -336,7 +337,7 @@ static void find_recorder(void)
     set_quiet(process.marks_fd < 0 && !process.state.opened);
 }
 
-/* SAFETY: the state is locked. Choose, join, and count from now on. */
+/* SAFETY: the caller has locked the state. Choose the events and begin to count. */
 static int open_state(const char *sets)
 {
     struct thread *thread;
@@ -358,7 +359,7 @@ static int open_state(const char *sets)
     return result < 0 ? -1 : 0;
 }
 
-/* SAFETY: the state is locked. Send held marks, and totals, before the program ends. */
+/* SAFETY: the caller has locked the state. Send held marks, and totals, before the program ends. */
 static void finish_marks(void)
 {
     if (process.marks_fd < 0)
@@ -384,7 +385,7 @@ static void after_fork(void)
     pthread_mutex_unlock(&process.lock);
 }
 
-/* Counters and results are still the parent's: the child starts again. */
+/* In a child after fork(), discard the counters and results, because they belong to the parent. */
 static void in_child(void)
 {
     while (process.thread) {
@@ -403,7 +404,7 @@ static void in_child(void)
     pthread_mutex_unlock(&process.lock);
 }
 
-/* SAFETY: a thread that is killed with the lock must not block this. The program ends. */
+/* SAFETY: the program ends. Do not wait for the lock, because a killed thread may hold it. */
 static void at_end(void)
 {
     if (pthread_mutex_trylock(&process.lock) == 0) {
@@ -477,7 +478,7 @@ struct rps_region *rps_region_state_find(const struct rps_region_state *state, c
     return NULL;
 }
 
-/* SAFETY: the state is locked. Return the region of that name, or a new one; NULL: no memory. */
+/* SAFETY: the caller has locked the state. Find or add a region; NULL if memory runs out. */
 static struct rps_region *need_region(const char *name)
 {
     struct rps_region *region = rps_region_state_find(&process.state, name);
@@ -499,7 +500,7 @@ static int is_named(const struct entry *entry, const char *name)
     return strncmp(entry->region->name, name, RPS_REGION_NAME_SIZE - 1) == 0;
 }
 
-/* Usually it is the last one found. */
+/* Find a region's entry in this thread. Usually, this is the entry of the previous call. */
 static struct entry *find_entry(struct thread *thread, const char *name)
 {
     struct entry *entry = thread->recent;
@@ -514,8 +515,8 @@ static struct entry *find_entry(struct thread *thread, const char *name)
     return entry;
 }
 
-/* Add the first entry of a region in this thread; the first of a thread joins it. NULL if nobody
- * uses regions, or without memory. */
+/* Add the first entry of a region in this thread. If this is the first entry in the thread, also
+ * add the thread. Return NULL if nobody uses regions, or if memory runs out. */
 static struct entry *new_entry(const char *name)
 {
     struct entry *entry = NULL;
@@ -553,14 +554,14 @@ static void mark(struct rps_region *region, enum rps_region_wire_kind kind, int6
     pthread_mutex_unlock(&process.lock);
 }
 
-/* Return 1 if a begin here shows that an open one was left. */
+/* Return 1 if the open entry was left without its end, because it begins again at `here`. */
 static int was_left(const struct begin *open, struct place here)
 {
     return here.stack > open->place.stack ||
            (here.stack == open->place.stack && here.code == open->place.code);
 }
 
-/* Give up the entries left without their end, as this begin shows. */
+/* A region begins at `here`. Close open entries left without their end; count them in `left`. */
 static void give_up(struct thread *thread, struct entry *entry, struct place here)
 {
     int level = 0;
@@ -605,7 +606,7 @@ done:
     errno = number;
 }
 
-/* One open entry less. */
+/* End the innermost open entry. */
 static void end_entry(struct thread *thread, struct entry *entry,
                       const struct rps_counters_sample *end, int64_t end_ns)
 {
@@ -626,8 +627,8 @@ static void end_entry(struct thread *thread, struct entry *entry,
         mark(entry->region, RPS_REGION_WIRE_END, end_ns);
 }
 
-/* Not inline: the place would be that of the function around it. The parentheses prevent the use of
- * the header's macros. */
+/* The function must not be inlined, because the position would then be that of the calling
+ * function. The parentheses prevent the use of the header's macros. */
 __attribute__((noinline)) void(rps_region_begin)(const char *name)
 {
     if (name)

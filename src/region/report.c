@@ -1,4 +1,4 @@
-/* The results: values for programs, and the report for users. */
+/* Results of regions: values for programs, and the report for users. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 /* --- figures ---------------------------------------------------------------------------------- */
 
-/* The scaled count of a counter; NaN if unknown. */
+/* Return the scaled count of a counter; NaN if unknown. */
 static double estimate(const struct rps_sums *sums, int counter)
 {
     if (sums->lost & (UINT32_C(1) << counter))
@@ -24,7 +24,7 @@ static double estimate(const struct rps_sums *sums, int counter)
     return (double)sums->value[counter] * ((double)sums->enabled_ns / (double)sums->running_ns);
 }
 
-/* The scaled count of an event of the chosen set. */
+/* Return the scaled count of an event of the chosen set. */
 static double slot_estimate(const struct rps_region_choice *choice, const struct rps_sums *sums,
                             int slot)
 {
@@ -33,7 +33,7 @@ static double slot_estimate(const struct rps_region_choice *choice, const struct
     return estimate(sums, by_clock ? 0 : slot + 1);
 }
 
-/* The operands of the plan's formulas in a new array; NULL without memory. */
+/* Return the operands of the plan's formulas in a new array; NULL without memory. */
 static double *operands(const struct rps_region_choice *choice, const struct rps_sums *sums)
 {
     int count = rps_plan_operand_count(choice->plan);
@@ -82,7 +82,7 @@ static double figure(const struct rps_region_choice *choice, const struct rps_su
     return index >= 0 ? metric_value(choice, sums, &choice->plan->metric[index]) : NAN;
 }
 
-/* Find the sums of a region, or of an empty one for NULL. Returns 0, or -1 if there is none. */
+/* Find the sums of a region (NULL: of the empty region). Return 0, or -1 if there is none. */
 static int find_sums(const struct rps_region_state *state, const char *name, struct rps_sums *ret)
 {
     const struct rps_region *region;
@@ -189,7 +189,7 @@ static struct rps_region_item event_item(const struct rps_event *event, enum rps
     };
 }
 
-/* The reason why a metric has no value: an event of its formula that is not counted. */
+/* Return why a metric has no value: the reason why an event in its formula was not counted. */
 static const char *metric_reason(const struct rps_plan *plan, const struct rps_metric *metric)
 {
     for (int i = 0; i < metric->formula.step_count; i++) {
@@ -283,7 +283,6 @@ static void print_metrics(FILE *out, const struct rps_region_choice *choice,
     }
 }
 
-/* Print the number of entries, and of those that did not end. */
 static void print_entered(FILE *out, const struct rps_sums *sums)
 {
     unsigned long long open = sums->open, left = sums->left;
@@ -341,7 +340,7 @@ static void print_problem(FILE *out, const char *problem)
     }
 }
 
-/* Print the overhead of an entry in the values. */
+/* Print the overhead that one entry adds to the values. */
 static void print_added(FILE *out, const struct rps_region_choice *choice,
                         const struct rps_sums *sums)
 {

@@ -1,12 +1,10 @@
-/*
- * The instructions that read a counter and the time without a system call.
+/* Instructions that read a counter and the time without a system call.
  *
- * The kernel chooses the counter and the time base. It puts them on the page that it maps for each
- * event (linux/perf_event.h), and sets the capability bits there only if these instructions are
- * allowed. On other processors RPS_USER_READ is 0, and nothing here is called.
- */
-#ifndef RPISTAT_REGION_USER_READ_H
-#define RPISTAT_REGION_USER_READ_H
+ * The kernel chooses the counter and the time base. The kernel writes its choice to the page that
+ * it maps for each event (linux/perf_event.h). The kernel sets the capability bits of the page only
+ * if these instructions are permitted. If there are no such instructions for a processor,
+ * RPS_USER_READ is 0, and these functions are not called. */
+#pragma once
 
 #include <stdint.h>
 
@@ -34,8 +32,8 @@ static inline uint64_t rps_user_time(void)
 
 #define RPS_USER_READ 1
 
-/* The number is part of the instruction. The register that selects a counter by number is not used:
- * it would have to survive a switch to another thread. */
+/* Read a counter whose number is part of the instruction. The register that selects a counter by
+ * number is not used, because the register's value could be lost at a switch to another thread. */
 #define RPS_READ_REGISTER(name)                                                                    \
     {                                                                                              \
         uint64_t value;                                                                            \
@@ -80,7 +78,7 @@ static inline uint64_t rps_user_counter(uint32_t counter)
         RPS_READ_EVENT(28)
         RPS_READ_EVENT(29)
         RPS_READ_EVENT(30)
-    default: /* the kernel numbers the cycle counter 31 */
+    default: /* The kernel's number of the cycle counter is 31. */
         RPS_READ_REGISTER("pmccntr_el0")
     }
 }
@@ -111,7 +109,5 @@ static inline uint64_t rps_user_time(void)
 {
     return 0;
 }
-
-#endif
 
 #endif

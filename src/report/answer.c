@@ -1,7 +1,6 @@
-/*
- * The lines that a report begins with: the command, how long it ran, how it ended. Then time,
- * energy, phases, and the largest difference follow. Each is one sentence, if the run has the data.
- */
+/* The first lines of a report. The first line is a sentence: the command, how long it ran, and how
+ * it ended. The other lines have the form "Label: value (share, detail)". A line is omitted if the
+ * run lacks the data for the line. */
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -9,30 +8,29 @@
 #include "parts.h"
 #include "rpistat/clock.h"
 #include "rpistat/plan.h"
+#include "rpistat/profile.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/text.h"
-#include "rpistat/words.h"
 
-#define COMMAND_MOST  56 /* characters of a command with what follows it, */
-#define COMMAND_LEAST 32 /* and at least of the command */
-#define ARGUMENTS     32 /* more do not fit in any case */
-#define NO_PATH       " \t\n\v\f\r;&|<>(){}$`'\"*?" /* one of these shows that it is not a path */
-#define PERIODS_MIN   4                             /* fewer have no phases */
-#define PERIODS_TOLD  10                            /* fewer do not show that there is only one */
-#define KINDS_MOST    6                             /* classes that are named */
-#define APART         .1 /* a metric that separates the phases by less has not changed */
+#define COMMAND_MAX    56 /* maximum characters of the command and the text after it */
+#define COMMAND_MIN    32 /* minimum characters of the command */
+#define ARGUMENTS      32 /* maximum number of arguments that fit */
+#define NO_PATH        " \t\n\v\f\r;&|<>(){}$`'\"*?" /* a path has none of these characters */
+#define PERIODS_MIN    4                             /* minimum periods for a line on phases */
+#define PERIODS_ENOUGH 10                            /* minimum periods for "1 phase" */
+#define KINDS_MAX      6                             /* maximum number of classes that are listed */
+#define APART          .1 /* minimum difference of a metric between phases */
 
-#define LINE_END 2 /* bytes: ".\n" */
+#define LINE_END 2 /* number of bytes for a line feed and the final 0 */
 
 struct words {
     char text[RPS_REPORT_ANSWER_SIZE];
     size_t used;
 };
 
-static void say(struct words *words, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* SAFETY: names may be hostile. Pieces are escaped before a line ends, so none can begin a line. */
-static void say(struct words *words, const char *format, ...)
+/* SAFETY: names may be hostile. Each piece is escaped when it is appended, before its line ends, so
+ * that no name can begin a line. */
+__attribute__((format(printf, 2, 3))) static void say(struct words *words, const char *format, ...)
 {
     char text[RPS_REPORT_ANSWER_SIZE], *to = words->text + words->used;
     va_list args;
@@ -45,26 +43,25 @@ static void say(struct words *words, const char *format, ...)
             strlen(rps_text_printable(to, sizeof(words->text) - words->used - LINE_END, text));
 }
 
-/* End a line that has text. */
 static void end_line(struct words *words)
 {
     size_t used = words->used;
 
     if (used > 0 && words->text[used - 1] != '\n' && used + LINE_END < sizeof(words->text))
-        words->used += strlen(strcpy(words->text + used, ".\n"));
+        words->used += strlen(strcpy(words->text + used, "\n"));
 }
 
 /* --- the first line --------------------------------------------------------------------------- */
 
-/* Return where the base name of a path begins. Text of a shell, as in `sh -c '/bin/a; /bin/b'`, is
- * not a path: it is cut only at its end. */
+/* Return the base name of a path. Return shell text, as in `sh -c '/bin/a; /bin/b'`, unchanged,
+ * because it is not a path. */
 static char *shorten_path(char *text)
 {
     return text + (text[strcspn(text, NO_PATH)] ? 0 : rps_text_file_name(text) - text);
 }
 
-/* Write the command without the directory of its program. If it is wider than width, write its
- * arguments without directories too. */
+/* Write the command without the directory of its program. If the command is wider than `width`,
+ * also remove the directories of its arguments. */
 static const char *title(char *ret, size_t size, const struct rps_run *run, int width)
 {
     char *argument[ARGUMENTS];
@@ -81,10 +78,10 @@ static const char *title(char *ret, size_t size, const struct rps_run *run, int 
     return rps_text_command(ret, size, count, argument);
 }
 
-static void say_what(struct words *words, const struct rps_report *report, int width)
+static void report_what(struct words *words, const struct rps_report *report, int width)
 {
     const struct rps_run *run = &report->run;
-    char command[4096], cut[COMMAND_MOST * 4 + 1], length[RPS_TEXT_NUMBER_SIZE];
+    char command[4096], cut[COMMAND_MAX * 4 + 1], length[RPS_TEXT_NUMBER_SIZE];
     int has_ended = run->exit_status >= 0 || run->exit_signal > 0;
     int is_whole = !rps_report_is_part(report) && run->elapsed_ns >= 0;
     int is_process = run->argc > 0 && strncmp(run->target, "process ", 8) == 0;
@@ -94,7 +91,7 @@ static void say_what(struct words *words, const struct rps_report *report, int w
     if (rps_report_is_part(report))
         say(words, "%s of ", length);
     say(words, "%s", cut);
-    if (is_process) /* kept if the command is cut */
+    if (is_process) /* the process number remains if the command is cut */
         say(words, " (%s)", run->target);
     if (!rps_report_is_part(report))
         say(words, "%s for %s%s", has_ended ? " ran" : ", recorded", length,
@@ -103,8 +100,9 @@ static void say_what(struct words *words, const struct rps_report *report, int w
         say(words, ", inside region %s", report->options->region);
 }
 
-/* Append the CPU time. CPUs have idle time; a workload has the CPU time of all its threads. */
-static void say_cpu(struct words *words, const struct rps_report *report)
+/* Append the CPU time. For a run of whole CPUs, append the busy share of the CPUs. For a workload,
+ * append the CPU time of all its threads. */
+static void report_cpu(struct words *words, const struct rps_report *report)
 {
     double seconds = report->operand[RPS_OPERAND_SECONDS];
     double cpu_s = rps_report_cpu_s(report), share = cpu_s / seconds;
@@ -118,7 +116,7 @@ static void say_cpu(struct words *words, const struct rps_report *report)
     snprintf(percent, sizeof(percent), share > 0 && share < .1 ? "%.2g %%" : "%.0f %%",
              100 * share);
     if (report->cpu_series.by_cpu)
-        say(words, ", busy for %s of it", percent);
+        say(words, ", CPUs busy for %s of it", percent);
     else if (cpu_s <= 0)
         say(words, ", never on a CPU");
     else if (share > 1.005)
@@ -127,7 +125,7 @@ static void say_cpu(struct words *words, const struct rps_report *report)
         say(words, ", %s of CPU time (%s of one CPU)", time, percent);
 }
 
-static void say_end(struct words *words, const struct rps_run *run)
+static void report_end(struct words *words, const struct rps_run *run)
 {
     if (run->state == RPS_RUN_INTERRUPTED)
         say(words, "; interrupted%s%s", run->end_reason[0] ? ": " : "", run->end_reason);
@@ -139,18 +137,18 @@ static void say_end(struct words *words, const struct rps_run *run)
         say(words, "; recording ended: %s", run->end_reason);
 }
 
-/* Append the first line. The command is cut to fit; the report has all of it below. */
-static void say_run(struct words *words, const struct rps_report *report)
+/* Append the first line. Cut a long command, because the report shows the full command below. */
+static void report_run(struct words *words, const struct rps_report *report)
 {
     struct words rest = {.used = 0};
     int width;
 
-    say_cpu(&rest, report);
+    report_cpu(&rest, report);
     if (!rps_report_is_part(report))
-        say_end(&rest, &report->run);
-    width = COMMAND_MOST - rps_text_width(rest.text);
-    say_what(words, report, width > COMMAND_LEAST ? width : COMMAND_LEAST);
-    say(words, "%s", rest.text);
+        report_end(&rest, &report->run);
+    width = COMMAND_MAX - rps_text_width(rest.text);
+    report_what(words, report, width > COMMAND_MIN ? width : COMMAND_MIN);
+    say(words, "%s.", rest.text);
 }
 
 /* --- phases ----------------------------------------------------------------------------------- */
@@ -169,7 +167,7 @@ int rps_report_read_phases(struct rps_report *report, struct rps_error *err)
     if (report->phases && report->summary.rows <= RPS_RUN_PHASES_PERIODS_MAX)
         result =
             rps_profile_run(report->arena, reader, run_id, options->from_ns, options->to_ns,
-                            &options->cpus, report->phases, &report->profile, &report->no_phases);
+                            &options->cpus, report->phases, report->profile, &report->no_phases);
     if (result < 0)
         report->phases = NULL;
     if (result < 0 && rps_error_is_memory(&report->no_phases))
@@ -177,7 +175,8 @@ int rps_report_read_phases(struct rps_report *report, struct rps_error *err)
     return 0;
 }
 
-/* Return the length of a class within the part; add the number of its phases to *times. */
+/* Return the total length of a phase class within the reported part. Add the number of the class's
+ * phases to *times. */
 static int64_t length_of(const struct rps_report *report, int label, size_t *times)
 {
     int64_t length_ns = 0;
@@ -198,55 +197,55 @@ static int64_t length_of(const struct rps_report *report, int label, size_t *tim
     return length_ns;
 }
 
-/* Append "A (solve) 12.4 s", with the name of the class. */
-static void say_kind(struct words *words, const struct rps_report *report, int label,
-                     int64_t length_ns)
+/* Append the letter, the name and the length of a class: "A (solve) 12.4 s". */
+static void report_kind(struct words *words, const struct rps_report *report, int label,
+                        int64_t length_ns)
 {
     char name[RPS_PHASE_LABEL_SIZE], time[RPS_TEXT_NUMBER_SIZE];
 
     say(words, "%s ", rps_phase_label(label, name));
-    if (label < report->profile.label_count && report->profile.label[label].code[0])
-        say(words, "(%s) ", report->profile.label[label].code);
+    if (label < report->profile->label_count && report->profile->label[label].code[0])
+        say(words, "(%s) ", report->profile->label[label].code);
     say(words, "%s", rps_text_stretch(time, sizeof(time), length_ns));
 }
 
-static void say_phases(struct words *words, const struct rps_report *report)
+static void report_phases(struct words *words, const struct rps_report *report)
 {
     struct words named = {.used = 0};
     uint64_t row_periods =
-        (uint64_t)rps_run_row_periods(&report->run, report->plan->set_count); /* for an import */
+        /* a row of an import can contain more than one period */
+        (uint64_t)rps_run_row_periods(&report->run, report->plan->set_count);
     size_t times = 0;
     int kinds = 0;
 
     for (int label = 0; label < report->phases->label_count; label++) {
         int64_t length_ns = length_of(report, label, &times);
 
-        if (length_ns == 0 || ++kinds > KINDS_MOST)
+        if (length_ns == 0 || ++kinds > KINDS_MAX)
             continue;
         say(&named, "%s", kinds > 1 ? ", " : "");
-        say_kind(&named, report, label, length_ns);
+        report_kind(&named, report, label, length_ns);
     }
     if (times == 1 && rps_report_is_part(report) && report->phases->count > 1)
-        say(words, "All of it lies in phase %.*s", (int)strcspn(named.text, " "), named.text);
+        say(words, "Phases: all of this part is in phase %.*s", (int)strcspn(named.text, " "),
+            named.text);
     else if (times == 1 &&
-             (report->remark[0] || report->tally.periods >= PERIODS_TOLD * row_periods))
-        say(words, "One phase: %s",
-            report->remark[0] ? report->remark : "what was counted stays alike throughout");
+             (report->remark[0] || report->tally.periods >= PERIODS_ENOUGH * row_periods))
+        say(words, "Phases: 1 (%s)",
+            report->remark[0] ? report->remark : "no significant change in any metric");
     if (times <= 1)
         return;
-    if (rps_phases_repeat(report->phases))
-        say(words, "%d kinds of phases: %s", kinds, named.text);
-    else
-        say(words, "%zu phases of %d kind%s: %s", times, kinds, kinds == 1 ? "" : "s", named.text);
-    if (kinds > KINDS_MOST)
-        say(words, " and %d more kind%s", kinds - KINDS_MOST, kinds == KINDS_MOST + 1 ? "" : "s");
-    if (report->remark[0] && !rps_report_is_part(report)) /* it describes the whole run */
+    say(words, "Phases: %zu in %d class%s; time per class: %s", times, kinds,
+        kinds == 1 ? "" : "es", named.text);
+    if (kinds > KINDS_MAX)
+        say(words, ", %d more class%s", kinds - KINDS_MAX, kinds == KINDS_MAX + 1 ? "" : "es");
+    if (report->remark[0] && !rps_report_is_part(report)) /* the remark is about the whole run */
         say(words, "; %s", report->remark);
 }
 
 /* --- the largest difference ------------------------------------------------------------------- */
 
-static void say_value(struct words *words, const struct rps_figure *figure, double value)
+static void report_value(struct words *words, const struct rps_figure *figure, double value)
 {
     char number[RPS_REPORT_NUMBER_SIZE];
 
@@ -258,10 +257,11 @@ static void say_value(struct words *words, const struct rps_figure *figure, doub
     say(words, "%s%s%s", number, figure->unit[0] ? " " : "", figure->unit);
 }
 
-/* Append the metric that separates the phases most, in the two classes that are farthest apart. */
-static void say_change(struct words *words, const struct rps_report *report)
+/* Append the metric that separates the phases most, with the metric's lowest and highest value
+ * among the classes. */
+static void report_change(struct words *words, const struct rps_report *report)
 {
-    const struct rps_profile *profile = &report->profile;
+    const struct rps_profile *profile = report->profile;
     const struct rps_figure *figure = NULL;
     const double *mean = NULL;
     char name[RPS_NAME_SIZE], label[RPS_PHASE_LABEL_SIZE];
@@ -287,62 +287,58 @@ static void say_change(struct words *words, const struct rps_report *report)
     }
     if (most == least)
         return;
-    say(words, "Changed most: %s, ", rps_words_name(name, figure->label, figure->name));
-    say_value(words, figure, mean[(size_t)most * profile->figure_count]);
+    say(words, "Difference: largest in %s (", rps_words_name(name, figure->label, figure->name));
+    report_value(words, figure, mean[(size_t)most * profile->figure_count]);
     say(words, " in %s, ", rps_phase_label(most, label));
-    say_value(words, figure, mean[(size_t)least * profile->figure_count]);
-    say(words, " in %s (%s: ", rps_phase_label(least, label),
-        rps_report_is_part(report) ? "all of it" : "run");
-    say_value(words, figure, figure->whole);
+    report_value(words, figure, mean[(size_t)least * profile->figure_count]);
+    say(words, " in %s", rps_phase_label(least, label));
+    if (isfinite(figure->whole)) {
+        say(words, ", ");
+        report_value(words, figure, figure->whole);
+        say(words, " in %s", rps_report_is_part(report) ? "all of this part" : "the whole run");
+    }
     say(words, ")");
-}
-
-/* Append the functions in which the threads were off the CPU, if the run has them. */
-static void say_waits(struct words *words, const struct rps_report *report)
-{
-    char text[1024];
-
-    if (report->shares.group_count > 0 &&
-        rps_share_waits_text(text, sizeof(text), report->shares.group, RPS_SHARES_WAITS)[0])
-        say(words, "Its threads %s (see `rpistat code --wall`)", text);
 }
 
 /* --- all lines -------------------------------------------------------------------------------- */
 
 char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANSWER_SIZE])
 {
+    static rps_report_line *const line[] = {
+        rps_report_deadlock, rps_report_threads,       rps_report_limit,
+        rps_report_steal,    rps_report_queue,         rps_report_waiting,
+        rps_report_packages, rps_report_shares_of_run, rps_report_differences,
+    };
     struct words words = {.used = 0};
-    char code[1024];
+    char text[1024];
 
     rps_tally_operands(&report->tally, report->plan, report->operand);
-    say_run(&words, report);
+    report_run(&words, report);
+    end_line(&words);
+    if (strcmp(report->run.pmu, "software") == 0 &&
+        strstr(report->run.fitting, RPS_RUN_NO_COUNTERS))
+        say(&words, "Note: kernel events only, without hardware counters (see Remarks)");
     end_line(&words);
     if (report->part_words && report->part_words[0])
         say(&words, "This part: %s", report->part_words);
     end_line(&words);
-    if (report->shares.programs.count > 0) /* the programs of a machine precede its phases */
-        say(&words, "%s", rps_report_shares_of_run(report, code, sizeof(code)));
-    end_line(&words);
-    say(&words, "%s", rps_report_time(report, code, sizeof(code)));
-    end_line(&words);
-    say(&words, "%s", rps_report_differences(report, code, sizeof(code)));
-    end_line(&words);
-    say(&words, "%s", rps_report_packages(report, code, sizeof(code)));
+    for (size_t i = 0; i < sizeof(line) / sizeof(line[0]); i++) {
+        say(&words, "%s", line[i](report, text, sizeof(text)));
+        end_line(&words);
+    }
+    if (report->shares.group_count > 0 &&
+        rps_share_waits_text(text, sizeof(text), report->shares.group, RPS_SHARES_WAITS)[0])
+        say(&words, "Off-CPU: threads %s (see `rpistat code --wall`)", text);
     end_line(&words);
     if (report->phases)
-        say_phases(&words, report);
+        report_phases(&words, report);
     else if (report->no_phases.message[0])
-        say(&words, "Its phases are not known: %s", report->no_phases.message);
+        say(&words, "Phases: unknown (%s)", report->no_phases.message);
     else if (report->summary.rows > RPS_RUN_PHASES_PERIODS_MAX && !report->options->region)
-        say(&words, "Its phases are not known: `rpistat phases` finds and keeps them");
-    end_line(&words);
-    if (report->shares.programs.count == 0)
-        say(&words, "%s", rps_report_shares_of_run(report, code, sizeof(code)));
-    end_line(&words);
-    say_waits(&words, report);
+        say(&words, "Phases: not searched yet (see `rpistat phases`)");
     end_line(&words);
     if (report->phases)
-        say_change(&words, report);
+        report_change(&words, report);
     end_line(&words);
     strcpy(ret, words.text);
     return ret;

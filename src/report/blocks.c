@@ -1,12 +1,10 @@
-/*
- * The blocks of a report's document: metrics, tables with one row per CPU or region, marks and
- * gaps. CPUs and regions are rows, so that 64 of them are as easy to compare as two.
- */
+/* The blocks of a report's document: metrics, tables with one row per CPU or region, marks and
+ * gaps. CPUs and regions are rows, so that 64 of them are as easy to compare as two. */
 #include <math.h>
 #include <string.h>
 
 #include "rpistat/clock.h"
-#include "rpistat/interval_text.h"
+#include "rpistat/document.h"
 #include "parts.h"
 #include "rpistat/plan.h"
 #include "rpistat/report.h"
@@ -14,11 +12,11 @@
 #include "rpistat/text.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-#define MARKS_MOST      30 /* in the text */
+#define MARKS_MAX       30 /* maximum number of marks in the text */
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
-/* A range of the run: start_s, end_s, and the corresponding clock times. */
+/* The columns of a range of the run: start_s, end_s, and the clock times of both ends. */
 #define STRETCH_COLUMNS                                                                            \
     {"start_s", .kind = RPS_VALUE_CLOCK}, {"end_s", .kind = RPS_VALUE_CLOCK},                      \
         {"start", .kind = RPS_VALUE_TIME},                                                         \
@@ -46,6 +44,7 @@ void rps_report_members(struct rps_report *report)
         {"missed", .kind = RPS_VALUE_INT},
         {"stretched_s", .kind = RPS_VALUE_DURATION},
         {"thinned_s", .kind = RPS_VALUE_CLOCK},
+        {"recorder_cpu_share", .kind = RPS_VALUE_NUMBER},
     };
     static const struct rps_column cpu = {"", .kind = RPS_VALUE_INT};
     const struct rps_tally *tally = &report->tally;
@@ -54,7 +53,7 @@ void rps_report_members(struct rps_report *report)
 
     block->is_object = 1;
     for (size_t c = 0; c < block->column_count; c++)
-        block->column[c].heading = NULL; /* the text has the fields */
+        block->column[c].heading = NULL; /* the text shows the fields instead */
     rps_run_block_put(block, &report->run, &report->summary);
     block = rps_document_block(report->document, "cpus", &cpu, 1);
     for (int i = 0; report->cpu_series.by_cpu && i < report->cpu_series.count; i++)
@@ -66,42 +65,43 @@ void rps_report_members(struct rps_report *report)
     rps_put_int(block, (int64_t)tally->missed, 1);
     rps_put_int(block, stretched_ns, stretched_ns > 0);
     rps_put_int(block, report->thinned_ns, report->thinned_ns >= 0);
+    rps_put_number(block, rps_report_recorder_share(report));
 }
 
 /* --- events and metrics ----------------------------------------------------------------------- */
 
-/* The text has only the count of what needs no scaling, because it was counted all the time. */
+/* The columns of metrics. If a value is not scaled, the text shows only the count. */
 static const struct rps_column figure_columns[] = {
     {"run", .kind = RPS_VALUE_INT},
     {"cpu", .kind = RPS_VALUE_INT},
     {.name = "kind"},
     {.name = "name"},
-    {"label", "", RPS_VALUE_TEXT, .place = 1},
+    {"label", "Event or metric", RPS_VALUE_TEXT, .place = 1},
     {.name = "role"},
     {.name = "family"},
     {.name = "set"},
     {.name = "unit"},
     {"count", "Counted", RPS_VALUE_INT, .place = 2, .shown = RPS_SHOWN_IF_KNOWN},
     {"value", "Value", RPS_VALUE_FIGURE, .has_interval = 1, .place = 3},
-    {.place = 4}, /* confidence of the value, if any value needs one */
+    {.place = 4}, /* confidence; shown if any value has one */
     {"periods", .kind = RPS_VALUE_INT},
     {"per_s", "Per second", RPS_VALUE_NUMBER, .place = 5, .shown = RPS_SHOWN_IF_KNOWN},
     {.kind = RPS_VALUE_NUMBER,
      .place = 6,
      .shown = RPS_SHOWN_IF_KNOWN,
-     .drop = 1}, /* rps_report_per_clock */
+     .drop = 1}, /* heading: rps_report_per_clock */
     {.name = "state"},
     {.name = "reason"},
-    {.name = NULL}, /* explain */
+    {.name = NULL}, /* heading: explanation */
 };
 
-#define LARGE 1e5 /* a value that needs no decimals */
+#define LARGE 1e5 /* values from this size on need no decimals */
 
 #define SURE      11
 #define PER_CLOCK 14
 #define EXPLAIN   17
 
-/* Format "± 2.1 %", "120 to 180", or the reason for a missing interval. */
+/* Format the confidence: "± 2.1 %", "120 to 180", or the reason for a missing interval. */
 static char *sure_text(char ret[RPS_INTERVAL_TEXT_SIZE], const struct rps_interval *sure,
                        int decimals)
 {
@@ -117,7 +117,7 @@ static char *sure_text(char ret[RPS_INTERVAL_TEXT_SIZE], const struct rps_interv
     return ret;
 }
 
-/* Put the value; in the text a metric has its unit. */
+/* Put the value. In the text, a metric has its unit. */
 static void put_value(struct rps_block *block, const struct rps_report_item *item,
                       const struct rps_report_value *value)
 {
@@ -129,8 +129,7 @@ static void put_value(struct rps_block *block, const struct rps_report_item *ite
         value->has_estimate && isfinite(value->number) ? (int64_t)value->estimate : 0;
     if (!isfinite(value->number))
         rps_put_words(block, "%s",
-                      isnan(value->sure.value) && (item->metric || item->set < 0) ? "not known"
-                                                                                  : "");
+                      isnan(value->sure.value) && (item->metric || item->set < 0) ? "unknown" : "");
     else if (item->metric)
         rps_put_words(block, "%s%s%s",
                       rps_report_figure(number, fabs(value->number) < LARGE ? 3 : 0, value->number),
@@ -139,7 +138,7 @@ static void put_value(struct rps_block *block, const struct rps_report_item *ite
         rps_put_words(block, "%s", is_count ? "" : rps_report_count(number, value->estimate));
 }
 
-/* Put a rate per second or per million clock events, which the text shows if it has the column. */
+/* Put a rate per second or per million clock events. The text shows rates only in this column. */
 static void put_rate(struct rps_block *block, double number, double by, int decimals)
 {
     char text[RPS_REPORT_NUMBER_SIZE];
@@ -156,7 +155,8 @@ static void put_figure(struct rps_report *report, struct rps_block *block,
     struct rps_report_value value = rps_report_value(report, item, tally);
     const struct rps_event *event = item->event;
     int is_clock = event && item->set < 0;
-    int is_time = is_clock || (event && strcmp(event->role, "task_clock") == 0); /* its own unit */
+    /* times have their own unit */
+    int is_time = is_clock || (event && strcmp(event->role, "task_clock") == 0);
     double rate = event && isfinite(value.number) ? value.sure.value : NAN;
     char label[RPS_REPORT_LABEL_SIZE], sure[RPS_INTERVAL_TEXT_SIZE], text[RPS_REPORT_NUMBER_SIZE];
 
@@ -200,8 +200,8 @@ static void put_figures(struct rps_report *report, struct rps_block *block,
         put_figure(report, block, &report->item[i], tally, cpu);
 }
 
-/* Return 1 if the text has the item elsewhere. A rate is next to its family's event; the clock
- * event is also an event of a set, or, in an import, a column or the elapsed time. */
+/* Return 1 if the text shows the item elsewhere. A rate is shown next to the event of its family.
+ * The clock event may also be an event of a set, or in an import a column or the elapsed time. */
 static int is_said_elsewhere(const struct rps_report *report, const struct rps_report_item *of)
 {
     const int is_rate = of->metric && strcmp(of->unit, "/s") == 0;
@@ -222,16 +222,17 @@ static void put_family(struct rps_report *report, struct rps_block *block, size_
     size_t end = rps_report_family_end(report, first);
     uint64_t periods = rps_report_family_periods(report, first, end);
     const char *family = report->item[first].family;
-    char number[RPS_REPORT_NUMBER_SIZE], text[RPS_REPORT_EXPLAIN_SIZE];
+    char number[RPS_REPORT_NUMBER_SIZE], all[RPS_REPORT_NUMBER_SIZE], text[RPS_REPORT_EXPLAIN_SIZE];
 
     if (report->item[first].event && periods < report->tally.periods)
-        rps_block_line(block, "  %s, %s period%s", family[0] ? family : "Events",
-                       rps_report_count(number, periods), periods == 1 ? "" : "s");
+        rps_block_line(block, "  %s (%s of %s periods)", family[0] ? family : "Events",
+                       rps_report_count(number, periods),
+                       rps_report_count(all, report->tally.periods));
     else
         rps_block_line(block, "  %s",
                        family[0]                   ? family
                        : report->item[first].event ? "Events"
-                                                   : "Figures");
+                                                   : "Metrics");
     for (size_t i = first; i < end; i++) {
         if (!is_said_elsewhere(report, &report->item[i]))
             put_figure(report, block, &report->item[i], &report->tally, RPS_CPU_ALL);
@@ -249,7 +250,7 @@ static int is_scaled(const struct rps_report *report)
            (rps_tally_clock_is_scaled(&report->tally) && !rps_run_lacks_counts(&report->run));
 }
 
-/* Put an explanation of scaling, and of unusual units. */
+/* Put an explanation of scaling and of unusual units. */
 static void put_legend(struct rps_report *report, struct rps_block *block)
 {
     int pti = 0;
@@ -257,12 +258,14 @@ static void put_legend(struct rps_report *report, struct rps_block *block)
     for (int m = 0; m < report->plan->metric_count; m++)
         pti |= strcmp(report->plan->metric[m].unit, "PTI") == 0;
     if (is_scaled(report))
-        rps_block_line(block, "  Value: scaled to what counting all the time would have seen.");
+        rps_block_line(block,
+                       "  Value: estimate for the whole time, scaled up from the counted time.");
     if (pti)
         rps_block_line(block, "  PTI: per thousand instructions.");
 }
 
-/* Put the metrics. The text has those of the run, each rate once; CPUs have their own table. */
+/* Put the metrics. The text has only the metrics of the run, and each rate only once. CPUs have a
+ * separate table. */
 void rps_report_figures(struct rps_report *report)
 {
     struct rps_block *block =
@@ -323,7 +326,7 @@ static void add_columns(struct rps_report *report, struct rps_block *block, int 
     block->fixed = 1;
 }
 
-/* Put the scaled estimates with their intervals. */
+/* Put the scaled estimates of all events and their intervals. */
 static void put_cells(struct rps_report *report, struct rps_block *block,
                       const struct rps_tally *tally)
 {
@@ -353,10 +356,10 @@ static void put_cells(struct rps_report *report, struct rps_block *block,
     }
 }
 
-/* Return the note after a title. Nothing is scaled that was counted all the time. */
+/* Return the note that follows a title. Return "" if no event is scaled. */
 static const char *scaled_note(const struct rps_report *report)
 {
-    return is_scaled(report) ? " (event counts are scaled)" : "";
+    return is_scaled(report) ? " (event counts: estimates for the whole time)" : "";
 }
 
 void rps_report_cpus(struct rps_report *report, struct rps_document *document)
@@ -368,7 +371,7 @@ void rps_report_cpus(struct rps_report *report, struct rps_document *document)
     if (!report->cpu_tally)
         return;
     block = rps_document_block(document, NULL, columns, 1);
-    rps_block_title(block, "CPU by CPU%s", scaled_note(report));
+    rps_block_title(block, "Per CPU%s", scaled_note(report));
     add_columns(report, block, 1);
     for (int i = 0; i <= report->cpu_series.count; i++) {
         int is_all = i == report->cpu_series.count;
@@ -404,14 +407,14 @@ static void put_region(struct rps_report *report, struct rps_block *block, size_
     figures = rps_put_block(block, figure_columns, COUNT_OF(figure_columns));
     if (tally->periods > 0)
         put_figures(report, figures, tally, RPS_CPU_ALL);
-    if (!report->options->region) /* otherwise the text has no columns */
+    if (!report->options->region) /* with the option --region, the text has no columns for events */
         put_cells(report, block, tally);
 }
 
-/* Put one sentence for all regions that it applies to. */
-static void tell_regions(struct rps_report *report, struct rps_block *block,
-                         int (*is)(const struct rps_report *, size_t), const char *before,
-                         const char *behind)
+/* Put one sentence about all regions for which `is` returns 1. */
+static void report_regions(struct rps_report *report, struct rps_block *block,
+                           int (*is)(const struct rps_report *, size_t), const char *before,
+                           const char *behind)
 {
     char *text = NULL;
 
@@ -439,22 +442,24 @@ static int is_open(const struct rps_report *report, size_t number)
     return report->regions.region[number].open > 0;
 }
 
-/* Put remarks on regions into their own block, after the table. */
-static void tell_of_regions(struct rps_report *report)
+/* Put the remarks on regions into a separate block that follows the table. */
+static void report_regions_of(struct rps_report *report)
 {
     struct rps_block *block = rps_document_block(report->document, NULL, NULL, 0);
     char behind[256], period[RPS_TEXT_NUMBER_SIZE];
 
     snprintf(behind, sizeof(behind),
-             ": no measurement period (%s) lies wholly inside. Record with a shorter --period, or "
-             "let the program count them itself (rps_region_report).",
+             ". No measurement period (%s) lies completely inside the region. Record with a "
+             "shorter --period, "
+             "or let the program count its regions itself (rps_region_report).",
              rps_text_duration(period, sizeof(period), report->run.period_ns));
-    tell_regions(report, block, is_short, "Too short for figures: ", behind);
-    tell_regions(report, block, is_frequent, "Entered too often to be marked each time: ",
-                 ". Periods and figures are of the entries that were marked.");
-    tell_regions(report, block, is_open, "Begun without an end: ", ". Such entries are left out.");
+    report_regions(report, block, is_short, "Too short for metrics: ", behind);
+    report_regions(report, block, is_frequent, "Entered too often to mark each entry: ",
+                   ". Periods and metrics cover the marked entries.");
+    report_regions(report, block, is_open,
+                   "Entered but not left: ", ". These entries are left out.");
     if (report->regions.more)
-        rps_block_wrap(block, 2, 4, "There are further regions; these are the first.");
+        rps_block_wrap(block, 2, 4, "The run has more regions; these are the first.");
 }
 
 void rps_report_regions(struct rps_report *report)
@@ -473,7 +478,7 @@ void rps_report_regions(struct rps_report *report)
     struct rps_block *block =
         rps_document_block(report->document, "regions", columns, COUNT_OF(columns));
 
-    if (report->options->region) /* the report is on this region */
+    if (report->options->region) /* the whole report is about this region */
         for (size_t c = 0; c < block->column_count; c++)
             block->column[c].heading = NULL;
     else
@@ -481,19 +486,19 @@ void rps_report_regions(struct rps_report *report)
     if (report->regions.count > 0 && !report->options->region) {
         rps_block_title(block, "Regions of the program%s", scaled_note(report));
         rps_block_wrap(block, 2, 4,
-                       "Times are the program's own. Events and figures are of the measurement "
-                       "periods that lie wholly inside a region, and of all that the workload did "
-                       "in these: in other threads, and in regions within, too.");
+                       "The program measured the times. Events and metrics cover the measurement "
+                       "periods that lie completely inside a region. They count the whole workload "
+                       "in these periods, with other threads and nested regions.");
     }
     for (size_t i = 0; i < report->regions.count; i++)
         put_region(report, block, i);
     if (report->regions.count > 0 && !report->options->region)
-        tell_of_regions(report);
+        report_regions_of(report);
 }
 
 /* --- marks and gaps --------------------------------------------------------------------------- */
 
-/* Return 1 if part of the note is within the reported part. A mark has no length. */
+/* Return 1 if the note is partly in the reported part of the run. The length of a mark is 0. */
 static int has_note(const struct rps_report *report, const struct rps_note *note)
 {
     int64_t end_ns = note->start_ns + note->length_ns;
@@ -503,7 +508,7 @@ static int has_note(const struct rps_report *report, const struct rps_note *note
 }
 
 /* Put marks that do not belong to regions. */
-static void tell_marks(struct rps_report *report, struct rps_block *block)
+static void report_marks(struct rps_report *report, struct rps_block *block)
 {
     size_t listed = 0, all = 0;
     char at[RPS_TEXT_NUMBER_SIZE];
@@ -511,7 +516,7 @@ static void tell_marks(struct rps_report *report, struct rps_block *block)
     for (size_t i = 0; i < report->marks.count; i++) {
         const struct rps_note *mark = &report->marks.note[i];
 
-        if (!has_note(report, mark) || rps_run_regions_is_mark(mark->text) || all++ >= MARKS_MOST)
+        if (!has_note(report, mark) || rps_run_regions_is_mark(mark->text) || all++ >= MARKS_MAX)
             continue;
         if (listed++ == 0)
             rps_block_title(block, "Marks");
@@ -519,7 +524,7 @@ static void tell_marks(struct rps_report *report, struct rps_block *block)
                        mark->text);
     }
     if (all > listed)
-        rps_block_line(block, "  and %zu more; --format json lists all", all - listed);
+        rps_block_line(block, "  %zu more rows (--format json)", all - listed);
 }
 
 void rps_report_notes(struct rps_report *report)
@@ -539,7 +544,7 @@ void rps_report_notes(struct rps_report *report)
         rps_put_text(block, gap->text);
     }
     block = rps_document_block(report->document, "marks", marks, COUNT_OF(marks));
-    tell_marks(report, block);
+    report_marks(report, block);
     for (size_t i = 0; i < report->marks.count; i++) {
         const struct rps_note *mark = &report->marks.note[i];
 

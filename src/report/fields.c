@@ -1,7 +1,6 @@
-/*
- * The fields of the report, for the machine and the run. In the layout of 2013 they are lines of
- * the stream, with control characters escaped; otherwise rows of the document.
- */
+/* The fields of the report, for the machine and the run. In the layout of 2013 the fields are lines
+ * of the stream, with control characters escaped. Otherwise the fields are rows of the document. */
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +10,12 @@
 #include "parts.h"
 #include "rpistat/plan.h"
 #include "rpistat/text.h"
-#include "rpistat/words.h"
-#include "rpistat/wall.h"
 
-#define FIELD_WIDTH  26    /* of "Label:" */
-#define SAMPLE_NS    10000 /* that a sample takes, measured: 6.5 us; with 18 callers 10 us */
-#define SAMPLES_TOLD 50    /* fewer took a negligible time */
-#define SPLIT_S      .1    /* of CPU time: less the kernel splits by a few ticks */
-#define WAITED_FOR   .9    /* share of the CPU time counted: less does not cover all processes */
+#define FIELD_WIDTH 26    /* width of "Label:" */
+#define SAMPLE_NS   10000 /* time to take one sample: measured as 6.5 us, 10 us with 18 callers */
+#define SAMPLES_MIN 50    /* minimum number of samples for which the cost of sampling is printed */
+#define SPLIT_S     .1    /* minimum CPU seconds for a split into user and system time */
+#define WAITED_FOR  .9    /* resource usage below this share of counted CPU time is incomplete */
 
 char *rps_report_count(char *ret, uint64_t count)
 {
@@ -42,10 +39,12 @@ const char *rps_report_clock_unit(const struct rps_report *report)
     return strcmp(unit, "cycles") == 0 || strcmp(unit, "events") == 0 ? "" : unit;
 }
 
-/* A fine start adds at least this many periods per CPU; a gap adds one. */
+/* Number of additional periods per CPU that proves a fine start. Beyond this number, each gap may
+ * add one period, and a short rotation one period per set. */
 #define FINE_EXTRA 8
 
-/* Late periods are longer, but were not stretched. */
+/* Return the mean length of a period if the recorder stretched periods. Otherwise return 0. Periods
+ * that are only a little longer than nominal were late, not stretched. */
 int64_t rps_report_stretched_ns(const struct rps_report *report)
 {
     const struct rps_tally *tally = &report->tally;
@@ -69,11 +68,9 @@ static void begin(struct rps_report *report, const char *title)
     rps_block_title(report->fields, "%s", title);
 }
 
-static void field(struct rps_report *report, const char *label, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-/* Put a field, unless its text is "". */
-static void field(struct rps_report *report, const char *label, const char *format, ...)
+/* Put a field. A field with the text "" is omitted. */
+__attribute__((format(printf, 3, 4))) static void field(struct rps_report *report,
+                                                        const char *label, const char *format, ...)
 {
     char *text = NULL;
     va_list args;
@@ -106,7 +103,7 @@ void rps_report_machine(struct rps_report *report)
     field(report, "Host:", "%s", run->host);
     field(report, "Kernel:", "%s", run->kernel);
     if (run->counter_count > 0)
-        field(report, "Counters:", "%s, %d counter%s beside the clock event", run->pmu,
+        field(report, "Counters:", "%s, %d counter%s in addition to the clock event", run->pmu,
               run->counter_count, run->counter_count == 1 ? "" : "s");
     else
         field(report, "Counters:", "%s", run->pmu);
@@ -138,9 +135,9 @@ static void put_state(struct rps_report *report)
     const struct rps_run *run = &report->run;
 
     if (run->state == RPS_RUN_RECORDING)
-        field(report, "State:", "recording: the figures are those so far");
+        field(report, "State:", "recording: values so far");
     else if (run->state == RPS_RUN_INTERRUPTED)
-        field(report, "State:", "interrupted: the periods that were kept are good");
+        field(report, "State:", "interrupted: the recorded periods are valid");
     field(report, "Recording ended:", "%s", run->end_reason);
     if (run->exit_signal > 0)
         field(report, "Ended by signal:", "%d (%s)", run->exit_signal, strsignal(run->exit_signal));
@@ -148,7 +145,7 @@ static void put_state(struct rps_report *report)
         field(report, "Exit status:", "%d", run->exit_status);
 }
 
-/* Put the kernel's resource usage of a command that was waited for. */
+/* Put the kernel's resource usage, if rpistat ran the command and waited for its end. */
 static void put_used(struct rps_report *report)
 {
     const struct rps_run *run = &report->run;
@@ -158,38 +155,60 @@ static void put_used(struct rps_report *report)
                         used_s < WAITED_FOR * report->operand[RPS_OPERAND_CPU_SECONDS];
 
     if (is_known && used_s < SPLIT_S)
-        field(report, "CPU time:", "%.3f s, with its exec and exit", used_s);
+        field(report, "CPU time:", "%.3f s, exec and exit included", used_s);
     else if (is_known)
         field(report, is_part ? "CPU time waited for:" : "CPU time:",
-              "%.3f s in its own code, %.3f s in the kernel", (double)run->user_ns / RPS_NS_PER_S,
+              "%.3f s in user mode, %.3f s in the kernel", (double)run->user_ns / RPS_NS_PER_S,
               (double)run->system_ns / RPS_NS_PER_S);
     if (run->memory_bytes >= 0)
         field(report, "Peak memory:", "%.1f MiB (of the largest process)",
               (double)run->memory_bytes / (1 << 20));
     else if (is_known)
-        field(report, "Peak memory:", "unknown (no more than was in use before the command began)");
+        field(report, "Peak memory:", "unknown (not above the peak before the command began)");
+}
+
+double rps_report_recorder_share(const struct rps_report *report)
+{
+    const struct rps_run *run = &report->run;
+    double cpu_s = report->operand[RPS_OPERAND_CPU_SECONDS];
+
+    return run->recorder_cpu_ns > 0 && cpu_s > 0 && !rps_report_is_part(report) &&
+                   strcmp(run->pmu, "sim") != 0 && !rps_run_is_of_machine(run->target)
+               ? (double)run->recorder_cpu_ns / RPS_NS_PER_S / cpu_s
+               : NAN;
+}
+
+static char *percent_text(char ret[RPS_REPORT_NUMBER_SIZE], double percent)
+{
+    snprintf(ret, RPS_REPORT_NUMBER_SIZE, percent < 10 ? "%.2g %%" : "%.0f %%", percent);
+    return ret;
 }
 
 static void put_own_cost(struct rps_report *report)
 {
     const struct rps_run *run = &report->run;
     double percent = 100.0 * (double)run->recorder_cpu_ns / (double)run->elapsed_ns;
+    double of_workload = 100 * rps_report_recorder_share(report);
+    char text[RPS_REPORT_NUMBER_SIZE];
     int64_t after_ns = run->recorder_after_ns;
-    uint64_t samples = report->shares.sampling.samples; /* 0 if samples are not read */
-    char share[64] = "", after[64] = "";
+    uint64_t samples = report->shares.sampling.samples; /* 0: the samples were not read */
+    char share[256] = "", after[64] = "";
 
     if (report->options->after_ns)
         after_ns = *report->options->after_ns =
             rps_clock_process_cpu_ns() - *report->options->after_ns;
     if (run->recorder_cpu_ns <= 0)
         return;
-    if (run->elapsed_ns >= RPS_NS_PER_S) /* less is mostly start and end */
-        snprintf(share, sizeof(share), percent < 10 ? " (%.2g %%)" : " (%.0f %%)", percent);
+    if (run->elapsed_ns >= RPS_NS_PER_S) /* a shorter run consists mostly of its start and end */
+        snprintf(share, sizeof(share), " (%s of the time", percent_text(text, percent));
+    if (share[0] && isfinite(of_workload))
+        snprintf(share + strlen(share), sizeof(share) - strlen(share),
+                 ", %s of the workload's CPU time", percent_text(text, of_workload));
     if (after_ns >= 0)
         snprintf(after, sizeof(after), ", %.3f s afterwards", (double)after_ns / RPS_NS_PER_S);
-    field(report, "Recorder's CPU time:", "%.3f s while recording%s%s",
-          (double)run->recorder_cpu_ns / RPS_NS_PER_S, share, after);
-    if (samples >= SAMPLES_TOLD && strcmp(run->pmu, "sim") != 0)
+    field(report, "Recorder's CPU time:", "%.3f s while recording%s%s%s",
+          (double)run->recorder_cpu_ns / RPS_NS_PER_S, share, share[0] ? ")" : "", after);
+    if (samples >= SAMPLES_MIN && strcmp(run->pmu, "sim") != 0)
         field(report, "Samples took:", "about %.3f s of the workload's CPU time",
               (double)samples * SAMPLE_NS / RPS_NS_PER_S);
 }
@@ -203,18 +222,20 @@ static void put_part(struct rps_report *report)
     rps_text_clock(from, sizeof(from), report->tally.start_ns, 3);
     rps_text_clock(to, sizeof(to), report->tally.end_ns, 3);
     field(report, "Part reported:", "%s to %s%s", from, to,
-          report->cpu_series.widened ? ", widened to what was not thinned away" : "");
+          report->cpu_series.widened ? ", widened to whole blocks (older periods are downsampled)"
+                                     : "");
 }
 
 static void put_region(struct rps_report *report)
 {
-    const struct rps_run_region *region = &report->regions.region[0]; /* the only one */
+    /* the report is about this region only */
+    const struct rps_run_region *region = &report->regions.region[0];
     char entered[RPS_REPORT_NUMBER_SIZE], time[RPS_TEXT_NUMBER_SIZE], inside[RPS_TEXT_NUMBER_SIZE];
 
     if (!report->options->region)
         return;
     field(report,
-          "Region reported:", "%s, entered %s time%s, %s in it, of which %s in whole periods",
+          "Region reported:", "%s, entered %s time%s, %s inside, of which %s in complete periods",
           region->name, rps_report_count(entered, region->entered), region->entered == 1 ? "" : "s",
           rps_text_duration(time, sizeof(time), region->time_ns),
           rps_text_duration(inside, sizeof(inside), report->tally.length_ns));
@@ -227,7 +248,8 @@ static int row_periods(const struct rps_report *report)
 
 int rps_report_has_fine_start(const struct rps_report *report)
 {
-    int64_t period_ns = report->run.period_ns, cut = (int64_t)report->gaps.count + FINE_EXTRA;
+    int64_t period_ns = report->run.period_ns;
+    int64_t cut = (int64_t)report->gaps.count + report->plan->set_count + FINE_EXTRA;
 
     return period_ns > 0 && !rps_run_is_import(&report->run) &&
            (int64_t)report->tally.periods - report->tally.length_ns / period_ns >
@@ -260,7 +282,7 @@ void rps_report_run(struct rps_report *report)
     field(report, "Number:", "%lld", (long long)run->run_id);
     if (report->document) {
         field(report, "Command:", "%s", rps_run_title(command, sizeof(command), run));
-        if (run->start_realtime_ns >= 0) /* in the form of --since */
+        if (run->start_realtime_ns >= 0) /* in the form that the option --since uses */
             field(report, "Started:", "%.19s",
                   rps_wall_text(number, sizeof(number), run->start_realtime_ns));
     }
@@ -273,14 +295,13 @@ void rps_report_run(struct rps_report *report)
     put_part(report);
     put_region(report);
     rps_cpu_series_name(name, &report->cpu_series);
-    field(report, "Recorded by CPU:", "%s%s", name,
-          report->cpu_series.count > 1 ? ", added up" : "");
+    field(report, "Recorded by CPU:", "%s%s", name, report->cpu_series.count > 1 ? ", sum" : "");
     put_period(report);
     if (report->document)
         field(report, "Total periods:", "%s",
               rps_report_count(number, report->tally.periods / (uint64_t)row_periods(report)));
     if (report->document && run->order_seed >= 0)
-        field(report, "Order of event sets:", "random, another one each rotation (seed %lld)",
+        field(report, "Order of event sets:", "random in each rotation (seed %lld)",
               (long long)run->order_seed);
     put_state(report);
     put_used(report);

@@ -1,17 +1,15 @@
-/*
- * The items of a report: the clock event, and per family events and the metrics derived from them.
- * Items are grouped by family and not by set: sets may have been merged to fit more counters, and
- * the report must stay the same.
- */
+/* The items of a report: the clock event, and for each family its events and the metrics derived
+ * from them. Items are grouped by family and not by set. The recorder may have merged sets, because
+ * several sets fit the counters together. The report must not depend on such merges. */
 #include <math.h>
 #include <string.h>
 
 #include "parts.h"
 #include "rpistat/plan.h"
 
-#define WHOLE_MOST 0x1p53 /* a double has all whole numbers up to it */
+#define WHOLE_MAX 0x1p53 /* a double represents all whole numbers up to this limit */
 
-/* Return 1 if the family is not that of an earlier event (before set, slot) or metric. */
+/* Return 1 if no earlier metric, and no event before (set, slot), has this family. */
 static int is_new(const struct rps_plan *plan, const char *family, int set, int slot, int metric)
 {
     for (int i = 0; i <= set && i < plan->set_count; i++) {
@@ -84,7 +82,7 @@ struct rps_report_value rps_report_value(const struct rps_report *report,
                                          const struct rps_report_item *item,
                                          const struct rps_tally *tally)
 {
-    int is_whole = tally == &report->tally; /* the plan has its intervals */
+    int is_whole = tally == &report->tally; /* the plan already has intervals for the whole run */
     struct rps_report_value value = {.sure = {.value = NAN}};
 
     if (item->metric) {
@@ -103,9 +101,9 @@ struct rps_report_value rps_report_value(const struct rps_report *report,
         value.count = tally->set[item->set].count[item->slot];
         value.sure =
             is_whole ? item->event->whole : rps_tally_interval(tally, item->set, item->slot);
-        if (!report->plain && value.sure.value < WHOLE_MOST) /* in 2013 it was truncated */
+        if (!report->plain && value.sure.value < WHOLE_MAX) /* truncated in the layout of 2013 */
             value.estimate = (uint64_t)round(value.sure.value);
-        value.sure.low = floor(value.sure.low); /* the count is never below it */
+        value.sure.low = floor(value.sure.low); /* the true value is at least the count */
         value.sure.high = ceil(value.sure.high);
     }
     if (!item->metric)
@@ -127,7 +125,7 @@ char *rps_report_label(const struct rps_report_item *item, char ret[RPS_REPORT_L
     return ret;
 }
 
-/* Return 1 for a time stamp counter. Its ticks are not cycles: they represent CPU time. */
+/* Return 1 if the clock event is a time stamp counter: its ticks are CPU time, not cycles. */
 static int is_by_cpu_time(const struct rps_report *report)
 {
     return strcmp(report->plan->clock.spec, "msr/tsc/") == 0;

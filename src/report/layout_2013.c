@@ -1,8 +1,7 @@
-/*
- * The report as in 2013, identical to the blank, because users parse it: its head, one block per
- * family of events, remarks. Counts are "%'lld", estimates "  [%'lld]", derived metrics "%-7.3f"
- * with the unit directly after. Software events, which 2013 did not have, are a table.
- */
+/* Print the report in the layout of 2013. The output has the same characters as in 2013, including
+ * blanks, because users parse it. The report has a head, one block per family of events, and
+ * remarks. Counts are "%'lld", estimates "  [%'lld]", derived metrics "%-7.3f" followed directly by
+ * the unit. Software events are in a table, because they did not exist in 2013. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -12,10 +11,10 @@
 #include "rpistat/plan.h"
 #include "rpistat/text.h"
 
-#define LABEL_WIDTH 20 /* of "Label:" */
+#define LABEL_WIDTH 20 /* width of "Label:" */
 #define TEXT_WIDTH  78
 
-/* Print "  Label:    ", with at least one blank after the colon. */
+/* Print "  Label:    " with at least one blank after the colon. */
 static void print_label(struct rps_report *report, const char *label)
 {
     char printable[4 * RPS_NAME_SIZE];
@@ -27,7 +26,6 @@ static void print_label(struct rps_report *report, const char *label)
             "");
 }
 
-/* Print the unit after a value, with one blank between. */
 static void print_unit(struct rps_report *report, const char *unit)
 {
     if (unit[0])
@@ -63,7 +61,7 @@ static void print_event(struct rps_report *report, const struct rps_report_item 
     fputc('\n', report->out);
 }
 
-/* The blank before a "%" is one of the seven characters. */
+/* Print a metric. The blank before a "%" is one of the seven characters of the number. */
 static void print_metric(struct rps_report *report, const struct rps_report_item *item)
 {
     const struct rps_interval *whole = &item->metric->whole;
@@ -137,7 +135,7 @@ static void fill_row(const struct rps_report *report, const struct rps_report_it
         rps_report_figure(row[CELL_PER_CLOCK], 3, estimate / units);
 }
 
-/* Print labels to the left, numbers to the right, without blanks at the end of a line. */
+/* Print labels left-aligned and numbers right-aligned. Lines do not end with blanks. */
 static void print_rows(struct rps_report *report, cell (*row)[CELLS], size_t count)
 {
     int width[CELLS] = {0};
@@ -185,7 +183,8 @@ static int is_software(const struct rps_report *report, size_t first, size_t end
     return software;
 }
 
-/* Print the family's periods if its sets share the time with others; otherwise they are all. */
+/* Print the number of periods in which the family was counted. If there is no other set, the family
+ * was counted in all periods, and nothing is printed. */
 static void print_family_periods(struct rps_report *report, size_t first, size_t end)
 {
     uint64_t periods = rps_report_family_periods(report, first, end);
@@ -239,7 +238,6 @@ static void print_family(struct rps_report *report, size_t first, size_t end)
     print_explanations(report, first, end);
 }
 
-/* Explain the symbols that the blocks use. */
 static void print_legend(struct rps_report *report)
 {
     int brackets = rps_tally_clock_is_scaled(&report->tally), pti = 0;
@@ -305,7 +303,7 @@ int rps_report_print(struct rps_report *report, struct rps_error *err)
     if (fflush(report->out) != 0 || ferror(report->out))
         return rps_error_set(
             err, RPS_FAILED,
-            "the report could not be written: %s; make room, or choose another place with -o",
+            "cannot write the report: %s; free some space, or choose another file with -o",
             strerror(errno));
     return 0;
 }

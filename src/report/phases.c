@@ -1,11 +1,10 @@
-/*
- * Detected phases as documents: the phases in order of time, the phase classes, their differences,
- * principal components.
+/* Detected phases as documents: the phases in order of time, the phase classes, their differences,
+ * and principal components.
  *
- * Both tables have the same metrics in the same order: the profile's first, those that the
- * descriptions mention and the CPU use, then the others. The table of classes keeps all mentioned
- * metrics, however short lines are. The text leaves out others that do not fit.
- */
+ * Both tables have the same metrics in the same order. First come the profile's metrics, CPU use,
+ * and the metrics that the descriptions mention. All other metrics follow. The table of classes
+ * always has all mentioned metrics. In the text, other metrics are omitted if the line has no space
+ * for them. */
 #include "rpistat/phase_output.h"
 
 #include <ctype.h>
@@ -13,20 +12,19 @@
 #include <math.h>
 #include <string.h>
 
-#include "phases_outliers.h"
+#include "parts.h"
 #include "rpistat/clock.h"
 #include "rpistat/collect.h"
-#include "rpistat/document.h"
-#include "rpistat/fold.h"
+#include "rpistat/loops.h"
 #include "rpistat/profile.h"
-#include "rpistat/share_block.h"
+#include "rpistat/report.h"
 #include "rpistat/text.h"
 
-#define LABEL_SURE      .75  /* a class with less confidence has a question mark */
-#define LABELS_MAX      8    /* of an outlier iteration, that are named */
-#define WAITS_TOLD      .1   /* share of the time from which a function is named */
-#define SAME            1e-6 /* share of its mean: a metric that varies by less is constant */
-#define EXPLAINED_LEAST .1   /* explained by the phases: a noisy metric is shown */
+#define LABEL_SURE      .75  /* minimum confidence of a label that is printed without "?" */
+#define LABELS_MAX      8    /* maximum number of labels listed for an outlier iteration */
+#define WAITS_THRESHOLD .1   /* minimum share of waits in a class's time for printing them */
+#define SAME            1e-6 /* a metric that varies by a smaller share of its mean is constant */
+#define EXPLAINED_MIN   .1   /* minimum share of variance explained by phases for a noisy metric */
 
 char *rps_phase_output_parameters(const struct rps_phases_options *find,
                                   const struct rps_detect_details *details, const char *cpus,
@@ -70,8 +68,8 @@ char *rps_phase_output_parameters(const struct rps_phases_options *find,
 
 /* --- metrics ---------------------------------------------------------------------------------- */
 
-/* Return 1 if the text shows the metric. It was counted. With several classes, it varies, and it is
- * not a low count that phases do not explain. */
+/* Return 1 if the text shows the metric. The metric must have been counted. With several classes,
+ * the metric must also vary, and must not be a noisy low count that the phases do not explain. */
 static int is_seen(const struct rps_profile *profile, const struct rps_figure *figure)
 {
     double whole = fabs(figure->whole);
@@ -79,14 +77,14 @@ static int is_seen(const struct rps_profile *profile, const struct rps_figure *f
     if (profile->label_count < 2)
         return whole > 0;
     return figure->spread > SAME * whole &&
-           (figure->explained >= EXPLAINED_LEAST || figure->spread <= whole);
+           (figure->explained >= EXPLAINED_MIN || figure->spread <= whole);
 }
 
-/* Return 1 for each metric that is CPU use, energy or power, or is mentioned in a description. */
-static const uint8_t *find_told(struct rps_arena *arena, const struct rps_profile *profile)
+/* Return an array with 1 for each metric that is CPU use, energy, power, or in a description. */
+static const uint8_t *find_reported(struct rps_arena *arena, const struct rps_profile *profile)
 {
     uint8_t *ret = rps_arena_get(arena, profile->figure_count + 1, sizeof(*ret));
-    size_t told[RPS_PROFILE_TOLD];
+    size_t told[RPS_PROFILE_DIFFERENCES_MAX];
 
     for (size_t f = 0; f < profile->figure_count; f++)
         ret[f] = (strcmp(profile->figure[f].name, RPS_COLLECT_CPU_USE) == 0 &&
@@ -94,20 +92,20 @@ static const uint8_t *find_told(struct rps_arena *arena, const struct rps_profil
                  strcmp(profile->figure[f].name, "energy_j") == 0 ||
                  strcmp(profile->figure[f].name, "power_w") == 0;
     for (int l = 0; l < profile->label_count; l++) {
-        for (int i = 0, count = rps_profile_told(profile, l, told); i < count; i++)
+        for (int i = 0, count = rps_profile_reported(profile, l, told); i < count; i++)
             ret[told[i]] = 1;
     }
     return ret;
 }
 
-/* Add one column per metric, in the text after the existing ones. keeps_told: never leave out
- * mentioned metrics. */
+/* Add one column per metric. In the text, these columns follow the existing columns. If keeps_told
+ * is 1, mentioned metrics are never omitted. */
 static void add_figures(struct rps_block *block, const struct rps_profile *profile,
                         const char *group, int keeps_told)
 {
     int place = (int)block->column_count, count = (int)profile->figure_count;
     int *rank = rps_arena_get(block->document->arena, profile->figure_count + 1, sizeof(*rank));
-    const uint8_t *told = find_told(block->document->arena, profile);
+    const uint8_t *told = find_reported(block->document->arena, profile);
 
     for (int i = 0; i < count; i++)
         rank[profile->order[i]] = i + (i == 0 || told[profile->order[i]] ? 0 : count);
@@ -131,7 +129,7 @@ static void add_figures(struct rps_block *block, const struct rps_profile *profi
     }
 }
 
-/* Put a row of a profile's matrices; spread NULL: none. */
+/* Put the metrics of one row of a profile. If spread is NULL, omit the standard deviations. */
 static void put_figures(struct rps_block *block, const struct rps_profile *profile,
                         const double *value, const struct rps_interval *interval,
                         const double *spread)
@@ -141,19 +139,19 @@ static void put_figures(struct rps_block *block, const struct rps_profile *profi
             spread && !profile->figure[f].is_of_package ? spread[f] : NAN;
 }
 
-/* Put the length of a phase or class; for a table, its number of rows. */
+/* Put the length of a phase or class. If the run is a table, put the number of rows instead. */
 static void put_length(struct rps_block *block, const struct rps_run *run, int64_t length_ns,
                        uint64_t rows)
 {
     rps_put_int(block, run ? length_ns : (int64_t)rows, 1);
 }
 
-/* Put the text's last row, for everything. The length precedes the metrics; `before`: columns
- * before the label. */
+/* Put the last row of the text, which covers everything. The length precedes the metrics. `before`
+ * is the number of columns that precede the label. */
 static void put_all(struct rps_block *block, const struct rps_run *run,
                     const struct rps_profile *profile, int before)
 {
-    block->people_rows = 1;
+    block->human_rows = 1;
     rps_put_blanks(block, before);
     rps_put_text(block, "all");
     rps_put_blanks(block, (int)(block->column_count - profile->figure_count) - before - 2);
@@ -169,7 +167,7 @@ static const char *plural(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
-/* Put how far the boundary may be off. */
+/* Put the range in which the boundary may be. */
 static void put_uncertainty(struct rps_block *block, const struct rps_run *run,
                             const struct rps_phase *phase)
 {
@@ -184,7 +182,7 @@ static void put_uncertainty(struct rps_block *block, const struct rps_run *run,
         rps_put_words(block, "±%" PRIu64, off);
 }
 
-/* Put the letter of a class; in the text, with its code. */
+/* Put the letter of a class. In the text, add the name that rps_profile_code chose. */
 static void put_label(struct rps_block *block, const struct rps_profile *profile, int label,
                       int is_doubtful)
 {
@@ -196,7 +194,7 @@ static void put_label(struct rps_block *block, const struct rps_profile *profile
         rps_put_words(block, "%s %s", letter, code);
 }
 
-/* Put the confidence in the boundary. The text omits it at the start of the run. */
+/* Put the confidence in the boundary. The text omits the confidence at the start of the run. */
 static void put_sure(struct rps_block *block, const struct rps_phase *phase)
 {
     rps_put_number(block, phase->confidence);
@@ -206,7 +204,8 @@ static void put_sure(struct rps_block *block, const struct rps_phase *phase)
         rps_put_words(block, "%s", "");
 }
 
-/* Put how many nested loops a phase is in, and its iterations in the form of --from: "3.2". */
+/* Put the number of loops that contain the phase, one inside the other. If there are several, also
+ * put the iterations in the form of --from "3.2". */
 static void put_inner(struct rps_block *block, const struct rps_phase *phase)
 {
     const char *turns = rps_arena_print(block->document->arena, "%d", phase->turn);
@@ -247,7 +246,6 @@ static void put_phase(struct rps_block *block, const struct rps_run *run,
     put_length(block, run, length_ns, rows);
 }
 
-/* Set the document's times to those of the run. */
 static void set_times(struct rps_document *document, const struct rps_run *run,
                       const struct rps_phases *phases)
 {
@@ -263,11 +261,11 @@ struct rps_block *rps_phase_block(struct rps_document *document, const struct rp
         {"phase", .kind = RPS_VALUE_INT},
         {"label", "Phase", .place = 1},
         {"first", run ? NULL : "First", RPS_VALUE_INT, .place = 2, .is_id = 1},
-        {NULL, "", .place = 3},
+        {NULL, "±", .unit = run ? "s" : "rows", .place = 3, .shown = RPS_SHOWN_IF_KNOWN},
         {"last", run ? NULL : "Last", RPS_VALUE_INT, .place = 4, .is_id = 1},
         {"earliest", .kind = RPS_VALUE_INT},
         {"latest", .kind = RPS_VALUE_INT},
-        {"confidence", "Sure", RPS_VALUE_SHARE, .place = 5},
+        {"confidence", "Boundary confidence", RPS_VALUE_SHARE, .place = 5},
         {"label_confidence", .kind = RPS_VALUE_SHARE},
         {"share", "Share", RPS_VALUE_SHARE, .place = 7},
         {run ? "start_s" : NULL, run ? "Start" : NULL, RPS_VALUE_CLOCK, .place = 2},
@@ -302,7 +300,7 @@ struct rps_block *rps_phase_block(struct rps_document *document, const struct rp
 
 /* --- loops ------------------------------------------------------------------------------------ */
 
-/* Format the length of iterations; for a table, in rows. */
+/* Format the length of iterations, in seconds or, for a table, in rows. */
 static const char *length_text(const struct rps_document *document, const struct rps_run *run,
                                double length)
 {
@@ -310,14 +308,14 @@ static const char *length_text(const struct rps_document *document, const struct
                : rps_arena_print(document->arena, "%.0f rows", length);
 }
 
-/* Format a deviation, "0.05", in the unit of lengths. */
+/* Format a standard deviation, such as "0.05", in seconds or rows. */
 static const char *deviation_text(const struct rps_document *document, const struct rps_run *run,
                                   double deviation)
 {
-    return rps_arena_print(document->arena, "sd %.2f", deviation / (run ? RPS_NS_PER_S : 1));
+    return rps_arena_print(document->arena, "%.2f", deviation / (run ? RPS_NS_PER_S : 1));
 }
 
-/* Format the beginning or end of a phase. */
+/* Format the time, or for a table the row, at which a phase begins or ends. */
 static const char *place_text(const struct rps_document *document, const struct rps_run *run,
                               const struct rps_phase *phase, int is_end)
 {
@@ -326,47 +324,47 @@ static const char *place_text(const struct rps_document *document, const struct 
     return rps_arena_print(document->arena, "%" PRIu64, is_end ? phase->last : phase->first);
 }
 
-/* Format "31:27.0 (long, 71.2 s)", "42:51.0 (unlike: B C B E)". */
-static const char *turn_text(const struct rps_document *document, const struct rps_run *run,
-                             const struct rps_phases *phases, const struct rps_turn *turn)
+/* Format an outlier iteration: "31:27.0 (long, 71.2 s)", "42:51.0 (phases B C B E)". */
+static const char *iteration_text(const struct rps_document *document, const struct rps_run *run,
+                                  const struct rps_phases *phases, const struct rps_iteration *turn)
 {
     const struct rps_phase *phase = &phases->phase[turn->first];
     const char *at = place_text(document, run, phase, 0), *labels = "";
     char label[RPS_PHASE_LABEL_SIZE];
 
-    if (turn->kind != RPS_TURN_UNLIKE)
+    if (turn->kind != RPS_ITERATION_UNLIKE)
         return rps_arena_print(document->arena, "%s (%s, %s)", at,
-                               turn->kind == RPS_TURN_LONG ? "long" : "short",
+                               turn->kind == RPS_ITERATION_LONG ? "long" : "short",
                                length_text(document, run, turn->length));
     for (size_t k = 0; k < turn->count && k < LABELS_MAX; k++)
         labels = rps_arena_print(document->arena, "%s %s", labels,
                                  rps_phase_label(phase[k].label, label));
-    return rps_arena_print(document->arena, "%s (unlike:%s%s)", at, labels,
+    return rps_arena_print(document->arena, "%s (phases%s%s)", at, labels,
                            turn->count > LABELS_MAX ? " ..." : "");
 }
 
-/* Put a line on the outlier iterations, and list the first. */
-static void say_odd(struct rps_block *block, const struct rps_run *run,
-                    const struct rps_phases *phases, const struct rps_loop *loop)
+/* Put a line on the outlier iterations. The line lists only the first of these iterations. */
+static void report_outliers(struct rps_block *block, const struct rps_run *run,
+                            const struct rps_phases *phases, const struct rps_loop *loop)
 {
     const struct rps_document *document = block->document;
     const char *text = "";
     size_t named = 0, more;
 
-    for (size_t t = 0; t < loop->turn_count && named < RPS_FOLD_ODD_NAMED; t++) {
-        if (loop->turn[t].kind != RPS_TURN_USUAL)
+    for (size_t t = 0; t < loop->iteration_count && named < RPS_LOOPS_OUTLIERS_NAMED; t++) {
+        if (loop->turn[t].kind != RPS_ITERATION_USUAL)
             text = rps_arena_print(document->arena, "%s%s%s", text, named++ > 0 ? ", " : "",
-                                   turn_text(document, run, phases, &loop->turn[t]));
+                                   iteration_text(document, run, phases, &loop->turn[t]));
     }
-    more = loop->odd_count - named;
+    more = loop->outlier_count - named;
     if (more > 0)
-        text = rps_arena_print(document->arena, "%s, and %zu more: --level fine lists all", text,
-                               more);
+        text = rps_arena_print(document->arena, "%s, %zu more (--level fine)", text, more);
     if (named > 0)
-        rps_block_wrap(block, 4, 6, "odd turn%s: %s", plural(loop->odd_count), text);
+        rps_block_wrap(block, 4, 6, "outlier iteration%s: %s", plural(loop->outlier_count), text);
 }
 
-/* Put one row per part. The rows of an inner loop's parts follow its own row, indented. */
+/* Put one row per part of a loop. If a part is an inner loop, the rows of the inner loop's parts
+ * follow, indented. */
 static void put_parts(struct rps_block *block, const struct rps_run *run,
                       const struct rps_profile *profile, const struct rps_loop *loop)
 {
@@ -377,8 +375,9 @@ static void put_parts(struct rps_block *block, const struct rps_run *run,
         const struct rps_loop_part *part = &loop->part[k];
 
         if (part->loop)
-            rps_put_text(block, rps_arena_print(document->arena, "%*s%s x", (int)(2 * loop->depth),
-                                                "", rps_loop_part_turns(document->arena, part)));
+            rps_put_text(block,
+                         rps_arena_print(document->arena, "%*s%s x", (int)(2 * loop->depth), "",
+                                         rps_loop_part_iterations(document->arena, part)));
         else
             rps_put_text(block, rps_arena_print(document->arena, "%*s%s %s", (int)(2 * loop->depth),
                                                 "", rps_phase_label(part->label, label),
@@ -393,7 +392,7 @@ static void put_parts(struct rps_block *block, const struct rps_run *run,
     }
 }
 
-/* Put a line, one row per part, and a line on outlier iterations. */
+/* Put a loop: a line, one row per part, and a line on outlier iterations. */
 static void put_loop(struct rps_block *block, const struct rps_run *run,
                      const struct rps_phases *phases, const struct rps_profile *profile,
                      const struct rps_loop *loop)
@@ -402,11 +401,12 @@ static void put_loop(struct rps_block *block, const struct rps_run *run,
     const struct rps_phase *first = &phases->phase[loop->first];
 
     rps_block_line(
-        block, "  %zu turns from %s to %s, %s each (%s):", loop->turn_count,
+        block, "  %zu iterations from %s to %s, mean %s (sd %s %s):", loop->iteration_count,
         place_text(document, run, first, 0), place_text(document, run, first + loop->count - 1, 1),
-        length_text(document, run, loop->length), deviation_text(document, run, loop->deviation));
+        length_text(document, run, loop->length), deviation_text(document, run, loop->deviation),
+        run ? "s" : "rows");
     put_parts(block, run, profile, loop);
-    say_odd(block, run, phases, loop);
+    report_outliers(block, run, phases, loop);
 }
 
 /* Put a row for a phase outside of loops. */
@@ -428,7 +428,7 @@ static void put_stretch(struct rps_block *block, const struct rps_run *run,
     rps_put_number(block, rps_profile_share(profile, length_ns, rows));
 }
 
-/* Add the phases for the text, with folded loops. Their metrics are in the table of classes. */
+/* In the text, add the phases with loops folded. The metrics are in the table of classes. */
 static void add_folded(struct rps_document *document, const struct rps_phase_output *output)
 {
     const struct rps_run *run = output->run;
@@ -438,11 +438,11 @@ static void add_folded(struct rps_document *document, const struct rps_phase_out
     const struct rps_column columns[] = {
         {.heading = "Phase"},
         {.heading = run ? "Start" : "First", .kind = at, .shown = RPS_SHOWN_IF_KNOWN},
-        {.heading = "", .shown = RPS_SHOWN_IF_KNOWN},
+        {.heading = "±", .unit = run ? "s" : "rows", .shown = RPS_SHOWN_IF_KNOWN},
         {.heading = run ? "End" : "Last", .kind = at, .shown = RPS_SHOWN_IF_KNOWN},
-        {.heading = "Sure", .kind = RPS_VALUE_SHARE, .shown = RPS_SHOWN_IF_KNOWN},
+        {.heading = "Boundary confidence", .kind = RPS_VALUE_SHARE, .shown = RPS_SHOWN_IF_KNOWN},
         {.heading = run ? "Length" : "Rows", .kind = run ? RPS_VALUE_DURATION : RPS_VALUE_INT},
-        {.heading = ""},
+        {.heading = "sd", .unit = run ? "s" : "rows"},
         {.heading = "Share", .kind = RPS_VALUE_SHARE},
     };
     struct rps_block *block =
@@ -465,8 +465,8 @@ static void add_folded(struct rps_document *document, const struct rps_phase_out
     }
 }
 
-static void put_turn_length(struct rps_block *block, const struct rps_run *run, double length,
-                            double deviation)
+static void put_iteration_length(struct rps_block *block, const struct rps_run *run, double length,
+                                 double deviation)
 {
     if (run) {
         rps_put_int(block, (int64_t)length, 1);
@@ -477,8 +477,8 @@ static void put_turn_length(struct rps_block *block, const struct rps_run *run, 
     }
 }
 
-/* Add the parts of a loop, for programs. The parts of an inner loop follow its row, one level
- * deeper. */
+/* Add the parts of a loop for programs. If a part is an inner loop, add the inner loop's parts too,
+ * one level deeper. */
 static void add_parts(struct rps_block *block, const struct rps_run *run,
                       const struct rps_loop *loop)
 {
@@ -489,9 +489,9 @@ static void add_parts(struct rps_block *block, const struct rps_run *run,
 
         rps_put_int(block, (int64_t)loop->depth, 1);
         rps_put_text(block, part->loop ? NULL : rps_phase_label(part->label, label));
-        rps_put_int(block, (int64_t)part->turns_min, part->loop != NULL);
-        rps_put_int(block, (int64_t)part->turns_max, part->loop != NULL);
-        put_turn_length(block, run, part->length, part->deviation);
+        rps_put_int(block, (int64_t)part->iterations_min, part->loop != NULL);
+        rps_put_int(block, (int64_t)part->iterations_max, part->loop != NULL);
+        put_iteration_length(block, run, part->length, part->deviation);
         if (part->loop)
             add_parts(block, run, part->loop);
     }
@@ -530,16 +530,16 @@ static void add_loops(struct rps_document *document, const struct rps_phase_outp
         rps_put_int(block, (int64_t)loop->first, 1);
         rps_put_int(block, (int64_t)loop->count, 1);
         rps_put_int(block, output->phases->phase[loop->first].turn, 1);
-        rps_put_int(block, (int64_t)loop->turn_count, 1);
-        rps_put_int(block, (int64_t)loop->odd_count, 1);
-        put_turn_length(block, run, loop->length, loop->deviation);
+        rps_put_int(block, (int64_t)loop->iteration_count, 1);
+        rps_put_int(block, (int64_t)loop->outlier_count, 1);
+        put_iteration_length(block, run, loop->length, loop->deviation);
         add_parts(rps_put_block(block, parts, sizeof(parts) / sizeof(parts[0])), run, loop);
     }
 }
 
 /* --- the phase classes ------------------------------------------------------------------------ */
 
-/* Put, in the text, how much of each metric's variance the phases explain. */
+/* In the text, put the share of each metric's variance that the phases explain. */
 static void put_explained(struct rps_block *block, const struct rps_profile *profile)
 {
     rps_put_text(block, "explained");
@@ -549,8 +549,8 @@ static void put_explained(struct rps_block *block, const struct rps_profile *pro
         if (isfinite(profile->figure[f].explained))
             rps_put_words(block, "%.0f %%", 100 * profile->figure[f].explained);
     }
-    block->people_rows++;
-    rps_block_line(block, "explained: how much of a figure's variation lies between the phases.");
+    block->human_rows++;
+    rps_block_line(block, "explained: share of the metric's variance that is between classes");
 }
 
 struct rps_block *rps_label_block(struct rps_document *document, const struct rps_run *run,
@@ -558,8 +558,8 @@ struct rps_block *rps_label_block(struct rps_document *document, const struct rp
                                   const struct rps_part_shares *shares)
 {
     const struct rps_column columns[] = {
-        {"label", "Phase", .place = 1},
-        {"occurrences", "Times", RPS_VALUE_INT, .place = 2},
+        {"label", "Class", .place = 1},
+        {"occurrences", "Phases", RPS_VALUE_INT, .place = 2},
         {run ? "length" : NULL, .kind = RPS_VALUE_INT},
         {"share", "Share", RPS_VALUE_SHARE, .place = 4},
         {.name = "words"},
@@ -567,8 +567,8 @@ struct rps_block *rps_label_block(struct rps_document *document, const struct rp
         {shares ? "expected_samples" : NULL, .kind = RPS_VALUE_NUMBER},
         {shares ? "top" : NULL, .kind = RPS_VALUE_BLOCK},
         {shares ? "stands_out" : NULL, .kind = RPS_VALUE_BLOCK},
-        {run ? "time_s" : "length", run ? "Time" : "Rows", run ? RPS_VALUE_DURATION : RPS_VALUE_INT,
-         .place = 3},
+        {run ? "time_s" : "length", run ? "Total" : "Rows",
+         run ? RPS_VALUE_DURATION : RPS_VALUE_INT, .place = 3},
     };
     struct rps_block *block =
         rps_document_block(document, "labels", columns, sizeof(columns) / sizeof(columns[0]));
@@ -608,8 +608,9 @@ struct rps_block *rps_label_block(struct rps_document *document, const struct rp
     return block;
 }
 
-/* Format "in solve (three.c:40)", and the function that waited most. With fewer samples than
- * expected, add "(120 of 400 samples)", or "only 12 of 40 samples" if these show no function. */
+/* Format "in solve (three.c:40)" and the function that waited most. If there are fewer samples than
+ * expected, add "(120 of 400 samples)". If the samples do not show any function, format "only 12 of
+ * 40 samples" instead. */
 static const char *code_text(char *ret, size_t size, const struct rps_phase_output *output, int l)
 {
     const struct rps_share_group *group = &output->shares->group[l];
@@ -624,13 +625,13 @@ static const char *code_text(char *ret, size_t size, const struct rps_phase_outp
                  rps_samples_at_most(&output->shares->sampling, 0, 0) ? "at most " : "", expected,
                  used ? ")" : "");
     used = strlen(ret);
-    if (group->waited_s > WAITS_TOLD * output->profile->label[l].seconds &&
+    if (group->waited_s > WAITS_THRESHOLD * output->profile->label[l].seconds &&
         rps_share_waits_text(text, sizeof(text), group, 1)[0])
         snprintf(ret + used, size - used, "%s%s", used ? ", " : "", text);
     return ret;
 }
 
-/* Add one line per class: its differences, and its function. */
+/* Add one line per class: how the class differs from the others, and its main function. */
 static void add_words(struct rps_document *document, const struct rps_phase_output *output)
 {
     const struct rps_profile *profile = output->profile;
@@ -641,7 +642,7 @@ static void add_words(struct rps_document *document, const struct rps_phase_outp
     if (profile->label_count < 2)
         return;
     block = rps_document_block(document, NULL, NULL, 0);
-    rps_block_title(block, "What sets them apart from the whole%s:", output->run ? " run" : "");
+    rps_block_title(block, "Each class compared with the whole %s:", output->run ? "run" : "table");
     for (int l = 0; l < profile->label_count; l++) {
         rps_profile_words(words, profile, l, 0);
         if (output->shares)
@@ -651,7 +652,7 @@ static void add_words(struct rps_document *document, const struct rps_phase_outp
     }
 }
 
-/* Add a warning if classes have fewer samples than their CPU time should have. */
+/* Add a warning if classes have fewer samples than expected from the classes' CPU time. */
 static void add_samples(struct rps_document *document, const struct rps_phase_output *output)
 {
     const struct rps_part_shares *shares = output->shares;
@@ -703,8 +704,8 @@ static void add_components(struct rps_document *document, const struct rps_phase
 
     rps_block_title(block, "Principal components");
     rps_block_wrap(block, 0, 0,
-                   "The directions in which the signals vary together: how much of the variance "
-                   "each has, and its correlation with each signal.");
+                   "Directions in which the metrics vary together, with their share of "
+                   "the variance and their correlation with each metric.");
     block->indent = 2;
     block->fixed = 1;
     for (size_t s = 0; s < components->signal_count; s++)
@@ -725,28 +726,29 @@ static void add_components(struct rps_document *document, const struct rps_phase
     }
 }
 
-/* Return 1 if the default level has too many phases for the text. It then has the classes, and how
- * to list the phases. */
+/* Return 1 if the default level has too many phases for the text. The text then has the classes,
+ * and explains how to list the phases. */
 static int is_long(const struct rps_phase_output *output)
 {
     return !output->is_passing && !output->unfolded && output->level_count > 0 &&
            output->level[output->level_shown].rows > RPS_LEVELS_READABLE;
 }
 
-static void say_levels(struct rps_block *block, const struct rps_phase_output *output)
+static void report_levels(struct rps_block *block, const struct rps_phase_output *output)
 {
     size_t count = output->level_count, finest = count > 0 ? output->level[count - 1].stretches : 0;
 
     if (finest > 1)
-        rps_block_line(block, "Levels have 1 to %zu phases: --level N, or fine", finest);
+        rps_block_line(block, "More or less detail: --level N (1 to %zu phases) or --level fine",
+                       finest);
     if (finest > 1 && output->is_passing && output->level_shown != output->level_usual &&
         output->run)
-        rps_block_line(block, "Letters of this level; code B and --from phase:B mean those of "
-                              "'rpistat phases' alone");
+        rps_block_line(block, "`rpistat code B` and --from phase:B use the letters of the default "
+                              "level, not of this one");
 }
 
-/* Put a time for --from, rounded up to one that is not before from_ns. */
-static void say_thinned(struct rps_block *block, int64_t from_ns)
+/* Put a time as argument of --from. Round up, so that the printed time is not before from_ns. */
+static void report_downsampled(struct rps_block *block, int64_t from_ns)
 {
     int decimals = rps_document_decimals(block->document);
     char from[RPS_TEXT_NUMBER_SIZE];
@@ -758,7 +760,7 @@ static void say_thinned(struct rps_block *block, int64_t from_ns)
         unit /= 10;
     from_ns += (unit - from_ns % unit) % unit;
     rps_text_clock(from, sizeof(from), from_ns, decimals > 0 ? decimals : 1);
-    rps_block_line(block, "Periods only since %s: --from %s",
+    rps_block_line(block, "Full detail from %s on (--from %s); older periods are downsampled",
                    rps_document_clock(block->document, from_ns), from);
 }
 
@@ -773,35 +775,34 @@ static void add_heading(struct rps_document *document, const struct rps_phase_ou
     if (output->run && output->block == 0) /* an observation may be several short periods */
         rows = phase[output->phases->count - 1].last - phase[0].first + 1;
     if (output->phases->count > 1)
-        count = rps_arena_print(document->arena, "%zu phases of %d kind%s", output->phases->count,
+        count = rps_arena_print(document->arena, "%zu phases in %d class%s", output->phases->count,
                                 output->phases->label_count,
-                                plural((uint64_t)output->phases->label_count));
+                                output->phases->label_count == 1 ? "" : "es");
     if (output->run)
-        length = rps_arena_print(document->arena, " (%s)",
+        length = rps_arena_print(document->arena, "%s, ",
                                  rps_document_duration(document, output->profile->length_ns));
     if (output->block > 0)
         unit = rps_arena_print(document->arena, "block%s of %d rotation",
                                plural(output->observations), output->block);
     if (output->rows_per > 1)
-        length = rps_arena_print(document->arena, " (means of %zu rows)", output->rows_per);
+        length = rps_arena_print(document->arena, "means of %zu rows, ", output->rows_per);
     rps_block_title(block, "Phases of %s", output->title);
-    rps_block_wrap(block, 0, 0, "%s, found in %s %s%s%s of %zu signal%s", count,
-                   rps_text_count(found, sizeof(found), rows), unit,
-                   plural(output->block > 0 ? 2 : rows), length, output->signal_count,
+    rps_block_wrap(block, 0, 0, "%s (%s%s %s%s%s, %zu metric%s)", count, length,
+                   rps_text_count(found, sizeof(found), rows),
+                   strcmp(unit, "period") == 0 ? "measurement " : "", unit,
+                   plural(output->block > 0 ? 2 : rows), output->signal_count,
                    plural(output->signal_count));
-    say_thinned(block, output->periods_from_ns);
-    say_levels(block, output);
+    report_downsampled(block, output->periods_from_ns);
+    report_levels(block, output);
     if (is_long(output))
-        rps_block_wrap(block, 0, 0, "They %sare too many to list here: --level %zu does.",
-                       output->profile->loops.count > 0 ? ""
-                                                        : "come in no order that repeats, and ",
+        rps_block_wrap(block, 0, 0, "Too many phases to list%s; --level %zu lists them.",
+                       output->profile->loops.count > 0 ? "" : ", in no repeating order",
                        output->phases->count);
     if (output->remark)
         rps_block_wrap(block, 0, 0, "%c%s.", toupper((unsigned char)output->remark[0]),
                        output->remark + 1);
 }
 
-/* Add the members for programs. */
 static void add_settings(struct rps_document *document, const struct rps_phase_output *output)
 {
     static const struct rps_column level[] = {{"phases", .kind = RPS_VALUE_INT},
@@ -861,13 +862,13 @@ void rps_phase_document(struct rps_document *document, const struct rps_phase_ou
     block = rps_phase_block(document, output->run, phases, output->profile);
     for (size_t c = 0;
          (phases->count == 1 || is_folded || is_long(output)) && c < block->column_count; c++)
-        block->column[c].heading = NULL; /* the table of classes has it in the text */
+        block->column[c].heading = NULL; /* the text has this column in the table of classes */
     for (size_t c = 0; phases->count == (size_t)phases->label_count && c < block->column_count; c++)
         if (block->column[c].group)
-            block->column[c].heading = NULL; /* likewise: each class occurs once */
+            block->column[c].heading = NULL; /* this column would repeat another column */
     add_loops(document, output);
     if (is_doubtful && !is_long(output))
-        rps_document_say(document, "?: the phase may well be of another kind.");
+        rps_document_print(document, "?: uncertain class (confidence under 75 %%)");
     rps_label_block(document, output->run, output->profile, output->shares);
     add_words(document, output);
     add_samples(document, output);

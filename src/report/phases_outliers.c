@@ -1,12 +1,12 @@
-/* Bursts and outliers in the document of detected phases. Outliers are unlike all around them. */
-#include "phases_outliers.h"
+/* Bursts and outliers in the document of detected phases. Outliers differ from their neighbours. */
+#include "parts.h"
 
 #include <inttypes.h>
 
-#define OUTLIERS_MAX 10 /* ranges that are listed; the others are counted */
-#define MANY_PERCENT 10 /* share of all observations that is too many to list */
+#define OUTLIERS_MAX 10 /* maximum number of listed ranges; further ranges are only counted */
+#define MANY_PERCENT 10 /* percentage of all observations that is too many to list */
 
-/* Format "00:03.2", for several observations "00:03.2-00:03.5", for a table "32", "32-35". */
+/* Format a range of observations, "00:03.2-00:03.5" or "00:03.2", or of rows, "32-35" or "32". */
 static char *stretch_text(struct rps_document *document, const struct rps_phase_output *output,
                           uint64_t first, uint64_t last)
 {
@@ -22,7 +22,7 @@ static char *stretch_text(struct rps_document *document, const struct rps_phase_
     return rps_arena_print(document->arena, "%s%s%s", ends[0], is_one ? "" : "-", ends[1]);
 }
 
-/* Put a row if there are bursts, and in the text a sentence. */
+/* Put a row if there are bursts. In the text, put a sentence. */
 static void add_bursts(struct rps_document *document, const struct rps_run_bursts *of,
                        int in_blocks)
 {
@@ -40,15 +40,17 @@ static void add_bursts(struct rps_document *document, const struct rps_run_burst
     rps_put_int(block, of->length_ns, 1);
     rps_put_int(block, of->every_ns, 1);
     rps_put_text(block, of->words);
-    rps_document_say(document, "%zu bursts of %s%s, every %s, from %s to %s%s%s.", of->bursts.count,
-                     in_blocks ? "at most " : "", rps_document_duration(document, of->length_ns),
-                     rps_document_duration(document, of->every_ns),
-                     rps_document_clock(document, of->start_ns[0]),
-                     rps_document_clock(document, of->start_ns[of->bursts.count - 1]),
-                     of->words[0] ? ": " : "", of->words);
+    rps_document_print(document, "%zu bursts of %s%s, every %s, from %s to %s%s%s.",
+                       of->bursts.count, in_blocks ? "at most " : "",
+                       rps_document_duration(document, of->length_ns),
+                       rps_document_duration(document, of->every_ns),
+                       rps_document_clock(document, of->start_ns[0]),
+                       rps_document_clock(document, of->start_ns[of->bursts.count - 1]),
+                       of->words[0] ? ": " : "", of->words);
 }
 
-/* Return 1 if an outlier is part of a burst. Outliers come in order of time; *at is 0 at first. */
+/* Return 1 if an outlier is part of a burst. Call the function for the outliers in order of time.
+ * Set *at to 0 before the first call. */
 static int is_of_burst(const struct rps_run_bursts *of, uint64_t outlier, size_t *at)
 {
     if (!of)
@@ -58,8 +60,8 @@ static int is_of_burst(const struct rps_run_bursts *of, uint64_t outlier, size_t
     return *at < of->bursts.count && of->bursts.first[*at] <= outlier;
 }
 
-/* Return 1 if an outlier is the first or last observation of a phase, which covers both sides. *at
- * is 0 at first. */
+/* Return 1 if an outlier is the first or last observation of a phase. Such an observation can
+ * contain a part of the neighbouring phase. Set *at to 0 before the first call. */
 static int is_edge(const struct rps_phases *fine, uint64_t outlier, uint64_t wide, size_t *at)
 {
     size_t p = rps_phases_at(fine, outlier, at);
@@ -68,7 +70,8 @@ static int is_edge(const struct rps_phases *fine, uint64_t outlier, uint64_t wid
            (outlier == fine->phase[p].first || outlier + wide >= fine->phase[p].last);
 }
 
-/* Select into ret the outliers that are part of a burst or not at an edge. Return their number. */
+/* Store in ret the outliers that are part of a burst, and the outliers that are not at a phase
+ * boundary. Return their number. */
 static size_t listed_outliers(const struct rps_phase_output *output, uint64_t *ret)
 {
     const struct rps_phases *phases = output->phases;
@@ -82,10 +85,10 @@ static size_t listed_outliers(const struct rps_phase_output *output, uint64_t *r
     return count;
 }
 
-/* Put the sentence on `alone` outliers outside bursts; `text` lists the first of their ranges. Many
- * outliers are not listed. */
-static void say_outliers(struct rps_document *document, const struct rps_phase_output *output,
-                         size_t alone, size_t stretches, const char *text)
+/* Put the sentence on outliers outside bursts. `alone` is the number of these outliers. `text`
+ * lists the first ranges of these outliers. If there are many, the sentence lists no ranges. */
+static void report_outliers(struct rps_document *document, const struct rps_phase_output *output,
+                            size_t alone, size_t stretches, const char *text)
 {
     const char *unit = output->block > 0 ? "block" : output->unit, *more = "";
     const char *words = output->bursts ? output->bursts->outlier_words : "";
@@ -93,22 +96,22 @@ static void say_outliers(struct rps_document *document, const struct rps_phase_o
     int are_many = stretches > OUTLIERS_MAX && percent >= MANY_PERCENT;
 
     if (are_many)
-        rps_document_say(document,
-                         "%.0f %% of the %ss are like none around them (outliers): "
-                         "--format json lists them.",
-                         percent, unit);
+        rps_document_print(document,
+                           "%.0f %% of the %ss are outliers, unlike the %ss around them "
+                           "(--format json lists them).",
+                           percent, unit, unit);
     if (stretches > OUTLIERS_MAX)
-        more = rps_arena_print(document->arena, ", and %zu more: --format json",
+        more = rps_arena_print(document->arena, ", %zu more (--format json)",
                                stretches - OUTLIERS_MAX);
     if (alone > 0 && !are_many)
-        rps_document_say(document, "%zu outlier%s, %s%s%s like none around %s: %s%s.", alone,
-                         alone == 1 ? "" : "s", alone == 1 ? "a " : "", unit, alone == 1 ? "" : "s",
-                         alone == 1 ? "it" : "them", text, more);
+        rps_document_print(document, "%zu outlier%s (%s%s%s unlike those around %s): %s%s.", alone,
+                           alone == 1 ? "" : "s", alone == 1 ? "a " : "", unit,
+                           alone == 1 ? "" : "s", alone == 1 ? "it" : "them", text, more);
     if (alone > 0 && words[0])
-        rps_document_say(document, "  Outliers: %s", words);
+        rps_document_print(document, "  Outliers compared with the other periods: %s", words);
 }
 
-/* Put one row per range of outliers, and in the text a sentence on those outside bursts. */
+/* Put one row per range of outliers. In the text, put a sentence on the outliers outside bursts. */
 static void add_outliers(struct rps_document *document, const struct rps_phase_output *output)
 {
     const struct rps_phases *phases = output->phases;
@@ -145,7 +148,7 @@ static void add_outliers(struct rps_document *document, const struct rps_phase_o
         rps_put_int(block, rps_phases_time(phases, last + 1), 1);
         rps_put_int(block, of_burst, 1);
     }
-    say_outliers(document, output, alone, named, text);
+    report_outliers(document, output, alone, named, text);
 }
 
 void rps_phase_outliers(struct rps_document *document, const struct rps_phase_output *output)

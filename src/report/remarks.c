@@ -1,25 +1,21 @@
-/*
- * The remarks of the report on items that were not counted, not recorded, or counted only in part.
- * There may be none.
- */
+/* The remarks of the report. A remark names what was not counted, not recorded, or counted only in
+ * part. A report may have no remarks. */
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
 #include "parts.h"
 #include "rpistat/clock.h"
-#include "rpistat/interval_text.h"
+#include "rpistat/document.h"
 #include "rpistat/plan.h"
 #include "rpistat/text.h"
 
-/* A remark is made if a set was counted for less than this share of its time. */
-#define REMARK_COVERAGE 0.98
-#define MISSED_TOLD     .01 /* of the periods */
+/* There is a remark on a set that was counted for less than this share of its time. */
+#define REMARK_COVERAGE  0.98
+#define MISSED_THRESHOLD .01 /* maximum ratio of missed to counted periods without a remark */
 
-static void remark(struct rps_report *report, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void remark(struct rps_report *report, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void remark(struct rps_report *report,
+                                                         const char *format, ...)
 {
     char text[2048];
     va_list args;
@@ -30,7 +26,7 @@ static void remark(struct rps_report *report, const char *format, ...)
     report->tell(report, text);
 }
 
-/* Return 1 if one remark gives the reason why nothing was counted. */
+/* Return 1 if a single remark explains why nothing was counted. */
 static int has_no_counts(const struct rps_report *report)
 {
     return strstr(report->run.fitting, RPS_RUN_NO_COUNTS) != NULL;
@@ -49,8 +45,8 @@ double rps_report_cpu_s(const struct rps_report *report)
 static const char *file_lacks(const struct rps_report *report)
 {
     return strncmp(report->plan->name, "perf-", 5) == 0
-               ? "the file has none for the rest, as where perf says \"<not counted>\""
-               : "the file has none for the rest";
+               ? "no values are known for the rest, such as perf's \"<not counted>\""
+               : "no values are known for the rest";
 }
 
 const char *rps_report_reason(const struct rps_report *report, const struct rps_event *event,
@@ -64,22 +60,22 @@ const char *rps_report_reason(const struct rps_report *report, const struct rps_
     if (event->reason[0])
         return event->reason;
     if (event->state == RPS_EVENT_NOT_PERMITTED)
-        return "this user may not count it";
+        return "this user is not permitted to count it";
     if (event->state == RPS_EVENT_UNSUPPORTED)
         return "this machine does not have it";
     if (rps_run_is_import(&report->run))
-        return "the file has no value of it there";
+        return "the file has no value for it here";
     if (tally->set[set].periods == 0)
-        return "the run ended before its turn came";
+        return "the run ended before its event set was counted";
     if (tally->set[set].running_ns == 0)
         return "it was never on a counter while the workload ran";
-    return "it was on a counter, which could not be read";
+    return "its counter could not be read";
 }
 
 struct name_list {
     char text[1024];
     int count;
-    double share; /* the largest that was listed */
+    double share; /* largest share of the time that failed readings lost, among the listed events */
 };
 
 static void add_name(struct name_list *list, const char *name)
@@ -90,7 +86,7 @@ static void add_name(struct name_list *list, const char *name)
     list->count++;
 }
 
-/* Return why an item of the report has no count; "": it has one, or is not an event. */
+/* Return why an item of the report has no count, or "" if it has a count or is not an event. */
 static const char *reason_of(const struct rps_report *report, size_t i)
 {
     const struct rps_report_item *item = &report->item[i];
@@ -98,7 +94,7 @@ static const char *reason_of(const struct rps_report *report, size_t i)
     return item->event ? rps_report_reason(report, item->event, item->set, item->slot) : "";
 }
 
-/* List all items with a reason at the first of them. */
+/* List all items with the same reason as item i, unless an earlier item has this reason. */
 static void remark_not_counted(struct rps_report *report, size_t i)
 {
     const char *reason = reason_of(report, i);
@@ -115,10 +111,10 @@ static void remark_not_counted(struct rps_report *report, size_t i)
         add_name(&list, report->item[j].label);
     }
     length -= reason[length - 1] == '.';
-    remark(report, "Not counted: %s: %.*s.", list.text, (int)length, reason);
+    remark(report, "Not counted: %s. Reason: %.*s.", list.text, (int)length, reason);
 }
 
-/* List events counted in user mode only, including the clock event. */
+/* List the events that were counted only in user mode. The list may include the clock event. */
 static void remark_user_only(struct rps_report *report)
 {
     struct name_list list = {"", 0, 0};
@@ -127,17 +123,18 @@ static void remark_user_only(struct rps_report *report)
         const struct rps_event *event = report->item[i].event;
 
         if (event && event->state == RPS_EVENT_MEASURED && strcmp(event->modifiers, "u") == 0 &&
-            !strstr(event->spec, ":u")) /* otherwise the user asked for it */
+            !strstr(event->spec, ":u")) /* the user did not request user mode */
             add_name(&list, event->label);
     }
     if (list.count > 0 && !has_no_counts(report))
         remark(report,
-               "Counted without the kernel (:u): %s. To count the kernel too, lower "
-               "/proc/sys/kernel/perf_event_paranoid to 1 or give rpistat CAP_PERFMON.",
+               "Counted in user mode only (:u): %s. To include the kernel, lower "
+               "/proc/sys/kernel/perf_event_paranoid to 1, or give rpistat CAP_PERFMON.",
                list.text);
 }
 
-/* Switching takes part of every set's time; other users of the PMU take the rest. */
+/* Remark on sets that were not counted for all of their time. Switching between sets uses a part of
+ * the missing time. Other users of the PMU use the other part. */
 static void remark_coverage(struct rps_report *report)
 {
     const struct rps_tally *tally = &report->tally;
@@ -151,23 +148,22 @@ static void remark_coverage(struct rps_report *report)
         if (!(coverage < REMARK_COVERAGE) || tally->set[i].running_ns == 0)
             continue;
         if (rps_run_is_import(&report->run)) {
-            remark(
-                report,
-                "Set %s has values for %.1f %% of its time: %s. Its estimates are scaled for that.",
-                report->plan->set[i].name, 100 * coverage, file_lacks(report));
+            remark(report,
+                   "Set %s has values for %.1f %% of its time: %s. Estimates of its counts are "
+                   "scaled up.",
+                   report->plan->set[i].name, 100 * coverage, file_lacks(report));
             continue;
         }
         why = 1 - coverage <= switching + (1 - REMARK_COVERAGE)
-                  ? "the rest went into switching event sets; a longer period lowers that"
-                  : "the PMU was shared with another program or the NMI watchdog";
+                  ? "switching event sets took the rest; a longer --period reduces that share"
+                  : "another program or the NMI watchdog had the PMU for the rest";
         remark(report,
-               "Set %s was on counters for %.1f %% of its time: %s. Its estimates "
-               "are scaled for that.",
+               "Set %s was on counters for %.1f %% of its time: %s. Its estimates are scaled up.",
                report->plan->set[i].name, 100 * coverage, why);
     }
 }
 
-/* A failed reading is in neither the counts nor their time. */
+/* Remark on failed readings. Neither the counts nor the counted time include a failed reading. */
 static void remark_not_read(struct rps_report *report)
 {
     struct name_list list = {"", 0, 0};
@@ -185,19 +181,21 @@ static void remark_not_read(struct rps_report *report)
         add_name(&list, item->label);
     }
     if (list.count > 0 && rps_run_is_import(&report->run))
-        remark(report,
-               "Without values for up to %.2g %% of the time: %s: %s. That time is left out of the "
-               "estimates.",
-               100 * list.share, list.text, file_lacks(report));
+        remark(
+            report,
+            "Without values for up to %.2g %% of the time: %s (%s). The estimates leave this time "
+            "out.",
+            100 * list.share, list.text, file_lacks(report));
     else if (list.count > 0)
-        remark(report,
-               "Could not be read for up to %.2g %% of the time on a counter: %s. That time is "
-               "left out of the estimates.",
-               100 * list.share, list.text);
+        remark(
+            report,
+            "Could not be read for up to %.2g %% of the time on a counter: %s. The estimates leave "
+            "this time out.",
+            100 * list.share, list.text);
 }
 
-/* Name the events before or after whose first or last counted period the rates of other events
- * changed greatly. */
+/* Name the events that may have changed while they were not counted. Other events' rates changed
+ * greatly before the first or after the last counted period of these events. */
 static void remark_edge(struct rps_report *report, enum rps_certainty certainty, const char *side,
                         const char *when)
 {
@@ -212,15 +210,15 @@ static void remark_edge(struct rps_report *report, enum rps_certainty certainty,
             add_name(&list, item->label);
     }
     if (list.count > 0)
-        remark(
-            report,
-            "The %s was not counted of: %s. %s, the rates of other events were far from usual. The "
-            "intervals in JSON and CSV allow for that.%s",
-            side, list.text, when,
-            is_finer ? " To count more of it, record with --fine-start." : "");
+        remark(report,
+               "Not counted at the %s: %s. %s, the rates of other events were unusual. The "
+               "intervals in "
+               "JSON and CSV allow for that.%s",
+               side, list.text, when,
+               is_finer ? " To count more of the start, record with --fine-start." : "");
 }
 
-/* The clock event can lose its counter too; values computed from it are then estimates. */
+/* Remark on a clock event without a counter at times: values that use the clock are estimates. */
 static void remark_clock(struct rps_report *report)
 {
     const struct rps_tally *tally = &report->tally;
@@ -230,25 +228,28 @@ static void remark_clock(struct rps_report *report)
     if (!rps_tally_clock_is_scaled(tally))
         return;
     if (rps_run_is_import(&report->run))
-        remark(report,
-               "%s has values for %s of the time: %s. %s and all figures made of it are "
-               "scaled for that.",
-               label, rps_interval_share(share, rps_tally_clock_interval(tally).share),
-               file_lacks(report), report->plain ? "[ ... ]" : "Its value");
+        remark(
+            report,
+            "%s has values for %s of the time: %s. %s and all metrics derived from it are scaled "
+            "up.",
+            label, rps_interval_share(share, rps_tally_clock_interval(tally).share),
+            file_lacks(report), report->plain ? "[ ... ]" : "Its value");
     else if (tally->clock_running_ns == 0)
         remark(report,
-               "%s never had a counter: another program or the NMI watchdog held it. What is "
-               "made of it is not known.",
+               "%s never had a counter: another program or the NMI watchdog held it. All metrics "
+               "derived from it are unknown.",
                label);
     else
-        remark(report,
-               "%s had a counter for %s of the time, another program or the NMI watchdog "
-               "held it meanwhile: %s and all figures made of it are scaled for that.",
-               label, rps_interval_share(share, rps_tally_clock_interval(tally).share),
-               report->plain ? "[ ... ]" : "its value");
+        remark(
+            report,
+            "%s had a counter for %s of the time; another program or the NMI watchdog held it for "
+            "the rest. %s and all metrics derived from it are scaled up.",
+            label, rps_interval_share(share, rps_tally_clock_interval(tally).share),
+            report->plain ? "[ ... ]" : "Its value");
 }
 
-/* A set that was counted for a tiny part of the run says nothing on the rest. */
+/* Remark on a set that was counted for only a small part of the run. Its counts may not be typical
+ * of the whole run. */
 static void remark_hardly(struct rps_report *report)
 {
     const struct rps_tally *tally = &report->tally;
@@ -258,17 +259,17 @@ static void remark_hardly(struct rps_report *report)
             continue;
         if (rps_run_is_import(&report->run))
             remark(report, "Set %s has values for %.2g %% of the time: too little for an estimate.",
-                   report->plan->set[i].name, 100 * rps_tally_duty(tally, i));
+                   report->plan->set[i].name, 100 * rps_tally_counted(tally, i));
         else
             remark(report,
-                   "Set %s was on counters for %.2g %% of the time that the workload ran: too "
-                   "little for an estimate. Record longer, with a shorter --period, or with "
-                   "fewer sets.",
-                   report->plan->set[i].name, 100 * rps_tally_duty(tally, i));
+                   "Set %s was on counters for %.2g %% of the time in which the workload ran: too "
+                   "little for an estimate. Record longer, with a shorter --period, or with fewer "
+                   "sets.",
+                   report->plan->set[i].name, 100 * rps_tally_counted(tally, i));
     }
 }
 
-/* Report how much counting slowed the workload, if that was measured. */
+/* If the slowdown of the workload by counting was measured, report it. */
 static void remark_cost(struct rps_report *report, const struct rps_report_item *item)
 {
     const struct rps_tally *tally = &report->tally;
@@ -278,8 +279,8 @@ static void remark_cost(struct rps_report *report, const struct rps_report_item 
     if (item->event->cost_ns <= 0 || !(cost_ns > 0) || tally->enabled_ns == 0)
         return;
     remark(report,
-           "Slower for being counted: %s, by about %lld ns each (measured when the recording "
-           "began), in all about %.1f %% of %s.",
+           "Counting cost: %s took about %lld ns longer each (measured when the recording began), "
+           "in total about %.1f %% of %s.",
            item->label, (long long)item->event->cost_ns, 100 * cost_ns / (double)tally->enabled_ns,
            report->cpu_series.by_cpu ? "the CPUs' time" : "the workload's CPU time");
 }
@@ -294,7 +295,7 @@ static void remark_gaps(struct rps_report *report)
 
         if (gap->start_ns >= to_ns || gap->start_ns + gap->length_ns <= from_ns)
             continue;
-        remark(report, "Not recorded: %s from %s on: %s.",
+        remark(report, "Not recorded: %s from %s on (%s).",
                rps_text_duration(length, sizeof(length), gap->length_ns),
                rps_text_clock(start, sizeof(start), gap->start_ns, 3), gap->text ? gap->text : "");
     }
@@ -309,31 +310,22 @@ static void remark_stretched(struct rps_report *report)
     if (rps_report_stretched_ns(report) > 0)
         remark(
             report,
-            "%s took %s a period (mean): the measurement period was stretched, so as not to %s.",
+            "%s took %s per period (mean). Therefore, the measurement period was stretched, to %s.",
             alone ? "Reading the counters" : "Switching event sets",
             rps_text_duration(length, sizeof(length), tally->switch_ns / (int64_t)tally->periods),
-            alone ? "spend more than a quarter of the time on it"
-                  : "lose more than 1 % of the time to it");
+            alone ? "spend at most a quarter of the time on it"
+                  : "lose at most 1 % of the time to it");
 }
 
-static void remark_thinned(struct rps_report *report)
+static void remark_downsampled(struct rps_report *report)
 {
     char until[RPS_TEXT_NUMBER_SIZE];
 
     if (report->thinned_ns >= 0)
         remark(report,
-               "Of the periods before %s only sums over many were kept, so that the store "
-               "stays small. The totals are exact.",
+               "Periods before %s are downsampled: only sums over many periods remain. The totals "
+               "are exact.",
                rps_text_clock(until, sizeof(until), report->thinned_ns, 0));
-}
-
-/* Report that there were too many periods to read singly; see choose_resolution in report.c. */
-static void remark_blocks(struct rps_report *report)
-{
-    if (!report->plain && report->plan->set_count > 1 && !report->options->region &&
-        report->cpu_series.periods > RPS_CPU_SERIES_FINE_PERIODS)
-        remark(report, "The intervals come from blocks of rotations and not from single "
-                       "periods, of which there are too many: they are rather too wide.");
 }
 
 static void remark_samples(struct rps_report *report)
@@ -345,16 +337,6 @@ static void remark_samples(struct rps_report *report)
                                report->shares.sample_count, report->cpu_s,
                                !rps_report_is_part(report))[0])
         remark(report, "%s", text);
-}
-
-static void remark_region(struct rps_report *report)
-{
-    if (report->options->region)
-        remark(report,
-               "The figures are of the measurement periods that lie wholly inside the region %s, "
-               "and of all that the workload did in these: in other threads, and in regions "
-               "within, too.",
-               report->options->region);
 }
 
 static void remark_fitting(struct rps_report *report)
@@ -370,7 +352,7 @@ static void remark_fitting(struct rps_report *report)
     }
 }
 
-void rps_report_remarks(struct rps_report *report, rps_report_tell *tell)
+void rps_report_remarks(struct rps_report *report, rps_report_remark *tell)
 {
     const struct rps_tally *tally = &report->tally;
     char number[RPS_REPORT_NUMBER_SIZE];
@@ -379,7 +361,7 @@ void rps_report_remarks(struct rps_report *report, rps_report_tell *tell)
     for (size_t i = 1; i < report->item_count; i++)
         remark_not_counted(report, i);
     remark_user_only(report);
-    if (!rps_run_lacks_counts(&report->run)) { /* remark_fitting prints the reason */
+    if (!rps_run_lacks_counts(&report->run)) { /* remark_fitting prints why counts are missing */
         remark_clock(report);
         remark_coverage(report);
         remark_hardly(report);
@@ -392,13 +374,23 @@ void rps_report_remarks(struct rps_report *report, rps_report_tell *tell)
         if (report->item[i].event)
             remark_cost(report, &report->item[i]);
     remark_gaps(report);
-    if ((double)tally->missed > MISSED_TOLD * (double)tally->periods)
+    if ((double)tally->missed > MISSED_THRESHOLD * (double)tally->periods)
         remark(report, "rpistat woke up late: %s period%s became part of longer ones.",
                rps_report_count(number, tally->missed), tally->missed == 1 ? "" : "s");
     remark_stretched(report);
-    remark_thinned(report);
-    remark_blocks(report);
+    remark_downsampled(report);
+    /* Report that the run has too many periods to read each one, so that blocks are used. See
+     * choose_resolution in report.c. */
+    if (!report->plain && report->plan->set_count > 1 && !report->options->region &&
+        report->cpu_series.periods > RPS_CPU_SERIES_FINE_PERIODS)
+        remark(report, "The run has too many periods to read each. The intervals come from blocks "
+                       "of rotations, and may be too wide.");
     remark_samples(report);
-    remark_region(report);
+    if (report->options->region)
+        remark(
+            report,
+            "The values cover the measurement periods that lie completely inside region %s. They "
+            "count the whole workload in these periods, with other threads and nested regions.",
+            report->options->region);
     remark_fitting(report);
 }

@@ -1,11 +1,11 @@
-/*
- * Reads a run from the store and reports it, as a document or in the layout of 2013. Everything is
- * read before anything is put, so that the user's locale applies to the output only.
- */
+/* Read a run from the store and report it, as a document or in the layout of 2013. All data is read
+ * before any output is formatted, so that the user's locale applies to the output only. */
 #include "rpistat/formula.h"
 #include "rpistat/plan.h"
+#include "rpistat/profile.h"
 #include "rpistat/report.h"
 #include "rpistat/run.h"
+#include "rpistat/walk.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,7 +23,6 @@ static struct rps_tally *make_tallies(const struct rps_report *report, size_t co
     return tally;
 }
 
-/* Read the tallies of single CPUs, if they are shown. */
 static int read_cpus(struct rps_report *report, struct rps_error *err)
 {
     struct rps_walk walk = {.series = &report->cpu_series, .way = RPS_CPUS_EACH};
@@ -37,10 +36,10 @@ static int read_cpus(struct rps_report *report, struct rps_error *err)
     return result;
 }
 
-/* Beginning to read a span takes as long as this number of periods. */
+/* The cost of starting to read a span equals the cost of reading this many periods. */
 #define SPAN_PERIODS 1000
 
-/* Add a series to the regions with the numbers first ... end - 1. */
+/* Read a series, and add each period to those of the regions first ... end - 1 that contain it. */
 static int walk_regions(struct rps_report *report, const struct rps_cpu_series *series,
                         size_t first, size_t end, struct rps_error *err)
 {
@@ -57,8 +56,8 @@ static int walk_regions(struct rps_report *report, const struct rps_cpu_series *
     return result;
 }
 
-/* Read a span. If the run has too many periods, a long span is read in blocks, as for the report,
- * and period by period at its ends. */
+/* Read a span. If the run has too many periods, the middle of a long span is read in blocks. The
+ * span's ends are read in single periods. */
 static int read_span(struct rps_report *report, size_t number, const struct rps_span *span,
                      struct rps_error *err)
 {
@@ -70,7 +69,7 @@ static int read_span(struct rps_report *report, size_t number, const struct rps_
     return part.from_ns < part.to_ns ? walk_regions(report, &part, number, number + 1, err) : 0;
 }
 
-/* Read span by span, or all periods once, whichever is faster. */
+/* Read the regions: each span separately, or all periods once, whichever is faster. */
 static int read_regions(struct rps_report *report, struct rps_error *err)
 {
     struct rps_cpu_series whole = report->cpu_series;
@@ -92,7 +91,7 @@ static int read_regions(struct rps_report *report, struct rps_error *err)
     return result;
 }
 
-/* Return 1 if the store has the intervals from the end of the run. */
+/* Return 1 if the store has the intervals that were computed at the end of the run. */
 static int is_concluded(const struct rps_report *report)
 {
     return report->options->from_ns <= 0 && report->options->to_ns == INT64_MAX &&
@@ -106,7 +105,8 @@ static int is_same(double a, double b)
     return (isnan(a) && isnan(b)) || fabs(a - b) <= 1e-9 * fabs(b);
 }
 
-/* Return 1 if these intervals belong to the current rows, which may have changed since. */
+/* Return 1 if the stored intervals belong to the periods that are now in the store. Rows of periods
+ * may have changed since the intervals were stored. */
 static int is_of_these_rows(const struct rps_report *report)
 {
     const struct rps_plan *plan = report->plan;
@@ -127,7 +127,8 @@ static int is_of_these_rows(const struct rps_report *report)
     return 1;
 }
 
-/* Choose blocks or periods: sums are equal at every level, but intervals need single periods. */
+/* Choose between blocks and single periods. Sums are equal at every level, but intervals need
+ * single periods. */
 static void choose_resolution(struct rps_report *report)
 {
     if ((report->plain && !report->options->region) || is_concluded(report))
@@ -148,7 +149,6 @@ static int read_sums(struct rps_report *report, struct rps_error *err)
     return result;
 }
 
-/* Limit the report to one region. */
 static int keep_region(struct rps_report *report, struct rps_error *err)
 {
     if (!report->options->region)
@@ -176,7 +176,7 @@ static int read_run(struct rps_report *report, struct rps_reader *reader, int64_
                             report->options->from_ns, report->options->to_ns,
                             &report->options->cpus, err) < 0 ||
         keep_region(report, err) < 0 ||
-        rps_reader_thinned(reader, run_id, &report->thinned_ns, err) < 0)
+        rps_reader_downsampled(reader, run_id, &report->thinned_ns, err) < 0)
         return RPS_FAILED;
     report->operand = rps_arena_get(report->arena, (size_t)rps_plan_operand_count(report->plan),
                                     sizeof(*report->operand));
@@ -213,8 +213,8 @@ static void put_answer(struct rps_report *report)
     struct rps_block *block = rps_document_field(report->document, "answer", RPS_VALUE_TEXT);
 
     rps_put_text(block, text);
-    while (*rest)
-        rps_block_wrap(block, 0, 2, "%s", strsep(&rest, "\n"));
+    for (int indent = 0; *rest; indent = 2)
+        rps_block_wrap(block, indent, indent + 2, "%s", strsep(&rest, "\n"));
 }
 
 static void put_remark(struct rps_report *report, const char *remark)
@@ -246,7 +246,7 @@ static int fill(struct rps_report *report, struct rps_error *err)
     return 0;
 }
 
-/* Read the run, and put it with the locale for its numbers. */
+/* Read the run, then put the run's report in the user's locale. */
 static int make(struct rps_report *report, struct rps_reader *reader, int64_t run_id,
                 int (*put)(struct rps_report *, struct rps_error *), struct rps_error *err)
 {
@@ -256,6 +256,7 @@ static int make(struct rps_report *report, struct rps_reader *reader, int64_t ru
 
     rps_run_init(&report->run);
     report->arena = rps_arena_new();
+    report->profile = rps_arena_get(report->arena, 1, sizeof(*report->profile));
     if (result == 0)
         result = read_run(report, reader, run_id, err);
     if (result == 0 && !report->plain)

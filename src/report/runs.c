@@ -1,12 +1,11 @@
-/* Rows of runs. */
+/* Put rows of the list of runs. */
 #include "rpistat/report.h"
 #include "rpistat/clock.h"
-#include "rpistat/columns.h"
 #include "rpistat/store.h"
 
 #include <string.h>
 
-#define LABEL_MAX 24 /* columns a label, tags or a host may take on a terminal */
+#define LABEL_MAX 24 /* maximum columns of a label, tags or a host on a terminal */
 
 #define COLUMNS(CELL, BY)                                                                          \
     CELL(INT, (run->run_id, 1), "run", "RUN", .place = 1, .is_id = 1)                              \
@@ -53,7 +52,7 @@ struct rps_block *rps_run_block(struct rps_document *document, const char *name)
     return rps_document_block(document, name, columns, sizeof(columns) / sizeof(columns[0]));
 }
 
-/* Put the PMU, and the plan if its name differs. */
+/* Put the name of the PMU. If the plan has another name, put the plan's name too. */
 static void put_counted(struct rps_block *block, const struct rps_run *run, const char *plan)
 {
     char counted[RPS_RUN_TEXT_SIZE];
@@ -63,7 +62,7 @@ static void put_counted(struct rps_block *block, const struct rps_run *run, cons
     rps_put_text(block, counted);
 }
 
-/* Put the start of a run; the text has a question mark if no clock was known. */
+/* Put the start of a run. The text shows a question mark if the time of day was unknown. */
 static void put_start(struct rps_block *block, const struct rps_run *run)
 {
     rps_put_int(block, run->start_realtime_ns, run->start_realtime_ns >= 0);

@@ -1,27 +1,23 @@
-/* The report's shares of time by samples, or of the events that they were taken by. */
+/* The report's shares of time, estimated from samples. If an event triggered the samples, the
+ * shares are shares of this event's count. */
 #include <inttypes.h>
 #include <math.h>
 
 #include "parts.h"
 #include "rpistat/plan.h"
-#include "rpistat/share_block.h"
+#include "rpistat/profile.h"
+#include "rpistat/report.h"
+#include "rpistat/run_phases.h"
 #include "rpistat/text.h"
 
 #define NAME_SIZE 128
 
-#define TOLD       3   /* the run's functions in a sentence, */
-#define TOLD_LEAST .01 /* with a hundredth of the samples, or the first */
+#define FUNCTIONS_MAX       3   /* maximum number of the run's functions in a sentence */
+#define FUNCTION_MIN .01 /* minimum share of samples of each function after the first */
 
-/* Return 1 if a part of the run is compared with the rest. */
-static int has_words(const struct rps_report *report, const struct rps_run_part *part)
-{
-    return rps_report_is_part(report) && part->count > 0 &&
-           report->summary.rows <= RPS_RUN_PHASES_PERIODS_MAX;
-}
+enum { WHOLE, LABELS, REST, PARTS }; /* WHOLE: the reported part; LABELS: its phases; REST: the
+                                        part against the rest of the run */
 
-enum { WHOLE, LABELS, REST, PARTS }; /* the part, its phases, and the part and the rest */
-
-/* Choose the parts whose samples the report describes. */
 static int choose_parts(struct rps_report *report, struct rps_run_part part[PARTS],
                         struct rps_phases *ret_rest, struct rps_error *err)
 {
@@ -34,14 +30,16 @@ static int choose_parts(struct rps_report *report, struct rps_run_part part[PART
     uint64_t first, last;
     int result = rps_run_part_choose(arena, reader, run_id, &choice, &part[WHOLE], err);
 
-    if (result == 0 && report->phases) { /* limited to the part */
+    if (result == 0 && report->phases) { /* the phases that lie within the reported part */
         part[LABELS] = rps_run_part_of_phases(arena, report->phases, 1);
         part[LABELS] = rps_run_part_both(arena, &part[LABELS], &part[WHOLE]);
     }
-    if (result == 0 && has_words(report, &part[WHOLE]))
+    if (result == 0 && rps_report_is_part(report) && part[WHOLE].count > 0 &&
+        report->summary.rows <= RPS_RUN_PHASES_PERIODS_MAX)
         result = rps_reader_periods(reader, run_id, 0, INT64_MAX, &first, &last, err);
     if (result > 0) {
-        if (period_ns <= 0 || last >= (uint64_t)(INT64_MAX / period_ns)) /* impossible values */
+        /* impossible lengths of periods are replaced by 1 ns */
+        if (period_ns <= 0 || last >= (uint64_t)(INT64_MAX / period_ns))
             period_ns = 1;
         *ret_rest = rps_part_words_phases(arena, &part[WHOLE], 0, last, 1);
         ret_rest->label_count = 2;
@@ -81,11 +79,12 @@ int rps_report_read_shares(struct rps_report *report, struct rps_error *err)
         report->part_words = result == 0 ? words[0] : NULL;
     }
     if (result >= 0 && report->phases)
-        rps_profile_code(&report->profile, &report->label_shares);
+        rps_profile_code(report->profile, &report->label_shares);
     return result < 0 ? result : 0;
 }
 
-/* Put the programs or control groups that used a machine's time. `by` is that of `rpistat code`. */
+/* Put the programs or control groups that used a machine's time. `by` is the grouping (`rpistat
+ * code`). */
 static void put_owners(struct rps_report *report, const struct rps_share_owners *owners,
                        const char *name, const char *heading, const char *by)
 {
@@ -113,17 +112,11 @@ static void put_owners(struct rps_report *report, const struct rps_share_owners 
         rps_put_text(block, owner->name.module);
     }
     if (owners->count < owners->all)
-        rps_document_say(report->document, "  and %zu more: `rpistat code --by %s`",
+        rps_document_print(report->document, "  %zu more rows (see `rpistat code --by %s`)",
                          owners->all - owners->count, by);
 }
 
-/* Return 1 for samples of the whole run, on all CPUs. */
-static int is_all(const struct rps_report *report)
-{
-    return !rps_report_is_part(report) && report->options->cpus.count == 0;
-}
-
-/* Put, for programs, how a part of the run differs from the rest. */
+/* For programs, put how the reported part differs from the other parts of the run. */
 static void put_part_words(struct rps_report *report)
 {
     size_t count;
@@ -138,7 +131,7 @@ static void put_part_words(struct rps_report *report)
             rps_document_block(report->document, "stands_out", columns, count), group);
 }
 
-/* Append "solve 12.3 %, main 4.0 %" to a text; NULL: an empty text. */
+/* Append "solve 12.3 %, main 4.0 %" to a text. If text is NULL, begin a new text. */
 static char *add_shares(struct rps_document *document, char *text, const char *before,
                         const struct rps_share_top *top, int count)
 {
@@ -151,7 +144,7 @@ static char *add_shares(struct rps_document *document, char *text, const char *b
     return text;
 }
 
-/* Put, for programs, which ones waited for a CPU. */
+/* For programs, put the shares of the programs that waited for a CPU. */
 static void put_waits(struct rps_report *report)
 {
     static const struct rps_column columns[] = {{.name = "name"},
@@ -175,7 +168,7 @@ void rps_report_shares(struct rps_report *report)
     struct rps_document *document = report->document;
     struct rps_block *top;
     char *text = NULL, name[NAME_SIZE];
-    int is_whole = is_all(report);
+    int is_whole = !rps_report_is_part(report) && report->options->cpus.count == 0;
 
     put_part_words(report);
     if (report->shares.group_count == 0)
@@ -191,12 +184,13 @@ void rps_report_shares(struct rps_report *report)
     if (report->shares.sampling.frequency > 0)
         event = NULL; /* samples by page faults do not represent time */
     if (group->samples > 0 || report->shares.unsampled.cpu_s > 0)
-        rps_block_title(top, "Where %s %s (%s; see `rpistat code`)", event ? event : "the time",
-                        event ? "were" : "went",
-                        rps_samples_got_text(name, sizeof(name), &report->shares.sampling,
-                                             group->samples, report->cpu_s, is_whole));
+        rps_block_title(
+            top, "%s by %sfunction (%s; see `rpistat code`)", event ? event : "CPU time",
+            group->by_program || report->shares.programs.count > 0 ? "program and " : "",
+            rps_samples_got_text(name, sizeof(name), &report->shares.sampling, group->samples,
+                                 report->cpu_s, is_whole));
     if (text || (group->samples > 0 && group->samples < RPS_SHARES_SAMPLES_MIN))
-        rps_block_wrap(top, 2, 4, "%s", text ? text : "too few to tell");
+        rps_block_wrap(top, 2, 4, "%s", text ? text : "Too few samples for shares");
     if (is_whole)
         rps_share_block_unsampled(document, top, 2, &report->shares.sampling,
                                   &report->shares.unsampled, report->cpu_s);
@@ -214,7 +208,7 @@ char *rps_report_differences(const struct rps_report *report, char *ret, size_t 
 {
     const struct rps_share_group *group = report->label_shares.group;
     const struct rps_phase *phase;
-    int label[TOLD + 1], count = 0; /* the largest differences first */
+    int label[FUNCTIONS_MAX + 1], count = 0; /* largest differences first */
     char name[NAME_SIZE], letter[RPS_PHASE_LABEL_SIZE], from[RPS_TEXT_NUMBER_SIZE];
     char own[16], rest[16];
     size_t used = 0,
@@ -222,7 +216,7 @@ char *rps_report_differences(const struct rps_report *report, char *ret, size_t 
 
     ret[0] = '\0';
     for (size_t l = 0; l < labels; l++) {
-        int at = count < TOLD ? count : TOLD;
+        int at = count < FUNCTIONS_MAX ? count : FUNCTIONS_MAX;
 
         if (!(difference_of(&group[l]) > 0))
             continue;
@@ -231,41 +225,43 @@ char *rps_report_differences(const struct rps_report *report, char *ret, size_t 
             label[at] = label[at - 1];
         label[at] = (int)l;
     }
-    for (int i = 0; i < count && i < TOLD && used < size; i++) {
+    for (int i = 0; i < count && i < FUNCTIONS_MAX && used < size; i++) {
         const struct rps_share_apart *apart = &group[label[i]].apart[RPS_APART_PROGRAM];
 
         for (phase = report->phases->phase; phase->label != label[i];)
             phase++;
         rps_text_stretch(from, sizeof(from), phase->start_ns);
-        used += (size_t)snprintf(
-            ret + used, size - used, "%s%s from %s on, %s of samples in %s (elsewhere %s)",
-            i > 0 ? "; " : "Programs that set phases apart: ", rps_phase_label(label[i], letter),
-            from, rps_shares_percent_text(own, sizeof(own), apart->share),
-            rps_text_function(name, sizeof(name), apart->name.name),
-            rps_shares_percent_text(rest, sizeof(rest), apart->rest));
+        used += (size_t)snprintf(ret + used, size - used,
+                                 "%s%s in %s (%s of its samples, %s elsewhere; from %s on)",
+                                 i > 0 ? ", " : "Programs of phases: ",
+                                 rps_text_function(name, sizeof(name), apart->name.name),
+                                 rps_phase_label(label[i], letter),
+                                 rps_shares_percent_text(own, sizeof(own), apart->share),
+                                 rps_shares_percent_text(rest, sizeof(rest), apart->rest), from);
     }
-    if (count > TOLD && used < size)
-        snprintf(ret + used, size - used, "; and %d more (see `rpistat phases`)", count - TOLD);
+    if (count > FUNCTIONS_MAX && used < size)
+        snprintf(ret + used, size - used, ", %d more (see `rpistat phases`)", count - FUNCTIONS_MAX);
     return ret;
 }
 
-/* Append "make 30 %, cc1 20 %, 4 others 50 %" of `all`, whose shares in order add up to 100 %.
- * `all` 0: do not print the others. Return the bytes. */
+/* Append the largest shares, and the sum of the other shares of all `all` programs, so that the
+ * shares add up to 100 %: "make 30 %, cc1 20 %, 4 others 50 %". The shares are in descending order.
+ * If `all` is 0, omit the others. Return the number of bytes. */
 static size_t append_shares(char *ret, size_t size, const struct rps_share_top *top, int top_count,
                             size_t all)
 {
     char name[NAME_SIZE], percent[16];
-    double part[TOLD + 1] = {1};
+    double part[FUNCTIONS_MAX + 1] = {1};
     size_t used = 0;
     int count = 0;
 
-    for (; count < top_count && count < TOLD && isfinite(top[count].share) &&
-           (count == 0 || top[count].share >= TOLD_LEAST);
+    for (; count < top_count && count < FUNCTIONS_MAX && isfinite(top[count].share) &&
+           (count == 0 || top[count].share >= FUNCTION_MIN);
          count++) {
-        part[count + 1] = fmax(0, part[count] - top[count].share); /* the rest */
+        part[count + 1] = fmax(0, part[count] - top[count].share); /* share of all others */
         part[count] = top[count].share;
     }
-    if (all > 0) /* the others are printed too */
+    if (all > 0) /* if `all` is above 0, the others are printed too */
         rps_text_round_parts(part, (size_t)count + 1, 1, .01);
     for (int t = 0; t < count && used < size; t++)
         used += (size_t)snprintf(ret + used, size - used, "%s%s %s", t > 0 ? ", " : "",
@@ -289,8 +285,7 @@ char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_
     ret[0] = '\0';
     if (report->shares.group_count > 0 && report->shares.sampling.frequency > 0 &&
         append_shares(text, sizeof(text), group->top, group->count, programs) > 0)
-        snprintf(ret, size, "%s%s (%s samples)",
-                 programs > 0 ? "CPU time by program: " : "Its CPU time: ", text,
+        snprintf(ret, size, "CPU time: %s (%s samples)", text,
                  rps_text_count(count, sizeof(count), group->samples));
     return ret;
 }
@@ -306,4 +301,113 @@ char *rps_report_waits(const struct rps_report *report, char *ret, size_t size)
     ret[0] = '\0';
     append_shares(ret, size, top, (int)waits->count, waits->all);
     return ret;
+}
+
+/* Put shares with names into a document for programs. */
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+static const struct rps_column columns[] = {{.name = "name"},
+                                            {"self_share", .kind = RPS_VALUE_SHARE},
+                                            {.name = "module"},
+                                            {.name = "file"},
+                                            {"line", .kind = RPS_VALUE_INT}};
+
+static void put_top(struct rps_block *top, const struct rps_share_group *group)
+{
+    for (int t = 0; t < group->count; t++) {
+        const struct rps_share_name *name = &group->top[t].name;
+
+        rps_put_text(top, name->name);
+        rps_put_number(top, group->top[t].share);
+        rps_put_texts(top, 2, name->module, name->file);
+        rps_put_int(top, name->line, name->line > 0);
+    }
+}
+
+struct rps_block *rps_share_block_top(struct rps_document *document,
+                                      const struct rps_share_group *group)
+{
+    struct rps_block *top =
+        rps_document_block(document, "top", columns, sizeof(columns) / sizeof(columns[0]));
+
+    put_top(top, group);
+    return top;
+}
+
+void rps_share_block_put(struct rps_block *block, const struct rps_sampling *sampling,
+                         const struct rps_share_group *group, double cpu_s)
+{
+    double expected = rps_samples_expected(sampling, cpu_s, 0);
+
+    rps_put_int(block, (int64_t)group->samples, 1);
+    if (isfinite(expected) &&
+        (rps_samples_at_most(sampling, 0, 0) || rps_samples_are_short(group->samples, expected)))
+        rps_put_words(block, "%" PRIu64 " of %s%.0f", group->samples,
+                      rps_samples_at_most(sampling, 0, 0) ? "at most " : "", expected);
+    rps_put_number(block, expected);
+    put_top(rps_put_block(block, columns, sizeof(columns) / sizeof(columns[0])), group);
+}
+
+const struct rps_column *rps_share_block_columns(size_t *ret_count)
+{
+    static const struct rps_column stands_out[] = {{.name = "kind"},
+                                                   {.name = "name"},
+                                                   {"self_share", .kind = RPS_VALUE_SHARE},
+                                                   {"elsewhere_share", .kind = RPS_VALUE_SHARE},
+                                                   {.name = "module"}};
+
+    *ret_count = COUNT_OF(stands_out);
+    return stands_out;
+}
+
+void rps_share_block_stand_out(struct rps_block *block, const struct rps_share_group *group)
+{
+    static const char *const kind[RPS_APART_KINDS] = {
+        [RPS_APART_FUNCTION] = "function",
+        [RPS_APART_PROGRAM] = "program",
+        [RPS_APART_PROGRAM_2] = "program",
+        [RPS_APART_CGROUP] = "control group",
+        [RPS_APART_CALLER] = "caller",
+    };
+
+    for (int k = 0; k < RPS_APART_KINDS; k++) {
+        const struct rps_share_apart *apart = &group->apart[k];
+
+        if (!apart->is_found)
+            continue;
+        rps_put_texts(block, 2, kind[k], apart->name.name);
+        rps_put_number(block, apart->share);
+        rps_put_number(block, apart->rest);
+        rps_put_text(block, apart->name.module);
+    }
+}
+
+void rps_share_block_unsampled(struct rps_document *document, struct rps_block *block, int indent,
+                               const struct rps_sampling *sampling,
+                               const struct rps_unsampled *unsampled, double cpu_s)
+{
+    static const struct rps_column programs[] = {{.name = "name"},
+                                                 {"processes", .kind = RPS_VALUE_INT},
+                                                 {"threads", .kind = RPS_VALUE_INT},
+                                                 {"cpu_s", .kind = RPS_VALUE_NUMBER}};
+    double kernel_s = rps_samples_kernel_s(sampling, cpu_s);
+    char text[512];
+    struct rps_block *rows;
+
+    rps_put_number(rps_document_field(document, "kernel_not_sampled_s", RPS_VALUE_NUMBER),
+                   kernel_s > 0 ? kernel_s : NAN);
+    rows = rps_document_block(document, "not_sampled", programs, COUNT_OF(programs));
+    for (size_t i = 0; i < unsampled->count; i++) {
+        const struct rps_unsampled_program *program = &unsampled->program[i];
+
+        rps_put_text(rows, program->name);
+        rps_put_int(rows, (int64_t)program->processes, 1);
+        rps_put_int(rows, (int64_t)program->threads, 1);
+        rps_put_number(rows, program->cpu_s);
+    }
+    if (rps_samples_kernel_text(text, sizeof(text), sampling, cpu_s)[0])
+        rps_block_wrap(block, indent, indent + 2, "%s", text);
+    if (rps_unsampled_text(text, sizeof(text), unsampled, cpu_s)[0])
+        rps_block_wrap(block, indent, indent + 2, "%s", text);
 }

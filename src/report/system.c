@@ -1,29 +1,29 @@
-/*
- * How the time of a run was spent, in addition to the counts: on a CPU, waiting for one, asleep.
- * Values that were not read are not reported.
- */
+/* Lines on how the time of a run was spent: running, waiting for a CPU, or asleep. If the values of
+ * a line were not read, the line is "". */
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
 #include "parts.h"
-#include "rpistat/clock.h"
-#include "rpistat/columns.h"
+#include "rpistat/document.h"
+#include "rpistat/profile.h"
 #include "rpistat/text.h"
 
-#define WAITED_TOLD    .1   /* share of the time that a CPU was wanted, */
-#define WAIT_LEAST     .01  /* if it is at least this share of all time */
-#define STEAL_TOLD     .02  /* share of the CPUs, taken by a hypervisor */
-#define LIMIT_TOLD     .05  /* share of the time, stopped by a limit */
-#define SLEEPS_TOLD    .1   /* share of the sleep, for one reason */
-#define IDLE_THRESHOLD .75  /* threads, on average */
-#define QUEUE_APART    1.25 /* factor between classes from which they are printed */
-#define QUEUE_TOLD     .5   /* waiting threads of the machine, if the run's own are not known */
-#define UNKNOWN_TOLD   .02  /* share of the threads' time, unknown whether waiting or asleep */
+#define SHORT_S        .01  /* minimum elapsed seconds for a line on the states of threads */
+#define WAITED_MIN     .1   /* minimum share of waiting in the time that a thread ran or waited */
+#define WAIT_MIN       .01  /* minimum share of waiting in the elapsed time */
+#define STEAL_MIN      .02  /* minimum share of the CPU time that a hypervisor took away */
+#define LIMIT_MIN      .05  /* minimum share of the time for which a limit stopped the workload */
+#define SLEEPS_MIN     .1   /* minimum share of sleep in all time, and of a reason in all sleep */
+#define IDLE_THRESHOLD .75  /* minimum mean number of idle threads for which it is printed */
+#define QUEUE_APART    1.25 /* minimum ratio of two classes' run queues for printing both */
+#define QUEUE_MIN      .5   /* minimum waiting threads, if those of the workload are unknown */
+#define UNKNOWN_MIN    .02  /* minimum share of the threads' time that is printed as unknown */
 
-/* Longer times are printed in minutes and hours. */
-#define MINUTES_FROM_S 100
+/* If the longest time of a line has at least this many seconds, the line uses minutes or hours. */
+#define MINUTES_FROM_S 600
+#define HOURS_FROM_S   36000
 
 int rps_report_read_system(struct rps_report *report, struct rps_error *err)
 {
@@ -53,62 +53,62 @@ static struct rps_system_time time_of(const struct rps_report *report)
     return rps_run_system_time(&report->system, rps_report_cpu_s(report));
 }
 
-/* --- sentences -------------------------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
-struct sentences {
+struct line {
     char *text;
     size_t size, used;
-    int decimals; /* of seconds */
+    double unit_s; /* unit of all times of the line */
+    const char *unit;
+    int decimals;
 };
 
-static void say(struct sentences *to, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Begin a line. All times of the line have the same unit. */
+static struct line begin_line(char *ret, size_t size, double longest_s, double elapsed_s)
+{
+    struct line line = {ret, size, 0, 1, "s", elapsed_s >= 1 ? 1 : 3};
 
-static void say(struct sentences *to, const char *format, ...)
+    if (longest_s >= HOURS_FROM_S)
+        line.unit_s = 3600, line.unit = "h";
+    else if (longest_s >= MINUTES_FROM_S)
+        line.unit_s = 60, line.unit = "min";
+    ret[0] = '\0';
+    return line;
+}
+
+__attribute__((format(printf, 2, 3))) static void append(struct line *line, const char *format, ...)
 {
     va_list args;
 
     va_start(args, format);
-    vsnprintf(to->text + to->used, to->size - to->used, format, args);
+    vsnprintf(line->text + line->used, line->size - line->used, format, args);
     va_end(args);
-    to->used += strlen(to->text + to->used);
+    line->used += strlen(line->text + line->used);
 }
 
-/* Begin a sentence. */
-static void next(struct sentences *to)
+static double rounded(const struct line *line, double seconds)
 {
-    say(to, "%s", to->used > 0 ? ". " : "");
-}
-
-/* Return the value of the printed seconds. */
-static double rounded(const struct sentences *to, double seconds)
-{
-    double scale = seconds < MINUTES_FROM_S ? pow(10, to->decimals) : 1;
+    double scale = pow(10, line->decimals) / line->unit_s;
 
     return round(seconds * scale) / scale;
 }
 
-static void say_seconds(struct sentences *to, double seconds)
+static void append_time(struct line *line, const char *before, double seconds, const char *after)
 {
-    char text[RPS_TEXT_NUMBER_SIZE];
-
-    if (seconds < MINUTES_FROM_S)
-        say(to, "%.*f s", to->decimals, seconds);
-    else
-        say(to, "%s", rps_text_duration(text, sizeof(text), (int64_t)(seconds * RPS_NS_PER_S)));
+    append(line, "%s%.*f %s%s", before, line->decimals, seconds / line->unit_s, line->unit, after);
 }
 
-/* Append the reasons for sleep, most frequent first. */
-static void say_sleeps(struct sentences *to, const struct rps_system_time *time)
+/* Append the reasons for sleep, most frequent first. A single reason is appended as ", in timers".
+ * Each of several reasons is appended with its time. */
+static void append_sleeps(struct line *line, const struct rps_system_time *time, double asleep_s)
 {
-    const char *asleep =
-        time->asleep_s > time->elapsed_s ? "Asleep, all threads added up: " : "Asleep: ";
+    double rest_s = asleep_s;
     int order[RPS_SLEEPS], count = 0;
 
     for (int i = 0; i < RPS_SLEEPS; i++) {
         int at = count;
 
-        if (!(time->asleep_in_s[i] > SLEEPS_TOLD * time->asleep_s))
+        if (!(time->asleep_in_s[i] > SLEEPS_MIN * time->asleep_s))
             continue;
         for (; at > 0 && time->asleep_in_s[i] > time->asleep_in_s[order[at - 1]]; at--)
             order[at] = order[at - 1];
@@ -116,180 +116,177 @@ static void say_sleeps(struct sentences *to, const struct rps_system_time *time)
         count++;
     }
     for (int i = 0; i < count; i++) {
-        if (i == 0)
-            next(to);
-        say(to, "%s", i > 0 ? ", " : asleep);
-        say_seconds(to, time->asleep_in_s[order[i]]);
-        say(to, " in %s", rps_sleep_words[order[i]]);
+        const double reason_s = time->asleep_in_s[order[i]];
+
+        if (count > 1)
+            append_time(line, i > 0 ? ", " : ": ", reason_s, " in ");
+        else
+            append(line, ", %sin ", reason_s < (1 - SLEEPS_MIN) * asleep_s ? "mostly " : "");
+        append(line, "%s", rps_sleep_words[order[i]]);
+        rest_s -= rounded(line, reason_s);
     }
+    if (count > 1 && rounded(line, rest_s) > 0)
+        append_time(line, ", ", rest_s, " for other reasons");
 }
 
-/* Return the time for which it is unknown whether threads waited or slept. A run of one thread
- * lasts as long as its thread, or longer than its readings. */
+/* Return the time for which the state of threads is unknown (waiting or sleeping). Return 0 if this
+ * time is short. In a run of one thread, the time outside the thread's readings is unknown too. */
 static double unknown_of(const struct rps_system_time *time)
 {
-    return rps_system_time_is_of_one(time) ? fmax(0, fmax(time->elapsed_s, time->threads_s) -
-                                                         time->on_s - time->wait_s - time->asleep_s)
-                                           : time->unknown_s;
+    double unknown_s = rps_system_time_is_of_one(time)
+                           ? fmax(0, fmax(time->elapsed_s, time->threads_s) - time->on_s -
+                                         time->wait_s - time->asleep_s)
+                           : time->unknown_s;
+
+    return unknown_s > UNKNOWN_MIN * time->threads_s ? unknown_s : 0;
 }
 
-static int tells_unknown(const struct rps_system_time *time)
+static int is_limited(const struct rps_report *report)
 {
-    return unknown_of(time) > UNKNOWN_TOLD * time->threads_s;
+    return rps_run_system_throttled_s(&report->system) >
+           LIMIT_MIN * report->system.length_s[RPS_SYSTEM_GROUP];
 }
 
-static void say_one_thread(struct sentences *to, const struct rps_system_time *time, int is_limited)
+char *rps_report_threads(const struct rps_report *report, char *ret, size_t size)
 {
-    int sleep = rps_system_time_sleep(time);
-    int others_had_it = !is_limited && rps_system_time_waited(time) > WAITED_TOLD &&
-                        time->wait_s > WAIT_LEAST * time->elapsed_s;
-    double all_s = rounded(to, fmax(time->elapsed_s, time->threads_s));
-    double unknown_s = tells_unknown(time) ? rounded(to, unknown_of(time)) : 0;
+    enum { RUNNING, WAITING, ASLEEP, UNKNOWN, STATES };
+    static const char *const name[] = {" running (", " waiting for a CPU (", " asleep (",
+                                       " unknown ("};
+    const struct rps_system_time time = time_of(report);
+    const int is_one = rps_system_time_is_of_one(&time);
+    const int others_ran = is_one && !is_limited(report) &&
+                           rps_system_time_waited(&time) > WAITED_MIN &&
+                           time.wait_s > WAIT_MIN * time.elapsed_s;
+    double idle = time.idle_s / time.elapsed_s, total_s = fmax(time.elapsed_s, time.threads_s);
+    struct line line = begin_line(ret, size, total_s, time.elapsed_s);
+    double state_s[STATES] = {rounded(&line, time.on_s), rounded(&line, time.wait_s),
+                              rounded(&line, time.asleep_s), rounded(&line, unknown_of(&time))};
 
-    next(to);
-    say(to, "Of ");
-    say_seconds(to, all_s);
-    say(to, "%s: ", all_s > rounded(to, time->elapsed_s) ? " (all threads)" : "");
-    say_seconds(to, time->on_s);
-    say(to, " on a CPU, ");
-    say_seconds(to, time->wait_s);
-    say(to, " waiting for one%s, ", others_had_it ? " (others had it)" : "");
-    say_seconds(to,
-                fmax(0, all_s - rounded(to, time->on_s) - rounded(to, time->wait_s) - unknown_s));
-    say(to, " asleep");
-    if (sleep >= 0)
-        say(to, " (in %s)", rps_sleep_words[sleep]);
-}
-
-static void say_threads(struct sentences *to, const struct rps_system_time *time)
-{
-    double wanted_s = rounded(to, time->on_s) + rounded(to, time->wait_s);
-
-    if (wanted_s > 0) {
-        next(to);
-        say(to, "Its threads wanted a CPU for ");
-        say_seconds(to, wanted_s);
-        say(to, ": they had one for ");
-        say_seconds(to, time->on_s);
-        say(to, " (%.0f %%) and waited ", 100 * time->on_s / (time->on_s + time->wait_s));
-        say_seconds(to, time->wait_s);
+    if (is_one) /* the printed states of one thread must add up to the thread's time */
+        state_s[ASLEEP] = fmax(0, rounded(&line, total_s) - state_s[RUNNING] - state_s[WAITING] -
+                                      state_s[UNKNOWN]);
+    total_s = state_s[RUNNING] + state_s[WAITING] + state_s[ASLEEP] + state_s[UNKNOWN];
+    if (!(time.elapsed_s > SHORT_S) || !(total_s > 0))
+        return ret;
+    for (int s = 0; s < STATES; s++) {
+        if (s == UNKNOWN && state_s[s] <= 0)
+            continue;
+        append_time(&line, s > 0 ? ", " : "Threads: ", state_s[s], name[s]);
+        append(&line, "%.0f %%%s", 100 * state_s[s] / total_s,
+               s == WAITING && others_ran ? ", others used it"
+               : s == UNKNOWN             ? ", exited between readings"
+                                          : "");
+        if (s == ASLEEP && state_s[s] > SLEEPS_MIN * total_s)
+            append_sleeps(&line, &time, state_s[s]);
+        append(&line, ")");
     }
-    if (time->asleep_s > SLEEPS_TOLD * time->threads_s)
-        say_sleeps(to, time);
+    append_time(&line, "; total ", total_s, "");
+    if (idle >= IDLE_THRESHOLD && !rps_system_time_is_stuck(&time))
+        append(&line, " without %.0f idle thread%s", idle, idle < 1.5 ? "" : "s");
+    return ret;
 }
 
-static void say_stuck(struct sentences *to, const struct rps_system_time *time)
+char *rps_report_deadlock(const struct rps_report *report, char *ret, size_t size)
 {
-    double threads = (time->threads_s + fmax(0, time->idle_s)) / time->elapsed_s;
-    double ran = 100 * time->on_s / time->elapsed_s;
+    const struct rps_system_time time = time_of(report);
+    double threads = (time.threads_s + fmax(0, time.idle_s)) / time.elapsed_s;
+    double ran = 100 * time.on_s / time.elapsed_s;
+    struct line line = begin_line(ret, size, 0, 0);
 
-    say(to, "No thread ran");
+    if (!rps_system_time_is_stuck(&time))
+        return ret;
+    append(&line, "Note: possible deadlock (no thread ran");
     if (ran >= .05)
-        say(to, " for %.1f %% of the time", 100 - ran);
-    say(to, ", and all slept in futex (%.0f thread%s): a deadlock looks like this", threads,
-        threads < 1.5 ? "" : "s");
+        append(&line, " for %.1f %% of the elapsed time", 100 - ran);
+    append(&line, "; threads asleep in futex: %.0f)", threads);
+    return ret;
 }
 
-static void say_idle(struct sentences *to, const struct rps_system_time *time)
+char *rps_report_limit(const struct rps_report *report, char *ret, size_t size)
 {
-    double idle = time->idle_s / time->elapsed_s;
+    const struct rps_system_time time = time_of(report);
+    const double throttled_s = rps_run_system_throttled_s(&report->system);
+    const int is_of_one = time.elapsed_s > 0 && rps_system_time_is_of_one(&time) &&
+                          throttled_s <= report->system.length_s[RPS_SYSTEM_GROUP];
+    struct line line = begin_line(ret, size, throttled_s, time.elapsed_s);
 
-    if (!(idle >= IDLE_THRESHOLD))
-        return;
-    next(to);
-    say(to, "%.0f more thread%s idle", idle, idle < 1.5 ? " was" : "s were");
+    if (!is_limited(report))
+        return ret;
+    append_time(&line, "CPU limit: the control group's limit stopped it for ", throttled_s,
+                is_of_one ? "" : " (sum over CPUs)");
+    return ret;
 }
 
-static void say_unknown(struct sentences *to, const struct rps_system_time *time)
+char *rps_report_steal(const struct rps_report *report, char *ret, size_t size)
 {
-    if (!tells_unknown(time))
-        return;
-    next(to);
-    say_seconds(to, unknown_of(time));
-    say(to, " waiting or asleep, in programs or threads too short-lived to tell");
-}
-
-/* Append how many threads of the machine waited for a CPU, of which programs, and the classes with
- * most and fewest. */
-static void say_queue(struct sentences *to, const struct rps_report *report, double queue)
-{
-    const struct rps_profile *profile = &report->profile;
-    double most = queue, fewest = queue;
-    int most_label = -1, fewest_label = -1;
-    char letter[RPS_PHASE_LABEL_SIZE], other[RPS_PHASE_LABEL_SIZE], text[512];
-    const char *no_wait = report->shares.sampling.no_wait;
-
-    for (int l = 0; profile->system && l < profile->label_count; l++) {
-        const double own =
-            rps_run_system_mean(&profile->system[l], RPS_SYSTEM_MACHINE, RPS_MACHINE_WAIT);
-
-        if (own > most) {
-            most = own;
-            most_label = l;
-        }
-        if (own < fewest) {
-            fewest = own;
-            fewest_label = l;
-        }
-    }
-    say(to, "On average %.1f threads of the machine waited for a CPU", queue);
-    if (most_label >= 0 && fewest_label >= 0 && most > QUEUE_APART * fewest)
-        say(to, ": most in %s (%.1f), fewest in %s (%.1f)", rps_phase_label(most_label, letter),
-            most, rps_phase_label(fewest_label, other), fewest);
-    if (!rps_report_is_part(report) && report->shares.wait_us > 0)
-        say(to, "; by program: %s", rps_report_waits(report, text, sizeof(text)));
-    else if (report->shares.wait_us > 0)
-        say(to, "; which programs waited is known of the whole run alone");
-    else
-        say(to, "; which programs waited was not recorded%s%s", no_wait[0] ? ": " : "", no_wait);
-}
-
-char *rps_report_time(const struct rps_report *report, char *ret, size_t size)
-{
-    struct sentences to = {.text = ret, .size = size};
-    struct rps_system_time time = time_of(report);
-    double stolen = rps_run_system_stolen(&report->system, report->run.cpu_count);
-    double queue = rps_run_system_mean(&report->system, RPS_SYSTEM_MACHINE, RPS_MACHINE_WAIT);
-    double limited_s = report->system.length_s[RPS_SYSTEM_GROUP];
-    double throttled_s = rps_run_system_throttled_s(&report->system);
-    int is_limited = throttled_s > LIMIT_TOLD * limited_s, is_stuck;
+    const double stolen = rps_run_system_stolen(&report->system, report->run.cpu_count);
 
     ret[0] = '\0';
-    to.decimals = time.elapsed_s >= 1 ? 1 : 3;
-    is_stuck = rps_system_time_is_stuck(&time);
-    if (is_stuck)
-        say_stuck(&to, &time);
-    if (time.elapsed_s > 0 && rps_system_time_is_of_one(&time))
-        say_one_thread(&to, &time, is_limited);
-    else if (time.elapsed_s > 0)
-        say_threads(&to, &time);
-    if (time.elapsed_s > 0) {
-        say_unknown(&to, &time);
-        if (!is_stuck)
-            say_idle(&to, &time);
-    } else if (queue > QUEUE_TOLD) {
-        say_queue(&to, report, queue);
-    }
-    if (is_limited) {
-        int is_one = rps_system_time_is_of_one(&time) && throttled_s <= limited_s;
+    if (stolen > STEAL_MIN)
+        snprintf(ret, size, "Steal time: %.0f %% of all CPUs' time (taken by the hypervisor)",
+                 100 * stolen);
+    return ret;
+}
 
-        next(&to);
-        say(&to, "Its control group's CPU limit stopped it for ");
-        say_seconds(&to, throttled_s);
-        say(&to, "%s", is_one ? "" : ", all CPUs added up");
+/* Return how many threads of the machine waited for a CPU. Return 0 if the waiting threads of the
+ * workload itself are known. */
+static double queue_of(const struct rps_report *report)
+{
+    const double queue = rps_run_system_mean(&report->system, RPS_SYSTEM_MACHINE, RPS_MACHINE_WAIT);
+
+    return !(time_of(report).elapsed_s > 0) && queue > QUEUE_MIN ? queue : 0;
+}
+
+/* Format how many threads of the machine waited for a CPU, and the classes with most and fewest. */
+char *rps_report_queue(const struct rps_report *report, char *ret, size_t size)
+{
+    const struct rps_profile *profile = report->profile;
+    const double queue = queue_of(report);
+    double own, most = queue, fewest = queue;
+    int most_label = -1, fewest_label = -1;
+    char letter[RPS_PHASE_LABEL_SIZE], other[RPS_PHASE_LABEL_SIZE];
+    struct line line = begin_line(ret, size, 0, 0);
+
+    for (int l = 0; profile->system && l < profile->label_count; l++) {
+        own = rps_run_system_mean(&profile->system[l], RPS_SYSTEM_MACHINE, RPS_MACHINE_WAIT);
+        if (own > most)
+            most = own, most_label = l;
+        if (own < fewest)
+            fewest = own, fewest_label = l;
     }
-    if (stolen > STEAL_TOLD) {
-        next(&to);
-        say(&to, "The hypervisor took %.0f %% of the CPUs", 100 * stolen);
-    }
+    if (!(queue > 0))
+        return ret;
+    append(&line, "Run queue: %.1f threads of the machine waiting for a CPU (mean", queue);
+    if (most_label >= 0 && fewest_label >= 0 && most > QUEUE_APART * fewest)
+        append(&line, "; %.1f in %s, %.1f in %s", most, rps_phase_label(most_label, letter), fewest,
+               rps_phase_label(fewest_label, other));
+    append(&line, ")");
+    return ret;
+}
+
+char *rps_report_waiting(const struct rps_report *report, char *ret, size_t size)
+{
+    const char *no_wait = report->shares.sampling.no_wait;
+    char text[512];
+
+    ret[0] = '\0';
+    if (!(queue_of(report) > 0))
+        return ret;
+    if (report->shares.wait_us == 0)
+        snprintf(ret, size, "Waiting programs: not recorded%s%s%s", no_wait[0] ? " (" : "", no_wait,
+                 no_wait[0] ? ")" : "");
+    else if (rps_report_is_part(report))
+        snprintf(ret, size, "Waiting programs: unknown (known for the whole run only)");
+    else
+        snprintf(ret, size, "Waiting programs: %s (share of the waiting time)",
+                 rps_report_waits(report, text, sizeof(text)));
     return ret;
 }
 
 char *rps_report_packages(const struct rps_report *report, char *ret, size_t size)
 {
-    struct sentences to = {.text = ret, .size = size};
+    struct line line = begin_line(ret, size, 0, 0);
 
-    ret[0] = '\0';
     for (int f = 0; f < RPS_PACKAGE_FIGURES; f++) {
         const struct rps_package_figure_name *of = &rps_package_figures[f];
         const double value = rps_run_system_package(&report->system, (enum rps_package_figure)f);
@@ -298,23 +295,23 @@ char *rps_report_packages(const struct rps_report *report, char *ret, size_t siz
         if (!isfinite(value))
             continue;
         rps_text_number_of(number, sizeof(number), value, of->unit);
-        say(&to, "%s%c%s %s%s%s",
-            to.used > 0 ? ", " : "Packages: ", tolower((unsigned char)of->label[0]), of->label + 1,
-            number, strchr(number, ' ') ? "" : " ", of->unit);
+        append(&line, "%s%c%s %s%s%s",
+               line.used > 0 ? ", " : "Packages: ", tolower((unsigned char)of->label[0]),
+               of->label + 1, number, strchr(number, ' ') ? "" : " ", of->unit);
     }
     return ret;
 }
 
 /* --- for programs ----------------------------------------------------------------------------- */
 
-/* Add the columns of system metrics that are members of JSON, or put their values. */
+/* Add one column per system metric that is a JSON member. are_columns 0: put the values instead. */
 static void each_member(struct rps_report *report, struct rps_block *block, int are_columns)
 {
     static const char *const parts[] = {"", "_low", "_high"};
 
     for (int source = 0; source < RPS_SYSTEM_SOURCES; source++) {
-        for (int s = 0; s < rps_system_signal_count[source]; s++) {
-            const struct rps_system_signal *signal = &rps_system_signals[source][s];
+        for (int s = 0; s < rps_system_metric_count[source]; s++) {
+            const struct rps_system_metric *signal = &rps_system_metrics[source][s];
             const struct rps_system_sum *sum = &report->system.slot[source][s];
             const double value[] = {
                 rps_run_system_mean(&report->system, (enum rps_system_source)source, s),

@@ -1,22 +1,27 @@
-/*
- * The microbenchmarks and their predictions.
+/* The microbenchmarks and their predictions. Microbenchmarks are not among the examples, because
+ * rpistat verifies its own counters with them. Some counters can be opened but read 0, or count
+ * other events than their name suggests, which is found only if the correct count is known.
+ * Tolerances allow for correct processors that count differently. Because of speculation, some
+ * processors count more accesses and branches than retire. Because of prefetchers, some processors
+ * count fewer misses than a program causes.
  *
- * They are not with the examples, because rpistat verifies itself with them. A counter that opens
- * and reads 0, or counts other events than its name says, is found only with a known answer.
- * Tolerances allow for correct processors: through speculation some count more accesses and
- * branches than retire, through prefetchers fewer misses than a program causes.
- *
- * Predicted misses come from a random chase, one line after the other. No prefetcher follows it,
- * but some fetch the neighbour of each line, and second-level events may count that too. Walking
- * through a large array in order was tried; it counts the misses left by the prefetcher. Context
- * switches come from a sleeping loop: one that yields switches only if another program happens to
- * wait for the processor.
- */
+ * Predicted misses are caused by following pointers through all lines in random order. No
+ * prefetcher can predict this order, but some fetch the neighbour of each line, and second-level
+ * events may include these fetches. Walking through a large array in order was tried, but then only
+ * the misses that the prefetcher does not prevent are counted. Context switches are caused by a
+ * loop that sleeps. A loop that yields would switch only if another program happens to wait for the
+ * processor. */
 #include "rpistat/micro.h"
+#include "rpistat/clock.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,149 +29,12 @@
 
 #define LINE_BYTES 64
 
-/* --- predictions ------------------------------------------------------------------------------ */
-
-struct list {
-    struct rps_micro_prediction *prediction;
-    int count;
-};
-
-static void expect(struct list *list, const char *what, double count, double tolerance)
-{
-    list->prediction[list->count++] =
-        (struct rps_micro_prediction){what, count, count, tolerance, tolerance};
-}
-
-/* Expect a count up to twice this one. */
-static void expect_up_to_twice(struct list *list, const char *what, double count, double tolerance)
-{
-    list->prediction[list->count++] =
-        (struct rps_micro_prediction){what, count, count, tolerance, 1 + tolerance};
-}
-
-/* Expect none, of so many chances. */
-static void expect_none(struct list *list, const char *what, double chances, double tolerance)
-{
-    list->prediction[list->count++] =
-        (struct rps_micro_prediction){what, 0, chances, tolerance, tolerance};
-}
-
-static void expect_instructions(struct list *list, uint64_t turns, double of_a_turn)
-{
-    if (RPS_LOOPS_EXACT)
-        expect(list, "instructions", (double)turns * of_a_turn, 0.001);
-}
-
-/* --- instructions and branches ---------------------------------------------------------------- */
-
-static void run_loop(void *memory, size_t bytes, uint64_t turns)
-{
-    (void)memory;
-    (void)bytes;
-    rps_loop_plain(turns);
-}
-
-static int predict_loop(uint64_t turns, const struct rps_micro_result *result,
-                        struct rps_micro_prediction *ret)
-{
-    struct list list = {ret, 0};
-
-    expect_instructions(&list, turns, RPS_LOOP_INSTRUCTIONS);
-    expect(&list, "branches", (double)turns, 0.01);
-    expect_none(&list, "branch_misses", (double)turns, 0.01);
-    expect(&list, "task_clock", (double)result->cpu_ns, 0.03);
-    return list.count;
-}
-
-static void run_linear(void *memory, size_t bytes, uint64_t turns)
-{
-    (void)memory;
-    (void)bytes;
-    rps_loop_linear(turns);
-}
-
-static int predict_linear(uint64_t turns, const struct rps_micro_result *result,
-                          struct rps_micro_prediction *ret)
-{
-    struct list list = {ret, 0};
-
-    (void)result;
-    expect_instructions(&list, turns, RPS_LINEAR_INSTRUCTIONS);
-    if (RPS_LOOPS_EXACT) {
-        expect(&list, "branches", (double)turns, 0.05);
-        expect_none(&list, "l1d_miss", (double)turns * RPS_LINEAR_LENGTH, 0.001);
-    }
-    return list.count;
-}
-
-static void run_random(void *memory, size_t bytes, uint64_t turns)
-{
-    (void)memory;
-    (void)bytes;
-    rps_loop_random(turns);
-}
-
-static int predict_random(uint64_t turns, const struct rps_micro_result *result,
-                          struct rps_micro_prediction *ret)
-{
-    struct list list = {ret, 0};
-
-    (void)result;
-    expect_instructions(&list, turns, RPS_RANDOM_INSTRUCTIONS);
-    if (RPS_LOOPS_EXACT) {
-        expect(&list, "branches", (double)turns * RPS_RANDOM_BRANCHES, 0.05);
-        expect(&list, "branch_misses", (double)turns / 2, 0.1);
-    }
-    return list.count;
-}
-
 /* --- memory ----------------------------------------------------------------------------------- */
 
 static int prepare_walk(void *memory, size_t bytes)
 {
     memset(memory, 1, bytes);
     return 0;
-}
-
-static void run_load(void *memory, size_t bytes, uint64_t turns)
-{
-    (void)bytes;
-    rps_loop_load(memory, turns);
-}
-
-static void run_store(void *memory, size_t bytes, uint64_t turns)
-{
-    (void)bytes;
-    rps_loop_store(memory, turns);
-}
-
-/* The common part of loads and stores that stay in the first-level cache. */
-static int predict_walk(uint64_t turns, const char *accesses, struct rps_micro_prediction *ret)
-{
-    struct list list = {ret, 0};
-
-    expect_instructions(&list, turns, RPS_WALK_INSTRUCTIONS);
-    expect(&list, "branches", (double)turns, 0.01);
-    expect(&list, accesses, (double)turns, 0.05);
-    expect_none(&list, "l1d_miss", (double)turns, 0.01);
-    expect_none(&list, "dtlb_l1_miss", (double)turns, 0.01);
-    expect_none(&list, "dtlb_miss", (double)turns, 0.01);
-    return list.count;
-}
-
-static int predict_load(uint64_t turns, const struct rps_micro_result *result,
-                        struct rps_micro_prediction *ret)
-{
-    (void)result;
-    return predict_walk(turns, "l1d_access", ret);
-}
-
-/* Whether the event of l1d_access counts stores differs: only an event of stores is predicted. */
-static int predict_store(uint64_t turns, const struct rps_micro_result *result,
-                         struct rps_micro_prediction *ret)
-{
-    (void)result;
-    return predict_walk(turns, "L1-dcache-stores", ret);
 }
 
 static uint64_t next_random(uint64_t *state)
@@ -177,7 +45,7 @@ static uint64_t next_random(uint64_t *state)
     return *state;
 }
 
-/* Build one circle through all lines in random order (Sattolo), in the lines themselves. */
+/* Build a circle of pointers through all lines in random order (Sattolo), one pointer per line. */
 static int prepare_chase(void *memory, size_t bytes)
 {
     uint64_t random = UINT64_C(0x2545f4914f6cdd1d);
@@ -208,28 +76,6 @@ static int prepare_chase(void *memory, size_t bytes)
     return 0;
 }
 
-static void run_chase(void *memory, size_t bytes, uint64_t turns)
-{
-    (void)bytes;
-    rps_loop_chase(memory, turns);
-}
-
-static int predict_chase(uint64_t turns, const struct rps_micro_result *result,
-                         struct rps_micro_prediction *ret)
-{
-    struct list list = {ret, 0};
-
-    (void)result;
-    expect_instructions(&list, turns, RPS_CHASE_INSTRUCTIONS);
-    expect(&list, "branches", (double)turns, 0.01);
-    expect(&list, "l1d_access", (double)turns, 0.1);
-    expect(&list, "l1d_miss", (double)turns, 0.1);
-    expect_up_to_twice(&list, "l2_miss", (double)turns, 0.2);
-    expect(&list, "dtlb_l1_miss", (double)turns, 0.1);
-    expect(&list, "dtlb_miss", (double)turns, 0.25);
-    return list.count;
-}
-
 /* --- the kernel's events ---------------------------------------------------------------------- */
 
 static void run_touch(void *memory, size_t bytes, uint64_t turns)
@@ -239,16 +85,6 @@ static void run_touch(void *memory, size_t bytes, uint64_t turns)
 
     for (uint64_t i = 0; i < turns && i * page < bytes; i++)
         base[i * page] = 1;
-}
-
-static int predict_touch(uint64_t turns, const struct rps_micro_result *result,
-                         struct rps_micro_prediction *ret)
-{
-    struct list list = {ret, 0};
-
-    (void)result;
-    expect(&list, "minor_faults", (double)turns, 0.01);
-    return list.count;
 }
 
 static void run_sleep(void *memory, size_t bytes, uint64_t turns)
@@ -261,17 +97,7 @@ static void run_sleep(void *memory, size_t bytes, uint64_t turns)
         nanosleep(&moment, NULL);
 }
 
-static int predict_sleep(uint64_t turns, const struct rps_micro_result *result,
-                         struct rps_micro_prediction *ret)
-{
-    struct list list = {ret, 0};
-
-    (void)result;
-    expect(&list, "context_switches", (double)turns, 0.02);
-    return list.count;
-}
-
-/* Find the first two processors that this process may use; returns their number. */
+/* Find the first two processors that this process may use. Returns how many were found. */
 static int find_processors(int processor[2])
 {
     cpu_set_t allowed;
@@ -294,7 +120,8 @@ static int move_to(int processor)
     return sched_setaffinity(0, sizeof(one), &one);
 }
 
-/* The memory keeps the two processors: otherwise the first run would change the allowed ones. */
+/* Choose two processors and store them in the memory. The processors are chosen before the first
+ * run, because that run changes the processors that the process may use. */
 static int prepare_migrate(void *memory, size_t bytes)
 {
     int *processor = memory;
@@ -312,16 +139,6 @@ static void run_migrate(void *memory, size_t bytes, uint64_t turns)
         move_to(processor[(i + 1) % 2]);
 }
 
-static int predict_migrate(uint64_t turns, const struct rps_micro_result *result,
-                           struct rps_micro_prediction *ret)
-{
-    struct list list = {ret, 0};
-
-    (void)result;
-    expect(&list, "cpu_migrations", (double)turns, 0.02);
-    return list.count;
-}
-
 static void run_call(void *memory, size_t bytes, uint64_t turns)
 {
     (void)memory;
@@ -330,34 +147,94 @@ static void run_call(void *memory, size_t bytes, uint64_t turns)
         syscall(SYS_getppid);
 }
 
-static int predict_call(uint64_t turns, const struct rps_micro_result *result,
-                        struct rps_micro_prediction *ret)
-{
-    struct list list = {ret, 0};
-
-    (void)result;
-    expect(&list, "syscalls", (double)turns, 0.001);
-    return list.count;
-}
-
 /* --- the table -------------------------------------------------------------------------------- */
 
+/* Columns of a prediction: event, count per iteration, base of the error, permitted error, the same
+ * above the count, and whether it is valid only for a loop in assembly. */
 static const struct rps_micro micros[] = {
-    {"linear", "1,000 additions in a row", 20000, 0, NULL, run_linear, predict_linear},
-    {"loop", "a loop of four instructions", 20000000, 0, NULL, run_loop, predict_loop},
-    {"random", "a branch of even chance", 5000000, 0, NULL, run_random, predict_random},
-    {"load", "reading an array of 16 KiB", 10000000, RPS_WALK_BYTES, prepare_walk, run_load,
-     predict_load},
-    {"store", "writing an array of 16 KiB", 10000000, RPS_WALK_BYTES, prepare_walk, run_store,
-     predict_store},
-    {"chase", "a random chase through memory", 1000000, (size_t)64 << 20, prepare_chase, run_chase,
-     predict_chase},
-    {"touch", "first writes to new pages", 4096, (size_t)4096 << 16, NULL, run_touch,
-     predict_touch},
-    {"sleep", "short sleeps", 500, 0, NULL, run_sleep, predict_sleep},
-    {"migrate", "moving to another processor and back", 200, 4096, prepare_migrate, run_migrate,
-     predict_migrate},
-    {"call", "a system call", 100000, 0, NULL, run_call, predict_call},
+    {"linear",
+     "1,000 additions in a row",
+     20000,
+     0,
+     NULL,
+     rps_loop_linear,
+     {{"instructions", RPS_LINEAR_INSTRUCTIONS, RPS_LINEAR_INSTRUCTIONS, 0.001, 0.001, 1},
+      {"branches", 1, 1, 0.05, 0.05, 1},
+      {"l1d_miss", 0, RPS_LINEAR_LENGTH, 0.001, 0.001, 1}}},
+    {"loop",
+     "a loop of four instructions",
+     20000000,
+     0,
+     NULL,
+     rps_loop_plain,
+     {{"instructions", RPS_LOOP_INSTRUCTIONS, RPS_LOOP_INSTRUCTIONS, 0.001, 0.001, 1},
+      {"branches", 1, 1, 0.01, 0.01, 0},
+      {"branch_misses", 0, 1, 0.01, 0.01, 0},
+      /* per ns of CPU time */
+      {"task_clock", 1, 1, 0.03, 0.03, 0}}},
+    {"random",
+     "a branch of even chance",
+     5000000,
+     0,
+     NULL,
+     rps_loop_random,
+     {{"instructions", RPS_RANDOM_INSTRUCTIONS, RPS_RANDOM_INSTRUCTIONS, 0.001, 0.001, 1},
+      {"branches", RPS_RANDOM_BRANCHES, RPS_RANDOM_BRANCHES, 0.05, 0.05, 1},
+      {"branch_misses", 0.5, 0.5, 0.1, 0.1, 1}}},
+    {"load",
+     "reading an array of 16 KiB",
+     10000000,
+     RPS_WALK_BYTES,
+     prepare_walk,
+     rps_loop_load,
+     {{"instructions", RPS_WALK_INSTRUCTIONS, RPS_WALK_INSTRUCTIONS, 0.001, 0.001, 1},
+      {"branches", 1, 1, 0.01, 0.01, 0},
+      {"l1d_access", 1, 1, 0.05, 0.05, 0},
+      {"l1d_miss", 0, 1, 0.01, 0.01, 0},
+      {"dtlb_l1_miss", 0, 1, 0.01, 0.01, 0},
+      {"dtlb_miss", 0, 1, 0.01, 0.01, 0}}},
+    {"store",
+     "writing an array of 16 KiB",
+     10000000,
+     RPS_WALK_BYTES,
+     prepare_walk,
+     rps_loop_store,
+     {{"instructions", RPS_WALK_INSTRUCTIONS, RPS_WALK_INSTRUCTIONS, 0.001, 0.001, 1},
+      {"branches", 1, 1, 0.01, 0.01, 0},
+      /* processors differ in whether l1d_access counts stores */
+      {"L1-dcache-stores", 1, 1, 0.05, 0.05, 0},
+      {"l1d_miss", 0, 1, 0.01, 0.01, 0},
+      {"dtlb_l1_miss", 0, 1, 0.01, 0.01, 0},
+      {"dtlb_miss", 0, 1, 0.01, 0.01, 0}}},
+    {"chase",
+     "a random chase through memory",
+     1000000,
+     (size_t)64 << 20,
+     prepare_chase,
+     rps_loop_chase,
+     {{"instructions", RPS_CHASE_INSTRUCTIONS, RPS_CHASE_INSTRUCTIONS, 0.001, 0.001, 1},
+      {"branches", 1, 1, 0.01, 0.01, 0},
+      {"l1d_access", 1, 1, 0.1, 0.1, 0},
+      {"l1d_miss", 1, 1, 0.1, 0.1, 0},
+      {"l2_miss", 1, 1, 0.2, 1.2, 0}, /* up to twice */
+      {"dtlb_l1_miss", 1, 1, 0.1, 0.1, 0},
+      {"dtlb_miss", 1, 1, 0.25, 0.25, 0}}},
+    {"touch",
+     "first writes to new pages",
+     4096,
+     (size_t)4096 << 16,
+     NULL,
+     run_touch,
+     {{"minor_faults", 1, 1, 0.01, 0.01, 0}}},
+    {"sleep", "short sleeps", 500, 0, NULL, run_sleep, {{"context_switches", 1, 1, 0.02, 0.02, 0}}},
+    {"migrate",
+     "moving to another processor and back",
+     200,
+     4096,
+     prepare_migrate,
+     run_migrate,
+     {{"cpu_migrations", 1, 1, 0.02, 0.02, 0}}},
+    {"call", "a system call", 100000, 0, NULL, run_call, {{"syscalls", 1, 1, 0.001, 0.001, 0}}},
 };
 
 const struct rps_micro *const rps_micros[] = {
@@ -371,4 +248,156 @@ const struct rps_micro *rps_micro_find(const char *name)
         if (strcmp(rps_micros[i]->name, name) == 0)
             return rps_micros[i];
     return NULL;
+}
+
+int rps_micro_predict(const struct rps_micro *micro, uint64_t turns,
+                      const struct rps_micro_result *result, struct rps_micro_prediction *ret)
+{
+    int count = 0;
+
+    for (const struct rps_micro_prediction *one = micro->predicted; one->what; one++) {
+        double times =
+            strcmp(one->what, "task_clock") == 0 ? (double)result->cpu_ns : (double)turns;
+
+        if (one->is_exact && !RPS_LOOPS_EXACT)
+            continue;
+        ret[count] = *one;
+        ret[count].count *= times;
+        ret[count++].of *= times;
+    }
+    return count;
+}
+
+/* A child process that runs one microbenchmark. The child is forked and executes no other program,
+ * so that no such program has to be found and installed. Without an exec, the loop starts
+ * immediately after counting starts. An exec would add thousands of other instructions. */
+
+/* The share of the machine's memory for a microbenchmark is at most 1 / MEMORY_SHARE. */
+#define MEMORY_SHARE 16
+
+static ssize_t read_fully(int fd, void *buffer, size_t size)
+{
+    ssize_t got;
+
+    do {
+        got = read(fd, buffer, size);
+    } while (got < 0 && errno == EINTR);
+    return got;
+}
+
+/* Map memory in small pages. Returns NULL if there is no memory. */
+static void *map_memory(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (memory == MAP_FAILED)
+        return NULL;
+    madvise(memory, bytes, MADV_NOHUGEPAGE);
+    return memory;
+}
+
+/* Return the memory size for a microbenchmark: the requested size, halved until below the limit.
+ * Memory that is not written before the run has no limit, because it needs no real memory. */
+static size_t affordable(const struct rps_micro *micro)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    size_t bytes = micro->memory_bytes;
+
+    while (micro->prepare && pages > 0 && page > 0 && bytes > (size_t)1 << 20 &&
+           bytes / (size_t)page > (size_t)pages / MEMORY_SHARE)
+        bytes /= 2;
+    return bytes;
+}
+
+static _Noreturn void run_in_child(int go_fd, int result_fd, const struct rps_micro *micro,
+                                   uint64_t turns)
+{
+    struct rps_micro_result result = {0};
+    size_t bytes = affordable(micro);
+    void *memory = bytes > 0 ? map_memory(bytes) : NULL;
+    char byte = 1;
+
+    if ((bytes > 0 && !memory) || (micro->prepare && micro->prepare(memory, bytes) < 0))
+        _exit(1);
+    if (write(result_fd, &byte, 1) != 1 || read_fully(go_fd, &byte, 1) != 1)
+        _exit(1);
+    result.cpu_ns = -rps_clock_process_cpu_ns();
+    micro->run(memory, bytes, turns);
+    result.cpu_ns += rps_clock_process_cpu_ns();
+    _exit(write(result_fd, &result, sizeof(result)) == (ssize_t)sizeof(result) ? 0 : 1);
+}
+
+static void close_child(struct rps_micro_child *child)
+{
+    if (child->pidfd >= 0)
+        close(child->pidfd);
+    if (child->go_fd >= 0)
+        close(child->go_fd);
+    close(child->result_fd);
+}
+
+int rps_micro_launch(struct rps_micro_child *ret, const struct rps_micro *micro, uint64_t turns,
+                     struct rps_error *err)
+{
+    int go[2] = {-1, -1}, result[2] = {-1, -1};
+    struct rps_micro_child child = {.pid = -1, .pidfd = -1};
+    char byte;
+
+    if (pipe2(go, O_CLOEXEC) < 0 || pipe2(result, O_CLOEXEC) < 0 || (child.pid = fork()) < 0) {
+        rps_error_set(err, RPS_FAILED, "cannot start the microbenchmark %s: %s", micro->name,
+                      strerror(errno));
+        goto fail;
+    }
+    if (child.pid == 0) {
+        close(go[1]);
+        close(result[0]);
+        run_in_child(go[0], result[1], micro, turns);
+    }
+    close(go[0]);
+    close(result[1]);
+    child.go_fd = go[1];
+    child.result_fd = result[0];
+    child.pidfd = (int)syscall(SYS_pidfd_open, child.pid, 0);
+    if (child.pidfd >= 0 && read_fully(child.result_fd, &byte, 1) == 1) {
+        *ret = child;
+        return 0;
+    }
+    close_child(&child);
+    waitpid(child.pid, NULL, 0);
+    return 1;
+fail:
+    for (int i = 0; i < 2; i++) {
+        if (go[i] >= 0)
+            close(go[i]);
+        if (result[i] >= 0)
+            close(result[i]);
+    }
+    return RPS_FAILED;
+}
+
+int rps_micro_release(struct rps_micro_child *child, struct rps_error *err)
+{
+    char byte = 1;
+
+    if (write(child->go_fd, &byte, 1) == 1)
+        return 0;
+    return rps_error_set(err, RPS_FAILED, "the microbenchmark cannot be reached: %s",
+                         strerror(errno));
+}
+
+int rps_micro_finish(struct rps_micro_child *child, struct rps_micro_result *ret,
+                     struct rps_error *err)
+{
+    struct rps_micro_result result;
+    ssize_t got;
+
+    close(child->go_fd);
+    child->go_fd = -1;
+    got = read_fully(child->result_fd, &result, sizeof(result));
+    close_child(child);
+    waitpid(child->pid, NULL, 0);
+    if (got != (ssize_t)sizeof(result))
+        return rps_error_set(err, RPS_FAILED, "the microbenchmark ended too early");
+    *ret = result;
+    return 0;
 }

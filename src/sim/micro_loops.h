@@ -1,14 +1,11 @@
-/*
- * The loops of the microbenchmarks, in assembly, with the instructions retired per iteration. On
- * other architectures RPS_LOOPS_EXACT is 0, and the numbers of instructions mean nothing.
- */
-#ifndef RPISTAT_MEASURE_MICRO_LOOPS_H
-#define RPISTAT_MEASURE_MICRO_LOOPS_H
+/* The loops of the microbenchmarks, in assembly, with the number of instructions that each
+ * iteration retires. On other architectures RPS_LOOPS_EXACT is 0, and these numbers are invalid. */
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Successive additions in one iteration of rps_loop_linear. */
+/* Number of successive additions in one iteration of rps_loop_linear. */
 #define RPS_LINEAR_LENGTH 1000
 
 /* Bytes that rps_loop_load and rps_loop_store walk through, one line of 64 bytes per iteration. */
@@ -18,12 +15,12 @@
 #define RPS_LINEAR_INSTRUCTIONS (RPS_LINEAR_LENGTH + 2)
 #define RPS_WALK_INSTRUCTIONS   5
 #define RPS_CHASE_INSTRUCTIONS  3
-#define RPS_RANDOM_BRANCHES     3 /* one of them is random */
+#define RPS_RANDOM_BRANCHES     3 /* branches per iteration, one of which is random */
 
-/* For each processor's assembly: %0 counts the iterations, %1 and %2 are the loop's operands. */
+/* Assembly macros for each processor: %0 is the number of iterations, %1 and %2 the operands. */
 #if defined(__x86_64__)
 #define RPS_RANDOM_INSTRUCTIONS 15
-#define RPS_TURN                "dec %0\n jnz 1b\n"
+#define RPS_ITERATION           "dec %0\n jnz 1b\n"
 #define RPS_ADD                 "add $1, %1\n"
 #define RPS_LOAD                "mov (%3,%1), %2\n"
 #define RPS_STORE               "mov %0, (%2,%1)\n"
@@ -37,14 +34,14 @@
 
 #elif defined(__aarch64__)
 #define RPS_RANDOM_INSTRUCTIONS 8
-#define RPS_TURN                "subs %0, %0, #1\n b.ne 1b\n"
+#define RPS_ITERATION           "subs %0, %0, #1\n b.ne 1b\n"
 #define RPS_RANDOM                                                                                 \
     "eor %1, %1, %1, lsl #13\n eor %1, %1, %1, lsr #7\n eor %1, %1, %1, lsl #17\n"                 \
     "tbz %1, #0, 2f\n nop\n b 3f\n 2: nop\n b 3f\n 3: "
 
 #elif defined(__arm__)
 #define RPS_RANDOM_INSTRUCTIONS 9
-#define RPS_TURN                "subs %0, %0, #1\n bne 1b\n"
+#define RPS_ITERATION           "subs %0, %0, #1\n bne 1b\n"
 #define RPS_RANDOM                                                                                 \
     "eor %1, %1, %1, lsl #13\n eor %1, %1, %1, lsr #17\n eor %1, %1, %1, lsl #5\n"                 \
     "tst %1, #1\n beq 2f\n nop\n b 3f\n 2: nop\n b 3f\n 3: "
@@ -58,62 +55,77 @@
 #define RPS_CHASE     "ldr %1, [%1]\n"
 #endif
 
-#ifdef RPS_TURN
+#ifdef RPS_ITERATION
 
 #define RPS_LOOPS_EXACT 1
 
-/* A register. If it has 32 bits, all numbers of iterations are below 2^32. */
+/* A register. On 32-bit processors, all numbers of iterations are below 2^32. */
 typedef uintptr_t rps_loop_register;
 
-static inline void rps_loop_plain(uint64_t turns)
+static inline void rps_loop_plain(void *memory, size_t bytes, uint64_t turns)
 {
     rps_loop_register left = (rps_loop_register)turns;
 
-    __asm__ volatile("1: nop\n nop\n" RPS_TURN : "+r"(left) : : "cc");
+    (void)memory;
+    (void)bytes;
+    __asm__ volatile("1: nop\n nop\n" RPS_ITERATION : "+r"(left) : : "cc");
 }
 
-static inline void rps_loop_linear(uint64_t turns)
+static inline void rps_loop_linear(void *memory, size_t bytes, uint64_t turns)
 {
     rps_loop_register left = (rps_loop_register)turns, sum = 0;
 
-    __asm__ volatile("1: .rept 1000\n" RPS_ADD ".endr\n" RPS_TURN : "+r"(left), "+r"(sum) : : "cc");
+    (void)memory;
+    (void)bytes;
+    __asm__ volatile("1: .rept 1000\n" RPS_ADD ".endr\n" RPS_ITERATION
+                     : "+r"(left), "+r"(sum)
+                     :
+                     : "cc");
 }
 
-static inline void rps_loop_load(const void *memory, uint64_t turns)
+static inline void rps_loop_load(void *memory, size_t bytes, uint64_t turns)
 {
     rps_loop_register left = (rps_loop_register)turns, place = 0, value;
 
-    __asm__ volatile("1: " RPS_LOAD RPS_NEXT_LINE RPS_TURN
+    (void)bytes;
+    __asm__ volatile("1: " RPS_LOAD RPS_NEXT_LINE RPS_ITERATION
                      : "+r"(left), "+r"(place), "=&r"(value)
                      : "r"(memory)
                      : "cc", "memory");
 }
 
-static inline void rps_loop_store(void *memory, uint64_t turns)
+static inline void rps_loop_store(void *memory, size_t bytes, uint64_t turns)
 {
     rps_loop_register left = (rps_loop_register)turns, place = 0;
 
-    __asm__ volatile("1: " RPS_STORE RPS_NEXT_LINE RPS_TURN
+    (void)bytes;
+    __asm__ volatile("1: " RPS_STORE RPS_NEXT_LINE RPS_ITERATION
                      : "+r"(left), "+r"(place)
                      : "r"(memory)
                      : "cc", "memory");
 }
 
-static inline void rps_loop_chase(const void *first, uint64_t turns)
+static inline void rps_loop_chase(void *memory, size_t bytes, uint64_t turns)
 {
     rps_loop_register left = (rps_loop_register)turns;
 
-    __asm__ volatile("1: " RPS_CHASE RPS_TURN : "+r"(left), "+r"(first) : : "cc", "memory");
+    (void)bytes;
+    __asm__ volatile("1: " RPS_CHASE RPS_ITERATION : "+r"(left), "+r"(memory) : : "cc", "memory");
 }
 
-/* Marsaglia's xorshift; both ways of the branch retire the same. */
-static inline void rps_loop_random(uint64_t turns)
+/* Marsaglia's xorshift. Both paths of the branch retire the same number of instructions. */
+static inline void rps_loop_random(void *memory, size_t bytes, uint64_t turns)
 {
     rps_loop_register left = (rps_loop_register)turns, work;
     rps_loop_register random =
         (rps_loop_register)(UINT64_C(0x9e3779b97f4a7c15) >> (64 - 8 * sizeof(random)));
 
-    __asm__ volatile("1: " RPS_RANDOM RPS_TURN : "+r"(left), "+r"(random), "=&r"(work) : : "cc");
+    (void)memory;
+    (void)bytes;
+    __asm__ volatile("1: " RPS_RANDOM RPS_ITERATION
+                     : "+r"(left), "+r"(random), "=&r"(work)
+                     :
+                     : "cc");
 }
 
 #else
@@ -121,26 +133,29 @@ static inline void rps_loop_random(uint64_t turns)
 #define RPS_LOOPS_EXACT         0
 #define RPS_RANDOM_INSTRUCTIONS 0
 
-/* Prevents the compiler from unrolling, merging or dropping iterations. */
+/* Prevent the compiler from unrolling, merging or removing iterations. */
 #define RPS_KEEP(value)         __asm__ volatile("" : "+r"(value) : : "memory")
 
-static inline void rps_loop_plain(uint64_t turns)
+static inline void rps_loop_plain(void *memory, size_t bytes, uint64_t turns)
 {
+    (void)memory;
+    (void)bytes;
     do
         RPS_KEEP(turns);
     while (--turns > 0);
 }
 
-static inline void rps_loop_linear(uint64_t turns)
+static inline void rps_loop_linear(void *memory, size_t bytes, uint64_t turns)
 {
-    rps_loop_plain(turns);
+    rps_loop_plain(memory, bytes, turns);
 }
 
-static inline void rps_loop_load(const void *memory, uint64_t turns)
+static inline void rps_loop_load(void *memory, size_t bytes, uint64_t turns)
 {
     const volatile char *line = memory;
     size_t place = 0;
 
+    (void)bytes;
     do {
         RPS_KEEP(turns);
         (void)line[place];
@@ -148,11 +163,12 @@ static inline void rps_loop_load(const void *memory, uint64_t turns)
     } while (--turns > 0);
 }
 
-static inline void rps_loop_store(void *memory, uint64_t turns)
+static inline void rps_loop_store(void *memory, size_t bytes, uint64_t turns)
 {
     volatile char *line = memory;
     size_t place = 0;
 
+    (void)bytes;
     do {
         RPS_KEEP(turns);
         line[place] = 1;
@@ -160,22 +176,21 @@ static inline void rps_loop_store(void *memory, uint64_t turns)
     } while (--turns > 0);
 }
 
-static inline void rps_loop_chase(const void *first, uint64_t turns)
+static inline void rps_loop_chase(void *memory, size_t bytes, uint64_t turns)
 {
-    void *const volatile *item = first;
+    void *const volatile *item = memory;
 
+    (void)bytes;
     do {
         RPS_KEEP(turns);
         item = *item;
     } while (--turns > 0);
 }
 
-/* The compiler may compile the random condition without a branch: nothing is predicted. */
-static inline void rps_loop_random(uint64_t turns)
+/* The compiler may turn the condition into code without a branch, so nothing is predicted. */
+static inline void rps_loop_random(void *memory, size_t bytes, uint64_t turns)
 {
-    rps_loop_plain(turns);
+    rps_loop_plain(memory, bytes, turns);
 }
-
-#endif
 
 #endif

@@ -1,29 +1,27 @@
-/*
- * The simulated ARM1176: two programmable counters and a cycle counter of 32 bits that wrap, a
- * workload and a clock, all driven by a script. It is a real backend. Its counts follow exactly
- * from the script, whenever they are read, so every test of the recorder above it can be exact.
+/* The simulated ARM1176: two programmable counters and a cycle counter. All counters have 32 bits
+ * and wrap. A script controls the counters, a workload and a clock. The simulated processor is a
+ * real backend. Its counts follow exactly from the script, at whatever time they are read, so every
+ * test of the recorder can be exact.
  *
- * Time advances in segments with constant rates. An event's total at a time is that at the start of
- * the segment plus the integer part of rate x time, in 64-bit integers. So it does not depend on
- * how often it is read. With noise, a segment is at most 100 ms long and its rates come from a hash
- * of seed, event and segment.
- */
+ * Time advances in segments with constant rates. An event's total is its total at the start of the
+ * segment plus the integer part of rate x time, in 64-bit integers. Therefore the total does not
+ * depend on how often the total is read. With noise, a segment is at most 100 ms long, and its
+ * rates are computed from a hash of seed, event and segment. */
 #include "rpistat/loop.h"
-#include "rpistat/sim.h"
+#include "rpistat/micro.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/clock.h"
 #include "rpistat/random.h"
 #include "sampler_sim.h"
-#include "signals_sim.h"
+#include "system_sim.h"
 #include "sim_script.h"
 
 #define NOISE_QUANTUM_NS (100 * RPS_NS_PER_MS)
 
-/* One set's counters, as registers of `width` bits. */
+/* The counters of one set, as registers of `width` bits. */
 struct sim_set {
     uint64_t value[RPS_SLOT_MAX];
     uint64_t running_ns;
@@ -34,17 +32,17 @@ struct sim {
     struct rps_event_loop event_loop;
     const struct rps_plan *plan;
     struct sim_set *set;
-    int enabled_set; /* -1: none */
+    int enabled_set; /* set that is enabled; -1: none */
     int clock_runs;
     int64_t now_ns;
-    uint64_t clock; /* cycles, full width */
+    uint64_t clock; /* number of cycles so far, in 64 bits */
     uint64_t enabled_ns, clock_running_ns, idle_ns;
 
     size_t order; /* current phase, as index into the order */
     int64_t phase_end_ns;
-    int64_t start_ns; /* of the segment */
+    int64_t start_ns; /* start of the current segment */
     int64_t end_ns;
-    uint64_t rate[SIM_EVENT_COUNT]; /* in the segment; noise may exceed SIM_RATE_MAX */
+    uint64_t rate[SIM_EVENT_COUNT]; /* rates in the segment; noise may exceed SIM_RATE_MAX */
     uint64_t cycle_rate;
     size_t steal;       /* next item of script->steal that has not ended */
     size_t steal_clock; /* next item of script->steal_clock that has not ended */
@@ -56,7 +54,7 @@ struct sim {
 
 /* --- time ------------------------------------------------------------------------------------- */
 
-/* The rate of an event in the segment that starts at start_ns. */
+/* Return the rate of an event in the segment that starts at start_ns. */
 static uint64_t noisy(const struct sim *sim, uint32_t rate, int code)
 {
     int64_t ppm = sim->script->noise_ppm;
@@ -113,14 +111,14 @@ static void next_segment(struct sim *sim)
         begin_segment(sim, start_ns);
 }
 
-/* CPU time between now and a time of the segment. */
+/* Return the CPU time between now and limit_ns, which is in the segment. */
 static uint64_t cpu_until(const struct sim *sim, int64_t limit_ns)
 {
     return (uint64_t)(rps_sim_cpu_at(phase_on(sim), limit_ns - sim->start_ns) -
                       rps_sim_cpu_at(phase_on(sim), sim->now_ns - sim->start_ns));
 }
 
-/* Events in that time. */
+/* Return the number of events between now and limit_ns, which is in the segment. */
 static uint64_t events_until(const struct sim *sim, uint64_t rate, int64_t limit_ns)
 {
     const struct sim_phase *phase = phase_on(sim);
@@ -129,8 +127,8 @@ static uint64_t events_until(const struct sim *sim, uint64_t rate, int64_t limit
            rps_sim_events_at(rate, rps_sim_cpu_at(phase, sim->now_ns - sim->start_ns));
 }
 
-/* Return 1 if a counter is taken away now, in one of these intervals. *next is the first that has
- * not ended. *limit_ns is lowered to the next change. */
+/* Return 1 if an interval of `steal` contains the current time: another user has the counter. *next
+ * is the first interval that has not ended. Lower *limit_ns to the next change of user. */
 static int is_stolen(const struct sim *sim, const struct sim_stretches *steal, size_t *next,
                      int64_t *limit_ns)
 {
@@ -155,7 +153,7 @@ static uint64_t wrapped(const struct sim *sim, uint64_t value)
     return width >= 64 ? value : value & ((UINT64_C(1) << width) - 1);
 }
 
-/* Events that the ARM1176 does not have have numbers of another processor, and never happen. */
+/* Return the rate of an event; 0 for other processors' events that the ARM1176 lacks. */
 static uint64_t rate_of(const struct sim *sim, uint64_t event)
 {
     if (event == SIM_CYCLES)
@@ -163,8 +161,7 @@ static uint64_t rate_of(const struct sim *sim, uint64_t event)
     return event < SIM_EVENT_COUNT ? sim->rate[event] : 0;
 }
 
-/* Take samples of the workload from now to limit_ns. With a frequency there are samples as long as
- * the event happens at all. */
+/* Take samples of the workload from now to limit_ns; with a frequency, only at rates above 0. */
 static void sample_until(struct sim *sim, int64_t limit_ns)
 {
     struct sim_sampler *sampler = &sim->sampler;
@@ -181,7 +178,7 @@ static void sample_until(struct sim *sim, int64_t limit_ns)
     rps_sampler_sim_go(sampler, &going);
 }
 
-/* Count from now to limit_ns, which is in the segment. */
+/* Count from now to limit_ns, which is within the segment. */
 static void count_until(struct sim *sim, int64_t limit_ns, int stolen, int clock_stolen)
 {
     uint64_t passed_ns = cpu_until(sim, limit_ns);
@@ -216,7 +213,7 @@ static void advance(struct sim *sim, int64_t until_ns)
         int stolen = is_stolen(sim, &script->steal, &sim->steal, &limit_ns);
         int clock_stolen = is_stolen(sim, &script->steal_clock, &sim->steal_clock, &limit_ns);
 
-        if (is_over(sim)) { /* the workload has ended: time passes, nothing counts */
+        if (is_over(sim)) { /* the workload has ended: time passes without counts */
             sim->now_ns = until_ns;
             return;
         }
@@ -354,8 +351,8 @@ static unsigned sim_width(void *self, int set, int slot)
     return sim->script->width;
 }
 
-/* The fastest counter's CPU time until it wraps, with the maximum noise. With several running
- * threads it passes sooner: the loss is detected then. */
+/* Return the CPU time until the fastest counter wraps, assuming the maximum noise. If several
+ * threads run, the counter wraps sooner. The lost counts are then detected. */
 static int64_t find_read_within_ns(const struct sim_script *script)
 {
     uint64_t fastest = 0;
@@ -455,14 +452,14 @@ static int sim_open_sampler(void *self, const struct rps_sampling_options *optio
     return rc;
 }
 
-static int sim_open_signals(void *self, const struct rps_system_options *options,
-                            const struct rps_target *target, struct rps_system_reader *ret,
-                            struct rps_error *err)
+static int sim_open_system(void *self, const struct rps_system_options *options,
+                           const struct rps_target *target, struct rps_system_reader *ret,
+                           struct rps_error *err)
 {
     struct sim *sim = self;
 
     (void)target;
-    return rps_signals_sim_open(&sim->reader, sim->script, options, ret, err);
+    return rps_system_sim_open(&sim->reader, sim->script, options, ret, err);
 }
 
 static void sim_close(void *self)
@@ -483,7 +480,7 @@ static int sim_open(void **ret, const char *argument, struct rps_error *err)
 
     if (!argument || !*argument)
         return rps_error_set(err, RPS_USAGE,
-                             "--pmu sim: needs a script, as in --pmu sim:workload.sim");
+                             "--pmu sim needs a script; name one, as in --pmu sim:workload.sim");
     sim = calloc(1, sizeof(*sim));
     if (!sim)
         return rps_error_memory(err);
@@ -492,7 +489,7 @@ static int sim_open(void **ret, const char *argument, struct rps_error *err)
         return rc;
     }
     sim->event_loop = (struct rps_event_loop){sim, sim_now_ns, sim_wait, NULL, NULL};
-    sim->read_within_ns = find_read_within_ns(sim->script); /* called for each period */
+    sim->read_within_ns = find_read_within_ns(sim->script); /* precomputed for use in each period */
     sim->enabled_set = -1;
     sim->phase_end_ns = phase_on(sim)->length_ns;
     begin_segment(sim, 0);
@@ -522,7 +519,7 @@ const struct rps_pmu rps_pmu_sim = {
     .disable = sim_disable,
     .read = sim_read,
     .open_sampler = sim_open_sampler,
-    .open_signals = sim_open_signals,
+    .open_system = sim_open_system,
     .event_loop = sim_world,
     .outcome = sim_outcome,
     .close = sim_close,

@@ -1,22 +1,21 @@
-/*
- * The simulated processor's sampler. A sample is due after half of its interval, and then each
- * interval, of CPU time or of an event. So counts over whole intervals are exact.
+/* The simulated processor's sampler. The first sample is due after half an interval, and each later
+ * sample after a whole interval. An interval is a CPU time or a number of events. As a result, the
+ * number of samples in whole intervals is exact.
  *
- * The shares determine the next stack: of n samples of a mix each stack has its share of n, rounded
- * up or down. A stack's next sample is due between two numbers that follow from its share. The one
- * that is due first among the eligible stacks comes next (Still 1979: this always has a solution).
- * With noise, stacks are drawn at random.
- */
+ * The shares determine the next stack: of n samples of a mix, each stack has its share of n,
+ * rounded up or down. A stack's next sample must come between two sample numbers, which follow from
+ * its share. Among the stacks that are eligible, the one whose sample is due first is chosen (Still
+ * 1979: this always has a solution). With noise, stacks are chosen at random. */
 #include "sampler_sim.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/array.h"
+#include "rpistat/arena.h"
 #include "rpistat/random.h"
 
-/* Maximum of waiting samples, as a ring is limited. */
+/* Maximum number of samples that wait to be read. The limit is like the size of a ring buffer. */
 #define WAIT_MAX ((size_t)1 << 20)
 
 struct sim_taken {
@@ -41,7 +40,7 @@ static size_t draw_at_random(const struct sim_sampler *sampler, const struct sim
     return i;
 }
 
-/* Draw the next stack. After SIM_SHARE_ALL samples all shares are exact, and it starts again. */
+/* Choose the next stack. The sequence repeats after SIM_SHARE_ALL samples, with exact shares. */
 static size_t draw_in_turn(struct sim_sampler *sampler, size_t m)
 {
     const struct sim_mix *mix = &sampler->script->code.mix[m];
@@ -53,7 +52,7 @@ static size_t draw_in_turn(struct sim_sampler *sampler, size_t m)
         uint64_t drawn = sampler->stack_drawn[i], share = stack[i].share_ppm, due;
 
         if (drawn * SIM_SHARE_ALL >= number * share)
-            continue; /* it already has its share */
+            continue; /* the stack already has its share */
         due = ((drawn + 1) * SIM_SHARE_ALL + share - 1) / share;
         if (due < first_due) {
             first_due = due;
@@ -70,17 +69,12 @@ static size_t draw_in_turn(struct sim_sampler *sampler, size_t m)
 
 /* --- taking ----------------------------------------------------------------------------------- */
 
-/* Return a slot for another waiting sample, or NULL. */
+/* Return a slot for another waiting sample, or NULL if there is none. */
 static struct sim_taken *make_room_for_sample(struct sim_sampler *sampler)
 {
-    struct sim_taken *wait = NULL;
-
-    if (sampler->wait_count < WAIT_MAX)
-        wait = rps_array_grow(sampler->wait, sampler->wait_count, sizeof(*wait));
-    if (!wait)
-        return NULL;
-    sampler->wait = wait;
-    return &wait[sampler->wait_count];
+    return sampler->wait_count < WAIT_MAX
+               ? rps_array_add(&sampler->wait, sampler->wait_count, sizeof(*sampler->wait))
+               : NULL;
 }
 
 static void take_sample(struct sim_sampler *sampler, size_t m, int64_t time_ns)
@@ -106,7 +100,7 @@ static void take_sample(struct sim_sampler *sampler, size_t m, int64_t time_ns)
                              script->code.function[stack->function[stack->depth - 1]].line_count;
 }
 
-/* The number of the event at which the next sample is due. */
+/* Return the number of the event that triggers the next sample. */
 static uint64_t next_due(const struct sim_sampler *sampler)
 {
     const struct rps_sampling *status = &sampler->status;
@@ -126,13 +120,12 @@ static void count_throttled(struct sim_sampler *sampler, int64_t until_ns)
         sampler->status.throttled++;
 }
 
-/* Events up to a time of the interval. */
 static uint64_t events_until(const struct sim_going *going, int64_t time_ns)
 {
     return rps_sim_events_at(going->rate, rps_sim_cpu_at(going->phase, time_ns - going->start_ns));
 }
 
-/* The time of that many events. */
+/* Return the time at which the event with that number happens. */
 static int64_t when_events(const struct sim_going *going, uint64_t events)
 {
     uint64_t runners = going->phase->signals.runners;
@@ -159,7 +152,7 @@ void rps_sampler_sim_go(struct sim_sampler *sampler, const struct sim_going *goi
         if (sampler->status.threshold > 0)
             time_ns--; /* the event was counted in the previous nanosecond */
         if (time_ns >= going->to_ns)
-            break; /* the next interval begins with it */
+            break; /* the next interval begins with this event */
         if (going->phase->mix >= 0)
             take_sample(sampler, (size_t)going->phase->mix, time_ns);
         sampler->taken++;
@@ -209,8 +202,7 @@ void rps_sampler_sim_wait(struct sim_sampler *sampler, const struct sim_phase *p
 
 /* --- output ----------------------------------------------------------------------------------- */
 
-/* Pass on the names of functions and tasks. */
-static void tell_names(const struct sim_code *code, const struct rps_sample_sink *sink)
+static void report_names(const struct sim_code *code, const struct rps_sample_sink *sink)
 {
     for (size_t i = 0; i < code->function_count; i++) {
         const struct sim_function *function = &code->function[i];
@@ -242,8 +234,8 @@ static void tell_names(const struct sim_code *code, const struct rps_sample_sink
     }
 }
 
-/* Calls are at the end of the calling function: the return address is after it. The kernel was
- * entered at the beginning of the workload's current function. */
+/* Pass on a sample. A call's return address is the end of the calling function, as if the call were
+ * its last instruction. The address of the function that entered the kernel is its start. */
 static void hand_over_taken(const struct sim_sampler *sampler, const struct sim_taken *taken,
                             const struct rps_sample_sink *sink)
 {
@@ -304,7 +296,7 @@ static int sampler_drain(void *self, int64_t until_ns, const struct rps_sample_s
 
     (void)err;
     if (!sampler->told)
-        tell_names(&sampler->script->code, sink);
+        report_names(&sampler->script->code, sink);
     sampler->told = 1;
     for (; done < sampler->wait_count && sampler->wait[done].time_ns < until_ns; done++)
         hand_over_taken(sampler, &sampler->wait[done], sink);
@@ -348,19 +340,20 @@ static int choose_event(struct sim_sampler *sampler, const char *name, struct rp
         return 0;
     sampler->event = rps_sim_event_asked(name);
     if (sampler->event < 0)
-        return rps_error_set(err, RPS_USAGE, "'%s' is no event of the ARM1176", name);
+        return rps_error_set(err, RPS_USAGE, "'%s' is not an event of the ARM1176", name);
     if (sampler->event < SIM_EVENT_COUNT &&
         sampler->script->state[sampler->event] != RPS_EVENT_MEASURED)
-        return rps_error_set(err, RPS_FAILED, "%s cannot be sampled: the script says so", name);
+        return rps_error_set(err, RPS_FAILED, "%s cannot be sampled, because the script forbids it",
+                             name);
     return 0;
 }
 
 static int choose_stacks(struct sim_sampler *sampler, enum rps_stacks stacks, struct rps_error *err)
 {
     if (stacks != RPS_STACKS_AUTO && stacks != RPS_STACKS_FP && stacks != RPS_STACKS_NONE)
-        return rps_error_set(err, RPS_FAILED,
-                             "the simulated processor finds stacks by frame pointers alone: "
-                             "--stacks fp or none");
+        return rps_error_set(
+            err, RPS_FAILED,
+            "the simulated processor has stacks by frame pointers only; use --stacks fp or none");
     sampler->innermost = stacks == RPS_STACKS_NONE;
     strcpy(sampler->status.stacks, sampler->innermost          ? "none"
                                    : stacks == RPS_STACKS_AUTO ? "auto"

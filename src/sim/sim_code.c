@@ -1,30 +1,18 @@
-/*
- * Parsing the code of a simulated workload.
- */
+/* The parser for the code of a simulated workload. */
 #include "sim_code.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/array.h"
-#include "rpistat/parse.h"
+#include "rpistat/arena.h"
+#include "rpistat/text.h"
 
 #define LINE_NUMBER_MAX 10000000
-#define LINES_MAX       1000 /* of a function */
+#define LINES_MAX       1000 /* maximum number of lines of a function */
 #define PPM_PER_PERCENT 10000
 
-/* Return an array with a zeroed element added at its end; NULL: no memory. */
-static void *grown(void *array, size_t count, size_t size)
-{
-    char *result = rps_array_grow(array, count, size);
-
-    if (result)
-        memset(result + count * size, 0, size);
-    return result;
-}
-
-/* The text before the next `mark`, which is cut off; NULL at the end. */
+/* Cut off the text before the next `mark`, and return this text; NULL at the end. */
 static char *cut(char **rest, char mark)
 {
     char *text = *rest, *end = text ? strchr(text, mark) : NULL;
@@ -49,18 +37,18 @@ int rps_sim_percent(const char *what, const char *text, uint32_t max_ppm, uint32
     if ((rc = rps_parse_double(what, number, &value, err)) < 0)
         return rc;
     if (value < 0 || value * PPM_PER_PERCENT > max_ppm)
-        return rps_error_set(err, RPS_USAGE, "%s must lie between 0%% and %u%%", what,
+        return rps_error_set(err, RPS_USAGE, "%s must be between 0%% and %u%%", what,
                              max_ppm / PPM_PER_PERCENT);
     *ret_ppm = (uint32_t)(value * PPM_PER_PERCENT + 0.5);
     return 0;
 }
 
-/* Names in `code=` must not contain its separators. */
+/* Check that a name does not contain the separators of `code=`. */
 static int check_name(const char *name, struct rps_error *err)
 {
     if (*name && !strpbrk(name, "/>,"))
         return 0;
-    return rps_error_set(err, RPS_USAGE, "'%s': a name has none of / > ,", name);
+    return rps_error_set(err, RPS_USAGE, "'%s': a name must not contain / > ,", name);
 }
 
 /* --- functions -------------------------------------------------------------------------------- */
@@ -80,7 +68,7 @@ static const struct sim_function *find_function(const struct sim_code *code, con
     return NULL;
 }
 
-/* FILE:LINE or FILE:FIRST-LAST. */
+/* Parse FILE:LINE or FILE:FIRST-LAST. */
 static int parse_lines(struct sim_function *ret, char *text, struct rps_error *err)
 {
     char *colon = strrchr(text, ':'), *last;
@@ -100,7 +88,7 @@ static int parse_lines(struct sim_function *ret, char *text, struct rps_error *e
         (rc = rps_parse_uint64("line", last, first_line, LINE_NUMBER_MAX, &last_line, err)) < 0)
         return rc;
     if (last_line - first_line >= LINES_MAX)
-        return rps_error_set(err, RPS_USAGE, "a function has %d lines at most", LINES_MAX);
+        return rps_error_set(err, RPS_USAGE, "a function has at most %d lines", LINES_MAX);
     ret->line = (int)first_line;
     ret->line_count = (int)(last_line - first_line) + 1;
     if ((uint64_t)ret->line_count > ret->length)
@@ -109,20 +97,19 @@ static int parse_lines(struct sim_function *ret, char *text, struct rps_error *e
     return ret->file ? 0 : rps_error_memory(err);
 }
 
-/* Check that it does not overlap with the earlier functions. */
+/* Check that the function does not overlap with earlier functions. */
 static int check_function(const struct sim_code *code, const char *name, uint64_t address,
                           uint64_t length, struct rps_error *err)
 {
     if (length > UINT64_MAX - address)
         return rps_error_set(err, RPS_USAGE, "function %s ends beyond the last address", name);
     if (find_function(code, name))
-        return rps_error_set(err, RPS_USAGE, "there is a function %s already", name);
+        return rps_error_set(err, RPS_USAGE, "there is already a function %s", name);
     for (size_t i = 0; i < code->function_count; i++) {
         const struct sim_function *other = &code->function[i];
 
         if (address < other->address + other->length && other->address < address + length)
-            return rps_error_set(err, RPS_USAGE, "function %s lies where %s does", name,
-                                 other->name);
+            return rps_error_set(err, RPS_USAGE, "function %s overlaps with %s", name, other->name);
     }
     return 0;
 }
@@ -141,10 +128,9 @@ int rps_sim_code_add_function(struct sim_code *code, int count, char **word, str
         (rc = rps_parse_uint64("length", word[2], 1, UINT64_MAX, &length, err)) < 0 ||
         (rc = check_function(code, word[0], address, length, err)) < 0)
         return rc;
-    if (!(function = grown(code->function, code->function_count, sizeof(*function))))
+    if (!(function = rps_array_add(&code->function, code->function_count, sizeof(*function))))
         return rps_error_memory(err);
-    code->function = function;
-    function += code->function_count++;
+    code->function_count++;
     if (!(function->name = strdup(word[0])))
         return rps_error_memory(err);
     function->address = address;
@@ -172,12 +158,11 @@ int rps_sim_code_add_task(struct sim_code *code, int count, char **word, struct 
         return rc;
     for (size_t i = 0; i < code->task_count; i++)
         if (strcmp(code->task[i].name, word[0]) == 0 || code->task[i].tid == (pid_t)tid)
-            return rps_error_set(err, RPS_USAGE, "there is a task %s, of thread %ld, already",
+            return rps_error_set(err, RPS_USAGE, "there is already a task %s of thread %ld",
                                  code->task[i].name, (long)code->task[i].tid);
-    if (!(task = grown(code->task, code->task_count, sizeof(*task))))
+    if (!(task = rps_array_add(&code->task, code->task_count, sizeof(*task))))
         return rps_error_memory(err);
-    code->task = task;
-    task += code->task_count++;
+    code->task_count++;
     if (!(task->name = strdup(word[0])) || (cgroup && !(task->cgroup = strdup(cgroup))))
         return rps_error_memory(err);
     task->pid = (pid_t)pid;
@@ -194,36 +179,34 @@ static int find_task(const struct sim_code *code, const char *name, size_t *ret,
             return 0;
         }
     }
-    return rps_error_set(err, RPS_USAGE, "there is no task '%s' above", name);
+    return rps_error_set(err, RPS_USAGE, "task '%s' is not defined above this line", name);
 }
 
 /* --- stacks ----------------------------------------------------------------------------------- */
 
-/* FUNCTION>FUNCTION>..., the outermost first. */
+/* Parse FUNCTION>FUNCTION>..., with the outermost function first. */
 static int parse_calls(const struct sim_code *code, struct sim_stack *ret, char *text,
                        struct rps_error *err)
 {
     for (char *rest = text, *name; (name = cut(&rest, '>'));) {
         const struct sim_function *function = find_function(code, name);
-        size_t *calls;
 
         if (!function)
-            return rps_error_set(err, RPS_USAGE, "there is no function '%s' above", name);
+            return rps_error_set(err, RPS_USAGE, "function '%s' is not defined above this line",
+                                 name);
         if (ret->kernel_count > 0 && function->address < SIM_KERNEL_ADDRESS)
             return rps_error_set(err, RPS_USAGE, "the kernel does not call %s", name);
         if (ret->depth == RPS_SAMPLE_DEPTH_MAX)
-            return rps_error_set(err, RPS_USAGE, "more than %d calls inside each other",
-                                 RPS_SAMPLE_DEPTH_MAX);
-        if (!(calls = grown(ret->function, ret->depth, sizeof(*calls))))
+            return rps_error_set(err, RPS_USAGE, "more than %d nested calls", RPS_SAMPLE_DEPTH_MAX);
+        if (!rps_array_add(&ret->function, ret->depth, sizeof(*ret->function)))
             return rps_error_memory(err);
-        ret->function = calls;
         ret->function[ret->depth++] = (size_t)(function - code->function);
         ret->kernel_count += function->address >= SIM_KERNEL_ADDRESS;
     }
     return 0;
 }
 
-/* [TASK/]CALLS[:SHARE%]; *ret_rest is 1 without a share. */
+/* Parse [TASK/]CALLS[:SHARE%]. *ret_rest is 1 if no share is given. */
 static int parse_stack(const struct sim_code *code, struct sim_stack *ret, char *text,
                        int *ret_rest, struct rps_error *err)
 {
@@ -245,19 +228,7 @@ static int parse_stack(const struct sim_code *code, struct sim_stack *ret, char 
     return parse_calls(code, ret, slash ? slash + 1 : text, err);
 }
 
-/* Add a stack; NULL: no memory. */
-static struct sim_stack *add_sim_stack(struct sim_code *code)
-{
-    struct sim_stack *stack = grown(code->stack, code->stack_count, sizeof(*stack));
-
-    if (!stack)
-        return NULL;
-    code->stack = stack;
-    return &stack[code->stack_count++];
-}
-
-/* Compute the shares of a mix with these stacks: `without` is the one that gets the rest, or
- * SIZE_MAX. */
+/* Compute the shares of a mix. `without` is the stack that gets the rest, or SIZE_MAX. */
 static int share_out(struct sim_code *code, const struct sim_mix *mix, size_t without,
                      struct rps_error *err)
 {
@@ -275,20 +246,20 @@ static int share_out(struct sim_code *code, const struct sim_mix *mix, size_t wi
 
 int rps_sim_code_add_mix(struct sim_code *code, char *text, struct rps_error *err)
 {
-    struct sim_mix *mix = grown(code->mix, code->mix_count, sizeof(*mix));
+    struct sim_mix *mix = rps_array_add(&code->mix, code->mix_count, sizeof(*mix));
     size_t without = SIZE_MAX;
 
     if (!mix)
         return rps_error_memory(err);
-    code->mix = mix;
-    mix += code->mix_count++;
+    code->mix_count++;
     mix->first = code->stack_count;
     for (char *rest = text, *item; (item = cut(&rest, ','));) {
-        struct sim_stack *stack = add_sim_stack(code);
+        struct sim_stack *stack = rps_array_add(&code->stack, code->stack_count, sizeof(*stack));
         int is_rest, rc;
 
         if (!stack)
             return rps_error_memory(err);
+        code->stack_count++;
         if ((rc = parse_stack(code, stack, item, &is_rest, err)) < 0)
             return rc;
         if (is_rest && without != SIZE_MAX)

@@ -1,6 +1,4 @@
-/*
- * The events of the ARM1176: their names in scripts, and other names that users request.
- */
+/* The events of the ARM1176: their names in scripts, and other names that users request. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +69,7 @@ int rps_sim_event_asked(const char *spec)
         {"L1-dcache-loads", 0x09},
         {"L1-dcache-load-misses", 0x0b},
         {"dTLB-load-misses", 0x0f},
-        {"frontend_stall", 0x01}, /* and the roles */
+        {"frontend_stall", 0x01}, /* the names from here on are roles */
         {"l1d_access", 0x09},
         {"l1d_miss", 0x0b},
         {"dtlb_l1_miss", 0x04},

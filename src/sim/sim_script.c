@@ -1,6 +1,4 @@
-/*
- * Parsing the simulated ARM1176's script: one statement per line, words separated by blanks.
- */
+/* The parser of ARM1176 simulation scripts: one statement per line, words separated by blanks. */
 #include "sim_script.h"
 
 #include <errno.h>
@@ -9,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/array.h"
-#include "rpistat/parse.h"
+#include "rpistat/arena.h"
+#include "rpistat/text.h"
 
 #define WORD_MAX   64
 #define NEST_MAX   8
@@ -18,21 +16,21 @@
 #define LENGTH_MAX (INT64_C(366) * 86400 * 1000000000)
 
 #define NOISE_MAX_PPM 500000u
-#define TICK          "10ms" /* of the kernel, after which throttled samples continue */
+#define TICK          "10ms" /* length of the kernel's tick, which ends a throttling of samples */
 
 struct nest {
-    size_t begin; /* index into the order of the block's start */
+    size_t begin; /* start of the block, as an index into the order */
     uint64_t times;
     int line;
 };
 
-#define SCRIPT_LINE_MAX 4096 /* with its newline */
+#define SCRIPT_LINE_MAX 4096 /* maximum length of a line with its newline */
 
 struct parser {
     struct sim_script *script;
     const char *path;
     int line;
-    struct sim_phase initial; /* values of `default` */
+    struct sim_phase initial; /* values of the statement `default` */
     struct nest nest[NEST_MAX];
     int depth;
     struct rps_error *err;
@@ -49,7 +47,7 @@ static int __attribute__((format(printf, 2, 3))) wrong(struct parser *p, const c
     return rps_error_set(p->err, RPS_USAGE, "%s:%d: %s", p->path, p->line, detail.message);
 }
 
-/* Put FILE:LINE before a strict parser's message. */
+/* Put FILE:LINE before the error message of a parser. */
 static int placed(struct parser *p, int rc)
 {
     return rc < 0 ? rps_error_prefix(p->err, rc, "%s:%d", p->path, p->line) : 0;
@@ -66,7 +64,7 @@ static int parse_time(struct parser *p, const char *what, const char *text, int6
     return placed(p, rps_parse_time_ns(what, text, 0, LENGTH_MAX, ret_ns, p->err));
 }
 
-/* A rate: a number with an optional k, M or G; whole events per second. */
+/* Parse a rate in events per second. The rate is a whole number, with an optional k, M or G. */
 static int parse_rate(struct parser *p, const char *text, uint32_t *ret)
 {
     char number[WORD_MAX];
@@ -75,7 +73,7 @@ static int parse_rate(struct parser *p, const char *text, uint32_t *ret)
     int rc;
 
     if (length == 0 || length >= sizeof(number))
-        return wrong(p, "'%.40s' is no rate", text);
+        return wrong(p, "'%.40s' is not a rate", text);
     strcpy(number, text);
     switch (number[length - 1]) {
     case 'k':
@@ -94,16 +92,16 @@ static int parse_rate(struct parser *p, const char *text, uint32_t *ret)
         return rc;
     value *= scale;
     if (value < 0 || value > (double)SIM_RATE_MAX)
-        return wrong(p, "rate %s: must lie between 0 and 4G events per second", text);
+        return wrong(p, "rate %s: must be between 0 and 4G events per second", text);
     *ret = (uint32_t)(value + 0.5);
     return 0;
 }
 
-/* A word NAME=VALUE of a phase, cut at its equals sign. */
+/* Parse a word NAME=VALUE of a phase, which was cut at its equals sign. */
 static int parse_word(struct parser *p, const char *name, char *value, struct sim_phase *phase)
 {
     struct sim_script *s = p->script;
-    int code, rc = rps_sim_signals_word(&phase->signals, s->named, name, value, p->err);
+    int code, rc = rps_sim_system_word(&phase->signals, s->named, name, value, p->err);
 
     if (rc != 0)
         return placed(p, rc);
@@ -112,15 +110,13 @@ static int parse_word(struct parser *p, const char *name, char *value, struct si
         return placed(p, rps_sim_code_add_mix(&s->code, value, p->err));
     }
     if (phase->sleeping)
-        return wrong(p,
-                     "'%s': nothing but code and system signals is there while the workload sleeps",
-                     name);
+        return wrong(p, "'%s': a sleeping workload has only code and system metrics", name);
     if ((code = rps_sim_event(name)) < 0)
-        return wrong(p, "'%s' is no event of the ARM1176", name);
+        return wrong(p, "'%s' is not an event of the ARM1176", name);
     return parse_rate(p, value, &phase->rate[code]);
 }
 
-/* Parse EVENT=RATE words, code=... and those of system metrics. */
+/* Parse the words of a phase: EVENT=RATE, code=..., and system metrics. */
 static int parse_words(struct parser *p, int count, char **word, struct sim_phase *phase)
 {
     for (int i = 0; i < count; i++) {
@@ -139,30 +135,26 @@ static int parse_words(struct parser *p, int count, char **word, struct sim_phas
 static int add_order(struct parser *p, uint32_t phase)
 {
     struct sim_script *s = p->script;
-    uint32_t *order;
 
     if (s->order_count >= ORDER_MAX)
         return wrong(p, "more than %u phases when repeats are written out", ORDER_MAX);
-    order = rps_array_grow(s->order, s->order_count, sizeof(*order));
-    if (!order)
+    if (!rps_array_add(&s->order, s->order_count, sizeof(*s->order)))
         return rps_error_memory(p->err);
-    s->order = order;
     s->order[s->order_count++] = phase;
     return 0;
 }
 
-/* Add a phase that runs, or `sleep` or `idle`, which use only the system metrics of `default`. */
+/* Add a phase. In a phase of `sleep` or `idle` the workload does not run, and the phase has only
+ * the system metrics of `default`. */
 static int add_phase(struct parser *p, const char *name, const char *length, int runs, int count,
                      char **word)
 {
     struct sim_script *s = p->script;
-    struct sim_phase *phase = rps_array_grow(s->phase, s->phase_count, sizeof(*phase));
+    struct sim_phase *phase = rps_array_add(&s->phase, s->phase_count, sizeof(*phase));
     int rc;
 
     if (!phase)
         return rps_error_memory(p->err);
-    s->phase = phase;
-    phase += s->phase_count;
     *phase = p->initial;
     snprintf(phase->name, sizeof(phase->name), "%.31s", name);
     phase->sleeping = !runs && strcmp(name, "sleep") == 0;
@@ -173,7 +165,7 @@ static int add_phase(struct parser *p, const char *name, const char *length, int
     }
     if ((rc = parse_time(p, "length", length, &phase->length_ns)) < 0 ||
         (rc = parse_words(p, count, word, phase)) < 0 ||
-        (rc = placed(p, rps_sim_signals_settle(&phase->signals, runs, p->err))) < 0)
+        (rc = placed(p, rps_sim_system_settle(&phase->signals, runs, p->err))) < 0)
         return rc;
     return add_order(p, (uint32_t)s->phase_count++);
 }
@@ -202,41 +194,36 @@ static int end_repeat(struct parser *p)
 static int add_stretch(struct parser *p, struct sim_stretches *list, const char *at,
                        const char *length)
 {
-    struct sim_stretch *item = rps_array_grow(list->item, list->count, sizeof(*item));
+    struct sim_stretch *item = rps_array_add(&list->item, list->count, sizeof(*item));
     int rc;
 
     if (!item)
         return rps_error_memory(p->err);
-    list->item = item;
-    item += list->count;
     if ((rc = parse_time(p, "time", at, &item->at_ns)) < 0 ||
         (rc = parse_time(p, "length", length, &item->length_ns)) < 0)
         return rc;
     if (list->count > 0 && item[-1].at_ns + item[-1].length_ns > item->at_ns)
-        return wrong(p, "must stand in order of time, without overlap");
+        return wrong(p, "must be in order of time, without overlap");
     list->count++;
     return 0;
 }
 
-/* Parse switch or reading TIME [AT]: from AT on, or from the start. */
+/* Parse `switch` or `reading`, TIME [AT]: TIME is the cost from AT on (no AT: from the start). */
 static int add_cost(struct parser *p, struct sim_stretches *list, const char *name, int count,
                     char **word)
 {
-    struct sim_stretch *item = rps_array_grow(list->item, list->count, sizeof(*item));
+    struct sim_stretch *item = rps_array_add(&list->item, list->count, sizeof(*item));
     int rc;
 
     if (!item)
         return rps_error_memory(p->err);
-    list->item = item;
-    item += list->count;
-    item->at_ns = 0;
     if (count < 1 || count > 2)
         return wrong(p, "expected: %s TIME [AT]", name);
     if ((rc = parse_time(p, name, word[0], &item->length_ns)) < 0 ||
         (count == 2 && (rc = parse_time(p, "time", word[1], &item->at_ns)) < 0))
         return rc;
     if (list->count > 0 && item->at_ns < item[-1].at_ns)
-        return wrong(p, "must stand in order of time");
+        return wrong(p, "must be in order of time");
     list->count++;
     return 0;
 }
@@ -246,7 +233,7 @@ static int set_fail(struct parser *p, char **word)
     int code = rps_sim_event(word[0]);
 
     if (code < 0)
-        return wrong(p, "'%s' is no event of the ARM1176", word[0]);
+        return wrong(p, "'%s' is not an event of the ARM1176", word[0]);
     if (strcmp(word[1], "unsupported") == 0)
         p->script->state[code] = RPS_EVENT_UNSUPPORTED;
     else if (strcmp(word[1], "denied") == 0)
@@ -276,7 +263,7 @@ static int parse_setting(struct parser *p, char **word)
     if (strcmp(word[0], "width") == 0) {
         rc = parse_number(p, "width", word[1], 64, &value);
         if (rc == 0 && value < 16)
-            return wrong(p, "width %s: must lie between 16 and 64 bits", word[1]);
+            return wrong(p, "width %s: must be between 16 and 64 bits", word[1]);
         s->width = (unsigned)value;
         return rc;
     }
@@ -295,14 +282,14 @@ static int open_repeat(struct parser *p, const char *times)
     struct nest *nest = &p->nest[p->depth];
 
     if (p->depth == NEST_MAX)
-        return wrong(p, "more than %d repeats inside each other", NEST_MAX);
+        return wrong(p, "more than %d nested repeats", NEST_MAX);
     nest->begin = p->script->order_count;
     nest->line = p->line;
     p->depth++;
     return parse_number(p, "repeat", times, ORDER_MAX, &nest->times);
 }
 
-/* Statements, and the number of words that follow (-1: any). */
+/* The statements. Each has the number of words that follow its name (-1: any number). */
 static const struct {
     const char *name;
     int words;
@@ -375,7 +362,7 @@ static int parse_script_line(struct parser *p, char *line)
 
     line[strcspn(line, "#")] = '\0';
     for (int i = 0; i < WORD_MAX; i++)
-        word[i] = line + strlen(line); /* a missing word is empty */
+        word[i] = line + strlen(line); /* a word that is missing becomes an empty text */
     for (char *w = strtok_r(line, " \t\r\n", &save); w; w = strtok_r(NULL, " \t\r\n", &save)) {
         if (count == WORD_MAX)
             return wrong(p, "more than %d words", WORD_MAX);
@@ -387,7 +374,7 @@ static int parse_script_line(struct parser *p, char *line)
 static int check_script(struct parser *p)
 {
     struct sim_script *s = p->script;
-    char task_name[] = "workload", task_pid[] = "1000"; /* if the script names none */
+    char task_name[] = "workload", task_pid[] = "1000"; /* used if the script names no task */
     int64_t length_ns = 0;
 
     if (p->depth > 0) {
@@ -406,7 +393,7 @@ static int check_script(struct parser *p)
     return 0;
 }
 
-/* Read the next line with its newline; 0 at the end, negative if it is not text. */
+/* Read the next line with its newline. Returns 0 at the end; negative: the line is not text. */
 static int next_script_line(struct parser *p, FILE *file, char line[SCRIPT_LINE_MAX + 1])
 {
     int length = 0, c;
@@ -433,7 +420,8 @@ static int parse_file(struct parser *p, FILE *file)
     while ((rc = next_script_line(p, file, line)) > 0 && (rc = parse_script_line(p, line)) == 0)
         p->line++;
     if (rc == 0 && ferror(file))
-        rc = rps_error_set(p->err, RPS_FAILED, "%s: cannot be read: %s", p->path, strerror(errno));
+        rc = rps_error_set(p->err, RPS_FAILED, "cannot read the simulation script %s: %s", p->path,
+                           strerror(errno));
     return rc == 0 ? check_script(p) : rc;
 }
 
@@ -443,11 +431,12 @@ int rps_sim_script_load(const char *path, struct sim_script **ret, struct rps_er
     FILE *file = fopen(path, "re");
     int rc;
 
-    rps_sim_signals_init(&p.initial.signals);
+    p.initial.signals = (struct sim_system){
+        .seen_ppm = SIM_PPM, .threads = SIM_THREADS_UNSET, .rest = -1, .runners = 1};
     if (!file && errno == ENOMEM)
         return rps_error_memory(err);
     if (!file)
-        return rps_error_set(err, RPS_USAGE, "%s: the simulation script cannot be opened: %s", path,
+        return rps_error_set(err, RPS_USAGE, "cannot open the simulation script %s: %s", path,
                              strerror(errno));
     p.script = calloc(1, sizeof(*p.script));
     if (!p.script) {

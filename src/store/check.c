@@ -1,10 +1,9 @@
-/*
- * Check a store: SQLite's check of the file, the tables against those of schema/, rows of missing
- * runs, then each run (check_run.c).
+/* Check a store in four steps. SQLite checks the file. The tables are compared with those of
+ * schema/. Rows that refer to missing runs are found. Each run is checked (check_run.c).
  *
- * This is SQLite's full check, not the quick one. The tables are their own indexes, so that it
- * takes 0.24 s instead of 0.20 s for a day's store.
- */
+ * The check of the file is SQLite's full check, not the quick one. The full check is hardly slower
+ * than the quick check, because almost no table has a separate index. The table itself is the index
+ * of its primary key. For a day's store the full check takes 0.24 s, and the quick check 0.20 s. */
 #include "rpistat/check.h"
 
 #include <inttypes.h>
@@ -15,19 +14,18 @@
 #include "database.h"
 #include "findings.h"
 #include "schema.h"
-#include "tables.h"
 
 struct check {
     struct rps_reader reader;
     struct rps_findings findings;
     struct rps_check_result result;
-    sqlite3 *expected; /* an empty store of the same version; NULL: the version is unknown */
-    uint64_t unused;   /* pages that are neither in a tree nor free */
+    sqlite3 *expected; /* empty store of the checked store's version; NULL: unknown version */
+    uint64_t unused;   /* number of pages that belong to no tree and are not free */
 };
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* Find the table or index whose tree begins at a page; "": none. */
+/* Find the table or index whose tree begins at page `root`. *ret is "" if there is no such tree. */
 static void name_of_tree(sqlite3 *db, int64_t root, char *ret, size_t size)
 {
     sqlite3_stmt *stmt = NULL;
@@ -42,8 +40,8 @@ static void name_of_tree(sqlite3 *db, int64_t root, char *ret, size_t size)
     sqlite3_finalize(stmt);
 }
 
-/* Report a line of SQLite; if it begins with the number of a tree, add the name. */
-static void tell_line(struct check *check, const char *line)
+/* Report a line of the integrity check. If it begins with a tree's number, add the tree's name. */
+static void report_line(struct check *check, const char *line)
 {
     char place[160] = "";
     long long page;
@@ -54,8 +52,9 @@ static void tell_line(struct check *check, const char *line)
                      place, line);
 }
 
-/* A row has any number of lines. Unused pages follow from damage elsewhere: not reported. */
-static int tell_integrity(void *context, sqlite3_stmt *stmt)
+/* Report one row of the output of PRAGMA integrity_check. A row may have several lines. Unused
+ * pages are not reported, because they follow from other damage. */
+static int report_integrity(void *context, sqlite3_stmt *stmt)
 {
     struct check *check = context;
     const char *text = (const char *)sqlite3_column_text(stmt, 0);
@@ -68,8 +67,8 @@ static int tell_integrity(void *context, sqlite3_stmt *stmt)
         if (strstr(line, " is never used"))
             check->unused++;
         else if (strcmp(line, "ok") != 0 && strncmp(line, "***", 3) != 0 &&
-                 strncmp(line, "CHECK constraint", 16) != 0) /* checked below, with more details */
-            tell_line(check, line);
+                 strncmp(line, "CHECK constraint", 16) != 0) /* see check_constraint() */
+            report_line(check, line);
         text += length + (text[length] == '\n');
     }
     return SQLITE_OK;
@@ -77,20 +76,22 @@ static int tell_integrity(void *context, sqlite3_stmt *stmt)
 
 static void check_integrity(struct check *check)
 {
-    int code =
-        rps_database_each(check->reader.db, "PRAGMA integrity_check(10)", 0, tell_integrity, check);
+    int code = rps_database_each(check->reader.db, "PRAGMA integrity_check(10)", 0,
+                                 report_integrity, check);
 
     if (check->unused > 0)
         rps_findings_add(&check->findings, RPS_FINDING_WRONG,
-                         "%" PRIu64 " or more pages of the file belong to nothing", check->unused);
+                         "%" PRIu64
+                         " or more pages of the file belong to no table and are not free",
+                         check->unused);
     if (code != SQLITE_OK && check->findings.count[RPS_FINDING_WRONG] == 0)
         rps_findings_unreadable(&check->findings, check->reader.db, "the file", code);
 }
 
 /* --- the tables ------------------------------------------------------------------------------- */
 
-/* The content of a store. For a table it is the columns, because an upgraded older store has them
- * in another order and text. */
+/* SQL: the content of a schema. A table is compared by its columns, because an upgraded older store
+ * has the columns in another order, and its CREATE TABLE text differs. */
 #define CONTENT_SQL                                                                                \
     "SELECT s.type, s.name, CASE s.type WHEN 'table' THEN (SELECT l.strict || l.wr ||"             \
     " group_concat(c.name || ' ' || c.type || c.\"notnull\" || c.pk || c.hidden)"                  \
@@ -98,22 +99,23 @@ static void check_integrity(struct check *check)
     " ORDER BY name) AS c WHERE l.schema = 'main') ELSE coalesce(s.sql, '') END AS content"        \
     " FROM main.sqlite_schema AS s"
 
-/* Run in the empty store; `found` has the content of the checked store. */
+/* SQL: find the differences between two schemas. The query runs in the empty store; `found` is the
+ * schema of the checked store. */
 static const char sql_differences[] =
     "SELECT e.type, e.name, f.type IS NULL AS missing, 0 AS added FROM (" CONTENT_SQL ") AS e"
     " LEFT JOIN found AS f ON f.type = e.type AND f.name = e.name"
     " WHERE f.content IS NOT e.content UNION ALL SELECT type, name, 0, 1 FROM found"
     " WHERE (type, name) NOT IN (SELECT type, name FROM main.sqlite_schema)";
 
-static int tell_difference(void *context, sqlite3_stmt *stmt)
+static int report_difference(void *context, sqlite3_stmt *stmt)
 {
     struct check *check = context;
     int missing = sqlite3_column_int(stmt, 2), added = sqlite3_column_int(stmt, 3);
 
-    rps_findings_add(&check->findings, added ? RPS_FINDING_ODD : RPS_FINDING_WRONG, "%s %s %s",
+    rps_findings_add(&check->findings, added ? RPS_FINDING_WARNING : RPS_FINDING_WRONG, "%s %s %s",
                      (const char *)sqlite3_column_text(stmt, 0),
                      (const char *)sqlite3_column_text(stmt, 1),
-                     added     ? "is not rpistat's: another program has added it"
+                     added     ? "was added by another program"
                      : missing ? "is missing"
                                : "is not as rpistat makes it");
     return SQLITE_OK;
@@ -127,7 +129,7 @@ static int compare_schema(struct check *check)
         code = rps_database_copy(check->reader.db, CONTENT_SQL, 0, check->expected,
                                  "INSERT INTO found VALUES (?, ?, ?)");
     return code == SQLITE_OK
-               ? rps_database_each(check->expected, sql_differences, 0, tell_difference, check)
+               ? rps_database_each(check->expected, sql_differences, 0, report_difference, check)
                : code;
 }
 
@@ -138,9 +140,9 @@ static int check_schema(struct check *check, struct rps_error *err)
     int code = rps_database_ask(check->reader.db, &version, "PRAGMA user_version", "");
 
     if (code == SQLITE_OK && version > RPS_STORE_VERSION) {
-        rps_findings_add(&check->findings, RPS_FINDING_ODD,
-                         "the store has format %d.%d, which is newer than this rpistat's: its "
-                         "tables were not compared with those they should be",
+        rps_findings_add(&check->findings, RPS_FINDING_WARNING,
+                         "the store has format %d.%d, which is newer than this rpistat, so the "
+                         "definitions of its tables were not checked",
                          (int)(version / RPS_STORE_VERSION_MAJOR),
                          (int)(version % RPS_STORE_VERSION_MAJOR));
         return 0;
@@ -151,7 +153,7 @@ static int check_schema(struct check *check, struct rps_error *err)
     }
     if (rps_schema_open(&check->expected) != SQLITE_OK)
         return rps_error_memory(err);
-    if (version == RPS_STORE_VERSION) /* an older store lacks some of it */
+    if (version == RPS_STORE_VERSION) /* older stores lack parts of the schema */
         code = compare_schema(check);
     if (code != SQLITE_OK)
         rps_findings_unreadable(&check->findings, check->reader.db, "the schema", code);
@@ -160,8 +162,9 @@ static int check_schema(struct check *check, struct rps_error *err)
 
 /* --- constraints ------------------------------------------------------------------------------ */
 
-/* Find the rows of a table that violate a condition of its CREATE TABLE, text of `length` bytes.
- * Some versions of SQLite do not check that, and none reports the violated condition. */
+/* Find the rows of a table that violate a CHECK condition. The first `length` bytes of `condition`
+ * are the condition's text from CREATE TABLE. Some versions of SQLite do not check conditions, and
+ * no version reports which condition is violated. */
 static void check_constraint(struct check *check, const char *table, const char *condition,
                              int length)
 {
@@ -188,7 +191,7 @@ static int parenthesis_length(const char *text)
     return length;
 }
 
-/* Check every CHECK of a table. */
+/* Check all CHECK conditions of a table. */
 static int check_table(void *context, sqlite3_stmt *stmt)
 {
     static const char mark[] = "CHECK (";
@@ -256,7 +259,7 @@ int rps_store_check(const char *path, const struct rps_finding_sink *sink,
         return result;
     check.reader.path = strdup(path);
     result = check.reader.path ? 0 : rps_error_memory(err);
-    /* one state of the store for all queries */
+    /* use one transaction, so that all queries see the same state of the store */
     if (result == 0 && (code = rps_database_exec(check.reader.db, "BEGIN")) != SQLITE_OK)
         result = rps_database_error(check.reader.db, code, path, err);
     if (result == 0)
@@ -264,7 +267,7 @@ int rps_store_check(const char *path, const struct rps_finding_sink *sink,
     if (result == 0)
         result = check_schema(&check, err);
     if (result == 0) {
-        if (check.expected) /* of the expected schema: trusted text */
+        if (check.expected) /* the expected schema is trusted: it is not from the checked file */
             rps_database_each(check.expected, "SELECT name, sql FROM sqlite_schema", 0, check_table,
                               &check);
         for (size_t i = 1; i < RPS_TABLE_COUNT; i++)
@@ -276,7 +279,7 @@ int rps_store_check(const char *path, const struct rps_finding_sink *sink,
         result = rps_error_memory(err);
     if (result == 0) {
         check.result.wrong = check.findings.count[RPS_FINDING_WRONG];
-        check.result.odd = check.findings.count[RPS_FINDING_ODD];
+        check.result.odd = check.findings.count[RPS_FINDING_WARNING];
         *ret = check.result;
     }
     sqlite3_close(check.expected);
@@ -294,7 +297,7 @@ struct first_finding {
 static void keep_first(void *context, enum rps_finding_kind kind, const char *sentence)
 {
     struct first_finding *first = context;
-    const char *text = strstr(sentence, ": "); /* after the run's number */
+    const char *text = strstr(sentence, ": "); /* the text after the run's number */
 
     if (kind == RPS_FINDING_WRONG && first->text[0] == '\0')
         snprintf(first->text, first->size, "%s", text ? text + 2 : sentence);
@@ -310,7 +313,7 @@ int rps_store_run_is_sound(struct rps_reader *reader, int64_t run_id, char *why,
     int code = rps_schema_open(&expected);
 
     why[0] = '\0';
-    /* its queries cover all rows of a run at once: the limit grows with the file */
+    /* Each query covers all rows of a run, so the limit of steps grows with the file's pages. */
     if (rps_database_ask(reader->db, &pages, "PRAGMA page_count", "") == SQLITE_OK)
         reader->limit.calls_max += (int)(pages < INT32_MAX / 2 ? pages : INT32_MAX / 2);
     reader->limit.calls = 0;

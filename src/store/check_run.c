@@ -1,7 +1,6 @@
-/*
- * Check a run: its row and plan, read as by every command; its periods against each other; its
- * totals against the periods; and the rows that refer to periods.
- */
+/* Check one run. The check reads the run's row and plan in the same way as every command. It
+ * compares the periods with each other and the totals with the periods. It also finds invalid rows
+ * of other tables that refer to periods. */
 #include "findings.h"
 
 #include <inttypes.h>
@@ -10,11 +9,10 @@
 
 #include "fields.h"
 #include "database.h"
-#include "detection.h"
+#include "reconstruct.h"
 #include "period.h"
-#include "questions.h"
-#include "sums.h"
 #include "system.h"
+#include "writer.h"
 #include "rpistat/moments.h"
 #include "rpistat/plan.h"
 #include "rpistat/run.h"
@@ -25,15 +23,15 @@ struct check {
     int64_t run_id;
     sqlite3 *expected; /* an empty store */
     struct rps_run_sums sums;
-    sqlite3_stmt *block; /* a row of `rollup` by its key */
-    /* by level less 1: how many of the rows made from finer rows exist */
+    sqlite3_stmt *block; /* query that finds one row of `rollup` by its key */
+    /* results of checking the blocks, per level (index: level - 1) */
     struct level {
         uint64_t found, different, missing, first_different, first_missing;
-        const char *column; /* first column that differs */
+        const char *column; /* name of the first column that differs */
     } level[RPS_LEVELS];
 };
 
-/* "run 3: " and its subject. */
+/* Format "run 3: " and the subject of the finding. */
 #define WHAT_SIZE 128
 static const char *of_run(const struct check *check, char ret[WHAT_SIZE], const char *what)
 {
@@ -41,7 +39,7 @@ static const char *of_run(const struct check *check, char ret[WHAT_SIZE], const 
     return ret;
 }
 
-/* Report a query that the store could not answer. */
+/* Report that a query of the store failed. */
 static void unreadable(struct check *check, const char *what, int code)
 {
     char text[WHAT_SIZE];
@@ -49,7 +47,7 @@ static void unreadable(struct check *check, const char *what, int code)
     rps_findings_unreadable(check->findings, check->reader->db, of_run(check, text, what), code);
 }
 
-static void tell_error(struct check *check, const struct rps_error *err)
+static void report_error(struct check *check, const struct rps_error *err)
 {
     if (!rps_findings_end_by_error(check->findings, err))
         rps_findings_add(check->findings, RPS_FINDING_WRONG, "run %" PRId64 ": %s", check->run_id,
@@ -58,7 +56,7 @@ static void tell_error(struct check *check, const struct rps_error *err)
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
-static void tell_blocks(struct check *check)
+static void report_blocks(struct check *check)
 {
     int64_t complete = 0;
 
@@ -75,15 +73,15 @@ static void tell_blocks(struct check *check)
                              "run %" PRId64 ": rows of blocks of level %d are not the sum of the "
                              "finer rows: %" PRIu64 " (first: at period %" PRIu64 "%s)",
                              check->run_id, level, of->different, of->first_different, more);
-        if (of->missing > 0 && complete) /* otherwise the recorder had not yet made them */
-            rps_findings_add(check->findings, RPS_FINDING_ODD,
+        if (of->missing > 0 && complete) /* blocks of an incomplete run may be missing */
+            rps_findings_add(check->findings, RPS_FINDING_WARNING,
                              "run %" PRId64 ": rows of blocks of level %d are missing, and finer "
                              "rows are read instead: %" PRIu64 " (first: at period %" PRIu64 ")",
                              check->run_id, level, of->missing, of->first_missing);
     }
 }
 
-/* Compare a block's row, computed from the finer rows as a recorder does, with the stored one. */
+/* Compute a block from finer rows as recorders do, and compare the result with the stored row. */
 static int compare_block(void *context, const struct rps_period *made)
 {
     struct check *check = context;
@@ -118,14 +116,13 @@ static int compare_block(void *context, const struct rps_period *made)
     return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
-/* Rows of blocks that replace downsampled rows have no source; the number of all others must
- * match. */
+/* SQL: count the rows of blocks whose finer rows exist, i.e. have not been downsampled. */
 static const char sql_others[] =
     "SELECT level, count(*) - sum(period < coalesce((SELECT before_period FROM thinned AS t WHERE"
     " t.run_id = ?1 AND t.cpu = r.cpu AND t.level = r.level - 1), 0)), min(period) FROM rollup AS r"
     " WHERE run_id = ?1 GROUP BY level";
 
-static int tell_others(void *context, sqlite3_stmt *stmt)
+static int report_others(void *context, sqlite3_stmt *stmt)
 {
     struct check *check = context;
     int level = rps_database_index(stmt, 0, RPS_LEVELS + 1);
@@ -133,13 +130,14 @@ static int tell_others(void *context, sqlite3_stmt *stmt)
 
     if (level > 0 && others > (int64_t)check->level[level - 1].found)
         rps_findings_add(check->findings, RPS_FINDING_WRONG,
-                         "run %" PRId64 ": blocks of level %d are not those that the finer "
-                         "rows make: %" PRId64 " rows more",
+                         "run %" PRId64 ": blocks of level %d do not match the finer rows: %" PRId64
+                         " additional rows",
                          check->run_id, level, others - (int64_t)check->level[level - 1].found);
     return SQLITE_OK;
 }
 
-/* Sum the periods, and compare the blocks with those computed from them. Returns an SQLite code. */
+/* Sum the periods, and compare the blocks with blocks computed from these periods. Returns an
+ * SQLite code. */
 static int check_sums(struct check *check)
 {
     const struct rps_rollup_sink sink = {check, compare_block};
@@ -152,11 +150,12 @@ static int check_sums(struct check *check)
 
     if (code == SQLITE_OK &&
         rps_run_sums(check->reader, check->run_id, &sink, &check->sums, &err) < 0) {
-        tell_error(check, &err);
+        report_error(check, &err);
         code = SQLITE_ERROR;
     } else if (code == SQLITE_OK) {
-        tell_blocks(check);
-        code = rps_database_each(check->reader->db, sql_others, check->run_id, tell_others, check);
+        report_blocks(check);
+        code =
+            rps_database_each(check->reader->db, sql_others, check->run_id, report_others, check);
     }
     sqlite3_finalize(check->block);
     return code;
@@ -164,13 +163,13 @@ static int check_sums(struct check *check)
 
 /* --- totals ----------------------------------------------------------------------------------- */
 
-/* Compare a total of the store with that of the periods. */
+/* Compare a stored total with the sum over the periods. */
 static void compare_total(struct check *check, sqlite3_stmt *stmt, int column, const char *of,
                           const char *what, uint64_t sum)
 {
     int64_t total = sqlite3_column_int64(stmt, column);
 
-    if ((uint64_t)total == sum) /* as it was written, even if too large for a row */
+    if ((uint64_t)total == sum) /* the recorder writes a total even if it exceeds INT64_MAX */
         return;
     rps_findings_add(check->findings, RPS_FINDING_WRONG,
                      "run %" PRId64 ": the total %s of %s is %" PRId64
@@ -224,7 +223,7 @@ static int check_event_total(void *context, sqlite3_stmt *stmt)
     return SQLITE_OK;
 }
 
-/* A run has totals once it has ended. */
+/* Check the totals of a run, which exist only after the run has ended. */
 static void check_totals(struct check *check)
 {
     static const struct {
@@ -249,7 +248,7 @@ static void check_totals(struct check *check)
     }
 }
 
-/* Find a run in state `recording` whose recorder is gone. */
+/* Report a run in state `recording` whose recorder is dead. */
 static void check_state(struct check *check, const struct rps_run *run)
 {
     int64_t recording = 0;
@@ -257,10 +256,10 @@ static void check_state(struct check *check, const struct rps_run *run)
     rps_database_ask(check->reader->db, &recording,
                      "SELECT state = 'recording' FROM run WHERE run_id = ?", "i", check->run_id);
     if (run->state == RPS_RUN_INTERRUPTED && recording)
-        rps_findings_add(check->findings, RPS_FINDING_ODD,
+        rps_findings_add(check->findings, RPS_FINDING_WARNING,
                          "run %" PRId64
-                         ": its recorder was killed; what is here is good, and the next recording "
-                         "into the store marks it as interrupted",
+                         ": its recorder was killed. The data are intact, and the next recording "
+                         "into the store marks the run as interrupted",
                          check->run_id);
 }
 
@@ -272,7 +271,8 @@ static void check_state(struct check *check, const struct rps_run *run)
     " LEFT JOIN metric_step AS s ON s.run_id = m.run_id AND s.metric = m.name"                     \
     " WHERE m.run_id = ?1"
 
-/* Compare the stored steps with those that the plan's formulas give in an empty store. */
+/* Compare the stored steps of formulas with newly compiled steps. An empty store receives the steps
+ * that are compiled from the plan's formulas. */
 static void check_steps(struct check *check, const struct rps_plan *plan)
 {
     sqlite3_stmt *stmt = NULL;
@@ -297,43 +297,43 @@ static void check_steps(struct check *check, const struct rps_plan *plan)
         code = sqlite3_step(stmt);
     }
     if (code == SQLITE_ROW)
-        rps_findings_add(check->findings, RPS_FINDING_WRONG,
-                         "run %" PRId64
-                         ": the steps of metric %s are not those of its formula, so that view "
-                         "rate is wrong",
-                         check->run_id, (const char *)sqlite3_column_text(stmt, 0));
+        rps_findings_add(
+            check->findings, RPS_FINDING_WRONG,
+            "run %" PRId64
+            ": the steps of metric %s are not those of its formula, so the view 'rate' is wrong",
+            check->run_id, (const char *)sqlite3_column_text(stmt, 0));
     else if (code != SQLITE_DONE && code != SQLITE_ERROR)
         unreadable(check, "the steps of its metrics", code);
     sqlite3_finalize(stmt);
 }
 
-static void tell_detection(void *context, int64_t detection, const struct rps_error *why)
+static void report_detection(void *context, int64_t detection, const struct rps_error *why)
 {
     (void)detection;
-    tell_error(context, why);
+    report_error(context, why);
 }
 
 /* Read the run's row, plan and detections as every command does. */
 static void check_description(struct check *check)
 {
-    const struct rps_detection_sink sink = {check, tell_detection};
+    const struct rps_detection_sink sink = {check, report_detection};
     struct rps_plan *plan = NULL;
     struct rps_error err;
     struct rps_run run;
 
     if (rps_reader_run(check->reader, check->run_id, &run, &err) < 0) {
-        tell_error(check, &err);
+        report_error(check, &err);
     } else {
         check_state(check, &run);
         rps_run_free(&run);
     }
     if (rps_reader_plan(check->reader, check->run_id, &plan, &err) < 0)
-        tell_error(check, &err);
+        report_error(check, &err);
     else if (check->expected)
         check_steps(check, plan);
     rps_plan_free(plan);
     if (rps_detection_check(check->reader, check->run_id, &sink, &err) < 0)
-        tell_error(check, &err);
+        report_error(check, &err);
 }
 
 uint64_t rps_check_run(struct rps_reader *reader, int64_t run_id, sqlite3 *expected,
@@ -350,8 +350,8 @@ uint64_t rps_check_run(struct rps_reader *reader, int64_t run_id, sqlite3 *expec
     else if (findings->count[RPS_FINDING_WRONG] == wrong && check_sums(&check) == SQLITE_OK)
         check_totals(&check);
     if (code == SQLITE_OK && rps_system_check(reader, run_id, findings, &err) < 0)
-        tell_error(&check, &err);
-    if (code == SQLITE_OK) /* otherwise it reports the same again */
+        report_error(&check, &err);
+    if (code == SQLITE_OK) /* after an error, this check would report the same error again */
         check_description(&check);
     rps_questions_ask_rest(reader->db, run_id, findings);
     free(check.sums.sum);

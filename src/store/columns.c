@@ -1,7 +1,12 @@
 #include "fields.h"
 
+#include <strings.h>
+
+#include "database.h"
+
 #include "rpistat/plan.h"
 #include "rpistat/run.h"
+#include "rpistat/store.h"
 
 #define FIELD(type, column, kind, member, time, unknown, words)                                    \
     {                                                                                              \
@@ -16,7 +21,7 @@
         .name = NULL                                                                               \
     }
 
-/* Estimates of the whole run. */
+/* Fields that hold estimates for the whole run. */
 #define REAL(type, column, member) FIELD(type, column, REAL, whole.member, END, 0, NULL)
 #define WHOLE(type, value_column)                                                                  \
     REAL(type, value_column, value), REAL(type, "low", low), REAL(type, "high", high),             \
@@ -56,6 +61,7 @@ const struct rps_field rps_run_fields[] = {
     NUMBER(rps_run, INT64, memory_bytes, ALWAYS, -1),
     NUMBER(rps_run, INT64, recorder_cpu_ns, ALWAYS, -1),
     NUMBER(rps_run, INT64, recorder_after_ns, ALWAYS, -1),
+    NUMBER(rps_run, INT64, others_cpu_ns, ALWAYS, -1),
     NUMBER(rps_run, INT64, order_seed, BEGIN, -1),
     FIELD(rps_run, "state", WORD, state, ALWAYS, RPS_RUN_INTERRUPTED, rps_run_states),
     LAST,
@@ -110,3 +116,63 @@ const struct rps_field rps_metric_fields[] = {
     WHOLE(rps_metric, "value"),
     LAST,
 };
+
+const struct rps_table rps_tables[RPS_TABLE_COUNT] = {
+    {"run", 1, {"run_id"}, {1}, false},
+    {"event_set", 2, {"run_id", "set_no"}, {1, 0}, false},
+    {"event", 3, {"run_id", "set_no", "slot"}, {1, -1, 0}, false},
+    {"metric", 1, {"run_id"}, {1}, true},
+    {"metric_step", 1, {"run_id"}, {1}, true},
+    {"period", 4, {"run_id", "cpu", "cycle", "period"}, {1, -1, 0, 0}, false},
+    {"rollup", 4, {"run_id", "level", "cpu", "period"}, {1, 1, -1, 0}, false},
+    {"thinned", 3, {"run_id", "cpu", "level"}, {1, -1, 0}, false},
+    {"signal", 3, {"run_id", "source", "slot"}, {1, 0, 0}, false},
+    {"reading", 3, {"run_id", "source", "period"}, {1, 0, 0}, false},
+    {"reading_rollup", 4, {"run_id", "source", "level", "period"}, {1, 0, 1, 0}, false},
+    {"heartbeat", 1, {"run_id"}, {1}, false},
+    {"detection", 2, {"run_id", "detection"}, {1, 0}, false},
+    {"phase", 4, {"run_id", "detection", "level", "phase"}, {1, 0, 0, 0}, false},
+    {"outlier", 3, {"run_id", "detection", "period"}, {1, 0, 0}, false},
+    {"mark", 3, {"run_id", "time_ns", "mark_no"}, {1, INT64_MIN, INT64_MIN}, false},
+    {"gap", 3, {"run_id", "start_ns", "gap_no"}, {1, 0, INT64_MIN}, false},
+    {"sampling", 1, {"run_id"}, {1}, false},
+    {"module", 2, {"run_id", "module"}, {1, 0}, false},
+    {"frame", 2, {"run_id", "frame"}, {1, 0}, false},
+    {"location", 3, {"run_id", "frame", "depth"}, {1, 0, 0}, false},
+    {"stack", 2, {"run_id", "stack"}, {1, 0}, false},
+    {"task", 2, {"run_id", "task"}, {1, 0}, false},
+    {"cgroup", 2, {"run_id", "cgroup"}, {1, 0}, false},
+    {"program", 2, {"run_id", "program"}, {1, 0}, false},
+    {"code_count", 5, {"run_id", "level", "cpu", "period", "part"}, {1, 0, -1, 0, 0}, false},
+};
+
+const struct rps_store_hooks *rps_store_hooks;
+
+static const struct rps_code_hooks *used_hooks;
+
+void rps_store_use(const struct rps_store_hooks *tables, const struct rps_code_hooks *hooks)
+{
+    rps_store_hooks = tables;
+    used_hooks = hooks;
+    /* Turn off SQLite's memory statistics: rpistat does not use them, and they cost a mutex per
+     * allocation. The setting can be changed only while SQLite is not in use. */
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
+const struct rps_code_hooks *rps_store_used_hooks(void)
+{
+    return used_hooks;
+}
+
+const struct rps_table *rps_table_find(const char *name)
+{
+    for (size_t i = 0; i < RPS_TABLE_COUNT; i++)
+        if (strcasecmp(rps_tables[i].name, name) == 0)
+            return &rps_tables[i];
+    return NULL;
+}
+
+bool rps_table_is_heartbeat(const struct rps_table *table)
+{
+    return strcasecmp(table->name, "heartbeat") == 0;
+}

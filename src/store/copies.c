@@ -1,11 +1,10 @@
-/*
- * Compare two copies of a run.
+/* Compare two copies of a run.
  *
- * A table's rows of both are read in parallel, in key order. A row that only one copy has is
- * missing in the other, unless there is an excuse: it was downsampled there, or the copy ends
- * before it. Blocks are rows like periods: if one copy was downsampled, both have the blocks.
- */
-#include "copies.h"
+ * The rows of a table are read from both copies in parallel, in key order. A row that only one copy
+ * has is treated as missing in the other copy. There are two exceptions: the other copy was
+ * downsampled where the row is missing, or it ends before the row. Blocks are compared row by row,
+ * like periods. If only one copy was downsampled, both copies still have the blocks. */
+#include "edit.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -13,12 +12,14 @@
 #include "period.h"
 #include "system.h"
 
-/* Rows of a table that two copies must have. */
+/* The columns of a table whose rows must be equal in both copies. */
 struct content {
-    const char *table, *columns; /* those of its key first, in key order */
-    /* SQL: may the copy lack a row? ?1 is its run, ?2 ... are the columns; NULL: no */
+    const char *table, *columns; /* `columns`: key columns first, in key order */
+    /* SQL: 1 if the copy is permitted to lack a row. ?1 is the copy's run; ?2 and so on are the
+     * row's columns. NULL: the copy must have all rows. */
     const char *excuse;
-    int track; /* columns that identify a track; a copy without further rows of it may have ended */
+    int track; /* number of leading columns that identify a track: a sequence of rows, such as
+                  those of a CPU */
 };
 
 static const struct content description[] = {
@@ -35,7 +36,7 @@ static const struct content description[] = {
     {"metric", .columns = "name, metric_no, label, unit, family, panel, formula, explain"},
 };
 
-/* Known only at the end. */
+/* Tables and columns that are known only when the run has ended. */
 static const struct content ending[] = {
     {"run",
      .columns =
@@ -43,12 +44,12 @@ static const struct content ending[] = {
          " user_ns, system_ns, memory_bytes, fitting"},
 };
 
-/* Is the copy downsampled up to here, in rows of the level ?2 - `finer`? */
-#define IS_THINNED(finer)                                                                          \
+/* SQL: 1 if the copy's rows of level ?2 - `finer` are deleted beyond period ?4 by downsampling. */
+#define IS_DOWNSAMPLED(finer)                                                                      \
     "EXISTS (SELECT 1 FROM thinned WHERE run_id = ?1 AND level = ?2 - " finer                      \
     " AND cpu = ?3 AND before_period > ?4)"
 
-/* A block above a level that includes the readings at the end of a period, of source ?2. */
+/* SQL: find a block of source ?2 above level `below` that includes period `number`. */
 #define HAS_BLOCK(below, number)                                                                   \
     "SELECT 1 FROM (VALUES (1), (2), (3), (4)) AS v JOIN reading_rollup AS b ON run_id = ?1"       \
     " AND source = ?2 AND level = column1 AND period BETWEEN " number " >> 4 * column1"            \
@@ -60,7 +61,7 @@ static const struct content periods[] = {
                " AND before_period > ?4)",
      .track = 1},
     {"rollup", .columns = "level, cpu, period, " RPS_PERIOD_ROLLUP_COLUMNS ", " RPS_PERIOD_COUNTS,
-     .excuse = "SELECT " IS_THINNED("0"), .track = 2},
+     .excuse = "SELECT " IS_DOWNSAMPLED("0"), .track = 2},
     {"reading", .columns = "source, period, end_ns, length_us," RPS_SYSTEM_VALUES,
      .excuse = "SELECT EXISTS (" HAS_BLOCK("0", "?3") ")", .track = 1},
     {"reading_rollup",
@@ -68,7 +69,7 @@ static const struct content periods[] = {
      .excuse = "SELECT EXISTS (" HAS_BLOCK("?3", "?4") ")", .track = 2},
 };
 
-/* Added while the run is recorded. */
+/* Tables that grow while the run is recorded. */
 static const struct content growing[] = {
     {"signal", .columns = "source, slot, name, label, unit, kind, origin, explain, state, reason"},
     {"gap", .columns = "start_ns, gap_no, cpu, length_ns, reason"},
@@ -81,7 +82,7 @@ static const struct content growing[] = {
     {"cgroup", .columns = "cgroup, path"},
     {"program", .columns = "program, name"},
     {"code_count", .columns = "level, cpu, period, part, stacks, tasks, blocked",
-     .excuse = "SELECT " IS_THINNED("0") " OR (?2 > 0 AND NOT " IS_THINNED("1") ")"},
+     .excuse = "SELECT " IS_DOWNSAMPLED("0") " OR (?2 > 0 AND NOT " IS_DOWNSAMPLED("1") ")"},
 };
 
 #define COUNT(contents) (sizeof(contents) / sizeof((contents)[0]))
@@ -91,13 +92,14 @@ struct side {
     const struct rps_copy *copy;
     sqlite3_stmt *row, *excuse;
     bool has_row;
-    bool lacks;   /* a row that the other one has */
-    bool goes_on; /* beyond the end of the other one */
+    bool lacks;   /* this copy lacks a row of the other copy */
+    bool goes_on; /* this copy has rows after the last row of the other copy */
 };
 
 /* --- a table ---------------------------------------------------------------------------------- */
 
-/* Negative, 0 or positive: the value of one row sorts before, with, or after that of the other. */
+/* Compare the values of two rows in a column. Returns a negative number, 0 or a positive number if
+ * the value of `a` sorts before, with or after the value of `b`. */
 static int order_values(sqlite3_stmt *a, sqlite3_stmt *b, int column)
 {
     int type = sqlite3_column_type(a, column), order = type - sqlite3_column_type(b, column);
@@ -120,7 +122,7 @@ static int order_values(sqlite3_stmt *a, sqlite3_stmt *b, int column)
     return order != 0 ? order : bytes;
 }
 
-/* The same for the first `columns` columns. */
+/* Compare the first `columns` columns of two rows. Returns the same as order_values(). */
 static int order_rows(sqlite3_stmt *a, sqlite3_stmt *b, int columns)
 {
     int order = 0;
@@ -130,7 +132,6 @@ static int order_rows(sqlite3_stmt *a, sqlite3_stmt *b, int columns)
     return order;
 }
 
-/* Run a yes-or-no query about a row in a copy. */
 static int ask_about_row(const struct rps_copy *copy, sqlite3_stmt *query, sqlite3_stmt *row,
                          bool *ret, struct rps_error *err)
 {
@@ -154,7 +155,8 @@ static int read_row(struct side *side, struct rps_error *err)
                                                 : rps_reader_error(side->copy->reader, code, err);
 }
 
-/* The row of `side` is missing in `other`: is there an excuse? */
+/* Record that `other` lacks the row of `side`, or that `other` ended before this row. Record
+ * nothing if `excuse` in struct content permits this. */
 static int find_excuse(const struct content *content, struct side *side, struct side *other,
                        struct rps_error *err)
 {
@@ -187,7 +189,7 @@ static int prepare_side(const struct content *content, struct side *side, struct
     return result == 0 ? read_row(side, err) : result;
 }
 
-/* Find out whether a copy lacks a row or continues, until both lack one. */
+/* Compare a table in both copies. Stop early if each copy is known to lack a row of the other. */
 static int compare_table(const struct content *content, struct side side[2], struct rps_error *err)
 {
     int result = 0;

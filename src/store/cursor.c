@@ -1,34 +1,34 @@
-/*
- * Cursors over the periods of a run, at a resolution.
+/* Cursors that read the periods of a run at a requested resolution.
  *
- * A cursor advances by period numbers, CPU by CPU. At each place it takes the coarsest block that
- * begins there, is not coarser than requested, and lies in the requested range. If there is none,
- * it tries the next finer level, down to table period, up to the beginning of the next coarser
- * block. It never misses finer rows: deleted ones have a coarser row, and `thinned` records up to
- * where.
+ * A cursor reads one CPU after another. It reads the rows of a CPU in the order of period numbers.
+ * At each position the cursor returns the coarsest block that begins at this position, is not
+ * coarser than requested, and lies in the requested range. If there is no such block, the cursor
+ * tries the next finer levels, down to table period. It reads finer rows only up to the beginning
+ * of the next coarser block. Deleted finer rows cause no gap, because a coarser row replaces them.
+ * Table `thinned` records where the deleted range ends.
  *
- * Times are not in the key of either table, but grow along it. Rows before the requested range are
- * skipped in blocks of any level, the coarsest first: some dozens in any run.
- */
+ * Times are not in the keys of tables period and rollup, but a row with a later key has a later
+ * time. To skip the rows before the requested range, the cursor reads blocks instead of periods,
+ * beginning with the coarsest level. In a run of any length the cursor then reads only some dozens
+ * of blocks. */
 #include "reader.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "database.h"
 #include "period.h"
 #include "rpistat/moments.h"
 
-/* Number of rows to step over before a statement seeks. */
+/* Maximum number of rows that a statement steps over. To skip more rows, the statement seeks. */
 #define STEP_ROWS 64
 
-/* The rows of a level, from a place on. */
+/* Rows of one level that the cursor still has to read. */
 struct rows {
-    sqlite3_stmt *stmt;         /* prepared at the first seek */
-    int open;                   /* 1: `next` holds its row; 0: not sought yet; -1: no more rows */
+    sqlite3_stmt *stmt;         /* query for the rows; prepared at the first seek */
+    int open;                   /* 1: `next` holds a row; 0: before the first seek; -1: the end */
     struct rps_period next;     /* next row of the table */
-    struct rps_scatter scatter; /* its */
+    struct rps_scatter scatter; /* scatter of the row in `next` */
 };
 
 struct rps_cursor {
@@ -38,22 +38,22 @@ struct rps_cursor {
     sqlite3_stmt *hold, *next_cpu, *thinned, *has_block;
     struct rows rows[RPS_LEVELS + 1];
 
-    /* state of the CPU that is read */
+    /* The CPU that the cursor is reading, and the cursor's position in the rows of this CPU. */
     int64_t cpu;
-    int in_cpu, one_cpu; /* one_cpu: the next CPU is `chosen`, or there is none */
-    int in_part;         /* 0: no row of the range yet */
+    int in_cpu, one_cpu; /* one_cpu: 1 to read only the CPU `chosen` */
+    int in_part;         /* 1 after the first row in the requested range */
     int64_t chosen;
-    int64_t at, cycle;            /* number of the next period; its cycle is at least this */
-    int64_t before[RPS_LEVELS];   /* up to where rows of a level were downsampled */
-    struct rps_period *block;     /* owned; rows of a block, to be returned */
-    struct rps_scatter *scatter;  /* owned; their scatters */
-    size_t block_count, block_at; /* of them */
-    int64_t first_ns, last_ns;    /* the returned rows of blocks reach this far */
+    int64_t at, cycle;            /* next period number; lowest cycle timestamp of this period */
+    int64_t before[RPS_LEVELS];   /* per level: end of the downsampled rows */
+    struct rps_period *block;     /* owned; rows of the current block, returned one by one */
+    struct rps_scatter *scatter;  /* owned; scatters of the rows in `block` */
+    size_t block_count, block_at; /* number of rows in `block`; index of the next row to return */
+    int64_t first_ns, last_ns;    /* start and end of all blocks returned so far */
 };
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* Read the run's sets, and the highest number of slots of a set. */
+/* Read the number of the run's event sets, and the highest number of slots in a set. */
 static int read_shape(struct rps_cursor *cursor, struct rps_error *err)
 {
     sqlite3 *db = cursor->reader->db;
@@ -68,8 +68,7 @@ static int read_shape(struct rps_cursor *cursor, struct rps_error *err)
     return code == SQLITE_OK ? 0 : rps_reader_error(cursor->reader, code, err);
 }
 
-/* The statements for a run's rows, for sets of at most `slots` events: unread columns cost
- * nothing. */
+/* `slots`: highest number of events in a set. A column that is not selected costs no time. */
 static const char *rows_sql(int level, int64_t slots)
 {
 #define PERIODS(counts)                                                                            \
@@ -185,18 +184,7 @@ int rps_cursor_widened(const struct rps_cursor *cursor, int64_t *ret_from_ns, in
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-static int refuse_row(struct rps_cursor *cursor, sqlite3_stmt *stmt,
-                      const struct rps_period_fault *fault, struct rps_error *err)
-{
-    return rps_error_set(
-        err, RPS_FAILED,
-        "the store %s is damaged: period %" PRId64 " of run %" PRId64 " has %s %" PRId64
-        "; `rpistat check` says more, its other runs may be good",
-        cursor->reader->path, (int64_t)sqlite3_column_int64(stmt, RPS_PERIOD_AT_period),
-        cursor->run_id, fault->name, fault->value);
-}
-
-/* Step the rows of a level; *rows records whether there is a next one. */
+/* Step to the next row of the level. rows->open records whether there is one. */
 static int step_level(struct rps_cursor *cursor, int level, struct rps_error *err)
 {
     struct rows *rows = &cursor->rows[level];
@@ -210,11 +198,17 @@ static int step_level(struct rps_cursor *cursor, int level, struct rps_error *er
         return rps_reader_error(cursor->reader, code, err);
     if (rps_period_read(rows->stmt, level, cursor->set_count, &rows->next, &rows->scatter, &fault) <
         0)
-        return refuse_row(cursor, rows->stmt, &fault, err);
+        return rps_error_set(err, RPS_FAILED,
+                             "the store %s is damaged: period %" PRId64 " of run %" PRId64
+                             " has %s %" PRId64 "; use its other runs, or `rpistat check --repair`",
+                             cursor->reader->path,
+                             (int64_t)sqlite3_column_int64(rows->stmt, RPS_PERIOD_AT_period),
+                             cursor->run_id, fault.name, fault.value);
     return 0;
 }
 
-/* Is the next row of the level before the place, or of a block that begins before it? */
+/* Return 1 if the next row of the level must be skipped. A row must be skipped if it is before the
+ * cursor's position, or in the same block as the row skipped most recently. */
 static int is_passed(const struct rps_cursor *cursor, int level, uint64_t *rotation)
 {
     const struct rps_period *next = &cursor->rows[level].next;
@@ -227,8 +221,8 @@ static int is_passed(const struct rps_cursor *cursor, int level, uint64_t *rotat
     return 1;
 }
 
-/* Has the level a row at or after the place? Preparing the statement with its eighty columns takes
- * longer. */
+/* Return 1 if the level has a row at or after the cursor's position. This query is faster than
+ * preparing the statement that selects eighty columns. */
 static int has_block(struct rps_cursor *cursor, int level, struct rps_error *err)
 {
     sqlite3_stmt *stmt = cursor->has_block;
@@ -244,12 +238,11 @@ static int has_block(struct rps_cursor *cursor, int level, struct rps_error *err
     return code == SQLITE_ROW;
 }
 
-/* Move a level's rows to the first whose number is at least cursor->at; in a block, to its first
- * row. */
+/* Move a level to the first row at or after cursor->at, or to the first row of that row's block. */
 static int seek(struct rps_cursor *cursor, int level, struct rps_error *err)
 {
     struct rows *rows = &cursor->rows[level];
-    uint64_t rotation = UINT64_MAX; /* of the last row that was skipped */
+    uint64_t rotation = UINT64_MAX; /* rotation of the last skipped row */
     int result = 0;
 
     for (int i = 0; i < STEP_ROWS; i++) {
@@ -282,7 +275,7 @@ static int seek(struct rps_cursor *cursor, int level, struct rps_error *err)
 
 /* --- CPUs ------------------------------------------------------------------------------------- */
 
-static int read_thinned(struct rps_cursor *cursor, struct rps_error *err)
+static int read_downsampled(struct rps_cursor *cursor, struct rps_error *err)
 {
     int code;
 
@@ -298,7 +291,7 @@ static int read_thinned(struct rps_cursor *cursor, struct rps_error *err)
     return code == SQLITE_DONE ? 0 : rps_reader_error(cursor->reader, code, err);
 }
 
-/* Move to the next CPU: 1; 0: there is none. */
+/* Move to the next CPU. Returns 1, or 0 after the last CPU. */
 static int open_cpu(struct rps_cursor *cursor, struct rps_error *err)
 {
     int64_t cpu = cursor->cpu;
@@ -312,20 +305,20 @@ static int open_cpu(struct rps_cursor *cursor, struct rps_error *err)
     if (code != SQLITE_ROW)
         return rps_reader_error(cursor->reader, code, err);
     if (cpu <= cursor->cpu || (cursor->one_cpu && cpu != cursor->chosen))
-        return 0; /* none, or on damaged pages one that no recorder writes */
+        return 0; /* no CPU remains, or the CPU number comes from a damaged page */
     cursor->cpu = cpu;
     cursor->at = cursor->cycle = 0;
     for (int level = 0; level <= RPS_LEVELS; level++)
         cursor->rows[level].open = 0;
     cursor->in_part = cursor->from_ns <= 0;
-    result = read_thinned(cursor, err);
+    result = read_downsampled(cursor, err);
     cursor->in_cpu = result == 0;
     return result == 0 ? 1 : result;
 }
 
 /* --- one after the other ---------------------------------------------------------------------- */
 
-/* The finest level with remaining rows at the place. */
+/* Return the finest level that has remaining rows at the cursor's position. */
 static int finest(const struct rps_cursor *cursor)
 {
     int level = 0;
@@ -335,7 +328,7 @@ static int finest(const struct rps_cursor *cursor)
     return level;
 }
 
-/* Read the rows of the block that begins with the level's next row into cursor->block. */
+/* Read the rows of a block into cursor->block. The block begins with the level's next row. */
 static int take_block(struct rps_cursor *cursor, int level, struct rps_error *err)
 {
     struct rows *rows = &cursor->rows[level];
@@ -377,7 +370,6 @@ static struct extent extent_of(const struct rps_cursor *cursor)
     return all;
 }
 
-/* Move past the block. */
 static void pass(struct rps_cursor *cursor, const struct extent *block)
 {
     cursor->at = block->last + 1;
@@ -385,13 +377,14 @@ static void pass(struct rps_cursor *cursor, const struct extent *block)
 }
 
 enum found {
-    FOUND_NOTHING = 0, /* look further on */
-    FOUND_ROW,         /* in *ret */
-    FOUND_BLOCK,       /* in cursor->block */
-    FOUND_END,         /* of the CPU, or of the range */
+    FOUND_NOTHING = 0, /* no row found yet: search further */
+    FOUND_ROW,         /* a row was stored in *ret */
+    FOUND_BLOCK,       /* a block was stored in cursor->block */
+    FOUND_END,         /* the CPU's rows or the requested range have ended */
 };
 
-/* Try the block of a level that begins at the place. *ret_finer: try its finer rows. */
+/* Try to read a level's block that begins at the cursor's position. *ret_finer is 1 if the caller
+ * must try the finer rows. */
 static int try_block(struct rps_cursor *cursor, int level, int *ret_finer, struct rps_error *err)
 {
     struct extent block;
@@ -422,7 +415,7 @@ static int try_block(struct rps_cursor *cursor, int level, int *ret_finer, struc
     return FOUND_BLOCK;
 }
 
-/* Find the row of period at the place, or after it and before `limit`. */
+/* Find the first row of table period at or after the cursor's position and before `limit`. */
 static int try_period(struct rps_cursor *cursor, int64_t limit, struct rps_period *ret,
                       struct rps_error *err)
 {
@@ -449,7 +442,7 @@ static int try_period(struct rps_cursor *cursor, int64_t limit, struct rps_perio
     return FOUND_ROW;
 }
 
-/* Find the row at the place: the coarsest permitted block, or a period. */
+/* Find the row at the cursor's position: the coarsest permitted block, or a period. */
 static int look_at_place(struct rps_cursor *cursor, struct rps_period *ret, struct rps_error *err)
 {
     int least = finest(cursor);
@@ -508,7 +501,7 @@ int rps_reader_periods(struct rps_reader *reader, int64_t run_id, int64_t from_n
     struct rps_period row;
     int got, found = 0;
 
-    /* the coarsest blocks within the range: some hundred rows in any run */
+    /* Read the coarsest blocks in the range: only some hundred rows in a run of any length. */
     if (rps_cursor_open(&cursor, reader, run_id, from_ns, to_ns, RPS_LEVELS, err) < 0)
         return RPS_FAILED;
     while ((got = rps_cursor_next(cursor, &row, err)) > 0) {

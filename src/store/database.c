@@ -12,11 +12,11 @@
 #include "rpistat/text.h"
 #include "identity.h"
 
-/* Limit of a query's work per row, in steps of SQLite's virtual machine: about a second. */
+/* Maximum steps of SQLite's virtual machine that a query may use per row (about a second). */
 #define STEPS_A_CALL 1000000
 #define CALLS_MAX    50
 
-/* A header of the log's index is written in microseconds. */
+/* Maximum retries of a read while a process writes the log index's header (some microseconds). */
 #define RECOVERIES_MAX 20
 
 int rps_database_is_busy(int code)
@@ -134,7 +134,7 @@ int rps_database_bind(sqlite3_stmt *stmt, const char *types, ...)
     return code;
 }
 
-/* Prepare the first statement, and bind; finalize *ret in any case. */
+/* Prepare the first statement of `sql` and bind values. The caller always finalizes *ret. */
 static int prepare_values(sqlite3 *db, const char *sql, const char *types, va_list values,
                           sqlite3_stmt **ret, const char **ret_rest)
 {
@@ -312,17 +312,15 @@ int rps_database_index(sqlite3_stmt *stmt, int column, int64_t count)
     return value >= 0 && value < count ? (int)value : -1;
 }
 
-/*
- * The operating system's error that caused an SQLite one; 0: none. SQLite forgets errno when a
- * commit fails; the store's files remember it.
- */
+/* Return the operating system's error (errno) that caused an SQLite error, or 0. SQLite does not
+ * keep errno when a commit fails, but the file objects of the store keep it. */
 static int system_error(sqlite3 *db)
 {
     sqlite3_file *log = NULL;
     int number = 0;
 
     if (sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) == SQLITE_OK && log &&
-        log->pMethods && log->pMethods->xFileControl) /* an in-memory file has none */
+        log->pMethods && log->pMethods->xFileControl) /* in-memory files have no methods */
         log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &number);
     if (number == 0)
         sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &number);
@@ -378,8 +376,7 @@ int rps_database_error(sqlite3 *db, int code, const char *path, struct rps_error
 
     if (db && rps_unchanging_has_changed(db))
         return rps_error_set(err, RPS_FAILED,
-                             "the store %s was changed while it was read: read it "
-                             "again",
+                             "the store %s was changed while it was read; start the command again",
                              path);
     switch (rps_database_code(db, code) & 0xff) {
     case SQLITE_NOMEM:
@@ -387,40 +384,40 @@ int rps_database_error(sqlite3 *db, int code, const char *path, struct rps_error
     case SQLITE_FULL:
         return rps_error_set(err, RPS_FAILED,
                              "cannot write the store %s: its disk is full; free some space, or "
-                             "choose a place on another disk",
+                             "choose a store on another disk",
                              path);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         return rps_error_set(err, RPS_BUSY,
-                             "the store %s is locked by another program: wait until that is done, "
-                             "or choose another store",
+                             "the store %s is locked by another program; wait for that program, or "
+                             "choose another store",
                              path);
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
         return rps_error_set(err, RPS_FAILED,
-                             "the store %s is damaged (%s): `rpistat check --repair -i %s -o NEW` "
-                             "saves what can be read",
+                             "the store %s is damaged (%s); save its data with `rpistat check "
+                             "--repair -i %s -o NEW`",
                              path, why, path);
     case SQLITE_READONLY:
         return rps_error_set(err, RPS_FAILED,
-                             "the store %s cannot be written (%s): see to its permissions and "
-                             "those of its folder, or choose another place",
+                             "cannot write the store %s: %s; change its permissions or those of "
+                             "its directory, or choose another store",
                              path, why);
     case SQLITE_INTERRUPT:
         return rps_error_set(err, RPS_FAILED,
                              "a query of the store %s takes too long: another program may have "
-                             "changed its tables; `rpistat check -i %s` says more",
+                             "changed its tables; run `rpistat check -i %s`",
                              path, path);
     case SQLITE_IOERR:
     case SQLITE_CANTOPEN:
         return rps_error_set(err, RPS_FAILED,
-                             "cannot use the store %s: %s; see to its disk and its permissions, or "
-                             "choose another place",
+                             "cannot use the store %s: %s; check its disk and its permissions, or "
+                             "choose another store",
                              path, why);
     default:
         return rps_error_set(err, RPS_FAILED,
-                             "the store %s is not as rpistat made it (%s): it may be damaged, or "
-                             "another program may have changed it",
+                             "the store %s is not as rpistat made it: %s; run `rpistat check` to "
+                             "find out whether it is damaged",
                              path, why);
     }
 }

@@ -1,11 +1,10 @@
-/*
- * Detections of phases: rows of `detection`, `phase` and `outlier`.
+/* Detections of phases: rows of `detection`, `phase` and `outlier`.
  *
- * A detection is added through its own connection and not through a writer: nothing is recorded,
- * and a recorder may be using the same store. A store is untrusted, so reading checks everything. A
- * detection without a level or a phase, or with phases or labels out of sequence, is damaged.
- */
-#include "detection.h"
+ * A detection is added through a separate connection and not through a writer, because no run is
+ * being recorded by this process. A recorder may be using the same store. A store is untrusted, so
+ * every value is checked when it is read. A detection without a level or a phase, or with phases or
+ * labels out of sequence, is damaged. */
+#include "reconstruct.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -14,9 +13,8 @@
 #include <string.h>
 
 #include "database.h"
-#include "reader.h"
 
-#include "rpistat/array.h"
+#include "rpistat/arena.h"
 
 void rps_detection_free(struct rps_detection *detection)
 {
@@ -30,7 +28,7 @@ void rps_detection_free(struct rps_detection *detection)
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* A detection to write, and its destination. */
+/* A detection to write, and the run that receives it. */
 struct addition {
     sqlite3 *db;
     int64_t run_id;
@@ -38,7 +36,8 @@ struct addition {
     int64_t number;
 };
 
-/* Delete the run's detections with the same method and parameters, and rows that belong to none. */
+/* Delete the run's detections that have the method and parameters of the new detection. Also delete
+ * rows of phases and outliers that belong to no detection. */
 static int delete_equal(const struct addition *add)
 {
     int code = rps_database_do(
@@ -148,13 +147,12 @@ int rps_store_add_detection(const char *path, int64_t run_id, struct rps_detecti
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* A detection that is being read. */
 struct reading {
     struct rps_reader *reader;
     int64_t run_id;
     struct rps_detection detection;
     int64_t shown;
-    int loops, turns; /* of the level so far */
+    int loops, turns; /* numbers of loops and iterations read so far in the current level */
 };
 
 static int refuse_detection(const struct rps_reader *reader, int64_t run_id, const char *what,
@@ -162,7 +160,7 @@ static int refuse_detection(const struct rps_reader *reader, int64_t run_id, con
 {
     return rps_error_set(err, RPS_FAILED,
                          "the store %s is damaged: the stored phases of run %" PRId64
-                         " make no sense (%s); `rpistat phases` finds them again",
+                         " are invalid (%s); find them again with `rpistat phases`",
                          reader->path, run_id, what);
 }
 
@@ -180,7 +178,7 @@ static int read_head(void *context, sqlite3_stmt *stmt, struct rps_error *err)
     return r->detection.parameters && !remark == !r->detection.remark ? 0 : rps_error_memory(err);
 }
 
-/* Read a share; a store may hold any number. */
+/* Read a share from a column. A damaged store may hold any number. */
 static double share(sqlite3_stmt *stmt, int column)
 {
     double value = sqlite3_column_double(stmt, column);
@@ -193,7 +191,7 @@ static int64_t sane_time(int64_t ns)
     return ns < 0 ? 0 : ns > RPS_PERIOD_TIME_MAX_NS ? RPS_PERIOD_TIME_MAX_NS : ns;
 }
 
-/* The period in a column that may be NULL, or beyond the limits. */
+/* Read a period number from a column, which may be NULL or exceed the limits. */
 static uint64_t period_between(sqlite3_stmt *stmt, int column, uint64_t low, uint64_t high,
                                uint64_t unknown)
 {
@@ -204,8 +202,8 @@ static uint64_t period_between(sqlite3_stmt *stmt, int column, uint64_t low, uin
     return (uint64_t)period < low ? low : (uint64_t)period > high ? high : (uint64_t)period;
 }
 
-/* Does the phase's loop follow on the previous ones? In an iteration: its first part, the next
- * part, or an unusual part. */
+/* Return 1 if the loop and iteration of a phase can follow those of the previous phases. Within an
+ * iteration, the phase must be an unusual part (number 0), or the part with the next number. */
 static int follows(const struct reading *r, const struct rps_phase *before,
                    const struct rps_phase *phase)
 {
@@ -219,7 +217,7 @@ static int follows(const struct reading *r, const struct rps_phase *before,
            (phase->part == 0 || phase->part == (same_turn ? before->part : 0) + 1);
 }
 
-/* Read a number of few values; with any other number the phase follows nothing. */
+/* Read a small number. Any number out of range makes the phase invalid. */
 static int small_number(sqlite3_stmt *stmt, int column)
 {
     int64_t number = sqlite3_column_int64(stmt, column);
@@ -227,7 +225,7 @@ static int small_number(sqlite3_stmt *stmt, int column)
     return number >= 0 && number < INT_MAX ? (int)number : -1;
 }
 
-/* Append the statement's row to phases. Returns NULL, or why that is impossible. */
+/* Append the statement's row to phases. Returns NULL, or the reason why the row is invalid. */
 static const char *read_phase(struct reading *r, sqlite3_stmt *stmt,
                               const struct rps_phases *phases, struct rps_phase *ret)
 {
@@ -249,11 +247,11 @@ static const char *read_phase(struct reading *r, sqlite3_stmt *stmt,
                               .loop = small_number(stmt, 11),
                               .turn = small_number(stmt, 12),
                               .part = small_number(stmt, 13)};
-    /* labels are numbered by first appearance, without jumps */
+    /* Labels are numbered in the order of their first appearance, without gaps. */
     if (ret->label < 0 || ret->label > phases->label_count)
         return "a label is none";
     if (!follows(r, before, ret))
-        return "the turns of a loop do not follow one another";
+        return "the iterations of a loop do not follow one another";
     r->loops = ret->loop > 0 ? ret->loop : r->loops;
     r->turns = ret->loop > 0 ? ret->turn : r->turns;
     ret->earliest = period_between(stmt, 4, before ? before->first + 1 : 0, ret->first, ret->first);
@@ -264,11 +262,8 @@ static const char *read_phase(struct reading *r, sqlite3_stmt *stmt,
 static int add_phase(struct rps_phases *phases, const struct rps_phase *phase,
                      struct rps_error *err)
 {
-    struct rps_phase *grown = rps_array_grow(phases->phase, phases->count, sizeof(*phase));
-
-    if (!grown)
+    if (!rps_array_add(&phases->phase, phases->count, sizeof(*phase)))
         return rps_error_memory(err);
-    phases->phase = grown;
     phases->phase[phases->count++] = *phase;
     if (phase->label >= phases->label_count)
         phases->label_count = phase->label + 1;
@@ -278,17 +273,15 @@ static int add_phase(struct rps_phases *phases, const struct rps_phase *phase,
 static int add_level(struct reading *r, struct rps_error *err)
 {
     struct rps_phase_levels *levels = &r->detection.levels;
-    struct rps_phases *grown = rps_array_grow(levels->level, levels->count, sizeof(*grown));
 
-    if (!grown)
+    if (!rps_array_add(&levels->level, levels->count, sizeof(*levels->level)))
         return rps_error_memory(err);
-    levels->level = grown;
-    levels->level[levels->count++] = (struct rps_phases){0};
+    levels->count++;
     r->loops = r->turns = 0;
     return 0;
 }
 
-/* Rows are ordered by level, then by phase. */
+/* Read one row of a phase. Rows are ordered by level, then by phase. */
 static int read_phase_row(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
     struct reading *r = context;
@@ -309,7 +302,7 @@ static int read_phase_row(void *context, sqlite3_stmt *stmt, struct rps_error *e
                : add_phase(&levels->level[level], &phase, err);
 }
 
-/* All levels must cover the same range of the run: otherwise the end of one is lost. */
+/* Check that all levels cover the same range. Otherwise rows at the end of a level were lost. */
 static int check_levels(struct reading *r, struct rps_error *err)
 {
     struct rps_phase_levels *levels = &r->detection.levels;
@@ -322,7 +315,7 @@ static int check_levels(struct reading *r, struct rps_error *err)
         if (phases->phase[0].first != coarse->phase[0].first ||
             phases->phase[phases->count - 1].last != coarse->phase[coarse->count - 1].last)
             return refuse_detection(r->reader, r->run_id,
-                                    "a level begins or ends elsewhere than the others", err);
+                                    "a level does not begin or end where the other levels do", err);
     }
     levels->shown = (size_t)r->shown;
     return 0;
@@ -332,12 +325,10 @@ static int read_outlier(void *context, sqlite3_stmt *stmt, struct rps_error *err
 {
     struct reading *r = context;
     struct rps_phases *phases = &r->detection.levels.level[r->detection.levels.shown];
-    uint64_t *grown = rps_array_grow(phases->outlier, phases->outlier_count, sizeof(*grown));
     int64_t first = sqlite3_column_int64(stmt, 0), last = sqlite3_column_int64(stmt, 1);
 
-    if (!grown)
+    if (!rps_array_add(&phases->outlier, phases->outlier_count, sizeof(*phases->outlier)))
         return rps_error_memory(err);
-    phases->outlier = grown;
     phases->outlier[phases->outlier_count++] = (uint64_t)first;
     if (last > first && (uint64_t)last <= phases->phase[phases->count - 1].last)
         phases->wide = (uint64_t)(last - first);
@@ -376,7 +367,7 @@ static int read_detection(struct rps_reader *reader, int64_t run_id, int64_t num
     return result;
 }
 
-/* Find the number of the newest detection: 1 and *ret; 0: there is none. */
+/* Find the number of the newest detection. Returns 1 and sets *ret, or 0 if there is none. */
 static int find_newest(struct rps_reader *reader, int64_t run_id, int64_t *ret,
                        struct rps_error *err)
 {
@@ -400,7 +391,7 @@ int rps_reader_detection(struct rps_reader *reader, int64_t run_id, struct rps_d
                          struct rps_error *err)
 {
     int64_t number = -1;
-    /* one state of the store: another program may replace the detection in between */
+    /* All queries must see one state: another program may replace the detection. */
     int code = rps_database_exec(reader->db, "SAVEPOINT detection"), result;
 
     if (code != SQLITE_OK)

@@ -1,53 +1,54 @@
-/*
- * Downsampling: older data are kept at coarser resolution. Rows of period older than an age T are
- * deleted if a block of level 1 covers them, rows of level 1 older than 16 T if one of level 2
- * does, and so on. The data kept thus grow with the logarithm of time. --keep sets T. With
- * --max-size, T stays while the store is small enough, and becomes a fifth shorter each time it is
- * not.
+/* Downsampling: older data are kept at coarser resolution.
  *
- * New rows use the freed pages, so that the file does not grow. It never shrinks: that would mean
- * moving pages, as VACUUM does.
+ * Rows of period older than an age T are deleted if a block of level 1 covers them. Rows of level 1
+ * older than 16 T are deleted if a block of level 2 covers them, and so on. Hence the kept data
+ * grow with the logarithm of time. --keep sets T. With --max-size, T does not change while the
+ * store is small enough. T becomes a fifth shorter each time the store is too large.
  *
- * A run with deleted fine rows is read in blocks, in full if one resolution is needed. Therefore
- * rows are deleted only when the run has enough blocks, or if --max-size leaves no space for that.
- */
-#include "downsample.h"
+ * New rows use the freed pages, so that the file does not grow. The file never shrinks, because
+ * that would require moving pages, as VACUUM does.
+ *
+ * If fine rows were deleted, readers read that part of the run in blocks. A reader that needs a
+ * single resolution reads the whole run in blocks. Therefore rows are deleted only when the run has
+ * enough blocks, or if --max-size leaves no space for enough blocks. */
+#include "writer.h"
 
 #include <stdlib.h>
 
 #include "database.h"
-#include "tables.h"
-#include "rpistat/array.h"
+#include "rpistat/arena.h"
 #include "rpistat/period.h"
-#include "rpistat/system_signals.h"
+#include "rpistat/system_reader.h"
 
-/* Look for work after so many periods, or after this share of the age T. */
+/* Intervals between searches for rows to delete: a number of periods, or a share of the age T. */
 #define LOOK_PERIODS   256
 #define LOOK_SHARE(ns) ((ns) / 16)
 
 /* Approximate number of rows that one transaction deletes. */
 #define TRANSACTION_ROWS 2000
 
-/* For --max-size: T begins and continues at 4/5, down to this number of blocks of level 1. */
-#define SHORTER(ns)  ((ns) / 5 * 4)
-#define LEAST_BLOCKS 2
+/* With --max-size, the first value of T is 4/5 of the time recorded up to then. Each time the store
+ * is too large, T becomes 4/5 of its value. The minimum of T is the length of MIN_BLOCKS blocks of
+ * level 1. */
+#define SHORTER(ns) ((ns) / 5 * 4)
+#define MIN_BLOCKS  2
 
-/* Pages of the log before it is copied into the file: a share of --max-size, within bounds. The
- * pages of the largest transaction come on top. */
+/* Size of the log, in pages, at which SQLite copies the log into the file. The size is a share of
+ * --max-size between LOG_PAGES_MIN and LOG_PAGES_MAX, plus the pages of the largest transaction. */
 #define LOG_PAGES_SHARE   32
 #define LOG_PAGES_MIN     32
 #define LOG_PAGES_MAX     1000
 #define TRANSACTION_PAGES 192
 
-/* Up to which period the rows of a CPU were deleted, by level. */
+/* Progress of the deletion of rows for one CPU, by level. */
 struct track {
     int64_t cpu;
-    int64_t before[RPS_LEVELS]; /* number of a period */
-    int64_t cycle;              /* no row of a period after before[0] has a lower cycle timestamp */
+    int64_t before[RPS_LEVELS]; /* rows before this period number have been deleted */
+    int64_t cycle;              /* lower bound of the remaining rows' cycle timestamps */
 };
 
 struct block {
-    int64_t first, last; /* numbers of its periods */
+    int64_t first, last; /* numbers of the first and last period */
     int64_t cycle, end_ns;
 };
 
@@ -57,16 +58,16 @@ struct rps_downsample {
     struct rps_statements statements;
     struct track *track; /* owned */
     size_t track_count;
-    int64_t whole_ns;               /* T */
-    int64_t least_ns;               /* lower bound of T for --max-size; 0: not known yet */
-    int64_t bytes_soft, bytes_hard; /* limits of the store's content */
+    int64_t whole_ns;               /* current age limit T */
+    int64_t least_ns;               /* lower bound of T for --max-size; 0 if not known yet */
+    int64_t bytes_soft, bytes_hard; /* soft and hard limit of the store's content */
     uint64_t looked_periods;
     int64_t looked_ns;
     int in_vain;
-    int is_forced; /* T was made shorter for --max-size */
+    int is_forced; /* 1 if T was made shorter for --max-size */
 };
 
-/* Prepared before it is needed: there may be no memory then. */
+/* Prepare this statement early, because memory may be short when the statement is needed. */
 static const char sql_rollback[] = "ROLLBACK";
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -88,22 +89,20 @@ static int set_bounds(struct rps_downsample *d)
     return rps_database_bound_log(d->db, log);
 }
 
-/* Insert the track of a CPU at place t of the sorted list. */
+/* Insert the track of a CPU at index t of the sorted list. */
 static int add_track(struct rps_downsample *d, size_t t, int64_t cpu)
 {
-    struct track *more = rps_array_grow(d->track, d->track_count, sizeof(*more));
+    struct track *track = rps_array_insert(&d->track, d->track_count, t, sizeof(*track));
 
-    if (!more)
+    if (!track)
         return SQLITE_NOMEM;
-    d->track = more;
-    for (size_t i = d->track_count++; i > t; i--)
-        more[i] = more[i - 1];
-    more[t] = (struct track){.cpu = cpu};
+    track->cpu = cpu;
+    d->track_count++;
     return SQLITE_OK;
 }
 
-/* Load how far the store is downsampled, if a recording continues in a copy of its store. */
-static int load_thinned(void *context, sqlite3_stmt *stmt)
+/* Load the progress of downsampling if a recording continues in a copy of its store. */
+static int load_downsampled(void *context, sqlite3_stmt *stmt)
 {
     struct rps_downsample *d = context;
     int64_t cpu = sqlite3_column_int64(stmt, 0);
@@ -134,7 +133,7 @@ int rps_downsample_open(sqlite3 *db, const struct rps_downsample_options *option
         code = rps_database_each(
             db,
             "SELECT cpu, level, before_period FROM thinned WHERE run_id = ?1 ORDER BY cpu, level",
-            options->run_id, load_thinned, d);
+            options->run_id, load_downsampled, d);
     if (code == SQLITE_OK && options->max_bytes > 0)
         code = set_bounds(d);
     if (code != SQLITE_OK) {
@@ -156,7 +155,8 @@ void rps_downsample_close(struct rps_downsample *d)
 
 /* --- one transaction -------------------------------------------------------------------------- */
 
-/* Start reading the blocks of a level at a period: SQLITE_ROW or SQLITE_DONE. Reset *ret. */
+/* Start reading the blocks of a level from a period on. Returns SQLITE_ROW or SQLITE_DONE. The
+ * caller resets *ret. */
 static int find_blocks(struct rps_downsample *d, int level, int64_t cpu, int64_t from,
                        sqlite3_stmt **ret)
 {
@@ -171,7 +171,8 @@ static int find_blocks(struct rps_downsample *d, int level, int64_t cpu, int64_t
     return code == SQLITE_OK ? sqlite3_step(*ret) : code;
 }
 
-/* The next block of the statement whose row is *at (SQLITE_ROW), or SQLITE_DONE. */
+/* Read the next block from the statement's rows. *at is SQLite's code for the most recent step:
+ * SQLITE_ROW if the statement has a row. Returns SQLITE_OK or an error code. */
 static int next_block(sqlite3_stmt *stmt, int *at, struct block *ret)
 {
     int64_t rotation = sqlite3_column_int64(stmt, 0);
@@ -189,7 +190,7 @@ static int next_block(sqlite3_stmt *stmt, int *at, struct block *ret)
     return *at == SQLITE_ROW || *at == SQLITE_DONE ? SQLITE_OK : *at;
 }
 
-/* Delete the rows of a level that the block sums. */
+/* Delete the rows of a level that the block replaces. */
 static int cut(struct rps_downsample *d, const struct track *track, int level,
                const struct block *block)
 {
@@ -206,17 +207,18 @@ static int cut(struct rps_downsample *d, const struct track *track, int level,
                                        "iiiiii", run_id, track->cpu, track->cycle, block->cycle,
                                        block->first, block->last);
 
-    if (code == SQLITE_OK && d->options.wing)
-        code = rps_store_wing->thin(d->options.wing, level, track->cpu, block->first, block->last);
+    if (code == SQLITE_OK && d->options.extension)
+        code = rps_store_hooks->downsample(d->options.extension, level, track->cpu, block->first,
+                                           block->last);
     return code;
 }
 
-/* The readings before period ?4 that blocks of level ?3 include. */
+/* SQL: selects the readings before period ?4 that blocks of level ?3 include. */
 #define SUMMED                                                                                     \
     " AND period < min(?4 >> 4 * ?3 << 4 * ?3, (SELECT last_period + 1 FROM reading_rollup"        \
     " WHERE run_id = ?1 AND source = ?2 AND level = ?3 ORDER BY period DESC LIMIT 1))"
 
-/* Delete the readings of system metrics up to where the level's rows are deleted. */
+/* Delete readings of system metrics, up to the end of the deleted rows of the level. */
 static int cut_readings(struct rps_downsample *d, const struct track *track, int level)
 {
     const char *sql = level > 0 ? "DELETE FROM reading_rollup WHERE run_id = ?1 AND source = ?2"
@@ -230,7 +232,7 @@ static int cut_readings(struct rps_downsample *d, const struct track *track, int
     return code;
 }
 
-static int note_thinned(struct rps_downsample *d, const struct track *track, int level)
+static int note_downsampled(struct rps_downsample *d, const struct track *track, int level)
 {
     return rps_statements_do(&d->statements,
                              "INSERT OR REPLACE INTO thinned (run_id, cpu, level, before_period)"
@@ -239,8 +241,8 @@ static int note_thinned(struct rps_downsample *d, const struct track *track, int
                              track->before[level]);
 }
 
-/* Delete rows of a CPU's level that end before limit_ns, at most some thousand. *ret_done: 1 if
- * there were any. Updates *track. */
+/* Delete a CPU's rows of a level that end before limit_ns, but at most some thousand rows.
+ * *ret_done is set to 1 if rows were deleted. Updates *track. */
 static int cut_level(struct rps_downsample *d, struct track *track, int level, int64_t limit_ns,
                      int *ret_done)
 {
@@ -264,10 +266,10 @@ static int cut_level(struct rps_downsample *d, struct track *track, int level, i
     sqlite3_reset(blocks);
     if (code == SQLITE_OK && *ret_done)
         code = cut_readings(d, track, level);
-    return code == SQLITE_OK && *ret_done ? note_thinned(d, track, level) : code;
+    return code == SQLITE_OK && *ret_done ? note_downsampled(d, track, level) : code;
 }
 
-/* T of a level: its rows that are older are deleted. */
+/* Return the age limit of a level. Older rows of this level are deleted. */
 static int64_t age_of(const struct rps_downsample *d, int level)
 {
     int bits = RPS_LEVEL_BITS * level;
@@ -275,7 +277,7 @@ static int64_t age_of(const struct rps_downsample *d, int level)
     return d->whole_ns > INT64_MAX >> bits ? INT64_MAX : d->whole_ns << bits;
 }
 
-/* *ret: the CPU has enough rotations by now for keep_blocks blocks of the level. */
+/* Set *ret to 1 if the CPU already has enough rotations for keep_blocks blocks of the level. */
 static int has_enough(struct rps_downsample *d, const struct track *track, int level, int *ret)
 {
     int64_t rotations = 0;
@@ -288,8 +290,9 @@ static int has_enough(struct rps_downsample *d, const struct track *track, int l
     return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
-/* Run one transaction on the finest level that has work; *ret_done: 0 if none has. */
-static int thin_once(struct rps_downsample *d, int64_t end_ns, int *ret_done)
+/* Run one transaction on the finest level with rows to delete. *ret_done is set to 0 if no level
+ * has such rows. */
+static int downsample_once(struct rps_downsample *d, int64_t end_ns, int *ret_done)
 {
     int code = rps_statements_do(&d->statements, "BEGIN IMMEDIATE", "");
 
@@ -318,7 +321,7 @@ static int thin_once(struct rps_downsample *d, int64_t end_ns, int *ret_done)
 
 /* --- when ------------------------------------------------------------------------------------- */
 
-/* Find the CPUs for which the run has blocks, with one seek each. The highest number ends it. */
+/* Find the CPUs for which the run has blocks (one seek per CPU), up to the highest CPU number. */
 static int find_tracks(struct rps_downsample *d)
 {
     int64_t cpu = INT64_MIN, next;
@@ -339,7 +342,7 @@ static int find_tracks(struct rps_downsample *d)
     }
 }
 
-/* Find the length of a block of level 1: T for --max-size is at least two of them. */
+/* Find the length of a block of level 1. With --max-size, T is at least two such lengths. */
 static void find_least(struct rps_downsample *d)
 {
     sqlite3_stmt *blocks = NULL;
@@ -353,12 +356,12 @@ static void find_least(struct rps_downsample *d)
         int64_t start_ns = sqlite3_column_int64(blocks, 5);
 
         if (next_block(blocks, &at, &block) == SQLITE_OK)
-            d->least_ns = LEAST_BLOCKS * (block.end_ns - start_ns);
+            d->least_ns = MIN_BLOCKS * (block.end_ns - start_ns);
     }
     sqlite3_reset(blocks);
 }
 
-/* Does the size of the store require a shorter T? */
+/* Set *ret to 1 if the size of the store requires a shorter T. */
 static int is_large(struct rps_downsample *d, int *ret)
 {
     uint64_t bytes, unused;
@@ -375,7 +378,7 @@ static int is_large(struct rps_downsample *d, int *ret)
     return code;
 }
 
-/* Make T shorter; 0: it is already as short as permitted. */
+/* Make T shorter. Returns 0 if T is already at its minimum. */
 static int shorten(struct rps_downsample *d, int64_t end_ns)
 {
     int64_t before_ns = d->whole_ns;
@@ -405,7 +408,7 @@ int rps_downsample_work(struct rps_downsample *d, uint64_t periods, int64_t end_
     d->looked_periods = periods;
     d->looked_ns = end_ns;
     for (int i = 0; i < transactions && done && code == SQLITE_OK; i++) {
-        code = thin_once(d, end_ns, &done);
+        code = downsample_once(d, end_ns, &done);
         if (!done && code == SQLITE_OK && (code = is_large(d, &large)) == SQLITE_OK && large)
             done = d->least_ns > 0 && shorten(d, end_ns);
     }

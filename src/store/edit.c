@@ -1,9 +1,8 @@
-/*
- * Change stored runs: labels, tags and deletion, each in one transaction.
+/* Change stored runs: set labels and tags, and delete runs, each in one transaction.
  *
- * A recorder of the same store waits for that with its periods in memory: one second per day of 100
- * ms periods. A run that would take much longer is deleted after the recorder has ended.
- */
+ * Until the transaction ends, a recorder that uses the store keeps its periods in memory. Deleting
+ * a day of 100 ms periods takes one second. Much longer runs can be deleted only when no recorder
+ * uses the store. */
 #include "edit.h"
 
 #include <inttypes.h>
@@ -13,19 +12,16 @@
 #include <unistd.h>
 
 #include "database.h"
-#include "heartbeat.h"
-#include "reader.h"
 #include "rpistat/json.h"
-#include "tables.h"
 
-/* Open a store, as a reader for its error messages. */
+/* Open a store for writing. *ret is a reader, so that the reader's error functions can be used. */
 static int open_store(const char *path, struct rps_reader *ret, struct rps_error *err)
 {
     *ret = (struct rps_reader){.path = (char *)path};
     return rps_database_open_existing(path, &ret->db, err);
 }
 
-/* A change of a run, within a transaction. */
+/* A function that changes a run, within a transaction. */
 typedef int change_run(void *context, struct rps_reader *store, int64_t run_id,
                        struct rps_error *err);
 
@@ -37,7 +33,7 @@ static int change_store(const char *path, int64_t run_id, change_run *change, vo
 
     if (result < 0)
         return result;
-    code = rps_database_exec(store.db, "BEGIN IMMEDIATE"); /* opening has marked dead recorders' */
+    code = rps_database_exec(store.db, "BEGIN IMMEDIATE"); /* opening marks dead recorders' runs */
     if (code == SQLITE_OK)
         result = rps_reader_require(&store, run_id, err);
     if (code == SQLITE_OK && result == 0 && (result = change(context, &store, run_id, err)) == 0)
@@ -74,7 +70,7 @@ int rps_store_change(const char *path, int64_t run_id, int (*change)(void *conte
 
 /* --- labels and tags -------------------------------------------------------------------------- */
 
-/* The edit's tags as a merge patch (RFC 7396): a key with null is deleted. NULL: no memory. */
+/* Return the edit's tags as a merge patch (RFC 7396; null: delete), or NULL if memory is short. */
 static char *tag_patch(const struct rps_run_edit *edit)
 {
     struct rps_json json;
@@ -113,7 +109,7 @@ int rps_store_edit_run(const char *path, int64_t run_id, const struct rps_run_ed
 
 /* --- while a run is recorded ------------------------------------------------------------------ */
 
-/* Find a run that is being recorded; -1: none. */
+/* Find a run that is being recorded. *ret is -1 if there is none. */
 static int find_recording(struct rps_reader *store, int64_t *ret, struct rps_error *err)
 {
     sqlite3_stmt *stmt = NULL;
@@ -147,12 +143,12 @@ int rps_edit_check_size(struct rps_reader *from, int64_t run_id, struct rps_read
         return rps_reader_error(from, code, err);
     if (rows <= RPS_EDIT_ROWS_MAX)
         return 0;
-    return rps_error_set(
-        err, RPS_FAILED,
-        "run %" PRId64 " of %s has more than %d periods, and run %" PRId64
-        " is being recorded into %s, whose recorder would wait too long: %s it when"
-        " that has ended, or add --wait",
-        run_id, from->path, RPS_EDIT_ROWS_MAX, recording, to->path, what);
+    return rps_error_set(err, RPS_FAILED,
+                         "run %" PRId64
+                         " of %s is too large (more than %d periods) while run %" PRId64
+                         " is being recorded into %s, because its recorder would have to wait; %s "
+                         "it later, or add --wait",
+                         run_id, from->path, RPS_EDIT_ROWS_MAX, recording, to->path, what);
 }
 
 int rps_store_wait(const char *path, struct rps_error *err)
@@ -168,7 +164,7 @@ int rps_store_wait(const char *path, struct rps_error *err)
 
         if (recording >= 0)
             nanosleep(&pause, NULL);
-        result = rps_reader_open(&reader, path, err); /* it may be another file by now */
+        result = rps_reader_open(&reader, path, err); /* another file may have this path now */
         if (result == 0)
             result = find_recording(reader, &recording, err);
         rps_reader_close(reader);
@@ -201,7 +197,8 @@ static int delete_ended(void *context, struct rps_reader *store, int64_t run_id,
     (void)context;
     if (code == SQLITE_OK && recording)
         return rps_error_set(err, RPS_FAILED,
-                             "run %" PRId64 " of %s is being recorded: end its recording first",
+                             "run %" PRId64
+                             " of %s is being recorded; stop it first with `rpistat stop`",
                              run_id, store->path);
     if (code != SQLITE_OK)
         return rps_reader_error(store, code, err);
@@ -229,12 +226,11 @@ int rps_store_shrink(const char *path, struct rps_error *err)
     result = find_recording(&store, &recording, err);
     if (result == 0 && recording >= 0)
         result = rps_error_set(err, RPS_FAILED,
-                               "run %" PRId64 " of %s is being recorded, and shrinking a store"
-                               " keeps its recorder waiting: shrink it when that has ended, or"
-                               " add --wait",
+                               "run %" PRId64 " of %s is being recorded, and its recorder would "
+                               "have to wait; shrink the store later, or add --wait",
                                recording, path);
     if (result == 0) {
-        /* the copy of the whole store must not be in memory */
+        /* VACUUM makes a temporary copy of the whole store, which would be too large for memory. */
         code = rps_database_exec(store.db, "PRAGMA temp_store = FILE; VACUUM");
         if (code != SQLITE_OK)
             result = rps_reader_error(&store, code, err);

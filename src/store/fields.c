@@ -22,7 +22,7 @@ void rps_fields_copy_text(sqlite3_stmt *stmt, int column, char *ret, size_t size
 
 /* --- SQL -------------------------------------------------------------------------------------- */
 
-/* `before`, and ", a, b, c" of the columns that are written at any of these times. */
+/* Return `before`, then ", a, b, c": the columns written at one of the times in `time`. */
 static sqlite3_str *list_of(const char *before, const struct rps_field *field,
                             enum rps_field_time time)
 {
@@ -99,7 +99,7 @@ static int bind_field(sqlite3_stmt *stmt, int index, const struct rps_field *fie
         return bind_number(stmt, index, field, *(const int64_t *)member);
     case RPS_FIELD_UINT64:
         return bind_number(stmt, index, field, (int64_t) * (const uint64_t *)member);
-    case RPS_FIELD_REAL: /* SQLite has no NaN, but NULL */
+    case RPS_FIELD_REAL: /* SQLite stores NULL for NaN */
         return sqlite3_bind_double(stmt, index, *(const double *)member);
     case RPS_FIELD_WORD:
         return sqlite3_bind_text(stmt, index, field->words[*(const int *)member], -1,

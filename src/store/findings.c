@@ -1,4 +1,4 @@
-/* Report the findings of a check or a repair to the caller. */
+/* Collect the findings of a check or a repair, and report them to the caller. */
 #include "findings.h"
 
 #include <inttypes.h>
@@ -18,7 +18,7 @@ void rps_findings_add(struct rps_findings *findings, enum rps_finding_kind kind,
     char sentence[SENTENCE_SIZE];
     va_list arguments;
 
-    if (findings->no_memory || findings->count[kind]++ >= LISTED_MAX)
+    if (!findings->sink || findings->no_memory || findings->count[kind]++ >= LISTED_MAX)
         return;
     va_start(arguments, format);
     vsnprintf(sentence, sizeof(sentence), format, arguments);

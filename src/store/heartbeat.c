@@ -1,5 +1,6 @@
-/* Heartbeats, for reading and writing. The writer writes them with its batches. */
-#include "heartbeat.h"
+/* Heartbeats of recorders, for reading and writing. The writer writes heartbeats together with its
+ * batches of records. */
+#include "database.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -15,7 +16,7 @@ void rps_heartbeat_boot_id(char *ret, size_t size)
     ret[strcspn(ret, "\n")] = '\0';
 }
 
-/* Read once: a list of runs needs it for each run. */
+/* The boot id is read only once per process, because a list of runs needs it for each run. */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char this_boot[64], this_host[256];
 
@@ -33,7 +34,7 @@ void rps_store_ask_recorders(int (*is_dead)(const char *uuid))
     known_dead = is_dead;
 }
 
-static void say_is_dead(sqlite3_context *context, int count, sqlite3_value **value)
+static void report_is_dead(sqlite3_context *context, int count, sqlite3_value **value)
 {
     const char *uuid = (const char *)sqlite3_value_text(value[0]);
 
@@ -44,7 +45,7 @@ static void say_is_dead(sqlite3_context *context, int count, sqlite3_value **val
 int rps_heartbeat_add_function(sqlite3 *db)
 {
     return sqlite3_create_function(db, "rpistat_is_dead", 1, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL,
-                                   say_is_dead, NULL, NULL);
+                                   report_is_dead, NULL, NULL);
 }
 
 int rps_heartbeat_bind(sqlite3_stmt *stmt)

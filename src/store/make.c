@@ -1,12 +1,8 @@
-/* See make.h. */
-#include "make.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/fs.h>
 #include <sqlite3.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +11,9 @@
 
 #include "database.h"
 #include "embed.h"
-#include "path_check.h"
+#include "identity.h"
 #include "rpistat/random.h"
 #include "rpistat/rights.h"
-#include "rpistat/trust.h"
 
 /* An empty store, built from schema/schema.sql by SQLite at build time (empty.py). */
 extern const struct rps_embedded rps_embedded_empty[];
@@ -27,7 +22,7 @@ static int cannot_make(const char *path, struct rps_error *err)
 {
     if (errno == ENOSPC || errno == EDQUOT)
         return rps_database_error(NULL, SQLITE_FULL, path, err);
-    return rps_error_set(err, RPS_FAILED, "cannot create the store %s: %s; choose another place",
+    return rps_error_set(err, RPS_FAILED, "cannot create the store %s: %s; choose another name",
                          path, strerror(errno));
 }
 
@@ -53,14 +48,14 @@ static int make_temporary(const char *path, mode_t mode, char **ret, struct rps_
     return fd < 0 ? cannot_make(path, err) : fd;
 }
 
-/* Sync the directory too: the store's name must be on the disk before its log. */
+/* Sync the directory too, because the store's name must be on the disk before the store's log. */
 static void sync_folder(const char *path)
 {
     char *folder = rps_path_check_folder(path);
     int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
     if (fd >= 0) {
-        fsync(fd); /* not every file system supports it */
+        fsync(fd); /* an error is ignored: not every file system supports this */
         close(fd);
     }
     free(folder);
@@ -70,7 +65,7 @@ static int give_name(const char *temporary, const char *path, struct rps_error *
 {
     int failed = link(temporary, path) < 0;
 
-    if (failed && errno != EEXIST) /* a file system without links */
+    if (failed && errno != EEXIST) /* the file system has no hard links */
         failed = syscall(SYS_renameat2, AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) < 0;
     if (failed)
         return errno == EEXIST ? 1 : cannot_make(path, err);
@@ -100,7 +95,7 @@ int rps_database_make(const char *path, mode_t mode, rps_database_fill fill, voi
         result = name ? fill(context, name, err) : rps_error_memory(err);
         if (result == 0 && fsync(fd) < 0)
             result = cannot_make(path, err);
-        close(fd); /* SQLite has closed it, so no locks are lost */
+        close(fd); /* closing loses no locks, because SQLite has already closed the file */
         if (result == 0)
             result = give_name(temporary, path, err);
         unlink(temporary);
@@ -127,5 +122,6 @@ int rps_database_make_missing(const char *path, rps_database_fill fill, struct r
     }
     free(place);
     rps_rights_return(&before);
-    return result < 0 ? result : is_made; /* a file made in between is opened */
+    return result < 0 ? result : is_made; /* if another program made the file, the caller opens
+                                             it */
 }

@@ -1,30 +1,24 @@
-/*
- * Open and close stores, for reading or for writing.
+/* Open and close stores, for reading or for writing.
  *
- * A connection that can write is opened only after a read-only one has identified the file. When
- * its last connection closes, SQLite moves the write-ahead log into a foreign database; a refused
- * file must not change in any way. The schema is checked through the final connection, which does
- * not touch the log until then.
+ * A connection that can write is opened only after a read-only connection has identified the file,
+ * because a refused file must not change in any way. SQLite moves the write-ahead log even into a
+ * foreign database when the last connection closes. The schema is checked through the connection
+ * that is then used, which does not touch the log before the check.
  *
- * Whether a store can be written is found by writing to it. Permissions, quotas, full disks and
- * network file systems without shared memory give no earlier sign. The write sets user_version to
- * its present value: the content stays, but a page goes to the disk.
+ * Only a write shows whether a store can be written. Until then nothing shows missing permissions,
+ * quotas, full disks, or network file systems without shared memory. The write sets user_version to
+ * its present value: the content does not change, but SQLite writes a page to the disk.
  *
- * SAFETY: SQLite opens and deletes the files next to a database by name. It does so with the log
- * and the shared memory at the first read and on closing, but in WAL mode never in between. Both
- * steps therefore run with the rights that root takes for the path (rpistat/rights.h). A journal
- * would take effect before any check, so it is refused earlier (path_check.h).
- */
+ * SAFETY: SQLite opens and deletes the files next to a database by name. In WAL mode, SQLite opens
+ * the log and the shared memory at the first read and deletes them on closing. Between the first
+ * read and closing, SQLite does neither. Opening and closing therefore run with the rights that
+ * root takes for the path (rpistat/rights.h). SQLite would apply a journal before any check, so a
+ * store with a journal is refused earlier (identity.h). */
 #include "database.h"
 
-#include "heartbeat.h"
 #include "identity.h"
-#include "make.h"
-#include "path_check.h"
 #include "schema.h"
-#include "tables.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,10 +26,10 @@
 #include <unistd.h>
 
 #include "rpistat/clock.h"
-#include "rpistat/fault.h"
+#include "rpistat/process.h"
 #include "rpistat/rights.h"
 
-/* The longest text or record that is read from a store. */
+/* Maximum length of a text or record that is read from a store. */
 #define CELL_MAX_BYTES (4 * 1024 * 1024)
 
 _Static_assert(RPS_STORE_VERSION / RPS_STORE_VERSION_MAJOR == 1, "new major: migrate the old ones");
@@ -49,17 +43,17 @@ static int open_connection(const char *name, int flags, int busy_ms, sqlite3 **r
 
     if (code == SQLITE_OK)
         code = sqlite3_busy_timeout(*ret, busy_ms);
-    /* triggers of a store come from another program: rpistat creates none */
+    /* triggers of a store come from another program, because rpistat creates no triggers */
     if (code == SQLITE_OK)
         code = sqlite3_db_config(*ret, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     if (code == SQLITE_OK)
         code = rps_heartbeat_add_function(*ret);
-    if (code == SQLITE_OK && rps_store_wing)
-        code = rps_store_wing->add_functions(*ret);
+    if (code == SQLITE_OK && rps_store_hooks)
+        code = rps_store_hooks->add_functions(*ret);
     return code;
 }
 
-/* SAFETY: guards against untrusted content of a file. */
+/* SAFETY: protect the connection against untrusted content of a file. */
 static int guard(sqlite3 *db)
 {
     sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
@@ -69,7 +63,7 @@ static int guard(sqlite3 *db)
                                  "PRAGMA query_only = ON");
 }
 
-/* The path as a URI with a query; NULL: no memory. */
+/* Return the path as a URI with a query, or NULL if memory is short. */
 static char *uri_of(const char *path, const char *query)
 {
     char *uri = malloc(3 * strlen(path) + sizeof("file://") + strlen(query));
@@ -95,7 +89,7 @@ int rps_database_open_guarded(const char *name, int flags, int busy_ms, sqlite3 
     return code == SQLITE_OK ? guard(*ret) : code;
 }
 
-/* Open for reading and verify it by reading. Returns an SQLite code; close *ret in any case. */
+/* Open a file read-only, and read to detect errors. Returns an SQLite code. Always close *ret. */
 static int open_and_read(const char *name, int flags, int busy_ms, sqlite3 **ret)
 {
     int64_t version;
@@ -106,7 +100,6 @@ static int open_and_read(const char *name, int flags, int busy_ms, sqlite3 **ret
     return code;
 }
 
-/* The same for a path with a query. */
 static int open_and_read_uri(const char *name, const char *query, int busy_ms, sqlite3 **ret)
 {
     char *uri = uri_of(name, query);
@@ -119,10 +112,9 @@ static int open_and_read_uri(const char *name, const char *query, int busy_ms, s
     return code;
 }
 
-/*
- * SAFETY: reads through SQLite's descriptor: closing another one would drop the locks that other
- * connections of this process have on the file.
- */
+/* Return 1 if the file does not begin like an SQLite database. SAFETY: this function reads through
+ * SQLite's descriptor. Closing another descriptor would drop the locks that other connections of
+ * this process have on the file. */
 static int is_no_database(sqlite3 *db)
 {
     static const unsigned char magic[16] = "SQLite format 3";
@@ -133,12 +125,13 @@ static int is_no_database(sqlite3 *db)
     if (code != SQLITE_OK || !file || !file->pMethods)
         return 0;
     code = file->pMethods->xRead(file, begin, sizeof(begin), 0);
-    return (code == SQLITE_OK || code == SQLITE_IOERR_SHORT_READ) && /* the rest is zeroes then */
+    /* if the read was short, SQLite sets the rest to zero */
+    return (code == SQLITE_OK || code == SQLITE_IOERR_SHORT_READ) &&
            memcmp(begin, magic, sizeof(magic)) != 0;
 }
 
-/* True if no shared memory can be made next to the store: a read-only medium or directory, a full
- * disk, or a file system without shared memory. */
+/* Return true if no shared memory can be made next to the store. Reasons are a read-only medium or
+ * directory, a full disk, or a file system without shared memory. */
 static int lacks_shared_memory(sqlite3 *db, int code)
 {
     if (code == SQLITE_IOERR_SHMMAP || code == SQLITE_IOERR_SHMOPEN)
@@ -147,16 +140,14 @@ static int lacks_shared_memory(sqlite3 *db, int code)
     return code == SQLITE_CANTOPEN || code == SQLITE_READONLY || code == SQLITE_FULL;
 }
 
-/* Exclude all other connections: the log then needs no shared memory. */
+/* Exclude all other connections, so that the log needs no shared memory. */
 static int take_alone(sqlite3 *db)
 {
     return rps_database_exec(db, "PRAGMA locking_mode = EXCLUSIVE");
 }
 
-/*
- * Move the log of a killed recorder into the store, if that is a store, as the next recorder would.
- * Without shared memory no other reader can read that log. Returns an SQLite code.
- */
+/* If the file is a store, move the log of a killed recorder into it. The next recorder would do the
+ * same. If the log has no shared memory, no reader can read it. Returns an SQLite code. */
 static int take_log_up(const char *name, int busy_ms)
 {
     sqlite3 *db = NULL;
@@ -175,14 +166,14 @@ static int take_log_up(const char *name, int busy_ms)
     return code;
 }
 
-/* Read a file that apparently nobody is writing: SQLite looks for no log, and takes no lock. The
- * name keeps the file's earlier state. */
+/* Open a file that apparently has no writer: SQLite searches for no log, and takes no lock. The
+ * file name of the connection contains the state that the file had when it was opened. */
 static int open_unchanging(const char *name, sqlite3 **ret)
 {
     char query[RPS_UNCHANGING_QUERY_SIZE];
 
     rps_unchanging_query(name, query);
-    return open_and_read_uri(name, query, RPS_DATABASE_BUSY_MS, ret); /* without locks */
+    return open_and_read_uri(name, query, RPS_DATABASE_BUSY_MS, ret); /* read without locks */
 }
 
 static int is_there(const char *name, const char *end)
@@ -194,11 +185,9 @@ static int is_there(const char *name, const char *end)
     return found;
 }
 
-/*
- * A store in WAL mode needs a file of shared memory. If none can be made and no log waits to be
- * read, nobody is writing either. SAFETY: if another user can exchange the files, they are only
- * read: nothing is created, changed or deleted.
- */
+/* Open a store for reading. A store in WAL mode needs a file of shared memory. If no shared memory
+ * file can be made, and the log has no content, the store has no writer. SAFETY: if another user
+ * can replace the files, rpistat only reads them. Nothing is created, changed or deleted. */
 static int connect_read(const char *name, int is_others, int busy_ms, sqlite3 **ret)
 {
     int code = SQLITE_CANTOPEN;
@@ -209,29 +198,26 @@ static int connect_read(const char *name, int is_others, int busy_ms, sqlite3 **
         code = open_and_read_uri(name, "?readonly_shm=1", busy_ms, ret);
     if (code == SQLITE_OK || !lacks_shared_memory(*ret, code))
         return code;
-    sqlite3_close(*ret); /* it has a lock */
+    sqlite3_close(*ret); /* close this connection first, because it holds a lock */
     *ret = NULL;
     if (rps_path_check_has_log(name) && !is_others && take_log_up(name, busy_ms) == SQLITE_BUSY)
         return SQLITE_BUSY;
     return rps_path_check_has_log(name) ? code : open_unchanging(name, ret);
 }
 
-/* Set the error for a file that cannot be read. */
 static int cannot_read(sqlite3 *db, int code, const char *path, const char *name,
                        struct rps_error *err)
 {
     if (is_no_database(db))
         return rps_error_set(err, RPS_FAILED,
-                             "%s is not an rpistat store, but some other kind of file, or one "
-                             "whose first page is lost, which `rpistat check --repair -o NEW` "
-                             "may bring back; it was left as it is: give the name of a store",
+                             "%s is not an rpistat store, and was not changed; choose another "
+                             "name, or try `rpistat check --repair -o NEW` if it was one",
                              path);
     if (rps_path_check_has_log(name) && lacks_shared_memory(db, code))
         return rps_error_set(
             err, RPS_FAILED,
-            "the store %s cannot be read here: what its last recorder left in %s-wal "
-            "is still to be taken up, and nothing can or may be made beside it; copy "
-            "both into a folder of your own, and read the store there",
+            "cannot read the store %s here: %s-wal holds the end of a recording, and its directory "
+            "cannot be written; copy both into your own directory",
             path, name);
     return rps_database_error(db, code, path, err);
 }
@@ -273,8 +259,7 @@ static int open_read(const char *path, sqlite3 **ret, struct rps_error *err)
     if (rps_identity_is_blank(&id)) {
         sqlite3_close(db);
         return rps_error_set(err, RPS_FAILED,
-                             "the store %s is empty: record something with `rpistat COMMAND`",
-                             path);
+                             "the store %s is empty; record into it with `rpistat COMMAND`", path);
     }
     if (id.version < RPS_STORE_VERSION &&
         (code = rps_schema_complete_for_reading(db)) != SQLITE_OK) {
@@ -335,7 +320,7 @@ int rps_database_mark_interrupted(sqlite3 *db)
     return code;
 }
 
-/* Mark the runs of dead recorders, then write the header's page to the disk in any case. */
+/* Prove that the store is writable: mark dead recorders' runs, then write the header's page. */
 static int prove(sqlite3 *db)
 {
     int64_t version = 0;
@@ -359,7 +344,7 @@ static int prove(sqlite3 *db)
     return code;
 }
 
-/* Run a pragma that returns a word and compare that. Returns an SQLite code. */
+/* Run a pragma that returns a word and compare it with `word`. Returns an SQLite code. */
 static int pragma_is(sqlite3 *db, const char *sql, const char *word, int *ret)
 {
     sqlite3_stmt *stmt = NULL;
@@ -378,8 +363,8 @@ static int pragma_is(sqlite3 *db, const char *sql, const char *word, int *ret)
     return code;
 }
 
-/* Set WAL mode with its own busy timeout, because SQLite does not wait here. *ret_set: 1 if the
- * mode is set now. */
+/* Set WAL mode. This function itself waits up to the busy timeout, because SQLite does not wait
+ * here. *ret_set is 1 if the store is now in WAL mode. */
 static int set_wal_mode(sqlite3 *db, int busy_ms, int *ret_set)
 {
     const struct timespec pause = {.tv_nsec = 10 * RPS_NS_PER_MS};
@@ -388,7 +373,7 @@ static int set_wal_mode(sqlite3 *db, int busy_ms, int *ret_set)
 
     if (code != SQLITE_OK || *ret_set)
         return code;
-    /* without a journal, which would look like another program's; only the first page changes */
+    /* A journal file would look like another program's. Only the first page changes. */
     code = rps_database_exec(db, "PRAGMA journal_mode = MEMORY");
     while (code == SQLITE_OK) {
         code = pragma_is(db, "PRAGMA journal_mode = WAL", "wal", ret_set);
@@ -400,8 +385,9 @@ static int set_wal_mode(sqlite3 *db, int busy_ms, int *ret_set)
     return code;
 }
 
-/* With a new log nothing is synced during this. If a power loss leaves the log without its
- * beginning, none of it is read, and nothing has been moved into the store. */
+/* Bring the schema up to date, and prove that the store is writable. A new log is not synced here,
+ * except with durability_full. If a power loss leaves the log without its beginning, SQLite reads
+ * no part of the log. Nothing from the log has been moved into the store. */
 static int fill_and_prove(sqlite3 *db, bool is_new_log, bool durability_full)
 {
     int code = rps_database_exec(db, durability_full ? "PRAGMA synchronous = FULL"
@@ -417,9 +403,10 @@ static int fill_and_prove(sqlite3 *db, bool is_new_log, bool durability_full)
                : code;
 }
 
-/* SAFETY: rps_database_unmake deletes a store under an exclusive lock, and a connection in WAL mode
- * has a shared lock from its first read on. So a file that still has its name after that read keeps
- * it, and the log of that name belongs to it. */
+/* Return true if the store's file has been deleted or replaced. SAFETY: rps_database_unmake deletes
+ * a store under an exclusive lock, and a connection in WAL mode has a shared lock from its first
+ * read on. A file that still has its name after the first read therefore keeps the name, and the
+ * log of that name belongs to the file. */
 static bool is_gone(sqlite3 *db)
 {
     int moved = 0;
@@ -428,8 +415,8 @@ static bool is_gone(sqlite3 *db)
     return moved;
 }
 
-/* Returns an SQLite code. RPS_FAILED or RPS_BUSY, with a message: the schema is wrong or cannot be
- * read. In that case the store is unchanged, also after closing. */
+/* Connect for writing. Returns an SQLite code, or RPS_FAILED or RPS_BUSY with a message if the
+ * schema is wrong or unreadable. After an error the store is unchanged, also after closing. */
 static int connect_write(const char *path, const char *name,
                          const struct rps_database_options *options, bool alone, int *ret_set,
                          sqlite3 **ret, struct rps_error *err)
@@ -441,7 +428,7 @@ static int connect_write(const char *path, const char *name,
     *ret_set = 0;
     if (code == SQLITE_OK)
         code = sqlite3_db_config(*ret, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    if (code == SQLITE_OK && alone) /* before anything is read */
+    if (code == SQLITE_OK && alone) /* exclude other connections before anything is read */
         code = take_alone(*ret);
     if (code == SQLITE_OK)
         code = rps_database_exec(*ret, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
@@ -461,36 +448,36 @@ static int connect_write(const char *path, const char *name,
     return rps_database_code(*ret, code);
 }
 
-static void tell_alone(const char *path, const struct rps_database_options *options)
+static void report_alone(const char *path, const struct rps_database_options *options)
 {
     char sentence[512];
 
     if (!options->notice)
         return;
     snprintf(sentence, sizeof(sentence),
-             "%s is on a file system without shared memory, as network file systems are: it can be "
-             "read when the recording has ended, and recorded into by one at a time",
+             "%s is on a file system without shared memory, such as a network file system; read it "
+             "after the recording, and record one run at a time",
              path);
     options->notice(options->notice_context, sentence);
 }
 
-/* 1 if a file system without shared memory may return this code. */
+/* Return 1 if a file system without shared memory may cause this code. */
 static int may_lack_memory(int code)
 {
     switch (code & 0xff) {
-    case SQLITE_OK: /* and the mode was not set */
+    case SQLITE_OK: /* WAL mode was not set */
     case SQLITE_CANTOPEN:
     case SQLITE_IOERR:
     case SQLITE_PROTOCOL:
         return code != SQLITE_IOERR_NOMEM;
-    case SQLITE_READONLY: /* alone: the store itself cannot be written */
+    case SQLITE_READONLY: /* SQLITE_READONLY on an exclusive connection: the store is read-only */
         return code != SQLITE_READONLY;
     default:
         return 0;
     }
 }
 
-/* Without shared memory, open it exclusively. */
+/* Open the store for writing, or exclusively if there is no shared memory. */
 static int open_for_writing(const char *path, const char *name,
                             const struct rps_database_options *options, sqlite3 **ret,
                             struct rps_error *err)
@@ -506,7 +493,7 @@ static int open_for_writing(const char *path, const char *name,
         db = NULL;
         code = connect_write(path, name, options, true, &is_set, &db, err);
         if (code == SQLITE_OK && is_set)
-            tell_alone(path, options);
+            report_alone(path, options);
         else if (code >= 0 && (!failed || (code & 0xff) == SQLITE_BUSY))
             result = rps_database_error(db, code, path, err);
     }
@@ -518,7 +505,7 @@ static int open_for_writing(const char *path, const char *name,
     return 0;
 }
 
-/* is_own: this process has just created the file, so it needs no check. */
+/* Open the store for writing. is_own: this process just created the file, which needs no check. */
 static int open_write(const char *path, const struct rps_database_options *options, int is_own,
                       sqlite3 **ret, struct rps_error *err)
 {
@@ -572,7 +559,7 @@ int rps_database_open_existing(const char *path, sqlite3 **ret, struct rps_error
 
 /* --- closing ---------------------------------------------------------------------------------- */
 
-/* True if this connection is the only one, and the store has never had a run. */
+/* Return true if this connection is the only one, and the store has never had a run. */
 static bool is_unused(sqlite3 *db)
 {
     int64_t runs = 1;
@@ -602,7 +589,7 @@ void rps_database_unmake(const char *path)
     if (name && open_connection(name, SQLITE_OPEN_READWRITE, 0, &db) == SQLITE_OK &&
         sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL) == SQLITE_OK &&
         is_unused(db)) {
-        delete_file(name, "-wal"); /* before the store: its name may then belong to a new one */
+        delete_file(name, "-wal"); /* delete the log first: a new store may soon have the name */
         delete_file(name, "-shm");
         unlink(name);
     }
@@ -622,8 +609,8 @@ void rps_database_close(sqlite3 *db)
     struct rps_rights_before before = {0};
 
     if (name && rps_rights_take_for(name, RPS_RIGHTS_FILE, &before, NULL) < 0)
-        sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* deletes nothing */
-    rps_fault_guard(close_connection, db); /* after a fault it stays open */
+        sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* keep the log */
+    rps_fault_guard(close_connection, db); /* after a fault the connection is not closed */
     rps_rights_return(&before);
 }
 

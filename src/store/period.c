@@ -1,4 +1,5 @@
-/* Rows of `period` and of `rollup`: one table of columns for writing and reading both. */
+/* Rows of `period` and of `rollup`. The functions that write rows and the functions that read rows
+ * use the same table of columns. */
 #include "period.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@ struct column {
     const char *name;
     size_t offset, size;
     int64_t min, max;
-    bool nullable; /* -1 where it is NULL */
+    bool nullable; /* true if the value -1 is stored as NULL */
 };
 
 #define ROW(member, least, most, nullable)                                                         \
@@ -25,7 +26,7 @@ struct column {
     }
 #define COLUMN(member, least, most, nullable, how) ROW(member, least, most, nullable),
 
-/* In the order of RPS_PERIOD_ROLLUP_COLUMNS; only `rollup` has the last four. */
+/* Columns in the order of RPS_PERIOD_ROLLUP_COLUMNS. Only `rollup` has the last four. */
 static const struct column columns[] = {
     ROW(cpu, RPS_CPU_ALL, INT32_MAX, false),
     RPS_PERIOD_FIELDS(COLUMN) ROW(level, 1, RPS_LEVELS, false),
@@ -73,7 +74,8 @@ static int fault(struct rps_period_fault *ret, const char *name, int64_t value)
 /* Ratios are kept in thousandths. */
 #define THOUSAND 1000
 
-/* The columns of a slot, and those before the first slot's. */
+/* Positions of a slot's scatter columns (SLOT_...), and of the row's scatter columns (ROW_...). The
+ * row's columns come before the columns of the first slot. */
 enum { SLOT_MIN, SLOT_MAX, SLOT_STEPS, SLOT_FREEDOM, SLOT_PERIODS, SLOT_READINGS, SLOT_COLUMNS };
 enum {
     ROW_PARTS,
@@ -85,19 +87,19 @@ enum {
     ROW_COLUMNS
 };
 
-/* Tolerance between the same numbers from two processors. */
+/* Numbers that were computed on two different processors are equal within this tolerance. */
 #define SAME 1e-9
 
-/* Steps below this share of the values that they are the difference of count as none. */
+/* Steps are treated as zero if their share of the subtracted values is below this limit. */
 #define STEPS_NONE 1e-12
 
-/* A scatter in the form of its columns. */
+/* A scatter in the form in which it is stored in columns. */
 struct written {
     double time_steps;
     double steps[RPS_SLOT_MAX];
-    int64_t freedom[RPS_SLOT_MAX], periods[RPS_SLOT_MAX]; /* in thousandths; -1: not known */
-    int correlation[RPS_SLOT_MAX][1 + RPS_SLOT_MAX]; /* of a slot's steps with those of the time,
-                                                               and of each slot before it */
+    int64_t freedom[RPS_SLOT_MAX], periods[RPS_SLOT_MAX]; /* in thousandths; -1 if unknown */
+    int correlation[RPS_SLOT_MAX][1 + RPS_SLOT_MAX];      /* correlations of a slot's steps with the
+                                                        time and with earlier slots */
 };
 
 static int64_t usual_parts(const struct rps_period *row)
@@ -105,7 +107,7 @@ static int64_t usual_parts(const struct rps_period *row)
     return (int64_t)((row->merged + RPS_LEVEL_ROTATIONS - 1) / RPS_LEVEL_ROTATIONS);
 }
 
-/* square / sum in thousandths; -1: not known. */
+/* Return square / sum in thousandths, or -1 if the ratio is unknown. */
 static int64_t thousandths(double square, double sum)
 {
     double ratio = THOUSAND * square / sum;
@@ -113,7 +115,7 @@ static int64_t thousandths(double square, double sum)
     return sum > 0 && ratio < (double)(INT64_MAX / 2) ? llround(fmax(THOUSAND, ratio)) : -1;
 }
 
-/* In thousandths; `product` is the sum of products, a and b are the sums of squares. */
+/* Return a correlation in thousandths. product: sum of products; a, b: sums of squares. */
 static int correlation(double product, double a, double b)
 {
     double size = sqrt(a) * sqrt(b);
@@ -146,7 +148,7 @@ static struct written write_scatter(const struct rps_scatter *scatter, const str
     return ret;
 }
 
-/* Convert everything but parts, readings and extremes, which are stored directly. */
+/* Convert a stored scatter, except parts, readings and extremes, which are stored as they are. */
 static void read_written(const struct written *from, const struct rps_period *row,
                          struct rps_scatter *ret)
 {
@@ -193,7 +195,7 @@ void rps_period_round_scatter(struct rps_scatter *scatter, const struct rps_peri
     read_written(&written, row, scatter);
 }
 
-/* NaN is NULL. */
+/* Bind a number. NaN is bound as NULL. */
 static void bind_known(sqlite3_stmt *stmt, int index, int64_t value, int64_t unknown)
 {
     if (value == unknown)
@@ -202,7 +204,8 @@ static void bind_known(sqlite3_stmt *stmt, int index, int64_t value, int64_t unk
         sqlite3_bind_int64(stmt, index, value);
 }
 
-/* List correlations by slot, with the time and earlier slots: 0 time, 1 time, 1 0, 2 time, ... */
+/* List the correlations slot by slot. Each slot has its correlation with the time, then with each
+ * earlier slot: 0 time, 1 time, 1 0, 2 time, ... */
 static void list_correlations(const struct written *written, const struct rps_period *row,
                               char *text, size_t size)
 {
@@ -251,7 +254,7 @@ static void bind_scatter(sqlite3_stmt *stmt, int first, const struct rps_period 
     }
 }
 
-/* Read a finite number of at least 0; NaN: there is none. */
+/* Read a finite number of at least 0. Returns NaN if the column has no such number. */
 static double read_real(sqlite3_stmt *stmt, int column)
 {
     double value = sqlite3_column_double(stmt, column);
@@ -260,7 +263,7 @@ static double read_real(sqlite3_stmt *stmt, int column)
                                                                                              : NAN;
 }
 
-/* Read a number from 1 to most; `unknown`: there is none. */
+/* Read a number from 1 to `most`. Returns `unknown` if the column has no such number. */
 static int64_t read_number(sqlite3_stmt *stmt, int column, int64_t most, int64_t unknown)
 {
     int64_t value = sqlite3_column_int64(stmt, column);
@@ -285,7 +288,7 @@ static void read_correlations(const char *text, struct written *ret)
     }
 }
 
-/* Read a scatter, if there is one. */
+/* Read the scatter of a row of `rollup`. Returns false if the row has none. */
 static bool read_scatter(sqlite3_stmt *stmt, int first, const struct rps_period *row,
                          struct rps_scatter *ret)
 {
@@ -323,7 +326,7 @@ static bool is_other(double a, double b)
     return isnan(a) != isnan(b) || fabs(a - b) > SAME * fmax(fabs(a), fabs(b));
 }
 
-/* The first column of a slot or of the row that differs; NULL: none. */
+/* Return the first column of a slot or of the row that differs, or NULL if none does. */
 static const char *scatter_differs(const struct rps_scatter *a, const struct rps_scatter *b,
                                    int slot)
 {

@@ -1,6 +1,5 @@
 /* Rows of `period` and of `rollup` as a struct rps_period: insert, bind and read both. */
-#ifndef RPISTAT_STORE_PERIOD_H
-#define RPISTAT_STORE_PERIOD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -8,11 +7,10 @@
 
 #include "rpistat/period.h"
 
-/*
- * The columns of `period` after cpu: COLUMN(member and name, least, most, is -1 where NULL, how). A
- * block of `rollup` gets the value of its FIRST period, of its LAST, their SUM, or their sum if
- * KNOWN for all. Select, insert, read, compare and add follow from this.
- */
+/* The columns of `period` after cpu: COLUMN(member and name, minimum, maximum, true if -1 is stored
+ * as NULL, how). `how` defines the value of a block: the value of its FIRST or LAST period, the SUM
+ * of the periods' values, or KNOWN: this sum if all values are known. The functions that select,
+ * insert, read, compare and add all use this list. */
 #define RPS_PERIOD_FIELDS(COLUMN)                                                                  \
     COLUMN(cycle, 0, INT64_MAX, false, LAST)                                                       \
     COLUMN(period, 0, INT64_MAX / 2, false, FIRST)                                                 \
@@ -30,50 +28,46 @@
 
 #define RPS_PERIOD_NAME(member, least, most, nullable, how) ", " #member
 
-/*
- * The selection for rps_period_read: the columns of `period`, or those of `rollup`, then the counts
- * of the required number of slots.
- */
+/* Columns to select for rps_period_read: the columns of `period` or `rollup`, then the count
+ * columns of as many slots as needed. */
 #define RPS_PERIOD_COLUMNS        "cpu" RPS_PERIOD_FIELDS(RPS_PERIOD_NAME)
 #define RPS_PERIOD_ROLLUP_COLUMNS RPS_PERIOD_COLUMNS ", level, merged, last_period, end_ns"
 #define RPS_PERIOD_COUNTS         "c0, c1, c2, c3, c4, c5, c6, c7"
 
-/* After these, the columns of `rollup` for a row's scatter. */
+/* Columns of `rollup` for a row's scatter, after the columns above. */
 #define RPS_PERIOD_SCATTER_OF(slot)                                                                \
     ", " slot "_min, " slot "_max, " slot "_steps, " slot "_freedom, " slot "_periods, " slot      \
     "_readings"
 #define RPS_PERIOD_SCATTER                                                                         \
-    ", parts, use_min, use_max, use_steps, time_steps, correlation" RPS_PERIOD_SCATTER_OF("c0")                \
+    ", parts, use_min, use_max, use_steps, time_steps, correlation" RPS_PERIOD_SCATTER_OF("c0")    \
         RPS_PERIOD_SCATTER_OF("c1") RPS_PERIOD_SCATTER_OF("c2") RPS_PERIOD_SCATTER_OF("c3")        \
             RPS_PERIOD_SCATTER_OF("c4") RPS_PERIOD_SCATTER_OF("c5") RPS_PERIOD_SCATTER_OF("c6")    \
                 RPS_PERIOD_SCATTER_OF("c7")
 #define RPS_PERIOD_ROLLUP RPS_PERIOD_ROLLUP_COLUMNS ", " RPS_PERIOD_COUNTS RPS_PERIOD_SCATTER
 
-/* A number that no recorder writes: "set_no" 17. */
+/* A number that a row contains but no recorder writes, such as "set_no" 17. */
 struct rps_period_fault {
     const char *name;
     int64_t value;
 };
 
-/*
- * Read the statement's row: of `period` if level is 0, otherwise of `rollup` (RPS_PERIOD_ROLLUP).
- * *scatter gets the scatter of the latter, if known; an invalid scatter counts as unknown. SAFETY:
- * a store is untrusted input. Returns -1 and *ret_fault if a number is out of range for a run of
- * set_count event sets; *ret is then untouched.
- */
+/* Read the statement's row: a row of `period` if level is 0, otherwise of `rollup`
+ * (RPS_PERIOD_ROLLUP). *scatter is set to the scatter of a row of `rollup`, if known. An invalid
+ * scatter is read as unknown. SAFETY: a store is untrusted input. If a number is out of range for a
+ * run of set_count event sets, returns -1, sets *ret_fault and does not change *ret. */
 int rps_period_read(sqlite3_stmt *stmt, int level, int64_t set_count, struct rps_period *ret,
                     struct rps_scatter *scatter, struct rps_period_fault *ret_fault);
 
-/* Round the scatter of a row of `rollup` as writing and reading it would. */
+/* Round the scatter of a row of `rollup` to the precision of stored values. */
 void rps_period_round_scatter(struct rps_scatter *scatter, const struct rps_period *row);
 
-/* Return the first column in which two rows of `rollup` differ; NULL: none. A missing scatter, or
- * other rounding on another processor, is not a difference. */
+/* Return the first column in which two rows of `rollup` differ, or NULL if none does. The rows do
+ * not differ if one scatter is missing, or if another processor rounded values differently. */
 const char *rps_period_differs(const struct rps_period *a, const struct rps_period *b);
 
 #define RPS_PERIOD_PLACE(member, least, most, nullable, how) RPS_PERIOD_AT_##member,
 
-/* Positions of columns in a row of either table: RPS_PERIOD_AT_cpu, ...; `rollup` has level. */
+/* Positions of columns in a row of `period` or `rollup`: RPS_PERIOD_AT_cpu and so on. */
 enum rps_period_place {
     RPS_PERIOD_AT_cpu,
     RPS_PERIOD_FIELDS(RPS_PERIOD_PLACE) RPS_PERIOD_AT_level
@@ -82,7 +76,5 @@ enum rps_period_place {
 /* Prepare the insert for `period` (level 0) or `rollup`. Returns an SQLite code. */
 int rps_period_prepare(sqlite3 *db, int level, sqlite3_stmt **ret);
 
-/* Insert a row with it; slots with a clear bit in `counted` become NULL. Returns an SQLite code. */
+/* Insert a row. A slot whose bit in `counted` is 0 is stored as NULL. Returns an SQLite code. */
 int rps_period_insert(sqlite3_stmt *stmt, int64_t run_id, const struct rps_period *period);
-
-#endif

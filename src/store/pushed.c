@@ -1,17 +1,14 @@
-/*
- * The positions of pushes, in a small separate SQLite file, because a push only reads the store.
- * The file can be lost: all data are then sent again, with the same times and values.
- */
+/* Store the positions of pushes in a small separate SQLite file, because a push only reads the
+ * store. If this file is lost, all data are sent again, with the same times and values. */
 #include <sqlite3.h>
 #include <stdlib.h>
 
 #include "database.h"
-#include "make.h"
-#include "path_check.h"
+#include "identity.h"
 #include "rpistat/rights.h"
 #include "rpistat/store.h"
 
-/* "rpip" */
+/* The text "rpip" as a number. */
 #define APPLICATION_ID "1919969648"
 #define BUSY_MS        5000
 
@@ -20,19 +17,19 @@ struct rps_pushed {
     char *path;
 };
 
-/* Set the error for a failure; a damaged file is not worth a repair. Returns RPS_FAILED. */
+/* Set the error for a failure. A damaged file of positions is not repaired. Returns RPS_FAILED. */
 static int cannot_use(const struct rps_pushed *pushed, int code, struct rps_error *err)
 {
     if ((code & 0xff) != SQLITE_CORRUPT)
         return rps_database_error(pushed->db, code, pushed->path, err);
-    return rps_error_set(err, RPS_FAILED,
-                         "%s, which holds what was pushed, is damaged (%s): delete it, and all is"
-                         " sent again",
-                         pushed->path, rps_database_reason(pushed->db, code));
+    return rps_error_set(
+        err, RPS_FAILED,
+        "%s, the list of pushed samples, is damaged (%s); delete it to push everything again",
+        pushed->path, rps_database_reason(pushed->db, code));
 }
 
-/* Returns an SQLite code. Commits need no sync: periods whose position is lost in a power failure
- * are sent twice. */
+/* Open the file of positions. Commits are not synced. If a power failure loses a position, the only
+ * effect is that some periods are sent twice. Returns an SQLite code. */
 static int open_state(const char *name, int alone, sqlite3 **ret)
 {
     int code = sqlite3_open_v2(name, ret, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
@@ -46,7 +43,8 @@ static int open_state(const char *name, int alone, sqlite3 **ret)
     return code;
 }
 
-/* Without a journal file: that would be another program's, or nobody has seen the file yet. */
+/* Create the tables. No journal file is used, because an existing journal file belongs to another
+ * program. No other process has opened the new file yet. */
 static int make_tables(sqlite3 *db)
 {
     return rps_database_exec(db, "PRAGMA journal_mode = MEMORY;"
@@ -68,7 +66,7 @@ static int fill_new(void *context, const char *name, struct rps_error *err)
     return result;
 }
 
-/* Did an earlier push make it, or is it an empty file? Returns an SQLite code. */
+/* Find out whether an earlier push made the file, or the file is empty. Returns an SQLite code. */
 static int identify(sqlite3 *db, int *ret_ours, int *ret_new)
 {
     int64_t ours = 0, tables = 0;
@@ -89,7 +87,7 @@ static int open_database(struct rps_pushed *pushed, const char *path, struct rps
     pushed->path = rps_path_check_sqlite_path(path);
     if (!pushed->path)
         return rps_error_memory(err);
-    for (int alone = 0; alone < 2; alone++) { /* the second without shared memory */
+    for (int alone = 0; alone < 2; alone++) { /* try first with shared memory, then without */
         sqlite3_close(pushed->db);
         pushed->db = NULL;
         code = open_state(pushed->path, alone, &pushed->db);
@@ -100,8 +98,8 @@ static int open_database(struct rps_pushed *pushed, const char *path, struct rps
     }
     if ((code & 0xff) == SQLITE_NOTADB || (!ours && !is_new))
         return rps_error_set(err, RPS_FAILED,
-                             "%s does not hold what was pushed, but something else; it was left as "
-                             "it is: name another file with --state",
+                             "%s is not a list of pushed samples, and was not changed; name "
+                             "another file with --state",
                              path);
     if (code == SQLITE_OK && is_new)
         code = make_tables(pushed->db);

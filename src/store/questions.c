@@ -1,11 +1,10 @@
-/*
- * Questions about the periods of a run. Some concern one row; others compare a piece (a period, or
- * the rows of a block that replaces deleted ones) with the one before. A question is a condition in
- * SQL, and a sentence for the places where it holds. One statement has all questions of a table,
- * and returns rows for which any holds. It begins with questions.sql, which includes the text of
- * questions_row.sql in two places.
- */
-#include "questions.h"
+/* Questions about the periods of a run. A question consists of a condition in SQL, and a sentence
+ * that reports where the condition holds. Some questions concern one row. Other questions compare a
+ * piece with the previous piece. A "piece" is a period, or the rows of a block that replaces
+ * deleted periods. One statement evaluates all questions of a table, and returns rows for which any
+ * condition holds. The statement begins with questions.sql, which includes the text of
+ * questions_row.sql in two places. */
+#include "findings.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,15 +12,14 @@
 
 #include "database.h"
 #include "embed.h"
-#include "tables.h"
 #include "rpistat/clock.h"
 
 extern const struct rps_embedded rps_embedded_questions[];
 
-/* As in questions.sql: times that other tools have rounded may differ by this many ns. */
+/* Tolerance in ns for times that other tools have rounded, as in questions.sql. */
 #define NEAR "1000"
 
-/* Put questions.sql before a statement; NULL: no memory. */
+/* Put questions.sql before a statement. Returns NULL if memory is short. */
 static char *with_sources(const char *sql)
 {
     const char *row = rps_embedded_questions[1].text;
@@ -32,7 +30,7 @@ static char *with_sources(const char *sql)
     return text;
 }
 
-/* Prepare it; ?1 is the run, ?2 its other parameter. */
+/* Prepare a statement that begins with questions.sql. ?1 is run_id, and ?2 is `number`. */
 static int prepare_with_sources(sqlite3 *db, const char *sql, int64_t run_id, int64_t number,
                                 sqlite3_stmt **ret)
 {
@@ -54,9 +52,9 @@ enum more { NOTHING, WITH_TEXT, UP_TO, IN_ALL, OF_THE_ONE_BEFORE, MORE_COUNT };
 struct question {
     enum rps_finding_kind kind;
     const char *one, *many;
-    const char *is_so; /* the condition */
-    enum more more;    /* the detail reported after the place, and */
-    const char *value; /* it */
+    const char *is_so; /* SQL: condition of the question */
+    enum more more;    /* kind of detail that the sentence shows in addition to the place */
+    const char *value; /* SQL: value of the detail */
 };
 
 #define PERIODS(kind, rest) RPS_FINDING_##kind, "period " rest, "periods " rest
@@ -66,18 +64,19 @@ static const struct question row_questions[] = {
      "number"},
     {PERIODS(WRONG, "with a count of an event that was not measured"),
      "number IS NULL AND counted & ~measured", NOTHING, "1"},
-    /* a block counts zeros of sleeping periods together with uncounted ones */
+    /* Only for periods: in a block, the zeros of sleeping periods look like uncounted periods. */
     {PERIODS(WRONG, "with counts of an event set that was never on the counters in it"),
      "number IS NULL AND level = 0 AND running_ns = 0 AND enabled_ns > 0 AND counted & measured",
      NOTHING, "1"},
-    {PERIODS(ODD, "without a count of an event that was on the counters, as recorded: the recorder "
-                  "could not read it"),
+    {PERIODS(WARNING,
+             "without a count of an event that was on the counters, as recorded: the recorder "
+             "could not read it"),
      "number IS NULL AND measured & ~counted AND (running_ns > 0 OR enabled_ns = 0)"
      " AND NOT (SELECT imported FROM about_run)",
      NOTHING, "1"},
     /* Enabled and running time are read one after the other while threads start and end on other
-     * CPUs, so running may be larger. A difference beyond this limit gets a warning. */
-    {PERIODS(ODD, "with more time on the counters than the workload ran"),
+     * CPUs, so that running may exceed enabled. A difference beyond this limit gets a warning. */
+    {PERIODS(WARNING, "with more time on the counters than the workload ran"),
      "number IS NULL AND excess_ns > 1000000 + enabled_ns / 20"
      " AND NOT (SELECT imported FROM about_run)",
      UP_TO, "excess_ns"},
@@ -90,7 +89,7 @@ static const struct question row_questions[] = {
     " OR (rotation = b_rotation AND (level > 0 OR b_level > 0 OR set_no = b_set_no))"              \
     " OR (rotation > b_rotation + 1 AND first = expected AND start_ns <= b_end_ns + " NEAR "))"
 #define OVERLAPS "level >= 0 AND first >= expected AND start_ns < b_end_ns - " NEAR
-/* the lost time in between had cycles too */
+/* After lost time between two pieces, the cycle timestamp also includes the lost time's cycles. */
 #define WRONG_CYCLE                                                                                \
     "level >= 0 AND first >= expected AND (cycle - b_cycle < cycles"                               \
     " OR (first = expected AND cycle - b_cycle <> cycles))"
@@ -100,14 +99,15 @@ static const struct question piece_questions[] = {
     {PERIODS(WRONG, "out of order: the numbers of periods do not go up one by one with the cycle "
                     "timestamp"),
      OUT_OF_ORDER, NOTHING, "1"},
-    {PERIODS(WRONG, "with a rotation that goes back, or a set for the second time in one"),
+    {PERIODS(WRONG, "with a lower rotation number than the period before, or with a set twice in "
+                    "one rotation"),
      WRONG_ROTATION, NOTHING, "1"},
-    {RPS_FINDING_WRONG, "stretch is missing, and no gap row says why",
-     "stretches are missing, and no gap row says why", "hole_ns > 0", IN_ALL, "hole_ns"},
-    {PERIODS(WRONG, "beginning before the one before has ended"), OVERLAPS, NOTHING, "1"},
+    {RPS_FINDING_WRONG, "time range is missing, and no row of gap says why",
+     "time ranges are missing, and no row of gap says why", "hole_ns > 0", IN_ALL, "hole_ns"},
+    {PERIODS(WRONG, "beginning before the previous period has ended"), OVERLAPS, NOTHING, "1"},
     {PERIODS(WRONG, "with a cycle timestamp that is not the sum of all cycles so far"), WRONG_CYCLE,
      NOTHING, "1"},
-    {PERIODS(WRONG, "with a switch of event sets that goes on beyond the next period"), LONG_SWITCH,
+    {PERIODS(WRONG, "with a switch of event sets that ends after the next period"), LONG_SWITCH,
      OF_THE_ONE_BEFORE, "excess_ns"},
 };
 
@@ -116,8 +116,8 @@ static const struct question piece_questions[] = {
 /* The result of one question for one CPU. */
 struct answer {
     uint64_t count;
-    int64_t period, start_ns; /* of the first */
-    char text[64];            /* its */
+    int64_t period, start_ns; /* place of the first row with a finding */
+    char text[64];            /* detail of the first row with a finding */
     int64_t most, sum;
 };
 
@@ -140,7 +140,8 @@ static void add_finding(struct rps_findings *findings, int64_t run_id, int64_t c
                      (double)answer->start_ns / RPS_NS_PER_S, more);
 }
 
-/* Prepare the statement with all questions: cpu, and the place and value per question, or NULL. */
+/* Prepare the statement with all questions. The statement's columns are cpu, then the place and
+ * value for each question. They are NULL if the condition does not hold. */
 static int prepare_questions(sqlite3 *db, int64_t run_id, const char *source,
                              const struct question *question, size_t count, sqlite3_stmt **ret)
 {
@@ -225,7 +226,7 @@ int rps_questions_ask(sqlite3 *db, int64_t run_id, struct rps_findings *findings
     return code == SQLITE_OK ? ASK(db, run_id, "asked_piece", piece_questions, findings) : code;
 }
 
-/* --- of the run ------------------------------------------------------------------------------ */
+/* --- of the run ------------------------------------------------------------------------------- */
 
 static const struct rps_store_question run_questions[] = {
     {RPS_FINDING_WRONG,
@@ -243,7 +244,7 @@ static const struct rps_store_question run_questions[] = {
     {RPS_FINDING_WRONG,
      "SELECT count(*) FROM gap WHERE run_id = ?1 AND (start_ns < 0 OR length_ns < 0)",
      "gap rows with times that make no sense", 1, 0},
-    {RPS_FINDING_ODD,
+    {RPS_FINDING_WARNING,
      "SELECT count(*) FROM mark AS m JOIN run AS r ON r.run_id = m.run_id WHERE m.run_id = ?1"
      " AND (time_ns < 0 OR (r.state = 'complete' AND time_ns > r.elapsed_ns))",
      "marks outside the run", 1, 0},
@@ -263,11 +264,11 @@ static const struct rps_store_question run_questions[] = {
      "SELECT count(*) FROM thinned AS t WHERE run_id = ?1 AND (level NOT BETWEEN 0 AND 3 OR"
      " before_period < 0 OR (level > 0 AND before_period > coalesce((SELECT before_period"
      " FROM thinned AS f WHERE f.run_id = ?1 AND f.cpu = t.cpu AND f.level = t.level - 1), 0)))",
-     "rows of thinned that take more away than those of the finer levels", 1, 0},
+     "rows of thinned that delete more than the rows of the finer levels do", 1, 0},
     {RPS_FINDING_WRONG,
      "SELECT count(*) FROM thinned AS t JOIN rollup AS r ON r.run_id = t.run_id"
      " AND r.level = t.level AND r.cpu = t.cpu AND r.period < t.before_period WHERE t.run_id = ?1",
-     "rows of rollup that are there, though thinned says that they were taken away", 1, 0},
+     "rows of rollup that exist, although thinned says that they were deleted", 1, 0},
     {RPS_FINDING_WRONG, "SELECT count(*) FROM rollup_block WHERE NOT whole",
      "blocks with rows that do not belong together", 1, 0},
     {RPS_FINDING_WRONG,
@@ -281,11 +282,11 @@ static const struct rps_store_question run_questions[] = {
      " WHERE run_id = ?1) AS r WHERE period < 0 OR last_period < period OR last_period > ?2 OR NOT "
      "EXISTS"
      " (SELECT 1 FROM signal AS s WHERE s.run_id = ?1 AND s.source = r.source)",
-     "readings that are not inside the run, or of no signals", 1, 1},
-    {RPS_FINDING_ODD,
+     "readings that are outside the run, or of no system metrics", 1, 1},
+    {RPS_FINDING_WARNING,
      "SELECT count(*) FROM heartbeat AS h JOIN run AS r ON r.run_id = h.run_id"
-     " WHERE h.run_id = ?1 AND r.state = 'complete'", /* a killed recorder leaves its heartbeat */
-     "it has ended, and has a heartbeat all the same", 0, 0},
+     " WHERE h.run_id = ?1 AND r.state = 'complete'", /* a killed recorder's heartbeat may remain */
+     "it has ended, but still has a heartbeat", 0, 0},
 };
 
 /* Read the highest period number and the last end of the run. Returns an SQLite code. */
@@ -309,20 +310,21 @@ static int read_extent(sqlite3 *db, int64_t run_id, int64_t *ret_last, int64_t *
 void rps_questions_ask_rest(sqlite3 *db, int64_t run_id, struct rps_findings *findings)
 {
     const size_t own = sizeof(run_questions) / sizeof(run_questions[0]);
-    const size_t all = own + (rps_store_wing ? rps_store_wing->question_count : 0);
+    const size_t all = own + (rps_store_hooks ? rps_store_hooks->question_count : 0);
     int64_t number[] = {run_id, 0, -1};
     int all_read = read_extent(db, run_id, &number[1], &number[2]) == SQLITE_OK;
 
     for (size_t i = 0; i < all; i++) {
         const struct rps_store_question *question =
-            i < own ? &run_questions[i] : &rps_store_wing->question[i - own];
+            i < own ? &run_questions[i] : &rps_store_hooks->question[i - own];
         char what[160], count[32] = "";
         int64_t found[2] = {0};
 
         snprintf(what, sizeof(what), "run %" PRId64 ": %s", run_id, question->what);
         if (all_read || !question->whole)
             rps_findings_ask(findings, db,
-                             strstr(question->sql, " rollup_block ") /* the sources take 0.4 ms */
+                             /* this query needs questions.sql, which costs 0.4 ms */
+                             strstr(question->sql, " rollup_block ")
                                  ? with_sources(question->sql)
                                  : sqlite3_mprintf("%s", question->sql),
                              number, what, found);
@@ -336,8 +338,8 @@ void rps_questions_ask_rest(sqlite3 *db, int64_t run_id, struct rps_findings *fi
 
 /* --- fixing ----------------------------------------------------------------------------------- */
 
-/* Drop rows with impossible times. A switch takes less than a second plus the length of the piece.
- * ?2 is when the run ended, or -1. */
+/* SQL: drop rows with impossible times. The time of switching event sets is impossible if it
+ * exceeds the length of the piece plus 1 s. ?2 is the end of the run, or -1. */
 static const char sql_drop_rows[] =
     "DELETE FROM period WHERE run_id = ?1 AND (cpu, cycle, period) IN"
     " (SELECT cpu, cycle, period FROM checked_period WHERE number IS NOT NULL"
@@ -348,13 +350,13 @@ static const char sql_drop_blocks[] =
     " (SELECT level, cpu, rotation FROM finest_block WHERE NOT whole"
     "  OR switch_ns > end_ns - start_ns + 1e9 OR (?2 >= 0 AND end_ns > ?2 + " NEAR "))";
 
-/* If downsampled periods still exist, drop them and keep the block that replaced them. */
+/* SQL: drop periods that a block has replaced. The block is kept. */
 static const char sql_drop_finer[] =
     "DELETE FROM period WHERE run_id = ?1 AND period < coalesce((SELECT before_period FROM thinned"
     " AS t WHERE t.run_id = ?1 AND t.cpu = period.cpu AND t.level = 0), 0) AND EXISTS (SELECT 1"
     " FROM block AS b WHERE b.cpu = period.cpu AND period.period BETWEEN b.first AND b.last)";
 
-/* Does the next period by key follow exactly on the piece? */
+/* SQL: 1 if the next period in key order continues the piece exactly. */
 #define LINKS_ON                                                                                   \
     "coalesce((SELECT n.period = beside.last + 1 AND n.cycle - n.cycles = beside.cycle"            \
     " AND n.start_ns BETWEEN beside.end_ns - " NEAR " AND beside.end_ns + " NEAR                   \
@@ -362,9 +364,11 @@ static const char sql_drop_finer[] =
     " AND (n.cycle, n.period) > (beside.cycle, beside.last) ORDER BY n.cycle, n.period LIMIT 1), " \
     "0)"
 
-/* Choose which of two contradicting neighbours to drop: the one that its other neighbour does not
- * confirm. If both or neither are confirmed, number and cycles decide: if those of the later piece
- * follow on the earlier one, its times are wrong and it is dropped; otherwise the later one is. */
+/* SQL: choose which of two contradicting neighbours to drop. Each of the two pieces has another
+ * neighbour, which may confirm the piece. If only one of the two pieces is confirmed, the
+ * unconfirmed piece is dropped. If both pieces or neither are confirmed, the period number and the
+ * cycles decide. If the number and cycles of the later piece continue the earlier piece, the
+ * earlier piece has wrong times and is dropped. Otherwise the later piece is dropped. */
 static const char sql_doomed[] =
     ", pair AS (SELECT *, " LINKS_ON " AS links_on, first = expected AND cycle - b_cycle = cycles"
     "  AS follows FROM asked_piece AS beside WHERE"
@@ -381,7 +385,7 @@ static const char *const sql_drop_doomed[] = {
     "DELETE FROM rollup WHERE run_id = ?1 AND (level, cpu, rotation) IN"
     " (SELECT level, cpu, rotation FROM temp.doomed WHERE level > 0)"};
 
-/* If dropping single rows does not end, drop the first doomed row and all rows after it. */
+/* SQL, after many rounds of dropping single rows: drop all rows from the first doomed row on. */
 static const char *const sql_drop_behind[] = {
     "DELETE FROM period WHERE run_id = ?1 AND cycle >= (SELECT min(cycle) FROM temp.doomed AS d"
     " WHERE d.cpu = period.cpu)",
@@ -390,7 +394,7 @@ static const char *const sql_drop_behind[] = {
 
 #define ROUNDS_MAX 20
 
-/* Run a statement; add the number of changed rows to *ret. */
+/* Run a statement for the run, and add the number of changed rows to *ret. */
 static int execute_for_run(sqlite3 *db, const char *sql, int64_t run_id, int64_t number,
                            uint64_t *ret)
 {

@@ -1,10 +1,8 @@
-/*
- * The reader: runs and their metadata. Its connection is in reader.c, the selection of runs in
- * select.c; plans are read in read_plan.c, periods in cursor.c.
+/* The reader of runs and their metadata. The reader's connection is in reader.c, the selection of
+ * runs in select.c. Plans are read in read_plan.c, periods in cursor.c.
  *
- * SAFETY: a store is untrusted input. Text is cut to the available space, numbers are limited to
- * their ranges, and a missing table or column is an error of the statement that needs it.
- */
+ * SAFETY: a store is untrusted input. Text is cut to the available space, and numbers are limited
+ * to their ranges. A statement fails if its table or column is missing. */
 #include "reader.h"
 
 #include <inttypes.h>
@@ -14,10 +12,9 @@
 
 #include "fields.h"
 #include "database.h"
-#include "heartbeat.h"
-#include "rpistat/array.h"
+#include "rpistat/arena.h"
 
-/* rps_reader_prepare for SQL that is used for many runs; end with release(). */
+/* Like rps_reader_prepare, for a statement used for many runs. release() ends the use. */
 static int borrow(struct rps_reader *reader, enum rps_reader_kept which, const char *sql,
                   int64_t run_id, sqlite3_stmt **ret, struct rps_error *err)
 {
@@ -42,7 +39,8 @@ static void release(struct rps_reader *reader, enum rps_reader_kept which)
 
 /* --- finding runs ----------------------------------------------------------------------------- */
 
-/* Return 1 and the number from sql; 0: no row; RPS_FAILED. ?1 is `number`. */
+/* Read a number with the query `sql`, whose ?1 is `number`. Returns 1 if there is a row, 0 if not,
+ * or RPS_FAILED. */
 static int read_number(struct rps_reader *reader, const char *sql, int64_t number, int64_t *ret,
                        struct rps_error *err)
 {
@@ -68,22 +66,23 @@ int rps_reader_no_run(struct rps_reader *reader, const char *what, struct rps_er
     if (code != SQLITE_OK)
         return rps_reader_error(reader, code, err);
     if (count == 0)
-        return rps_error_set(err, RPS_FAILED,
-                             "%s: %s holds no run yet; record one with `rpistat COMMAND`", what,
-                             reader->path);
+        return rps_error_set(
+            err, RPS_FAILED,
+            "%s does not exist, because %s has no runs; record one with `rpistat COMMAND`", what,
+            reader->path);
     if (count == 1)
         return rps_error_set(err, RPS_FAILED,
-                             "%s: not in %s, which holds run %" PRId64
-                             " only: `rpistat runs%s%s` lists it",
+                             "%s is not in %s, which has run %" PRId64
+                             " only; see `rpistat runs%s%s`",
                              what, reader->path, first, option, path);
     if (count == last - first + 1)
         return rps_error_set(err, RPS_FAILED,
-                             "%s: not in %s, which holds runs %" PRId64 " to %" PRId64
-                             ": `rpistat runs%s%s` lists them",
+                             "%s is not in %s, which has runs %" PRId64 " to %" PRId64
+                             "; see `rpistat runs%s%s`",
                              what, reader->path, first, last, option, path);
     return rps_error_set(err, RPS_FAILED,
-                         "%s: not in %s, which holds %" PRId64 " runs from %" PRId64 " to %" PRId64
-                         "; `rpistat runs%s%s` lists them",
+                         "%s is not in %s, which has %" PRId64 " runs from %" PRId64 " to %" PRId64
+                         "; see `rpistat runs%s%s`",
                          what, reader->path, count, first, last, option, path);
 }
 
@@ -95,11 +94,9 @@ struct numbers {
 static int add_number(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
     struct numbers *numbers = context;
-    int64_t *more = rps_array_grow(numbers->number, numbers->count, sizeof(*more));
 
-    if (!more)
+    if (!rps_array_add(&numbers->number, numbers->count, sizeof(*numbers->number)))
         return rps_error_memory(err);
-    numbers->number = more;
     numbers->number[numbers->count++] = sqlite3_column_int64(stmt, 0);
     return 0;
 }
@@ -167,7 +164,7 @@ static int read_json(struct rps_reader *reader, enum rps_reader_kept which, cons
     return result;
 }
 
-/* Read the row of table run; 1 if it exists. A run with a dead recorder is read as interrupted. */
+/* Read the run's row; return 1 if the row exists. A dead recorder's run is read as interrupted. */
 static int read_row(struct rps_reader *reader, int64_t run_id, struct rps_run *run,
                     struct rps_error *err)
 {
@@ -272,7 +269,7 @@ int rps_reader_run(struct rps_reader *reader, int64_t run_id, struct rps_run *re
     return 0;
 }
 
-/* Count the periods of a run without totals, or with totals for all its CPUs together. */
+/* Count the periods of a run that has no totals, or only totals for all its CPUs together. */
 static int count_periods(struct rps_reader *reader, int64_t run_id, struct rps_run_summary *ret,
                          struct rps_error *err)
 {
@@ -306,7 +303,8 @@ int rps_reader_summary(struct rps_reader *reader, int64_t run_id, struct rps_run
                               " WHERE run_id = ?1), CASE WHEN NOT EXISTS (SELECT 1"
                               " FROM period WHERE run_id = ?1 AND cpu >= 0) THEN"
                               " (SELECT sum(periods) FROM event_set WHERE run_id = ?1)"
-                              " END FROM run WHERE run_id = ?1",
+                              " END, (SELECT sum(enabled_ns) FROM event_set WHERE run_id = ?1)"
+                              " FROM run WHERE run_id = ?1",
                               run_id, &stmt, err);
 
     if (result < 0)
@@ -318,6 +316,8 @@ int rps_reader_summary(struct rps_reader *reader, int64_t run_id, struct rps_run
         rps_fields_copy_text(stmt, 0, summary.plan, sizeof(summary.plan));
         has_totals = sqlite3_column_type(stmt, 2) != SQLITE_NULL;
         summary.gap_count = gaps > INT32_MAX ? INT32_MAX : (int)gaps;
+        summary.cpu_ns =
+            sqlite3_column_type(stmt, 3) == SQLITE_NULL ? -1 : sqlite3_column_int64(stmt, 3);
         summary.periods = summary.rows = periods < 0 ? 0 : (uint64_t)periods;
     } else if (code == SQLITE_DONE) {
         result = no_such_run(reader, run_id, err);
@@ -332,10 +332,26 @@ int rps_reader_summary(struct rps_reader *reader, int64_t run_id, struct rps_run
     return result;
 }
 
-int rps_reader_thinned(struct rps_reader *reader, int64_t run_id, int64_t *ret_ns,
-                       struct rps_error *err)
+int rps_reader_builds(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                      const char **ret, struct rps_error *err)
 {
-    /* the last block before the place, at whatever level remains */
+    static const char sql[] =
+        "SELECT group_concat(replace(path, rtrim(path, replace(path, '/', '')), '') || ' ' ||"
+        " build_id, char(10)) FROM module WHERE run_id = ?1 AND kind = 'file'";
+    sqlite3_stmt *stmt = NULL;
+    int result = rps_reader_prepare(reader, sql, run_id, &stmt, err);
+    int code = result == 0 ? rps_reader_step(reader, stmt) : SQLITE_DONE;
+    const char *text = code == SQLITE_ROW ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
+
+    *ret = rps_arena_text(arena, text ? text : "");
+    sqlite3_finalize(stmt);
+    return result == 0 && code != SQLITE_ROW ? rps_reader_error(reader, code, err) : result;
+}
+
+int rps_reader_downsampled(struct rps_reader *reader, int64_t run_id, int64_t *ret_ns,
+                           struct rps_error *err)
+{
+    /* SQL: the end of the last block before before_period. The block may be of any level. */
     static const char sql[] =
         "SELECT coalesce(max((SELECT r.end_ns FROM rollup AS r WHERE r.run_id = ?1"
         " AND r.cpu = t.cpu AND r.level = l.level AND r.last_period < t.before_period"
@@ -354,8 +370,8 @@ int rps_reader_thinned(struct rps_reader *reader, int64_t run_id, int64_t *ret_n
     return result < 0 ? result : 0;
 }
 
-int rps_reader_thinned_to(struct rps_reader *reader, int64_t run_id, int32_t cpu, uint64_t period,
-                          int *ret_level, struct rps_error *err)
+int rps_reader_downsampled_to(struct rps_reader *reader, int64_t run_id, int32_t cpu,
+                              uint64_t period, int *ret_level, struct rps_error *err)
 {
     int64_t level = 0;
     int code = rps_database_ask(reader->db, &level,
@@ -373,12 +389,10 @@ static int add_note(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
     struct rps_notes *notes = context;
     const char *text = (const char *)sqlite3_column_text(stmt, 2);
-    struct rps_note *note = rps_array_grow(notes->note, notes->count, sizeof(*note));
+    struct rps_note *note = rps_array_add(&notes->note, notes->count, sizeof(*note));
 
     if (!note)
         return rps_error_memory(err);
-    notes->note = note;
-    note += notes->count;
     note->cpu = sqlite3_column_int(stmt, 3);
     note->start_ns = sane_time(sqlite3_column_int64(stmt, 0));
     note->length_ns = sane_time(sqlite3_column_int64(stmt, 1));

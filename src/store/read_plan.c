@@ -1,5 +1,5 @@
-/* The reader: a run's plan. Formulas are compiled again from their text; the steps in the store are
- * for SQL. */
+/* Read the plan of a run. Formulas are compiled again from their text, because the steps in the
+ * store are only for SQL queries. */
 #include "reader.h"
 
 #include <inttypes.h>
@@ -8,12 +8,10 @@
 #include "fields.h"
 #include "rpistat/run.h"
 #include "rpistat/plan.h"
-#include "rpistat/store.h"
 
-/* SAFETY: limit for the plan of a damaged store. */
+/* SAFETY: maximum number of metrics that are read from a damaged store. */
 #define METRICS_MAX 4096
 
-/* State of reading a plan. */
 struct reading {
     struct rps_reader *reader;
     int64_t run_id;
@@ -24,11 +22,11 @@ static int refuse_plan(const struct reading *r, const char *what, struct rps_err
 {
     return rps_error_set(err, RPS_FAILED,
                          "the store %s is damaged: %s of run %" PRId64
-                         " make no sense; its other runs may be good",
+                         " are invalid; use its other runs, or `rpistat check --repair`",
                          r->reader->path, what, r->run_id);
 }
 
-/* Read the rows of a query, `before`, columns and `after`. */
+/* Read the rows of a query that consists of `before`, columns and `after`. */
 static int read_plan_rows(struct reading *r, const char *before, const struct rps_field *field,
                           const char *after, rps_reader_row *row, struct rps_error *err)
 {

@@ -1,4 +1,4 @@
-/* The reader: its connection, and statements shared by its files. */
+/* The reader's connection, and statements that the reader's files share. */
 #include "reader.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ int rps_reader_step(struct rps_reader *reader, sqlite3_stmt *stmt)
 
     reader->limit.calls = 0;
     if (code == SQLITE_DONE && rps_unchanging_has_changed(reader->db))
-        return SQLITE_BUSY_SNAPSHOT; /* nobody knows which state was read */
+        return SQLITE_BUSY_SNAPSHOT; /* it is unknown which state of the store was read */
     return code;
 }
 
@@ -98,7 +98,7 @@ void rps_reader_close(struct rps_reader *reader)
         reader->free_left(reader->left);
     for (int i = 0; i < RPS_READER_KEPT_COUNT; i++)
         sqlite3_finalize(reader->kept[i]);
-    sqlite3_close_v2(reader->db); /* waits for cursors that are still open */
+    sqlite3_close_v2(reader->db); /* SQLite closes the connection when its last cursor is closed */
     if (reader->db)
         rps_database_tidy(reader->path);
     free(reader->path);

@@ -1,7 +1,6 @@
-/*
- * Reconstruct a damaged run. Lost parts of its description get names made of numbers, because a run
- * that no command can read would be lost completely. Lost periods get gap rows.
- */
+/* Reconstruct a damaged run. Lost parts of the run's description are replaced by generated names
+ * with numbers, because a run that no command can read would be lost completely. Lost periods get
+ * gap rows. */
 #include "reconstruct.h"
 
 #include <inttypes.h>
@@ -9,32 +8,28 @@
 #include <stdlib.h>
 
 #include "database.h"
-#include "detection.h"
 #include "period.h"
-#include "questions.h"
-#include "reader.h"
-#include "sums.h"
 #include "system.h"
-#include "tables.h"
+#include "writer.h"
 #include "rpistat/text.h"
 #include "rpistat/plan.h"
 
 struct reconstruct {
     struct rps_reader *reader;
     int64_t run_id;
-    int code; /* SQLite's, of the first failure: nothing is done after it */
+    int code; /* SQLite code of the first failure, after which nothing is done */
     struct rps_run_sums sums;
     uint64_t lost_stretches;
     int64_t lost_ns;
-    int64_t expected;       /* number of periods by the run's own totals; 0: it had none */
-    uint64_t dropped, made; /* rows left out; rows of its description that were generated */
-    int is_new;             /* its row in `run` was lost */
-    int without_metrics;    /* its metrics were no longer usable */
-    int without_detections; /* some were left out because they were incomplete */
+    int64_t expected;       /* number of periods according to the run's totals; 0: no totals */
+    uint64_t dropped, made; /* numbers of dropped rows, and of rows generated for the description */
+    int is_new;             /* 1 if the run's row in `run` was lost */
+    int without_metrics;    /* 1 if the run's metrics were unusable and dropped */
+    int without_detections; /* 1 if incomplete detections were dropped */
     sqlite3_stmt *insert_block;
 };
 
-/* Run statements of constant SQL: ?1 run_id, ?2 `number`. Returns the number of changed rows. */
+/* Run constant SQL with run_id as ?1 and `number` as ?2. Returns the number of changed rows. */
 static uint64_t change_rows(struct reconstruct *r, const char *sql, int64_t number)
 {
     sqlite3 *db = r->reader->db;
@@ -45,7 +40,7 @@ static uint64_t change_rows(struct reconstruct *r, const char *sql, int64_t numb
     return (uint64_t)(sqlite3_total_changes64(db) - before);
 }
 
-/* The first column of the first row; `otherwise` if there is no row. */
+/* Return the first column of the query's first row, or `otherwise` if there is no row. */
 static int64_t number_of(struct reconstruct *r, const char *sql, int64_t otherwise)
 {
     int64_t answer = otherwise;
@@ -74,7 +69,8 @@ static const char sql_ensure_run[] =
     " VALUES (?1, " RPS_SQL_RANDOM_UUID ", '', '{}', '[]', '', '', '', '', '', '', '', '', '', '',"
     " '', '', '', 0, 'Clock', 'events', '', 'interrupted', 'its description was lost', 0)";
 
-/* The number of event sets: the run's own, or the highest that its rows show, at most ?2. */
+/* SQL: replace an invalid number of event sets. The new number comes from the highest set number in
+ * the run's rows, and is at most ?2. */
 static const char sql_set_count[] =
     "UPDATE run SET set_count = 1 + min(?2 - 1, max("
     "  coalesce((SELECT max(set_no) FROM event_set WHERE run_id = ?1), 0),"
@@ -82,7 +78,7 @@ static const char sql_set_count[] =
     "  coalesce((SELECT max(set_no) FROM period WHERE run_id = ?1 AND set_no < ?2), 0)))"
     " WHERE run_id = ?1 AND set_count NOT BETWEEN 1 AND ?2";
 
-/* Invalid rows of sets and events; ?2 is the number of sets. */
+/* SQL: delete invalid rows of event sets and events. ?2 is the number of sets. */
 static const char sql_drop_events[] =
     "DELETE FROM event_set WHERE run_id = ?1 AND set_no NOT BETWEEN 0 AND ?2 - 1;"
     "DELETE FROM event WHERE run_id = ?1 AND (set_no NOT BETWEEN -1 AND ?2 - 1"
@@ -90,8 +86,8 @@ static const char sql_drop_events[] =
     "UPDATE event SET state = 'unsupported' WHERE run_id = ?1"
     " AND state NOT IN ('measured', 'unsupported', 'not permitted')";
 
-/* One row per set, and one per slot up to the last that is described or was counted in a row.
- * `mask` has one bit per such slot. */
+/* SQL: insert missing rows: one per event set, and one per slot, up to the last slot that has a
+ * description or a count. `mask` has one bit per counted slot. */
 static const char sql_make_events[] =
     "WITH RECURSIVE s (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM s WHERE n + 1 < ?2)"
     " INSERT OR IGNORE INTO event_set (run_id, set_no, name, explain)"
@@ -116,12 +112,12 @@ static const char sql_make_events[] =
     " ON CONFLICT DO UPDATE SET state = 'measured', reason = ''"
     " WHERE excluded.state = 'measured' AND event.state <> 'measured'";
 
-/* Unreadable JSON would make the run unreadable. */
+/* SQL: clear unreadable JSON, which would make the run unreadable. */
 static const char sql_json[] =
     "UPDATE run SET tags = iif(json_valid(tags), tags, '{}'),"
     " command = iif(json_valid(command), command, '[]') WHERE run_id = ?1";
 
-/* Return the number of event sets. */
+/* Rebuild the event sets and events. Returns the number of event sets. */
 static int64_t rebuild_sets(struct reconstruct *r)
 {
     int64_t sets;
@@ -139,7 +135,7 @@ static int64_t rebuild_sets(struct reconstruct *r)
     return sets;
 }
 
-/* Complete metrics are rewritten with the steps of their formulas, but without their old values. */
+/* Rewrite complete metrics with the steps of their formulas, but without their old values. */
 static void rebuild_metrics(struct reconstruct *r)
 {
     struct rps_plan *plan = NULL;
@@ -161,21 +157,21 @@ static void rebuild_metrics(struct reconstruct *r)
 
 /* --- its periods ------------------------------------------------------------------------------ */
 
-/* When the run ended, according to its row; -1: unknown, or too many periods contradict it. */
+/* SQL: the run's end according to its row; -1 if unknown or if too many periods contradict it. */
 static const char sql_believed_end[] =
     "SELECT CASE WHEN elapsed_ns >= 0 AND state = 'complete' AND"
     " (SELECT count(*) FROM period AS p WHERE p.run_id = ?1 AND start_ns > elapsed_ns) * 100"
     " <= (SELECT count(*) FROM period AS p WHERE p.run_id = ?1)"
     " THEN elapsed_ns ELSE -1 END FROM run WHERE run_id = ?1";
 
-/* End and state of the run, once the remaining periods are known; ?2 is the end of the last one. */
+/* SQL: set the end and state of the run from the remaining periods. ?2: end of the last period. */
 static const char sql_end[] =
     "UPDATE run SET elapsed_ns = ?2 WHERE run_id = ?1 AND ?2 >= 0"
     " AND (elapsed_ns IS NULL OR elapsed_ns < ?2);"
     "UPDATE run SET state = 'interrupted', end_reason = 'saved from a damaged store before it had"
     " ended' WHERE run_id = ?1 AND state NOT IN ('complete', 'interrupted')";
 
-/* Detections that extend beyond the last period, ?2. */
+/* SQL: delete detections that extend beyond the last period, ?2. */
 static const char sql_detections[] =
     "DELETE FROM detection WHERE run_id = ?1 AND detection IN"
     " (SELECT detection FROM phase WHERE run_id = ?1 AND last_period > ?2);"
@@ -187,7 +183,7 @@ static void delete_detection(void *context, int64_t detection, const struct rps_
     change_rows(context, "DELETE FROM detection WHERE run_id = ?1 AND detection = ?2", detection);
 }
 
-/* Delete incomplete detections; `rpistat phases` repeats them. */
+/* Delete incomplete detections. `rpistat phases` can find the phases again. */
 static void rebuild_detections(struct reconstruct *r)
 {
     const struct rps_detection_sink sink = {r, delete_detection};
@@ -204,14 +200,13 @@ static void rebuild_detections(struct reconstruct *r)
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
-/*
- * Up to which period rows of level ?2 were downsampled follows from the remaining rows. The blocks
- * `b` of the next level are where finer blocks were. They replace everything before the first block
- * for which finer rows, x, exist. So they also replace fine rows that were lost directly after the
- * downsampled ones, or at the beginning of a run. Elsewhere they cannot, because finer rows on both
- * sides are read: that place gets a gap, and the block is deleted.
- */
-static const char sql_thinned[] =
+/* SQL: find the end of the downsampled range of level ?2 from the remaining rows. The blocks `b` of
+ * the next level show where finer blocks were. The range ends where the first block begins for
+ * which finer rows (`x`) exist. Blocks thus also replace fine rows that were lost directly after
+ * the downsampled range, or at the beginning of a run. At other places blocks cannot replace lost
+ * rows, because the finer rows on both sides are read directly. A lost range between finer rows is
+ * recorded as a gap, and its block is deleted. */
+static const char sql_downsampled[] =
     "WITH b AS MATERIALIZED (SELECT cpu, min(period) AS first, max(last_period) + 1 AS next,"
     "  max(cycle) - CAST(total(cycles) AS INTEGER) AS from_cycle, max(cycle) AS to_cycle"
     "  FROM rollup WHERE run_id = ?1 AND level = ?2 + 1 GROUP BY cpu, rotation HAVING ?2 = 0"
@@ -226,7 +221,7 @@ static const char sql_thinned[] =
     " SELECT ?1, b.cpu, ?2, max(b.next) FROM b LEFT JOIN x ON x.cpu = b.cpu"
     " WHERE x.first IS NULL OR b.first < x.first GROUP BY b.cpu";
 
-/* Blocks that cannot replace downsampled rows: ?2 is the number of sets. */
+/* SQL: delete blocks that cannot replace downsampled rows. ?2 is the number of event sets. */
 static const char sql_drop_broken[] =
     "DELETE FROM thinned WHERE run_id = ?1;"
     "DELETE FROM rollup WHERE run_id = ?1 AND (level NOT BETWEEN 1 AND 4 OR"
@@ -234,7 +229,7 @@ static const char sql_drop_broken[] =
     "  WHERE run_id = ?1 GROUP BY level, cpu, rotation HAVING count(*) <> ?2 OR"
     "  max(last_period) - min(period) + 1 <> ?2 * min(merged)))";
 
-/* The remaining blocks are then the finest; coarser ones are rebuilt. */
+/* SQL: delete blocks that have finer rows; they are then built again from the finest rows. */
 static const char sql_drop_coarse[] =
     "DELETE FROM rollup WHERE run_id = ?1 AND (period >= coalesce((SELECT"
     "  before_period FROM thinned AS t WHERE t.run_id = ?1 AND t.cpu = rollup.cpu"
@@ -244,8 +239,8 @@ static const char sql_drop_coarse[] =
     "DELETE FROM gap WHERE run_id = ?1 AND (start_ns < 0 OR length_ns < 0);"
     "UPDATE run SET elapsed_ns = NULL WHERE run_id = ?1 AND ?2 < 0 AND state = 'complete'";
 
-/* Periods that remain before the end of the downsampled range are read directly: no block may also
- * include them. */
+/* SQL: delete blocks that include periods before the end of the downsampled range. Periods that
+ * still exist are read directly. A block that includes such periods would count them twice. */
 static const char sql_drop_double[] =
     "DELETE FROM rollup WHERE run_id = ?1 AND level = 1 AND period < coalesce((SELECT before_period"
     "  FROM thinned AS t WHERE t.run_id = ?1 AND t.cpu = rollup.cpu AND t.level = 0), 0)"
@@ -259,7 +254,7 @@ static int insert_block(void *context, const struct rps_period *row)
     return rps_period_insert(r->insert_block, r->run_id, row);
 }
 
-/* Write gap rows for missing periods, and the sums and blocks of the existing ones. */
+/* Write gap rows for missing periods. Rebuild the sums and blocks of the existing periods. */
 static void rebuild_sums(struct reconstruct *r)
 {
     const struct rps_rollup_sink sink = {r, insert_block};
@@ -287,7 +282,7 @@ static void rebuild_periods(struct reconstruct *r, int64_t sets)
 
     change_rows(r, sql_drop_broken, sets);
     for (int level = 0; level < RPS_LEVELS; level++)
-        change_rows(r, sql_thinned, level);
+        change_rows(r, sql_downsampled, level);
     if (r->code == SQLITE_OK)
         r->code = rps_questions_drop(r->reader->db, r->run_id, end_ns, &r->dropped);
     change_rows(r, sql_drop_coarse, end_ns);
@@ -309,8 +304,9 @@ static void report_periods(struct reconstruct *r, struct rps_findings *findings)
         snprintf(sums, sizeof(sums), ", %" PRId64 " of them as sums of blocks",
                  (int64_t)r->sums.periods - fine);
     if (r->lost_stretches > 0)
-        snprintf(lost, sizeof(lost), "; %s is missing (stretches: %" PRIu64 "): gap rows say where",
-                 rps_text_duration(time, sizeof(time), r->lost_ns), r->lost_stretches);
+        snprintf(lost, sizeof(lost), "; %s is missing (%" PRIu64 " time range%s; see table gap)",
+                 rps_text_duration(time, sizeof(time), r->lost_ns), r->lost_stretches,
+                 r->lost_stretches == 1 ? "" : "s");
     rps_findings_add(findings, RPS_FINDING_NOTE,
                      "run %" PRId64 ": %" PRIu64 " period%s%s saved%s%s%s", r->run_id,
                      r->sums.periods, r->sums.periods == 1 ? "" : "s", of, together, sums, lost);
@@ -327,43 +323,46 @@ static void report_count(const struct reconstruct *r, const char *what, uint64_t
 static void report_what_was_done(struct reconstruct *r, struct rps_findings *findings)
 {
     report_periods(r, findings);
-    report_count(r, "rows that could be read but not believed, and were left out", r->dropped,
+    report_count(r, "readable rows with impossible values, which were left out", r->dropped,
                  findings);
     if (r->is_new)
         rps_findings_add(findings, RPS_FINDING_NOTE,
-                         "run %" PRId64 ": what was recorded, when and where is lost", r->run_id);
-    report_count(r, "events and event sets whose description was lost: numbers stand for names",
+                         "run %" PRId64 ": its command, start time and host are lost", r->run_id);
+    report_count(r, "events and event sets whose description was lost; they have numbers instead of names",
                  r->made, findings);
     if (r->without_metrics)
         rps_findings_add(findings, RPS_FINDING_NOTE,
-                         "run %" PRId64 ": the formulas of its derived figures are lost",
-                         r->run_id);
+                         "run %" PRId64 ": the formulas of its metrics are lost", r->run_id);
     if (r->without_detections)
-        rps_findings_add(findings, RPS_FINDING_NOTE,
-                         "run %" PRId64 ": detections of phases that are not whole are left out:"
-                         " `rpistat phases` finds phases again",
-                         r->run_id);
+        rps_findings_add(
+            findings, RPS_FINDING_NOTE,
+            "run %" PRId64
+            ": incomplete detections of phases are left out; find the phases with `rpistat phases`",
+            r->run_id);
 }
 
 int rps_reconstruct_run(struct rps_reader *reader, int64_t run_id, struct rps_findings *findings,
                         struct rps_repair_result *result, struct rps_error *err)
 {
     struct reconstruct r = {.reader = reader, .run_id = run_id};
+    const int is_own = sqlite3_get_autocommit(reader->db);
     int failed = 0;
 
-    r.code = rps_database_exec(reader->db, "BEGIN IMMEDIATE");
+    if (is_own)
+        r.code = rps_database_exec(reader->db, "BEGIN IMMEDIATE");
     rebuild_periods(&r, rebuild_sets(&r));
     rebuild_detections(&r);
     if (r.code == SQLITE_OK)
         r.code = rps_system_rebuild(reader, run_id, r.sums.last_period, &r.dropped);
-    if (r.code == SQLITE_OK && rps_store_wing)
-        r.code = rps_store_wing->repair(reader->db, run_id, r.sums.last_period, &r.dropped);
+    if (r.code == SQLITE_OK && rps_store_hooks)
+        r.code = rps_store_hooks->repair(reader->db, run_id, r.sums.last_period, &r.dropped);
     rebuild_metrics(&r);
-    if (r.code == SQLITE_OK)
+    if (r.code == SQLITE_OK && is_own)
         r.code = rps_database_exec(reader->db, "COMMIT");
     if (r.code != SQLITE_OK) {
         failed = rps_reader_error(reader, r.code, err);
-        rps_database_exec(reader->db, "ROLLBACK");
+        if (is_own)
+            rps_database_exec(reader->db, "ROLLBACK");
     } else {
         report_what_was_done(&r, findings);
         result->periods += r.sums.most;

@@ -1,9 +1,8 @@
-/*
- * Repair: all readable rows of a damaged store go into a new one (salvage.c), then its runs are
- * reconstructed (reconstruct.c). The damaged file is only read, because writing may damage it
- * further. The new store is made under a temporary name in the same directory and renamed when it
- * is complete. Nobody sees an incomplete store, and two repairs to one path do not mix.
- */
+/* Repair: copy all readable rows of a damaged store into a new store (salvage.c), then reconstruct
+ * its runs (reconstruct.c). The damaged file is only read, because writing may damage it further.
+ * The new store is made under a temporary name in the same directory and renamed when it is
+ * complete. Therefore no program sees an incomplete store, and two simultaneous repairs to one path
+ * do not write the same file. */
 #include "rpistat/check.h"
 
 #include <errno.h>
@@ -18,30 +17,26 @@
 
 #include "database.h"
 #include "findings.h"
-#include "make.h"
-#include "path_check.h"
+#include "identity.h"
 #include "reconstruct.h"
 #include "schema.h"
-#include "tables.h"
 #include "rpistat/rights.h"
 
 struct repair {
     const char *path;
     sqlite3 *from;
-    int damaged; /* descriptor of a file that SQLite cannot read as a store; otherwise -1 */
-    char *copy;  /* owned: path of a copy of it with a restored schema; NULL: not needed */
-    struct rps_reader to; /* the new store under its temporary name; its connection can write */
+    int damaged; /* descriptor of a file that is no readable store, or -1 */
+    char *copy;  /* owned: path of a copy of the damaged file with a restored schema, or NULL */
+    struct rps_reader to; /* reader of the new store, under its temporary name; it can write */
     struct rps_findings findings;
     struct rps_repair_result result;
 };
 
 /* --- the damaged store ------------------------------------------------------------------------ */
 
-/*
- * Open a store that rps_database_open_read refuses, with all guards except one. The connection is
- * not defensive, so that writable_schema reads past damaged rows of the schema and truncated files.
- * Nothing is written: the connection is read-only.
- */
+/* Open a store that rps_database_open_read refuses, with all protections except one. The connection
+ * is not defensive, so that PRAGMA writable_schema can be used. SQLite then accepts damaged rows of
+ * the schema and truncated files. Nothing is written: the connection is read-only. */
 static int open_refused(const char *path, sqlite3 **ret)
 {
     char *name = rps_path_check_sqlite_path(path);
@@ -54,11 +49,11 @@ static int open_refused(const char *path, sqlite3 **ret)
     return rps_database_exec(*ret, "PRAGMA writable_schema = ON");
 }
 
-/* Hold one state of the opened store; it must have tables. Returns an SQLite code. */
+/* Begin to read one state of the opened store, which must have tables. Returns an SQLite code. */
 static int hold(struct repair *repair)
 {
     int64_t tables = 0;
-    /* a page with one oversized cell also has valid ones */
+    /* Do not check cell sizes, because a page with one oversized cell also has valid cells. */
     int code = rps_database_exec(repair->from, "PRAGMA cell_size_check = OFF; BEGIN");
 
     if (code == SQLITE_OK)
@@ -66,7 +61,7 @@ static int hold(struct repair *repair)
     return code == SQLITE_OK && tables == 0 ? SQLITE_NOTADB : code;
 }
 
-/* Open the damaged store; if its schema cannot be read, open only its file, repair->damaged. */
+/* Open the damaged store. If its schema cannot be read, open only its file as repair->damaged. */
 static int hold_damaged(struct repair *repair, const char *path, struct rps_error *err)
 {
     struct rps_path_check place;
@@ -103,33 +98,40 @@ static int open_damaged(struct repair *repair, const char *path, struct rps_erro
 
 static int is_there(const char *path, const char *new_path, struct rps_error *err)
 {
-    return rps_error_set(err, RPS_FAILED,
-                         "%s is there already: name a new file for what can be saved of %s",
-                         new_path, path);
+    return rps_error_set(err, RPS_FAILED, "%s exists; name a new file for the data of %s", new_path,
+                         path);
 }
 
 /* --- a schema that is lost -------------------------------------------------------------------- */
 
 #define PAGE_SIZE 4096
 
-/* Offset in the header of the number of the change for which the page count is valid. If it does
- * not match, SQLite uses the file's size (sqlite.org/fileformat2.html). */
+/* Offset of the change number for which the header's page count is valid. If the change counter
+ * differs, SQLite uses the file's size (sqlite.org/fileformat2.html). */
 #define COUNTED_AT 92
 
-/* Pages of the schema that may be lost in addition to the first. */
+/* Maximum number of lost schema pages, in addition to the first page. */
 #define LOST_SCHEMA_PAGES_MAX 2
 
-/* The pages with the schema of an empty store, including the first: those that are not the root of
- * a table or index. Second column: all stores have them there, because no rows precede them. */
+/* SQL: insert a row of 255 pages, so that the views come after the rows of a small store. */
+static const char sql_move_views[] =
+    "PRAGMA foreign_keys = OFF; INSERT INTO heartbeat VALUES (1, 0, hex(zeroblob(522000)), 0);"
+    " VACUUM";
+
+/* SQL: the pages with the schema of an empty store, including the first. Pages that are the root of
+ * a table or index, or belong to the inserted row, are left out. The second column is 1 if the page
+ * precedes all rows, so that all stores have the page at this position. */
 static const char sql_schema_pages[] =
     "WITH RECURSIVE n (page) AS (SELECT 1 UNION ALL SELECT page + 1 FROM n WHERE page <"
     " (SELECT page_count FROM pragma_page_count)) SELECT page, page > 1 AND page <"
     " (SELECT max(rootpage) FROM sqlite_schema) FROM n"
-    " WHERE page NOT IN (SELECT rootpage FROM sqlite_schema)";
+    " WHERE page NOT IN (SELECT rootpage FROM sqlite_schema) AND page NOT BETWEEN"
+    " (SELECT max(rootpage) FROM sqlite_schema) AND"
+    " (SELECT max(rootpage) + iif((SELECT count(*) FROM heartbeat), 255, 0) FROM sqlite_schema)";
 
-/* Replace the copy's schema pages by those of an empty store, unless too many of them differ.
- * False: too many differ, or an error. */
-static bool put_schema(sqlite3 *empty, int copy)
+/* Replace the copy's schema pages by those of an empty store, unless more than lost_max of them
+ * differ. Returns false if too many differ, or on an error. */
+static bool put_schema(sqlite3 *empty, int copy, int lost_max)
 {
     sqlite3_int64 size = 0;
     unsigned char *page = sqlite3_serialize(empty, "main", &size, 0), old[PAGE_SIZE];
@@ -145,7 +147,7 @@ static bool put_schema(sqlite3 *empty, int copy)
                     memcmp(page + at, old, PAGE_SIZE) != 0;
     }
     sqlite3_reset(stmt);
-    done = done && lost <= LOST_SCHEMA_PAGES_MAX;
+    done = done && lost <= lost_max;
     if (done)
         memset(page + COUNTED_AT, 0xff, 4);
     while (done && sqlite3_step(stmt) == SQLITE_ROW) {
@@ -158,19 +160,20 @@ static bool put_schema(sqlite3 *empty, int copy)
     return done;
 }
 
-/*
- * All stores are created by the same statements, so that their tables begin on the same pages. A
- * VACUUM moves them, but always to the same other pages. It also puts views after the rows: the
- * pages of the empty store then overwrite the rows of three pages.
- */
+/* Restore the schema of a damaged store from an empty store. All stores are created by the same
+ * statements, so that their tables begin on the same pages, also after a VACUUM. VACUUM moves the
+ * views to pages after the rows. If a schema page differs, the store may have been vacuumed. In
+ * this case the views are taken from an empty store in which they come after the rows of a small
+ * store. In a store of more than 1 MiB the views overwrite the rows of some pages. */
 static bool restore_schema(int copy)
 {
     sqlite3 *empty = NULL;
     bool done = sqlite3_open_v2(":memory:", &empty, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
                                 NULL) == SQLITE_OK &&
                 rps_schema_bring_up_to_date(empty) == SQLITE_OK &&
-                (put_schema(empty, copy) ||
-                 (rps_database_exec(empty, "VACUUM") == SQLITE_OK && put_schema(empty, copy)));
+                (put_schema(empty, copy, 0) ||
+                 (rps_database_exec(empty, sql_move_views) == SQLITE_OK &&
+                  put_schema(empty, copy, LOST_SCHEMA_PAGES_MAX)));
 
     sqlite3_close(empty);
     return done;
@@ -200,14 +203,15 @@ static int open_copy(struct repair *repair, const char *path, struct rps_error *
         close(fd);
     if (!done || open_refused(repair->copy, &repair->from) != SQLITE_OK ||
         hold(repair) != SQLITE_OK)
-        return rps_error_set(err, RPS_FAILED, "nothing of %s can be read as a store", path);
+        return rps_error_set(err, RPS_FAILED,
+                             "nothing in %s can be read as a store; check its name", path);
     return 0;
 }
 
 /* --- its runs --------------------------------------------------------------------------------- */
 
-/* All runs. A run may lack its row in `run`; then it must have three periods, because fewer may
- * come from a damaged number. */
+/* SQL: the numbers of all runs. A run without a row in `run` must have at least three periods or
+ * blocks. One or two may have this number only because their number is damaged. */
 #define SQL_RUNS                                                                                   \
     "SELECT run_id FROM run WHERE run_id > 0 UNION SELECT run_id FROM (SELECT run_id FROM period"  \
     " UNION SELECT run_id FROM rollup) AS p WHERE run_id > 0 AND (SELECT count(*) FROM"            \
@@ -247,11 +251,11 @@ static int reconstruct_runs(struct repair *repair, struct rps_error *err)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* Copy the rows that can be read. */
 static int bring_in_rows(struct repair *repair, const char *path, struct rps_error *err)
 {
     struct rps_salvage_result salvaged;
-    /* a row that violates a condition has other columns too; they are corrected later */
+    /* Copy rows even if they violate a condition, because other columns of the row may be valid.
+     * Wrong values are corrected later. */
     int code = rps_database_exec(repair->to.db, "PRAGMA ignore_check_constraints = ON");
 
     if (code == SQLITE_OK)
@@ -262,11 +266,11 @@ static int bring_in_rows(struct repair *repair, const char *path, struct rps_err
     repair->result.queries = salvaged.queries;
     if (salvaged.rows == 0)
         return rps_error_set(err, RPS_FAILED,
-                             "nothing in %s could be read as part of a store: is it one?", path);
+                             "nothing in %s can be read as part of a store; check its name", path);
     return 0;
 }
 
-/* Fill the new store with the readable rows. Nobody sees it before it is complete and synced. */
+/* Fill the new store with the readable rows. No program sees the store before it is complete. */
 static int fill_new(void *context, const char *name, struct rps_error *err)
 {
     const struct rps_database_options options = {0};
@@ -287,7 +291,7 @@ static int fill_new(void *context, const char *name, struct rps_error *err)
     if (result == 0)
         result = reconstruct_runs(repair, err);
     if (result == 0)
-        rps_database_exec(repair->to.db, "VACUUM"); /* only makes it a third smaller */
+        rps_database_exec(repair->to.db, "VACUUM"); /* errors do not matter here */
     sqlite3_close(repair->to.db);
     return result;
 }
@@ -301,7 +305,7 @@ int rps_store_repair(const char *path, const char *new_path, const struct rps_fi
     int result = 0;
 
     if (new_path[0] == '\0')
-        return rps_error_set(err, RPS_FAILED, "the new store's name is empty: give a file name");
+        return rps_error_set(err, RPS_FAILED, "the name of the new store is empty; name a file");
     if (lstat(new_path, &status) == 0)
         return is_there(path, new_path, err);
     result = open_damaged(&repair, path, err);

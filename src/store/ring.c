@@ -1,23 +1,19 @@
-/*
- * The ring. If a record does not fit before the end of the memory, a record of kind 0 fills the
- * rest, and the ring continues at the beginning.
+/* The ring buffer of records. A record that does not fit before the end of the memory is placed at
+ * the beginning of the memory. A record of kind 0 fills the space before the end.
  *
- * A recorder is seldom idle while it commits, so its ring is seldom empty. If the few remaining
- * bytes did not move to the front, the ring would touch all of its memory, and keep it.
- */
-#include "ring.h"
+ * A recorder is seldom idle while it commits, so its ring is seldom empty. Without moving the few
+ * remaining bytes to the front, the ring would sooner or later use all of its memory. */
+#include "writer.h"
 
 #include <string.h>
 #include <sys/mman.h>
 
-#include "rpistat/memory_limit.h"
-
 #define HEAD_BYTES sizeof(struct rps_ring_record)
 
-/* At most this much is moved to the front after dropping records. */
+/* Maximum number of bytes that are moved to the front after dropping records. */
 #define MOVE_BYTES 65536
 
-/* With limited memory, the program itself needs this much; the ring gets a quarter of the rest. */
+/* If memory is limited, the ring gets a quarter of the memory beyond this need of the program. */
 #define PROGRAM_BYTES  ((size_t)16 << 20)
 #define RING_BYTES_MIN ((size_t)256 << 10)
 
@@ -89,20 +85,15 @@ const struct rps_ring_record *rps_ring_next(const struct rps_ring *ring,
     return record;
 }
 
-/* Move the remaining bytes to the beginning of the memory, if they are few and contiguous. */
-static void move_to_front(struct rps_ring *ring)
-{
-    if (ring->used <= MOVE_BYTES && ring->used <= ring->head &&
-        ring->head + ring->used <= ring->size) {
-        memcpy(ring->data, ring->data + ring->head, ring->used);
-        ring->head = 0;
-    }
-}
-
 void rps_ring_drop(struct rps_ring *ring, const struct rps_ring_place *place)
 {
     ring->head = (ring->head + place->bytes) % ring->size;
     ring->used -= place->bytes;
     ring->count -= place->count;
-    move_to_front(ring);
+    /* Move the remaining bytes to the beginning of the memory, if they are few and contiguous. */
+    if (ring->used <= MOVE_BYTES && ring->used <= ring->head &&
+        ring->head + ring->used <= ring->size) {
+        memcpy(ring->data, ring->data + ring->head, ring->used);
+        ring->head = 0;
+    }
 }

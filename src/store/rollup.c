@@ -1,9 +1,7 @@
-/*
- * Rollups. Each CPU has the current rotation and one block per level, each with one row per event
- * set. A second copy holds their state at the last commit; it is made at the first change after a
- * commit.
- */
-#include "rollup.h"
+/* Rollups: sums of periods at several levels. For each CPU there are the current rotation and one
+ * block per level. The rotation and each block have one row per event set. A second copy holds the
+ * state of these rows at the last commit. The copy is made at the first change after a commit. */
+#include "writer.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -13,30 +11,30 @@
 #include <sqlite3.h>
 
 #include "period.h"
-#include "rpistat/array.h"
+#include "rpistat/arena.h"
 #include "rpistat/clock.h"
 #include "rpistat/moments.h"
 
 /* Two periods are consecutive if at most this time lies between them. */
 #define TIME_TOLERANCE_NS RPS_NS_PER_US
 
-/* State of a CPU between two periods; its rows are elsewhere. */
+/* State of a CPU between two periods, without its rows. */
 struct state {
     bool begun;
-    uint64_t next;     /* number of the period after the last one */
-    uint64_t rotation; /* of the last one */
-    int64_t end_ns;    /* its end */
-    int filled;        /* rows of the rotation so far; -1: it is cut */
-    double use;        /* of the last rotation in the block of level 1; NaN: not known */
+    uint64_t next;     /* number of the period directly after the most recent one */
+    uint64_t rotation; /* rotation of the last period */
+    int64_t end_ns;    /* end of the last period */
+    int filled;        /* number of rows of the rotation so far; -1: not complete */
+    double use;        /* CPU use in the last rotation of the level 1 block; NaN: unknown */
 };
 
 struct track {
     int32_t cpu;
-    bool touched; /* since the last commit */
+    bool touched; /* true if changed since the last commit */
     struct state now, before;
-    /* owned; (1 + RPS_LEVELS) * set_count rows: the rotation, then one block per level; merged is 0
-     * in an empty row. The second half is their state at the last commit. The next two have the
-     * same halves: the scatters of the rows, and the moments of the level 1 block. */
+    /* owned; (1 + RPS_LEVELS) * set_count rows: the rotation, then one block per level. An empty
+     * row has merged = 0. A second half holds the rows at the last commit. The next two arrays have
+     * the same halves: the scatters of the rows, and the moments of the level 1 block. */
     struct rps_period *row;
     struct rps_scatter *scatter;
     struct rps_moments *moments;
@@ -44,9 +42,9 @@ struct track {
 
 struct rps_rollup {
     struct rps_rollup_sink sink;
-    size_t set_count, rows; /* rows of a track, in use */
+    size_t set_count, rows; /* rows: number of used rows per track */
     struct track *track;    /* owned */
-    size_t track_count, at; /* at: the track of the last period */
+    size_t track_count, at; /* at: index of the track of the most recent period */
 };
 
 struct rps_rollup *rps_rollup_new(int set_count, const struct rps_rollup_sink *sink)
@@ -82,12 +80,6 @@ static struct rps_period *block_of(const struct rps_rollup *rollup, const struct
     return track->row + (size_t)level * rollup->set_count;
 }
 
-/* Could both rows count the same events? If a set was on no counter, the answer is unknown. */
-static bool counts_match(const struct rps_period *a, const struct rps_period *b)
-{
-    return a->running_ns == 0 || b->running_ns == 0 || a->counted == b->counted;
-}
-
 #define ADD_FIRST(member)
 #define ADD_LAST(member)  sum->member = row->member;
 #define ADD_SUM(member)   sum->member += row->member;
@@ -95,7 +87,7 @@ static bool counts_match(const struct rps_period *a, const struct rps_period *b)
 
 #define ADD_COLUMN(member, least, most, nullable, how) ADD_##how(member)
 
-/* Add a row of a finer level to the sum of its set in a block; merged 0: it is the first row. */
+/* Add a finer row to its set's sum in a block. The sum has merged = 0 before the first row. */
 static void add_to_sum(struct rps_period *sum, const struct rps_period *row, int level)
 {
     if (sum->merged == 0) {
@@ -138,7 +130,7 @@ static struct rotation rotation_of(const struct rps_rollup *rollup, const struct
     return ret;
 }
 
-/* Estimate a slot's events per second of elapsed time in the rotation; NaN: no estimate. */
+/* Estimate a slot's events per second of elapsed time in the rotation. NaN: no estimate. */
 static double rate_of(const struct rotation *rotation, size_t sets, const struct rps_period *row,
                       int slot)
 {
@@ -166,7 +158,7 @@ static void add_reading(struct rps_scatter *scatter, struct rps_moments *moments
                           rate_of(rotation, sets, row, slot));
 }
 
-/* Add the CPU use of a rotation to a block. *before: use of the last rotation in it; NaN: none. */
+/* Add a rotation's CPU use to a block. *before: use of the block's last rotation; NaN: none. */
 static void add_use(struct rps_scatter *scatter, const struct rotation *rotation, double *before)
 {
     double step, use = rotation->idle_ns < 0 || rotation->length_ns == 0
@@ -180,7 +172,7 @@ static void add_use(struct rps_scatter *scatter, const struct rotation *rotation
     *before = use;
 }
 
-/* Add a row to that of its set in a block of the level: sums and spread of its periods. */
+/* Add a row, with its scatter, to the row of the same set in a block of the level. */
 static void add_row(struct rps_rollup *rollup, struct track *track, int level, size_t set,
                     const struct rotation *rotation, const struct rps_period *row)
 {
@@ -197,7 +189,7 @@ static void add_row(struct rps_rollup *rollup, struct track *track, int level, s
             track->now.use = NAN;
         }
     }
-    if (!known || (row->level > 0 && !row->scatter)) /* a row of an older store is included */
+    if (!known || (row->level > 0 && !row->scatter)) /* the row includes an older store's row */
         return;
     if (row->level > 0)
         rps_scatter_add(&track->scatter[at], row->scatter);
@@ -210,7 +202,8 @@ static void add_row(struct rps_rollup *rollup, struct track *track, int level, s
 
 static int close_block(struct rps_rollup *rollup, struct track *track, int level);
 
-/* Add the rows of a rotation, or of a block of the level below, that ends with rotation `last`. */
+/* Add the rows of a rotation, or of a block of the next finer level. `last` is the number of the
+ * rotation, or of the block's last rotation. */
 static int add_rows(struct rps_rollup *rollup, struct track *track, int level,
                     const struct rps_period *row, uint64_t last)
 {
@@ -221,7 +214,9 @@ static int add_rows(struct rps_rollup *rollup, struct track *track, int level,
     int code = SQLITE_OK;
 
     for (size_t n = 0; n < rollup->set_count; n++)
-        match = match && (block[n].merged == 0 || counts_match(&block[n], &row[n]));
+        match =
+            match && (block[n].merged == 0 || (block[n].running_ns == 0 || row[n].running_ns == 0 ||
+                                               block[n].counted == row[n].counted));
     if (!match)
         code = close_block(rollup, track, level);
     for (size_t n = 0; n < rollup->set_count && code == SQLITE_OK; n++)
@@ -268,13 +263,11 @@ static int close_all(struct rps_rollup *rollup, struct track *track)
 
 static struct track *add_track(struct rps_rollup *rollup, int32_t cpu)
 {
-    struct track *more = rps_array_grow(rollup->track, rollup->track_count, sizeof(*more));
+    struct track *more = rps_array_add(&rollup->track, rollup->track_count, sizeof(*more));
 
     if (!more)
         return NULL;
-    rollup->track = more;
-    more += rollup->track_count;
-    *more = (struct track){.cpu = cpu};
+    more->cpu = cpu;
     more->row = calloc(2 * rollup->rows, sizeof(*more->row));
     more->scatter = calloc(2 * rollup->rows, sizeof(*more->scatter));
     more->moments = calloc(2 * rollup->set_count, sizeof(*more->moments));
@@ -294,7 +287,8 @@ static void copy_rows(const struct rps_rollup *rollup, const struct track *track
            sets * sizeof(*track->moments));
 }
 
-/* Find a CPU's track, to change it. The search starts at the last one: CPUs come in turn. */
+/* Find a CPU's track in order to change it. The search starts at the track that the previous call
+ * found, because periods arrive in the order of CPUs. */
 static struct track *touch(struct rps_rollup *rollup, int32_t cpu)
 {
     struct track *track = NULL;
@@ -318,7 +312,8 @@ static struct track *touch(struct rps_rollup *rollup, int32_t cpu)
     return track;
 }
 
-/* Does the period follow on the last one, so that both may be in one block? */
+/* Return true if the period directly follows the track's last period, so that one block can include
+ * both periods. */
 static bool follows(const struct track *track, const struct rps_period *period)
 {
     const struct state *state = &track->now;
@@ -329,8 +324,7 @@ static bool follows(const struct track *track, const struct rps_period *period)
            (!new_rotation || period->rotation == state->rotation + 1);
 }
 
-/* Begin a new rotation. After a gap, close the blocks; a rotation that a gap interrupts is in no
- * block. */
+/* Begin a rotation. After a gap, close the blocks. A rotation with a gap belongs to no block. */
 static int begin_rotation(struct rps_rollup *rollup, struct track *track, bool is_next)
 {
     int filled = track->now.filled;

@@ -1,27 +1,27 @@
-/*
- * Salvage: read the rows of damaged tables. A table is read in key order from its beginning up to
- * an unreadable page, and backward from its end. Between the two lies a range of keys with damage
- * at both borders. A query starts in the middle of that range and reads forward and backward as far
- * as possible, which leaves smaller ranges of the same form. When a few halvings in a row have
- * found nothing, the range is lost. A damaged page loses only the pages that it alone leads to,
- * because each range was read up to its borders.
+/* Salvage: read the rows of damaged tables.
+ *
+ * A table is read in key order from its beginning up to an unreadable page, and backward from its
+ * end. Between the two lies a range of keys with damage at both borders. A query starts in the
+ * middle of that range and reads forward and backward as far as possible, which leaves smaller
+ * ranges of the same form. When a few halvings in a row have found nothing, the range is lost. Each
+ * range has been read up to its borders. A damaged page therefore causes only the loss of pages
+ * that can be reached through no other page.
  *
  * A key has up to five numbers, compared in order. If the upper border is the beginning of another
- * run or CPU, the end of the previous one is unknown. Then the search for a middle proceeds in
- * growing steps.
- */
+ * run or CPU, the end of the previous run or CPU is unknown. In this case the search for a middle
+ * key begins near the lower border and uses growing steps. */
 #include "reconstruct.h"
 
 #include <stdbool.h>
 #include <string.h>
 
 #include "database.h"
-#include "tables.h"
 
-/* Nested halvings that may find nothing: 15 queries forward, 15 backward. */
+/* Maximum number of nested halvings that find nothing (15 queries forward, 15 backward). */
 #define FAILURES_MAX 4
 
-/* Rows of one key to read at a time, if the key is only the first part of the table's key. */
+/* Maximum number of rows with equal keys that are read at once, if the key is only the first part
+ * of the table's key. */
 #define SAME_KEY_MAX 1000000
 
 struct key {
@@ -33,7 +33,7 @@ struct salvage {
     const struct rps_table *table;
     sqlite3_stmt *ahead, *back, *insert;
     struct rps_salvage_result *result;
-    int code; /* of a failure that ends the salvage */
+    int code; /* SQLite code of a failure that ends the salvage */
 };
 
 /* --- keys ------------------------------------------------------------------------------------- */
@@ -46,7 +46,7 @@ static int compare_keys(const struct rps_table *table, const struct key *a, cons
     return 0;
 }
 
-/* The key that begins like `like` before column i, then has `value`, then the lowest numbers. */
+/* Make a key: the columns of `like` before column i, then `value`, then the lowest numbers. */
 static struct key key_at(const struct rps_table *table, const struct key *like, int i,
                          int64_t value)
 {
@@ -58,7 +58,8 @@ static struct key key_at(const struct rps_table *table, const struct key *like, 
     return key;
 }
 
-/* Find a key between two to start from; false: none. *ret_leap: the upper key is not an end. */
+/* Find a key between two keys to start from. Returns false if there is none. *ret_leap is true if
+ * the upper key begins another run or CPU. */
 static bool middle_of(const struct rps_table *table, const struct key *low, const struct key *high,
                       struct key *ret, bool *ret_leap)
 {
@@ -90,7 +91,7 @@ static bool middle_of(const struct rps_table *table, const struct key *low, cons
     return true;
 }
 
-/* Keep the code if it means no memory: every other code is damage. */
+/* Store the code if it means that memory is short. Every other code means damage. */
 static void note_memory(struct salvage *salvage, int code)
 {
     if ((code & 0xff) == SQLITE_NOMEM || code == SQLITE_IOERR_NOMEM)
@@ -99,7 +100,7 @@ static void note_memory(struct salvage *salvage, int code)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* Read the key of the statement's row; false: it is invalid. */
+/* Read the key of the statement's row. Returns false if the key is invalid. */
 static bool read_key(const struct salvage *salvage, sqlite3_stmt *stmt, struct key *ret)
 {
     for (int i = 0; i < salvage->table->keys; i++) {
@@ -127,11 +128,9 @@ static void copy_row(struct salvage *salvage, sqlite3_stmt *stmt)
         salvage->code = code;
 }
 
-/*
- * Copy rows from one key up to another (exclusive), in one direction. *at: the last row read. True:
- * all were read. False: damage. A key out of order is damage too, because damaged pages may lead
- * back to themselves.
- */
+/* Copy rows from one key up to another (exclusive), in one direction. *at is the key of the last
+ * row read. Returns true if all rows were read, false for damage. A key out of order is damage too,
+ * because damaged pages may lead back to themselves. */
 static bool salvage_rows(struct salvage *salvage, sqlite3_stmt *stmt, int direction, struct key *at,
                          const struct key *end)
 {
@@ -206,7 +205,7 @@ static void read_table(struct salvage *salvage)
 
 /* --- statements ------------------------------------------------------------------------------- */
 
-/* Is it a table in the damaged store, neither a view nor virtual? */
+/* Return true if the damaged store has a table of this name that is neither a view nor virtual. */
 static bool is_table(struct salvage *salvage)
 {
     int64_t found = 0;
@@ -219,8 +218,8 @@ static bool is_table(struct salvage *salvage)
     return code == SQLITE_OK && found;
 }
 
-/* Does the damaged store's table have the column, stored and not computed? SAFETY: run the pragma
- * as a pragma, because a table may hide its function. */
+/* Return true if the damaged store's table has the column, stored and not computed. SAFETY: run the
+ * pragma as a statement, because a table may hide the table-valued function. */
 static bool has_column(struct salvage *salvage, const char *column)
 {
     char *sql = sqlite3_mprintf("PRAGMA main.table_xinfo(%Q)", salvage->table->name);
@@ -241,7 +240,8 @@ static bool has_column(struct salvage *salvage, const char *column)
     return found;
 }
 
-/* SELECT key and all columns of the new store, ORDER BY the key, ascending or descending. */
+/* Prepare the query that reads a table: SELECT key and all columns of the new store, ORDER BY the
+ * key, ascending or descending. */
 static int prepare_read(struct salvage *salvage, const char *columns, bool back)
 {
     const struct rps_table *table = salvage->table;
@@ -251,7 +251,7 @@ static int prepare_read(struct salvage *salvage, const char *columns, bool back)
     sqlite3_str_appendall(sql, "SELECT ");
     for (int i = 0; i < table->keys; i++)
         sqlite3_str_appendf(sql, "%s, ", table->key[i]);
-    /* runs are read by rowid, without an index that may be damaged */
+    /* Read runs by rowid and not by an index, because an index may be damaged. */
     sqlite3_str_appendf(sql, "%s FROM main.%s%s WHERE (", columns, table->name,
                         table == rps_tables ? " NOT INDEXED" : "");
     for (int i = 0; i < table->keys; i++)
@@ -265,7 +265,7 @@ static int prepare_read(struct salvage *salvage, const char *columns, bool back)
     return rps_database_prepare_made(salvage->from, sql, back ? &salvage->back : &salvage->ahead);
 }
 
-/* Prepare the table's statements. SQLITE_OK without statements: `from` has no such table. */
+/* Prepare the table's statements, or none if `from` lacks the table (SQLITE_OK). */
 static int prepare_table(struct salvage *salvage)
 {
     const struct rps_table *table = salvage->table;
@@ -311,7 +311,7 @@ int rps_salvage(sqlite3 *from, sqlite3 *to, struct rps_salvage_result *ret)
     salvage.code = rps_database_exec(to, "BEGIN IMMEDIATE");
     for (size_t t = 0; t < RPS_TABLE_COUNT && salvage.code == SQLITE_OK; t++) {
         salvage.table = &rps_tables[t];
-        if (rps_table_is_heartbeat(salvage.table)) /* no recorder writes to the new store */
+        if (rps_table_is_heartbeat(salvage.table)) /* the new store has no recorder */
             continue;
         salvage.code = prepare_table(&salvage);
         if (salvage.code == SQLITE_OK && salvage.ahead && salvage.back)

@@ -1,8 +1,6 @@
-/*
- * Find what a store lacks by comparing it with an empty in-memory store, which generates the SQL
- * that adds it. schema_check.c has already checked the store's tables: none of them hides SQLite's
- * pragma_table_info.
- */
+/* Find what a store lacks by comparing the store with an empty in-memory store. Queries in the
+ * empty store generate the SQL that adds the missing parts. identity.c has already checked that no
+ * table of the store hides SQLite's pragma_table_info. */
 #include "schema.h"
 
 #include "database.h"
@@ -12,14 +10,15 @@
 static const char sql_columns[] = "SELECT t.name, c.name FROM main.sqlite_schema AS t,"
                                   " pragma_table_info(t.name, 'main') AS c WHERE t.type = 'table'";
 
-/* Run in the empty store; `found` has the columns of the other one. */
+/* SQL: missing columns. The query runs in the empty store; `found` has the store's columns. */
 #define LACKING                                                                                    \
     " FROM main.sqlite_schema AS t, pragma_table_info(t.name, 'main') AS c"                        \
     " WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite!_%' ESCAPE '!'"                           \
     " AND (t.name, c.name) NOT IN (SELECT tbl, col FROM found) GROUP BY t.rowid"
 #define IS_THERE "t.name IN (SELECT tbl FROM found)"
 
-/* The store's own views cannot see temporary ones: so they are temporary here, too. */
+/* SQL: make temporary views for reading. The store's own views are made temporary too, because
+ * stored views cannot see temporary views. */
 static const char sql_reading[] =
     "SELECT 'CREATE TEMP VIEW ' || t.name || ' AS SELECT ' || iif(" IS_THERE ", '*, ', '')"
     " || group_concat('NULL AS ' || c.name, ', ')"
@@ -27,7 +26,7 @@ static const char sql_reading[] =
     " UNION ALL SELECT replace(sql, 'CREATE VIEW', 'CREATE TEMP VIEW')"
     " FROM main.sqlite_schema WHERE type = 'view'";
 
-/* Data that formats up to 1.2 kept in a separate table come last. */
+/* SQL: changes for writing. The last two move data from a separate table of formats up to 1.2. */
 static const char sql_writing[] =
     "SELECT iif(" IS_THERE ", group_concat('ALTER TABLE ' || t.name || ' ADD COLUMN ' || c.name"
     " || ' ' || c.type, '; '), t.sql)" LACKING
@@ -44,7 +43,7 @@ int rps_schema_open(sqlite3 **ret)
     return code == SQLITE_OK ? rps_database_exec(*ret, rps_embedded_schema[0].text) : code;
 }
 
-/* Run the SQL in a row. */
+/* Run the SQL text that a row contains. */
 static int run_text(void *db, sqlite3_stmt *stmt)
 {
     const char *text = (const char *)sqlite3_column_text(stmt, 0);
@@ -52,7 +51,7 @@ static int run_text(void *db, sqlite3_stmt *stmt)
     return text ? rps_database_exec(db, text) : SQLITE_NOMEM;
 }
 
-/* Run in db the SQL that `sql` generates. */
+/* Run the query `sql` in an empty store, and run in db the SQL that the query generates. */
 static int complete(sqlite3 *db, const char *sql)
 {
     sqlite3 *empty = NULL;
@@ -86,10 +85,11 @@ int rps_schema_bring_up_to_date(sqlite3 *db)
 
     if (code != SQLITE_OK)
         return code;
-    /* within the transaction: another recorder may be creating the store right now */
+    /* Read the version in the transaction: another recorder may be creating the store now. */
     code = rps_database_ask(db, &version, "PRAGMA user_version", "");
     if (code == SQLITE_OK && version < RPS_STORE_VERSION) {
-        code = version == 0 ? rps_database_exec(db, rps_embedded_schema[0].text) /* it is empty */
+        /* the store is empty */
+        code = version == 0 ? rps_database_exec(db, rps_embedded_schema[0].text)
                             : complete(db, sql_writing);
         snprintf(marks, sizeof(marks), "PRAGMA application_id = %d; PRAGMA user_version = %d",
                  RPS_STORE_APPLICATION_ID, RPS_STORE_VERSION);

@@ -1,11 +1,10 @@
-/* Select runs by what a user types, and report an error if none match. */
+/* Select runs by the text that a user types, and report an error if none match. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "reader.h"
-#include "rpistat/parse.h"
-#include "rpistat/suggestion.h"
+#include "rpistat/arena.h"
 #include "rpistat/text.h"
 
 #define LABEL  "label:"
@@ -13,7 +12,8 @@
 
 #define TAG " run, json_each(CASE WHEN json_valid(tags) THEN tags ELSE '{}' END) AS j"
 
-/* A text that is not the number of a run may have several meanings: the first existing one wins. */
+/* SQL: find runs by a text. A text that is not a run's number may have several meanings. The first
+ * meaning for which a run exists is used. */
 #define MEANT                                                                                      \
     "WITH meant (run_id, rank) AS ("                                                               \
     " SELECT run_id, 1 FROM run WHERE %Q IN (nullif(label, ''), uuid)"                             \
@@ -24,10 +24,10 @@
     " SELECT DISTINCT run_id FROM meant WHERE rank = (SELECT min(rank) FROM meant) ORDER BY "      \
     "run_id"
 
-/* The runs found, in the order typed. */
+/* The selected runs, in the order typed. */
 struct selection {
     struct rps_reader *reader;
-    int is_group; /* 1: ranges and label:TEXT are also accepted */
+    int is_group; /* 1 if ranges and label:TEXT are also accepted */
     size_t count;
     int64_t *run_id; /* owned */
 };
@@ -37,7 +37,7 @@ static int is_label(const struct selection *selection, const char *text)
     return selection->is_group && strncmp(text, LABEL, strlen(LABEL)) == 0;
 }
 
-/* Return 1 and the numbers of "1-5", or of "7". */
+/* Parse "1-5" or "7". Returns 1 and the numbers if the text has this form. */
 static int is_range(const char *text, int64_t *ret_first, int64_t *ret_last)
 {
     size_t length = strspn(text, DIGITS);
@@ -56,7 +56,7 @@ static int is_range(const char *text, int64_t *ret_first, int64_t *ret_last)
     return 1;
 }
 
-/* The N of "last-N", 0 for "last", -1 for any other text. */
+/* Return the N of "last-N", 0 for "last", -1 for any other text. */
 static int64_t back_from_last(const char *text)
 {
     uint64_t back = 0;
@@ -69,7 +69,8 @@ static int64_t back_from_last(const char *text)
     return (int64_t)back;
 }
 
-/* Add the runs that a statement from sqlite3_mprintf returns: 1; 0: there are none; or negative. */
+/* Add the runs that a statement from sqlite3_mprintf returns. Returns 1 if there are runs, 0 if
+ * there are none, or a negative value for errors. */
 static int add_runs(struct selection *selection, char *sql, struct rps_error *err)
 {
     int64_t *run_id = NULL, *all;
@@ -90,14 +91,15 @@ static int add_runs(struct selection *selection, char *sql, struct rps_error *er
     return all ? 1 : rps_error_memory(err);
 }
 
-/* The same for a text without commas, or a label or tag with commas. */
+/* Add the runs that `text` selects. `text` is an item of a comma-separated list, or a label or tag
+ * that itself contains commas. Returns the same as add_runs. */
 static int add_part(struct selection *selection, const char *text, struct rps_error *err)
 {
     const char *label = text + (is_label(selection, text) ? strlen(LABEL) : 0);
     int64_t first = -1, last = -1, back = back_from_last(text);
     int result = 0;
 
-    if (is_range(text, &first, &last) && !strchr(text, '-')) /* needs no look at other runs */
+    if (is_range(text, &first, &last) && !strchr(text, '-')) /* a single number needs no query */
         result = add_runs(
             selection, sqlite3_mprintf("SELECT run_id FROM run WHERE run_id = %lld", first), err);
     if (!selection->is_group)
@@ -107,12 +109,12 @@ static int add_part(struct selection *selection, const char *text, struct rps_er
             selection,
             sqlite3_mprintf(MEANT, label, label == text ? text : "", first, last, back, back), err);
     if (result == 0 && first > last)
-        return rps_error_set(err, RPS_USAGE, "runs %s go backwards; write %" PRId64 "-%" PRId64,
+        return rps_error_set(err, RPS_USAGE, "the range %s is reversed; write %" PRId64 "-%" PRId64,
                              text, last, first);
     return result;
 }
 
-/* Suggest labels and tags: "did you mean main? ". */
+/* Write a suggestion of similar labels and tags: "did you mean main? ". */
 static void ask_near(struct rps_reader *reader, const char *typed, char *ret, size_t size)
 {
     static const char sql[] =
@@ -133,7 +135,7 @@ static void ask_near(struct rps_reader *reader, const char *typed, char *ret, si
     rps_suggestion_question(&suggestion, ret, size);
 }
 
-/* Set the error for a name without a match: similar names, or the existing ones. */
+/* Set the error for a name without a match. The message lists similar names or existing runs. */
 static int none(const struct selection *selection, const char *text, struct rps_error *err)
 {
     int of_label = is_label(selection, text);
@@ -141,14 +143,14 @@ static int none(const struct selection *selection, const char *text, struct rps_
     char question[256] = "", printable[128], what[RPS_RUN_TEXT_SIZE];
 
     rps_text_printable(printable, sizeof(printable), text);
-    if (strspn(text, DIGITS "-") != strlen(text)) /* otherwise it is a number, not a name */
+    if (strspn(text, DIGITS "-") != strlen(text)) /* the text is a name, not a number */
         ask_near(selection->reader, text + (of_label ? strlen(LABEL) : 0), question,
                  sizeof(question));
     if (of_label || question[0] != '\0')
-        return rps_error_set(
-            err, RPS_FAILED, "%s: no run of %s has this %s; %s`rpistat runs%s%s` lists them",
-            printable, selection->reader->path, of_label ? "label" : "label or tag", question,
-            is_default ? "" : " -i ", is_default ? "" : selection->reader->path);
+        return rps_error_set(err, RPS_FAILED,
+                             "%s: no run of %s has this %s; %ssee `rpistat runs%s%s`", printable,
+                             selection->reader->path, of_label ? "label" : "label or tag", question,
+                             is_default ? "" : " -i ", is_default ? "" : selection->reader->path);
     snprintf(what, sizeof(what), "run %s", printable);
     return rps_reader_no_run(selection->reader, what, err);
 }
@@ -191,14 +193,9 @@ int rps_reader_find_live(struct rps_reader *reader, const char *text, int64_t *r
     return result;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    const int64_t *one = a, *other = b;
+RPS_ARRAY_ORDER(compare_numbers, int64_t, )
 
-    return (*one > *other) - (*one < *other);
-}
-
-/* Add comma-separated items; a label may itself contain commas. */
+/* Add the runs of comma-separated items. A label may itself contain commas. */
 static int add_items(struct selection *selection, const char *text, struct rps_error *err)
 {
     int result = strchr(text, ',') ? add_part(selection, text, err) : 0;
@@ -211,7 +208,8 @@ static int add_items(struct selection *selection, const char *text, struct rps_e
         return rps_error_memory(err);
     while (result >= 0 && (item = strsep(&rest, ","))) {
         if (item[0] == '\0')
-            result = rps_error_set(err, RPS_USAGE, "the name of a group of runs is empty");
+            result =
+                rps_error_set(err, RPS_USAGE, "the name of a group of runs is empty; write a name");
         else if ((result = add_part(selection, item, err)) == 0)
             result = none(selection, item, err);
     }

@@ -1,12 +1,13 @@
-/* Totals of a run's finest rows. They are read as by every command, and the recorder's code makes
- * blocks of them. */
-#include "sums.h"
+/* Totals of a run's finest rows. The rows are read with the same functions as in every command. The
+ * same code as in a recorder then makes blocks from the rows. */
+#include "findings.h"
 
 #include <stdlib.h>
 
 #include "database.h"
+#include "writer.h"
 
-/* By set: bits of the slots whose event is measured. */
+/* Bits of the slots whose event is measured, per event set. */
 struct measured {
     uint32_t *bits;
     int set_count;
@@ -24,14 +25,13 @@ static int add_measured(void *context, sqlite3_stmt *stmt, struct rps_error *err
     return 0;
 }
 
-/* State of reading the rows. */
 struct sums {
     struct rps_rollup *rollup;
     struct rps_period *block; /* owned; rows of one block, in the order of the sets */
-    int rows;                 /* number of rows in it */
-    uint32_t *measured;       /* owned; by set */
+    int rows;                 /* number of rows in `block` */
+    uint32_t *measured;       /* owned; bits of measured slots, per event set */
     int32_t cpu;
-    uint64_t periods; /* of this CPU */
+    uint64_t periods; /* number of periods of this CPU */
 };
 
 static int add_row(struct sums *sums, struct rps_run_sums *total, const struct rps_period *row)

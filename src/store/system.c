@@ -1,4 +1,4 @@
-/* Rows of readings, their blocks, and how the writer handles both. */
+/* Rows of system metrics: readings and their blocks, and the functions for writing them. */
 #include "system.h"
 
 #include <math.h>
@@ -6,23 +6,26 @@
 
 #include "database.h"
 
+_Static_assert(RPS_SYSTEM_SLOT_MAX == 32, "RPS_SYSTEM_EACH and schema.sql list the slots");
+
 #define US_PER_S 1e6
 
-/* Row lengths are limited to this, so that times computed from them do not overflow. */
+/* Maximum length of a row in us, so that times computed from it do not overflow. */
 #define LENGTH_MAX_US (RPS_PERIOD_TIME_MAX_NS / 1000)
 
-/* Columns of a row before those of the slots in the SELECTs. A slot has one, in a block four. */
+/* Positions of the columns that precede the slots' columns in the SELECTs. A slot has one column in
+ * a reading, and four in a block. */
 enum { PERIOD, LAST_PERIOD, END_NS, LENGTH_US, SLOTS };
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
 static bool is_gauge(enum rps_system_source source, int slot)
 {
-    return slot < rps_system_signal_count[source] &&
-           rps_system_signals[source][slot].kind == RPS_SYSTEM_GAUGE;
+    return slot < rps_system_metric_count[source] &&
+           rps_system_metrics[source][slot].kind == RPS_SYSTEM_GAUGE;
 }
 
-/* Set a slot of a reading; its sum is that of one reading. */
+/* Set a slot of a reading. A reading is a single value, so this value is also the slot's sum. */
 static void set_reading(struct rps_system_row *row, int slot, int64_t value)
 {
     double seconds = (double)(row->length_us > 0 ? row->length_us : 1) / US_PER_S;
@@ -33,14 +36,24 @@ static void set_reading(struct rps_system_row *row, int slot, int64_t value)
         is_gauge(row->source, slot) ? (double)value : round((double)value / seconds);
 }
 
-const char *rps_system_row_select(int level)
+const char *rps_system_row_select(int level, int64_t slots)
 {
-    return level > 0 ? "SELECT period, last_period, end_ns, length_us," RPS_SYSTEM_SUMS
-                       " FROM reading_rollup WHERE run_id = ?1 AND source = ?2 AND level = ?3"
-                       " AND period >= ?4 ORDER BY period"
-                     : "SELECT period, period, end_ns, length_us," RPS_SYSTEM_VALUES
-                       " FROM reading WHERE run_id = ?1 AND source = ?2"
-                       " AND period >= ?4 ORDER BY period";
+#define BLOCKS(sums)                                                                               \
+    "SELECT period, last_period, end_ns, length_us," sums                                          \
+    " FROM reading_rollup WHERE run_id = ?1 AND source = ?2 AND level = ?3"                        \
+    " AND period >= ?4 ORDER BY period"
+#define READINGS(values)                                                                           \
+    "SELECT period, period, end_ns, length_us," values                                             \
+    " FROM reading WHERE run_id = ?1 AND source = ?2 AND period >= ?4 ORDER BY period"
+    if (level > 0)
+        return slots <= 12   ? BLOCKS(RPS_SYSTEM_12(RPS_SYSTEM_SUM))
+               : slots <= 20 ? BLOCKS(RPS_SYSTEM_20(RPS_SYSTEM_SUM))
+                             : BLOCKS(RPS_SYSTEM_SUMS);
+    return slots <= 12   ? READINGS(RPS_SYSTEM_12(RPS_SYSTEM_VALUE))
+           : slots <= 20 ? READINGS(RPS_SYSTEM_20(RPS_SYSTEM_VALUE))
+                         : READINGS(RPS_SYSTEM_VALUES);
+#undef BLOCKS
+#undef READINGS
 }
 
 static int64_t between(int64_t value, int64_t least, int64_t most)
@@ -60,7 +73,7 @@ bool rps_system_row_read(sqlite3_stmt *stmt, struct rps_system_row *ret)
 {
     int64_t period = sqlite3_column_int64(stmt, PERIOD);
     int64_t last = sqlite3_column_int64(stmt, LAST_PERIOD);
-    int columns = (sqlite3_column_count(stmt) - SLOTS) / RPS_SYSTEM_SLOT_MAX;
+    int columns = ret->level > 0 ? 4 : 1, slots = (sqlite3_column_count(stmt) - SLOTS) / columns;
 
     ret->period = (uint64_t)period;
     ret->last_period = (uint64_t)last;
@@ -70,7 +83,7 @@ bool rps_system_row_read(sqlite3_stmt *stmt, struct rps_system_row *ret)
         int column = SLOTS + slot * columns;
 
         ret->readings[slot] = 0;
-        if (sqlite3_column_type(stmt, column) == SQLITE_NULL)
+        if (slot >= slots || sqlite3_column_type(stmt, column) == SQLITE_NULL)
             continue;
         if (columns > 1)
             read_block_slot(stmt, column, ret, slot);
@@ -119,7 +132,7 @@ int rps_system_row_insert(sqlite3 *db, sqlite3_stmt **stmt, int64_t run_id,
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
-#define SUM_MOST 9e18
+#define SUM_MAX 9e18
 
 uint64_t rps_system_row_readings(const struct rps_system_row *row)
 {
@@ -135,13 +148,13 @@ static uint64_t cell_of(uint64_t period, int level)
     return period >> (RPS_LEVEL_BITS * level);
 }
 
-/* Add as unsigned: in a damaged store the sum may overflow. */
+/* Add two numbers as unsigned, because the sum may overflow in a damaged store. */
 static int64_t add_wrapped(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-/* reading_us: the length of a reading of the row. */
+/* Add a slot of a row to a block. reading_us is the length of one reading of the row. */
 static void add_slot(struct rps_system_block *block, const struct rps_system_row *row, int slot,
                      double reading_us)
 {
@@ -177,7 +190,7 @@ static void add_to_block(struct rps_system_block *block, int level,
         add_slot(block, row, slot, reading_us);
 }
 
-/* Compute the mean of gauges; in a damaged store it may not be a number. */
+/* Compute the mean of gauges. In a damaged store the result may not be a number. */
 static void finish_gauges(struct rps_system_block *block)
 {
     for (int slot = 0; slot < RPS_SYSTEM_SLOT_MAX; slot++) {
@@ -185,12 +198,12 @@ static void finish_gauges(struct rps_system_block *block)
             block->integral[slot] / block->known_us[slot] * (double)block->row.readings[slot];
 
         if (block->known_us[slot] > 0)
-            block->row.sum[slot] = fabs(sum) < SUM_MOST ? llround(sum) : 0;
+            block->row.sum[slot] = fabs(sum) < SUM_MAX ? llround(sum) : 0;
     }
 }
 
-/* Add a row to the block of the next level; at the highest level to the whole run. The run's totals
- * are thus the same with and without finer rows. */
+/* Add a row to the block of the next level, or to the whole run at the highest level. The run's
+ * totals are thus the same with and without finer rows. */
 static void add_upwards(struct rps_system_blocks *blocks, const struct rps_system_row *row)
 {
     int level = row->level < RPS_LEVELS ? row->level + 1 : 0;
@@ -259,7 +272,7 @@ int rps_system_write_total(sqlite3 *db, int64_t run_id, const struct rps_system_
     return code;
 }
 
-int rps_system_insert_signals(sqlite3 *db, int64_t run_id, const struct rps_system_state *state)
+int rps_system_insert_readings(sqlite3 *db, int64_t run_id, const struct rps_system_state *state)
 {
     sqlite3_stmt *stmt = NULL;
     int code = rps_database_prepare(
@@ -268,8 +281,8 @@ int rps_system_insert_signals(sqlite3 *db, int64_t run_id, const struct rps_syst
         " explain, state, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         &stmt);
 
-    for (int slot = 0; slot < rps_system_signal_count[state->source] && code == SQLITE_OK; slot++) {
-        const struct rps_system_signal *signal = &rps_system_signals[state->source][slot];
+    for (int slot = 0; slot < rps_system_metric_count[state->source] && code == SQLITE_OK; slot++) {
+        const struct rps_system_metric *signal = &rps_system_metrics[state->source][slot];
         bool is_read = state->supported & (UINT32_C(1) << slot);
 
         code = rps_database_bind(
@@ -285,7 +298,6 @@ int rps_system_insert_signals(sqlite3 *db, int64_t run_id, const struct rps_syst
 
 /* --- the writer ------------------------------------------------------------------------------- */
 
-/* Where rows of blocks are written. */
 struct target {
     struct rps_system_write *write;
     sqlite3 *db;
@@ -311,7 +323,7 @@ int rps_system_write_state(struct rps_system_write *write, sqlite3 *db, int64_t 
 {
     write->state[state->source] = *state;
     write->has_state[state->source] = true;
-    return rps_system_insert_signals(db, run_id, state);
+    return rps_system_insert_readings(db, run_id, state);
 }
 
 int rps_system_write_states(struct rps_system_write *write, sqlite3 *db, int64_t run_id)
@@ -320,7 +332,7 @@ int rps_system_write_states(struct rps_system_write *write, sqlite3 *db, int64_t
 
     for (int source = 0; source < RPS_SYSTEM_SOURCES && code == SQLITE_OK; source++)
         if (write->has_state[source])
-            code = rps_system_insert_signals(db, run_id, &write->state[source]);
+            code = rps_system_insert_readings(db, run_id, &write->state[source]);
     return code;
 }
 
@@ -363,11 +375,6 @@ int rps_system_write_end(struct rps_system_write *write, sqlite3 *db, int64_t ru
             code = rps_system_write_total(db, run_id, &write->now[source].block[0].row);
     }
     return code;
-}
-
-void rps_system_write_commit(struct rps_system_write *write)
-{
-    write->touched = false;
 }
 
 void rps_system_write_roll_back(struct rps_system_write *write)

@@ -1,11 +1,9 @@
-/*
- * Cursors over the readings of a source, at a resolution.
+/* Cursors over the readings of a source, at a resolution.
  *
- * A cursor advances by period numbers and seeks rows of all levels from there. Rows that begin with
- * the first remaining period include the same readings, up to the end of the finest; one of the
- * rows is taken. Blocks are downsampled as a whole, so that a row at that place has either all
- * finer rows of a level or none.
- */
+ * A cursor advances by period numbers and seeks the next rows of all levels. Rows of several levels
+ * may begin at the cursor's position. All these rows include the same readings up to the end of the
+ * finest row. The cursor returns one of these rows. All finer rows of a block are deleted together.
+ * At each finer level, either all rows within the block exist, or none. */
 #include "system.h"
 
 #include <inttypes.h>
@@ -19,7 +17,7 @@
 
 struct rows {
     sqlite3_stmt *stmt;
-    int open; /* 1: `next` holds its row; 0: not sought yet; -1: no more rows */
+    int open; /* 1 if `next` holds a row, 0 before the first seek, -1 at the end */
     struct rps_system_row next;
 };
 
@@ -28,7 +26,7 @@ struct rps_system_cursor {
     int64_t run_id, from_ns, to_ns;
     int resolution;
     uint64_t at;   /* number of the next period */
-    uint64_t last; /* limit for blocks */
+    uint64_t last; /* highest period number for blocks */
     sqlite3_stmt *hold;
     struct rows rows[RPS_LEVELS + 1];
 };
@@ -37,13 +35,21 @@ static int prepare(struct rps_system_cursor *cursor, enum rps_system_source sour
                    struct rps_error *err)
 {
     struct rps_reader *reader = cursor->reader;
-    int result = rps_reader_hold(reader, &cursor->hold, err);
+    int64_t slots = RPS_SYSTEM_SLOT_MAX;
+    int code, result = rps_reader_hold(reader, &cursor->hold, err);
 
+    if (result == 0 &&
+        (code = rps_database_ask(reader->db, &slots,
+                                 "SELECT coalesce(max(slot) + 1, ?3) FROM signal"
+                                 " WHERE run_id = ?1 AND source = ?2"
+                                 " AND (state = 'read' OR readings > 0)",
+                                 "iii", cursor->run_id, (int64_t)source, slots)) != SQLITE_OK)
+        result = rps_reader_error(reader, code, err);
     for (int level = 0; level <= RPS_LEVELS && result == 0; level++) {
         struct rows *rows = &cursor->rows[level];
 
         rows->next = (struct rps_system_row){.source = source, .level = level};
-        result = rps_reader_prepare(reader, rps_system_row_select(level), cursor->run_id,
+        result = rps_reader_prepare(reader, rps_system_row_select(level, slots), cursor->run_id,
                                     &rows->stmt, err);
         if (result == 0) {
             sqlite3_bind_int64(rows->stmt, 2, source);
@@ -101,13 +107,12 @@ static int step(struct rps_system_cursor *cursor, struct rows *rows, struct rps_
         return rps_error_set(
             err, RPS_FAILED,
             "the store %s is damaged: a reading of run %" PRId64
-            " has a number that no recorder writes; `rpistat check` says more, its "
-            "other runs may be good",
+            " has an invalid number; use its other runs, or `rpistat check --repair`",
             cursor->reader->path, cursor->run_id);
     return 0;
 }
 
-/* Move a level's rows to the first that begins at or after the place. */
+/* Move a level to its first row that begins at or after the cursor's position. */
 static int seek(struct rps_system_cursor *cursor, struct rows *rows, struct rps_error *err)
 {
     for (int i = 0; rows->open == 1 && rows->next.period < cursor->at; i++) {
@@ -128,11 +133,6 @@ static int64_t start_ns(const struct rps_system_row *row)
     return row->end_ns - row->length_us * RPS_NS_PER_US;
 }
 
-static int is_inside(const struct rps_system_cursor *cursor, const struct rps_system_row *row)
-{
-    return start_ns(row) >= cursor->from_ns && row->end_ns <= cursor->to_ns;
-}
-
 static int has_middle_inside(const struct rps_system_cursor *cursor,
                              const struct rps_system_row *row)
 {
@@ -141,8 +141,8 @@ static int has_middle_inside(const struct rps_system_cursor *cursor,
     return middle_ns >= cursor->from_ns && middle_ns < cursor->to_ns;
 }
 
-/* Choose among the rows that begin at the place: the coarsest that is permitted, otherwise the
- * finest. *ret_coarsest: the coarsest of all. NULL: no more rows. */
+/* Choose among the rows that begin at the cursor's position: the coarsest permitted row, otherwise
+ * the finest. *ret_coarsest is the coarsest row of all. Returns NULL if no rows remain. */
 static const struct rps_system_row *choose(const struct rps_system_cursor *cursor,
                                            const struct rps_system_row **ret_coarsest)
 {
@@ -160,7 +160,7 @@ static const struct rps_system_row *choose(const struct rps_system_cursor *curso
         finest = finest ? finest : row;
         *ret_coarsest = row;
         if (level <= cursor->resolution && row->last_period <= cursor->last &&
-            is_inside(cursor, row))
+            start_ns(row) >= cursor->from_ns && row->end_ns <= cursor->to_ns)
             chosen = row;
     }
     return chosen ? chosen : finest;

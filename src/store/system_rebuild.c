@@ -1,5 +1,5 @@
-/* Totals of the finest rows of readings, for check and repair: the writer's code makes blocks and
- * totals from them. */
+/* Totals of the finest rows of readings, for check and repair. The writer's code makes blocks and
+ * totals from these rows. */
 #include "system.h"
 
 #include <inttypes.h>
@@ -13,13 +13,13 @@ struct source {
     struct rps_reader *reader;
     int64_t run_id;
     enum rps_system_source source;
-    bool ended;               /* complete, or ended by a repair */
-    sqlite3_stmt *block;      /* check: a row of reading_rollup; repair: the INSERT */
-    uint64_t finest;          /* rows of blocks without finer rows */
-    uint64_t made, different; /* blocks made from finer rows; those that differ from the store */
+    bool ended;               /* true if the run is complete, or was ended by a repair */
+    sqlite3_stmt *block;      /* check: query for a row of reading_rollup; repair: the INSERT */
+    uint64_t finest;          /* number of rows of blocks whose finer rows do not exist */
+    uint64_t made, different; /* number of blocks made from finer rows, and of those that differ */
 };
 
-/* Sum the finest rows of a source; the sink receives their blocks. */
+/* Sum the finest rows of a source. The sink receives the blocks. */
 static int add_up(struct source *source, const struct rps_system_block_sink *sink,
                   struct rps_system_blocks *ret, struct rps_error *err)
 {
@@ -42,7 +42,7 @@ static int add_up(struct source *source, const struct rps_system_block_sink *sin
 
 /* --- check ------------------------------------------------------------------------------------ */
 
-/* Are the slots of two rows equal? */
+/* Return true if a slot has equal values in two rows. */
 static bool is_same_slot(const struct rps_system_row *a, const struct rps_system_row *b, int slot)
 {
     if (a->readings[slot] != b->readings[slot])
@@ -75,7 +75,7 @@ static int compare_block(void *context, const struct rps_system_row *made)
     if (code == SQLITE_ROW)
         source->different += !rps_system_row_read(source->block, &row) || !is_same(&row, made);
     else
-        source->different += source->ended; /* otherwise the recorder had not yet made it */
+        source->different += source->ended; /* a run that has not ended may lack blocks */
     sqlite3_reset(source->block);
     return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
 }
@@ -108,8 +108,9 @@ static int check_source(struct source *source, struct rps_findings *findings, st
     const struct rps_system_block_sink sink = {source, compare_block};
     struct rps_system_blocks blocks;
     int64_t there = 0;
-    int code, result = rps_reader_prepare(source->reader, rps_system_row_select(1), source->run_id,
-                                          &source->block, err);
+    int code,
+        result = rps_reader_prepare(source->reader, rps_system_row_select(1, RPS_SYSTEM_SLOT_MAX),
+                                    source->run_id, &source->block, err);
 
     if (result < 0)
         return result;
@@ -124,7 +125,7 @@ static int check_source(struct source *source, struct rps_findings *findings, st
         return rps_reader_error(source->reader, code, err);
     tell(source, findings, "blocks of readings that are not their sums", source->different);
     if (source->different == 0 && (uint64_t)there > source->finest + source->made)
-        tell(source, findings, "blocks that are made of no readings",
+        tell(source, findings, "blocks that sum no readings",
              (uint64_t)there - source->finest - source->made);
     return source->ended ? check_totals(source, &blocks.block[0].row, findings, err) : 0;
 }
@@ -134,7 +135,7 @@ int rps_system_check(struct rps_reader *reader, int64_t run_id, struct rps_findi
 {
     int64_t ended = 0;
     int result = 0;
-    /* in an interrupted run a repair has made them */
+    /* An interrupted run has totals only if a repair made them. */
     int code = rps_database_ask(reader->db, &ended,
                                 "SELECT EXISTS (SELECT 1 FROM signal WHERE run_id = ?1"
                                 " AND total IS NOT NULL) OR EXISTS (SELECT 1 FROM run"
@@ -154,7 +155,7 @@ int rps_system_check(struct rps_reader *reader, int64_t run_id, struct rps_findi
 
 /* --- repair ----------------------------------------------------------------------------------- */
 
-/* Rows that no recorder writes; ?2 is the highest period, ?3 the last source. */
+/* SQL: delete rows that no recorder writes. ?2 is the highest period, ?3 the last source. */
 static const char sql_drop[] =
     "DELETE FROM reading WHERE run_id = ?1 AND (source NOT BETWEEN 0 AND ?3"
     " OR period NOT BETWEEN 0 AND ?2 OR length_us < 0 OR end_ns < 0);"
@@ -162,10 +163,10 @@ static const char sql_drop[] =
     " OR level NOT BETWEEN 1 AND 4 OR period < 0 OR last_period NOT BETWEEN period AND ?2"
     " OR period >> 4 * level <> last_period >> 4 * level OR length_us < 0 OR end_ns < 0);"
     "DELETE FROM signal WHERE run_id = ?1 AND (source NOT BETWEEN 0 AND ?3"
-    " OR slot NOT BETWEEN 0 AND 15 OR kind NOT IN ('counter', 'gauge')"
+    " OR slot NOT BETWEEN 0 AND 31 OR kind NOT IN ('counter', 'gauge')"
     " OR state NOT IN ('read', 'unsupported'))";
 
-/* Blocks with finer rows are rebuilt. */
+/* SQL: delete blocks with finer rows, which are rebuilt. */
 static const char sql_drop_made[] =
     "DELETE FROM reading_rollup AS b WHERE run_id = ?1 AND (EXISTS (SELECT 1 FROM reading AS r"
     " WHERE r.run_id = ?1 AND r.source = b.source AND r.period BETWEEN b.period AND b.last_period)"
@@ -180,7 +181,7 @@ static int insert_block(void *context, const struct rps_system_row *row)
     return rps_system_row_insert(source->reader->db, &source->block, source->run_id, row);
 }
 
-/* Restore lost rows of signal, the names and kinds of a source with readings. */
+/* Restore lost rows of table signal: the names and kinds of a source with readings. */
 static int describe(struct source *source, const struct rps_system_row *total)
 {
     struct rps_system_state state = {.source = source->source};
@@ -189,7 +190,7 @@ static int describe(struct source *source, const struct rps_system_row *total)
                                 "SELECT count(*) FROM signal WHERE run_id = ?1 AND source = ?2",
                                 "ii", source->run_id, (int64_t)source->source);
 
-    if (code != SQLITE_OK || rows == rps_system_signal_count[source->source])
+    if (code != SQLITE_OK || rows == rps_system_metric_count[source->source])
         return code;
     for (int slot = 0; slot < RPS_SYSTEM_SLOT_MAX; slot++) {
         if (total->readings[slot] > 0)
@@ -197,7 +198,7 @@ static int describe(struct source *source, const struct rps_system_row *total)
         else
             snprintf(state.reason[slot], sizeof(state.reason[slot]), "its description was lost");
     }
-    return rps_system_insert_signals(source->reader->db, source->run_id, &state);
+    return rps_system_insert_readings(source->reader->db, source->run_id, &state);
 }
 
 static int rebuild_source(struct source *source)

@@ -1,7 +1,6 @@
-/*
- * The writer, the caller's side: opening, and the ring; write_begin.c begins a run, write_end.c
- * ends it. SAFETY: nothing here waits for the disk during a run, or holds the lock while SQL runs.
- */
+/* The caller's side of the writer: opening, and the ring of records. write_begin.c begins a run,
+ * write_end.c ends it. SAFETY: no function in this file waits for the disk during a run, or holds
+ * the lock while SQL runs. */
 #include "writer.h"
 
 #include <inttypes.h>
@@ -9,11 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "database.h"
-#include "heartbeat.h"
 #include "period.h"
 #include "rpistat/clock.h"
 #include "rpistat/plan.h"
@@ -23,20 +20,20 @@
 #define RING_BYTES_MAX (UINT64_C(512) << 20)
 #define RING_NS        (600 * RPS_NS_PER_S)
 
-/* rps_writer_wait waits while the ring has more periods than this. */
+/* rps_writer_wait waits while the ring has more periods than this limit. */
 #define WAIT_PERIODS 16384
 #define WAIT_ROWS    32768
 
-/* Space for marks and gaps, in addition to that for periods. */
+/* Space in the ring for marks and gaps, in addition to the space for periods. */
 #define RING_NOTE_BYTES (UINT64_C(4) << 20)
 
-/* When this many periods wait, the next commit is due in spite of --commit. */
+/* With this many periods in the ring a commit is due, even before the interval of --commit. */
 #define DUE_PERIODS 4096
 
 /* How long rps_writer_end tries to write the remaining records. */
 #define PATIENCE_NS (10 * RPS_NS_PER_S)
 
-/* How long a recording waits for another program's lock before it goes into another file. */
+/* Time for which a recording waits for another program's lock before it uses another file. */
 #define LOCK_WAIT_NS (60 * RPS_NS_PER_S)
 
 #define MARK_MAX_BYTES 1024
@@ -161,7 +158,7 @@ void rps_writer_notice(const struct rps_writer *writer, const char *format, ...)
 
 /* --- a run ------------------------------------------------------------------------------------ */
 
-/* Copy what the thread needs of the plan. */
+/* Copy the parts of the plan that the thread needs. */
 static int keep_plan(struct rps_writer *writer)
 {
     const struct rps_plan *plan = writer->plan;
@@ -198,7 +195,7 @@ int rps_writer_open_run(struct rps_writer *writer)
     };
     int code = rps_write_record_prepare(writer);
 
-    downsample.wing = writer->statements.wing;
+    downsample.extension = writer->statements.extension;
     if (code == SQLITE_OK && !writer->measured)
         code = keep_plan(writer);
     if (code == SQLITE_OK && !writer->rollup) {
@@ -229,8 +226,8 @@ void rps_writer_close_run(struct rps_writer *writer)
 
 /* --- during the run --------------------------------------------------------------------------- */
 
-/* Append a record, whose payload the caller fills; with the lock held. NULL: no space. Half of the
- * ring is reserved for periods: rows use only the other half. */
+/* Append a record, whose payload the caller fills. The caller holds the lock. Returns NULL if there
+ * is no space. Half of the ring is reserved for periods: rows use only the other half. */
 static void *push(struct rps_writer *writer, int kind, size_t payload)
 {
     bool is_row = kind >= RPS_WRITE_RECORD_READING;
@@ -243,7 +240,7 @@ static void *push(struct rps_writer *writer, int kind, size_t payload)
     return place;
 }
 
-/* The same for a row; false: no space. */
+/* Append a record with a row. Returns false if there is no space. */
 static bool push_row(struct rps_writer *writer, int kind, const int64_t *number, size_t numbers,
                      const char *const *text, size_t texts)
 {
@@ -263,7 +260,7 @@ static bool push_row(struct rps_writer *writer, int kind, const int64_t *number,
     return true;
 }
 
-/* Append a mark or a gap; without space, count it as lost. */
+/* Append a mark or a gap. Without space, count the record as lost. */
 static bool push_note(struct rps_writer *writer, int kind, const int64_t *number, size_t numbers,
                       const char *text)
 {
@@ -305,7 +302,7 @@ void rps_writer_note_lost(struct rps_writer *writer)
     if (push_gap(writer, lost->cpu, lost->start_ns, lost->end_ns - lost->start_ns, reason))
         lost->periods = 0;
     else
-        writer->lost_notes--; /* the next call tries again */
+        writer->lost_notes--; /* do not count the gap as lost, because the next call retries it */
 }
 
 static void lose(struct rps_writer *writer, const struct rps_period *period)
@@ -334,18 +331,12 @@ size_t rps_writer_due(const struct rps_writer *writer)
     return half < due ? half : due;
 }
 
-/* Does a record require waking the thread? Call with the lock held; wake it after releasing. */
-static bool is_wanted(const struct rps_writer *writer)
-{
-    return writer->sleeping && (writer->idle || writer->ring.used >= rps_writer_due(writer));
-}
-
 static void unlock_and_wake(struct rps_writer *writer)
 {
-    bool wake = is_wanted(writer);
+    bool wake = writer->sleeping && (writer->idle || writer->ring.used >= rps_writer_due(writer));
 
     pthread_mutex_unlock(&writer->lock);
-    if (wake) /* now: a thread woken under the lock would immediately wait for the lock */
+    if (wake) /* signal after unlocking: a thread woken earlier would wait for the lock */
         pthread_cond_signal(&writer->wake);
 }
 
@@ -374,7 +365,7 @@ void rps_writer_note_marks(struct rps_writer *writer)
     writer->marks_left_out = 0;
 }
 
-/* May this second have another mark? */
+/* Return true if the limit of marks per second permits another mark. */
 static bool has_mark_left(struct rps_writer *writer, int64_t time_ns)
 {
     int64_t now_ns = rps_clock_monotonic_ns();
@@ -412,7 +403,7 @@ void rps_writer_row(struct rps_writer *writer, int kind, const int64_t *number, 
 {
     pthread_mutex_lock(&writer->lock);
     writer->lost_rows +=
-        !push_row(writer, RPS_WRITE_RECORD_WING + kind, number, numbers, text, texts);
+        !push_row(writer, RPS_WRITE_RECORD_EXTENSION + kind, number, numbers, text, texts);
     unlock_and_wake(writer);
 }
 
@@ -458,9 +449,9 @@ void rps_writer_wait(struct rps_writer *writer)
     while (is_full) {
         pthread_mutex_lock(&writer->lock);
         is_full = (writer->periods > WAIT_PERIODS || writer->rows > WAIT_ROWS ||
-                   writer->ring.used > writer->ring.size / 4) && /* half is only for periods */
-                  (!writer->failing || writer->waits_ns > 0) &&
-                  !writer->broken;
+                   /* half of the ring is only for periods */
+                   writer->ring.used > writer->ring.size / 4) &&
+                  (!writer->failing || writer->waits_ns > 0) && !writer->broken;
         pthread_mutex_unlock(&writer->lock);
         if (is_full)
             nanosleep(&pause, NULL);

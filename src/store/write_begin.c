@@ -1,16 +1,15 @@
-/* The writer, beginning a run. */
+/* The part of the writer that begins a run. */
 #include "writer.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "rpistat/clock.h"
-#include "rpistat/memory_limit.h"
+#include "rpistat/error.h"
 #include "rpistat/random.h"
 
-/* A random UUID (RFC 9562, version 4). */
+/* Make a random UUID (RFC 9562, version 4). */
 static int make_uuid(char ret[40], struct rps_error *err)
 {
     unsigned char b[16];
@@ -49,7 +48,7 @@ static int start_thread(struct rps_writer *writer, struct rps_error *err)
 {
     int number = pthread_create(&writer->thread, NULL, rps_writer_thread, writer);
 
-    if (number == EAGAIN && rps_memory_limit() != SIZE_MAX) /* no memory for its stack */
+    if (number == EAGAIN && rps_memory_limit() != SIZE_MAX) /* no memory for the thread's stack */
         return rps_error_memory(err);
     if (number != 0)
         return rps_error_set(err, RPS_FAILED, "cannot start the thread that writes %s: %s",
@@ -77,7 +76,7 @@ int rps_writer_begin(struct rps_writer *writer, struct rps_run *run, const struc
         writer->waits_ns = rps_clock_monotonic_ns();
         result = 0;
     }
-    run->run_id = writer->run_id; /* before the thread is there */
+    run->run_id = writer->run_id; /* set before the thread starts */
     if (result == 0)
         result = start_thread(writer, err);
     if (result < 0)

@@ -1,4 +1,4 @@
-/* The writer, ending a run: write the rest of the ring, then the end. */
+/* The part of the writer that ends a run: write the rest of the ring, then the end of the run. */
 #include "writer.h"
 
 #include <inttypes.h>
@@ -7,11 +7,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "database.h"
 #include "edit.h"
 #include "reader.h"
 #include "rpistat/clock.h"
-#include "rpistat/fault.h"
+#include "rpistat/process.h"
 #include "rpistat/text.h"
 
 static void stop_thread(struct rps_writer *writer, int64_t patience_ns, bool abandoned)
@@ -30,7 +29,7 @@ static void stop_thread(struct rps_writer *writer, int64_t patience_ns, bool aba
     writer->thread_runs = false;
 }
 
-/* Insert the blocks that are still open, the sums and the end. */
+/* Insert the blocks that are still open, the sums and the end of the run. */
 static int insert_end(struct rps_writer *writer, const void *run)
 {
     int code = rps_rollup_end(writer->rollup);
@@ -44,8 +43,8 @@ static int insert_end(struct rps_writer *writer, const void *run)
     return code;
 }
 
-/* Write the end of the run, within the remaining patience. If the store stays locked, the end goes
- * into another file with the rest of the run. */
+/* Write the end of the run, and retry until the time limit. If the store stays locked, the end is
+ * written into another file, together with the rest of the run. */
 static int write_end(struct rps_writer *writer, const struct rps_run *run)
 {
     const struct timespec pause = {.tv_nsec = 50 * RPS_NS_PER_MS};
@@ -61,16 +60,6 @@ static int write_end(struct rps_writer *writer, const struct rps_run *run)
     }
 }
 
-static void finish_downsampling(struct rps_writer *writer)
-{
-    int left = 1;
-
-    while (writer->downsample && left && rps_clock_monotonic_ns() < writer->give_up_ns &&
-           rps_downsample_work(writer->downsample, writer->committed, writer->end_ns, 1, &left) ==
-               SQLITE_OK)
-        ;
-}
-
 static int not_written(struct rps_writer *writer, uint64_t periods, uint64_t notes,
                        struct rps_error *err)
 {
@@ -78,56 +67,58 @@ static int not_written(struct rps_writer *writer, uint64_t periods, uint64_t not
     int result = rps_database_is_busy(writer->code) ? RPS_BUSY : RPS_FAILED;
 
     if (writer->run_id == 0)
-        return rps_error_set(err, result,
-                             "the run could not be written to %s (%s), nor to another file beside "
-                             "it: its %" PRIu64 " periods are lost",
-                             writer->path, why, periods);
+        return rps_error_set(
+            err, result,
+            "cannot write the run to %s (%s), nor to a new file next to it; its %" PRIu64
+            " periods are lost",
+            writer->path, why, periods);
     if (periods == 0 && notes == 0)
-        return rps_error_set(err, result,
-                             "%s holds all periods of run %" PRId64 ", but not that it ended (%s): "
-                             "the next recording into it will mark the run as interrupted",
-                             rps_writer_file(writer), writer->run_id, why);
+        return rps_error_set(
+            err, result,
+            "%s has all periods of run %" PRId64
+            ", but not its end (%s); the next recording into it will mark the run as interrupted",
+            rps_writer_file(writer), writer->run_id, why);
     return rps_error_set(err, result,
-                         "%s holds %" PRIu64 " periods of run %" PRId64 ", but %" PRIu64
+                         "%s has %" PRIu64 " periods of run %" PRId64 ", but %" PRIu64
                          " more periods and %" PRIu64 " marks and gaps could not be written (%s)",
                          rps_writer_file(writer), writer->committed, writer->run_id, periods, notes,
                          why);
 }
 
-/* Report to the user where the recording is. */
-static int tell_place(const struct rps_writer *writer, struct rps_error *err)
+/* Report to the user which file holds the recording. */
+static int report_place(const struct rps_writer *writer, struct rps_error *err)
 {
     const char *merge[] = {"rpistat", "merge", "-i", writer->path, writer->saved_path, NULL};
     char command[512];
 
     if (writer->is_saved_locked)
         return rps_error_set(
-            err, RPS_BUSY, "%s %s, so the run is in %s: `%s` adds it when the store is free",
+            err, RPS_BUSY, "%s %s, so the run is in %s; add it with `%s` when the store is free",
             writer->path, writer->why_saved, writer->saved_path,
             rps_text_command(command, sizeof(command), 5, (char *const *)(uintptr_t)merge));
     if (!writer->saved_path && !writer->save_failed)
         return 0;
     if (!writer->saved_path)
         return rps_error_set(err, RPS_FAILED,
-                             "%s was deleted, moved or replaced during the recording, which could "
-                             "not go on beside it: if the file was moved, it holds the recording",
+                             "%s was deleted, moved or replaced during the recording, and no other "
+                             "file could be made; find the moved file, which has the recording",
                              writer->path);
     return rps_error_set(
         err, RPS_FAILED, "%s %s during the recording: %s %s", writer->path, writer->why_saved,
         writer->loss <= RPS_WRITER_LOSS_RUN             ? "the run is saved as"
-        : writer->committed == writer->committed_before ? "its periods are lost, the rest is in"
-                                                        : "the run goes on in",
+        : writer->committed == writer->committed_before ? "its periods are lost, and the rest is in"
+                                                        : "the run continues in",
         writer->saved_path);
 }
 
 static int not_whole(const struct rps_writer *writer, const char *file, struct rps_error *err)
 {
-    return rps_error_set(err, RPS_FAILED, "%s does not hold all of run %" PRId64 ": %s", file,
+    return rps_error_set(err, RPS_FAILED, "%s does not have all of run %" PRId64 ": %s", file,
                          writer->run_id, writer->reason);
 }
 
-/* Write the end of the run, and report which records are missing. *ret_code: SQLite's code for the
- * end, and for the recorded rows. */
+/* Write the end of the run, and report which records are missing. *ret_code is SQLite's code for
+ * the end and for the recorded rows. */
 static int finish(struct rps_writer *writer, struct rps_run *end, int *ret_code,
                   struct rps_error *err)
 {
@@ -144,13 +135,13 @@ static int finish(struct rps_writer *writer, struct rps_run *end, int *ret_code,
     if (code == SQLITE_OK) {
         code = rps_writer_verify(writer);
         if (code != RPS_WRITER_RUN_IS_GONE && !rps_writer_is_lost(code))
-            code = SQLITE_OK; /* another program prevents the check */
+            code = SQLITE_OK; /* another program prevented the check */
     }
     *ret_code = code;
     if (code != SQLITE_OK && !writer->trouble[0])
         memcpy(writer->trouble, writer->reason, sizeof(writer->trouble));
     if (code == SQLITE_OK && periods == 0 && notes == 0)
-        return tell_place(writer, err);
+        return report_place(writer, err);
     if (rps_writer_is_lost(code))
         return not_whole(writer, rps_writer_file(writer), err);
     if (code == RPS_WRITER_RUN_IS_GONE)
@@ -162,7 +153,7 @@ static int finish(struct rps_writer *writer, struct rps_run *end, int *ret_code,
 
 struct ending {
     struct rps_writer *writer;
-    struct rps_run end; /* shallow: only read */
+    struct rps_run end; /* shallow copy, which is only read */
     struct rps_error *err;
     int result, code;
 };
@@ -172,12 +163,18 @@ static void end_run(void *context)
     struct ending *ending = context;
     struct rps_writer *writer = ending->writer;
 
-    if (!writer->broken && writer->waits_ns == 0)
-        finish_downsampling(writer);
+    if (!writer->broken && writer->waits_ns == 0) {
+        int left = 1;
+
+        while (writer->downsample && left && rps_clock_monotonic_ns() < writer->give_up_ns &&
+               rps_downsample_work(writer->downsample, writer->committed, writer->end_ns, 1,
+                                   &left) == SQLITE_OK)
+            ;
+    }
     ending->result = finish(writer, &ending->end, &ending->code, ending->err);
     if (!writer->broken && ending->code != RPS_WRITER_RUN_IS_GONE &&
         rps_writer_go_on(writer, ending->code)) {
-        rps_writer_thread(writer); /* writes the gap */
+        rps_writer_thread(writer); /* run the thread's function here, to write the gap */
         ending->result = finish(writer, &ending->end, &ending->code, ending->err);
     }
 }
@@ -276,10 +273,10 @@ int rps_writer_read(struct rps_writer *writer,
         return RPS_FAILED;
     reader.db = writer->db;
     rps_database_limit_steps(reader.db, &reader.limit);
-    rps_database_exec(reader.db, "BEGIN"); /* otherwise each query locks */
+    rps_database_exec(reader.db, "BEGIN"); /* take one lock for all queries */
     result = read(context, &reader, err);
     rps_database_exec(reader.db, "COMMIT");
-    sqlite3_progress_handler(reader.db, 0, NULL, NULL); /* the limit ends here */
+    sqlite3_progress_handler(reader.db, 0, NULL, NULL); /* remove the limit of steps */
     rps_writer_release(writer);
     return result;
 }
@@ -289,7 +286,7 @@ static int take_back(void *context, sqlite3 *db)
     int64_t run_id = *(int64_t *)context;
     int code = rps_edit_delete_rows(db, run_id);
 
-    if (code == SQLITE_OK) /* nobody has seen the number */
+    if (code == SQLITE_OK) /* give back the run's number, which nobody has used yet */
         code = rps_database_do(db,
                                "UPDATE sqlite_sequence SET seq = seq - 1"
                                " WHERE name = 'run' AND seq = ?1",
@@ -313,7 +310,7 @@ void rps_writer_abandon(struct rps_writer *writer)
     free(path);
 }
 
-/* Closing would not empty it while a reader is active, nor in a file that was moved. */
+/* Empty the log, because closing does not do so with an active reader or a moved file. */
 static void empty_log(void *writer)
 {
     rps_writer_empty_log(writer);

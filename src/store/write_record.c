@@ -1,14 +1,11 @@
-/*
- * The rows that the writer inserts: its own kinds of records, those of an extension, and rollups.
- * Rollup rows are added in the transaction of the period that completes them.
- */
+/* The rows that the writer inserts: its own kinds of records, records of an extension, and rollups.
+ * Rollup rows are added in the transaction of the period that completes them. */
 #include "writer.h"
 
 #include <string.h>
 
-#include "database.h"
 #include "period.h"
-#include "tables.h"
+#include "database.h"
 
 static uint32_t measured(const struct rps_writer *writer, uint32_t set_no)
 {
@@ -25,8 +22,8 @@ static int insert_period(struct rps_writer *writer, const struct rps_period *pay
     return code == SQLITE_OK ? rps_rollup_add(writer->rollup, &period) : code;
 }
 
-/* The SQL that inserts rows of the kind: ?1 is run_id, then its numbers and its texts. NULL: the
- * record is not a row, or an extension collects it. */
+/* Return the SQL that inserts rows of the kind. ?1 is run_id; the row's numbers and then its texts
+ * follow. Returns NULL if the record is not a row, or if an extension collects it. */
 static const char *sql_of(uint32_t kind)
 {
     switch (kind) {
@@ -36,8 +33,8 @@ static const char *sql_of(uint32_t kind)
         return "INSERT INTO gap (run_id, start_ns, gap_no, cpu, length_ns, reason)"
                " VALUES (?, ?, ?, ?, ?, ?)";
     default:
-        return rps_store_wing && kind >= RPS_WRITE_RECORD_WING
-                   ? rps_store_wing->insert[kind - RPS_WRITE_RECORD_WING]
+        return rps_store_hooks && kind >= RPS_WRITE_RECORD_EXTENSION
+                   ? rps_store_hooks->insert[kind - RPS_WRITE_RECORD_EXTENSION]
                    : NULL;
     }
 }
@@ -69,9 +66,9 @@ int rps_write_record_prepare(struct rps_writer *writer)
     s->kept.db = writer->db;
     if (code == SQLITE_OK)
         code = rps_period_prepare(writer->db, 1, &s->rollup);
-    if (code == SQLITE_OK && rps_store_wing)
-        code = rps_store_wing->open(writer->db, writer->run_id, &s->wing);
-    /* find a table that another program has changed before the run begins */
+    if (code == SQLITE_OK && rps_store_hooks)
+        code = rps_store_hooks->open(writer->db, writer->run_id, &s->extension);
+    /* Prepare all statements before the run begins, to detect tables changed by other programs. */
     for (uint32_t kind = 1; kind < RPS_WRITE_RECORD_KINDS && code == SQLITE_OK; kind++)
         if (sql_of(kind))
             code = rps_statements_get(&s->kept, sql_of(kind), &unused);
@@ -85,8 +82,8 @@ void rps_write_record_finalize(struct rps_writer *writer)
     sqlite3_finalize(s->period);
     sqlite3_finalize(s->rollup);
     rps_statements_finalize(&s->kept);
-    if (rps_store_wing)
-        rps_store_wing->close(s->wing);
+    if (rps_store_hooks)
+        rps_store_hooks->close(s->extension);
     rps_system_write_finalize(&writer->system);
     *s = (struct rps_write_statements){0};
 }
@@ -106,8 +103,9 @@ int rps_write_record_insert(struct rps_writer *writer, const struct rps_ring_rec
         return rps_system_write_reading(&writer->system, writer->db, writer->run_id, payload);
     default:
         return sql ? insert_row(writer, sql, row)
-                   : rps_store_wing->gather(writer->statements.wing,
-                                            (int)record->kind - RPS_WRITE_RECORD_WING, row->number);
+                   : rps_store_hooks->gather(writer->statements.extension,
+                                             (int)record->kind - RPS_WRITE_RECORD_EXTENSION,
+                                             row->number);
     }
 }
 

@@ -7,7 +7,6 @@
 
 #include "fields.h"
 #include "database.h"
-#include "heartbeat.h"
 #include "rpistat/clock.h"
 #include "rpistat/formula.h"
 #include "rpistat/interval.h"
@@ -27,7 +26,7 @@ static void put_command(struct rps_json *json, const struct rps_run *run)
     rps_json_texts(json, NULL, (const char *const *)run->argv, (size_t)run->argc);
 }
 
-/* Return the text, which the caller frees; NULL: no memory. */
+/* Return the JSON text, which the caller frees, or NULL if memory is short. */
 static char *json_of(const struct rps_run *run,
                      void (*put)(struct rps_json *json, const struct rps_run *run))
 {
@@ -69,7 +68,6 @@ static int write_event(sqlite3_stmt *stmt, enum rps_field_time time, int64_t run
     return code == SQLITE_OK ? rps_fields_run(stmt, rps_event_fields, time, event) : code;
 }
 
-/* Write the clock event, and the events of all sets. */
 static int write_events(sqlite3_stmt *stmt, enum rps_field_time time, int64_t run_id,
                         const struct rps_plan *plan)
 {
@@ -157,7 +155,7 @@ int rps_write_run_begin(sqlite3 *db, const struct rps_run *run, const struct rps
         code = insert_sets(db, run_id, plan);
     if (code == SQLITE_OK)
         code = rps_write_run_metrics(db, run_id, plan);
-    if (code == SQLITE_OK) /* without one it would look dead until the first commit */
+    if (code == SQLITE_OK) /* without a heartbeat the run would look dead until the first commit */
         code = rps_database_do(db,
                                "INSERT INTO heartbeat (run_id, realtime_ns, boot_id, interval_ns)"
                                " VALUES (?1, ?2, ?3, ?4)",
@@ -227,7 +225,7 @@ void rps_set_sum_add(struct rps_set_sum *sum, const struct rps_period *period, u
 
 int rps_write_run_sums(sqlite3 *db, int64_t run_id, int set_count, const struct rps_set_sum *sum)
 {
-    int64_t cycles = 0; /* of all sets: the clock event is counted with each */
+    int64_t cycles = 0; /* sum over all sets, because every set includes the clock event */
     int code = SQLITE_OK;
 
     for (int64_t n = 0; n < set_count && code == SQLITE_OK; n++) {

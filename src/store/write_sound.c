@@ -1,12 +1,11 @@
-/*
- * Check that the recorded rows are still in the store.
+/* Check that the recorded rows are still in the store.
  *
- * Another program can empty, cut or overwrite a store's files while they are written. SQLite does
- * not notice: it finds pages of the log by an index in shared memory, and reads the log's checksums
- * only after a crash. So the writer compares the files' sizes with those of its last commit, and
- * reads the checksums before it moves the log into the file. Checkpoints and VACUUM also make files
- * smaller: if one is, a second connection counts what the store holds.
- */
+ * Another program can empty, cut or overwrite a store's files while rpistat writes them. SQLite
+ * does not notice: it finds pages of the log by an index in shared memory, and reads the log's
+ * checksums only after a crash. So the writer compares the files' sizes with those of its last
+ * commit, and reads the checksums before it moves the log into the file. Checkpoints and VACUUM
+ * also make files smaller. If a file is smaller, a second connection therefore counts the periods
+ * in the store. */
 #include "writer.h"
 
 #include <endian.h>
@@ -15,18 +14,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "database.h"
-#include "path_check.h"
+#include "identity.h"
 #include "rpistat/clock.h"
 #include "rpistat/rights.h"
 
-/* The log's format, in 32-bit words: https://sqlite.org/fileformat2.html#the_write_ahead_log */
+/* Constants of the log's format, sizes in 32-bit words:
+ * https://sqlite.org/fileformat2.html#the_write_ahead_log */
 #define LOG_HEAD   8
 #define FRAME_HEAD 6
-#define PAGE_MAX   1024 /* logs with larger pages, which no recorder makes, are not checked */
+#define PAGE_MAX   1024 /* in words; longer pages are not checked */
 #define LOG_MAGIC  (UINT32_C(0x377f0682) + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
 
-/* Interval of reading the log: at most 4 MB, in some milliseconds. */
+/* Interval of checking the log, which reads at most 4 MB in some milliseconds. */
 #define CHECK_NS (10 * RPS_NS_PER_S)
 
 static void look_at_file(const struct rps_writer *writer, int i, struct stat *ret)
@@ -41,6 +40,13 @@ static void look_at_file(const struct rps_writer *writer, int i, struct stat *re
 
 int rps_writer_check_files(struct rps_writer *writer)
 {
+    int has_moved = 0; /* compares the path with the open file, since file[0] may be a later one */
+
+    sqlite3_file_control(writer->db, "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
+    if (has_moved && !writer->save_failed) {
+        writer->loss = RPS_WRITER_LOSS_NONE;
+        return SQLITE_READONLY_DBMOVED;
+    }
     for (int i = 0; i < 3; i++) {
         struct stat before = writer->file[i], *now = &writer->file[i];
         int64_t size = i == 1 ? (int64_t)writer->frames * writer->frame_bytes : before.st_size;
@@ -51,7 +57,8 @@ int rps_writer_check_files(struct rps_writer *writer)
             writer->loss = i > 0 ? RPS_WRITER_LOSS_LOG : RPS_WRITER_LOSS_NONE;
             return SQLITE_READONLY_DBMOVED;
         }
-        /* blocks: a file that was emptied and then written at its old end has a hole */
+        /* The number of disk blocks shows if a file was emptied and then written at its old end,
+         * because such a file has a hole. */
         if (i < 2 && (now->st_size < size || 2 * now->st_blocks < before.st_blocks))
             writer->shrunk |= 1u << i;
     }
@@ -60,7 +67,7 @@ int rps_writer_check_files(struct rps_writer *writer)
 
 /* --- the log ---------------------------------------------------------------------------------- */
 
-/* Add words to the log's checksum. Does it equal the stored one at `expected`? */
+/* Add words to the log's checksum. Returns true if the sum equals the stored sum at `expected`. */
 static bool add_checksum(uint32_t sum[2], const uint32_t *word, uint32_t count,
                          const uint32_t *expected)
 {
@@ -83,11 +90,11 @@ static int read_log(const struct rps_writer *writer)
         return RPS_WRITER_SHRUNK;
     page = be32toh(head[2]) / sizeof(*frame);
     if ((be32toh(head[0]) ^ LOG_MAGIC) == 1)
-        return SQLITE_OK; /* begun on a machine with the other byte order */
+        return SQLITE_OK; /* a machine with the other byte order began the log */
     if (be32toh(head[0]) != LOG_MAGIC || !add_checksum(sum, head, 6, head + 6))
         return SQLITE_CORRUPT;
     if (memcmp(head + 4, writer->log_salt, sizeof(writer->log_salt)) != 0)
-        return RPS_WRITER_SHRUNK; /* restarted since then: this transaction may be writing there */
+        return RPS_WRITER_SHRUNK; /* the log was restarted, perhaps by this transaction */
     if (page > PAGE_MAX)
         return SQLITE_OK;
     for (int n = 0, size = (int)((FRAME_HEAD + page) * sizeof(*frame)); n < writer->frames; n++) {
@@ -101,8 +108,8 @@ static int read_log(const struct rps_writer *writer)
     return SQLITE_OK;
 }
 
-/* Does the log hold what our last commit left there? RPS_WRITER_SHRUNK: no, but another program may
- * have restarted it. SQLITE_CORRUPT: it was overwritten, and not only during this read. */
+/* Check that the log holds this writer's last commit. Returns RPS_WRITER_SHRUNK if another program
+ * may have restarted the log, and SQLITE_CORRUPT if two reads show that the log was overwritten. */
 static int check_log(const struct rps_writer *writer)
 {
     int code = read_log(writer);
@@ -110,7 +117,7 @@ static int check_log(const struct rps_writer *writer)
     return code == SQLITE_CORRUPT ? read_log(writer) : code;
 }
 
-/* SQLite calls this after a commit instead of its own hook, which would not check the log. */
+/* Called by SQLite at a commit instead of its own hook, which would not check the log. */
 static int on_commit(void *context, sqlite3 *db, const char *name, int frames)
 {
     struct rps_writer *writer = context;
@@ -120,7 +127,7 @@ static int on_commit(void *context, sqlite3 *db, const char *name, int frames)
         writer->log->pMethods->xRead(writer->log, head, sizeof(head), 0) == SQLITE_OK)
         memcpy(writer->log_salt, head + 4, sizeof(writer->log_salt));
     if (frames < writer->frames)
-        writer->frames_moved = 0; /* it was restarted */
+        writer->frames_moved = 0; /* the log was restarted */
     writer->frames = frames;
     if (frames < writer->frames_moved + writer->frames_max &&
         rps_clock_monotonic_ns() - writer->checked_ns < CHECK_NS)
@@ -148,7 +155,7 @@ void rps_writer_watch_files(struct rps_writer *writer)
     writer->checked_ns = rps_clock_monotonic_ns();
     sqlite3_file_control(writer->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &writer->log);
     rps_database_ask(writer->db, &pages, "PRAGMA wal_autocheckpoint", "");
-    if (pages > 0) /* otherwise our hook is already set */
+    if (pages > 0) /* 0: on_commit() is already SQLite's hook */
         writer->frames_max = (int)pages;
     sqlite3_wal_hook(writer->db, on_commit, writer);
 }
@@ -161,7 +168,7 @@ void rps_writer_empty_log(struct rps_writer *writer)
 
 /* --- the content ------------------------------------------------------------------------------ */
 
-/* Open a new connection for reading. Returns an SQLite code; close *ret in any case. */
+/* Open a new connection for reading. Returns an SQLite code; the caller closes *ret in any case. */
 static int open_again(const char *path, sqlite3 **ret)
 {
     char *name = rps_path_check_sqlite_path(path);
@@ -174,7 +181,7 @@ static int open_again(const char *path, sqlite3 **ret)
     if (code == SQLITE_OK)
         code = rps_database_ask(*ret, &version, "PRAGMA user_version", "");
     rps_rights_return(&before);
-    if ((code & 0xff) == SQLITE_CANTOPEN) { /* without shared memory */
+    if ((code & 0xff) == SQLITE_CANTOPEN) { /* there is no shared memory */
         sqlite3_close(*ret);
         *ret = NULL;
         code = rps_database_open_read(path, ret, NULL) < 0 ? SQLITE_CANTOPEN : SQLITE_OK;
@@ -183,8 +190,9 @@ static int open_again(const char *path, sqlite3 **ret)
     return code;
 }
 
-/* Read all rows of runs, and count the periods of this one (-1: no run) through a new connection.
- * An exclusive connection reads the files again itself. */
+/* Read all rows of runs, and count the periods of this run (-1: no run), through a new connection.
+ * If the writer's connection is exclusive, no new connection can be opened. Then the writer's
+ * connection frees its cache and reads the files again. */
 static int read_back(const struct rps_writer *writer, const char *path, int64_t run_id, bool all,
                      int64_t *ret_runs, int64_t *ret_periods)
 {
@@ -228,19 +236,19 @@ int rps_writer_verify(struct rps_writer *writer)
     if (code != SQLITE_CORRUPT)
         code = read_back(writer, rps_writer_file(writer), writer->run_id, writer->shrunk & 1, &runs,
                          &periods);
-    if (writer->save_failed) /* the file has another name now */
+    if (writer->save_failed) /* the store's file has another name now */
         code = SQLITE_OK;
     else if (code == SQLITE_OK && periods < 0)
         code = RPS_WRITER_RUN_IS_GONE;
     else if (code == SQLITE_OK && periods < (writer->downsample ? expected > 0 : expected))
         code = SQLITE_CORRUPT;
     if (code == SQLITE_OK && (writer->shrunk || writer->log_code)) {
-        /* nothing is lost: another program's checkpoint or VACUUM made the files smaller */
+        /* Nothing is lost: another program's checkpoint or VACUUM made the files smaller. */
         writer->shrunk = 0;
         writer->frames = writer->frames_moved = writer->log_code = 0;
     }
     if (rps_writer_is_lost(code))
-        snprintf(writer->reason, sizeof(writer->reason), "what was recorded is missing");
+        snprintf(writer->reason, sizeof(writer->reason), "recorded data are missing");
     return code;
 }
 
@@ -259,7 +267,7 @@ void rps_writer_describe_kept(const struct rps_writer *writer, int64_t run_id, b
     bool is_memory = writer->loss == RPS_WRITER_LOSS_MEMORY;
     int64_t runs, kept, before = (int64_t)writer->committed;
 
-    /* this process cannot open the file again if its shared memory is broken */
+    /* This process cannot open the file again if the file's shared memory is broken. */
     if (is_memory && is_whole)
         snprintf(ret, size, "; %s keeps the %" PRId64 " periods before", writer->path, before);
     else if (is_memory)

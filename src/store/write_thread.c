@@ -1,11 +1,9 @@
-/*
- * The writer's thread, which owns the database.
+/* The writer's thread, which owns the database.
  *
  * A failed write may succeed later: the disk gets free space, or another program releases its lock.
  * So records stay in the ring until COMMIT succeeds, and a failed write is retried at growing
- * intervals for as long as the run continues. Only errors that waiting cannot fix (a damaged file)
- * end writing.
- */
+ * intervals for as long as the run continues. Writing ends only after an error that waiting cannot
+ * fix, such as a damaged file. */
 #include "writer.h"
 
 #include <inttypes.h>
@@ -15,41 +13,39 @@
 #include <time.h>
 
 #include "database.h"
-#include "heartbeat.h"
-#include "tables.h"
 #include "rpistat/clock.h"
-#include "rpistat/fault.h"
+#include "rpistat/process.h"
 #include "rpistat/text.h"
 
 /* Maximum number of records in one transaction. */
 #define BATCH_MAX 4096
 
-/* Transactions of downsampling between two writes; work is looked for every 256 periods, so that
- * these keep up. */
+/* Maximum number of transactions of downsampling between two writes. Every 256 periods the thread
+ * looks for rows to downsample, so that downsampling keeps up with the new rows. */
 #define DOWNSAMPLE_TRANSACTIONS 4
 
 #define BACKOFF_FIRST_NS (10 * RPS_NS_PER_MS)
 #define BACKOFF_MAX_NS   RPS_NS_PER_S
 
-/* A slower write is reported; after that, one that takes twice as long as the last reported one. */
+/* A write of more than this time is reported; the limit is then twice the reported time. */
 #define SLOW_WRITE_NS RPS_NS_PER_S
 
-/* Pages of the log before it is moved into the file: SQLite's number. On a small disk it is a share
- * of the free space, lest the log fill the disk and keep the file from growing. There the file
- * grows by that many pages at once, to have space for the log when the disk is full. Unused space
- * is returned when the run ends. */
+/* When the log has this number of pages, SQLite moves the log into the file. On a small disk the
+ * limit is a share of the free space. Otherwise the log might fill the disk and keep the file from
+ * growing. On a small disk the file grows by GROW_PAGES pages at once, to have space for the log
+ * when the disk is full. Unused space is returned when the run ends. */
 #define LOG_PAGES_MIN 16
 #define LOG_PAGES_MAX 1000
 #define LOG_SHARE     4
 #define GROW_PAGES    48
 #define PAGE_BYTES    4096
 
-/* How often a write is retried at once because another program made a file smaller. */
+/* Maximum number of immediate retries of a write because another program made a file smaller. */
 #define VERIFICATIONS_MAX 3
 
 struct batch {
-    struct rps_ring ring; /* its state when the batch was taken */
-    size_t count;         /* its records, the oldest in the ring; 0: only a heartbeat */
+    struct rps_ring ring; /* state of the ring when the batch was taken */
+    size_t count;         /* number of records, from the oldest on; 0: only a heartbeat */
 };
 
 /* --- one write -------------------------------------------------------------------------------- */
@@ -60,7 +56,7 @@ static int64_t beat_interval_ns(const struct rps_writer *writer)
                                                                  : RPS_HEARTBEAT_INTERVAL_NS;
 }
 
-/* A heartbeat is written with every commit, but at most once per second. */
+/* A heartbeat is due with a commit if the previous heartbeat is at least 1 s old. */
 static bool is_beat_due(const struct rps_writer *writer)
 {
     return writer->last_beat_ns == 0 ||
@@ -78,7 +74,7 @@ static int beat(struct rps_writer *writer)
                              beat_interval_ns(writer));
 }
 
-/* In a transaction; see rps_writer_write. */
+/* Check within a transaction that the run can be written; see rps_writer_write. */
 static int check_run(struct rps_writer *writer)
 {
     struct rps_statements *kept = &writer->statements.kept;
@@ -95,7 +91,7 @@ static int check_run(struct rps_writer *writer)
     return code == SQLITE_DONE ? RPS_WRITER_RUN_IS_GONE : code;
 }
 
-/* Prepared before it is needed: there may be no memory then. */
+/* Prepare this statement early, because memory may be short when the statement is needed. */
 static const char sql_rollback[] = "ROLLBACK";
 
 static int try_to_write(struct rps_writer *writer,
@@ -118,11 +114,11 @@ static int try_to_write(struct rps_writer *writer,
         code = rps_statements_do(kept, "COMMIT", "");
     if (code == SQLITE_OK) {
         rps_rollup_commit(writer->rollup);
-        rps_system_write_commit(&writer->system);
+        writer->system.touched = false;
         writer->has_start = writer->next_period >= 2 * (uint64_t)writer->set_count;
         return code;
     }
-    /* the next call on the database would clear SQLite's message */
+    /* Save the message now: the next call on the database would clear it. */
     snprintf(writer->reason, sizeof(writer->reason), "%s",
              code == RPS_WRITER_RUN_IS_GONE ? "the run was deleted"
                                             : rps_database_reason(writer->db, code));
@@ -169,16 +165,16 @@ static int insert_batch(struct rps_writer *writer, const void *context)
     struct rps_ring_place place = {0};
     int code = SQLITE_OK;
 
-    if (rps_store_wing)
-        rps_store_wing->forget(writer->statements.wing);
+    if (rps_store_hooks)
+        rps_store_hooks->forget(writer->statements.extension);
     if (is_beat_due(writer))
         code = beat(writer);
     if (code == SQLITE_OK)
         code = rps_writer_start(writer);
     while (code == SQLITE_OK && place.count < batch->count)
         code = rps_write_record_insert(writer, rps_ring_next(&batch->ring, &place));
-    if (code == SQLITE_OK && rps_store_wing)
-        code = rps_store_wing->write(writer->statements.wing);
+    if (code == SQLITE_OK && rps_store_hooks)
+        code = rps_store_hooks->write(writer->statements.extension);
     return code;
 }
 
@@ -194,8 +190,8 @@ static void report_slow(struct rps_writer *writer, int64_t taken_ns)
                       rps_writer_file(writer), (double)taken_ns / RPS_NS_PER_S);
 }
 
-/* On a small disk the file gets its tables and free space before the run has data to write. With
- * --max-size downsampling keeps the log short. */
+/* Limit the size of the log. On a small disk, also reserve space in the file before the run has
+ * data to write. With --max-size downsampling keeps the log short. */
 static void bound_log(struct rps_writer *writer)
 {
     struct statvfs disk;
@@ -208,7 +204,7 @@ static void bound_log(struct rps_writer *writer)
     pages = pages < LOG_PAGES_MIN ? LOG_PAGES_MIN : pages > LOG_PAGES_MAX ? LOG_PAGES_MAX : pages;
     if (pages == writer->log_pages || rps_database_bound_log(writer->db, pages) != SQLITE_OK)
         return;
-    if (pages < LOG_PAGES_MAX && writer->log_pages % LOG_PAGES_MAX == 0) { /* not small */
+    if (pages < LOG_PAGES_MAX && writer->log_pages % LOG_PAGES_MAX == 0) { /* the disk is small */
         sqlite3_file_control(writer->db, "main", SQLITE_FCNTL_CHUNK_SIZE, &chunk);
         sqlite3_wal_checkpoint_v2(writer->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     }
@@ -223,18 +219,20 @@ static void downsample(struct rps_writer *writer, int transactions)
 
     if (!downsample || !rps_downsample_is_due(downsample, writer->committed, writer->end_ns))
         return;
-    /* a failure is retried at the next look; a store that cannot be written reports that itself */
+    /* If downsampling fails, the next call retries it. Failures need no report here, because the
+     * writer reports a store that cannot be written. */
     rps_downsample_work(downsample, writer->committed, writer->end_ns, transactions, NULL);
     if (writer->full || !rps_downsample_is_in_vain(downsample))
         return;
     writer->full = true;
-    rps_writer_notice(
-        writer, "%s cannot be kept below %s: nothing more can be thinned; the recording goes on",
-        writer->path, rps_text_size(size, sizeof(size), writer->options.max_bytes));
+    rps_writer_notice(writer,
+                      "%s cannot be kept below %s, because nothing more can be downsampled; the "
+                      "recording continues",
+                      writer->path, rps_text_size(size, sizeof(size), writer->options.max_bytes));
 }
 
-/* Add the records of a committed batch to the sums. Returns how many are periods. *ret_rows:
- * readings, and rows of an extension. */
+/* Add the records of a committed batch to the sums. Returns the number of periods. *ret_rows is the
+ * number of readings and rows of an extension. */
 static uint64_t sum_batch(struct rps_writer *writer, const struct batch *batch,
                           struct rps_ring_place *ret_place, uint64_t *ret_rows)
 {
@@ -251,7 +249,7 @@ static uint64_t sum_batch(struct rps_writer *writer, const struct batch *batch,
     return periods;
 }
 
-/* Called with the lock held; releases it for the notice. */
+/* Report that writes succeed again. The caller holds the lock, which is released for the notice. */
 static void report_recovery(struct rps_writer *writer)
 {
     uint64_t lost = writer->dropped - writer->lost_when_failing;
@@ -288,7 +286,7 @@ void rps_writer_report_beat(struct rps_writer *writer, bool gave_up)
     writer->options.beat(writer->options.beat_context, &beat);
 }
 
-/* Called with the lock held; releases it in between. */
+/* Remove a committed batch from the ring. The caller holds the lock, which may be released. */
 static void finish_batch(struct rps_writer *writer, const struct batch *batch, int64_t taken_ns)
 {
     struct rps_ring_place place = {0};
@@ -297,14 +295,14 @@ static void finish_batch(struct rps_writer *writer, const struct batch *batch, i
     pthread_mutex_unlock(&writer->lock);
     periods = sum_batch(writer, batch, &place, &rows);
     report_slow(writer, taken_ns);
-    if (batch->count > 0) /* a heartbeat alone delays no period: the first is written at once */
+    if (batch->count > 0) /* a heartbeat alone must not delay the first period */
         writer->last_commit_ns = rps_clock_monotonic_ns();
     pthread_mutex_lock(&writer->lock);
-    rps_ring_drop(&writer->ring, &place); /* before the call of SQLite, which a fault may leave */
+    rps_ring_drop(&writer->ring, &place); /* drop first: a fault may interrupt the SQLite call */
     writer->periods -= periods;
     writer->rows -= rows;
     writer->committed += periods;
-    rps_writer_note_lost(writer); /* the ring has space now */
+    rps_writer_note_lost(writer); /* the ring has space for the gap now */
     if (writer->failing)
         report_recovery(writer);
     pthread_mutex_unlock(&writer->lock);
@@ -317,7 +315,7 @@ static void finish_batch(struct rps_writer *writer, const struct batch *batch, i
     pthread_mutex_lock(&writer->lock);
 }
 
-/* Sleep for ns or until `stop`. Called with the lock held; releases it while sleeping. */
+/* Sleep for ns or until `stop`. The caller holds the lock, which is released during the sleep. */
 static void pause_for(struct rps_writer *writer, int64_t ns)
 {
     int64_t until_ns = rps_clock_monotonic_ns() + ns;
@@ -327,7 +325,7 @@ static void pause_for(struct rps_writer *writer, int64_t ns)
     pthread_cond_timedwait(&writer->wake, &writer->lock, &until);
 }
 
-/* Handle a failure that may be temporary. Called with the lock held. */
+/* Handle a failure that may be temporary. The caller holds the lock. */
 static void fail_batch(struct rps_writer *writer)
 {
     size_t room =
@@ -342,8 +340,8 @@ static void fail_batch(struct rps_writer *writer)
         writer->lost_when_failing = writer->dropped;
         pthread_mutex_unlock(&writer->lock);
         rps_writer_notice(writer,
-                          "cannot write to %s now: %s; the recording goes on in memory, with room "
-                          "for %zu more period%s",
+                          "cannot write to %s now: %s; the recording continues in memory, with "
+                          "space for %zu more period%s",
                           rps_writer_file(writer), writer->reason, room, room == 1 ? "" : "s");
         pthread_mutex_lock(&writer->lock);
     }
@@ -351,13 +349,13 @@ static void fail_batch(struct rps_writer *writer)
         pause_for(writer, writer->stop ? BACKOFF_FIRST_NS : writer->backoff_ns);
 }
 
-/* Handle a permanent failure. Called with the lock held; releases it for the notice. */
+/* Handle a permanent failure. The caller holds the lock, which is released for the notice. */
 static void break_off(struct rps_writer *writer)
 {
     memcpy(writer->trouble, writer->reason, sizeof(writer->trouble));
     writer->broken = true;
     pthread_mutex_unlock(&writer->lock);
-    rps_writer_notice(writer, "recording into %s has ended: %s; the workload goes on",
+    rps_writer_notice(writer, "the recording into %s has ended: %s; the workload continues",
                       rps_writer_file(writer), writer->reason);
     rps_writer_report_beat(writer, true);
     pthread_mutex_lock(&writer->lock);
@@ -367,7 +365,7 @@ bool rps_writer_go_on(struct rps_writer *writer, int code)
 {
     if (code == RPS_WRITER_RUN_IS_GONE)
         return rps_writer_save_run(writer, RPS_WRITER_LOSS_RUN) == SQLITE_OK;
-    if (code == SQLITE_READONLY_DBMOVED) /* without another file, writing continues as before */
+    if (code == SQLITE_READONLY_DBMOVED) /* without a new file, writing continues as before */
         return rps_writer_save_copy(writer) == SQLITE_OK || writer->save_failed;
     return rps_writer_is_lost(code) &&
            rps_writer_save_run(writer, code == RPS_WRITER_HAS_LEFT
@@ -375,8 +373,8 @@ bool rps_writer_go_on(struct rps_writer *writer, int code)
                                            : RPS_WRITER_LOSS_DAMAGE) == SQLITE_OK;
 }
 
-/* If the store or its run is gone, or the store was locked for too long, continue in another file.
- * True if that succeeded. Called with the lock held; releases it in between. */
+/* Continue in another file if the store or its run is gone, or if the store was locked for too
+ * long. Returns true on success. The caller holds the lock, which is released for some time. */
 static bool is_saved(struct rps_writer *writer, int code)
 {
     bool waits = writer->waits_ns > 0, saved;
@@ -392,8 +390,8 @@ static bool is_saved(struct rps_writer *writer, int code)
     return saved;
 }
 
-/* Retry adding the run that waits for the store's lock. Returns an SQLite code. Until then
- * heartbeats reach only the caller. */
+/* Retry adding the run that waits for the store's lock. Returns an SQLite code. Until the run is
+ * added, heartbeats are reported only to the caller. */
 static int try_to_add(struct rps_writer *writer)
 {
     struct rps_error err;
@@ -406,7 +404,7 @@ static int try_to_add(struct rps_writer *writer)
         pthread_mutex_lock(&writer->lock);
         writer->waits_ns = 0;
         pthread_mutex_unlock(&writer->lock);
-        writer->last_beat_ns = 0; /* the next heartbeat has the run's number */
+        writer->last_beat_ns = 0; /* a heartbeat with the run's number is due at once */
         return SQLITE_OK;
     }
     if (is_beat_due(writer)) {
@@ -421,7 +419,7 @@ static int try_to_add(struct rps_writer *writer)
 
 /* --- the loop --------------------------------------------------------------------------------- */
 
-/* Is a write due? If not, *ret_wait_ns is how long to sleep until one may be. */
+/* Return true if a write is due. If not, *ret_wait_ns is the time until a write may be due. */
 static bool is_due(struct rps_writer *writer, int64_t *ret_wait_ns)
 {
     int64_t now_ns = rps_clock_monotonic_ns();
@@ -439,7 +437,7 @@ static bool is_due(struct rps_writer *writer, int64_t *ret_wait_ns)
     return false;
 }
 
-/* Wait until a write is due; with the lock held. False: `stop` is set, and all is written. */
+/* Wait, with the lock held, for a due write. Returns false at `stop` if all records are written. */
 static bool wait_for_work(struct rps_writer *writer)
 {
     int64_t wait_ns;

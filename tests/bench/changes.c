@@ -1,23 +1,21 @@
-/*
- * The yardstick of comparing runs: how often a change is told where there is none, and how often
- * one that is there.
+/* Benchmark of comparing runs: how often a change is reported where there is none, and how often a
+ * real change is reported.
  *
  * usage: changes [--quick] [PART...]
  *
- * groups: several runs of the same, or one against several, that differ by 1 %: as normal numbers,
- *     these with four fifths of the variance in common to all figures of a run (related), and in
- *     two modes
- * power: five runs against five, 1 % between runs: p below .05 (found), as the only change of 40
- *     figures (of 40)
- * few: 3, 4, 5 and 10 runs per side that differ by 1 %, alone or with a neighbour that slows three
- *     successive runs down by 10 to 15 %; B takes as long as A, or 5 % longer: verdicts of "less" and
- *     of "more", by the interval alone (before) and with ranks
- * gate: a limit of +3 %, as of `compare --fail-if`: how often it holds, fails, and is undecided; of
- *     the undecided the median of the runs a side that it is told to take (more), and how often it
- *     is decided when so many are recorded anew (decided), up to 200
+ * groups: several runs of the same workload against one or several, which differ by 1 %. All
+ *     values are normal (normal), share four fifths of their variance (related), or have two modes
+ * power: five runs against five, with 1 % between runs: share of changes with p below .05, of a
+ *     single metric (found), and as the only changed metric of 40 (of 40)
+ * few: 3, 4, 5 and 10 runs per side that differ by 1 %, alone or with a neighbour that slows down
+ *     three successive runs by 10 to 15 %. B takes as long as A, or 5 % longer. Verdicts "less" and
+ *     "more", by the interval alone (before) and with ranks
+ * gate: a limit of +3 %, as in `compare --fail-if`: how often it holds, fails, and is inconclusive.
+ *     For the inconclusive cases: the median of the recommended runs per side (more), and how often
+ *     the new runs, at most 200, give a decision (decided)
  *
- * Percents, at p < .05; any: of comparisons of 40 independent figures, those with an alarm after
- * correction. All parts by default. --quick: a tenth of the pairs.
+ * Values are percentages, at p < .05. "any" is the share of comparisons of 40 independent metrics
+ * that have an alarm after correction. By default all parts run. --quick runs a tenth of the pairs.
  */
 #include <math.h>
 #include <stdio.h>
@@ -30,16 +28,16 @@
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 #define PI           3.14159265358979323846
 
-#define PAIRS        4000
-#define TESTS        40
-#define PERIODS_MOST 3000
-#define RUNS_MOST    10
-#define POWER_RUNS   5
-#define GATE_MOST    200 /* runs a side that are recorded anew */
+#define PAIRS       4000
+#define TESTS       40
+#define PERIODS_MAX 3000
+#define RUNS_MAX    10
+#define POWER_RUNS  5
+#define GATE_MAX    200 /* limit of new runs per side */
 
 #define ALARM   .05
 #define BETWEEN .01 /* standard deviation between runs */
-#define RELATED .8  /* the part of its variance that all figures of a run share */
+#define RELATED .8  /* share of the variance that all metrics of a run have in common */
 #define LIMIT   .03
 
 /* --- random numbers --------------------------------------------------------------------------- */
@@ -56,7 +54,7 @@ static double normal(uint64_t *random)
 
 /* --- groups ----------------------------------------------------------------------------------- */
 
-/* Whether there is an alarm after correction. */
+/* Return whether any change is significant after correction. */
 static int any_alarm(const double *p)
 {
     struct rps_change of[TESTS], *change[TESTS];
@@ -74,15 +72,16 @@ static int any_alarm(const double *p)
     return ret;
 }
 
-/* What runs differ by. */
+/* Return a random deviation of a run, from a distribution with two modes. */
 static double two_modes(uint64_t *random)
 {
     return (rps_random_unit(random) < .5 ? -.95 : .95) + .3 * normal(random);
 }
 
-/* The figures of a side's runs; `common` is the part of what a run differs by in all of them. */
+/* Make the metric values of the runs of one side. `common` is the share of the variance between
+ * runs that all metrics have in common. */
 static void make_runs(double (*draw)(uint64_t *random), double common, size_t runs,
-                      uint64_t *random, struct rps_change_value value[TESTS][RUNS_MOST])
+                      uint64_t *random, struct rps_change_value value[TESTS][RUNS_MAX])
 {
     memset(value, 0, TESTS * sizeof(*value));
     for (size_t r = 0; r < runs; r++) {
@@ -93,11 +92,12 @@ static void make_runs(double (*draw)(uint64_t *random), double common, size_t ru
     }
 }
 
-/* Of tests, those with an alarm; in *ret_any comparisons with one. Percents. */
+/* Return the percentage of tests with an alarm. *ret_any is the percentage of comparisons with an
+ * alarm. */
 static double alarms_of(double (*draw)(uint64_t *random), double common, size_t before,
                         size_t after, int comparisons, double *ret_any)
 {
-    static struct rps_change_value a[TESTS][RUNS_MOST], b[TESTS][RUNS_MOST];
+    static struct rps_change_value a[TESTS][RUNS_MAX], b[TESTS][RUNS_MAX];
     int alarms = 0, any = 0;
     uint64_t random = 1;
     double p[TESTS];
@@ -106,7 +106,7 @@ static double alarms_of(double (*draw)(uint64_t *random), double common, size_t 
         make_runs(draw, common, before, &random, a);
         make_runs(draw, common, after, &random, b);
         for (int t = 0; t < TESTS; t++) {
-            p[t] = rps_change_find(a[t], before, b[t], after).p;
+            p[t] = rps_change_find(a[t], before, b[t], after, RPS_CHANGE_MEAN).p;
             alarms += p[t] < ALARM;
         }
         any += any_alarm(p);
@@ -136,14 +136,14 @@ static void print_groups(int pairs)
 
 /* --- power ------------------------------------------------------------------------------------ */
 
-/* Of runs that differ by `between`. */
+/* Draw two series of runs that differ by `between`, and return the change between the series. */
 static struct rps_change draw_change(double change, double between, size_t runs, uint64_t *random)
 {
-    static struct rps_change_value value[2][GATE_MOST];
+    static struct rps_change_value value[2][GATE_MAX];
 
     for (size_t r = 0; r < 2 * runs; r++)
         value[r % 2][r / 2].value = (r % 2 ? 1 + change : 1) * exp(between * normal(random));
-    return rps_change_find(value[0], runs, value[1], runs);
+    return rps_change_find(value[0], runs, value[1], runs, RPS_CHANGE_MEAN);
 }
 
 static void print_change(double change, int tries)
@@ -171,11 +171,12 @@ static void print_power(int pairs)
 
 /* --- few runs --------------------------------------------------------------------------------- */
 
-#define NEIGHBOUR_RUNS   3  /* successive runs that a neighbour slows down */
-#define NEIGHBOUR_LONGER .1 /* that share of the run, and up to half as much again */
+#define NEIGHBOUR_RUNS   3  /* number of successive runs that a neighbour slows down */
+#define NEIGHBOUR_LONGER .1 /* minimum slowdown, as a share; the maximum is 1.5 times as much */
 
-/* Runs of A, then of B, as two series are recorded; the neighbour begins at any of them. */
-static void draw_series(struct rps_change_value value[2][RUNS_MOST], size_t runs, double change,
+/* Draw runs of A, then of B, as two series that are recorded one after the other. The neighbour
+ * begins at a random run. */
+static void draw_series(struct rps_change_value value[2][RUNS_MAX], size_t runs, double change,
                         int has_neighbour, uint64_t *random)
 {
     size_t first = (size_t)(rps_random_unit(random) * (double)(2 * runs));
@@ -191,7 +192,7 @@ static void draw_series(struct rps_change_value value[2][RUNS_MOST], size_t runs
 
 static void print_few_of(size_t runs, int has_neighbour, double change, int tries)
 {
-    struct rps_change_value value[2][RUNS_MOST] = {{{0}}};
+    struct rps_change_value value[2][RUNS_MAX] = {{{0}}};
     int before[2] = {0}, after[2] = {0};
     uint64_t random = 1;
 
@@ -199,7 +200,7 @@ static void print_few_of(size_t runs, int has_neighbour, double change, int trie
         struct rps_change told;
 
         draw_series(value, runs, change, has_neighbour, &random);
-        told = rps_change_find(value[0], runs, value[1], runs);
+        told = rps_change_find(value[0], runs, value[1], runs, RPS_CHANGE_MEAN);
         before[told.ratio > 0] += told.p < ALARM;
         after[told.ratio > 0] += told.p < ALARM && !told.is_few;
     }
@@ -232,7 +233,7 @@ static int by_size(const void *a, const void *b)
 static void print_gate_of(double between, double change, size_t runs, int tries)
 {
     double *more = calloc((size_t)tries, sizeof(*more));
-    int of[RPS_CHANGE_UNDECIDED + 1] = {0}, decided = 0, again = 0;
+    int of[RPS_CHANGE_INCONCLUSIVE + 1] = {0}, decided = 0, again = 0;
     uint64_t random = 1;
 
     for (int i = 0; i < tries; i++) {
@@ -240,20 +241,20 @@ static void print_gate_of(double between, double change, size_t runs, int tries)
         enum rps_change_answer answer = rps_change_judge(&told, LIMIT, 1);
         double anew = rps_change_runs(&told, LIMIT);
 
-        if (answer == RPS_CHANGE_UNDECIDED)
+        if (answer == RPS_CHANGE_INCONCLUSIVE)
             more[of[answer]] = anew;
         of[answer]++;
-        if (answer != RPS_CHANGE_UNDECIDED || anew > GATE_MOST)
+        if (answer != RPS_CHANGE_INCONCLUSIVE || anew > GATE_MAX)
             continue;
         again++;
         told = draw_change(change, between, (size_t)anew, &random);
-        decided += rps_change_judge(&told, LIMIT, 1) != RPS_CHANGE_UNDECIDED;
+        decided += rps_change_judge(&told, LIMIT, 1) != RPS_CHANGE_INCONCLUSIVE;
     }
-    qsort(more, (size_t)of[RPS_CHANGE_UNDECIDED], sizeof(*more), by_size);
+    qsort(more, (size_t)of[RPS_CHANGE_INCONCLUSIVE], sizeof(*more), by_size);
     printf("%+5.0f %% %6.0f %% %6zu %8.1f %8.1f %10.1f %8.0f %8.1f\n", 100 * change, 100 * between,
            runs, 100. * of[RPS_CHANGE_HOLDS] / tries, 100. * of[RPS_CHANGE_FAILS] / tries,
-           100. * of[RPS_CHANGE_UNDECIDED] / tries,
-           of[RPS_CHANGE_UNDECIDED] > 0 ? more[of[RPS_CHANGE_UNDECIDED] / 2] : NAN,
+           100. * of[RPS_CHANGE_INCONCLUSIVE] / tries,
+           of[RPS_CHANGE_INCONCLUSIVE] > 0 ? more[of[RPS_CHANGE_INCONCLUSIVE] / 2] : NAN,
            again > 0 ? 100. * decided / again : NAN);
     free(more);
 }

@@ -1,16 +1,15 @@
-/*
- * The yardstick of the intervals: do 95 of 100 hold the true value?
+/* Benchmark of the confidence intervals: do 95 of 100 intervals contain the true value?
  *
- * usage: intervals simulated RUNS | coverage RUNS | thinned RUNS | recorded STORE
+ * usage: intervals simulated RUNS | coverage RUNS [CLASS] | thinned RUNS | recorded STORE
  *
- * Series whose totals are known are read as if their event had been counted in turns, by each of 2,
- * 4 and 7 event sets, and every set's estimate, with its interval, is held against the total.
- * Simulated ones are made up (series.c), RUNS of each kind, length and number of sets, the same at
- * every call. Thinned ones are read as blocks of 16 and of 256 rotations, too, with how their periods
- * differ and, as in older stores, without. Recorded ones are the events of each run of STORE, counted all the time in one set.
- * Coverage is the share of printed intervals that hold, by class, without the rule for ends and
- * starts, with it, and with record --fine-start. tests/bench/intervals does all.
- */
+ * The totals of all series are known. A series is read as if its event had been counted in
+ * rotation, by each of 2, 4 and 7 event sets. The estimate and interval of every set are compared
+ * with the total. `simulated` makes RUNS series (series.c) of each kind, length and number of sets,
+ * equal in every run. `thinned` also reads them as blocks of 16 and of 256 rotations, both with the
+ * scatter of their periods and, as in older stores, without. `recorded` uses the events of each run
+ * of STORE, counted all the time in one set. `coverage` prints the share of intervals that contain
+ * the total, by class. There are columns without the rule for ends and starts, with the rule, and
+ * with record --fine-start. The script tests/bench/intervals runs all parts. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,15 +25,15 @@
 #include "rpistat/store.h"
 #include "rpistat/tally.h"
 #include "series.h"
-#include "store/rollup.h"
+#include "store/writer.h"
 
 #define COUNT(array)   (sizeof(array) / sizeof(*(array)))
-#define SETS_MOST      7
+#define SETS_MAX       7
 #define CERTAINTIES    (RPS_CERTAINTY_HARDLY + 1)
 #define LENGTHS        3
 #define LENGTH_LONGEST 3000
 
-static const int sets_of[] = {2, 4, SETS_MOST};
+static const int sets_of[] = {2, 4, SETS_MAX};
 static const size_t length_of[LENGTHS] = {60, 300, LENGTH_LONGEST};
 
 static void *must(void *memory)
@@ -90,8 +89,8 @@ static double quantile(struct values *values, double part)
 struct score {
     size_t cases, of[CERTAINTIES];
     size_t given[LENGTHS], held[LENGTHS]; /* intervals, by length of the series */
-    struct values width, error; /* of those with an interval: half of it, and the true error */
-    struct values any_error;    /* of all */
+    struct values width, error; /* half width and true error of estimates with an interval */
+    struct values any_error;    /* true error of all estimates, with or without an interval */
 };
 
 static void judge(struct score *score, int length, const struct rps_interval *interval,
@@ -191,9 +190,9 @@ static void print_row(const char *name, int sets, struct score *score, int lengt
 
 /* One series of several events, read again and again. */
 struct bench {
-    struct rps_arena *arena;              /* of the tallies */
-    struct rps_plan *plan[SETS_MOST + 1]; /* by the number of sets, of which each has all events */
-    struct rps_tally tally[SETS_MOST + 1];
+    struct rps_arena *arena;             /* arena that holds the tallies */
+    struct rps_plan *plan[SETS_MAX + 1]; /* plan for each number of sets; each set has all events */
+    struct rps_tally tally[SETS_MAX + 1];
     double *operand;
 };
 
@@ -201,7 +200,7 @@ static void init_bench(struct bench *bench, int slots)
 {
     memset(bench, 0, sizeof(*bench));
     bench->arena = rps_arena_new();
-    for (int sets = 1; sets <= SETS_MOST; sets++) {
+    for (int sets = 1; sets <= SETS_MAX; sets++) {
         bench->plan[sets] = must(rps_plan_new());
         for (int n = 0; n < sets; n++) {
             struct rps_event_set *set = must(rps_plan_add_set(bench->plan[sets]));
@@ -211,18 +210,18 @@ static void init_bench(struct bench *bench, int slots)
         bench->tally[sets] = rps_tally_new(bench->arena, bench->plan[sets]);
     }
     bench->operand = must(
-        calloc((size_t)rps_plan_operand_count(bench->plan[SETS_MOST]), sizeof(*bench->operand)));
+        calloc((size_t)rps_plan_operand_count(bench->plan[SETS_MAX]), sizeof(*bench->operand)));
 }
 
 static void free_bench(struct bench *bench)
 {
-    for (int sets = 1; sets <= SETS_MOST; sets++)
+    for (int sets = 1; sets <= SETS_MAX; sets++)
         rps_plan_free(bench->plan[sets]);
     rps_arena_free(bench->arena);
     free(bench->operand);
 }
 
-/* Tally the series as `sets` sets would have seen it; of one set: as it was. */
+/* Tally the series as `sets` event sets would have counted it. One set sees the whole series. */
 static const struct rps_tally *read_in_turns(struct bench *bench, int sets,
                                              const struct rps_order *order,
                                              const struct rps_period *period, size_t count)
@@ -245,7 +244,7 @@ static int operand_of(int set, int slot)
     return RPS_OPERAND_EVENTS + set * RPS_SLOT_MAX + slot;
 }
 
-/* The ratio of slot b in set y to slot a in set x. */
+/* Return the interval of the ratio of slot b in set y to slot a in set x. */
 static struct rps_interval ratio_interval(struct bench *bench, int sets, int y, int b, int x, int a)
 {
     struct rps_formula ratio = {3,
@@ -256,7 +255,7 @@ static struct rps_interval ratio_interval(struct bench *bench, int sets, int y, 
     return rps_tally_formula_interval(&bench->tally[sets], &ratio, bench->operand);
 }
 
-/* Judge the ratio of slot b to slot a: both of one set, and of neighbouring sets. */
+/* Judge the ratio of slot b to slot a, both within one set and across neighbouring sets. */
 static void judge_ratios(struct bench *bench, int sets, int b, int a, double truth, int length,
                          struct score *within, struct score *across)
 {
@@ -272,7 +271,7 @@ static void judge_ratios(struct bench *bench, int sets, int b, int a, double tru
 
 /* --- simulated -------------------------------------------------------------------------------- */
 
-/* The seed of a run: no two are the same. */
+/* Return a different seed for each run. */
 static uint64_t seed_of(const struct bench_kind *kind, int sets, size_t count, int run)
 {
     uint64_t seed = UINT64_C(14695981039346656037);
@@ -282,7 +281,7 @@ static uint64_t seed_of(const struct bench_kind *kind, int sets, size_t count, i
     return rps_random_at(seed + (uint64_t)(sets * 10000) + count, (uint64_t)run);
 }
 
-/* Make run number `run`, and read it; its events' totals in truth[]. */
+/* Make and read run number `run`. Store the totals of its events in truth[]. */
 static const struct rps_tally *simulate(struct bench *bench, const struct bench_kind *kind,
                                         int sets, int slots, size_t count, int run, double truth[2])
 {
@@ -301,14 +300,16 @@ static const struct rps_tally *simulate(struct bench *bench, const struct bench_
 
 /* --- coverage --------------------------------------------------------------------------------- */
 
-/* 10 ms of a period, as --fine-start has them; it makes so many more periods at most. */
+/* A period has GRAINS parts of 10 ms. With --fine-start there are at most FINE_MORE more periods.
+ */
 #define GRAINS    10
 #define FINE_MORE 300
 
-/* The same with an event of its own in each set; their totals in truth[]. */
+/* Make and read a run with a different event in each set. Store the totals of the events in
+ * truth[]. */
 static const struct rps_tally *simulate_apart(struct bench *bench, const struct bench_kind *kind,
-                                              int sets, size_t count, int run, int fine,
-                                              double truth[SETS_MOST])
+                                              int sets, size_t count, int run,
+                                              enum bench_start start, double truth[SETS_MAX])
 {
     static struct rps_period one[LENGTH_LONGEST + FINE_MORE], period[LENGTH_LONGEST + FINE_MORE];
     uint64_t random = seed_of(kind, sets, count, run);
@@ -316,7 +317,7 @@ static const struct rps_tally *simulate_apart(struct bench *bench, const struct 
     size_t made = 0;
 
     for (int n = 0; n < sets; n++) {
-        made = bench_make_fine_series(kind, &random, sets, 1, one, count, fine ? GRAINS : 1, fine);
+        made = bench_make_grains(kind, &random, sets, 1, one, count, GRAINS, start);
         truth[n] = 0;
         for (size_t i = 0; i < made; i++) {
             truth[n] += (double)one[i].count[0];
@@ -327,34 +328,40 @@ static const struct rps_tally *simulate_apart(struct bench *bench, const struct 
     return read_in_turns(bench, sets, &order, period, made);
 }
 
-/* Judge what is printed as an interval; `rule` 0: as if nothing were known of ends and starts. */
-static void judge_apart(struct bench *bench, const struct bench_kind *kind, int runs, int fine,
-                        int rule, struct score *score)
+/* Judge the printed intervals of a kind of series. If `rule` is 0, the rule for ends and starts is
+ * not applied. */
+static void judge_apart(struct bench *bench, const struct bench_kind *kind, int runs,
+                        enum bench_start start, int rule, struct score *score)
 {
     for (size_t s = 0; s < COUNT(sets_of); s++)
         for (int length = 0; length < LENGTHS; length++)
             for (int run = 0; run < runs; run++) {
-                double truth[SETS_MOST];
+                double truth[SETS_MAX];
                 struct rps_tally tally =
-                    *simulate_apart(bench, kind, sets_of[s], length_of[length], run, fine, truth);
+                    *simulate_apart(bench, kind, sets_of[s], length_of[length], run, start, truth);
 
                 tally.has_blocks = !rule;
                 for (int n = 0; n < sets_of[s]; n++) {
                     struct rps_interval interval = rps_tally_interval(&tally, n, 0);
 
                     if (interval.certainty != RPS_CERTAINTY_INTERVAL)
-                        interval.low = interval.high = NAN; /* words are printed instead */
+                        interval.low = interval.high = NAN; /* Words are printed instead of an
+                                                               interval. */
                     judge(score, length, &interval, truth[n]);
                 }
             }
 }
 
-static void print_coverage(int runs)
+/* Print the coverage of a class (NULL: of all classes). */
+static void print_coverage(int runs, const char *class)
 {
     static const struct {
         const char *name;
-        int fine, rule;
-    } way[] = {{"no rule", 0, 0}, {"rule", 0, 1}, {"rule, --fine-start", 1, 1}};
+        enum bench_start start;
+        int rule;
+    } way[] = {{"no rule", BENCH_START_EQUAL, 0},
+               {"rule", BENCH_START_SHORT, 1},
+               {"rule, --fine-start", BENCH_START_FINE, 1}};
     struct bench bench;
 
     init_bench(&bench, 1);
@@ -365,7 +372,9 @@ static void print_coverage(int runs)
         for (const struct bench_kind *kind = bench_edges; kind->name; kind++) {
             struct score score = {0};
 
-            judge_apart(&bench, kind, runs, way[w].fine, way[w].rule, &score);
+            if (class && strcmp(class, kind->name) != 0)
+                continue;
+            judge_apart(&bench, kind, runs, way[w].start, way[w].rule, &score);
             print_row(kind->name, 0, &score, LENGTHS);
             free_score(&score);
         }
@@ -465,11 +474,11 @@ static void print_ratios(struct bench *bench, const struct bench_kind *kind, con
 #define THINNED_SETS    4
 #define THINNED_PERIODS 1000
 
-/* How a run is read. */
+/* A way to read a run. */
 struct reading {
     const char *name;
-    int level;    /* 0: as it was; else in blocks of that level */
-    int is_older; /* 1: how their periods differ is not known */
+    int level;    /* 0: single periods; otherwise blocks of this level */
+    int is_older; /* 1: the scatter of the periods is unknown */
 };
 
 static const struct reading readings[] = {
@@ -479,7 +488,7 @@ static const struct reading readings[] = {
 struct thinning {
     struct rps_tally *tally;
     const struct reading *reading;
-    struct rps_period row[THINNED_SETS]; /* of the block */
+    struct rps_period row[THINNED_SETS]; /* rows of the current block */
     struct rps_scatter scatter[THINNED_SETS];
     size_t rows;
 };
@@ -510,7 +519,7 @@ static int add_block(void *context, const struct rps_period *row)
     return 0;
 }
 
-/* What a store says of how the run began. */
+/* Set the information that a store has about the start of the run. */
 static void set_start(struct bench *bench, const struct rps_order *order,
                       const struct rps_period *period, int is_known)
 {
@@ -533,8 +542,8 @@ static void set_start(struct bench *bench, const struct rps_order *order,
     }
 }
 
-static void read_thinned(struct bench *bench, const struct reading *reading,
-                         const struct rps_order *order, const struct rps_period *period)
+static void read_downsampled(struct bench *bench, const struct reading *reading,
+                             const struct rps_order *order, const struct rps_period *period)
 {
     struct thinning thinning = {.tally = &bench->tally[THINNED_SETS], .reading = reading};
     const struct rps_rollup_sink sink = {&thinning, add_block};
@@ -575,7 +584,7 @@ static void print_thinned_kind(struct bench *bench, const struct bench_kind *kin
         for (size_t r = 0; r < COUNT(readings) && truth[0] > 0 && truth[1] > 0; r++) {
             struct score across = {0};
 
-            read_thinned(bench, &readings[r], &order, period);
+            read_downsampled(bench, &readings[r], &order, period);
             for (int n = 0; n < THINNED_SETS; n++) {
                 struct rps_interval interval =
                     rps_tally_interval(&bench->tally[THINNED_SETS], n, 0);
@@ -621,7 +630,7 @@ static void print_thinned(int runs)
 
 /* --- all of them ------------------------------------------------------------------------------ */
 
-/* What sampling gets wrong. */
+/* Print the errors caused by sampling. */
 static void print_errors(struct bench *bench, int runs)
 {
     const int sets = 4;
@@ -669,7 +678,7 @@ struct recording {
     size_t count;
 };
 
-/* An event of all recordings. */
+/* Score of an event over all recordings. */
 struct event_score {
     char spec[RPS_SPEC_SIZE];
     struct score score;
@@ -727,7 +736,8 @@ static struct event_score *event_score(struct recorded *all, const char *spec)
     return &all->event[all->events++];
 }
 
-/* In how many periods the count would sit if it were the same in each. */
+/* Return the effective number of periods: the number that would have the same spread with equal
+ * counts. */
 static double periods_with(const struct recording *recording, int slot)
 {
     double sum = 0, squares = 0;
@@ -741,7 +751,7 @@ static double periods_with(const struct recording *recording, int slot)
     return sum * sum / squares;
 }
 
-/* All intervals of one event of a recording. */
+/* Judge all intervals of one event of a recording. */
 static void judge_series(struct bench *bench, const struct recording *recording, int slot,
                          double truth, struct recorded *all)
 {
@@ -860,16 +870,15 @@ int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "simulated") == 0 && atoi(argv[2]) > 0) {
         print_simulated(atoi(argv[2]));
-    } else if (argc == 3 && strcmp(argv[1], "coverage") == 0 && atoi(argv[2]) > 0) {
-        print_coverage(atoi(argv[2]));
+    } else if ((argc == 3 || argc == 4) && strcmp(argv[1], "coverage") == 0 && atoi(argv[2]) > 0) {
+        print_coverage(atoi(argv[2]), argv[3]);
     } else if (argc == 3 && strcmp(argv[1], "thinned") == 0 && atoi(argv[2]) > 0) {
         print_thinned(atoi(argv[2]));
     } else if (argc == 3 && strcmp(argv[1], "recorded") == 0) {
         print_recorded(argv[2]);
     } else {
-        fprintf(
-            stderr,
-            "usage: intervals simulated RUNS | coverage RUNS | thinned RUNS | recorded STORE\n");
+        fprintf(stderr, "usage: intervals simulated RUNS | coverage RUNS [CLASS] | thinned RUNS | "
+                        "recorded STORE\n");
         return 2;
     }
     return 0;

@@ -1,13 +1,12 @@
-/*
- * lost: how much time is taken from busy processes.
+/* lost: measures how much CPU time busy processes lose to other tasks.
  *
  * usage: lost FILE SECONDS PROCESSES
  *
- * Each process spins on a CPU of its own, as long as there are enough, and adds up every moment in
- * which it did not: a look at the clock takes some 30 ns, whatever takes longer than 1 us was
- * somebody else. FILE gets `lost_ns` and `spent_ns`, sums over the processes. Elapsed times of a
- * fixed amount of work, the usual way, vary by more than what is looked for here.
- */
+ * Each process spins, on its own CPU if there are enough CPUs, and adds up all times in which it
+ * did not run. A query of the clock takes about 30 ns. Any query over 1 us was interrupted by
+ * another task. FILE receives `lost_ns` and `spent_ns`, summed over the processes. The usual
+ * measure is the elapsed time of a fixed amount of work. The elapsed time varies by more than the
+ * effect to be measured. */
 #include <inttypes.h>
 #include <sched.h>
 #include <stdint.h>
@@ -27,7 +26,7 @@ static int64_t monotonic_ns(void)
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-/* The CPU number n of those allowed, counted around. */
+/* Move to the n-th allowed CPU, counted cyclically. */
 static void go_to_cpu(int n)
 {
     cpu_set_t allowed, one;

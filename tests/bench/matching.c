@@ -1,23 +1,24 @@
-/*
- * How well phases of two runs are matched: random programs of three to six kinds of phases that
- * recur in 6 to 16 turns of 20 to 150 periods, six signals with noise, and the same programs
- * changed. Signals are as those of ratios: a unit of noise is 5 %, three are the resolution, kinds
- * differ by 40 % (standard deviation), and runs of one program by 1 %.
+/* Benchmark of matching the phases of two runs. Random programs have three to six kinds of phases,
+ * which recur in 6 to 16 segments of 20 to 150 periods. Each run has six noisy signals. A program
+ * is compared with a changed version of itself. Signals resemble ratios: a unit of noise is 5 %,
+ * and the resolution is three units. Kinds differ by 40 % (standard deviation), and runs of one
+ * program by 1 %.
  *
  * usage: matching [--programs N] [--only TEXT]
  *
- * Shares of the periods of both runs that are matched right, as rpistat compare matches them
- * (rps_joint_find, rps_match_runs), and in two simpler ways; means over the programs:
+ * Prints the share of the periods of both runs that are matched correctly, as a mean over the
+ * programs. The matching is that of rpistat compare (rps_joint_find, rps_match_runs), and two
+ * simpler ways:
  *
- * rows     a period of a kind that both runs have is in the row that most of the kind is in on the
- *          other side; one of a kind that only one run has, in a row without another side
- * turns    the same for each turn of a kind, by the alignment: of turns in another order one is
- *          left over, and so has no partner, which counts as wrong
+ * rows     a period of a kind that both runs have is correct if it is in the row that has most of
+ *          this kind on the other side; a kind of one run needs a row without another side
+ * turns    as `rows`, but for each segment of a kind, by the alignment; if two segments have
+ *          changed their order, one has no partner, which counts as wrong
  * nearest  by the nearest label of the other run, whatever the order
- * same     by labels that are the same
+ * same     by equal labels of the two runs
  *
- * and the phases of a run: as found together, alone, and turns that there are.
- */
+ * The last columns are the numbers of phases in a run: found together, found alone, and true
+ * segments. */
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
@@ -30,7 +31,7 @@
 #include "rpistat/random.h"
 
 #define SIGNALS      6
-#define NOISE        .05 /* of a value */
+#define NOISE        .05 /* noise as a share of the value */
 #define RESOLUTION   (.15 / NOISE)
 #define KINDS_APART  (.4 / NOISE)
 #define RUNS_APART   (.01 / NOISE)
@@ -44,10 +45,10 @@ struct options {
 
 /* --- programs --------------------------------------------------------------------------------- */
 
-/* A program and what each turn is of the one that it was made from. */
+/* A program that was made from another program, and the origin of each of its segments. */
 struct version {
     struct phase_program program;
-    int origin[PHASE_TURNS_MOST]; /* NONE: of nothing */
+    int origin[PHASE_TURNS_MAX]; /* NONE: the segment is new */
 };
 
 static size_t draw_size(uint64_t *random, size_t from, size_t to)
@@ -58,7 +59,7 @@ static size_t draw_size(uint64_t *random, size_t from, size_t to)
 static void draw_program(uint64_t *random, struct version *ret)
 {
     struct phase_program *program = &ret->program;
-    size_t length[PHASE_KINDS_MOST];
+    size_t length[PHASE_KINDS_MAX];
     int kind = 0;
 
     memset(ret, 0, sizeof(*ret));
@@ -90,7 +91,7 @@ static int draw_kind(const struct version *version, uint64_t *random)
     return version->program.turn[draw_size(random, 0, version->program.turns - 1)].kind;
 }
 
-/* All signals of a kind, up or down. */
+/* Change all signals of a kind, up or down. */
 static void change_kind(struct version *version, double by, uint64_t *random)
 {
     double *mean = version->program.mean[draw_kind(version, random)];
@@ -105,7 +106,7 @@ static void change_much(struct version *version, double by, uint64_t *random)
                       version->program.mean[draw_kind(version, random)]);
 }
 
-/* A turn of a new kind, before one of the others or at the end. */
+/* Insert a segment of a new kind, before another segment or at the end. */
 static void insert(struct version *version, double by, uint64_t *random)
 {
     struct phase_program *program = &version->program;
@@ -120,7 +121,7 @@ static void insert(struct version *version, double by, uint64_t *random)
     program->turns++;
 }
 
-/* Would two turns of one kind stand side by side? They would be one phase. */
+/* Return whether two neighbouring segments have the same kind, and so would be one phase. */
 static int has_twins(const struct phase_program *program)
 {
     for (size_t t = 1; t < program->turns; t++) {
@@ -192,7 +193,8 @@ static const struct change {
     {"two exchanged", exchange, 0},
 };
 
-/* A run: its kinds are off by a little, and have their noise. */
+/* Make a run of a program. The kinds of the run differ slightly from the program, and have their
+ * own noise. */
 static void run_program(const struct version *version, enum phase_noise noise, uint64_t *random,
                         struct phase_series *ret)
 {
@@ -213,8 +215,8 @@ static void run_program(const struct version *version, enum phase_noise noise, u
 
 /* --- scores ----------------------------------------------------------------------------------- */
 
-/* Two runs, A the program and B its version, and a way of matching: each period has a truth, -1
- * for nothing that the other run has, and a group, that it shares with its partners. */
+/* Two runs (A is the program, B its version) and a way of matching. Each period has a truth (-1: no
+ * counterpart in the other run) and a group that it shares with its partners. */
 struct pair {
     const struct phase_series *series[2];
     const int *truth[2];
@@ -222,7 +224,8 @@ struct pair {
     int truths, groups;
 };
 
-/* The group that has most of each thing on one side; and, behind them, whether a group has any. */
+/* For each truth, find the group with most of its periods on one side. Set `has` to 1 for each
+ * group with periods on that side. */
 static void find_places(const struct pair *pair, int side, int *place, int *has)
 {
     size_t *count = phase_must(calloc((size_t)(pair->groups * pair->truths) + 1, sizeof(*count)));
@@ -250,8 +253,9 @@ static void find_places(const struct pair *pair, int side, int *place, int *has)
     free(count);
 }
 
-/* The share of periods that are right: in the group that has most of the same on the other side;
- * what there is none of there, in a group that has nothing there. */
+/* Return the share of correct periods. A correct period is in the group that has most of its truth
+ * on the other side. A period without a counterpart must be in a group without periods on the other
+ * side. */
 static double score(const struct pair *pair)
 {
     int *place = phase_must(calloc((size_t)pair->truths, sizeof(*place)));
@@ -275,7 +279,8 @@ static double score(const struct pair *pair)
     return (double)right / (double)all;
 }
 
-/* What each period is of: turns of A, or kinds; NONE: the other run has none of it. */
+/* Return the truth of each period: a segment of A, or a kind, or NONE if the other run has no such
+ * period. */
 static int *truth_of(const struct phase_series *series, const struct version *own,
                      const struct version *other, int by_kind)
 {
@@ -292,7 +297,7 @@ static int *truth_of(const struct phase_series *series, const struct version *ow
     return truth;
 }
 
-/* The group of each period, of its phase's. */
+/* Return the group of each period, given the groups of the phases. */
 static int *groups_of(const struct rps_phases *phases, size_t count, const int *of_phase)
 {
     int *group = phase_must(malloc(count * sizeof(*group)));
@@ -311,7 +316,7 @@ static void die(const struct rps_error *err)
     exit(1);
 }
 
-/* The label of A that is nearest to one of B. */
+/* Return the label of A that is nearest to a label of B. */
 static int nearest(const struct rps_joint *joint, int label)
 {
     double least = INFINITY;
@@ -329,7 +334,7 @@ static int nearest(const struct rps_joint *joint, int label)
     return best;
 }
 
-/* Groups of the phases of both runs. How many there can be. */
+/* Group the phases of both runs, and return the maximum number of groups. */
 static int group_phases(const struct rps_joint *joint, enum way way, int **ret)
 {
     const struct rps_match_labels labels = {joint->label_count, joint->distance};
@@ -364,7 +369,7 @@ struct figures {
     double way[WAYS], phases, alone, turns;
 };
 
-/* Phases of a run that is looked at alone. */
+/* Return the number of phases found in a single run. */
 static size_t phases_alone(const struct phase_series *series)
 {
     const struct rps_phases_options options = {0};
@@ -385,7 +390,7 @@ static void judge(const struct version *version, const struct phase_series *seri
     for (int way = 0; way < WAYS; way++) {
         int *group[2], *truth[2], *of_phase[2];
         struct pair pair = {.series = {&series[0], &series[1]},
-                            .truths = PHASE_TURNS_MOST + PHASE_KINDS_MOST};
+                            .truths = PHASE_TURNS_MAX + PHASE_KINDS_MAX};
 
         for (int side = 0; side < 2; side++) {
             truth[side] = truth_of(&series[side], &version[side], &version[!side], way != TURNS);

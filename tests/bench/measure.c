@@ -1,14 +1,12 @@
-/*
- * measure: run a command and write down what it cost.
+/* measure: runs a command and records its cost.
  *
  * usage: measure FILE [-w FROM TO] COMMAND [ARG...]
  *
- * FILE gets lines `name value`: of the command with all that it waited for; and with -w of its own
- * threads alone, to the nanosecond, what they had used FROM and TO seconds after the start. So a
- * recorder is told from its workload, and its work from its start. It is C because a process
- * inherits the peak memory of the one that forked it: measured from Python no command would seem to
- * need less than Python does.
- */
+ * FILE receives lines `name value` for the command with all children that it waited for. With -w,
+ * FILE also receives the CPU time of the command's own threads, FROM and TO seconds after the
+ * start, to the nanosecond. These times separate a recorder from its workload, and its steady work
+ * from its start. The program is in C because a process inherits the peak memory of its parent.
+ * Measured from Python, every command would seem to need at least as much memory as Python. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -21,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What the command's threads had used at a moment; -1 where it cannot be told. */
+/* Resources used by the command's threads at a moment. A value of -1 is unknown. */
 struct sample {
     int64_t at_ns, cpu_ns;
     long kib;
@@ -41,7 +39,8 @@ static int64_t cpu_us(const struct rusage *usage)
            usage->ru_utime.tv_usec + usage->ru_stime.tv_usec;
 }
 
-/* CPU time of all living threads of a process, from the scheduler; -1 when it does not tell. */
+/* Return the CPU time of all living threads of a process, from the scheduler, or -1 if it is
+ * unknown. */
 static int64_t process_cpu_ns(pid_t pid)
 {
     char path[320];
@@ -67,7 +66,7 @@ static int64_t process_cpu_ns(pid_t pid)
     return total_ns;
 }
 
-/* Memory that a process holds at this moment, KiB; -1 when it cannot be told. */
+/* Return the memory of a process at this moment in KiB, or -1 if it is unknown. */
 static long process_kib(pid_t pid)
 {
     char path[64];

@@ -1,13 +1,12 @@
-/*
- * nulls: how often a phase class is described by a counter although nothing differs.
+/* nulls: measures how often a phase class is described by a counter although nothing differs.
  *
  * usage: nulls [RUNS]
  *
- * Each run is one steady mixture of 30 programs on two CPUs, cut at random into eight phases of 20 to
- * 60 s, each with a class of its own. A program runs for some time, and has rates and memory of its
- * own. A flat run has one program. So each clause is false. Prints the share of classes that have one.
- * The last rows show the power: one phase has 1.5 times the faults, and 1.5 times the memory.
- */
+ * Each run is a steady mixture of 30 programs on two CPUs. A run is cut at random into eight phases
+ * of 20 to 60 s, each with its own class. A program runs for some time, with its own rates and
+ * memory. A flat run has only one program. So every clause in the descriptions is false. The output
+ * is the share of classes with a clause. The last rows show the power of the test: one phase has
+ * 1.5 times the faults, and 1.5 times the memory. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,11 +21,11 @@
 #define PROGRAMS 30
 #define PERIODS  (PHASES * 600)
 #define METRICS  5
-#define IO       2 /* of them, behind the others */
+#define IO       2 /* memory and I/O metrics, the last of the METRICS */
 
 static const struct {
     const char *name, *found_by, *unit;
-    double median, per_period; /* of programs' values, and of the events of a period */
+    double median, per_period; /* median over programs; events per period */
 } metrics[METRICS] = {{"context_switch_rate", "switch", "/s", 4000, .1},
                       {"minor_fault_rate", "fault", "/s", 20000, .1},
                       {"migration_rate", "migration", "/s", 60, .1},
@@ -38,7 +37,8 @@ static double draw_normal(uint64_t *dice)
     return sqrt(-2 * log(1 - rps_random_unit(dice))) * cos(6.283185307 * rps_random_unit(dice));
 }
 
-/* Fill value[metric * PERIODS + period]. Programs run for `length` periods on average; 0: only one. */
+/* Fill value[metric * PERIODS + period]. Programs run for `length` periods on average (0: only
+ * one). */
 static void simulate(uint64_t *dice, double length, size_t periods, double *value)
 {
     double weight[PROGRAMS], rate[PROGRAMS][METRICS];
@@ -82,8 +82,8 @@ static struct rps_profile profile_of(struct rps_arena *arena, size_t first, size
     return profile;
 }
 
-/* Simulate runs, and print how many classes have clauses; `more`: the factor of faults and memory in
- * phase 3, which alone counts. */
+/* Simulate runs, and print the number of classes with clauses. If `more` is a factor, phase 3 has
+ * `more` times the faults and memory, and only phase 3 counts. */
 static void try(const char *title, double length, double more, int runs)
 {
     static double value[METRICS * PERIODS];
@@ -95,7 +95,7 @@ static void try(const char *title, double length, double more, int runs)
         struct rps_arena *arena = rps_arena_new();
         struct rps_phase phase[PHASES];
         const struct rps_phases phases = {.count = PHASES, .phase = phase, .label_count = PHASES};
-        struct rps_run_system system[PHASES + 1] = {0}; /* nothing but `io` is known */
+        struct rps_run_system system[PHASES + 1] = {0}; /* The other system metrics are unknown. */
         struct rps_profile profile, io;
 
         for (int p = 0; p < PHASES; p++) {
@@ -119,7 +119,7 @@ static void try(const char *title, double length, double more, int runs)
         profile.system = system;
         for (int l = more > 1 ? 3 : 0; l < (more > 1 ? 4 : PHASES); l++, classes++) {
             rps_profile_words(words, &profile, l, 0);
-            if (strstr(words, "sets it apart"))
+            if (strstr(words, "similar to the whole"))
                 continue;
             any++;
             for (int m = 0; m < METRICS; m++)

@@ -1,5 +1,4 @@
-/*
- * What the kernel's events count, again and again, and what it takes: for tests/bench/events.
+/* Produce kernel events repeatedly, and measure their CPU time, for tests/bench/events.
  *
  *     occur call                  system calls, the shortest
  *     occur touch                 first writes to pages of memory
@@ -8,10 +7,9 @@
  *     occur move                  migrations from one CPU to another
  *     occur echo IN OUT           the other side of switch: sends every byte back
  *
- * Prints how often it occurred, and the CPU time each time in ns, that of the quickest tenth of
- * many blocks: CPU time leaves out what other programs do meanwhile, but not what they do to caches
- * and to the other half of a core. Of switch it is the time of both processes.
- */
+ * Prints the number of events, and the CPU time per event in ns, from the fastest tenth of many
+ * blocks. CPU time excludes the time of other programs, but not their effects on caches and on the
+ * other half of a core. For `switch` it is the time of both processes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -29,7 +27,7 @@
 
 struct occur {
     int in, out, file;
-    clockid_t other; /* CPU time of the other process */
+    clockid_t other; /* CPU-time clock of the other process */
     int has_other;
     int cpu[2];
 };
@@ -173,7 +171,7 @@ static int compare(const void *one, const void *other)
     return (a > b) - (a < b);
 }
 
-/* Every byte back, until there is an end of them. */
+/* Send back every byte until the input ends. */
 static int echo(const struct occur *occur)
 {
     char byte;

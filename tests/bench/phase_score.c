@@ -1,4 +1,4 @@
-/* Scores of labels, and the decoder that knows the truth. */
+/* Scores of phase labels, and the decoder that knows the true parameters. */
 #include "phase_score.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 /* --- boundaries ------------------------------------------------------------------------------- */
 
 struct segments {
-    size_t count, *start; /* start[count] is the end */
+    size_t count, *start; /* start[count] is the end of the last segment */
 };
 
 static struct segments find_segments(const int *label, size_t n)
@@ -22,7 +22,8 @@ static struct segments find_segments(const int *label, size_t n)
     return found;
 }
 
-/* Boundaries of one that have one of the other within the margin; each serves once. */
+/* Count the boundaries of `a` that have a boundary of `b` within the margin. Each boundary of `b`
+ * is used once. */
 static double count_hits(const struct segments *a, const struct segments *b, size_t margin)
 {
     size_t k = 1, hits = 0;
@@ -133,8 +134,8 @@ void phase_score(const struct phase_series *truth, const int *label, size_t marg
 
 /* --- the decoder ------------------------------------------------------------------------------ */
 
-/* Minus the logarithm of a deviation's density, but for a constant. An outlier has a hundredth of
- * the density, over a range some twenty times as wide. */
+/* Return minus the logarithm of the density of a deviation, up to a constant. An outlier has a
+ * hundredth of the density over a range about twenty times as wide. */
 static double surprise(enum phase_noise noise, double deviation, double scale)
 {
     double square = deviation * deviation;
@@ -155,7 +156,7 @@ static double surprise(enum phase_noise noise, double deviation, double scale)
     }
 }
 
-/* That of observation i, in phase b after one in phase a. */
+/* Return the surprise of observation i in phase b if the previous observation was in phase a. */
 static double surprise_at(const struct phase_series *series, size_t i, int a, int b)
 {
     const struct rps_signals *signals = &series->signals;
@@ -178,15 +179,18 @@ static double surprise_at(const struct phase_series *series, size_t i, int a, in
     return sum;
 }
 
-/* What is known of paths that end behind observation t - 1 in a segment of a label that is not
- * shorter than the shortest. */
+/* State of the best paths that end after observation t - 1 in a segment of at least the minimum
+ * length, for each label. */
 struct path {
-    double surprise[PHASE_KINDS_MOST]; /* of all before t, were they of the label */
-    double cost[PHASE_KINDS_MOST];     /* of the best path */
-    int before[PHASE_KINDS_MOST];      /* label before a segment that is a shortest one; or -1 */
+    double surprise[PHASE_KINDS_MAX]; /* surprise of all observations before t, if they had this
+                                         label */
+    double cost[PHASE_KINDS_MAX];     /* cost of the best path */
+    int before[PHASE_KINDS_MAX];      /* previous label, if the last segment has the minimum
+                                         length; or -1 */
 };
 
-/* Go on by an observation in label b, or begin a segment of b after one of any other label. */
+/* Extend the path by an observation in label b, or begin a segment of b after a segment of any
+ * other label. */
 static void step(const struct phase_series *series, struct path *path, size_t t, int b)
 {
     double mean = (double)series->signals.count / (double)series->segments;

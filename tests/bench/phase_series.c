@@ -10,7 +10,8 @@
 
 #define PI 3.14159265358979323846
 
-/* Shortest segments, in observations, and how much longer the short ones get. */
+/* Minimum length of a segment, of a short segment, and the range of lengths of short segments, in
+ * observations. */
 #define SHORTEST     20
 #define SHORT        5
 #define SHORT_LONGER 5
@@ -77,7 +78,7 @@ static void init(struct phase_series *series, size_t n, size_t d)
     };
 }
 
-/* Where each segment ends; what is beyond the shortest is shared out as exponentials. */
+/* Draw the ends of all segments. The length above the minimum is distributed exponentially. */
 static size_t *draw_ends(uint64_t *random, size_t n, size_t count)
 {
     size_t *ends = phase_must(malloc(count * sizeof(*ends)));
@@ -91,7 +92,7 @@ static size_t *draw_ends(uint64_t *random, size_t n, size_t count)
     return ends;
 }
 
-/* Those of segments of 5 to 10 observations. */
+/* Draw the ends of short segments of 5 to 10 observations. */
 static size_t *draw_short_ends(uint64_t *random, size_t n, size_t *ret_count)
 {
     size_t *ends = phase_must(malloc((n / SHORT + 1) * sizeof(*ends))), count = 0;
@@ -252,7 +253,16 @@ static void fill_walk(uint64_t *random, double step, double *x, size_t n)
         x[i] = value += step * normal(random);
 }
 
-/* Several time scales, up to 1 / (1 - the longest phi), of one variance each. */
+/* Fill a series with a random walk plus noise. */
+static void fill_noisy_walk(uint64_t *random, double step, double *x, size_t n)
+{
+    fill_walk(random, step, x, n);
+    for (size_t i = 0; i < n; i++)
+        x[i] += normal(random);
+}
+
+/* Fill a series with AR(1) processes of several time scales, up to 1 / (1 - the longest phi), with
+ * equal variances. */
 static void fill_scales(uint64_t *random, double longest, double *x, size_t n)
 {
     const double phi[] = {0.5, 0.9, 0.99, longest};
@@ -279,7 +289,7 @@ static void fill_sine(uint64_t *random, double period, double *x, size_t n)
         x[i] = 2 * sin(phase + 2 * PI * (double)i / period) + normal(random);
 }
 
-/* A sine of so many periods a series. */
+/* Fill a series with a sine wave of `periods` periods. */
 static void fill_slow(uint64_t *random, double periods, double *x, size_t n)
 {
     fill_sine(random, (double)n / periods, x, n);
@@ -308,6 +318,8 @@ const struct phase_null phase_nulls[] = {
     {"AR .8", fill_ar, 0.8, WHITE},
     {"AR .95", fill_ar, 0.95, WHITE},
     {"walk", fill_walk, 1, WHITE},
+    {"noisy walk .1", fill_noisy_walk, 0.1, WHITE},
+    {"noisy walk .3", fill_noisy_walk, 0.3, WHITE},
     {"sum of ARs", fill_scales, 0.999, WHITE},
     {"line", fill_line, 5, WHITE},
     {"slow sine", fill_slow, 1, WHITE},

@@ -1,6 +1,5 @@
-/*
- * Series of observations for the bench of phase detection: with known phases, and without any.
- */
+/* Series of observations for the benchmark of phase detection, with known phases and without
+ * phases. */
 #ifndef BENCH_PHASE_SERIES_H
 #define BENCH_PHASE_SERIES_H
 
@@ -9,58 +8,60 @@
 
 #include "rpistat/detect.h"
 
-#define PHASE_KINDS_MOST   8
-#define PHASE_SIGNALS_MOST 12
-#define PHASE_TURNS_MOST   32
+#define PHASE_KINDS_MAX   8
+#define PHASE_SIGNALS_MAX 12
+#define PHASE_TURNS_MAX   32
 
-/* What lies about the means. Masked: each signal is seen in one observation of four. Correlated:
- * the signals share a factor, .8 between any two. */
+/* Noise around the means. MASKED: each signal is known in one of four observations. CORRELATED: the
+ * signals share a factor, with a correlation of .8 between any two. */
 enum phase_noise { WHITE, AR, STUDENT, OUTLIERS, VARIANCE, MASKED, CORRELATED, PHASE_NOISES };
 
-/* AR(1) of AR, shared variance of CORRELATED. */
+/* Coefficient of the AR(1) noise; shared variance of the CORRELATED noise. */
 #define AR_PHI           0.6
 #define CORRELATED_SHARE 0.8
 
-/* "white" ... */
+/* Names of the noises, such as "white". */
 extern const char *const phase_noise_name[PHASE_NOISES];
 
-/* A series and the truth about it. */
+/* A series, and its true phases. */
 struct phase_series {
     struct rps_signals signals;
-    int *label;      /* by observation */
-    size_t segments; /* stretches of one label */
-    size_t shortest; /* observations of a segment */
+    int *label;      /* label of each observation */
+    size_t segments; /* number of segments; each has one label */
+    size_t shortest; /* minimum observations of a segment */
     enum phase_noise noise;
-    int phases;                                        /* kinds of phases */
-    double mean[PHASE_KINDS_MOST][PHASE_SIGNALS_MOST]; /* of a kind, in each signal */
-    double scale[PHASE_KINDS_MOST];                    /* of a kind's noise; VARIANCE alone */
+    int phases;                                      /* number of kinds of phases */
+    double mean[PHASE_KINDS_MAX][PHASE_SIGNALS_MAX]; /* mean of each kind, in each signal */
+    double scale[PHASE_KINDS_MAX];                   /* noise scale of each kind; only for
+                                                        VARIANCE */
 };
 
-/* How to make one. */
+/* Parameters for making a series. */
 struct phase_draft {
     enum phase_noise noise;
-    double delta;    /* standard deviation of the means, in that of the noise */
-    size_t n, d;     /* observations, signals */
-    size_t segments; /* of at least 20 observations, their lengths exponential; 0: as many as fit of
-                        5 to 10 observations */
+    double delta;    /* standard deviation of the means, as a multiple of that of the noise */
+    size_t n, d;     /* numbers of observations and of signals */
+    size_t segments; /* Number of segments of at least 20 observations and exponential length (0:
+                        as many segments of 5 to 10 observations as fit). */
     uint64_t seed;
 };
 
-/* 3 to 8 kinds of phases that recur in random order. */
+/* Make a series of 3 to 8 kinds of phases that recur in random order. */
 void phase_series_make(const struct phase_draft *draft, struct phase_series *ret);
 
-/* A program: turns of its kinds of phases, one after the other. */
+/* A program: a sequence of segments, each of one kind of phases. */
 struct phase_program {
     int kinds;
-    double mean[PHASE_KINDS_MOST][PHASE_SIGNALS_MOST]; /* of a kind, in each signal */
+    double mean[PHASE_KINDS_MAX][PHASE_SIGNALS_MAX]; /* mean of each kind, in each signal */
     size_t turns;
     struct {
         int kind;
-        size_t length; /* observations */
-    } turn[PHASE_TURNS_MOST];
+        size_t length; /* number of observations of the segment */
+    } turn[PHASE_TURNS_MAX];
 };
 
-/* A run of it, with noise of its own: d signals; label is the number of the turn. */
+/* Make a run of a program with its own noise and d signals. `label` is the number of the segment.
+ */
 void phase_series_run(const struct phase_program *program, enum phase_noise noise, size_t d,
                       uint64_t seed, struct phase_series *ret);
 
@@ -68,12 +69,12 @@ void phase_series_run(const struct phase_program *program, enum phase_noise nois
 struct phase_null {
     const char *name;
     void (*fill)(uint64_t *random, double number, double *x,
-                 size_t n); /* one signal; NULL: noise */
-    double number;          /* the kind's own */
+                 size_t n); /* fills one signal; NULL: noise only */
+    double number;          /* parameter of the kind of series */
     enum phase_noise noise;
 };
 
-/* Up to one without name. */
+/* The last entry has no name. */
 extern const struct phase_null phase_nulls[];
 
 void phase_series_make_null(const struct phase_null *null, size_t n, size_t d, uint64_t seed,
@@ -81,10 +82,10 @@ void phase_series_make_null(const struct phase_null *null, size_t n, size_t d, u
 
 void phase_series_free(struct phase_series *series);
 
-/* d normal numbers, of mean 0: what a kind is like. */
+/* Draw d normal numbers with mean 0: the means of a kind of phases. */
 void phase_series_draw(double deviation, size_t d, uint64_t *random, double *ret);
 
-/* For memory that must be there. */
+/* Return `memory`, or end the program if it is NULL. */
 void *phase_must(void *memory);
 
 #endif

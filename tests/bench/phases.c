@@ -1,23 +1,23 @@
-/*
- * The yardstick of phase detection: what the detector makes of series about which the truth is
- * known.
+/* Benchmark of phase detection: results of the detector on series with known phases.
  *
  * usage: phases [--quick] [--exact] [--shown] [--seeds N] [--only TEXT] [--before FILE] [PART...]
  *
- * series: P recurring means N(0, delta^2) in each signal, unit noise of several kinds, sqrt(n)/2
- *     segments of at least 20 observations and exponential length, 3 to 8 kinds of phases; clear is
- *     a delta of 1, hard of .4. F1 of the boundaries with a margin of five observations, cover, and
- *     adjusted Rand index of the labels (ARI), beside those of the decoder that knows the truth
- *     (*), and changes found, of the true ones
- * null: series without phases: the share of them in which changes are found, and their mean
- * short: phases of 5 to 10 observations, by delta; margin of one
- * speed: a day of eight signals, with the memory of the series (53 MiB)
+ * series: recurring means N(0, delta^2) in each signal, unit noise of several kinds, sqrt(n)/2
+ *     segments of at least 20 observations and exponential length, 3 to 8 kinds of phases. Clear
+ *     series have a delta of 1, hard series of .4. Columns: F1 of the boundaries with a margin of
+ *     five observations, cover, adjusted Rand index of the labels (ARI), and changes found as a
+ *     share of the true changes. (*) marks the results of the decoder that knows the true phases
+ * null: series without phases: the share in which changes are found, and their mean number
+ * short: phases of 5 to 10 observations, by delta, with a margin of one
+ * speed: a day of eight signals, including the memory of the series (53 MiB)
  *
- * All parts by default. --quick: fewer series; --only: rows whose name holds the text; --exact:
- * search at every point; --shown: the level that is shown when none is asked for, not the finest.
- * --before FILE: after each figure the one of FILE, the output of an earlier build with as many
- * seeds (without --before), and the difference; what got worse is marked.
- */
+ * By default all parts run. --quick makes fewer series. --only prints only rows whose name contains
+ * TEXT. --exact searches at every point. --shown uses the level that is shown by default, not the
+ * finest.
+ *
+ * --before FILE: compare with FILE, the output of an earlier build with the same number of seeds
+ * (without --before). Each value is followed by the earlier value and the difference. Worse values
+ * are marked. */
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@
 
 #define MARGIN       5
 #define SHORT_MARGIN 1
-#define COLUMNS_MOST 9
+#define COLUMNS_MAX  9
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 struct options {
@@ -50,14 +50,14 @@ struct options {
 struct column {
     const char *name;
     int decimals;
-    int better;   /* 1: more is better, -1: less, 0: not compared */
-    double slack; /* what may get worse without a mark */
+    int better;   /* 1: higher is better; -1: lower is better; 0: not compared */
+    double slack; /* largest worsening that is not marked */
 };
 
 struct table {
-    const char *name; /* which begins the names of its rows */
+    const char *name; /* prefix of the names of the rows */
     int count;
-    struct column column[COLUMNS_MOST];
+    struct column column[COLUMNS_MAX];
 };
 
 static void print_head(const struct options *options, const struct table *table)
@@ -71,7 +71,7 @@ static void print_head(const struct options *options, const struct table *table)
     printf("\n");
 }
 
-/* The first line of an output says of how many seeds it is. */
+/* Print the first line of the output, which contains the number of seeds. */
 static int print_seeds(const struct options *options)
 {
     int before = options->seeds;
@@ -85,7 +85,7 @@ static int print_seeds(const struct options *options)
     return -1;
 }
 
-/* The row's figures in the earlier output; NaN where it has none. */
+/* Find the values of the row in the earlier output, or NaN if there is no such row. */
 static void find_before(const struct options *options, const char *name, int count, double *ret)
 {
     char line[256];
@@ -106,7 +106,7 @@ static void find_before(const struct options *options, const char *name, int cou
 static void print_row(const struct options *options, const struct table *table, const char *name,
                       const double *value)
 {
-    double before[COLUMNS_MOST];
+    double before[COLUMNS_MAX];
     int worse = 0;
 
     if (options->before)
@@ -141,7 +141,7 @@ static double cpu_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Labels of the detector; its CPU seconds. */
+/* Get the labels of the detector. Return its CPU time in seconds. */
 static double detect(const struct options *options, const struct phase_series *series, int *label)
 {
     const struct rps_phases_options find = {.detect = options->detect,
@@ -159,18 +159,20 @@ static double detect(const struct options *options, const struct phase_series *s
     found = rps_phase_levels_shown(&answer.levels);
     for (size_t k = 0; k < found->count; k++)
         for (size_t i = found->phase[k].first; i <= found->phase[k].last; i++)
-            label[i] = answer.details.wanders ? 0 : found->phase[k].label; /* as it is shown */
+            /* label as displayed by rpistat */
+            label[i] = answer.details.is_drifting ? 0 : found->phase[k].label;
     rps_found_phases_free(&answer);
     return end - begin;
 }
 
-/* Another series for each length and number of signals, the same ones for all noises. */
+/* Return a different seed for each length and number of signals. All noises use the same seeds. */
 static uint64_t seed_of(size_t n, size_t d, int seed)
 {
     return rps_random_at(100 * n + d, (uint64_t)seed);
 }
 
-/* Score the detector and, unless `best` is NULL, the decoder; the detector's CPU seconds. */
+/* Score the detector, and also the decoder if `best` is not NULL. Return the CPU time of the
+ * detector in seconds. */
 static double judge(const struct options *options, const struct phase_series *series, size_t margin,
                     struct phase_score *score, struct phase_score *best)
 {
@@ -201,7 +203,7 @@ static const struct table series_table = {
      {"ms", 1, 0, 0}},
 };
 
-/* Add the mean over the seeds to figures. */
+/* Add the mean over the seeds to the values. */
 static void add_draft(const struct options *options, struct phase_draft draft, size_t margin,
                       double *value)
 {
@@ -227,17 +229,17 @@ static void add_draft(const struct options *options, struct phase_draft draft, s
     }
 }
 
-/* The rows of one noise and delta, by length and number of signals, and their mean. */
+/* Print the rows of one noise and delta, by length and number of signals, and their mean. */
 static void print_noise(const struct options *options, enum phase_noise noise, int hard)
 {
     static const size_t n[] = {500, 3000, 8000, 36000}, d[] = {1, 3, 6, 12};
-    double mean[COLUMNS_MOST] = {0};
+    double mean[COLUMNS_MAX] = {0};
     char name[64];
     int rows = 0;
 
     for (size_t i = 0; i < COUNT(n); i++)
         for (size_t j = 0; j < COUNT(d); j++) {
-            double value[COLUMNS_MOST] = {0};
+            double value[COLUMNS_MAX] = {0};
             struct phase_draft draft = {.noise = noise,
                                         .delta = hard ? 0.4 : 1,
                                         .n = n[i],
@@ -282,7 +284,7 @@ static void print_short(const struct options *options)
     for (int delta = 2; delta <= 3; delta++)
         for (size_t i = 0; i < COUNT(n); i++) {
             struct phase_draft draft = {.noise = WHITE, .delta = delta, .n = n[i], .d = 6};
-            double value[COLUMNS_MOST] = {0};
+            double value[COLUMNS_MAX] = {0};
             char name[64];
 
             snprintf(name, sizeof(name), "short delta %d %zu x %zu", delta, draft.n, draft.d);
@@ -351,11 +353,11 @@ static void measure(const struct options *options, const struct phase_draft *dra
     ret[3] = score.rand;
 }
 
-/* Each in a process of its own, for its peak of memory. */
+/* Run each case in its own process, to measure its peak memory. */
 static void print_speed(const struct options *options)
 {
     static const size_t changes[] = {10, 500, 10000};
-    double *value = mmap(NULL, COLUMNS_MOST * sizeof(*value), PROT_READ | PROT_WRITE,
+    double *value = mmap(NULL, COLUMNS_MAX * sizeof(*value), PROT_READ | PROT_WRITE,
                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     phase_must(value == MAP_FAILED ? NULL : value);
@@ -381,7 +383,7 @@ static void print_speed(const struct options *options)
         }
         print_row(options, &speed_table, name, value);
     }
-    munmap(value, COLUMNS_MOST * sizeof(*value));
+    munmap(value, COLUMNS_MAX * sizeof(*value));
 }
 
 /* ---------------------------------------------------------------------------------------------- */

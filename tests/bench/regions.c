@@ -1,17 +1,16 @@
-/*
- * regions: what an entry of a region costs, for tests/bench/run.
+/* regions: measures the cost of an entry of a region, for tests/bench/run.
  *
  * usage: regions RESULT SETS
  *
- * RESULT receives lines "NAME FIGURE" in ps, the least of some rounds: `unmeasured`, an entry
- * (begin and end) of a program that does not measure itself; `measured`, one of a program that
- * counts the document SETS; and `read`, a bare read() of the group of the same counters.
- */
+ * RESULT receives lines "NAME FIGURE" in ps, each the minimum of several rounds. `unmeasured` is an
+ * entry (begin and end) of a program that does not measure itself. `measured` is an entry of a
+ * program that counts the document SETS. `read` is a plain read() of the group of the same
+ * counters. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "region/choose.h"
+#include "region/state.h"
 #include "region/counters.h"
 #include "rpistat/clock.h"
 #include "rpistat/region.h"
@@ -34,7 +33,7 @@ static void enter(void)
     }
 }
 
-/* Read the group as often as it is entered. Returns 0 when it could be. */
+/* Read the counter group as often as the region is entered. Return 0 if all reads succeed. */
 static int read_group(const struct rps_counters *counters)
 {
     uint64_t group[3 + RPS_COUNTERS_MAX];
@@ -59,7 +58,7 @@ int main(int argc, char *argv[])
         return 2;
     }
     for (int i = 0; i < ROUNDS && !failed; i++) {
-        enter(); /* a new region of a recorder's, or nothing */
+        enter(); /* The first entry registers a new region with a recorder, if there is one. */
         begin_ns = rps_clock_monotonic_ns();
         enter();
         unmeasured = least(unmeasured, begin_ns);

@@ -1,11 +1,10 @@
-/*
- * self_naive: examples/naive, measuring itself as a whole, for tests/bench/self_vs_rpistat.
+/* self_naive: runs examples/naive, measuring itself as a whole, for tests/bench/self_vs_rpistat.
  *
  * usage: self_naive SETS RESULT [NAIVE'S ARG...]
  *
  * SETS is a document of event sets. RESULT receives a line "NAME FIGURE" for each event, and for
- * "clock", "seconds" and "cpu_seconds". The example is linked in under another name, as it is.
- */
+ * "clock", "seconds" and "cpu_seconds". The example is linked unchanged, with its main() under
+ * another name. */
 #include <stdio.h>
 #include <stdlib.h>
 

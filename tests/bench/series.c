@@ -17,7 +17,7 @@ static double uniform(uint64_t *random, double from, double to)
     return from + (to - from) * rps_random_unit(random);
 }
 
-/* One of 0 ... below - 1. */
+/* Return a random number from 0 to below - 1. */
 static size_t one_of(uint64_t *random, size_t below)
 {
     return (size_t)(rps_random_next(random) % below);
@@ -47,10 +47,11 @@ static double poisson(uint64_t *random, double mean)
     return count;
 }
 
-/* Noise of a grain, independent from grain to grain. */
+/* Return the noise of a grain, independent of other grains. The sum over a period has the relative
+ * deviation of lognormal(of_period), for any number of grains. */
 static double noise(const struct bench_draft *d, double of_period)
 {
-    return lognormal(d->random, of_period * sqrt((double)d->grains));
+    return lognormal(d->random, sqrt(log1p((double)d->grains * expm1(of_period * of_period))));
 }
 
 /* --- kinds ------------------------------------------------------------------------------------ */
@@ -67,7 +68,7 @@ static void make_poisson(struct bench_draft *d)
         d->c[i] = poisson(d->random, d->of_kind);
 }
 
-/* Phases of exponential length that come back to one of five levels. */
+/* Make phases of exponential length that return to one of five levels. */
 static void make_phased(struct bench_draft *d)
 {
     double level[5], left = 0, now = 0;
@@ -92,7 +93,7 @@ static void make_periodic(struct bench_draft *d)
             1e6 * (1.2 + sin(2 * PI * ((double)i / length + from))) * lognormal(d->random, .05);
 }
 
-/* From one level to another, up to four times as high or as low, in a straight line. */
+/* Make a linear trend from one level to another, up to four times as high or as low. */
 static void make_trend(struct bench_draft *d)
 {
     double from = uniform(d->random, 1, 4), to = uniform(d->random, 1, 4);
@@ -110,7 +111,7 @@ static void make_decay(struct bench_draft *d)
         d->c[i] = 1e6 * (exp(-(double)i / length) + .01) * lognormal(d->random, d->of_kind);
 }
 
-/* 2 to 50 times as much in the first one to three periods. */
+/* Make a series that is 2 to 50 times as high in its first one to three periods. */
 static void make_start(struct bench_draft *d)
 {
     double high = 2 * pow(25, rps_random_unit(d->random)),
@@ -120,14 +121,14 @@ static void make_start(struct bench_draft *d)
         d->c[i] = 1e6 * ((double)i < length ? high : 1) * lognormal(d->random, d->of_kind);
 }
 
-/* The same rate in each grain, with `number` of noise in a period. */
+/* Make a series of constant rate. `number` is the noise of a period. */
 static void make_steady(struct bench_draft *d)
 {
     for (size_t i = 0; i < d->count; i++)
         d->c[i] = 1e6 * noise(d, d->of_kind);
 }
 
-/* `number` times as much in the last two periods; 0: 2 to 200 times. */
+/* Make a series that is `number` times as high in its last two periods (0: 2 to 200 times). */
 static void make_end(struct bench_draft *d)
 {
     double high = d->of_kind > 0 ? d->of_kind : 2 * pow(100, rps_random_unit(d->random));
@@ -136,8 +137,8 @@ static void make_end(struct bench_draft *d)
         d->c[i] = 1e6 * (i + 2 * d->grains >= d->count ? high : 1) * noise(d, .05);
 }
 
-/* 2 to 200 times as much in the beginning of the first period, or in the end of the last one where
- * `number` is 1. */
+/* Make a series that is 2 to 200 times as high in the beginning of its first period. If `number` is
+ * 1, the high part is in the end of the last period. */
 static void make_short_edge(struct bench_draft *d)
 {
     double high = 2 * pow(100, rps_random_unit(d->random)), part = rps_random_unit(d->random);
@@ -150,7 +151,7 @@ static void make_short_edge(struct bench_draft *d)
     }
 }
 
-/* The same start as make_end's end. */
+/* Make a steep start, the mirror image of the end made by make_end. */
 static void make_steep_start(struct bench_draft *d)
 {
     make_end(d);
@@ -162,7 +163,7 @@ static void make_steep_start(struct bench_draft *d)
     }
 }
 
-/* Thirty times as much in 5 of 100 periods. */
+/* Make a series that is thirty times as high in 5 of 100 periods. */
 static void make_spikes(struct bench_draft *d)
 {
     double height = 1;
@@ -174,7 +175,7 @@ static void make_spikes(struct bench_draft *d)
     }
 }
 
-/* The logarithm is a first-order autoregression. */
+/* Make a series whose logarithm is a first-order autoregression. */
 static void make_autoregressive(struct bench_draft *d)
 {
     double phi = d->of_kind, x = normal(d->random);
@@ -191,7 +192,7 @@ static void make_pareto(struct bench_draft *d)
         d->c[i] = 1e3 * pow(1 - rps_random_unit(d->random), -1 / d->of_kind);
 }
 
-/* So many in the run; less than 0: one to so many. */
+/* Make a number of bursts in the run. A negative number is the maximum of a random number. */
 static void make_bursts(struct bench_draft *d)
 {
     size_t bursts = (size_t)fabs(d->of_kind);
@@ -204,7 +205,7 @@ static void make_bursts(struct bench_draft *d)
         d->c[one_of(d->random, d->count)] += 1e4 * lognormal(d->random, .3);
 }
 
-/* Wakes now and then, for a part of a period. */
+/* Make a workload that wakes occasionally, for a part of a period. */
 static void make_drowsy(struct bench_draft *d)
 {
     for (size_t i = 0; i < d->count; i++) {
@@ -214,7 +215,7 @@ static void make_drowsy(struct bench_draft *d)
     }
 }
 
-/* Awake for stretches of about three periods, with about forty asleep between them. */
+/* Make a workload that is awake for about three periods and asleep for about forty. */
 static void make_napping(struct bench_draft *d)
 {
     double left = 0;
@@ -230,7 +231,7 @@ static void make_napping(struct bench_draft *d)
     }
 }
 
-/* Asleep most of the time, a tenth of the run and more at a time. */
+/* Make a workload that mostly sleeps, for a tenth of the run and more at a time. */
 static void make_asleep(struct bench_draft *d)
 {
     double left = 0;
@@ -246,7 +247,7 @@ static void make_asleep(struct bench_draft *d)
     }
 }
 
-/* What comes again every `length` periods, but for a little noise. */
+/* Make a series that repeats every `length` periods, with a little noise. */
 static void make_loop(struct bench_draft *d, size_t length)
 {
     double turn[256];
@@ -341,7 +342,7 @@ const struct bench_kind bench_bursts[] = {
 
 /* --- periods ---------------------------------------------------------------------------------- */
 
-/* Append `awake` of one grain to a period that begins at start_ns. */
+/* Append one grain to the period. The workload is awake for the share `awake` of the grain. */
 static void add_grain(struct rps_period *period, double grain_ns, double awake)
 {
     uint64_t awake_ns = (uint64_t)(grain_ns * awake);
@@ -353,18 +354,19 @@ static void add_grain(struct rps_period *period, double grain_ns, double awake)
     period->clock_running_ns += awake_ns;
 }
 
-/* Of how many grains the next period is, which begins after `passed` of them. */
-static size_t length_of_next(size_t passed, size_t grains, int fine)
+/* Return the number of grains in the periods of the next rotation, which begins after `passed`. */
+static size_t length_of_next(size_t passed, size_t grains, enum bench_start start)
 {
-    size_t length = passed / 100;
+    size_t length = start == BENCH_START_FINE ? passed / 100 : passed > 0 ? grains : 0;
 
-    if (!fine || length > grains)
+    if (start == BENCH_START_EQUAL || length > grains)
         return grains;
     return length > 1 ? length : 1;
 }
 
-size_t bench_make_fine_series(const struct bench_kind *kind, uint64_t *random, int sets, int slots,
-                              struct rps_period *period, size_t count, size_t grains, int fine)
+size_t bench_make_grains(const struct bench_kind *kind, uint64_t *random, int sets, int slots,
+                         struct rps_period *period, size_t count, size_t grains,
+                         enum bench_start start)
 {
     size_t all = count * grains, made = 0, length = 0;
     double *c = calloc(4 * all, sizeof(*c)), mean = 0, grain_ns = PERIOD_NS / (double)grains;
@@ -392,8 +394,8 @@ size_t bench_make_fine_series(const struct bench_kind *kind, uint64_t *random, i
                                    .period = made,
                                    .start_ns = (int64_t)(grain_ns * (double)i),
                                    .counted = (UINT32_C(1) << slots) - 1};
-        if (made % (size_t)sets == 0) /* a rotation's periods are alike */
-            length = length_of_next(i, grains, fine);
+        if (made % (size_t)sets == 0) /* All periods of a rotation have the same length. */
+            length = length_of_next(i, grains, start);
         for (size_t end = i + length; i < end && i < all; i++) {
             add_grain(one, grain_ns, draft[0].awake[i]);
             sum[0] += draft[0].c[i] / (double)grains;
@@ -409,5 +411,5 @@ size_t bench_make_fine_series(const struct bench_kind *kind, uint64_t *random, i
 void bench_make_series(const struct bench_kind *kind, uint64_t *random, int sets, int slots,
                        struct rps_period *period, size_t count)
 {
-    bench_make_fine_series(kind, random, sets, slots, period, count, 1, 0);
+    bench_make_grains(kind, random, sets, slots, period, count, 1, BENCH_START_EQUAL);
 }

@@ -1,6 +1,5 @@
-/*
- * Series of measurement periods as workloads might have them, one event each, with known totals.
- */
+/* Artificial series of measurement periods, as workloads might have them, with one event each and
+ * known totals. */
 #ifndef BENCH_SERIES_H
 #define BENCH_SERIES_H
 
@@ -9,46 +8,48 @@
 
 #include "rpistat/period.h"
 
-/* What one series is made from. */
+/* Parameters and arrays of one series. */
 struct bench_draft {
     uint64_t *random;
-    size_t count;   /* grains, of which a period has so many: */
+    size_t count;   /* number of grains; a period has `grains` grains */
     size_t grains;
-    int sets;       /* that will be counted in turn */
-    double of_kind; /* the kind's own number */
-    double *c;      /* the event's counts, filled by the kind's function */
-    double *awake;  /* the part of each period in which the workload runs; 1 when it is called */
+    int sets;       /* number of event sets that will rotate */
+    double of_kind; /* parameter of the kind of series */
+    double *c;      /* counts of the event, filled by the function of the kind */
+    double *awake;  /* share of each grain in which the workload runs; initially 1 */
 };
 
 struct bench_kind {
     const char *name;
     void (*make)(struct bench_draft *draft);
     double number;
-    int random_order; /* of the sets */
+    int random_order; /* 1 if the event sets rotate in random order */
 };
 
-/* Kinds of series that the rules are meant for, those that drift or begin unlike the rest, and what
- * is beyond the rules; up to a row without name. */
+/* Kinds of series: those that the interval rules cover, those that drift or begin differently, and
+ * those beyond the rules. The last row of each has no name. */
 extern const struct bench_kind bench_kinds[], bench_drifts[], bench_beyond[];
 
-/* Kinds that end or begin unlike the rest, each event in its own way; up to a row without name. */
+/* Kinds of series whose ends or starts differ from the rest, for each event in its own way. The
+ * last row has no name. */
 extern const struct bench_kind bench_edges[];
 
-/* What single occurrences do to an estimate; up to a row without name. */
+/* Kinds of series that show the effect of single occurrences on an estimate. The last row has no
+ * name. */
 extern const struct bench_kind bench_bursts[];
 
-/*
- * Fill `count` periods of 100 ms, all of them of set 0: slot 0 counts a series of the kind; slot 1,
- * when `slots` is 2, a third of it times another series of the kind, of mean 1.
- */
+/* Fill `count` periods of 100 ms, all of set 0. Slot 0 counts a series of the kind. If `slots` is
+ * 2, slot 1 counts a third of it times another series of the kind, of mean 1. */
 void bench_make_series(const struct bench_kind *kind, uint64_t *random, int sets, int slots,
                        struct rps_period *period, size_t count);
 
-/*
- * The same from `grains` grains per period, and with `fine` in periods as record --fine-start makes
- * them: a hundredth of the run so far, at least a grain and at most 100 ms. Return how many.
- */
-size_t bench_make_fine_series(const struct bench_kind *kind, uint64_t *random, int sets, int slots,
-                              struct rps_period *period, size_t count, size_t grains, int fine);
+/* Length of the first periods: equal to all others; or 10 ms in the first rotation; or as in record
+ * --fine-start. There it is a hundredth of the run so far, at least a grain and at most 100 ms. */
+enum bench_start { BENCH_START_EQUAL, BENCH_START_SHORT, BENCH_START_FINE };
+
+/* Make a series with `grains` grains per 100 ms. Return the number of its periods. */
+size_t bench_make_grains(const struct bench_kind *kind, uint64_t *random, int sets, int slots,
+                         struct rps_period *period, size_t count, size_t grains,
+                         enum bench_start start);
 
 #endif

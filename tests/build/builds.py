@@ -1,4 +1,5 @@
-"""rpistat built for another machine says what this machine's says, to the last digit.
+"""rpistat, built for another machine, prints the same as the program for this machine, to the last
+digit.
 
 usage: builds.py RPISTAT arm64|armhf|armv6|clang|core|musl FOLDER
 
@@ -21,14 +22,14 @@ TARGET, PLACE = sys.argv[2:]
 EMULATOR = {"arm64": ["qemu-aarch64-static"], "armhf": ["qemu-arm-static"],
             "armv6": ["qemu-arm-static", "-cpu", "arm1176"]}.get(TARGET, [])
 
-# What is asked of one store by both programs; the answers are the same bytes.
+# The commands that both programs run on one store; the answers are the same bytes.
 ASKED = [("report",), ("report", "--format", "json"), ("phases", "--format", "json"), ("phases",),
          ("runs", "--format", "csv"), ("export",), ("export", "--format", "openmetrics"), ("check",),
          ("plot", "-o", "-", "--chars", "ascii")]
 
 
 class Program:
-    """What was built, and how it is run; `refusal` why it was not."""
+    """The built program and how to run it; `refusal` is the reason if it was not built."""
     command = refusal = None
 
 
@@ -37,7 +38,7 @@ def last_line(text):
 
 
 def build():
-    """it is built without a warning"""
+    """the build has no warning"""
     begin = time.monotonic()
     os.makedirs(PLACE, exist_ok=True)
     script = ["examples/package/static"] if TARGET == "musl" else ["tests/support/cross.sh", TARGET, PLACE]
@@ -72,14 +73,14 @@ def run(folder, *arguments):
 
 
 class Busy(Running):
-    """A program beside the recording."""
+    """A program that runs beside the recording."""
 
     def __init__(self, command):
         self.process = subprocess.Popen(command)
 
 
 def shell(folder, command):
-    """What a command of a document says."""
+    """Return what a command of a document prints."""
     env = environment(CONTAINERS_CONF=folder / "containers.conf", CONTAINERS_STORAGE_CONF=folder / "storage.conf")
     done = subprocess.run(["sh", "-c", command], cwd=folder.path, env=env, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
@@ -89,7 +90,7 @@ def shell(folder, command):
 
 
 def version():
-    """it runs, and says its version"""
+    """it runs and prints its version"""
     with Folder() as folder:
         said = expect(run(folder, "--version"), 0).stdout
         assert said == folder.call("--version").stdout, said
@@ -101,7 +102,7 @@ def same(what, own, other):
 
 
 def same_answers():
-    """it says of a recording what the program of this machine says, byte for byte"""
+    """for a recording, it prints byte for byte what this machine's program prints"""
     with Folder(1) as folder:
         for arguments in ASKED:
             own = folder.call(*arguments, env=environment(LC_ALL="C.UTF-8"))
@@ -111,7 +112,7 @@ def same_answers():
 
 
 def same_recording():
-    """what it records is sound, and what the program of this machine records"""
+    """its recordings are sound and equal to those of this machine's program"""
     with Folder(1) as folder:
         expect(run(folder, "record", "--pmu", "sim:script.sim", "--label", "run1", "-o", "other.data"), 0)
         expect(folder.call("check", "-i", "other.data"), 0)
@@ -121,7 +122,7 @@ def same_recording():
 
 
 def real_recording():
-    """it records a program that works, and finds its own pages beside it"""
+    """it records a working program, and finds its own pages next to itself"""
     with Folder() as folder:
         expect(run(folder, *counting(), "-q", "sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done"), 0)
         found = json.loads(expect(run(folder, "report", "--format", "json"), 0).stdout)
@@ -131,7 +132,7 @@ def real_recording():
 
 
 def refusals():
-    """what is not built into it is refused with a sentence that names a package"""
+    """parts that are not built in are refused with a sentence that names a package"""
     with Folder(1) as folder:
         run(folder, "--version")
         for arguments, package in ((["push", "http://localhost:1"], "libcurl4-openssl-dev"),
@@ -144,15 +145,15 @@ def refusals():
 
 
 def alone():
-    """it needs no other file: it is one program, without an interpreter"""
+    r"""it needs no other file: it is one program without an interpreter"""
     with Folder() as folder:
         run(folder, "--version")
         said = subprocess.run(["readelf", "-lW", Program.command[-1]], check=True, capture_output=True, text=True)
         assert "INTERP" not in said.stdout, said.stdout
 
 
-# Of containers here: all that podman keeps stands in the test's folder. Of limits those that need no right;
-# of runtimes the one that takes any version of control groups.
+# Settings for containers here: podman keeps all its files in the test's folder; limits that need no
+# rights; a runtime that accepts any version of control groups.
 CONTAINERS = """[containers]
 default_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]
 [engine]
@@ -166,7 +167,7 @@ runroot = "%s/run"
 
 
 def container():
-    """the commands of examples/Containerfile make an image, and a container of it records this machine"""
+    """the commands of examples/Containerfile make an image, and a container from it records this machine"""
     if not Program.command:
         raise tap.Skip(Program.refusal)
     if not shutil.which("podman"):

@@ -1,8 +1,6 @@
-/*
- * A program that lets the C library work: of each 3 to 11 ms of CPU time `asks` has three quarters,
- * which it spends in strlen and the like, and `computes` has one. Lengths differ so that they keep
- * step with no sampler. usage: calls MS
- */
+/* A program whose CPU time is spent in the C library. Of each 3 to 11 ms of CPU time, function
+ * `asks` has three quarters, in strlen and similar functions, and `computes` has one quarter. The
+ * lengths vary, so that they do not align with a sampler. Usage: calls MS */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +8,7 @@
 
 static volatile uint64_t sink;
 static char text[1 << 14];
-static char *volatile where = text; /* so that nobody knows what is there */
+static char *volatile where = text; /* volatile, so that the compiler cannot assume the contents */
 
 static int64_t cpu_ns(void)
 {

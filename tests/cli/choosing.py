@@ -1,6 +1,7 @@
 """Choosing what is counted: -e, --metric, --scenario, --sets, on the simulated processor."""
 import csv
 import io
+import json
 import os
 import re
 import platform
@@ -22,9 +23,9 @@ def simulate(folder, *options):
 
 
 def test_events():
-    """-e makes a set each, of names, roles and numbers; they rotate with --no-merge"""
+    """each -e makes one set, from names, roles and numbers; the sets rotate with --always-rotate"""
     with Folder() as folder:
-        simulate(folder, "--no-merge", "-e", "instructions,branches", "-e", "l1d_miss,r09")
+        simulate(folder, "--always-rotate", "-e", "instructions,branches", "-e", "l1d_miss,r09")
         assert query(folder, "SELECT set_no, slot, name, config FROM event WHERE set_no >= 0 "
                      "ORDER BY 1, 2") == [(0, 0, "instructions", 7), (0, 1, "branches", 5),
                                           (1, 0, "l1d_miss", 11), (1, 1, "r09", 9)]
@@ -33,7 +34,7 @@ def test_events():
 
 
 def test_counts_do_not_depend_on_sets():
-    """the same event gives the same estimate from a document and from -e"""
+    """an event has the same estimate from a document and from -e"""
     with Folder() as folder:
         simulate(folder)
         simulate(folder, "-e", "r07,r01", "-e", "r09,r0b", "-e", "r04,r0f", "-e", "r05,r06")
@@ -42,7 +43,7 @@ def test_counts_do_not_depend_on_sets():
 
 
 def test_cycles():
-    """-e cycles takes no counter, and a column of its own beside the period's cycles"""
+    """-e cycles uses no counter, and has its own column beside the period's cycles"""
     with Folder() as folder:
         simulate(folder, "-e", "cycles,instructions,branches", "--metric",
                  "cpi=cycles/instructions", "--metric", "cycle=cycles/1000000")
@@ -55,8 +56,32 @@ def test_cycles():
         assert {row["cycle_metric"] for row in rates} == {"70"}, rates[:3]
 
 
+def test_column_names():
+    """an export has no two columns with one name: a metric or event with the name of another column becomes NAME_metric or NAME_event"""
+    with Folder() as folder:
+        folder.write("script.sim", "phase work 10s instructions=200M threads=2 wait=10%\n")
+        simulate(folder, "-e", "instructions,cycles", *("--metric=%s=%d*instructions/instructions" % one for one in (
+            ("wait_s", 1), ("x", 2), ("x_min", 3), ("threads", 4), ("label", 5), ("y_low", 6), ("y", 7))))
+        for form in ([], ["--rates"], ["--every", "5s"]):
+            lines = expect(folder.call("export", "--to", "10s", *form), 0).stdout.splitlines()
+            names = lines[0].split(",")
+            assert len(set(names)) == len(names) and "threads" in names, names
+            explained = expect(folder.call("export", "--to", "10s", "--explain", *form), 0).stdout.splitlines()[1:]
+            assert [row.split(",")[0] for row in explained] == names, explained
+            first, = (json.loads(line) for line in expect(folder.call(
+                "export", "--to", "10s", "--format", "jsonl", *form), 0).stdout.splitlines()[:1])
+            assert list(first) == names, first
+            if form:
+                values = dict(zip(names, lines[1].split(",")))
+                changed = {"label_metric": "5", "threads_metric": "4", **({"x": "2", "x_min": "3", "y_low_metric": "6", "y": "7"} if "--rates" in form
+                           else {"wait_s_metric": "1", "wait_s_metric_max": "1", "x_min": "2", "x_min_metric": "3", "x_min_metric_min": "3"})}
+                assert {name: values.get(name) for name in changed} == changed, values
+            else:
+                assert "cycles_event" in names, names
+
+
 def test_many_events():
-    """more events than a set has room for are taken in turns"""
+    """if there are more events than counters, the sets rotate"""
     with Folder() as folder:
         simulate(folder, "-e", "r01,r04,r05,r06,r07,r09,r0b,r0f,r02")
         assert query(folder, "SELECT count(*), max(slot) FROM event WHERE set_no >= 0 AND "
@@ -64,7 +89,7 @@ def test_many_events():
 
 
 def test_metric():
-    """--metric is in the report and in the rates"""
+    """the metric of --metric is in the report and in the rates"""
     with Folder() as folder:
         simulate(folder, "-e", "instructions,branches", "--metric", "ipc=instructions/clock",
                  "--metric", "share = 100 * branches / (instructions + 0)")
@@ -77,7 +102,7 @@ def test_metric():
 
 
 def test_division_by_nothing():
-    """a figure without its events is missing, not zero"""
+    """a metric whose events were not counted is missing, not zero"""
     with Folder() as folder:
         simulate(folder, "-e", "instructions,r20", "--metric", "x=instructions/r20")
         rows = list(csv.DictReader(io.StringIO(
@@ -86,7 +111,7 @@ def test_division_by_nothing():
 
 
 def test_scenario():
-    """--scenario keeps the events that a question needs, and adds its figures"""
+    """--scenario keeps the events that a question needs, and adds the metrics"""
     with Folder() as folder:
         simulate(folder, "--scenario", "l1")
         names = {row[0] for row in query(folder, "SELECT role FROM event WHERE set_no >= 0")}
@@ -99,7 +124,7 @@ def test_scenario():
 
 
 def test_refusals():
-    """what cannot be counted is one sentence, and nothing is made"""
+    """events that cannot be counted are refused with one sentence, and no store is made"""
     simulated = ["record", "--pmu", "sim:script.sim"]
     with Folder() as folder:
         refused(folder.call(*simulated, "-e", "instrctions"), 2, "instrctions", "instructions")
@@ -122,7 +147,7 @@ def test_refusals():
 
 
 def test_one_reason():
-    """events: why nothing of a document can be counted is said once, and not of each event"""
+    """events: the reason why a document cannot be counted is printed once, not for each event"""
     documents = expect(call("events"), 0).stdout.split("\nEvent sets ")[1:]
     assert len(documents) > 1, documents
     for document in documents:
@@ -131,7 +156,7 @@ def test_one_reason():
 
 
 def test_other_processor():
-    """sets of another processor are not used on the machine's own counters"""
+    """sets for another processor are not used with the machine's own counters"""
     if expect(call("events"), 0).stdout.split("\n")[1].split()[1] != "yes":
         raise tap.Skip("this machine has no hardware counters")
     other = "arm1176" if platform.machine() != "armv6l" else "amd-zen"
@@ -141,5 +166,5 @@ def test_other_processor():
         assert sorted(os.listdir(folder.path)) == ["script.sim"]
 
 
-tap.main([test_events, test_counts_do_not_depend_on_sets, test_cycles, test_many_events, test_metric, test_division_by_nothing,
+tap.main([test_events, test_counts_do_not_depend_on_sets, test_cycles, test_column_names, test_many_events, test_metric, test_division_by_nothing,
           test_scenario, test_refusals, test_one_reason, test_other_processor])

@@ -1,4 +1,4 @@
-"""The clock on the wall: --clock, --x clock, --from 14:30, the views' times; --every and --follow."""
+"""Times of day: --clock, --x-axis clock, --from 14:30, the times in views; --every and --follow."""
 import csv
 import io
 import json
@@ -14,7 +14,7 @@ import tempfile
 import program
 from program import RPISTAT, Folder, Recording, environment, expect, refused, silence, tap
 
-# A zone of summer time that needs no tables; run 1 begins 10.2 s before that ends.
+# A zone with summer time that needs no tables; run 1 begins 10.2 s before summer time ends.
 ZONE = "CET-1CEST,M3.5.0,M10.5.0/3"
 SUMMER_ENDS_S = 1792890000
 START_NS = SUMMER_ENDS_S * 10**9 - 10200000000
@@ -35,22 +35,25 @@ def rows(*arguments, env=None, delimiter=","):
 
 
 def test_column():
-    """export --clock: a column behind time_s, with the offset of each moment; else nothing changes"""
+    """export --clock adds a column after time_s, with each moment's offset from UTC, and changes nothing else"""
     for form in ([], ["--rates"], ["--long"], ["--rates", "--long"], ["--every", "3s"]):
         plain, clock = rows(*form), rows(*form, "--clock")
         names = list(clock[0])
         assert names.index("time") == names.index("time_s") + 1, names
         assert list(plain[0]) == [name for name in names if name != "time"]
-        if form != ["--every", "3s"]:  # whose stretches are those of the clock then
+        if form != ["--every", "3s"]:  # its intervals then follow the clock
             assert plain == [{key: row[key] for key in row if key != "time"} for row in clock]
     times = [row["time"] for row in rows("--clock")]
     assert times[0] == "2026-10-25T02:59:49.800+02:00", times[0]
     assert times[101:104] == ["2026-10-25T02:59:59.900+02:00", "2026-10-25T02:00:00.000+01:00",
                               "2026-10-25T02:00:00.100+01:00"], times[101:104]
     assert rows("--clock", env=environment(TZ="UTC"))[0]["time"] == "2026-10-25T00:59:49.800+00:00"
+    for form in ([], ["--format", "jsonl", "--decimal", "."]):
+        text = expect(FOLDER.call("export", *form, "--clock=local", env=HERE), 0).stdout
+        assert re.findall(r'"?(2026-10-25 [^,"]+)"?,', text) == [time[:-6].replace("T", " ") for time in times], text[:400]
 
 
-PARTS = [  # --from and --to, the first period and the last
+PARTS = [  # --from and --to, the first and the last period
     (["--from", "02:59:55"], 52, 249),
     (["--from", "02:59:49.8"], 0, 249),
     (["--from", "02:00"], 102, 249),
@@ -66,7 +69,7 @@ WRONG = ["14:3", "14:30.", "14:30:05,", "2026-10-35", "2026-10-32T14:30", "14:30
 
 
 def test_part():
-    """--from and --to take a time of day or a moment, where a run crosses the end of summer time"""
+    """--from and --to take a time of day or a moment, also in a run that crosses the end of summer time"""
     for part, first, last in PARTS:
         periods = [int(row["period"]) for row in rows(*part)]
         assert (periods[0], periods[-1]) == (first, last), (part, periods[0], periods[-1])
@@ -77,7 +80,7 @@ def test_part():
 
 
 def test_refused_part():
-    """a moment outside the run names its start and end; a wrong one what to write"""
+    """for a moment outside the run the message has its start and end; for a wrong moment it has the right form"""
     for moment in OUTSIDE:
         refused(FOLDER.call("export", "--from", moment, env=HERE), 1, "--from", moment,
                 "2026-10-25T02:59:49.800+02:00", "2026-10-25T02:00:14.800+01:00")
@@ -87,7 +90,7 @@ def test_refused_part():
 
 
 def test_views():
-    """the views say the same times, in UTC"""
+    """the views have the same times, in UTC"""
     expect(FOLDER.call("phases"), 0)
     store = sqlite3.connect(FOLDER / "rpistat.data")
 
@@ -104,14 +107,14 @@ def test_views():
 
 
 def x_tics(panels):
-    """The names and places of the last axis to the right that has names."""
+    """The labels and positions of the last axis that has labels."""
     return [re.findall(r'"([^"]+)" \((.*?)\)', line) for line in panels.splitlines()
             if line.startswith('set xtics ("') and '""' not in line][-1]
 
 
 def tics(*arguments):
     with tempfile.TemporaryDirectory() as keep:
-        expect(FOLDER.call("plot", "-o", "x.svg", "--keep", keep, *arguments, env=HERE), 0)
+        expect(FOLDER.call("plot", "-o", "x.svg", "--keep-script", keep, *arguments, env=HERE), 0)
         with open(os.path.join(keep, "panels.gp"), encoding="utf-8") as file:
             found = x_tics(file.read())
         with open(os.path.join(keep, "text.gp"), encoding="utf-8") as file:
@@ -120,21 +123,21 @@ def tics(*arguments):
 
 
 def test_plot():
-    """plot --x clock: tics where the clock shows round times, the date, the offsets; in all pictures"""
-    names, places, text = tics("--x", "clock")
+    """plot --x-axis clock: tics at round times of day, the date, the offsets; in all pictures"""
+    names, places, text = tics("--x-axis", "clock")
     assert names == ["02:59:50", "02:59:55", "02:00:00", "02:00:05", "02:00:10"], names
     assert [float(place) for place in places] == [0.2, 5.2, 10.2, 15.2, 20.2], places
     assert "Time of day, 2026-10-25 (UTC+02:00, then UTC+01:00)" in text
-    assert tics("--x", "clock", "--kind", "heat")[0] == names
+    assert tics("--x-axis", "clock", "--kind", "heat")[0] == names
     assert tics()[0][:2] == ["00:00:00", "00:00:05"] and "since the start" in tics()[2]
-    drawn = expect(FOLDER.call("plot", "-o", "-", "--x", "clock", env=HERE), 0).stdout
+    drawn = expect(FOLDER.call("plot", "-o", "-", "--x-axis", "clock", env=HERE), 0).stdout
     assert re.search(r"^ +02:59:50 +02:59:55", drawn, re.M), drawn
     assert "(UTC+02:00, then UTC+01:00)" in drawn.splitlines()[1], drawn
-    refused(FOLDER.call("plot", "--x", "wall"), 2, "--x", "wall", "clock")
+    refused(FOLDER.call("plot", "--x-axis", "wall"), 2, "--x-axis", "wall", "clock")
 
 
 def test_plot_days():
-    """plot --x clock: the date where the run crosses midnight, and a day of 25 hours"""
+    """plot --x-axis clock: a date where the run crosses midnight, and a day of 25 hours"""
     with Folder() as folder:
         folder.write("days.sim", "phase work 36h instructions=1M\n")
         expect(folder.call("record", "-q", "--pmu", "sim:days.sim", "--period", "1m"), 0)
@@ -142,7 +145,7 @@ def test_plot_days():
         with store:
             store.execute("UPDATE run SET start_realtime_ns = ?", (1792847820 * 10**9,))
         store.close()
-        expect(folder.call("plot", "--x", "clock", "--keep", "kept", env=HERE), 0)
+        expect(folder.call("plot", "--x-axis", "clock", "--keep-script", "kept", env=HERE), 0)
         names = [name for name, _ in x_tics(folder.read("kept/panels.gp").decode())]
         assert names == ["18:00", "2026-10-25", "06:00", "12:00", "18:00", "2026-10-26"], names
         days = list(csv.DictReader(io.StringIO(expect(folder.call(
@@ -160,8 +163,8 @@ def page_data(*arguments):
 
 
 def test_page():
-    """the page has the clock: begun by --x, with the zone's changes and both names of the axis"""
-    clock, plain, cycles = page_data("--x", "clock"), page_data(), page_data("--x", "cycles")
+    """the page has times of day: --x-axis chooses them at first, with the changes of the time zone and both names of the axis"""
+    clock, plain, cycles = page_data("--x-axis", "clock"), page_data(), page_data("--x-axis", "cycles")
     assert clock["byClock"] and not plain["byClock"] and not cycles["byClock"]
     assert clock["startNs"] == START_NS
     assert clock["zones"] == [{"from": 0, "ahead": 7200}, {"from": 10.2, "ahead": 3600}]
@@ -170,7 +173,7 @@ def test_page():
 
 
 def test_every():
-    """export --every: the figures of each stretch, the least and the most of its rotations"""
+    """export --every: the mean of each interval, with the minimum and maximum of its rotations"""
     stretches, rotations, periods = rows("--every", "8s"), rows("--rates"), rows()
     assert [float(row["time_s"]) for row in stretches] == [0, 8, 16, 24]
     assert sum(float(row["length_s"]) for row in stretches) == 25
@@ -194,7 +197,7 @@ def test_every():
 
 
 def test_every_by_the_clock():
-    """export --every --clock: stretches as the clock has them, of the hour that comes twice too"""
+    """export --every --clock: intervals by the clock, also in the hour that is repeated"""
     table = rows("--every", "5s", "--clock")
     # the middle of the first rotation is 02:59:50
     assert [row["time"] for row in table] == [
@@ -204,8 +207,7 @@ def test_every_by_the_clock():
 
 
 def test_every_of_thinned():
-    """export --every says in `block` where only blocks of rotations are left, which have no minimum and
-    maximum"""
+    """export --every: `block` marks rows that come from blocks of rotations, which have no minimum and maximum"""
     with Folder() as folder:
         folder.write("long.sim", "noise 9%\nphase work 30m instructions=1M\n")
         expect(folder.call("record", "-q", "--pmu", "sim:long.sim", "--keep", "1m"), 0)
@@ -220,7 +222,7 @@ def test_every_of_thinned():
 
 
 def test_json_lines():
-    """export --format jsonl: an object a row, with the names and values of the CSV"""
+    """export --format jsonl: one object per row, with the names and values of the CSV"""
     for form in ([], ["--rates"], ["--long"], ["--long", "--rates"], ["--every", "3s"]):
         text = expect(FOLDER.call("export", *form, "--clock", "--format", "jsonl", env=HERE), 0).stdout
         objects = [json.loads(line, parse_int=str, parse_float=str) for line in text.splitlines()]
@@ -230,8 +232,39 @@ def test_json_lines():
     refused(FOLDER.call("export", "--format", "jsonl", "--crlf"), 2, "jsonl", "--crlf")
 
 
+def test_explain():
+    """export --explain: one row per column of the export, in order, with its meaning; no rows of the run"""
+    for form in ([], ["--rates"], ["--long"], ["--rates", "--long"], ["--every", "3s"], ["--clock"], ["--format", "signals"]):
+        plain = rows(*form, *(["--format", "wide"] if not form else []))
+        names = list(plain[0]) if plain else expect(FOLDER.call("export", *form), 0).stdout.strip().split(",")
+        table = rows(*form, "--explain")
+        assert [row["column"] for row in table] == names, (form, names)
+        assert list(table[0]) == ["column", "meaning", "unit", "aggregation"], table[0]
+        assert all(row["meaning"] and row["aggregation"] for row in table), table
+    units = {row["column"]: (row["unit"], row["aggregation"]) for row in rows("--every", "3s", "--explain")}
+    assert units["time_s"] == ("s", "first") and units["dc_miss_ratio_percent_max"] == ("%", "highest of the rotations"), units
+    text = expect(FOLDER.call("export", "--explain", "--format", "jsonl"), 0).stdout
+    assert [json.loads(line)["column"] for line in text.splitlines()] == [row["column"] for row in rows("--explain")]
+
+
+def test_labels_so_far():
+    """export: in a run that is being recorded, labels reach to the end of the last stored detection"""
+    with Recording(FOLDER, "so_far.data") as recording:
+        follower = Follower("so_far.data")
+        follower.wait_for(30)
+        found = json.loads(expect(FOLDER.call("phases", "-i", "so_far.data", "--format", "json"), 0).stdout)["phases"]
+        follower.wait_for(60)
+        assert recording.process.poll() is None
+        table = rows("-i", "so_far.data")
+        last = max(phase["last"] for phase in found)
+        assert len(table) > last + 1, (len(table), last)
+        assert [row["label"] != "" for row in table] == [int(row["period"]) <= last for row in table], (last, table[-1])
+        recording.end()
+    follower.end()
+
+
 def test_long_rates():
-    """export --long --rates: a row a figure and rotation"""
+    """export --long --rates: one row per metric and rotation"""
     wide, tall = rows("--rates"), rows("--rates", "--long")
     names = [name for name in wide[0] if name + "_low" in wide[0]]
     assert list(tall[0]) == "run cpu rotation time_s length_s phase label metric unit value low high".split()
@@ -246,25 +279,26 @@ def test_long_rates():
 
 
 def test_locale():
-    """export --locale: semicolon and comma where people write so; text for people has one comma too"""
-    name = "de_DE.UTF-8"
-    folder = tempfile.mkdtemp(prefix="rpistat-locale-")
-    try:
-        expect(FOLDER.call("export", "--locale", env=environment(LC_ALL="C")), 0)
-        assert FOLDER.call("export", "--locale").stdout == FOLDER.call("export").stdout
-        refused(FOLDER.call("export", "--locale", env=environment(LC_ALL="xx_XX", LOCPATH=folder)),
-                2, "--locale", "--decimal ,")
-        subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", "--no-archive",
-                        os.path.join(folder, name)], capture_output=True, check=False)
-        if not os.path.isfile(os.path.join(folder, name, "LC_NUMERIC")):
-            raise tap.Skip("localedef cannot make de_DE here; Debian's package locales is missing")
-        german = environment(LC_ALL=name, LOCPATH=folder)
-        text = FOLDER.call("export", "--rates", "--locale", env=german).stdout
-        assert text == FOLDER.call("export", "--rates", "--separator", ";", "--decimal", ",").stdout
-        assert text.splitlines()[1].startswith("1;;0;0,000000000;0,400000000;"), text[:400]
+    """export --locale: semicolons and decimal commas as in the locale; text output also has decimal commas"""
+    expect(FOLDER.call("export", "--locale", env=environment(LC_ALL="C")), 0)
+    for form in ([], ["--clock"], ["--rates"], ["--every", "3s"]):
+        local = FOLDER.call("export", *form, "--locale").stdout
+        assert local == FOLDER.call("export", *[word for word in form if word != "--clock"], "--clock=local").stdout
+    assert FOLDER.call("export", "--locale", "--clock=offset").stdout == FOLDER.call("export", "--clock").stdout
+    refused(FOLDER.call("export", "--locale", env=environment(LC_ALL="xx_XX", LOCPATH=FOLDER.path)),
+            2, "--locale", "--decimal ','")
+    with program.german() as german:
+        text = FOLDER.call("export", "--rates", "--locale", env={**german, "TZ": ZONE}).stdout
+        assert text == FOLDER.call("export", "--rates", "--separator", ";", "--decimal", ",", "--clock=local", env=HERE).stdout
+        assert text.splitlines()[1].startswith("1;;0;0,000000000;2026-10-25 02:59:49,800;0,400000000;"), text[:400]
+        with Folder() as other:  # an imported table keeps its columns, and its times have the requested decimal mark
+            other.write("in.csv", "time,temp\n" + "".join("2026-11-24 16:00:%02d.%d,%d.5\n" % (n // 4, n % 4 * 25, n) for n in range(40)))
+            expect(other.call("import", "-q", "in.csv"), 0)
+            text = expect(other.call("export", "--locale", env=german), 0).stdout.splitlines()
+            assert text[:3] == ["time;temp;label", "2026-11-24 16:00:00;0,5;A", "2026-11-24 16:00:00,250;1,5;A"], text[:3]
         phases = expect(FOLDER.call("phases", env=german), 0).stdout
         assert re.search(r"00:09,[0-9] ", phases) and not re.search(r"[0-9]\.[0-9]", phases), phases
-        with Folder() as other:  # numbers above 999 are grouped everywhere, or nowhere
+        with Folder() as other:  # numbers above 999 are grouped everywhere or nowhere
             other.write("long.sim", "task main 100\nfunction f 0x1000 0x100 main.c:10\n"
                         "phase a 2000s code=f instructions=2000M\nphase b 90s code=f instructions=100M\n")
             expect(other.call("record", "-q", "--pmu", "sim:long.sim", "-e", "instructions"), 0)
@@ -272,12 +306,10 @@ def test_locale():
                                    ("check", "20.900"), ("watch --once", "20.900")):
                 text = expect(other.call(*command.split(), env=german), 0).stdout
                 assert count in text and count.replace(".", "") not in text, (command, text)
-    finally:
-        shutil.rmtree(folder)
 
 
 def without_phases(text):
-    """An export without what is in its columns of phases."""
+    """The export without the columns of phases."""
     text = re.sub(r'("phase": ?)\d+(, ?"label": ?)"[A-Z]+"', r"\1null\2null", text)
     return re.sub(r",\d+,[A-Z]+,", ",,,", text)
 
@@ -308,7 +340,7 @@ class Follower:
 
 
 def test_follow():
-    """export --follow: rows while it is recorded, each once, until the run ends"""
+    """export --follow: rows appear during the recording, each once, until the run ends"""
     forms = ([], ["--long"], ["--format", "jsonl"], ["--format", "line-protocol"])
     with Recording(FOLDER, "follow.data") as recording:
         followers = [Follower("follow.data", *form) for form in forms]
@@ -321,9 +353,9 @@ def test_follow():
     for form, follower in zip(forms, followers):
         assert follower.end() == 0
         there = FOLDER.call("export", "-i", "follow.data", *form).stdout
-        if form[-1:] == ["line-protocol"]:  # times of a start that was not yet known exactly
+        if form[-1:] == ["line-protocol"]:  # times computed from a start that was not exactly known yet
             there, follower.text = (re.sub(r" [0-9]+\n", "\n", text) for text in (there, follower.text))
-        assert follower.text == without_phases(there), form  # what goes on has none yet
+        assert follower.text == without_phases(there), form  # a run in progress has none yet
     assert followers[-1].end() == 0
     rotations = [line.split(",")[2] for line in followers[-1].text.splitlines()[1:]]
     assert rotations == [str(number) for number in range(len(rotations))], rotations
@@ -332,11 +364,11 @@ def test_follow():
 
 
 def test_follow_to_head():
-    """export --follow ends without a word when its reader goes away, also where nothing new comes"""
+    """export --follow ends without a message when its reader exits, even if no new rows come"""
     with Recording(FOLDER, "head.data") as recording:
         follower = Follower("head.data")
         follower.wait_for(3)
-        program.freeze(recording.process)  # nothing is committed any more
+        program.freeze(recording.process)  # nothing more is committed
         follower.process.stdout.close()
         assert follower.process.wait(program.TIMEOUT) == -signal.SIGPIPE
         assert follower.process.stderr.read() == ""
@@ -345,7 +377,7 @@ def test_follow_to_head():
 
 
 def test_follow_of_the_killed():
-    """export --follow: a recorder that was killed has ended its run"""
+    """export --follow: the run of a killed recorder has ended"""
     with Recording(FOLDER, "killed.data") as recording:
         follower = Follower("killed.data")
         follower.wait_for(5)
@@ -358,7 +390,7 @@ def test_follow_of_the_killed():
 
 
 def test_follow_of_the_ended():
-    """export --follow of a run that has ended is the export; without a store it is an error"""
+    r"""export --follow of a finished run prints the whole export; without a store it is an error"""
     assert expect(FOLDER.call("export", "--follow"), 0).stdout == FOLDER.call("export").stdout
     refused(FOLDER.call("export", "--follow", "-i", "none.data"), 1, "none.data")
     refused(FOLDER.call("export", "--follow", "-o", "x.csv"), 2, "--follow", "> x.csv")
@@ -370,25 +402,28 @@ def test_follow_of_the_ended():
 
 
 SCRIPT = "phase one %s instructions=100M\nphase two %s instructions=900M\nphase three %s instructions=200M\n"
-RUNS = [  # lengths of phases, the measurement period: with hours and without, with fractions and without
+RUNS = [  # lengths of phases, the measurement period; the lengths are with and without hours and fractions
     ("4m3200ms", "100ms", .1), ("4m3s", "1s", 1), ("25m400ms", "100ms", .1), ("30m", "1s", 1), ("11h", "10s", 10),
 ]
 
 
+STARTS_NS = (1792847820 * 10**9, SUMMER_ENDS_S * 10**9 + 4 * 3600 * 10**9)
+ENVIRONMENTS = (HERE, environment(TZ=ZONE, LC_ALL="de_DE.UTF-8"))
+
+
 def test_round_trip():
-    """every time of the run that phases, report and watch print can be typed, whatever the time of day is"""
+    """each time that phases, report and watch print can be used as an argument, whatever the time of day"""
     for length, period, period_s in RUNS:
         with Folder() as folder:
             folder.write("x.sim", SCRIPT % (length, length, length))
             expect(folder.call("record", "-q", "--pmu", "sim:x.sim", "--period", period), 0)
             found = json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)["phases"]
-            for start_ns in (1792847820 * 10**9, SUMMER_ENDS_S * 10**9 + 4 * 3600 * 10**9):
+            for start_ns, env in tap.quarter([(start_ns, env) for start_ns in STARTS_NS for env in ENVIRONMENTS]):
                 store = sqlite3.connect(folder / "rpistat.data")
                 with store:
                     store.execute("UPDATE run SET start_realtime_ns = ?", (start_ns,))
                 store.close()
-                for env in (HERE, environment(TZ=ZONE, LC_ALL="de_DE.UTF-8")):
-                    check_typed(folder, env, found, period_s)
+                check_typed(folder, env, found, period_s)
 
 
 def check_typed(folder, env, found, period_s):
@@ -398,17 +433,17 @@ def check_typed(folder, env, found, period_s):
     for (begin, end), phase in zip(printed, found):
         part = ["--from", begin] + (["--to", end] if phase is not found[-1] else [])
         answer = folder.call("report", *part, "--format", "json", env=env)
-        if answer.returncode == 2 and "has two meanings" in answer.stderr:
+        if answer.returncode == 2 and "is ambiguous in" in answer.stderr:
             words = re.findall(r"write (\S+) for the time since its start, or (\S+) for", answer.stderr)[0]
             assert "." not in begin and "," not in begin
-            expect(folder.call("report", "--from", words[1], env=env), 0)  # the other meaning can be typed
+            expect(folder.call("report", "--from", words[1], env=env), 0)  # the other meaning can be written
             answer = folder.call("report", "--from", words[0], "--format", "json", env=env)
         shown = json.loads(expect(answer, 0).stdout)
         assert abs(shown["start_s"] - phase["start_s"]) <= period_s, (begin, shown["start_s"], phase)
 
 
 def test_two_meanings():
-    """04:03.2 is a time of the run also at four; 04:03 that may be both is refused, and both are named"""
+    """04:03.2 is a time of the run even at four o'clock; 04:03 is refused if it can be both, and the message has both"""
     with Folder() as folder:
         folder.write("x.sim", "phase work 12m instructions=1M\n")
         expect(folder.call("record", "-q", "--pmu", "sim:x.sim"), 0)
@@ -423,10 +458,10 @@ def test_two_meanings():
         assert begin("04:03.2", 4, 0) == begin("04:03,2", 4, 0) == begin("00:04:03.2", 4, 0) == 243.2
         assert begin("04:03", 9, 0) == begin("00:04:03", 9, 0) == 243
         assert begin("14:30", 14, 25) == begin("14:30:00", 14, 25) == begin("14:30:00.0", 14, 25) == 300
-        refused(begin("04:03", 4, 0), 2, "'04:03' has two meanings in run 1", "00:04:03.0",
+        refused(begin("04:03", 4, 0), 2, "'04:03' is ambiguous in run 1", "00:04:03.0",
                 "2026-10-24T04:03:00.000+00:00")
         assert begin("00:04:03", 0, 0) == 243  # both are the same moment
-        refused(begin("00:11:00", 0, 4), 2, "two meanings", "00:11:00.0", "2026-10-24T00:11:00.000+00:00")
+        refused(begin("00:11:00", 0, 4), 2, "is ambiguous", "00:11:00.0", "2026-10-24T00:11:00.000+00:00")
         refused(begin("14:30", 8, 0), 1, "'14:30' is not in run 1")
         refused(begin("44:30", 8, 0), 1, "'44:30' is not in run 1")
 

@@ -1,4 +1,4 @@
-"""code: where the samples of a run were; exports of them; the functions of phases and reports."""
+"""code: where the samples of a run were; their export; functions in phases and reports."""
 import csv
 import io
 import json
@@ -11,9 +11,10 @@ import subprocess
 
 from program import Folder, RPISTAT, environment, expect, refused, tap
 
-from samples import Code  # in support
+from samples import Code  # in tests/support
+from words import CLASS_TITLE, CODE_TITLE
 
-# Two kinds of phases, A B sleep A B, of 80, 60, 40, 80 and 60 periods; C is the sleep.
+# Two phase classes, A B sleep A B, of 80, 60, 40, 80 and 60 periods; C is the sleep.
 SCRIPT = """\
 clock 700M
 seed 1
@@ -30,7 +31,7 @@ WORK = "/usr/bin/work"
 MAIN = ("main", WORK, "/src/work.c", 10)
 LOAD = ("load", WORK, "/src/load.c", 7)
 LOAD_ON = ("load", WORK, "/src/load.c", 9)
-SOLVE = ("solve;\x1b[31m", WORK, "/src/solve.c", 40)  # a name that is no friend
+SOLVE = ("solve;\x1b[31m", WORK, "/src/solve.c", 40)  # a hostile name
 COPY = ("copy_page", "[kernel]", "", 0)
 BARE = ("", "/usr/lib/libz.so.1", "", 0)  # a module without names
 
@@ -38,7 +39,7 @@ FOLDER = Folder()
 
 
 def prepare():
-    """Runs 1 (with samples, all at known places), 2 (without any)."""
+    """Make runs 1 (with samples at known places) and 2 (without samples)."""
     folder = FOLDER.__enter__()
     folder.write("script.sim", SCRIPT)
     folder.record("-q")
@@ -58,7 +59,7 @@ def prepare():
     code.write(complete=280, lost=2800)
     expect(folder.call("phases", "-r", "1"), 0)
     store = sqlite3.connect(folder / "rpistat.data")
-    with store:  # a boundary that is found a period off is put right: counts are exact
+    with store:  # correct a boundary that is one period off, so that counts are exact
         for at in (80, 140, 180, 260):
             store.execute("UPDATE phase SET first_period = ?1, start_ns = ?1 * 100000000"
                           " WHERE abs(first_period - ?1) <= 3", [at])
@@ -69,7 +70,7 @@ def prepare():
 
 
 def set_target(folder, target):
-    """record the run's target as if it had not been a command"""
+    """Make the run look like one of an attached target instead of a command."""
     with sqlite3.connect(folder / "rpistat.data") as store:
         store.execute("UPDATE run SET target = ?", (target,))
     store.close()
@@ -91,7 +92,7 @@ def shares(*arguments):
 
 
 def test_functions():
-    """functions with what they took themselves and with what they called, recursion once"""
+    """functions with their own time and with the time of the functions that they called; recursion counts once"""
     found = found_by()
     assert found["samples"] == 2800 and found["unnamed"] == 160 and found["off_cpu"] == 0.125, found
     assert {row["name"]: (row["self"], row["total"]) for row in found["code"]} == {
@@ -123,7 +124,7 @@ def test_by():
 
 
 def test_phase():
-    """of a phase: whenever it comes, the second time, by numbers; of times and a region of the run"""
+    """--phase takes a label, its second time, and numbers; also times and a region of the run"""
     assert shares("B") == shares("b") == {
         "main": (0, 1200), "load": (120, 120), "solve;\x1b[31m": (1080, 1080)}, shares("B")
     assert shares("B.2")["load"] == shares("1")["load"] == (60, 60), (shares("B.2"), shares("1"))
@@ -134,7 +135,7 @@ def test_phase():
     assert shares("B", "--from", "20s") == shares("B.2")
     assert shares("--from", "phase:B", "--to", "phase:B") == shares("B.1")
     store = sqlite3.connect(FOLDER / "rpistat.data")
-    with store:  # of which only whole periods count: 10.1 s to 10.9 s
+    with store:  # only whole periods count: 10.1 s to 10.9 s
         store.execute("INSERT INTO mark VALUES (1, 10050000000, 0, 'region inner begin')")
         store.execute("INSERT INTO mark VALUES (1, 10950000000, 0, 'region inner end')")
     store.close()
@@ -142,11 +143,11 @@ def test_phase():
     refused(FOLDER.call("code", "-r", "1", "Z"), 1, "no phase 'Z'", "A to C")
     refused(FOLDER.call("code", "-r", "1", "7"), 1, "no phase '7'")
     refused(FOLDER.call("code", "-r", "1", "--region", "outer"), 1, "outer", "inner")
-    refused(FOLDER.call("code", "-r", "1", "A", "--from", "8.5s", "--to", "9s"), 1, "no period")
+    refused(FOLDER.call("code", "-r", "1", "A", "--from", "8.5s", "--to", "9s"), 1, "no measurement period")
 
 
 def test_labels():
-    """beside it the functions of each phase, with the kernel's work for them"""
+    """next to this, the functions of each phase, with the kernel's work for them"""
     labels = {row["label"]: row for row in found_by()["labels"]}
     assert list(labels) == ["A", "B", "C"], labels
     top = {label: (row["top"][0]["name"], row["top"][0]["line"]) if row["top"] else None
@@ -158,17 +159,17 @@ def test_labels():
 
 
 def test_text():
-    """text says what was sampled and how far it can be trusted; it is as wide as asked for"""
+    r"""the text has the sampling event and how reliable the shares are; it is as wide as requested"""
     text = code().stdout
-    assert "\n2800 samples of cpu-clock, 99 a second" in text and "12.5 % of the time off" in text, text
-    assert "Chains complete: 10 %;" in text and "-fno-omit-frame-pointer" in text, text
+    assert "\n2800 samples (cpu-clock, 99 Hz per CPU)." in text and "off-CPU for at least 12.5 % of the\nelapsed time." in text, text
+    assert "Complete call stacks: 10 % of the samples. Trust Self" in text and "-fno-omit-frame-pointer" in text, text
     assert "Lost: 50.0 % of the run's samples" in text, text
     assert re.search(r"^ +27\.1 % +50\.0 % +760 +work +load\.c:7 +load$", text, re.M), text
     assert re.search(r"^ +A +1600 +0\.0 % +load \(load\.c:7\) 80 %", text, re.M), text
-    assert "5.7 % of the samples are in code without names" in text and "--resolve" in text, text
+    assert "5.7 % of the samples are in functions without symbols" in text and "--resolve" in text, text
     assert "\x1b" not in text, text
     few = code("--at-most", "2").stdout
-    assert "and 3 more: --at-most" in few and "copy_page" not in few, few
+    assert "3 more rows (--at-most N)" in few and "copy_page" not in few, few
     command = ["/usr/bin/work", "x" * 500]
     store = sqlite3.connect(FOLDER / "rpistat.data")
     with store:
@@ -185,7 +186,7 @@ def test_text():
 
 
 def shown_in(columns):
-    """The command on a terminal so many columns wide."""
+    """The command's output on a terminal with this number of columns."""
     master, slave = pty.openpty()
     with os.fdopen(master, "rb", 0) as end:
         subprocess.run([RPISTAT, "code", "-r", "1", "-q"], cwd=FOLDER.path, stdout=slave, check=True,
@@ -201,7 +202,7 @@ def shown_in(columns):
 
 
 def test_tree():
-    """calls as a tree: callers above, most samples first, a module without names as one"""
+    """--by tree: callers above, largest share first, a module without names as one row"""
     text = code("--tree").stdout
     rows = re.findall(r"^ +([\d.]+) % +(?:([\d.]+) %)?( +)(\S+)", text, re.M)
     assert [(total, name) for total, _, _, name in rows if name != "of"][:6] == [
@@ -225,14 +226,14 @@ def folded(text):
     """{stack: samples}, as flamegraph.pl reads lines."""
     found = {}
     for line in text.splitlines():
-        match = re.fullmatch(r"(.*)\s+?(\d+)", line)  # the count is behind the last blank
+        match = re.fullmatch(r"(.*)\s+?(\d+)", line)  # the count is after the last blank
         assert match and match.group(1) not in found, line
         found[match.group(1)] = int(match.group(2))
     return found
 
 
 def test_folded():
-    """folded stacks: a line each, whatever the names of functions have in them"""
+    """folded stacks: one line each, whatever the functions' names contain"""
     all_of_it = folded(code("--format", "folded").stdout)
     solve = "solve: [31m"
     assert all_of_it == {"main": 160, "main;load": 760, "main;load;copy_page": 640,
@@ -241,9 +242,9 @@ def test_folded():
     assert folded(expect(FOLDER.call("export", "-r", "1", "--format", "folded"), 0).stdout) == all_of_it
     assert folded(code("B", "--format", "folded").stdout)["main;load"] == 120
     assert ", phase B\n" in code("b").stdout
-    refused(FOLDER.call("code", "-r", "1", "Z"), 1, "has no phase 'Z'; it has A to C, and ")
+    refused(FOLDER.call("code", "-r", "1", "Z"), 1, "has no phase 'Z'; choose from A to C (see `rpistat phases`)")
     refused(FOLDER.call("code", "-r", "1", "--format", "folded", "-o", "/dev/full"), 1,
-            "could not be written: No space left")
+            "cannot write the export: No space left")
     part = expect(FOLDER.call("export", "-r", "1", "--format", "folded", "--from", "phase:B", "--to",
                               "phase:B"), 0).stdout
     assert folded(part)["main;load"] == 60, part
@@ -281,7 +282,7 @@ def packed(data):
 
 
 class Profile:
-    """profile.proto of pprof, as far as it is written."""
+    """A pprof profile (profile.proto), as far as rpistat writes it."""
 
     def __init__(self, data):
         whole = fields(data)
@@ -304,7 +305,7 @@ class Profile:
                 packed(one[2][0]), {self.text[label[1][0]]: self.text[label[2][0]] for label in labels})
 
     def names(self, number):
-        """(function, line) of a location, the innermost first; without any its module."""
+        """The (function, line) pairs of a location, innermost first; if there are none, its module."""
         location = self.location[number]
         lines = [fields(data) for data in location.get(4, [])]
         if not lines:
@@ -313,7 +314,7 @@ class Profile:
 
 
 def test_pprof():
-    """a profile for pprof: samples and time by stack, line and phase, modules with their build-ids"""
+    """a profile for pprof: samples and time by stack, line and phase; modules with their build-ids"""
     store = sqlite3.connect(FOLDER / "rpistat.data")
     with store:
         store.execute("UPDATE module SET build_id = 'abcd1234' WHERE path = ?", [WORK])
@@ -327,7 +328,7 @@ def test_pprof():
     assert sum(values[0] for _, values, _ in profile.samples) == 2800, profile.samples
     assert all(values[1] == values[0] * (10**9 // 99) for _, values, _ in profile.samples)
     stacks = {(tuple(stack), labels.get("phase")): values[0] for stack, values, labels in profile.samples}
-    assert stacks[(("load", 9), ("outer", 5), ("main", 10)), "A"] == 160, stacks  # inlined: the caller behind
+    assert stacks[(("load", 9), ("outer", 5), ("main", 10)), "A"] == 160, stacks  # inlined: the caller follows
     assert stacks[("/usr/lib/libz.so.1", ("main", 10)), "A"] == 160, stacks
     assert stacks[(("load", 7), ("main", 10)), "B"] == 120, stacks
     assert "abcd1234" in {profile.text[one[6][0]] for one in profile.mapping.values() if 6 in one}
@@ -341,8 +342,8 @@ def test_pprof():
 
 
 def test_phases():
-    """phases say each label's function; one of less than half of the samples with its share"""
-    words = expect(FOLDER.call("phases", "-r", "1"), 0).stdout.split("What sets them apart")[1]
+    """phases have the main function of each class; below half of the samples, with its share"""
+    words = expect(FOLDER.call("phases", "-r", "1"), 0).stdout.split(CLASS_TITLE)[1]
     words = " ".join(words.split())
     assert re.search(r" A: in load \(load\.c:7\), .* B: in solve;\\x1b\[31m \(solve\.c:40\), .* run: 11 %\) "
                      r"C: [^,]*$", words), words
@@ -353,19 +354,19 @@ def test_phases():
 
 
 def test_report():
-    """the report says where the time went, of a part too; not in the layout of 2013"""
+    """the report, also of a part, has where the time went; the layout of 2013 does not"""
     text = expect(FOLDER.call("report", "-r", "1"), 0).stdout
-    assert re.search(r"Where the time went \(2800 samples.*\n  load \(load\.c:\d\) 50\.0 %, solve", text), text
+    assert re.search(CODE_TITLE + r" function \(2800 samples.*\n  load \(load\.c:\d\) 50\.0 %, solve", text), text
     part = expect(FOLDER.call("report", "-r", "1", "--from", "8s", "--to", "10s"), 0).stdout
-    assert re.search(r"Where the time went \(200 samples.*\n  solve.* 90\.0 %", part), part
-    assert "time went" not in FOLDER.call("report", "-r", "1", "--format", "2013").stdout
-    assert "time went" not in FOLDER.call("report", "-r", "bare").stdout
+    assert re.search(CODE_TITLE + r" function \(200 samples.*\n  solve.* 90\.0 %", part), part
+    assert CODE_TITLE not in FOLDER.call("report", "-r", "1", "--format", "classic").stdout
+    assert CODE_TITLE not in FOLDER.call("report", "-r", "bare").stdout
     top = json.loads(FOLDER.call("report", "-r", "1", "--format", "json").stdout)["top"]
     assert top[0]["name"] == "load" and top[0]["self_share"] == .5, top
 
 
 def test_answer():
-    """the report begins with the answer, in text and in JSON: of the run, a part, too few samples"""
+    """the report begins with the answer, in text and JSON: for the run, for a part, for too few samples"""
     def answer(*which):
         text = expect(FOLDER.call("report", *which), 0).stdout.split("\n\nSystem")[0]
         found = json.loads(expect(FOLDER.call("report", *which, "--format", "json"), 0).stdout)["answer"]
@@ -373,20 +374,20 @@ def test_answer():
         return found.splitlines()
     assert answer("-r", "1") == [
         "sim:script.sim ran for 32.0 s, 28.0 s of CPU time (88 % of one CPU), exit status 0.",
-        "5 phases of 3 kinds: A (load) 16.0 s, B (solve;\\x1b[31m) 12.0 s, C (hardly on a CPU) 4.0 s.",
-        "Its CPU time: load 50 %, solve;\\x1b[31m 39 %, main 6 % (2800 samples).",
-        "Changed most: main miss rate, 4.45 PTI in B, 0.50 PTI in A (run: 2.20 PTI)."], answer("-r", "1")
+        "CPU time: load 50 %, solve;\\x1b[31m 39 %, main 6 % (2800 samples)",
+        "Phases: 5 in 3 classes; time per class: A (load) 16.0 s, B (solve;\\x1b[31m) 12.0 s, C (mostly off-CPU) 4.0 s",
+        "Difference: largest in main miss rate (4.45 PTI in B, 0.50 PTI in A, 2.20 PTI in the whole run)"], answer("-r", "1")
     assert answer("-r", "1", "--from", "8s", "--to", "10s") == [
         "2.000 s of sim:script.sim, 2.000 s of CPU time (100 % of one CPU).",
-        "This part: in solve;\\x1b[31m, 2.0 x the main miss rate of the whole run, DC miss ratio 20 % (whole run: 11 %).",
-        "All of it lies in phase B.",
-        "Its CPU time: solve;\\x1b[31m 90 %, load 10 % (200 samples)."], answer("-r", "1", "--from", "8s", "--to", "10s")
+        "This part: in solve;\\x1b[31m, 2.0 x the main miss rate of the whole run, DC miss ratio 20 % (whole run: 11 %)",
+        "CPU time: solve;\\x1b[31m 90 %, load 10 % (200 samples)",
+        "Phases: all of this part is in phase B"], answer("-r", "1", "--from", "8s", "--to", "10s")
     few = answer("-r", "1", "--from", "0s", "--to", "100ms")
     assert len(few) == 2 and few[0].startswith("0.100 s of sim:script.sim, "), few
     assert few[1].startswith("This part: ") and ": in " not in few[1], few  # 10 samples
     bare = answer("-r", "bare")
     assert len(bare) == 2 and bare[0].startswith("sim:script.sim ran for 2.000 s, "), bare
-    with Folder() as folder:  # phases that make no sense are no reason to have no report
+    with Folder() as folder:  # wrong phases do not prevent a report
         folder.write("script.sim", SCRIPT)
         folder.record("-q")
         expect(folder.call("phases"), 0)
@@ -394,11 +395,11 @@ def test_answer():
             store.execute("DELETE FROM detection")
         store.close()
         text = expect(folder.call("report"), 0).stdout
-        assert "Its phases are not known: the store rpistat.data is damaged" in text and "\n    Cycles " in text, text
+        assert "Phases: unknown (the store rpistat.data is damaged" in text and "\n    Cycles " in text, text
 
 
 def test_programs():
-    """of several processes whose code has mostly no names the programs are named, not libraries; of one process, and where one program has nearly all samples, the modules"""
+    """several processes whose code has mostly no names: programs are named, not libraries; one process, or one program with nearly all samples: modules are named"""
     with Folder() as folder:
         folder.write("script.sim", SCRIPT)
         for run in (1, 2, 3):
@@ -414,14 +415,14 @@ def test_programs():
             seen.write()
         expect(folder.call("phases", "-r", "1"), 0)
         report = expect(folder.call("report", "-r", "1"), 0).stdout
-        assert re.search(r"Where the time went.*\n  cc1 \(32 processes\) 80\.0 %, as 20\.0 %; functions: main \(work\.c:10\) 20\.0 %\n",
+        assert re.search(CODE_TITLE + r" program and function.*\n  cc1 \(32 processes\) 80\.0 %, as 20\.0 %; functions: main \(work\.c:10\) 20\.0 %\n",
                          report), report
         top = json.loads(expect(folder.call("report", "-r", "1", "--format", "json"), 0).stdout)["top"]
         assert [(row["name"], row["self_share"], row["module"]) for row in top] == [
             ("cc1", .8, None), ("as", .2, None)], top
         text = expect(folder.call("code", "-r", "1"), 0).stdout
-        assert "\nPrograms: cc1 80.0 %, as 20.0 %.\n" in text and "cc1 80 %, as 20 %; main (work.c:10) 20 %" in text, text
-        words = expect(folder.call("phases", "-r", "1"), 0).stdout.split("What sets them apart")[1]
+        assert "\nPrograms: cc1 80.0 %, as 20.0 % of the samples\n" in text and "cc1 80 %, as 20 %; main (work.c:10) 20 %" in text, text
+        words = expect(folder.call("phases", "-r", "1"), 0).stdout.split(CLASS_TITLE)[1]
         words = " ".join(words.split())
         assert words.count("no program or function stands out") == 3 and "libc" not in words, words
         found = json.loads(expect(folder.call("code", "-r", "1", "--by", "program", "--format", "json"), 0).stdout)
@@ -429,7 +430,7 @@ def test_programs():
             ("cc1", 2560, None), ("as", 640, None)], found
         panel = expect(folder.call("plot", "-r", "1", "-o", "-"), 0).stdout
         assert "a cc1\n" in panel, panel
-        assert "cc1 80" not in expect(folder.call("report", "-r", "3"), 0).stdout.split("Where the time went")[1]
+        assert "cc1 80" not in expect(folder.call("report", "-r", "3"), 0).stdout.split(CODE_TITLE)[1]
         assert "[libc.so.6] 50 %, [cc1] 30 %" in expect(folder.call("code", "-r", "3"), 0).stdout
         panel = expect(folder.call("plot", "-r", "3", "-o", "-"), 0).stdout
         assert "a cc1\n" not in panel and "libc.so.6" in panel, panel
@@ -440,7 +441,7 @@ def test_programs():
 
 
 def test_turns_of_programs():
-    """programs that take turns are phases, whatever functions they have; in two runs also where a program has two names"""
+    """programs that alternate are phases, whatever their functions; also in two runs in which a program has two names"""
     draw = random.Random(1)
     with Folder() as folder:
         folder.write("script.sim", "clock 700M\nseed 1\nnoise 3%\nphase work 32s instructions=200M\n")
@@ -461,8 +462,7 @@ def test_turns_of_programs():
 
 
 def test_stands_out():
-    """a program that runs more in one phase than elsewhere stands out, and so it does in a part of the run; of too
-    short a part it is unknown"""
+    """a program that runs more in one phase than in others is named as a difference, also for a part of the run; for a part that is too short it is unknown"""
     def rows_of(found):
         return [(row["kind"], row["name"], round(row["self_share"], 3), round(row["elsewhere_share"], 3))
                 for row in found["stands_out"]]
@@ -484,24 +484,24 @@ def test_stands_out():
         assert rows_of(b) == [("function", "draw", .09, 0), ("program", "soffice.bin", .1, .01),
                               ("control group", "/office", .1, .01)], b["stands_out"]
         assert all(label["stands_out"] == [] for label in [first, *rest]), (first, rest)
-        words = " ".join(expect(folder.call("phases"), 0).stdout.split("What sets them apart")[1].split())
+        words = " ".join(expect(folder.call("phases"), 0).stdout.split(CLASS_TITLE)[1].split())
         assert "10 % of samples in soffice.bin (elsewhere 1 %), 9 % in draw (elsewhere 0 %)" in words, words
         assert words.count("no program or function stands out") == len(rest) + 1, words
         part = json.loads(expect(folder.call("report", "--from", "13s", "--to", "20s", "--format", "json"), 0).stdout)
         assert rows_of(part)[:2] == [("function", "draw", .09, .016), ("program", "soffice.bin", .1, .026)], part
         assert part["words"] in part["answer"] and "soffice.bin" in part["words"], part
         whole = json.loads(expect(folder.call("report", "--format", "json"), 0).stdout)
-        answer = whole["answer"].splitlines()  # of a machine: who used it, and when that was different
-        assert answer[1].startswith("CPU time by program: cc1 50 %, as 46 %, soffice.bin 4 % ("), answer
-        assert re.match(r"Programs that set phases apart: B from 12\.0 s on, 10 % of samples in soffice\.bin "
-                        r"\(elsewhere 1 %\)", answer[2]), answer
+        answer = whole["answer"].splitlines()  # for a machine: the programs, and the times when they differed
+        assert answer[1].startswith("CPU time: cc1 50 %, as 46 %, soffice.bin 4 % ("), answer
+        assert re.match(r"Programs of phases: soffice\.bin in B \(10 % of its samples, 1 % elsewhere; from 12\.0 s on\)",
+                        answer[2]), answer
         assert "words" not in whole and "stands_out" not in whole, whole
         few = json.loads(expect(folder.call("report", "--from", "13s", "--to", "13.5s", "--format", "json"), 0).stdout)
         assert "stands_out" not in few, few["stands_out"]  # five periods are one block: unknown
 
 
 def test_callers():
-    """phases in one function are told apart by the nearest caller that differs, in text, JSON and pictures"""
+    """phases in the same function are distinguished by the nearest caller that differs, in text, JSON and pictures"""
     with Folder() as folder:
         folder.write("script.sim", "clock 700M\nseed 1\nnoise 3%\nphase a 12s instructions=200M\n"
                      "phase b 12s instructions=400M\nphase c 12s instructions=100M\n")
@@ -511,7 +511,7 @@ def test_callers():
             outer = ("small", "large")[period // 120] if period < 240 else "write"
             inner = ["draw"] if period >= 240 else [outer, "walk", "step", "step"]
             seen.add(period, ["main", *inner], 8)
-            seen.add(period, ["main", *inner, COPY], 1)  # the kernel's work for it
+            seen.add(period, ["main", *inner, COPY], 1)  # the kernel's work for this function
             seen.add(period, ["main"], 1)
         seen.write()
         found = json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)["labels"]
@@ -531,7 +531,7 @@ def test_callers():
 
 
 def test_machine():
-    """of a machine programs are named, then functions, however many of these have names; never a process's number"""
+    r"""for a machine, programs are named and then functions, however many functions have names; a process number never is"""
     with Folder() as folder:
         folder.write("script.sim", SCRIPT)
         folder.record("-q")
@@ -543,9 +543,9 @@ def test_machine():
         expect(folder.call("phases"), 0)
         for target, programs in (("command", False), ("all 2 CPUs", True), ("CPU 0-1", True), ("cgroup build", True)):
             set_target(folder, target)
-            report = " ".join(expect(folder.call("report"), 0).stdout.split("Where the time went")[1].split())
+            report = " ".join(expect(folder.call("report"), 0).stdout.split(CODE_TITLE)[1].split())
             code = expect(folder.call("code"), 0).stdout
-            words = " ".join(expect(folder.call("phases"), 0).stdout.split("What sets them apart")[1].split())
+            words = " ".join(expect(folder.call("phases"), 0).stdout.split(CLASS_TITLE)[1].split())
             panel = expect(folder.call("plot", "-o", "-"), 0).stdout
             assert ("functions: main (work.c:10) 60.0 %, load" in report) == programs, report
             assert ("Share Processes Program 60.0 % 32 cc1 40.0 % 1 as" in report) == programs, report
@@ -557,7 +557,7 @@ def test_machine():
             assert not re.search(r"\b50[0-3]\d\b", words + report), (words, report)
         folder.record("-q")
         seen = Code(folder / "rpistat.data", run=2)
-        for period in range(320):  # nearly all is of one program
+        for period in range(320):  # nearly all samples are of one program
             calm = period < 80 or 180 <= period < 260
             seen.add(period, [MAIN if calm else LOAD], 19, task=("cc1", 5000, 5000))
             seen.add(period, [MAIN], 1, task=("as", 4999, 4999))
@@ -573,7 +573,7 @@ UNIT, CONTAINER = "/system.slice/make.service", "/system.slice/docker-%s.scope" 
 
 
 def test_others():
-    """the report's programs of a machine and all others add up to 100 %, as they are printed"""
+    """in the report of a machine, the printed shares of programs and of all others add up to 100 %"""
     with Folder() as folder:
         folder.write("script.sim", SCRIPT)
         folder.record("-q")
@@ -588,7 +588,7 @@ def test_others():
 
 
 def test_cgroups():
-    """by control group: containers by their number, units by their name, what is below them with them"""
+    """by control group: containers by their number, units by their name, including the groups below them"""
     with Folder() as folder:
         folder.write("script.sim", SCRIPT)
         folder.record("-q")
@@ -612,10 +612,10 @@ def test_cgroups():
         text = " ".join(expect(folder.call("report"), 0).stdout.split())
         assert "Share Processes Cgroup 70.0 % 33 make.service 20.0 % 1 0123456789ab 10.0 % 1 [unknown]" in text, text
         text = expect(folder.call("code", "--by", "cgroup", "A", "--at-most", "1"), 0).stdout
-        assert "make.service" in text and "and 2 more" in text and "0123456789ab" not in text, text
+        assert "make.service" in text and "2 more rows (--at-most N)" in text and "0123456789ab" not in text, text
         assert "a make.service\n" in expect(folder.call("plot", "-o", "-", "--code", "cgroup"), 0).stdout
         for what in ("cgroup", "program", "function"):
-            expect(folder.call("plot", "--kind", "heat", "--code", what, "--keep", what, "-o", what + ".svg"), 0)
+            expect(folder.call("plot", "--kind", "heat", "--code", what, "--keep-script", what, "-o", what + ".svg"), 0)
             names = re.findall(r">([^<>]+)</text>", folder.read(what + ".svg").decode())
             wanted = {"cgroup": "make.service", "program": "cc1", "function": "main"}[what]
             assert wanted in [name.strip() for name in names], names
@@ -632,10 +632,10 @@ def test_cgroups():
 
 
 def test_without():
-    """a run without samples says so, and how to get them"""
+    """a run without samples: the message says this, and how to get samples"""
     for command in [["code"], ["code", "A"], ["export", "--format", "folded"],
                     ["export", "--format", "pprof", "-o", "x.pb"]]:
-        refused(FOLDER.call(*command, "-r", "bare"), 1, "has no samples of its code", "--no-samples")
+        refused(FOLDER.call(*command, "-r", "bare"), 1, "has no samples", "--no-samples")
 
 
 prepare()

@@ -1,15 +1,17 @@
-"""compare: which runs are compared, limits, formats, and what it says of what makes no sense."""
+"""compare: which runs are compared, limits, formats, and messages for arguments that make no sense."""
+import contextlib
 import csv
 import io
 import json
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
 
 from program import RPISTAT, TIMEOUT, Folder, Recording, counting, environment, expect, refused, tap
 
-# Two kinds of phases; the length of the second, and how many instructions the first has.
+# Two phase classes; the parameters are the length of the second and the instructions of the first.
 SCRIPT = """\
 clock 700M
 seed %d
@@ -23,8 +25,10 @@ FOLDER = Folder()
 
 
 def prepare():
-    """Runs 1 to 3 are "main", 4 to 6 "new" with fewer instructions and a longer second phase, both with
-    noise of their own; 7 is like main, labelled "5", with a comma in a tag. Another store has one like new."""
+    """Make the runs: 1 to 3 are "main"; 4 to 6 are "new", with fewer instructions and a longer second
+    phase; each has noise of its own. 7 is like main, labelled "5", with a comma in a tag. Another
+    store has a run like new.
+    """
     folder = FOLDER.__enter__()
     for run in range(1, 8):
         is_new = 4 <= run <= 6
@@ -58,7 +62,7 @@ def change_of(name, *arguments, label=None):
 
 
 def test_runs():
-    """numbers, ranges, lists, labels, tags, last: all runs that are meant, each once, in order"""
+    r"""numbers, ranges, lists, labels, tags, last: all matching runs, each once, in order"""
     for arguments, expected in [
             ([], "6 | 7"), (["1"], "1 | 7"), (["2", "3"], "2 | 3"), (["last-2", "last-1"], "5 | 6"),
             (["1,3", "4-6"], "1,3 | 4,5,6"), (["3,1,3", "7,4"], "1,3 | 4,7"),
@@ -69,36 +73,36 @@ def test_runs():
 
 
 def test_against():
-    """--against is side A without what is on side B, which is the last run unless named"""
-    assert sides("--against", "main") == "1,2,3 | 7"
-    assert sides("--against", "main", "2") == "1,3 | 2"
-    assert sides("--against", "build=42") == "1,2,3 | 7"
-    refused(FOLDER.call("compare", "--against", "main", "main"), 1, "--against main", "on side B")
-    refused(FOLDER.call("compare", "--against", "main", "1", "2"), 2, "--against names side A", "'1'")
+    """--baseline: side A is all its runs without those of side B, which is the last run by default"""
+    assert sides("--baseline", "main") == "1,2,3 | 7"
+    assert sides("--baseline", "main", "2") == "1,3 | 2"
+    assert sides("--baseline", "build=42") == "1,2,3 | 7"
+    refused(FOLDER.call("compare", "--baseline", "main", "main"), 1, "--baseline main", "on side B")
+    refused(FOLDER.call("compare", "--baseline", "main", "1", "2"), 2, "--baseline names side A", "'1'")
 
 
 def test_stores():
-    """A is looked for in the first store, B in the second; one store may be named twice"""
+    """A is searched in the first store and B in the second; both may be the same store"""
     found = json.loads(compare("-i", "rpistat.data", "-i", "other.data", "--no-phases", "--format", "json").stdout)
     assert [(run["store"], run["run"]) for run in found["runs"]] == [("rpistat.data", 7), ("other.data", 1)]
     assert (found["a_name"], found["b_name"]) == ("label:5", "new"), found
     assert sides("-i", "rpistat.data", "-i", "other.data", "main", "new") == "1,2,3 | 1"
     assert sides("-i", "./rpistat.data", "-i", "rpistat.data") == "6 | 7"
-    refused(FOLDER.call("compare", "-i", "a", "-i", "b", "-i", "c"), 2, "-i: can be given 2 times; leave out 'c'")
+    refused(FOLDER.call("compare", "-i", "a", "-i", "b", "-i", "c"), 2, "-i can be given at most 2 times; leave out 'c'")
     refused(FOLDER.call("compare", "-i", "other.data"), 1, "run last-1", "other.data", "run 1 only")
     refused(FOLDER.call("compare", "-i", "rpistat.data", "-i", "no.data"), 1, "no.data")
 
 
 def test_no_such_run():
-    """what is not there is answered with what there is, and labels and tags that are near"""
+    r"""for runs that do not exist the message names existing runs, and similar labels and tags"""
     for arguments, status, *words in [
             (["mian", "new"], 1, "mian: no run of rpistat.data has this label or tag", "did you mean main?"),
             (["label:nwe"], 1, "label:nwe", "this label; did you mean new?"),
             (["label:7"], 1, "no run of rpistat.data has this label"),
             (["build=44"], 1, "did you mean build=42 or build=43?"),
-            (["nothing-like-it"], 1, "run nothing-like-it: not in rpistat.data, which holds runs 1 to 7"),
+            (["nothing-like-it"], 1, "run nothing-like-it is not in rpistat.data, which has runs 1 to 7"),
             (["8-9"], 1, "run 8-9", "runs 1 to 7"), (["1,8"], 1, "run 8"), (["last-7"], 1, "run last-7"),
-            (["3-1"], 2, "runs 3-1 go backwards; write 1-3"), (["1,,2"], 2, "empty"), ([""], 2, "empty"),
+            (["3-1"], 2, "the range 3-1 is reversed; write 1-3"), (["1,,2"], 2, "empty"), ([""], 2, "empty"),
             (["1", "1"], 2, "run 1"), (["1-3", "2"], 2, "run 2"), (["1", "2", "3"], 2, "no argument '3'")]:
         refused(FOLDER.call("compare", *arguments), status, *words)
 
@@ -114,19 +118,19 @@ def test_recording():
 
 
 def limit(*limits, runs=("main", "new"), options=()):
-    """The status, and which limits are said not to hold: those that fail, then those that are undecided."""
+    """Return the status, the limits that failed, and the limits that are inconclusive."""
     arguments = [part for one in limits for part in ("--fail-if", one)]
     arguments += [] if any(":" in one for one in limits) else ["--no-phases"]
     answer = FOLDER.call("compare", *runs, *arguments, *options)
     assert answer.returncode in (0, 3, 4) and answer.stdout, answer.stderr
-    said = [re.match("rpistat: '([^']*)' (fails|undecided): ", line) for line in answer.stderr.splitlines()]
+    said = [re.match("rpistat: '([^']*)' (fails|inconclusive): ", line) for line in answer.stderr.splitlines()]
     assert all(said), answer.stderr
     return (answer.returncode, [one[1] for one in said if one[2] == "fails"],
-            *[one[1] for one in said if one[2] == "undecided"])
+            *[one[1] for one in said if one[2] == "inconclusive"])
 
 
 def test_limits():
-    """status 3 beyond a limit and only then, above and below, of the whole and of a phase"""
+    """the status is 3 only if a limit is exceeded, above or below, for the run and for a phase"""
     change = change_of("elapsed", "main", "new")
     assert change["p"] < .001 and .10 < change["change"] < .115, change
     assert limit("elapsed>+8%") == (3, ["elapsed>+8%"])
@@ -144,7 +148,7 @@ def test_limits():
 
 
 def test_negative():
-    """limits on negative values compare the difference with a share of the magnitude"""
+    """for negative values, a limit compares the difference with a share of the absolute value"""
     with Folder() as folder:
         for label, value in ("high", -100), ("low", -110), ("above", 50), ("zero", 0):
             names = []
@@ -164,8 +168,40 @@ def test_negative():
             assert change is None and found["change"] is None or abs(found["change"] - change) < .001, (a, b, found)
 
 
+def test_outlier():
+    """an outlier among the runs of a side is named, and it hardly changes the result with --statistic median"""
+    with Folder() as folder:
+        for label, ends in ("old", (100, 101, 99, 102, 98, 100.5)), ("new", (110, 111, 109, 600, 112, 108)):
+            names = []
+            for k, end in enumerate(ends):
+                names.append("%s%d.csv" % (label, k))
+                folder.write(names[-1], "time,load\n%g,2.5\n%g,1.5\n" % (end / 2, end))
+            expect(folder.call("import", "-q", "-o", "rpistat.data", "--label", label, *names), 0)
+
+        def found(*options):
+            answer = json.loads(expect(folder.call("compare", "old", "new", "--no-phases", "--format", "json", *options), 0).stdout)
+            return answer, next(row for row in answer["changes"] if row["name"] == "elapsed")
+        means, mean = found()
+        medians, median = found("--statistic", "median")
+        for answer in means, medians:
+            assert [run["run"] for run in answer["runs"] if run["is_outlier"]] == [10], answer["runs"]
+            assert any("Run 10 (new): outlier that took 600 s; the other runs of its side took 108 to 112 s" in remark
+                       for remark in answer["remarks"]), answer["remarks"]
+        assert (means["statistic"], medians["statistic"]) == ("mean", "median")
+        assert mean["change_low"] < 0 < mean["change_high"] and mean["change"] > .4, mean
+        assert (median["a"], median["b"]) == (100.25, 110.5), median
+        assert abs(median["change"] - (110.5 / 100.25 - 1)) < 1e-9, median
+        text = expect(folder.call("compare", "old", "new", "--no-phases", "--statistic", "median"), 0).stdout
+        assert "Tested: medians of the runs" in text and "is less affected" not in text, text
+        answer = json.loads(expect(folder.call("compare", "old", "7", "--no-phases", "--format", "json", "--statistic",
+                                               "median"), 0).stdout)
+        assert answer["changes"][0]["tested_by"] is None, answer["changes"][0]
+        assert any("no interval of its median" in remark for remark in answer["remarks"]), answer["remarks"]
+        refused(folder.call("compare", "--statistic", "mode"), 2, "--statistic")
+
+
 def test_many_runs():
-    """an undecided limit has a number of runs also above 1,000"""
+    """an inconclusive limit has the required number of runs, also above 1,000"""
     change = change_of("elapsed", "main", "new")
     near = "elapsed>+%.9f%%" % (100 * change["change"] + .01)
     found, = json.loads(compare("main", "new", "--no-phases", "--format", "json", "--fail-if", near,
@@ -174,7 +210,7 @@ def test_many_runs():
 
 
 def test_undecided():
-    """a limit that lies in the interval is undecided, status 4, or what --undecided says; what fails comes first"""
+    """a limit inside the interval is inconclusive: status 4, or the status of --inconclusive; failed limits have priority"""
     change = change_of("elapsed", "1,2", "3,7")
     assert abs(change["change"]) > .002 and change["p"] > .05, change
     assert limit("elapsed>+0%", runs=("1,2", "3,7")) == (4, [], "elapsed>+0%")
@@ -184,9 +220,9 @@ def test_undecided():
     above = "elapsed>+%.3f%%" % (100 * change["change_high"] + .1)
     assert limit(inside, above) == (4, [], inside)
     assert limit(inside, below, above) == (3, [below], inside)
-    assert limit(inside, above, options=["--undecided", "pass"]) == (0, [], inside)
-    assert limit(inside, above, options=["--undecided", "fail"]) == (3, [], inside)
-    assert limit(below, options=["--undecided", "pass"]) == (3, [below])
+    assert limit(inside, above, options=["--inconclusive", "pass"]) == (0, [], inside)
+    assert limit(inside, above, options=["--inconclusive", "fail"]) == (3, [], inside)
+    assert limit(below, options=["--inconclusive", "pass"]) == (3, [below])
     found = json.loads(compare("main", "new", "--no-phases", "--format", "json", "--fail-if", inside, "--fail-if", above,
                                status=4).stdout)["limits"]
     assert [(row["decision"], row["change_low"]) for row in found] == [
@@ -194,42 +230,42 @@ def test_undecided():
     assert found[0]["deciding_runs"] > 3 and found[1]["deciding_runs"] is None, found
     text = FOLDER.call("compare", "main", "new", "--no-phases", "--fail-if", inside, "--fail-if", above)
     said, = text.stderr.splitlines()
-    assert said.endswith("; about %d runs of each would decide it" % found[0]["deciding_runs"]), said
+    assert said.endswith("; about %d runs per side would decide it" % found[0]["deciding_runs"]), said
     for answer in (text.stdout, compare("main", "new", "--no-phases", "--fail-if", inside, "--format", "markdown",
                                         status=4).stdout):
         assert said[len("rpistat: "):] in " ".join(answer.split()).replace("\\", ""), (said, answer)
 
 
 def test_one_a_side():
-    """one run a side decides nothing, however far apart the runs are; a figure that is not there is refused"""
+    """with one run per side all limits are inconclusive, however different the runs are; a limit on a missing figure is refused"""
     answer = FOLDER.call("compare", "1", "4", "--no-phases", "--fail-if", "elapsed>+2%", "--fail-if", "cpi<-1%")
-    assert answer.returncode == 4 and answer.stderr.count("one run a side does not tell how much runs vary: record "
+    assert answer.returncode == 4 and answer.stderr.count("one run per side does not show how much runs vary; record "
                                                           "several of each") == 2, answer.stderr
     assert limit("elapsed>+5%", runs=("main", "4")) == (3, ["elapsed>+5%"])
 
 
 def test_limit_names():
-    """how a limit is written is looked at before anything is opened, and names when there are some"""
+    """the syntax of a limit is checked before a store is opened; its name is checked with the runs"""
     for text in ("cpi", "cpi>3%", "cpi<3%", "cpi>+3", "cpi>+x%", ">+3%", "cpi>+%", "cpi=+3%", "cpi>+ 3%",
                  "cpi>+-3%", "", "%", "cpi>%", "x" * 300 + ">+1%", "cpi>+" + "1" * 99 + "%"):
         refused(FOLDER.call("compare", "-i", "no.data", "--fail-if", text), 2, "--fail-if", "'cpi>+3%'")
-    for text, *words in [("cip>+3%", "no figure 'cip'", "did you mean cpi?", "elapsed"),
-                         ("sched:sched_switch>+3%", "no figure 'sched:sched_switch'"),
-                         ("Z:cpi>+3%", "no phase 'Z'", "the last is B"), ("A:cip>+3%", "did you mean cpi?"),
-                         ("warm:cpi>+3%", "no phase 'warm'")]:
+    for text, *words in [("cip>+3%", "have a metric 'cip'", "did you mean cpi?", "elapsed"),
+                         ("sched:sched_switch>+3%", "have a metric 'sched:sched_switch'"),
+                         ("Z:cpi>+3%", "phase 'Z' does not exist", "choose one from A to B"), ("A:cip>+3%", "did you mean cpi?"),
+                         ("warm:cpi>+3%", "phase 'warm' does not exist")]:
         refused(FOLDER.call("compare", "main", "new", "--fail-if", text), 2, *words)
     refused(FOLDER.call("compare", "main", "new", "--no-phases", "--fail-if", "A:cpi>+3%"), 2, "no phases")
-    refused(FOLDER.call("compare", "--undecided", "pass"), 2, "--undecided is of --fail-if")
+    refused(FOLDER.call("compare", "--inconclusive", "pass"), 2, "--inconclusive belongs to --fail-if")
 
 
 # --- output -----------------------------------------------------------------------------------
 
 
 def test_formats():
-    """text begins with the answer, which Markdown and JSON have too; JSON says which limits failed; CSV has its rows"""
+    """text begins with the answer, which Markdown and JSON have too; JSON has the failed limits; CSV has the rows"""
     answer = " ".join(compare("main", "new").stdout.split("\n\n")[0].split())
-    assert re.match("It is not sure that new takes 1[0-9]* % more time than main ", answer), answer
-    assert answer.endswith("; a side has too few runs."), answer
+    assert re.match("new possibly takes 1[0-9]* % more time than main ", answer), answer
+    assert answer.endswith("; a verdict needs more runs per side."), answer
     found = json.loads(compare("main", "new", "--format", "json", "--fail-if", "elapsed>+5%", "--fail-if",
                                "A:cpi<-50%", status=3).stdout)
     assert found["answer"] + "." == answer, found["answer"]
@@ -247,7 +283,7 @@ def test_formats():
 
 
 def test_options():
-    """--level, --no-phases, --no-samples and --all are obeyed"""
+    """--level, --no-phases, --no-samples and --all have their effect"""
     def labels(*options):
         found = json.loads(compare("main", "new", "--format", "json", *options).stdout)
         return [row["label"] for row in found["rows"]]
@@ -259,7 +295,7 @@ def test_options():
 
 
 def test_files():
-    """-o writes text, or by its ending a picture or a page; none is left by what fails"""
+    """-o writes text, or a picture or page according to the file's ending; after an error there is no file"""
     compare("main", "new", "--no-phases", "-o", "answer.txt")
     for ending, form in [("csv", "csv"), ("json", "json"), ("md", "markdown")]:
         compare("main", "new", "--no-phases", "-o", "by." + ending)
@@ -269,20 +305,20 @@ def test_files():
         answer = compare("main", "4", "-o", name, "--metric", "cpi,dc_miss_ratio", "--theme", "dark",
                          "--fail-if", "elapsed>+5%", status=3)
         assert not answer.stdout and FOLDER.read(name).lower().startswith(begin.lower()), name
-    compare("1", "4", "-o", "s.png", "--size", "640x480", "--keep", "kept")
+    compare("1", "4", "-o", "s.png", "--size", "640x480", "--keep-script", "kept")
     assert FOLDER.read("s.png")[16:24] == bytes([0, 0, 2, 128, 0, 0, 1, 224]) and os.listdir(FOLDER / "kept")
     refused(FOLDER.call("compare", "1", "4", "-o", "no.png", "--metric", "cip"), 2, "cip")
-    for options, *words in [(["--theme", "dark"], "--theme is of pictures", "-o"),
-                            (["--metric", "cpi", "-o", "x.txt"], "--metric is of pictures"),
+    for options, *words in [(["--theme", "dark"], "--theme applies to pictures", "-o"),
+                            (["--metric", "cpi", "-o", "x.txt"], "--metric applies to pictures"),
                             (["-o", "x.png", "--format", "csv"], "x.png is a picture"), 
-                            (["-o", "x.png", "--size", "9x9"], "--size"), (["--format", "2013"], "markdown"),
+                            (["-o", "x.png", "--size", "9x9"], "--size"), (["--format", "classic"], "markdown"),
                             (["-i", "other.data", "-i", "rpistat.data", "-o", "rpistat.data"], "the store itself")]:
         refused(FOLDER.call("compare", "1", "4", *options), 2, *words)
     assert not [name for name in os.listdir(FOLDER.path) if name.startswith(("x.", "no."))]
 
 
 def test_configuration():
-    """the store may be named elsewhere, and options of pictures in the configuration do not get in the way of text"""
+    """the configuration may name another store, and its options for pictures do not affect text"""
     os.mkdir(FOLDER / "rpistat")
     FOLDER.write("rpistat/config", "theme = dark\n[compare]\nundecided = pass\ninput = other.data\n")
     env = environment(XDG_CONFIG_HOME=FOLDER.path)
@@ -293,7 +329,7 @@ def test_configuration():
 
 
 def test_unchanged():
-    """the store is read, and not changed"""
+    """the store is read but not changed"""
     def content():
         with sqlite3.connect(FOLDER / "rpistat.data") as store:
             return list(store.iterdump())
@@ -303,7 +339,7 @@ def test_unchanged():
 
 
 def test_job():
-    """the job of examples/ci-compare.yml: both programs in turns, what it leaves, its status"""
+    """the job in examples/ci-compare.yml: it runs both programs alternately, and leaves the expected files and status"""
     def steps(*arguments, **variables):
         return subprocess.run(["sh", os.path.join(tap.root(), "examples", "ci-compare.sh"), *arguments], text=True,
                               cwd=folder.path, env=environment(RPISTAT=RPISTAT, ROUNDS="3", **variables),
@@ -331,10 +367,64 @@ def test_job():
         assert folder.read("compare/compare.md")
 
 
+# --- history ----------------------------------------------------------------------------------
+
+
+def make_history(folder):
+    """Runs 1 to 7 have commit=old, 8 to 14 commit=new and take 6 % longer; 4 is slow; others are of another label."""
+    for run in range(1, 17):
+        seconds = 9 if run == 4 else (4.24 if 7 < run < 15 else 4) + run % 3 * .02
+        folder.write("script.sim", "seed %d\nnoise 3%%\nphase a %ss instructions=200M\n" % (run, seconds))
+        folder.record("-q", "--label", "main" if run < 15 else "few%d" % run, "--tag", "odd=%d" % (run % 2),
+                      *(["--tag", "commit=%s" % ("new" if run > 7 else "old")] if run < 15 else []))
+
+
+def test_history():
+    """history: the levels, the outlier, limits, selections, the picture, and what it refuses"""
+    with Folder() as folder:
+        make_history(folder)
+
+        def history(*arguments, status=0):
+            return json.loads(expect(folder.call("history", *arguments, "--format", "json"), status).stdout)
+
+        found = history("main", "elapsed", "cpi")
+        assert [(row["name"], row["run"], row["level_runs"], row["tags_changed"]) for row in found["levels"]] == [
+            ("elapsed", 1, 6, "odd=1 commit=old"), ("elapsed", 8, 7, "odd=0 commit=new"), ("cpi", 1, 14, "odd=1 commit=old")], found
+        level = found["levels"][1]
+        assert .05 < level["change_low"] < level["change"] < level["change_high"] < .07 and level["p_corrected"] < 1e-3, level
+        assert [row["run"] for row in found["outliers"]] == [4] and len(found["runs"]) == 14, found
+        for selection in ("commit", "1-14", "odd=0,odd=1", "main"):
+            assert history(selection, "elapsed")["levels"][-1]["run"] == 8, selection
+        assert history("commit=new", "elapsed")["levels"][0]["found_change"] is None, "7 runs are too few"
+        unchanged = history("main", "cpi", "--fail-if", "cpi<-90%")
+        found_change, low = unchanged["levels"][0]["found_change"], unchanged["limits"][0]["change_low"]
+        assert 0 < found_change < .1 and abs((1 + low) * (1 + found_change) - 1) < 1e-6, unchanged
+        assert level["p"] <= level["p_corrected"] and "Since run 8" in found["answer"], found
+        with contextlib.closing(sqlite3.connect(folder / "rpistat.data")) as store, store:
+            store.execute("UPDATE run SET kernel = '7.0' WHERE run_id > 7")
+            store.execute("UPDATE run SET tags = json_set(tags, '$.note', 'x') WHERE run_id = 12")
+        noted = history("main", "elapsed")
+        assert noted["levels"][-1]["run"] == 8 and "7.0 of run 8" in noted["remarks"][0], noted
+        for limit, status in (("elapsed>+3%", 3), ("elapsed>+9%", 0), ("elapsed>+6%", 4), ("cpi>+90%", 0), ("cpi>+0.1%", 4)):
+            assert history("main", "--fail-if", limit, status=status)["limits"][0]["limit"] == limit
+        assert not history("1-3")["outliers"] and "too few" in history("1-3")["answer"]
+        assert len(expect(folder.call("history", "main", "--format", "csv"), 0).stdout.splitlines()) == 15
+        for arguments, status, words in [(["man"], 1, ["main"]), (["few15"], 1, ["1 run ended"]), (["main", "elaps"], 2, ["elapsed"]),
+                                         (["main", "--fail-if", "x>+3%"], 2, ["elapsed"]), ([], 2, ["label"])]:
+            refused(folder.call("history", *arguments), status, *words)
+        if shutil.which("gnuplot"):
+            expect(folder.call("history", "main", "-o", "history.svg"), 0)
+            with open(folder / "history.svg", encoding="utf-8") as file:
+                picture = file.read()
+            assert "Elapsed (s)" in picture and "+6" in picture, picture[:2000]
+        expect(folder.call("history", "main", "-o", "history.html"), 0)
+
+
+
 prepare()
 try:
-    tap.main([test_runs, test_against, test_stores, test_no_such_run, test_recording, test_limits,
-              test_negative, test_many_runs, test_undecided, test_one_a_side, test_limit_names, test_formats, test_options, test_files, test_configuration,
+    tap.main([test_runs, test_history, test_against, test_stores, test_no_such_run, test_recording, test_limits,
+              test_negative, test_outlier, test_many_runs, test_undecided, test_one_a_side, test_limit_names, test_formats, test_options, test_files, test_configuration,
               test_unchanged, test_job])
 finally:
     FOLDER.__exit__()

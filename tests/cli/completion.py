@@ -1,4 +1,4 @@
-"""Completion: bash, zsh and fish are run, and asked what they complete."""
+"""Completion: bash, zsh and fish are run, and asked for their completions."""
 import os
 import pty
 import re
@@ -10,13 +10,13 @@ import time
 from program import COMMANDS, RPISTAT, Folder, call, environment, expect, refused, tap
 
 FOLDER = Folder(runs=1)
-LIMIT = 300  # seconds that only a shell that hangs takes
+LIMIT = 300  # in seconds; only a shell that hangs reaches it
 
-# A line up to the cursor: words that are offered, words that are not.
+# A line up to the cursor, words that are offered, words that are not.
 CASES = [
     ("rpistat re", ["record", "report"], ["runs"]),
     ("rpistat report --fo", ["--format="], ["--from="]),
-    ("rpistat report --format ", ["text", "html", "2013"], ["svg"]),
+    ("rpistat report --format ", ["text", "html", "classic"], ["svg"]),
     ("rpistat report --from ", ["phase:", "mark:"], []),
     ("rpistat report --input=./oth", ["./other.data"], []),
     ("rpistat export --format=", ["wide", "rates", "long"], ["text"]),
@@ -25,11 +25,12 @@ CASES = [
     ("rpistat record --sets inte", ["intel-skylake", "intel-lioncove"], ["generic"]),
     ("rpistat record --order r", ["random", "random:"], ["fixed"]),
     ("rpistat report -i ./oth", ["./other.data"], []),
-    ("rpistat plot --keep kep", ["kept"], ["kept.txt"]),
+    ("rpistat plot --keep-script kep", ["kept"], ["kept.txt"]),
     ("rpistat runs --delete ", ["1", "run1", "last"], ["other.data"]),
     ("rpistat report -i other.data -r ", ["2", "night"], ["run1"]),
     ("rpistat compare ", ["1", "run1", "last"], ["other.data"]),
-    ("rpistat compare -i other.data --against b", ["build=42"], ["run1"]),
+    ("rpistat compare -i other.data --baseline b", ["build=42"], ["run1"]),
+    ("rpistat history ", ["run1"], ["other.data"]),
     ("rpistat compare --format ", ["markdown"], ["folded"]),
     ("rpistat merge ./oth", ["./other.data"], []),
     ("rpistat import --label x ./kept.", ["./kept.txt"], []),
@@ -44,7 +45,7 @@ def script(shell):
 
 
 def prepare():
-    """A store with another run in it, a program, a folder, and the scripts."""
+    """Make a store with another run in it, a program, a folder, and the scripts."""
     FOLDER.record("-o", "other.data")
     FOLDER.record("-o", "other.data", "--label", "night", "--tag", "build=42", "--tag", "odd=a b")
     FOLDER.record("-o", "other.data", "--label", "with blanks")
@@ -68,7 +69,7 @@ def need(shell):
 
 
 class Terminal:
-    """An interactive shell in a terminal: what is typed, and what it answers."""
+    """An interactive shell in a terminal: input and its answer."""
 
     def __init__(self, *command):
         leader, follower = pty.openpty()
@@ -79,7 +80,7 @@ class Terminal:
         self.leader, self.seen = leader, ""
 
     def wait(self, pattern):
-        """The match of what the shell has written since the last one."""
+        """Return the match in what the shell has written since the last match."""
         end = time.monotonic() + LIMIT
         while True:
             match = re.search(pattern, self.seen, re.S)
@@ -109,7 +110,7 @@ def compare(answers):
 
 
 def ask_bash(*setup):
-    """Every possible completion is inserted (M-*), and the line made the arguments of a function."""
+    """Let bash insert all possible completions (M-*), and pass the line to a function."""
     terminal = Terminal("bash", "--norc", "--noprofile", "-i")
     answers = []
     try:
@@ -134,7 +135,7 @@ def test_bash():
 
 
 def test_bash_completion():
-    """bash with bash-completion does the same"""
+    """bash with bash-completion completes the same"""
     need("bash")
     package = "/usr/share/bash-completion/bash_completion"
     if not os.path.exists(package):
@@ -192,17 +193,17 @@ def test_fish():
 
 
 def answer(*words):
-    """What --complete says, without the meanings."""
+    """What --complete prints, without the explanations."""
     said = expect(FOLDER.call("--complete", *words), 0)
     assert not said.stderr, said.stderr
     return [line.split("\t")[0] for line in said.stdout.splitlines()]
 
 
 def test_choices():
-    """every word that is offered for an option is taken; every option of every command is offered"""
+    """each word that completion offers for an option is accepted; each option of each command is offered"""
     rows = 0
     for command in COMMANDS:
-        helped = re.findall(r"^  (?:-\w, |    )--([\w-]+)(?: (\S+))?  ", call(command, "--help").stdout, re.M)
+        helped = re.findall(r"^  (?:-\w, |    )--([\w-]+)(?: (\S+)|\[=\S+)?  ", call(command, "--help").stdout, re.M)
         assert answer(command, "--") == ["--" + name + ("=" if argument else "") for name, argument in helped]
         for name in (name for name, argument in helped if argument and not argument.startswith("RUN")):
             words = [word for word in answer(command, "--" + name, "") if word[-1] != ":" and word[0] != ":"]
@@ -211,10 +212,11 @@ def test_choices():
             for word in words:
                 expect(call(command, "--" + name, word, "--help"), 0)
     assert rows > 25, rows
+    assert answer("export", "--clock=") == ["--clock=offset", "--clock=local"] and answer("export", "--clock", "") == []
 
 
 def test_answers():
-    """--complete: the last word of what is typed so far, wherever it stands"""
+    """--complete: completes the last word of the line, wherever it stands"""
     assert answer() == [] and answer("") == ["record"] + answer("")[1:] and len(answer("")) == len(COMMANDS)
     assert answer("rep") == ["report"] and answer("report", "-q", "--form") == ["--format="]
     assert answer("report", "--nosuch", "--format=j") == ["--format=json"]
@@ -229,7 +231,7 @@ def test_answers():
 
 
 def test_usage():
-    """--completion says which shells there are"""
+    """--completion: the usage names the shells"""
     refused(call("--completion", "csh"), 2, "'csh'", "bash", "zsh", "fish")
 
 

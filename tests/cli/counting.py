@@ -1,4 +1,4 @@
-"""Real recordings against what the workload itself knows: CPU time, page faults, when it slept.
+"""Real recordings compared with what the workload knows: CPU time, page faults, and when it slept.
 
 usage: counting.py RPISTAT WORKLOAD
 
@@ -19,7 +19,7 @@ PERIOD_NS = 10000000
 PERIOD = ["--period", "10ms"]
 SOFTWARE = ["--pmu", "software", "--sets", "software"]
 
-# Two sets that take turns on every machine, each with the CPU time of its own turns.
+# Two sets that alternate on each machine, each with the CPU time of its own periods.
 TURNS = """\
 [plan]
 name = turns
@@ -39,10 +39,10 @@ events = time_b
 
 
 class Run:
-    """One recording of the workload: its own numbers in `said`, the store's by SQL."""
+    """One recording of the workload: `said` has its own numbers; the store's are read with SQL."""
 
     def __init__(self, folder, options, *task):
-        program.counting()  # or skip
+        program.counting()  # skips the test if nothing can be counted
         stolen = Stolen()
         answer = expect(folder.call("record", *PERIOD, *options, "--", WORKLOAD, *task), 0)
         self.stolen_ns = stolen.ns()
@@ -61,14 +61,15 @@ class Run:
         return self.rows("SELECT sum(%s) FROM period WHERE run_id = :run" % column)[0][0]
 
     def count(self, *names):
-        """Sum of the raw counts of the events of these names; None where there are none."""
+        """The sum of the raw counts of the events with these names, or None if there are none."""
         marks = ", ".join("'%s'" % name for name in names)
         return self.rows("SELECT sum(count) FROM sample WHERE run_id = :run AND event IN (%s)"
                          % marks)[0][0]
 
     def whole(self):
-        """Periods are numbered, follow each other, come once, and add up to the elapsed time; sets
-        take turns; the cycle timestamp is the sum of the cycles."""
+        """Periods are numbered, contiguous, unique, and add up to the elapsed time; the sets rotate;
+        the cycle timestamp is the sum of the cycles.
+        """
         rows = self.rows("SELECT period, set_no, start_ns, length_ns, cycle, cycles, running_ns, "
                          "enabled_ns FROM period WHERE run_id = :run ORDER BY period")
         sets, elapsed, time, total = self.info[1], self.info[2], 0, 0
@@ -77,12 +78,13 @@ class Run:
             period, set_no, start, length, cycle, cycles, running, enabled = row
             total += cycles
             assert (period, set_no, start, cycle) == (number, number % sets, time, total), row
-            # a thread that starts just when sets change may keep the old one on for a turn
+            # a thread that starts while sets are switched may keep the old set for one period
             assert length > 0 and (0 <= running <= enabled or sets > 1), row
             time += length
         assert time == elapsed, (time, elapsed)
         assert self.sum("running_ns") <= 1.02 * self.sum("enabled_ns"), rows
-        # deadlines lie on the grid, wider where a mark says so; the workload's end lies anywhere
+        # deadlines are on the grid, at multiples if a mark says so; the workload's end can be
+        # anywhere
         late = self.sum("missed")
         if not self.rows("SELECT * FROM mark WHERE run_id = :run AND text LIKE '%stretched%'"):
             assert abs(len(rows) + late - elapsed / PERIOD_NS) <= 2, (len(rows), late, elapsed)
@@ -99,7 +101,7 @@ def near(what, value, low, high, percent, slack=0):
 
 
 def cpu_time(run):
-    """Its CPU time is the workload's own schedstat within 3 %."""
+    """Its CPU time agrees with the workload's schedstat within 3 %."""
     low = run.said["cpu_ns"]
     high = run.said.get("cpu_whole_ns", low)
     near("time enabled", run.sum("enabled_ns"), low, high, 3, run.stolen_ns)
@@ -117,15 +119,15 @@ def check_cpu_time(options, task):
 
 @undisturbed
 def test_children():
-    """300 short children are counted whole: CPU time within 3 %, faults within 0.4 %"""
+    """300 short children are counted completely: CPU time within 3 %, faults within 0.4 %"""
     with Folder() as folder:
         run = Run(folder, SOFTWARE, "children", "300", "1000")
         run.whole()
         cpu_time(run)
-        # each child has some forty faults of its own: a lost one would be seen
+        # each child has about forty faults of its own, so a lost child would be detected
         faults = run.said["faults"]
         assert faults > 6000, faults
-        near("minor faults", run.count("minor_faults"), faults, faults, 0.4)  # some 30 are before the exec
+        near("minor faults", run.count("minor_faults"), faults, faults, 0.4)  # about 30 are before the exec
 
 
 USER = """\
@@ -145,7 +147,7 @@ print(*os.times()[:4])
 
 
 def test_used():
-    """CPU time and peak memory of a command are the kernel's, with those of its children"""
+    """CPU time and peak memory of a command agree with the kernel's, including its children"""
     with Folder() as folder:
         recorded = expect(folder.call("-q", "--no-samples", sys.executable, "-c", USER), 0)
         user, system, child_user, child_system = map(float, recorded.stdout.split())
@@ -154,15 +156,15 @@ def test_used():
         assert run["user_s"] + run["system_s"] < 2 * (user + system + child_user + child_system), (run, recorded.stdout)
         assert 64 << 20 < run["memory_bytes"] < 128 << 20, run
         text = " ".join(expect(folder.call("report"), 0).stdout.split())
-        assert "CPU time: %.3f s in its own code, %.3f s in the kernel Peak memory: %.1f MiB" % \
+        assert "CPU time: %.3f s in user mode, %.3f s in the kernel Peak memory: %.1f MiB" % \
             (run["user_s"], run["system_s"], run["memory_bytes"] / (1 << 20)) in text, text
-        expect(folder.call("-q", "--no-samples", "true"), 0)  # a few ticks are no parts
+        expect(folder.call("-q", "--no-samples", "true"), 0)  # a few ticks give no shares
         text = " ".join(expect(folder.call("report"), 0).stdout.split())
-        assert re.search(r"CPU time: 0\.0\d\d s, with its exec and exit Peak memory", text), text
+        assert re.search(r"CPU time: 0\.0\d\d s, exec and exit included Peak memory", text), text
 
 
 def test_faults():
-    """page faults of a program that touches 30,000 pages are 30,000 within 1 %"""
+    """30,000 page faults of a program that touches 30,000 pages, within 1 %"""
     with Folder() as folder:
         run = Run(folder, SOFTWARE, "touch", "30000")
         run.whole()
@@ -171,11 +173,11 @@ def test_faults():
 
 
 def test_faults_beside():
-    """page faults are counted all the time, beside event sets of another PMU that rotate"""
+    """page faults are counted all the time, while event sets of another PMU rotate"""
     if not os.path.exists("/sys/bus/event_source/devices/msr/events/smi"):
         raise tap.Skip("this machine has no PMU msr with two events")
     with Folder() as folder:
-        run = Run(folder, ["--pmu", "software", "--no-merge", "-e", "msr/tsc/", "-e",
+        run = Run(folder, ["--pmu", "software", "--always-rotate", "-e", "msr/tsc/", "-e",
                            "minor-faults", "-e", "msr/smi/"], "touch", "30000")
         figures = json.loads(expect(folder.call("report", "--format", "json"), 0).stdout)["figures"]
         [faults] = [figure for figure in figures if figure["name"] == "minor_faults"]
@@ -185,7 +187,7 @@ def test_faults_beside():
 
 
 def zeros(options):
-    """While the workload sleeps nothing is counted: 0, not NULL, and the cycle timestamp stands."""
+    """While the workload sleeps, the counts are 0 and not NULL, and the cycle timestamp does not advance."""
     with Folder() as folder:
         run = Run(folder, options, "sleep", "400")
         run.whole()
@@ -194,8 +196,8 @@ def zeros(options):
             run.said["from_ns"] - start, run.said["to_ns"] - start)
         rows = run.rows("SELECT cycle, cycles, enabled_ns, running_ns, set_no, c0, c1, c2, c3, c4, "
                         "c5, c6, c7 FROM period WHERE %s ORDER BY period" % inside)
-        # it may have been kept from falling asleep for a while, and been put off the CPU meanwhile;
-        # but it was awake no longer than it says, and from then on it slept
+        # it may have fallen asleep later, after waiting for the CPU; but it was awake no longer
+        # than it says, and from then on it slept
         awake = sum(row[2] for row in rows)
         assert awake <= run.said["awake_ns"] * 1.05 + 100000 + run.stolen_ns, (awake, run.said)
         asleep = max((i + 1 for i, row in enumerate(rows) if row[2] > 0), default=0)
@@ -215,17 +217,17 @@ def zeros(options):
 
 @undisturbed
 def test_rotation():
-    """64 threads while two event sets take turns: the turns add up to the whole"""
+    """64 threads and two event sets that rotate: the sum of the sets is the whole"""
     with Folder() as folder:
         folder.write("turns.ini", TURNS)
-        run = Run(folder, ["--pmu", "software", "--no-merge", "--sets", folder / "turns.ini"],
-                  "threads", "64", "30000")
+        run = Run(folder, ["--pmu", "software", "--always-rotate", "--sets", folder / "turns.ini"],
+                  "threads", "64", "15000")
         rows = run.whole()
         assert run.info[1] == 2 and {row[1] for row in rows} == {0, 1}, run.info
         cpu = run.said["cpu_ns"]
         cpu_time_of_turns = run.count("time_a", "time_b")
         near("time enabled", run.sum("enabled_ns"), cpu, cpu, 3, run.stolen_ns)
-        # what runs while the sets change belongs to neither
+        # the time while sets are switched belongs to neither set
         switching = 2 * run.sum("switch_ns")
         near("task clock of both sets", cpu_time_of_turns, cpu, cpu, 3, run.stolen_ns + switching)
         assert run.count("time_a") > 0 and run.count("time_b") > 0
@@ -234,12 +236,12 @@ def test_rotation():
 
 
 def test_clock():
-    """an event that is the clock event has its count, in the periods of its set"""
+    """an event that is the clock event is counted too, in the periods of its set"""
     with Folder() as folder:
         for choice in ["software", "auto"]:
             clock = Run(folder, ["--pmu", choice, "-e", "page-faults"], "threads", "1", "1000").rows(
                 "SELECT spec FROM event WHERE run_id = :run AND set_no = -1")[0][0]
-            run = Run(folder, ["--pmu", choice, "--no-merge", "-e", "page-faults," + clock,
+            run = Run(folder, ["--pmu", choice, "--always-rotate", "-e", "page-faults," + clock,
                                "-e", "context-switches"], "threads", "1", "100000")
             slot, = run.rows("SELECT slot FROM event WHERE run_id = :run AND set_no = 0 AND spec = '%s'" % clock)[0]
             rows = run.rows("SELECT cycles, c%d FROM period WHERE run_id = :run AND set_no = 0" % slot)
@@ -247,7 +249,7 @@ def test_clock():
             assert sum(count for _, count in rows) > 0, rows
 
 
-ONE, MANY = ["threads", "1", "300000"], ["threads", "64", "30000"]
+ONE, MANY = ["threads", "1", "300000"], ["threads", "64", "15000"]
 
 tap.main(
     [("CPU time of %s is its schedstat within 3 %%" % what, check_cpu_time, options, task)
@@ -256,5 +258,5 @@ tap.main(
     [test_children, test_used, test_faults, test_faults_beside,
      ("a workload that sleeps gives true zeros: software", zeros, SOFTWARE),
      ("a workload that sleeps gives true zeros: default", zeros, []),
-     ("a workload that sleeps gives true zeros: sets in rotation", zeros, ["--no-merge"]),
+     ("a workload that sleeps gives true zeros: sets in rotation", zeros, ["--always-rotate"]),
      test_rotation, test_clock])

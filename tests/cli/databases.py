@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Pushing into real databases, VictoriaMetrics and Prometheus: what PromQL finds there is what report says.
+"""Pushing into real databases, VictoriaMetrics and Prometheus: PromQL finds the values of the report.
 
 usage: databases.py RPISTAT
 """
@@ -17,9 +17,9 @@ import urllib.request
 
 from program import RPISTAT, TIMEOUT, Folder, Recording, environment, expect, tap
 from served import Server
-import servers  # of tests/support
+import servers  # in tests/support
 
-# Nine events in four sets; long enough for some ten requests, with counts beyond 2^32.
+# Nine events in four sets, long enough for about ten requests, with counts above 2^32.
 SCRIPT = """\
 clock 700M
 seed 1
@@ -29,7 +29,7 @@ default instructions=200M branches=20M branch_miss=1M ibuf_stall=100M
 default dc_access=50M dc_miss=2M micro_tlb_miss=1M main_tlb_miss=100k
 repeat 20
 phase calm 35s
-phase busy 40s dc_miss=10M
+phase busy 40s dc_miss=10M wait=5% in=lock:1
 sleep 5s
 end
 """
@@ -42,14 +42,14 @@ def one(rows):
 
 
 class Run:
-    """What the store and report say of a run; the window of its samples in a database."""
+    """A run's values in the store and in report, and the time window of its samples in a database."""
 
     def __init__(self, folder, run="last", store="rpistat.data"):
         answer = folder.call("report", "-i", store, "-r", str(run), "--format", "json")
         self.report = json.loads(expect(answer, 0).stdout)
         self.uuid, self.periods = self.report["run"]["uuid"], self.report["periods"]
         self.number = self.report["run"]["run"]
-        # the store has the start to the nanosecond, and the sums of times
+        # the store has the start and the sums of times in nanoseconds
         query = ("SELECT start_realtime_ns, elapsed_ns, sum(enabled_ns), sum(idle_ns) FROM run NATURAL JOIN period"
                  " WHERE uuid = '%s'" % self.uuid)
         shell = subprocess.run(["sqlite3", "-readonly", folder / store, query], stdout=subprocess.PIPE,
@@ -59,13 +59,15 @@ class Run:
         self.start_ms, self.end_ms = start_ns // 1000000, (start_ns + elapsed_ns) // 1000000
 
     def counted(self):
-        """The figures of events that were counted, by what PromQL calls them."""
+        """The figures of counted events, by their names in PromQL."""
         return {figure["label" if figure["kind"] == "clock" else "name"]: figure for figure in self.report["figures"]
                 if figure["kind"] in ("clock", "event") and figure["count"] is not None}
 
 
 def value_of(database, run, expression, label=None):
-    """An expression at the run's end, where RUN stands for what chooses it: a value, or by a label."""
+    """Evaluate an expression at the run's end, with RUN replaced by the run's selector. Return a
+    value, or the values by a label.
+    """
     rows = database.ask(expression.replace("RUN", 'run="%s"' % run.uuid), run.end_ms)
     if label is None:
         return one(rows)[1]
@@ -75,8 +77,9 @@ def value_of(database, run, expression, label=None):
 
 
 def increases(database, run, metric):
-    """increase() over all of a run, by event. Prometheus extrapolates to the window that it is asked
-    about, so it is asked from the first sample to the last."""
+    """increase() over the whole run, by event. Prometheus extrapolates to its window, so the window
+    begins at the first sample and ends at the last.
+    """
     rows = database.ask_samples('%s{run="%s"}' % (metric, run.uuid), run.end_ms, run.end_ms - run.start_ms + 1000)
     found = {}
     for labels, samples in rows:
@@ -88,7 +91,7 @@ def increases(database, run, metric):
 
 
 def same_totals(database, run):
-    """Every total of the run is report's."""
+    """Each total of the run equals the report's."""
     figures = run.counted()
     counts = {name: figure["count"] for name, figure in figures.items()}
     assert len(counts) >= 2, counts
@@ -105,21 +108,21 @@ def same_totals(database, run):
     estimates = value_of(database, run, "%s * on (run, cpu) group_left () rpistat_enabled_seconds_total{RUN} / %s"
                          % (events, running), "event")
     for name, figure in figures.items():
-        # report cuts estimates to whole events, and shares to six digits
-        above = estimates[name] - figure["value"]
-        assert -1e-9 * figure["value"] <= above < 1 + 1e-9 * figure["value"], (name, estimates[name], figure)
+        # report has nine digits of an estimate
+        assert abs(estimates[name] - figure["value"]) < 1 + 5e-9 * figure["value"], (name, estimates[name], figure)
 
 
 def same_count(database, run):
-    """There is a sample for each period, and the zero at the start: none twice."""
+    """There is one sample per period, and the zero at the start; none comes twice."""
     found = value_of(database, run, "count_over_time(rpistat_enabled_seconds_total{RUN}[%dms])"
                      % (run.end_ms - run.start_ms + 1000))
     assert found == run.periods + 1, (found, run.periods)
 
 
 def same(database, run):
-    """The database has the run as report has it, once it shows what it took: a flush of VictoriaMetrics
-    does not wait for one that it had begun by itself."""
+    """The database has the report's values, once its queries include the newest samples: a flush of
+    VictoriaMetrics does not wait for a flush that has already begun.
+    """
     deadline = time.monotonic() + TIMEOUT
     while True:
         database.flush()
@@ -134,8 +137,9 @@ def same(database, run):
 
 
 class Between:
-    """A proxy before a database, which tells of each request when it comes, and again when it was taken:
-    there the test kills and stops what it likes."""
+    """A proxy in front of a database. It reports when a request arrives and when it has been accepted,
+    so that the test can kill and stop at each point.
+    """
 
     def __init__(self, database):
         between = self
@@ -166,7 +170,7 @@ class Between:
                     status, text = self.forward(body)
                     if is_write:
                         between.on_taken(between.requests)
-                except OSError:  # the database is away: the connection ends without an answer
+                except OSError:  # the database is down: the connection ends without an answer
                     self.close_connection = True
                     return
                 self.send_answer(status, text)
@@ -181,7 +185,7 @@ class Between:
                         self.send_header("Content-Length", str(len(text)))
                     self.end_headers()
                     self.wfile.write(text)
-                except OSError:  # who asked was killed
+                except OSError:  # the client was killed
                     self.close_connection = True
 
             def log_message(self, *unused):
@@ -200,7 +204,7 @@ class Between:
 
 
 def started(kind):
-    """The database, started when it is first asked for."""
+    """Return the database, and start it at the first call."""
     if not kind.is_there():
         raise tap.Skip("%s is not installed (Debian's package has this name)" % kind.program)
     if kind not in DATABASES:
@@ -214,7 +218,7 @@ def push(url, *options):
 
 
 def check_totals(kind):
-    """every total, increase and estimate of a run by PromQL is report's, in {}"""
+    """totals, increases and estimates of a run by PromQL agree with the report, in {}"""
     database, run = started(kind), RUNS["whole"]
     push(database.url(), "-r", str(run.number))
     same(database, run)
@@ -223,7 +227,7 @@ def check_totals(kind):
 
 
 def check_killed(kind):
-    """killed ten times before and after the server took a request, and started again: the same in {}"""
+    """killed ten times before and after the server accepted a request, and restarted: the same result in {}"""
     database, run = started(kind), RUNS["killed"]
     pushing, starting = [], threading.Lock()
 
@@ -246,7 +250,7 @@ def check_killed(kind):
 
 
 def check_away(kind):
-    """the server stopped in the middle and started again: nothing lost, nothing twice, in {}"""
+    """the server is stopped in the middle and restarted: nothing is lost or duplicated, in {}"""
     database, run = started(kind), RUNS["away"]
     with Between(database) as between:
         def at_request(number):
@@ -261,7 +265,7 @@ def check_away(kind):
 
 
 def check_dashboard():
-    """every expression and variable of examples/fleet/dashboard.json finds something"""
+    """each expression and variable of examples/fleet/dashboard.json has a result"""
     database, run = started(servers.Victoria), RUNS["whole"]
     push(database.url(), "-r", str(run.number))
     database.flush()
@@ -289,13 +293,12 @@ def check_dashboard():
             for name in re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]):
                 assert labels.get(name), (title, labels)
             assert not any(value == "NaN" for _, value in values), (title, labels)
-    # Both columns of the totals are what report says.
+    # Both columns of totals equal the report's.
     for target, column in zip([target for title, target in expressions if title == "Totals of the runs"], ("value", "count")):
         found = {labels["event"]: float(value) for labels, value in database.ask(filled(target["expr"]), run.end_ms)}
         for event, figure in run.counted().items():
-            above = found[event] - figure[column]  # report cuts estimates to whole events
-            assert -1e-9 * figure[column] <= above < 1 + 1e-9 * figure[column], (event, column, found[event], figure)
-    # An event's share of the time is that of the runs in which it is counted.
+            assert abs(found[event] - figure[column]) < 1 + 5e-9 * figure[column], (event, column, found[event], figure)
+    # An event's share of the time uses only the runs in which it is counted.
     share = next(target["expr"] for title, target in expressions if title.startswith("Part of the time"))
     at_ms = run.start_ms + 10000
     before = database.ask(filled(share), at_ms)
@@ -308,7 +311,7 @@ def check_dashboard():
 
 
 def check_scraped():
-    """Prometheus scrapes watch --http by the lines of examples/fleet/README.md: a live run's totals grow, and end as report's"""
+    """Prometheus scrapes watch --http as in examples/fleet/README.md: totals of a live run grow, and end at the report's values"""
     if not servers.Prometheus.is_there():
         raise tap.Skip("prometheus is not installed")
     with open(os.path.join(tap.root(), "examples", "fleet", "README.md"), encoding="utf-8") as file:
@@ -331,6 +334,7 @@ def check_scraped():
             report = json.loads(expect(folder.call("report", "--format", "json"), 0).stdout)
             counts = {figure["label" if figure["kind"] == "clock" else "name"]: figure["count"] for figure in report["figures"]
                       if figure["kind"] in ("clock", "event") and figure["count"] is not None}
+            counts.update({name.lower().replace(" ", "_"): counts[name] for name in list(counts) if " " in name})
             assert len(counts) > 3, counts
             until(lambda: {labels["event"]: value for labels, value in database.ask("rpistat_events_total", now_ms())} == counts,
                   "the totals are not the report's")
@@ -343,7 +347,7 @@ def now_ms():
 
 
 def until(is_so, otherwise):
-    """Ask again and again."""
+    """Repeat the query until it has an answer."""
     deadline = time.monotonic() + TIMEOUT
     while not is_so():
         assert time.monotonic() < deadline, otherwise
@@ -351,7 +355,7 @@ def until(is_so, otherwise):
 
 
 def check_service():
-    """the options of the pushing service are taken; systemd finds nothing wrong with its unit, and calls it safe"""
+    """the options of the push service are accepted; systemd accepts its unit and rates it as safe"""
     name = "rpistat-push.service"
     with open(os.path.join(tap.root(), "examples", "fleet", name), encoding="utf-8") as file:
         unit = file.read()
@@ -362,7 +366,7 @@ def check_service():
         assert expect(FOLDER.call(*words, "--help"), 0).stdout.startswith("Usage: rpistat push"), line
     if not shutil.which("systemd-analyze"):
         raise tap.Skip("there is no systemd-analyze here")
-    for other in ("fleet/" + name, "rpistat-record.service"):  # which the first needs
+    for other in ("fleet/" + name, "rpistat-record.service"):  # files that the first needs
         with open(os.path.join(tap.root(), "examples", other), encoding="utf-8") as file:
             text = re.sub("^(ExecStart=)rpistat", "\\1" + RPISTAT, file.read(), flags=re.M)
         FOLDER.write(os.path.basename(other), text)
@@ -379,11 +383,11 @@ def check_service():
 
 
 def record_all():
-    """The runs of all cases."""
+    """Record the runs for all cases."""
     FOLDER.write("script.sim", SCRIPT)
     for name in ("whole", "killed", "away"):
         FOLDER.record("-q", "--label", name, "--tag", "build=42")
-        # as of CPUs that were idle, which a simulated one never is
+        # like CPUs that were idle, which a simulated CPU never is
         subprocess.run(["sqlite3", FOLDER / "rpistat.data", "UPDATE period SET idle_ns = enabled_ns / 4"],
                        check=True, timeout=TIMEOUT)
         RUNS[name] = Run(FOLDER, name)

@@ -1,4 +1,4 @@
-"""Counting that is not permitted: what is said, and what still works.
+"""Counting without permission: the messages, and what still works.
 
 usage: denied.py RPISTAT WORKLOAD
 """
@@ -25,8 +25,9 @@ NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
 
 
 def filter_of(number, error, length=None):
-    """A seccomp program: the system call answers with the error, everything else is allowed. With a
-    length only where its second argument is that."""
+    """A seccomp filter: the system call fails with the error, and all others are allowed. With a
+    length, it fails only if its second argument has this value.
+    """
     load, equal, back, allow, answer = 0x20, 0x15, 0x06, 0x7fff0000, 0x00050000
     second = [(load, 0, 0, 24), (equal, 0, 1, length)] if length else []
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in
@@ -35,7 +36,7 @@ def filter_of(number, error, length=None):
 
 
 def deny(error, call=None, length=None):
-    """For preexec_fn: perf_event_open, or another call, answers with the error from now on."""
+    """For preexec_fn: from now on, perf_event_open or another call fails with the error."""
     number = (call or PERF_EVENT_OPEN).get(platform.machine())
     if number is None:
         raise tap.Skip("the system call's number on %s is not known here" % platform.machine())
@@ -56,7 +57,7 @@ def deny(error, call=None, length=None):
 
 
 def nothing(error, options, words):
-    """One sentence, status 1, no store, no workload."""
+    """One sentence, status 1, no store; the workload does not run."""
     prepare = deny(error)
     with Folder() as folder:
         answer = folder.call(*options, "touch", "started", preexec_fn=prepare)
@@ -65,7 +66,7 @@ def nothing(error, options, words):
 
 
 def test_events_denied():
-    """events: says for each kind of counter why it cannot be used, and does not fail"""
+    """events: has the reason for each kind of counter that cannot be used, and does not fail"""
     prepare = deny(errno.EPERM)
     with Folder() as folder:
         answer = expect(folder.call("events", preexec_fn=prepare), 0)
@@ -74,8 +75,8 @@ def test_events_denied():
 
 
 def test_no_samples():
-    """without memory for samples there are none, and the report says so; who asks for them is refused"""
-    prepare = deny(errno.EACCES, MMAP, 512 * 1024 + resource.getpagesize())  # a ring of the sampler
+    """without memory for samples there are none, and the report says so; if samples were requested, the recording is refused"""
+    prepare = deny(errno.EACCES, MMAP, 512 * 1024 + resource.getpagesize())  # the size of a ring of the sampler
     with Folder() as folder:
         if folder.call("-o", "first.data", "true").returncode != 0:
             raise tap.Skip("nothing can be counted here")
@@ -101,7 +102,7 @@ def paranoid():
 
 
 class Guest(Folder):
-    """A folder that everybody may write, with copies of the programs, used as nobody."""
+    """A folder that everybody may write to, with copies of the programs, for the user nobody."""
 
     def __enter__(self):
         if os.geteuid() != 0:
@@ -127,7 +128,7 @@ class Guest(Folder):
 
 
 def test_nobody():
-    """as nobody: records what perf_event_paranoid allows, or one sentence names it"""
+    """as nobody: records what perf_event_paranoid allows, or prints one sentence that names this setting"""
     with Guest() as guest:
         answer = guest.run("./workload", "touch", "5000")
         if answer.returncode == 0:
@@ -140,11 +141,11 @@ def test_nobody():
         if paranoid() > 1:
             refused(guest.run("--wall", "./workload", "true"), 1, "--wall", "perf_event_paranoid")
         refused(guest.run("./workload", "true", preexec_fn=deny(errno.EACCES)), 1, "run as root",
-                "where it is 2 or less, give rpistat CAP_PERFMON; ", "altogether")
+                "where it is at most 2, give rpistat CAP_PERFMON", "entirely")
 
 
 def test_nobody_software():
-    """as nobody: kernel's part not permitted, user's counted as :u; switches absent, not 0"""
+    """as nobody: without permission for the kernel, user space is counted as :u; switches are absent, not 0"""
     if paranoid() != 2:
         raise tap.Skip("perf_event_paranoid is %d, not 2" % paranoid())
     with Guest() as guest:
@@ -160,7 +161,7 @@ def test_nobody_software():
 
 
 def test_tracepoints():
-    """as nobody: without tracefs what is no tracepoint is recorded, and the report says why"""
+    """as nobody: without tracefs, all events but tracepoints are recorded, and the report has the reason"""
     with Guest() as guest:
         answer = guest.run("--scenario", "syscalls", "./workload", "touch", "1000")
         if paranoid() > 2:
@@ -175,7 +176,7 @@ def test_tracepoints():
 
 
 def test_no_tracefs():
-    """root without tracefs: what is no tracepoint is recorded, and the report says why"""
+    """root without tracefs: all events but tracepoints are recorded, and the report has the reason"""
     program.counting()
     with Folder() as folder:
         hide = "for f in /sys/kernel/tracing /sys/kernel/debug; do " \
@@ -204,7 +205,7 @@ def private(command, folder):
 
 
 def test_setuid():
-    """a workload that changes its user is said to be counted no more, and runs as it should"""
+    """if a workload changes its user, a message says that it is no longer counted, and it runs normally"""
     with Guest() as guest:
         if paranoid() > 2:
             raise tap.Skip("perf_event_paranoid is %d" % paranoid())
@@ -226,14 +227,14 @@ def test_setuid():
 
 
 def test_capset():
-    """a sandbox without capset, as a service's: no matter to who has no capability"""
+    """a sandbox without capset, as for a service, does not matter if the program has no capabilities"""
     prepare = deny(errno.EPERM, CAPSET)
     with Guest() as guest:
         expect(guest.run("record", "--pmu", "sim:script.sim", preexec_fn=prepare), 0)
         assert "complete" in expect(guest.run("runs", preexec_fn=prepare), 0).stdout
 
 
-# Root is not told to become root.
+# Root is not advised to become root.
 ADVICE = "even to root" if os.geteuid() == 0 else "run as root"
 
 tap.main(

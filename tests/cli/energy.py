@@ -1,5 +1,6 @@
-"""What whole packages take: energy, memory traffic and frequency, in every command. Recordings are
-simulated, so that each figure is known to its last digit."""
+"""Measurements of whole packages: energy, memory traffic and frequency, in each command. Recordings
+are simulated, so that each figure is known to its last digit.
+"""
 import csv
 import io
 import json
@@ -9,9 +10,12 @@ import sqlite3
 
 from program import Folder, expect, refused, tap
 
+from words import CLASS_TITLE
+
 FOLDER = Folder()
 
-# Two phases of 60 s, 10 J and 85.5 J a second; 10,000 readings of 64 bytes at a GB are no power of two.
+# Two phases of 60 s, 10 and 85.5 J per second; 10,000 readings of 64 bytes per GB are no power of
+# two.
 SCRIPT = """\
 width 64
 default instructions=200M branches=20M branch_miss=1M ibuf_stall=100M
@@ -23,7 +27,7 @@ GB = 1024**3 / 1e9
 
 
 def record(name, script, *arguments):
-    """A run of this script."""
+    """Record a run of this script."""
     FOLDER.write("script.sim", script)
     expect(FOLDER.call("record", "-q", *arguments, "--pmu", "sim:script.sim", "--order", "fixed", "-o", name), 0)
 
@@ -62,10 +66,10 @@ WHOLE = {"energy_j": 5730, "power_w": 47.75, "ram_energy_j": 870, "ram_power_w":
 
 
 def test_report():
-    """report: energy and power in text and for programs, of all of it and of a part"""
+    """report: energy and power in text and for programs, for the run and for a part"""
     record("fine.data", SCRIPT)
     assert ("Packages: energy 5.73 kJ, power 47.8 W, memory energy 870 J, memory power 7.25 W, memory read 4.36 "
-            "GB/s, memory written 1.07 GB/s, frequency 2.15 GHz." in words("report", "-i", "fine.data"))
+            "GB/s, memory written 1.07 GB/s, frequency 2.15 GHz " in words("report", "-i", "fine.data"))
     near(answer("report", "-i", "fine.data")["system"], **WHOLE)
     near(answer("report", "-i", "fine.data", "--from", "70s", "--to", "90s")["system"], energy_j=1710, power_w=85.5,
          ram_energy_j=240, ram_power_w=12, mem_read_gb_s=8 * GB, mem_written_gb_s=2 * GB, ghz=3.1)
@@ -74,7 +78,7 @@ def test_report():
 
 
 def test_stored():
-    """the store: uJ and KiB, and the view has what came a second"""
+    """the store has uJ and KiB, and the view has rates per second"""
     assert rows("fine.data", "SELECT source, slot, name, unit, kind, total, readings FROM signal") == [
         (3, 0, "p_energy", "uJ", "counter", 5730000000, 1200),
         (3, 1, "p_energy_ram", "uJ", "counter", 870000000, 1200),
@@ -86,7 +90,7 @@ def test_stored():
 
 
 def test_phases():
-    """phases: joules and watts of each, and of each kind; together they are those of the run"""
+    """phases: joules and watts of each phase and class; the sums are those of the run"""
     found = answer("phases", "-i", "fine.data")
     first, second = found["phases"]
     border = first["end_s"]
@@ -100,16 +104,16 @@ def test_phases():
     near({name: by_name[name]["whole"] for name in WHOLE}, **WHOLE)
     assert [by_name[name]["unit"] for name in WHOLE] == ["J", "W", "J", "W", "GHz", "GB/s", "GB/s"]
     shown = text("phases", "-i", "fine.data")
-    assert "Energy (J)" in shown and "Power (W)" in shown and "energy" not in shown.split("What sets")[1], shown
+    assert "Energy (J)" in shown and "Power (W)" in shown and "energy" not in shown.split(CLASS_TITLE)[1], shown
     row, = [row for row in table("phases", "-i", "fine.data", "--format", "csv") if row["label"] == "A"]
     assert float(row["energy_j"]) == first["figures"]["energy_j"], row
 
 
 def test_export():
-    """export: columns behind all others, and the format signals"""
+    """export: columns after all others, and the format signals"""
     wide = table("export", "-i", "fine.data")
-    assert list(wide[0])[-7:] == ["m_wait", "power_w", "ram_power_w", "mem_read_gb_s", "mem_written_gb_s", "ghz", "idle"]
-    assert [wide[700][name] for name in list(wide[0])[-7:]] == ["", "85.5", "12", "8.58993664", "2.1474816", "3.1", ""]
+    assert list(wide[0])[-8:] == ["m_wait", "power_w", "ram_power_w", "mem_read_gb_s", "mem_written_gb_s", "ghz", "idle", "fds"]
+    assert [wide[700][name] for name in list(wide[0])[-8:]] == ["", "85.5", "12", "8.58993664", "2.1474816", "3.1", "", ""]
     rates = table("export", "-i", "fine.data", "--rates")
     assert [row["power_w"] for row in rates] == ["10"] * 150 + ["85.5"] * 150
     listed = table("export", "-i", "fine.data", "--format", "signals")
@@ -123,7 +127,7 @@ def test_export():
 
 
 def test_thinned():
-    """--keep: sums, and peaks, are the same of blocks"""
+    """--keep: blocks have the same sums and peaks"""
     record("thin.data", SCRIPT + "phase peak 100ms p_energy=500J\nphase rest 3600s p_energy=10J p_frequency=800\n",
            "--keep", "1m")
     assert rows("thin.data", "SELECT count(*) FROM reading")[0][0] < 3000
@@ -138,7 +142,7 @@ def test_thinned():
 
 
 def test_compare():
-    """compare: joules are a figure, and a gate's limit"""
+    """compare: joules are a figure, and can have a limit"""
     record("more.data", SCRIPT.replace("p_energy=85.5J", "p_energy=95J"))
     found = words("compare", "-i", "fine.data", "-i", "more.data", "1", "1")
     assert re.search(r"Energy 5730 J 6300 J \+9\.9 %", found), found
@@ -151,7 +155,7 @@ def test_compare():
 
 
 def test_drawn():
-    """plot and watch: panels, and a line"""
+    """plot and watch have panels and a line"""
     shown = text("plot", "-i", "fine.data", "-o", "-")
     for line in (r"Power +packages 10 to 85\.5 W; their memory 2\.5 to 12 W",
                  r"Memory +read 0\.125 to 8\.59 GB/s; written 0 to 2\.15 GB/s",
@@ -165,7 +169,7 @@ def test_drawn():
 
 
 def test_failed():
-    """what could not be read is in no sum, and of a stretch that lacks some of it no joules are told"""
+    """a failed reading is in no sum, and an interval with missing readings has no joules"""
     record("failed.data", "fail-reading 2s 1s\n" + SCRIPT)
     near(answer("report", "-i", "failed.data")["system"], energy_j=None, ram_energy_j=None, power_w=(5730 - 10) / 119)
     near(answer("report", "-i", "failed.data", "--from", "60s")["system"], energy_j=5130)
@@ -174,9 +178,9 @@ def test_failed():
 
 
 def test_some():
-    """nothing is said of what a machine does not tell"""
+    """nothing is printed for values that the machine does not have"""
     record("some.data", "phase a 10s p_energy=10J\n")
-    assert "Packages: energy 100 J, power 10 W. " in words("report", "-i", "some.data")
+    assert "Packages: energy 100 J, power 10 W " in words("report", "-i", "some.data")
     near(answer("report", "-i", "some.data")["system"], energy_j=100, ram_energy_j=None, mem_read_gb_s=None, ghz=None)
     assert rows("some.data", "SELECT count(*) FROM reading WHERE s1 NOTNULL OR s2 NOTNULL OR s4 NOTNULL") == [(0,)]
     record("none.data", "phase a 10s threads=1\n")
@@ -185,18 +189,18 @@ def test_some():
 
 
 def test_options():
-    """--signals package; without -a it is refused with a sentence, and so is one that no PMU has"""
+    """--system-metrics package: refused with a sentence without -a, and on a machine without such a PMU"""
     script = SCRIPT.replace("phase", "default threads=2 m_wait=1\nphase", 1)
     for what, sources in (("package", [3]), ("machine", [1]), ("all", [0, 1, 3]), ("off", [])):
-        record(what + ".data", script, "--signals", what)
+        record(what + ".data", script, "--system-metrics", what)
         assert rows(what + ".data", "SELECT DISTINCT source FROM reading ORDER BY 1") == [(n,) for n in sources], what
     for arguments in ([], ["-C", "0"], ["-p", str(os.getpid())]):
-        refused(FOLDER.call("record", "--signals", "package", *arguments, "-o", "no.data", "--", "true"), 2,
-                "it counts whole packages, not a program or some CPUs; record with -a")
+        refused(FOLDER.call("record", "--system-metrics", "package", *arguments, "-o", "no.data", "--", "true"), 2,
+                "covers whole packages, not a program or some CPUs; record with -a")
 
 
 def test_events():
-    """events: what packages tell, in which unit"""
+    """events: lists the measurements of packages with their units"""
     FOLDER.write("script.sim", SCRIPT.replace("p_written=2G", ""))
     found = words("events", "--pmu", "sim:script.sim")
     assert "p_energy power/energy-pkg/ J, W yes" in found, found
@@ -208,7 +212,7 @@ def test_events():
 
 
 def test_merged():
-    """merge: readings come along"""
+    """merge: readings are copied"""
     expect(FOLDER.call("merge", "-i", "merged.data", "some.data", "fine.data"), 0)
     near(answer("report", "-i", "merged.data", "-r", "2")["system"], **WHOLE)
     expect(FOLDER.call("check", "-i", "merged.data"), 0)

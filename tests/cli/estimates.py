@@ -1,4 +1,5 @@
-"""Estimates at the start and at the end of a run: what is printed holds, or the report says why not.
+"""Estimates at the start and at the end of a run: the printed intervals hold, or the report has the
+reason for their absence.
 
 usage: estimates.py RPISTAT
 """
@@ -14,7 +15,7 @@ SEEDS = range(1, 11)
 SETS = ["-e", "instructions,branches", "-e", "dc_access,dc_miss", "-e", "main_tlb_miss,micro_tlb_miss",
         "-e", "data_stall,pc_change"]
 
-# Rates per second. What the last 300 ms do is not what the 20 s before did.
+# Rates per second. The last 300 ms differ from the 20 s before.
 END = """\
 counters 2
 phase run 20s instructions=70M branches=1M dc_access=5M dc_miss=500 main_tlb_miss=100 micro_tlb_miss=100
@@ -32,7 +33,7 @@ phase run 30s instructions=10M branches=1M dc_access=5M dc_miss=500k main_tlb_mi
 START_TOTALS = {"instructions": 301e6, "branches": 30.1e6, "dc_access": 150.5e6, "dc_miss": 15.05e6,
                 "main_tlb_miss": 8e6, "micro_tlb_miss": 8e6}
 
-# Constant rates, of which each of seven sets sees two or three periods.
+# Constant rates, with two or three periods for each of seven sets.
 FEW = """\
 counters 2
 phase run 2s instructions=100M branches=10M dc_access=20M dc_miss=2M micro_tlb_miss=1M main_tlb_miss=1M ibuf_stall=5M \
@@ -42,7 +43,7 @@ FEW_SETS = ["-e", "instructions,branches", "-e", "dc_access,dc_miss", "-e", "mic
             "-e", "ibuf_stall,branch_miss", "-e", "data_stall,pc_change", "-e", "external_access,lsu_stall",
             "-e", "dc_writeback,imicro_tlb_miss"]
 
-# A few events per second, so that estimates are no whole numbers.
+# A few events per second, so that estimates are not integers.
 SMALL = """\
 counters 2
 phase run 10100ms instructions=10M branches=7 dc_access=5 dc_miss=3
@@ -61,7 +62,7 @@ def ask(name, statement):
 
 
 def record(name, script, *options):
-    """Record the script into a new store; its name."""
+    """Record the script into a new store. Return its name."""
     FOLDER.write("script.sim", script)
     expect(FOLDER.call("record", "-q", "--pmu", "sim:script.sim", "-o", name, *options), 0)
     return name
@@ -76,31 +77,44 @@ def figures(name, kind="event"):
 
 
 def judge(name, totals):
-    """Of the events with a known total: how many have an interval, and which intervals do not hold."""
+    """For events with a known total, return how many have an interval, and which intervals are wrong."""
     given, wrong = 0, []
     for row in figures(name):
         total = totals.get(row["name"])
         if total is None or row["certainty"] != "interval":
             continue
         given += 1
-        slack = 1 + 1e-5 * total  # the simulated processor counts whole events per period
+        slack = 1 + 1e-5 * total  # the simulated processor counts integers per period
         if not row["low"] - slack <= total <= row["high"] + slack:
             wrong.append((name, row["name"], row["low"], row["value"], row["high"], total))
     return given, wrong
 
 
 def test_end():
-    """what the end did and a set did not see is in the interval, or there is none and a reason"""
+    """a change at the end that a set did not see is in the interval, or there is no interval and a reason"""
     words = 0
-    for seed in SEEDS:
-        name = record("end%d.data" % seed, END, *SETS, "--order", "random:%d" % seed)
+    for seed, option in ((seed, option) for option in ((), ("--fine-start",)) for seed in SEEDS):
+        name = record("end%d%s.data" % (seed, "".join(option)), END, *SETS, "--order", "random:%d" % seed, *option)
         assert judge(name, END_TOTALS)[1] == [], judge(name, END_TOTALS)
         unseen = [row["label"] for row in figures(name) if row["certainty"] == "end not counted"]
         words += len(unseen)
         text = read("report", "-i", name)
         for label in unseen:
             assert re.search(r"%s +\d+ +\d+ +(none seen; )?its end was not counted" % label, text), (label, text)
-    assert words > 20, words
+    assert words > 40, words
+
+
+def test_start():
+    """the first rotation is short, so that each set sees the start: no interval is wrong"""
+    given = 0
+    for seed in SEEDS:
+        name = record("begin%d.data" % seed, START, *SETS, "--order", "random:%d" % seed)
+        more, wrong = judge(name, START_TOTALS)
+        assert wrong == [], wrong
+        given += more
+        found = lengths(name)
+        assert found[:4] == [10000000] * 4 and set(found[4:-1]) == {100000000}, found[:8]
+    assert given > 30, given
 
 
 def test_fine_start():
@@ -119,23 +133,24 @@ def lengths(name):
 
 
 def test_fine_lengths():
-    """periods begin at 10 ms, are alike in a rotation, grow with the run, and end at --period; in both orders"""
+    """periods begin at 10 ms, are equal within a rotation, grow during the run, and end at --period; in both orders"""
     for order in ("random:1", "fixed"):
         found = lengths(record(order[:5] + ".data", START, *SETS, "--order", order, "--fine-start"))
         assert len(found) == 536 and set(found[:100]) == {10000000}, found
         assert set(found[336:535]) == {100000000}, found[330:]
         start_ns = 0
         for at in range(0, 336, 4):
-            assert max(found[at:at + 4]) - min(found[at:at + 4]) < 400000, found[at:at + 4]  # back to the grid
+            # The periods return to the grid.
+            assert max(found[at:at + 4]) - min(found[at:at + 4]) < 400000, found[at:at + 4]
             assert abs(found[at + 1] - max(10000000, start_ns // 100)) < 400000, (at, found[at])
             start_ns += sum(found[at:at + 4])
     text = read("report", "-i", "fixed.data")
     assert re.search(r"Measurement period: +0.100 s, shorter at the start\n", text), text
-    assert "sound" in read("check", "-i", "fixed.data")
+    assert "fixed.data: OK (" in read("check", "-i", "fixed.data")
 
 
 def test_fine_nothing():
-    """a single set, and periods of 10 ms or less, are as without it; a delay is not a start"""
+    """--fine-start changes nothing for a single set, for periods of at most 10 ms, and after a delay"""
     one = ["-e", "instructions,branches"]
     assert set(lengths(record("one.data", START, *one, "--fine-start"))[:-1]) == {100000000}
     assert set(lengths(record("short.data", START, *SETS, "--fine-start", "--period", "5ms"))[:-1]) == {5000000}
@@ -146,12 +161,12 @@ def test_fine_nothing():
 
 
 def test_fine_readers():
-    """readers merge the short periods to the length of --period"""
+    """reading commands merge the short periods to the length of --period"""
     noisy = "noise 40%\nseed 3\n" + START.replace("=50M", "=100k")
     name = record("noisy.data", noisy, *SETS, "--order", "random:1", "--fine-start")
     found = json.loads(read("phases", "-i", name, "--format", "json"))
     assert 250 <= found["observations"] <= 301, found["observations"]
-    assert "found in 536 periods" in read("phases", "-i", name)
+    assert ", 536 measurement periods, " in read("phases", "-i", name)
     rows = list(csv.DictReader(io.StringIO(read("export", "-i", name, "--every", "1s"))))
     assert [int(row["rotations"]) for row in rows[:2]] == [24, 18], rows[:2]
     even = record("even.data", noisy, *SETS, "--order", "random:1")
@@ -166,7 +181,7 @@ def test_fine_readers():
 
 
 def test_fine_times():
-    """outliers and bursts have the times of their periods, not times by their numbers"""
+    """outliers and bursts have the times of their periods, not times computed from their numbers"""
     quiet, loud = ("%s %s instructions=100M branches=10M dc_access=20M dc_miss=" % (phase, length) for phase, length in
                    (("phase run", "2s"), ("phase out", "100ms")))
     name = record("outlier.data", "counters 2\n" + quiet + "1M\n" + loud + "10M\n" + (quiet + "1M\n") * 15, *SETS[:4], "--fine-start")
@@ -180,7 +195,7 @@ def test_fine_times():
 
 
 def test_few():
-    """constant rates in two or three readings: too few periods, in every format"""
+    """constant rates in two or three readings: too few periods, in each format"""
     name = record("few.data", FEW, *FEW_SETS, "--order", "random:1")
     found = {row["name"]: row["certainty"] for row in figures(name)}
     assert set(found.values()) <= {"interval", "too few periods", "none seen"}, found
@@ -195,14 +210,14 @@ def test_few():
 
 
 def test_rounded():
-    """estimates are rounded alike in text, JSON, CSV, Markdown and HTML; the layout of 2013 cuts"""
+    """estimates are rounded equally in text, JSON, CSV, Markdown and HTML; the layout of 2013 truncates"""
     above = 0
     for seed in SEEDS:
         name = record("small%d.data" % seed, SMALL, *SMALL_SETS, "--order", "random:%d" % seed)
         estimate = dict(ask(name, "SELECT name, estimate FROM event WHERE name <> 'clock'"))
         of_json = {row["name"]: row["value"] for row in figures(name)}
         of_csv = {row["name"]: row["value"] for row in csv.DictReader(io.StringIO(read("report", "-i", name, "--format", "csv")))}
-        text, old = read("report", "-i", name), read("report", "-i", name, "--format", "2013")
+        text, old = read("report", "-i", name), read("report", "-i", name, "--format", "classic")
         page, markdown = (read("report", "-i", name, "--format", form) for form in ("html", "markdown"))
         for event, value in estimate.items():
             rounded = int(value + .5)
@@ -216,4 +231,4 @@ def test_rounded():
 
 
 with FOLDER:
-    tap.main([test_end, test_fine_start, test_fine_lengths, test_fine_nothing, test_fine_readers, test_fine_times, test_few, test_rounded])
+    tap.main([test_end, test_start, test_fine_start, test_fine_lengths, test_fine_nothing, test_fine_readers, test_fine_times, test_few, test_rounded])

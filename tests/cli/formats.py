@@ -18,9 +18,10 @@ import time
 import program
 from program import RPISTAT, Folder, counting, environment, expect, refused, silence, tap
 
-import samples  # in support
+import samples  # in tests/support
+from words import CODE_TITLE, PER_CPU
 
-sys.path.append("/usr/lib/python3/dist-packages")  # Debian's, where python3 is another one
+sys.path.append("/usr/lib/python3/dist-packages")  # Debian's packages, if python3 is another Python
 try:
     import jsonschema
 except ImportError:
@@ -29,9 +30,9 @@ except ImportError:
 REGIONS = os.path.abspath(sys.argv[2])
 with open(os.path.join(tap.root(), "schema", "output.schema.json"), encoding="utf-8") as schema_file:
     SCHEMA = json.load(schema_file)
-COMMANDS = ["runs", "report", "phases", "code", "events", "verify", "check", "compare", "merge", "status"]
+COMMANDS = ["runs", "report", "phases", "code", "events", "verify", "check", "compare", "history", "merge", "status", "explain"]
 
-# Events of the simulated processor in the roles of top-down, and one that it does not have.
+# Events of the simulated processor in the roles of top-down, and one event that it does not have.
 TOPDOWN = """\
 [plan]
 name = topdown
@@ -53,8 +54,9 @@ unit = %
 
 
 def prepare():
-    """A store: a simulated run; one of which half cannot be counted; and what this machine lets
-    record: regions, all CPUs, a recorder that was killed."""
+    """Make a store with a simulated run, a run half of which cannot be counted, and what this machine
+    can record: regions, all CPUs, a killed recorder.
+    """
     folder = Folder(runs=0).__enter__()
     folder.write("topdown.ini", TOPDOWN)
     folder.record("--label", "a, \"b\"", "--tag", "build=42", "--tag", "odd=\n'")
@@ -79,7 +81,7 @@ def prepare():
 
 
 class Live:
-    """A recording that goes on, whose first periods are in the store."""
+    """A recording in progress, whose first periods are in the store."""
 
     def __init__(self, folder, *options, store="rpistat.data"):
         self.folder, self.store = folder, store
@@ -111,10 +113,10 @@ def no_constant(name):
 
 
 def validated(command, text):
-    """The object of a command's JSON, which the schema allows."""
+    """Return the object in a command's JSON, after checking it against the schema."""
     found = json.loads(text, parse_constant=no_constant)
     if jsonschema:
-        schema = {**SCHEMA, "$ref": "#/$defs/" + command}
+        schema = {**SCHEMA, "$ref": "#/$defs/" + {"explain": "explanation"}.get(command, command)}
         del schema["anyOf"]
         errors = list(jsonschema.Draft202012Validator(schema).iter_errors(found))
         assert not errors, [(list(error.absolute_path), error.message[:300]) for error in errors]
@@ -132,18 +134,18 @@ def rows_by(*arguments, status=0, folder=None):
 
 
 def cell(value):
-    """A value of JSON as a CSV has it; numbers as numbers."""
+    """Return a JSON value as CSV would have it, with numbers as numbers."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):
         return float(value)
-    return "'" + value if value[:1] in ("=", "+", "-", "@") else value  # no formula for a sheet
+    return "'" + value if value[:1] in ("=", "+", "-", "@") else value  # spreadsheets must not read it as a formula
 
 
 def check_same(objects, rows):
-    """The rows of a CSV are the objects of JSON, in their order, but for what is no cell."""
+    """The rows of a CSV are the objects in JSON, in the same order, except for values that are no cells."""
     assert len(objects) == len(rows), (len(objects), len(rows))
     for one, row in zip(objects, rows):
         flat = {name: ";".join(map("=".join, value.items())) if name == "tags" else value
@@ -162,11 +164,15 @@ def runs_of_store():
 
 
 def test_schema():
-    """the schema is one of draft 2020-12, allows no name that it does not know, and the like"""
+    """the schema is valid (draft 2020-12), allows no unknown name, and so on"""
     if not jsonschema:
         raise tap.Skip("python3-jsonschema is not installed: JSON was parsed and not validated")
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     good = found_by("runs")
+    for version in 0, 2, "1", None:
+        assert not list(jsonschema.Draft202012Validator(SCHEMA).iter_errors(good)), good
+        assert list(jsonschema.Draft202012Validator(SCHEMA).iter_errors({**good, "format": version})), version
+    assert SCHEMA["$id"] == "urn:rpistat:output:%d" % good["format"], SCHEMA["$id"]
     for name, value in ("odd", 1), ("state", None), ("periods", "1"), ("start", "today"):
         text = json.dumps({**good, "runs": [{**good["runs"][0], name: value}]})
         if name == "state":
@@ -179,7 +185,7 @@ def test_schema():
 
 
 def test_runs():
-    """runs: what the text says, and the run's start and end in UTC"""
+    """runs: agrees with the text, and has the run's start and end in UTC"""
     found = found_by("runs")
     check_same(found["runs"], rows_by("runs"))
     lines = FOLDER.call("runs", env=environment(TZ="UTC0")).stdout.splitlines()[1:]
@@ -204,24 +210,24 @@ def lines_of(text, label):
 
 
 def is_near(number, value):
-    """A number of a text with one decimal; JSON has nine digits."""
+    """Compare a number with one decimal in the text with JSON's nine digits."""
     return abs(float(number) - value) <= 0.051 + 1e-8 * value
 
 
 def check_figure(figure, text):
-    """The text has a line with the figure's numbers, or its words for what is not known."""
+    """The text has a line with the figure's numbers, or the words for an unknown value."""
     lines = lines_of(text, figure["label"])
     assert lines, (figure, text)
     if figure["certainty"] == "hardly counted":
         wanted = r"hardly counted"
     elif figure["value"] is None:
-        wanted = r"not counted|not known"
-    elif figure["kind"] == "metric" and figure["unit"] == "/s":  # stands beside the count of its event
+        wanted = r"not counted|unknown"
+    elif figure["kind"] == "metric" and figure["unit"] == "/s":  # it is next to the count of its event
         lines = [line for line in lines
                  if any(is_near(number, figure["value"]) for number in re.findall(r"\d+\.\d\b", line))]
         wanted = r""
     elif figure["kind"] == "metric":
-        # the value was rounded to nine digits, the text to three decimals
+        # the value has nine digits, the text three decimals
         near = 5e-9 * abs(figure["value"]) + 5.1e-4
         wanted = r"\s(%s)\b" % "|".join(number for number in re.findall(r"\s(-?\d+\.\d{3})\b", text)
                                       if abs(float(number) - figure["value"]) <= near)
@@ -242,19 +248,19 @@ def check_figure(figure, text):
 
 
 def check_report(found, text):
-    """All that the text says is in the JSON, with the same numbers."""
+    """Each statement of the text is in the JSON, with the same numbers."""
     figures = [figure for figure in found["figures"] if figure["cpu"] == -1]
     assert [figure["kind"] for figure in figures].count("clock") == 1, figures
     for figure in figures:
         check_figure(figure, text)
     labels = {figure["label"] for figure in figures}
-    block = text[text.index("\nPerformance events"):].split("\n\nRemarks")[0].split("\nCPU by CPU")[0]
-    block = block.split("\nRegions of")[0].split("\nWhere the time went")[0].split("\nMarks\n")[0]
+    block = text[text.index("\nPerformance events"):].split("\n\nRemarks")[0].split(PER_CPU)[0]
+    block = block.split("\nRegions of")[0].split("\n" + CODE_TITLE)[0].split("\nMarks\n")[0]
     rows = block[block.index("\n    " + found["figures"][0]["label"]):]
     for line in rows.splitlines():
-        label, family = re.match(r"    (\S.*?)( \(\w+\) |  )", line), re.match(r"  (\S.*?)(, [\d.,]+ periods?)?$", line)
+        label, family = re.match(r"    (\S.*?)( \(\w+\) |  )", line), re.match(r"  (\S.*?)( \([\d.,]+ of [\d.,]+ periods\))?$", line)
         assert label.group(1) in labels if label else not line or family.group(1) in {
-            figure["family"] or word for figure in figures for word in ("Events", "Figures")}, line
+            figure["family"] or word for figure in figures for word in ("Events", "Metrics")}, line
     assert re.search(r"Number: +%d\n" % found["run"]["run"], text), text
     assert re.search(r"Total periods: +%d\n" % found["periods"], text), text
     words = " ".join(text.split())
@@ -264,7 +270,7 @@ def check_report(found, text):
 
 
 def test_report():
-    """report: the figures of the text, of every kind of recording; CSV has the same rows"""
+    """report: JSON has the figures of the text, for each kind of recording; CSV has the same rows"""
     runs = runs_of_store()
     for run in runs.values():
         which = ["report", "-r", str(run["run"])]
@@ -286,13 +292,13 @@ def test_report():
 
 
 def apart(start, end, length_s):
-    """Milliseconds by which two times on the clock are not so far apart."""
+    """The difference between two times of day in milliseconds."""
     times = [datetime.datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ") for text in (start, end)]
     return abs((times[1] - times[0]).total_seconds() - length_s) * 1000
 
 
 def test_report_part():
-    """report --from --to: the part's times, in seconds of the run and on the clock"""
+    """report --from --to: the times of the part, in seconds of the run and by the clock"""
     found = found_by("report", "-r", "1", "--from", "4s", "--to", "14s")
     check_report(found, FOLDER.call("report", "-r", "1", "--from", "4s", "--to", "14s").stdout)
     assert (found["start_s"], found["end_s"], found["periods"]) == (4, 14, 100), found
@@ -302,7 +308,7 @@ def test_report_part():
 
 
 def test_real():
-    """regions are marks; a killed run is interrupted; of all CPUs each has its figures"""
+    """regions are marks; a killed run is interrupted; each CPU of -a has its figures"""
     counting()
     runs = runs_of_store()
     found = found_by("report", "-r", "regions")
@@ -328,7 +334,7 @@ def test_real():
 
 
 def test_live():
-    """while it is recorded, a run has no end, and its figures are those so far"""
+    r"""during the recording, a run has no end, and its figures are those so far"""
     with Folder() as folder, Live(folder):
         run = found_by("runs", folder=folder)["runs"][0]
         assert run["state"] == "recording" and run["end"] is None and run["periods"] > 0, run
@@ -338,7 +344,7 @@ def test_live():
 
 
 def test_status():
-    """status: a recorder has the same names in both, and the run's as runs has them"""
+    """status: both formats have the same names for a recorder, and `runs` has the same names for the run"""
     with Folder() as folder, Live(folder, "--label", "x") as live:
         rows = [row for row in rows_by("status", folder=folder) if row["pid"] == str(live.process.pid)]
         found = [one for one in found_by("status", folder=folder)["recorders"]
@@ -351,7 +357,7 @@ def test_status():
 
 
 def test_empty():
-    """a store without runs: no rows, and the names of the columns all the same"""
+    """a store without runs: no rows, but the names of the columns"""
     with Folder(runs=1) as folder:
         names = folder.call("runs", "--format", "csv").stdout.splitlines()[0]
         with sqlite3.connect(folder / "rpistat.data") as store:
@@ -365,14 +371,14 @@ def test_empty():
 
 
 def with_figures(phases):
-    """What a row of a CSV has of each phase: its figures are cells, and so are the ends of their intervals."""
+    """The CSV cells of each phase's figures, with the ends of their intervals."""
     return [{**phase, **phase["figures"],
              **{"%s_%s" % (name, end): phase["intervals"].get(name, {}).get(end)
                 for name in phase["figures"] for end in ("low", "high")}} for phase in phases]
 
 
 def test_phases():
-    """phases: the same rows in JSON and CSV, with their times on the clock; a table has none"""
+    """phases: JSON and CSV have the same rows, with times by the clock; a table without times has none"""
     found, rows = found_by("phases", "-r", "1"), rows_by("phases", "-r", "1")
     check_same(with_figures(found["phases"]), rows)
     text = FOLDER.call("phases", "-r", "1").stdout
@@ -389,12 +395,16 @@ def test_phases():
 
 
 def test_code():
-    """code: rows of each kind, tree; the functions of phases and reports beside theirs"""
+    """code: rows of each kind and the tree; next to them the functions of phases and reports"""
     for by in ["function", "line", "module", "process", "thread"]:
         found = found_by("code", "-r", "1", "--by", by)
         check_same(found["code"], rows_by("code", "-r", "1", "--by", by))
         assert sum(row["self"] for row in found["code"]) == found["samples"] == 750, found
         assert found["by"] == by and found["sampling"]["taken"] == 750, found
+    found = found_by("code", "-r", "1", "--latency")
+    check_same(found["code"], rows_by("code", "-r", "1", "--latency"))
+    assert sum(row["self"] for row in found["code"]) == round(1e6 * found["latency_s"]) > 0, found
+    assert sum(row["cpu_share"] for row in found["code"]) > .999, found
     found = found_by("code", "-r", "1", "--tree")
     check_same(found["calls"], rows_by("code", "-r", "1", "--tree"))
     found = found_by("code", "-r", "1", "A")
@@ -403,15 +413,24 @@ def test_code():
     assert found_by("phases", "-r", "1")["labels"][0]["top"][0]["line"] == 40
 
 
+def test_explain():
+    """explain: metrics and code that differ, with the rest of the run and with another window"""
+    for against in [], ["--against", "12s,18s"]:
+        found = found_by("explain", "1", "--from", "2s", "--to", "8s", *against)
+        check_same(found["metrics"], rows_by("explain", "1", "--from", "2s", "--to", "8s", *against))
+        assert (found["other_from_s"], found["other_to_s"]) == ((12, 18) if against else (None, None)), found
+        assert found["metrics"] and found["tested"] >= len(found["metrics"]), found
+
+
 def test_events():
-    """events: what the text says of each, the status too"""
+    """events: JSON has what the text has about each event, with its status"""
     script = "sim:" + FOLDER.write("denied.sim", "fail r0b denied\nphase a 1s\n")
     for arguments, status in (["--sets", "arm1176"], 0), (["r07", "r0b"], 1), (["r07", "none"], 2):
         arguments = ["events", "--pmu", script, *arguments]
         text = expect(FOLDER.call(*arguments), status).stdout
         found = found_by(*arguments, status=status)
         check_same(found["events"], rows_by(*arguments, status=status))
-        said = re.findall(r"^    (\S+) .*  (yes|no)(?:: (.*))?$", text, re.M)
+        said = re.findall(r"^    (\S+) .*  (yes|no)(?:\n        (\S.*))?$", text, re.M)
         assert said == [(one["name"], "yes" if one["countable"] else "no", one["reason"] or "")
                         for one in found["events"]], (said, found["events"])
     found = found_by("events", "--explain")
@@ -422,12 +441,12 @@ def test_events():
 
 
 def test_check():
-    """check: what was found, with the status of the text; a repair tells what it saved"""
+    """check: the faults, with the status of the text; a repair lists what it saved"""
     sound = found_by("check")
     assert sound["sound"] == (not sound["wrong"]) and sound["run_count"] >= 2, sound
     with Folder(runs=1) as folder:
         assert found_by("check", folder=folder) == {
-            "store": "rpistat.data", "findings": [], "sound": True, "run_count": 1, "periods": 250,
+            "format": 1, "store": "rpistat.data", "findings": [], "sound": True, "run_count": 1, "periods": 250,
             "wrong": 0, "odd": 0}
         with sqlite3.connect(folder / "rpistat.data") as store:
             store.execute("UPDATE period SET cycle = cycle + 1 WHERE period = 3")
@@ -435,8 +454,8 @@ def test_check():
         text = expect(folder.call("check"), 1).stdout
         found = found_by("check", status=1, folder=folder)
         check_same(found["findings"], rows_by("check", status=1, folder=folder))
-        assert ["%(kind)s: %(finding)s" % one for one in found["findings"]] == [
-            line for line in text.splitlines() if line.startswith(("wrong: ", "odd: "))], text
+        assert ["%s: %s" % ({"wrong": "error", "odd": "warning"}[one["kind"]], one["finding"]) for one in found["findings"]] == [
+            line for line in text.splitlines() if line.startswith(("error: ", "warning: "))], text
         assert found["wrong"] == 1 and not found["sound"], found
         saved = found_by("check", "--repair", "-o", "new.data", folder=folder)
         assert saved["run_count"] == 1 and saved["dropped"] == 1, saved
@@ -445,7 +464,7 @@ def test_check():
 
 
 def test_merge():
-    """merge: a row a run, with its numbers there and here; the second time they are present"""
+    """merge: one row per run, with its numbers in both stores; a second merge finds the runs present"""
     with Folder(runs=2) as folder:
         added = found_by("merge", "-i", "all.data", "rpistat.data", folder=folder)
         assert [(row["from_store"], row["from_run"], row["result"], row["run"], row["periods"])
@@ -465,7 +484,7 @@ def test_merge():
 
 
 def test_verify():
-    """verify: a row a comparison, right or wrong as the status says"""
+    """verify: one row per comparison, right or wrong as the status"""
     counting()
     answer = FOLDER.call("verify", "--pmu", "software", "--format", "json")
     found = validated("verify", answer.stdout)
@@ -484,7 +503,7 @@ def test_verify():
 
 
 def test_compare():
-    """compare: the changes are the rows of the CSV, and what only one side counted is in none"""
+    """compare: the changes are the rows of the CSV; events that only one side counted are in none"""
     limits = ["--fail-if", "cpi>+1%", "--fail-if", "A:cpi<-1%"]
     with Folder() as folder:
         for number in (1, 2, 3):
@@ -499,17 +518,33 @@ def test_compare():
     check_same(found["changes"], rows_by("compare", "1", "2"))
 
 
+def test_history():
+    """history: the values are the rows of the CSV, and the JSON has levels, outliers and limits"""
+    with Folder() as folder:
+        for number in range(1, 10):
+            folder.write("script.sim", program.SCRIPT.replace("seed 1", "seed %d\nnoise 2%%" % number))
+            folder.record("-q", "--label", "a", "--tag", "commit=c%d" % (number // 4))
+        with contextlib.closing(sqlite3.connect(folder / "rpistat.data")) as store, store:
+            store.execute("UPDATE run SET elapsed_ns = elapsed_ns * iif(run_id = 5, 3000, 1000 + run_id % 4) / 1000")
+        found = found_by("history", "a", "--fail-if", "elapsed>+900%", folder=folder)
+        assert [row["decision"] for row in found["limits"]] == ["holds"], found["limits"]
+        assert ("elapsed", 5) in [(row["name"], row["run"]) for row in found["outliers"]], found["outliers"]
+        check_same([{**row, **row["figures"]} for row in found["runs"]], rows_by("history", "a", folder=folder))
+        assert {row["name"] for row in found["levels"]} == set(found["runs"][0]["figures"]), found["levels"]
+        assert [run["tags_changed"] for run in found["runs"]] == ["commit=c0", None, None, "commit=c1"] + 3 * [None] + ["commit=c2", None], found["runs"]
+
+
 # --- all of them ------------------------------------------------------------------------------
 
 
 def test_unknown():
-    """another format is refused, with those that there are"""
+    """an unknown format is refused, with the list of formats"""
     for command in COMMANDS:
         refused(FOLDER.call(command, "--format", "xml"), 2, "xml", "text, json, csv")
 
 
 def test_files():
-    """-o FILE and another locale: the same"""
+    """the same with -o FILE and in another locale"""
     plain = FOLDER.call("report", "-r", "1", "--format", "json").stdout
     expect(FOLDER.call("report", "-r", "1", "-o", "report.json"), 0)
     assert FOLDER.read("report.json").decode() == plain
@@ -517,11 +552,45 @@ def test_files():
     assert FOLDER.call("report", "-r", "1", "--format", "json", env=german).stdout == plain
 
 
+def test_help():
+    """help: commands and options as in the text, without old names; one question per command"""
+    found = found_by("help")
+    assert found["version"] == expect(FOLDER.call("--version"), 0).stdout.split()[1], found["version"]
+    assert sorted(row["name"] for row in found["commands"]) == sorted(program.COMMANDS), found
+    for row in found["commands"]:
+        text = expect(FOLDER.call(row["name"], "--help"), 0).stdout
+        assert text.startswith("Usage: rpistat %s %s\n\n%s\n\nOptions:\n" % (row["name"], row["usage"], row["description"])), row
+        assert "  %s\n" % row["summary"] in FOLDER.call("--help").stdout, row
+        assert row["answers"].endswith("?") and row["answers"].count("?") == 1, row
+        lines = [" ".join(line.split()) for line in text.split("\nOptions:\n")[1].split("\n\n")[0].splitlines()]
+        for option in row["options"]:
+            words = "-%s, " % option["letter"] if option["letter"] else ""
+            words += "--" + option["name"]
+            if option["argument"]:
+                words += ("" if option["argument"].startswith("[") else " ") + option["argument"]
+            words += " " + option["help"]
+            if option["default"] or option["letter"] == "o":
+                words += " (default %s)" % (option["default"] or "standard output")
+            assert lines.pop(0) == words, (row["name"], words)
+        assert not lines, lines
+        assert found_by("help", row["name"])["commands"] == [row], row["name"]
+    phases, = (row["options"] for row in found["commands"] if row["name"] == "phases")
+    choices = {option["name"]: option["choices"] for option in phases}
+    assert choices["format"] == ["text", "json", "csv", "markdown", "html"] and not choices["quiet"], choices
+    assert FOLDER.call("help", "--format=json").stdout == FOLDER.call("help", "--format", "json").stdout
+    assert FOLDER.call("help", "--format", "text", "plot").stdout == FOLDER.call("plot", "--help").stdout
+    refused(FOLDER.call("help", "--format"), 2, "--format", "json")
+    refused(FOLDER.call("help", "--format", "csv"), 2, "'csv'", "json")
+    refused(FOLDER.call("help", "plot", "code"), 2, "'code'")
+    refused(FOLDER.call("help", "plto", "--format", "json"), 2, "plot")
+
+
 def test_manual():
-    """the manual page has every name of the schema, with its unit, and no other"""
+    r"""the manual page has each name of the schema with its unit, and no other name"""
     folder = os.path.join(tap.root(), "src", "man")
     page = subprocess.run([sys.executable, os.path.join(folder, "json_page.py"),
                            os.path.join(tap.root(), "schema", "output.schema.json"),
+                           os.path.join(tap.root(), "include", "rpistat", "system_metrics.h"),
                            os.path.join(folder, "rpistat-json.5.scd.in")],
                           capture_output=True, text=True, check=True, timeout=program.TIMEOUT).stdout
     section = page.split("\n# NAMES\n")[1].split("\n# ")[0]
@@ -530,7 +599,10 @@ def test_manual():
     for kind in SCHEMA["$defs"].values():
         used |= set(kind.get("additionalProperties", {}).get("properties", ())) \
             if isinstance(kind.get("additionalProperties"), dict) else set()
-    assert set(listed) == used, (set(listed) ^ used)
+    FOLDER.write("system.sim", "default rss=1M\nphase a 1s\n")
+    expect(FOLDER.call("record", "--pmu", "sim:system.sim", "-o", "system.data"), 0)
+    used |= set(json.loads(expect(FOLDER.call("report", "-i", "system.data", "--format", "json"), 0).stdout)["system"])
+    assert {"rss_high_mib", "fds"} < used and set(listed) == used, (set(listed) ^ used)
     for name, unit in listed.items():
         described = SCHEMA["$defs"].get(name, {}).get("description", "")
         assert bool(unit) == described.endswith("(%s)" % unit) or not described, (name, unit)
@@ -548,13 +620,13 @@ def test_jq():
     assert ask(["report", "-r", "1"], '.figures[] | select(.name == "cpi") | .value') == ["3.5"]
     assert ask(["report", "-r", "1"], '.figures[] | select(.name == "dc_miss") | .value') == [
         "120000000"]
-    assert ask(["runs"], '.runs[] | select(.label == "topdown") | .run') == ["2"]
+    assert ask(["runs"], '.runs[] | select(.["label"] == "topdown") | .run') == ["2"]
     assert ask(["phases", "-r", "1"], ".phases | map(.end_s - .start_s) | add") == ["25"]
 
 
 CASES = [test_schema, test_runs, test_report, test_report_part, test_real, test_live, test_status, test_empty,
-         test_phases, test_code, test_events, test_check, test_merge, test_verify, test_compare, test_unknown, test_files, test_manual,
-         test_jq]
+         test_phases, test_code, test_explain, test_events, test_check, test_merge, test_verify, test_compare, test_history, test_help, test_unknown, test_files,
+         test_manual, test_jq]
 try:
     tap.main(CASES)
 finally:

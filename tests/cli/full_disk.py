@@ -1,4 +1,4 @@
-"""A disk that is full, or fills while a recording goes on: a small one in a mount namespace.
+"""A disk that is full, or that becomes full during a recording: a small one in a mount namespace.
 
 usage: full_disk.py RPISTAT
 """
@@ -36,7 +36,7 @@ def in_namespace(case):
 
 
 def wait_until(what, condition):
-    """There is no event to wait for: look again until it is so, or the whole test is too late."""
+    """There is no event to wait for, so test the condition again until it is true or the test's time limit is over."""
     end = time.monotonic() + program.TIMEOUT
     while not condition():
         assert time.monotonic() < end, "never: " + what
@@ -76,7 +76,7 @@ def query(statement):
 
 
 def fill(left=0):
-    """Fill the disk, but for so many bytes."""
+    """Fill the disk except for this number of bytes."""
     with open("disk/fill", "wb", buffering=0) as file:
         try:
             while True:
@@ -126,7 +126,7 @@ def full_to_the_end():
     said = recording.said()
     assert "disk/rpistat.data" in said[-1], said
     os.unlink("disk/fill")
-    # the recorder is gone: nobody waits for its heartbeats
+    # the recorder has exited, so heartbeats do not delay this
     shown = subprocess.run([RPISTAT, "runs", "-i", "disk/rpistat.data", "--format", "json"],
                            check=False, text=True, capture_output=True, env=environment())
     assert json.loads(shown.stdout)["runs"][0]["state"] == "interrupted", shown
@@ -143,7 +143,7 @@ def full_to_the_end():
     count, _ = contiguous()
     assert count >= 10
     program.silence("disk/rpistat.data")
-    # as the next recording finds it
+    # the state that the next recording finds
     again = subprocess.run([RPISTAT, *RECORD, "true"], check=False, text=True, capture_output=True,
                            env=environment(), stdin=subprocess.DEVNULL)
     assert again.returncode == 0 and not again.stderr, again
@@ -179,11 +179,11 @@ def full_while_changing():
     refused = program.refused(rpistat("merge", *into, "large.data"), 1, "disk/rpistat.data", "its disk is full")
     assert refused.stdout == ""
     assert query("SELECT run_id FROM run") == [(1,)] and query("SELECT DISTINCT run_id FROM mark") == [(1,)]
-    assert "is sound: 1 run, 250 periods" in expect(rpistat("check", *into), 0).stdout
+    assert ": OK (1 run, 250 periods)" in expect(rpistat("check", *into), 0).stdout
     expect(rpistat("merge", *into, "small.data"), 0)
-    fill(left=1 << 20)  # a deletion takes the room of the run
+    fill(left=1 << 20)  # deleting a run needs as much space as the run
     program.refused(rpistat("runs", *into, "--delete", "1"), 1, "disk/rpistat.data", "its disk is full")
-    assert "is sound: 2 runs, 500 periods" in expect(rpistat("check", *into), 0).stdout
+    assert ": OK (2 runs, 500 periods)" in expect(rpistat("check", *into), 0).stdout
     assert query("SELECT count(*) FROM mark") == [(2000,)]
     os.unlink("disk/fill")
     expect(rpistat("runs", *into, "--delete", "1"), 0)

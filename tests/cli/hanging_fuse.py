@@ -18,7 +18,7 @@ def attributes(inode, data):
 
 
 def answer(opcode, body, data, inode):
-    """The reply; a negative errno; None: there is none."""
+    """Send the reply; a negative value is an errno; None sends no reply."""
     if opcode == INIT:
         return struct.pack("=4I2H2I2H8I", 7, 31, 65536, 0, 16, 12, 65536, 1, 16, 0, *[0] * 8)
     if opcode == LOOKUP:
@@ -28,7 +28,7 @@ def answer(opcode, body, data, inode):
     if opcode == GETATTR:
         return struct.pack("=QII", 0, 0, 0) + attributes(inode, data)
     if opcode == OPEN:
-        return struct.pack("=QII", 1, 2, 0)  # the pages that are there stay
+        return struct.pack("=QII", 1, 2, 0)  # the existing pages stay
     if opcode == READ:
         _, offset, size = struct.unpack_from("=QQI", body)
         return data[offset:offset + size]

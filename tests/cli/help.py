@@ -7,12 +7,12 @@ import re
 import program
 from program import COMMANDS, Folder, call, expect, tap
 
-# An argument that each kind of option takes, where completion offers none.
+# An argument for each kind of option without completions.
 SAMPLES = {
     "T": "5s", "FILE": "f.svg", "RUN": "last", "TEXT": "a=b", "KEY=VALUE": "a=b", "KEY": "a", "WxH": "800x600",
     "DIR": "kept", "C": ",", "PIPE": "fifo:control", "LIST": "1", "CPUS": "0-1", "N": "3",
     "PATH": "build", "SIZE": "1G", "HZ": "99", "EVENT": "page-faults:7", "PATTERN": "web*", "URL": "http://h",
-    "RUNS": "label:main", "LIMIT": "cpi>+3%", "TIME": "14:30", "P": "1%",
+    "RUNS": "label:main", "LIMIT": "cpi>+3%", "TIME": "14:30", "P": "1%", "ZONE": "UTC", "[=FORM]": "local",
 }
 SAMPLES_OF = {"record keep": "7d", "phases metric": "cpi,cpu_use"}
 
@@ -26,7 +26,7 @@ def options_of(text):
     """{long name: (letter or None, argument or None)} of a help text."""
     found = {}
     for line in text.splitlines():
-        match = re.match(r"  (?:-(\w), |    )--([\w-]+)(?: (\S+))?  ", line)
+        match = re.match(r"  (?:-(\w), |    )--([\w-]+)(?: ?(\[=\S+|(?<= )\S+))?  ", line)
         if match:
             found[match.group(2)] = (match.group(1), match.group(3))
     return found
@@ -39,7 +39,7 @@ def page_of(name):
 
 
 def sections_of(page):
-    """{section: options as options_of gives them} of a page's source"""
+    """{section: options, as options_of returns them} of a page's source"""
     sections, section = {}, None
     for line in page.split("\n"):
         if line.startswith("# "):
@@ -48,7 +48,7 @@ def sections_of(page):
         elif section is not None and section_name.endswith("OPTIONS") and line.startswith("*-"):
             for part in line.strip().split(", *--" if line.startswith("*--") else "\n"):
                 part = part if part.startswith("*") else "*--" + part
-                match = re.match(r"(?:\*-(\w)\*, )?\*--([\w-]+)\*(?: (.+))?$", part)
+                match = re.match(r"(?:\*-(\w)\*, )?\*--([\w-]+)\*(?: ?(\[=.+|(?<= ).+))?$", part)
                 assert match, "cannot read: " + line
                 argument = match.group(3) and match.group(3).replace("_", "")
                 section[match.group(2)] = (match.group(1), argument)
@@ -63,7 +63,7 @@ def references():
 
 
 def manual():
-    """{section: options}: of rpistat(1), and of each command its page's options"""
+    """{section: options} of rpistat(1), and of each command the options of its page"""
     sections = sections_of(page_of("rpistat"))
     for command in COMMANDS:
         sections[command.upper()] = sections_of(page_of("rpistat-" + command))["OPTIONS"]
@@ -102,7 +102,7 @@ def test_help():
 
 
 def test_help_aligned():
-    """the descriptions of the options stand in one column"""
+    """the descriptions of the options are in one column"""
     for command in COMMANDS:
         columns = {re.match(r"  (?:-\w, |    )--\S+(?: \S+)? +", line).end()
                    for line in help_of(command).splitlines() if re.match(r" +(-\w, )?--", line)}
@@ -110,7 +110,7 @@ def test_help_aligned():
 
 
 def test_general_help():
-    """rpistat --help and -h list every command; no arguments at all are wrong usage"""
+    """rpistat --help and -h list each command; without arguments, the usage is wrong"""
     answer = expect(call("--help"), 0)
     assert not answer.stderr
     for command in COMMANDS:
@@ -123,7 +123,7 @@ def test_general_help():
 
 
 def test_version():
-    """--version prints the version, for every command too"""
+    """--version prints the version, also after each command"""
     expected = "rpistat %s\n" % os.environ["RPISTAT_VERSION"]
     for arguments in [[]] + [[command] for command in COMMANDS]:
         answer = expect(call(*arguments, "--version"), 0)
@@ -141,7 +141,7 @@ def test_no_trace():
 
 
 def test_manual_has_help():
-    """every option of every command's help is in the manual page, with the same argument"""
+    """each option in a command's help is in the manual page, with the same argument"""
     sections = manual()
     for command in COMMANDS:
         known = {**sections["COMMON OPTIONS"], **sections.get(command.upper(), {})}
@@ -150,7 +150,7 @@ def test_manual_has_help():
 
 
 def test_help_has_manual():
-    """every option of the manual page is in the help of its command, the common ones of all"""
+    """each option of the manual page is in the help of its command; common options are in all"""
     sections = manual()
     helps = {command: options_of(help_of(command)) for command in COMMANDS}
     for command in COMMANDS:
@@ -160,16 +160,16 @@ def test_help_has_manual():
     for name, option in sections["COMMON OPTIONS"].items():
         where = COMMANDS
         if name == "input":
-            where = program.READING + ["watch", "check", "code", "compare", "merge", "stop", "push"]
+            where = program.READING + ["watch", "check", "code", "explain", "compare", "history", "merge", "stop", "push"]
         elif name in ("run", "from", "to"):
-            where = ["report", "phases", "plot", "export", "code"] + ["runs", "watch", "merge", "push"] * (name == "run")
+            where = ["report", "phases", "plot", "export", "code", "explain", "merge"] + ["runs", "watch", "push"] * (name == "run")
         for command in COMMANDS:
             assert (name in helps[command]) == (command in where), (command, name)
             assert helps[command].get(name, option) == option, (command, name, option)
 
 
 def test_one_order():
-    """commands stand in one order, in the general help and in the manual's synopsis"""
+    """commands have the same order in the general help and in the manual's synopsis"""
     helped = re.findall(r"^  (\w+) +\w", call("--help").stdout.split("\nCommands:\n")[1], re.M)
     assert sorted(helped) == sorted(COMMANDS), helped
     synopsis = page_of("rpistat").split("\n# ")[2]
@@ -177,7 +177,7 @@ def test_one_order():
 
 
 def sample(command, name, argument):
-    """A value that the option takes: its sample, the last word that completion offers, or a name."""
+    """A value that the option accepts: its sample, the last word that completion offers, or a name."""
     known = SAMPLES_OF.get(command + " " + name) or SAMPLES.get(argument)
     if known:
         return known
@@ -193,7 +193,7 @@ def test_options_are_taken():
             if name in ("help", "version"):
                 continue
             value = sample(command, name, argument) if argument else None
-            words.append("--" + name + ("=" + value if value else ""))  # refused if it takes none
+            words.append("--" + name + ("=" + value if value else ""))  # refused if the option has no argument
             words += ["-" + letter + (value or "")] if letter else []
         answer = expect(call(command, *words, "--help"), 0)
         assert answer.stdout == help_of(command), (command, words)
@@ -202,12 +202,12 @@ def test_options_are_taken():
 
 
 def test_formats():
-    """the formats that the help of export names exist, and no others"""
+    """the export formats in the help exist, and no others"""
     text = help_of("export")
     names = re.findall(r"^  ([\w-]+)  +\w", text.split(" Formats:\n")[1].split("\n\n")[0], re.M)
     assert len(names) >= 3, text
     refusal = call("export", "--format", "none-such").stderr
-    assert re.search(r"there are (.*)\n", refusal).group(1).split(", ") == names, refusal
+    assert re.search(r"choose from (.*)\n", refusal).group(1).split(", ") == names, refusal
     for name in ("rates", "long", "every"):
         assert name in names and name in dict(options_of(text)), name
 

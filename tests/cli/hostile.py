@@ -1,4 +1,4 @@
-"""What somebody else made: a store whose every text is an attack, absurd sizes, links in /tmp.
+"""Input made by an attacker: a store in which each text is an attack, absurd sizes, links in /tmp.
 
 Nothing in it is executed (each payload would make the file `canary`), nothing of it reaches the
 terminal as control characters, and whatever is written is still what its name says.
@@ -12,6 +12,7 @@ import html.parser
 import io
 import json
 import os
+import pathlib
 import re
 import resource
 import shutil
@@ -42,7 +43,7 @@ PAYLOADS = {
                "(x) /JavaScript (app.alert)", "</text></svg><script/>", "&#x0;&#xZZ", "]]&#x3e;>"],
 }
 
-# Texts for people, and names, which formulas and columns use.
+# Texts, and names that formulas and columns use.
 TEXTS = {
     "run": ["label", "folder", "host", "cpu_model", "kernel", "architecture", "version", "target",
             "pmu", "fitting", "plan", "plan_title", "plan_explain", "clock_label", "clock_unit",
@@ -54,18 +55,19 @@ TEXTS = {
     "mark": ["text"], "gap": ["reason"],
 }
 
+UPLOT = [pathlib.Path(tap.root(), "plot/uplot", name).read_text("utf-8") for name in ("uPlot.css", "uPlot.iife.js")]
 CONTROL = re.compile("[\0-\t\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 GOOD = Folder(runs=1)
 
 
 def as_text(payload):
-    """The payload as an SQL expression: bytes that are no UTF-8 too."""
+    """The payload as an SQL expression, also for bytes that are not UTF-8."""
     data = payload if isinstance(payload, bytes) else payload.encode()
     return "CAST(x'%s' AS TEXT)" % data.hex()
 
 
 def poison(folder, payloads, names=False, first=0):
-    """Copy the good store into the folder, with a payload in every text, in turns from `first`."""
+    """Copy the good store into the folder, with a payload in each text, beginning at number `first`."""
     path = shutil.copy(GOOD / "rpistat.data", folder / "evil.data")
     store = sqlite3.connect(path)
     store.execute("INSERT INTO mark VALUES (1, 1000000000, 0, 'm'), (1, 12000000000, 0, 'm')")
@@ -95,16 +97,16 @@ def poison(folder, payloads, names=False, first=0):
 
 
 def printable(answer, what):
-    """What reached the terminal: text without control characters."""
+    """Assert that the terminal got text without control characters."""
     for name, stream in (("stdout", answer.stdout), ("stderr", answer.stderr)):
-        text = stream.decode("utf-8")  # raises where it is not
+        text = stream.decode("utf-8")  # raises an exception if it is not
         found = CONTROL.search(text)
         assert not found, "%s: %s has %r in %r" % (
             what, name, found.group(), text[max(0, found.start() - 40):found.end() + 20])
 
 
 def run(folder, *arguments, may_fail=False):
-    """Run on the evil store; the text of standard output."""
+    """Run a command on the attacker's store. Return its standard output as text."""
     answer = folder.call(*arguments, "-i", "evil.data", stdout=subprocess.PIPE,
                          stderr=subprocess.PIPE, env=environment(LC_ALL="C.UTF-8"))
     answer.stdout, answer.stderr = answer.stdout.encode(), answer.stderr.encode()
@@ -115,16 +117,16 @@ def run(folder, *arguments, may_fail=False):
 
 
 def check_sheet(text, what):
-    """A table whose cells are no formulas."""
+    """No cell of the table is a formula."""
     rows = list(csv.reader(io.StringIO(text, newline="")))
     assert len(rows) > 1 and len({len(row) for row in rows}) == 1, (what, [len(r) for r in rows])
     for cell in (cell for row in rows for cell in row):
         if cell[:1] in tuple("=+-@\t\r") and cell:
-            float(cell)  # a number, or this raises
+            float(cell)  # a number; otherwise this raises an exception
 
 
 class Page(html.parser.HTMLParser):
-    """The elements of a page, and what they would run."""
+    """The elements of a page and the code that they would run."""
 
     def __init__(self, text):
         super().__init__()
@@ -166,7 +168,7 @@ def test_store(name):
     with open(good_page, encoding="utf-8") as file:
         page = Page(file.read())
     with Folder() as folder:
-        for first in range(len(PAYLOADS[name])):  # each payload in each text, where it may do harm
+        for first in range(len(PAYLOADS[name])):  # each payload in each text where it can do harm
             poison(folder, PAYLOADS[name], first=first)
             if name == "terminal":
                 run(folder, "runs")
@@ -199,7 +201,7 @@ def test_store(name):
         check_pdf(folder / "a.pdf")
         run(folder, "plot", "-o", "a.html")
         check_page(folder / "a.html", page)
-        run(folder, "plot", "--keep", "kept", "-o", "a.png")
+        run(folder, "plot", "--keep-script", "kept", "-o", "a.png")
         subprocess.run(["sh", "kept/redraw.sh"], cwd=folder.path, check=True, capture_output=True)
         run(folder, "check", "--repair", "-o", "mended.data", may_fail=True)
         assert not canaries(folder.path), canaries(folder.path)
@@ -210,7 +212,7 @@ def canaries(path):
 
 
 def test_names():
-    """names of events and metrics that are attacks: a sentence, or output that is none"""
+    """attacks in the names of events and metrics: an error message, or output that is safe"""
     for name, payloads in PAYLOADS.items():
         with Folder() as folder:
             poison(folder, payloads, names=True)
@@ -232,16 +234,18 @@ def test_names():
 
 # --- every text of the schema ----------------------------------------------------------------------
 
-ESCAPES = "\x1b[31m%s\x07\u009b\u202e\r\nINJECTED\t"
+ESCAPES = "\x1b[31m%s\x07\u009b\u202e\r\nINJECTED\t<img src=x onerror=a()>[a](x)|`"
+TAGS = set("html head meta title style body main h1 h2 p ul li div table tr th td details summary".split())
+MARKDOWN = re.compile(r"(?<!\\)(<(?!!-- -->|/?details>|/?summary>)|\[|`)")  # the start of an element, a link or code
 READERS = [
-    ["runs"], ["report", "--explain"], ["report", "--format", "2013"], ["report", "--from", "5s"], ["phases"],
+    ["runs"], ["report", "--explain"], ["report", "--format", "classic"], ["report", "--from", "5s"], ["phases"],
     ["phases", "--metric", "cpi"], ["code"], ["code", "A"], ["code", "--tree"],
     *(["code", "--by", by] for by in ("line", "module", "process", "thread")),
-    ["compare", "1", "2", "--all"], ["compare", "1", "2", "--format", "markdown"],
-    *([command, "--format", form] for command in ("runs", "report", "phases", "code", "compare", "check")
-      for form in ("json", "csv")),
+    ["compare", "1", "2", "--all"],
+    *([*command, "--format", form] for command in (["runs"], ["report"], ["phases"], ["code"], ["compare", "1", "2"], ["check"])
+      for form in ("json", "csv", "html", "markdown")),
     *(["export", "--format", form] for form in (
-        "wide", "rates", "long", "long-rates", "full", "folded", "pprof", "firefox", "perfetto", "openmetrics", "line-protocol",
+        "wide", "rates", "long", "long-rates", "full", "folded", "pprof", "perfetto", "openmetrics", "line-protocol",
         "jsonl")),
     ["code", "--by", "cgroup"], ["export", "--every", "5s"], ["watch", "--once"], ["plot", "-o", "-"], ["check"],
     ["check", "--repair", "-o", "new.data"], ["merge", "-o", "merged.data"], ["runs", "1", "--set-label", "x"],
@@ -252,14 +256,14 @@ DRAWERS = [["plot", "-o", "a.html"], ["compare", "1", "2", "-o", "a.html"], ["pl
 
 
 def texts(store):
-    """Every column of every table that holds text."""
+    """Each text column of each table."""
     return store.execute("SELECT m.name, c.name FROM sqlite_schema AS m JOIN pragma_table_info(m.name) AS c"
                          " WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite%' AND c.type = 'TEXT'"
                          " ORDER BY 1, 2").fetchall()
 
 
 def escaped(folder, columns, also=""):
-    """A copy of the store, with an escape sequence behind every text of these columns."""
+    """A copy of the store with an escape sequence after each text of these columns."""
     shutil.copy(folder / "all.data", folder / "evil.data")
     with contextlib.closing(sqlite3.connect(folder / "evil.data")) as store, store:
         store.execute("PRAGMA ignore_check_constraints = ON")
@@ -273,7 +277,7 @@ def escaped(folder, columns, also=""):
 
 
 def unharmed(folder, command, columns):
-    """Run a command on the store; nothing that it wrote is obeyed by a terminal, or begins a line."""
+    """Run a command on the store. Assert that its output has nothing that a terminal obeys, or that begins a line."""
     command = [*command, "evil.data"] if command[0] == "merge" else [*command, "-i", "evil.data"]
     answer = subprocess.run([RPISTAT, *command], cwd=folder.path, env=environment(LC_ALL="C.UTF-8"),
                             capture_output=True, check=False, stdin=subprocess.DEVNULL, timeout=300)
@@ -285,19 +289,26 @@ def unharmed(folder, command, columns):
     for data in outputs:
         if data.startswith(b"\x1f\x8b"):
             data = gzip.decompress(data)
-        if "pprof" in command:  # numbers beside texts, which tools print as they are
+        if "pprof" in command:  # numbers next to texts, which tools print unchanged
             assert b"\x1b[31m" not in data, (command, columns)
             continue
-        text = data.decode()  # raises where it is not
+        text = data.decode()  # raises an exception if it is not
         if "a.svg" in command:
-            text = text.replace("\t", " ")  # gnuplot's own
+            text = text.replace("\t", " ")  # gnuplot's own tabs
+        for part in UPLOT:  # its source is indented with tabs
+            text = text.replace(part, "")
         found = CONTROL.search(text) or re.search(r"^INJECTED", text, re.M)
+        if "markdown" in command and data is answer.stdout:
+            found = found or MARKDOWN.search(text)
         assert not found, (command, columns, text[max(0, found.start() - 60):found.end() + 30])
+        if "html" in command and data is answer.stdout:
+            page = Page(text)
+            assert set(page.tags) <= TAGS and not page.handlers, (command, columns, page.tags, page.handlers)
     return answer
 
 
 def test_every_text():
-    """an escape sequence in each text of each table: no command, and no format, writes it raw"""
+    """an escape sequence in each text of each table: no command and no format writes it unchanged"""
     with Folder() as folder:
         folder.write("all.sim", SCRIPT.replace("phase", "task t 7 cgroup=/c\nfunction f 0x1000 0x10\nphase", 1)
                      .replace("10s", "10s wait=10% code=f"))
@@ -313,7 +324,8 @@ def test_every_text():
             assert len(columns) > 50
             for table, column in columns:
                 assert store.execute("SELECT count(*) FROM " + table).fetchone()[0] > 0, table
-        # what changes which figures there are, or is refused, would hide others: it is looked at alone
+        # a text that changes the set of figures, or is refused, would hide others, so it is tested
+        # alone
         def known(answer):
             return answer.returncode == 0 and [(row["kind"], row["value"]) for row in json.loads(answer.stdout)["figures"]]
         look = ["report", "--format", "json"]
@@ -329,7 +341,7 @@ def test_every_text():
         for group, also in ((together, ""), (together, "UPDATE event SET type = 1"),  # software: a table
                             (together, "UPDATE run SET state = 'recording'"), *(([one], "") for one in alone)):
             escaped(folder, group, also)
-            for command in (DRAWERS if group is together and not also else []) + READERS:  # the last delete
+            for command in (DRAWERS if group is together and not also else []) + READERS:  # the last command deletes
                 unharmed(folder, command, also if group is together else group)
 
 
@@ -354,7 +366,7 @@ SECONDS, BYTES = 5, 256 << 20
 
 
 def measured(folder, *arguments):
-    """Run with limits of CPU time and memory; the answer, which must be an answer."""
+    """Run with limits of CPU time and memory. Assert that there is an answer, and return it."""
     def limit():
         resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     process = subprocess.Popen([RPISTAT, *arguments], cwd=folder.path, env=environment(),
@@ -391,16 +403,16 @@ def test_tables():
                                                   for i in range(500)) + "1e400," + "9" * 300)
         measured(folder, "phases", "--csv", "huge.csv")
         folder.write("line.csv", "a,b\n1," + "x" * 100000000)
-        refused_by(folder, "do its quotes match", "phases", "--csv", "line.csv")
+        refused_by(folder, "check its quotes", "phases", "--csv", "line.csv")
         folder.write("cells.csv", "1,2," * 25000000)
         refused_by(folder, "columns", "phases", "--csv", "cells.csv")
         os.remove(folder / "line.csv")
         os.remove(folder / "cells.csv")
-        refused_by(folder, "not a text file", "phases", "--csv", "/dev/zero")
+        refused_by(folder, "/dev/zero has a NUL byte and is not a text file", "phases", "--csv", "/dev/zero")
 
 
 def test_documents():
-    """set documents of 10,000 sections, and none; formulas 100,000 deep; scripts without an end"""
+    """set documents with 10,000 sections or none; formulas with 100,000 levels; scripts without an end"""
     with Folder() as folder:
         plan = "[plan]\nname = x\n"
         event = "[event e%d]\nevent = r%x\nlabel = e%d\n"
@@ -421,7 +433,7 @@ def test_documents():
 
 
 def test_long_arguments():
-    """arguments of 100 kB: the sentence still ends with what to do"""
+    """arguments of 100 kB: the message still ends with what to do"""
     deep = "(" * 60000 + "1"
     with Folder() as folder:
         refused_by(folder, "longer than 511", "record", "--pmu", "sim:script.sim", "--metric",
@@ -430,7 +442,7 @@ def test_long_arguments():
                    "x" * 100000)
         refused_by(folder, "too long", "report", "-i", GOOD / "rpistat.data", "-o",
                    "x" * 100000)
-        refused_by(folder, "by CPU", "export", "-i", GOOD / "rpistat.data", "--cpu", "0-65535")
+        refused_by(folder, "not counted per CPU", "export", "-i", GOOD / "rpistat.data", "--cpu", "0-65535")
 
 
 # --- links, pipes and files of somebody else ----------------------------------------------------
@@ -439,7 +451,7 @@ OTHER = 65534
 
 
 class Planted(Folder):
-    """A folder that somebody else may write, with a victim that he would like to have overwritten."""
+    """A folder that another user may write to, with a file that this user would like to have overwritten."""
 
     def __init__(self, mode=0o1777, owner=0):
         super().__init__()
@@ -473,15 +485,15 @@ class Planted(Folder):
         assert os.listdir(self.private) == ["victim"], os.listdir(self.private)
 
 
-# Folders as they are met: one's own (the link was moved there), another user's, and those in which
-# everybody may make files.
+# Kinds of folders: one's own (the link was moved there), another user's, and those in which
+# everybody may create files.
 FOLDERS = {"one's own": (0o755, 0), "another user's": (0o755, OTHER), "0777": (0o777, 0),
            "like /tmp": (0o1777, 0)}
 RECORD = ["record", "--pmu", "sim:script.sim"]
 
 
 def test_links():
-    """links of another user, in four kinds of folder: nothing is written through them"""
+    """another user's links in four kinds of folder: nothing is written through them"""
     store = GOOD / "rpistat.data"
     for kind, place in FOLDERS.items():
         with Planted(*place) as folder:
@@ -493,11 +505,11 @@ def test_links():
             refused(folder.call("plot", "-i", store), 1, "another user", "rpistat.png")
             folder.link("new.txt", os.path.join(folder.private, "new"))
             refused(folder.call("report", "-i", store, "-o", "new.txt"), 1, "another user")
-            os.symlink("r.txt", folder / "own")  # ours, which leads to theirs
+            os.symlink("r.txt", folder / "own")  # our link, which leads to theirs
             refused(folder.call("report", "-i", store, "-o", "own"), 1, "another user")
             refused(folder.call("check", "--repair", "-i", store, "-o", "own"), 1)
             folder.unharmed()
-            for owner in {0, folder.owner}:  # links on the way
+            for owner in {0, folder.owner}:  # links in the path
                 folder.link("folder", folder.private, owner)
                 expect(folder.call("report", "-i", store, "-o", "folder/new"), 0)
                 os.remove(os.path.join(folder.private, "new"))
@@ -509,7 +521,7 @@ def test_links():
 
 
 def test_report_links():
-    """the report of a recording, which nobody named: not through a link of another user"""
+    r"""the report of a recording has a default name, and is not written through another user's link"""
     for place in FOLDERS.values():
         with Planted(*place) as folder:
             for target in folder.victim, os.path.join(folder.private, "new"):
@@ -518,12 +530,12 @@ def test_report_links():
                 assert not os.path.exists(folder / "rpistat.data")
             os.remove(folder / "rpistat.txt")
             folder.unharmed()
-            # planted while it records
+            # created during the recording
             plant = "ln -s $1 rpistat.txt && chown -h %d rpistat.txt" % OTHER
             answer = folder.call(*counting(), "sh", "-c", plant, "sh", folder.victim)
             assert answer.returncode == 0 and "another user" in answer.stderr, answer
             folder.unharmed()
-            # another name of one's own file, as an older Linux lets everybody make one
+            # another hard link to one's own file, as older versions of Linux let everybody create
             os.remove(folder / "rpistat.txt")
             os.link(folder.victim, folder / "rpistat.txt")
             expect(folder.call(*RECORD), 0)
@@ -537,7 +549,7 @@ def test_report_links():
 
 
 def test_store_links():
-    """a store: not where another user's link leads, also to nothing yet"""
+    """a store is not created where another user's link leads, even if nothing is there yet"""
     for place in FOLDERS.values():
         with Planted(*place) as folder:
             new = os.path.join(folder.private, "new")
@@ -550,8 +562,8 @@ def test_store_links():
             before = os.stat(new)
             refused(folder.call(*RECORD), 1, "another user", "rpistat.data")
             assert os.stat(new).st_mtime_ns == before.st_mtime_ns
-            refused(folder.call("report"), 1, "denied")  # to that user
-            # one's own links are followed, in another user's folder as far as that user may
+            refused(folder.call("report"), 1, "denied")  # the access is denied to this user
+            # one's own links are followed, in another user's folder as far as this user may
             folder.link("rpistat.data", os.path.join(folder.private, "mine.data"), owner=0)
             if folder.owner == OTHER:
                 refused(folder.call(*RECORD), 1, "denied")
@@ -561,7 +573,7 @@ def test_store_links():
 
 
 def test_store_companions():
-    """a store and what lies beside it, in a folder like /tmp: not another user's"""
+    """a store and its log, journal and shared memory in a folder like /tmp may not be another user's"""
     with Planted() as folder:
         for end in ("-wal", "-shm", "-journal"):
             folder.link("a.data" + end)
@@ -583,7 +595,7 @@ def test_store_companions():
 
 
 def test_control_links():
-    """--control: neither a link, nor a pipe of another user, nor a file or a device"""
+    """--control: refused if it is a link, another user's pipe, a regular file or a device"""
     with Planted() as folder:
         folder.link("control")
         refused(folder.call("--control", "fifo:control", "true"), 1, "another user")
@@ -591,21 +603,21 @@ def test_control_links():
         os.chown(folder / "pipe", OTHER, OTHER)
         refused(folder.call("--control", "fifo:pipe", "true"), 1, "another user")
         folder.write("file", "x")
-        refused(folder.call("--control", "fifo:file", "true"), 1, "no named pipe")
-        refused(folder.call("--control", "fifo:/dev/null", "true"), 1, "no named pipe")
+        refused(folder.call("--control", "fifo:file", "true"), 1, "not a named pipe")
+        refused(folder.call("--control", "fifo:/dev/null", "true"), 1, "not a named pipe")
         folder.unharmed()
 
 
 def test_kept_folder():
-    """plot --keep: not into a folder of another user, nor through links in one's own"""
+    """plot --keep-script: not into another user's folder, nor through links in one's own"""
     with Planted() as folder:
-        draw = ["plot", "-i", GOOD / "rpistat.data", "-o", "p.png", "--keep"]
+        draw = ["plot", "-i", GOOD / "rpistat.data", "-o", "p.png", "--keep-script"]
         os.mkdir(folder / "theirs")
         os.chown(folder / "theirs", OTHER, OTHER)
-        refused(folder.call(*draw, "theirs"), 1, "a folder of your own")
+        refused(folder.call(*draw, "theirs"), 1, "a directory of your own")
         os.mkdir(folder / "open")
         os.chmod(folder / "open", 0o777)
-        refused(folder.call(*draw, "open"), 1, "a folder of your own")
+        refused(folder.call(*draw, "open"), 1, "a directory of your own")
         for name in ("figure.gp", "panels.gp", "text.gp", "draw.gp", "redraw.sh", "gnuplot.log"):
             os.mkdir(folder / ("own-" + name))
             folder.link(os.path.join("own-" + name, name))
@@ -614,8 +626,19 @@ def test_kept_folder():
         folder.unharmed()
 
 
+def test_gnuplot_start():
+    """a start-up file of gnuplot is not run"""
+    with Folder() as folder:
+        os.mkdir(folder / "gnuplot")
+        for name in (".gnuplot", "gnuplot/gnuplotrc"):
+            folder.write(name, "system('touch %s')\n" % (folder / "canary"))
+        expect(folder.call("plot", "-i", GOOD / "rpistat.data", "-o", "p.svg",
+                           env=environment(HOME=folder.path, XDG_CONFIG_HOME=folder.path)), 0)
+        assert not canaries(folder.path)
+
+
 def test_pipes():
-    """a pipe or a device as a store holds nobody up"""
+    """a pipe or a device instead of a store does not block a command"""
     with Folder() as folder:
         os.mkfifo(folder / "pipe")
         for path in ("pipe", "/dev/zero", "/dev/null"):
@@ -625,28 +648,28 @@ def test_pipes():
 
 
 def test_companions():
-    """pipes, links and folders under the names of a store's log, journal and shared memory"""
+    """pipes, links and folders with the names of a store's log, journal and shared memory"""
     with Folder() as folder:
         shutil.copy(GOOD / "rpistat.data", folder / "s.data")
         folder.write("victim", "mine")
         for end in ("-wal", "-journal", "-shm"):
             name = folder / ("s.data" + end)
-            for make, word in [(os.mkfifo, "named pipe"), (os.mkdir, "folder"),
+            for make, word in [(os.mkfifo, "named pipe"), (os.mkdir, "directory"),
                                (lambda name: os.symlink("victim", name), "symbolic link"),
-                               (lambda name: os.link(folder / "victim", name), "2 names")]:
+                               (lambda name: os.link(folder / "victim", name), "2 hard links")]:
                 make(name)
                 for command in (["report"], ["runs"], ["check"], ["plot", "-o", "a.png"],
                                 ["export"], ["phases"]):
                     refused(folder.call(*command, "-i", "s.data"), 1, word)
                 refused(folder.call("record", "--pmu", "sim:script.sim", "-o", "s.data"), 1, word)
                 assert os.path.lexists(name), name
-                (os.rmdir if word == "folder" else os.remove)(name)
+                (os.rmdir if word == "directory" else os.remove)(name)
         assert folder.read("victim") == b"mine"
         expect(folder.call("report", "-i", "s.data"), 0)
 
 
 def test_hidden_functions():
-    """tables under the names of SQLite's functions, which hide views that never end"""
+    """tables with the names of SQLite's functions, which hide endless views"""
     with Folder() as folder:
         for name in ("pragma_table_list", "pragma_table_xinfo", "json_each"):
             shutil.copy(GOOD / "rpistat.data", folder / "s.data")
@@ -663,7 +686,7 @@ def test_hidden_functions():
 
 
 def test_locked():
-    """a store that another program keeps locked: every command says so"""
+    """a store that another program keeps locked: each command reports it"""
     with Folder() as folder:
         shutil.copy(GOOD / "rpistat.data", folder / "s.data")
         store = sqlite3.connect(folder / "s.data", isolation_level=None)
@@ -678,7 +701,7 @@ def test_locked():
 
 
 def test_read_only():
-    """another user's store in a folder that cannot be written is read, and left as it is"""
+    """another user's store in a read-only folder is read and left unchanged"""
     with Folder() as folder:
         shutil.copy(GOOD / "rpistat.data", folder / "theirs.data")
         before = folder.read("theirs.data")
@@ -696,7 +719,7 @@ def test_read_only():
 # --- root in another user's folder ---------------------------------------------------------------
 
 class Theirs(Folder):
-    """A folder of another user, with a store of his."""
+    """Another user's folder with a store."""
 
     def __enter__(self):
         if os.geteuid() != 0:
@@ -713,7 +736,7 @@ class Theirs(Folder):
 
 
 def test_theirs():
-    """root in another user's folder: stores are made and changed with that user's rights, outputs are root's"""
+    """root in another user's folder: stores are made and changed with that user's rights; outputs belong to root"""
     with Theirs() as folder:
         folder.record()
         folder.record("--label", "second")
@@ -722,7 +745,7 @@ def test_theirs():
         expect(folder.call("report", "-i", "theirs.data", "-o", "r.txt"), 0)
         expect(folder.call("plot", "-i", "theirs.data", "-o", "p.svg"), 0)
         expect(folder.call("check", "-i", "theirs.data", "--repair", "-o", "saved.data"), 0)
-        with Folder() as own:  # of two owners at once
+        with Folder() as own:  # files of two owners at the same time
             expect(own.call("merge", folder / "theirs.data", "-i", "all.data"), 0)
             expect(own.call("merge", "all.data", "-i", folder / "saved.data"), 0)
             assert os.stat(own / "all.data").st_uid == 0
@@ -737,16 +760,16 @@ def test_theirs_and_not():
     with Theirs() as folder, Folder() as private:
         shutil.copy(GOOD / "rpistat.data", folder / "roots.data")
         expect(folder.call("report", "-i", "roots.data"), 0)
-        refused(folder.call(*record, "roots.data"), 1, "read-only", "`chown %d` it" % OTHER)
+        refused(folder.call(*record, "roots.data"), 1, "read-only", "`chown %d` on the store" % OTHER)
         os.chmod(folder / "roots.data", 0o600)
-        refused(folder.call("report", "-i", "roots.data"), 1, "denied", "`chown %d` it" % OTHER)
+        refused(folder.call("report", "-i", "roots.data"), 1, "denied", "`chown %d` on the store" % OTHER)
         os.mkdir(folder / "closed")
         os.chmod(folder / "closed", 0o770)
-        os.chown(folder.path, OTHER, 0)  # as `chown USER` leaves it: its group says nothing of the user
+        os.chown(folder.path, OTHER, 0)  # the state after `chown USER`: its group says nothing about the user
         refused(folder.call(*record, "closed/new.data"), 1, "denied")
         shutil.copy(GOOD / "rpistat.data", private / "s.data")
         for name, target in (("l.data", "s.data"), ("new.data", "new.data")):
-            os.symlink(private / target, folder / name)  # whoever made it
+            os.symlink(private / target, folder / name)  # whoever created it
             for command in (["report", "-i"], record):
                 answer = folder.call(*command, name)
                 assert answer.returncode == 1 and "denied" in answer.stderr, answer
@@ -754,7 +777,7 @@ def test_theirs_and_not():
 
 
 def test_theirs_in_closed():
-    """a user's folder in one that only root may enter, as a service's with DynamicUser: root reads and labels"""
+    """a user's folder below a folder that only root may enter, as with DynamicUser: root reads and labels"""
     with Folder() as closed, Theirs() as folder:
         shutil.move(folder.path, closed / "state")
         folder.path = closed / "state"
@@ -767,7 +790,7 @@ def test_theirs_in_closed():
 
 
 def test_live_of_root():
-    """root's live recording is watched by a user"""
+    r"""a user can watch root's live recording"""
     with Folder() as folder, Recording(folder, "live.data") as live:
         assert "recording" in expect(folder.call_as_user("watch", "-i", "live.data", "--once"), 0).stdout
         assert "recording" in expect(folder.call_as_user("runs", "-i", "live.data"), 0).stdout
@@ -775,7 +798,7 @@ def test_live_of_root():
 
 
 class Exchanged(Theirs):
-    """Its user exchanges a folder of his, with a store in it, with one of another user (root) all the time."""
+    """A user who constantly exchanges a folder, which has a store, with a folder of another user (root)."""
 
     def __init__(self, victim=0):
         super().__init__()
@@ -814,12 +837,12 @@ class Exchanged(Theirs):
             os._exit(1)
 
     def state(self):
-        """{name: owner and size} of what lies in root's folder, wherever that is now."""
+        """{name: owner and size} of the files in root's folder, wherever it is now."""
         found = {name: os.stat(name, dir_fd=self.roots) for name in os.listdir(self.roots)}
         return {name: (status.st_uid, status.st_size) for name, status in found.items()}
 
     def stop(self):
-        """Nothing is exchanged any more, and the folders have their names; it must have gone on until now."""
+        """Stop the exchanges, and give the folders their names. Assert that the exchanges did not stop before."""
         ended = os.waitpid(self.child, os.WNOHANG) != (0, 0)
         if not ended:
             os.kill(self.child, signal.SIGKILL)
@@ -841,7 +864,7 @@ class Exchanged(Theirs):
 
 
 def test_exchanged():
-    """a user exchanges his folder with one of root's while root looks at his store: root's is not touched"""
+    """a user exchanges a folder with one of root's while root reads the user's store: root's folder is unchanged"""
     commands = [["runs"], ["report"], ["runs", "1", "--set-label", "x"]]
     with Exchanged() as folder:
         for i in range(60):
@@ -854,7 +877,7 @@ READER = 65533
 
 
 def test_exchanged_reader():
-    """and while an ordinary user reads his store: that user's is not touched, and nothing of his is made there"""
+    """the same while an ordinary user reads their own store: nothing of theirs is changed or created there"""
     with Exchanged(READER) as folder, Folder() as program:
         copy = shutil.copy(RPISTAT, program / "rpistat")
         os.chmod(program.path, 0o755)
@@ -874,12 +897,12 @@ def test_exchanged_reader():
         expect(read("runs"), 0)
 
 
-# A sanitizer takes many times as long, sees nothing in texts that fuzz/store does not, and needs more time
-# and memory than the program may take.
+# A sanitizer takes many times as long, finds nothing in texts beyond fuzz/store, and needs more
+# time and memory than the program may take.
 CASES = [("a store of %s: every command, every output" % name, test_store, name) for name in PAYLOADS] + [
     test_names, test_every_text, test_arguments, test_tables, test_documents, test_long_arguments,
     test_links, test_report_links, test_store_links, test_store_companions,
-    test_control_links, test_kept_folder, test_pipes,
+    test_control_links, test_kept_folder, test_gnuplot_start, test_pipes,
     test_companions, test_hidden_functions, test_locked, test_read_only,
     test_theirs, test_theirs_and_not, test_theirs_in_closed, test_live_of_root, test_exchanged,
     test_exchanged_reader]

@@ -1,4 +1,4 @@
-"""import: a table gives its numbers, and what is wrong leaves nothing."""
+"""import: a table's numbers are imported, and a wrong table leaves nothing behind."""
 import csv
 import io
 import json
@@ -9,6 +9,8 @@ import subprocess
 import time
 
 from program import RPISTAT, Folder, environment, expect, refused, tap
+
+from words import PHASES
 
 FOLDER = Folder()
 
@@ -33,11 +35,11 @@ def imported(store, *arguments, **options):
 
 def sound(store):
     answer = said("check", "-i", store)
-    assert "is sound" in answer and answer.count("\n") == 1, answer
+    assert ": OK (" in answer and answer.count("\n") == 1, answer
 
 
 def figures(store, *arguments):
-    """Of the report: what each event and metric came to."""
+    """The value of each event and metric in the report."""
     report = json.loads(said("report", "-i", store, "--format", "json", *arguments))
     return {(row["kind"], row["name"]): row for row in report["figures"]}
 
@@ -52,17 +54,17 @@ def write(name, header, lines):
 
 
 def test_exports():
-    """what export wrote is a part of a run: refused with what copies a whole one"""
+    """a table that export wrote is refused with the command that copies a whole run"""
     for form in ("wide", "rates", "long", "long-rates"):
         said("export", "--format", form, "--separator", "tab", "-o", "other.csv")
         refused(FOLDER.call("import", "-o", "no.data", "other.csv"), 1, "other.csv", "an export",
-                "'rpistat merge'")
+                "`rpistat merge`")
     refused(FOLDER.call("export", "--format", "full"), 2, "full", "wide")
     assert not os.path.exists(FOLDER / "no.data")
 
 
 def exports_values(store, values):
-    """every export has the file's own values of gauges, and nothing of how the store keeps them"""
+    """each export has the file's own gauge values, and nothing of their form in the store"""
     wide = said("export", "-i", store, "--format", "wide")
     assert "time,load" not in wide and ",time_2" not in wide, wide.splitlines()[0]
     rows_of = {"wide": table(wide), "jsonl": [json.loads(line) for line in
@@ -89,7 +91,7 @@ def exports_values(store, values):
 
 
 def test_table():
-    """30 columns counted at once: totals and rates are the file's, and nothing is scaled"""
+    """30 columns counted together: totals and rates are the file's, and nothing is scaled"""
     count = 30
     header = ["time"] + ["c-%d" % i for i in range(count)] + ["temp", "load"]
     lines, at = [], 0
@@ -101,7 +103,7 @@ def test_table():
     words = imported("table.data", "--label", "load", "--tag", "a=b", "--start", "2026-01-02T03:04:05Z",
                      "--map", ",".join("c-%d=count" % i for i in range(count)) + ",temp=gauge:K,load=gauge",
                      "table.csv")
-    assert "table.csv (csv) is run 1 of table.data: 40 periods times 5, " in words, words
+    assert "table.csv (csv) is run 1 of table.data: 40 periods in each of 5 event sets" in words, words
     sound("table.data")
     found = figures("table.data")
     for i in range(count):
@@ -132,7 +134,7 @@ def test_table():
 
 
 def test_cpus():
-    """rows by CPU are tracks of their own; where a CPU has no row is a gap"""
+    """rows by CPU become separate tracks; missing rows of a CPU are a gap"""
     lines = [[t, cpu, 10 * t + cpu] for t in range(1, 30) for cpu in (0, 1)
              if not (cpu == 1 and (t < 4 or 10 <= t < 15 or t > 26))]
     write("cpus.csv", ["t", "cpu", "n"], lines)
@@ -148,7 +150,7 @@ def test_cpus():
 
 
 def test_piped():
-    """what comes while it is imported has times of this day, not of the day before"""
+    """rows that arrive during the import have times of this day, not of the day before"""
     now = int(time.time())
 
     def row(second):
@@ -157,7 +159,7 @@ def test_piped():
     with subprocess.Popen([RPISTAT, "import", "-o", "piped.data", "-"], cwd=FOLDER.path, stdin=subprocess.PIPE,
                           text=True, env=environment(TZ="UTC")) as process:
         process.stdin.write("time;load\n" + "".join(row(now - back) for back in range(2000, 0, -1)))
-        process.stdin.flush()  # more than a pipe holds: it is being read
+        process.stdin.flush()  # more than a pipe can hold: it is being read
         while time.time() < now + 1:
             time.sleep(.01)
         process.stdin.write(row(now + 1))
@@ -168,14 +170,14 @@ def test_piped():
 
 
 def test_unsound():
-    """times that touch but for their rounding are no gap"""
+    """times that are contiguous except for rounding have no gap"""
     write("near.csv", ["time", "cpu", "n"], [[0.5, 0, 1], [0.500000001, 1, 2], [0.500000005, 2, 3], [1, 0, 4]])
     imported("near.data", "--map", "n=count", "near.csv")
     sound("near.data")
 
 
 def test_spreadsheet():
-    """dates with the day first and decimal commas; what may mean two things is refused and said"""
+    """dates that begin with the day, and decimal commas; ambiguous values are refused with the reason"""
     lines = "Zeit;Anfragen;Temperatur (\u00b0C)\n" + "".join(
         "21.11.2026 14:00:%02d;%d,5;20,%d\n" % (n, 1200 + n, n) for n in range(10))
     FOLDER.write("sheet.csv", lines)
@@ -187,7 +189,8 @@ def test_spreadsheet():
         assert [row["Anfragen"] for row in table(found)] == ["%d.5" % (1200 + n) for n in range(10)]
     runs = json.loads(said("runs", "-i", "sheet.data", "--format", "json"))["runs"]
     assert [run["start"][:19] for run in runs] == ["2026-11-21T13:59:59"] * 2, runs
-    FOLDER.write("sheet.csv", "sep=;\r\nZeit;Last\r\n" + "".join("%d;%d,5%%\r\n" % (n, n) for n in range(5)))  # as Excel wants it told
+    # In the form that Excel expects.
+    FOLDER.write("sheet.csv", "sep=;\r\nZeit;Last\r\n" + "".join("%d;%d,5%%\r\n" % (n, n) for n in range(5)))
     imported("sheet.data", "sheet.csv")
     assert said("export", "-i", "sheet.data") == "time_s,Zeit,Last,label\n" + "".join("%d,%d,%d.5,A\n" % (n + 1, n, n) for n in range(5))
     assert re.search(r"\n +Last +2\.500 %\n", said("report", "-i", "sheet.data")), said("report", "-i", "sheet.data")
@@ -200,7 +203,7 @@ def test_spreadsheet():
 
 
 def test_fine_times():
-    """times go out as fine as they came in"""
+    """times are exported with the precision of the import"""
     for number, part in enumerate(("", ".%03d", ".%06d", ".%09d"), 1):
         times = ["2026-11-21 14:00:%02d" % n + (part and part % (n + 1)) for n in range(10)]
         FOLDER.write("fine.csv", "time,a\n" + "".join("%s,%d\n" % (time, n) for n, time in enumerate(times)))
@@ -209,7 +212,7 @@ def test_fine_times():
 
 
 def test_many():
-    """several files are runs of one store, which other commands take as any"""
+    """several files become runs of one store, which other commands accept like any run"""
     imported("many.data", "table.csv", "table.csv", "-q")
     assert len(rows("many.data", "run")) == 2
     sound("many.data")
@@ -218,7 +221,7 @@ def test_many():
 
 
 def test_compared():
-    """compare has each gauge once, a count and a gauge are two things, and no CPU time is made up"""
+    """compare has each gauge once; a count and a gauge are different; no CPU time is invented"""
     write("a.csv", ["time", "n", "temp"], [[i, 100 + i % 3, 30 + i % 2] for i in range(1, 21)])
     imported("ab.data", "a.csv")
     imported("ab.data", "--map", "n=count,temp=gauge", "a.csv")
@@ -228,7 +231,7 @@ def test_compared():
         found = json.loads(said("compare", "-i", "ab.data", "--format", "json", run, "2"))
         names = sorted((row["kind"], row["name"]) for row in found["figures"])
         assert names == sorted(tuple(one.split()) for one in expected.split(", ")), names
-    # a gauge is the same in runs whose values are kept in other units
+    # a gauge is the same in runs whose values are stored in other units
     write("b.csv", ["time", "n", "temp"], [[i, 100 + i % 3, -3000 - i % 2] for i in range(1, 21)])
     imported("ab.data", "b.csv")
     found = json.loads(said("compare", "-i", "ab.data", "--format", "json", "1", "4"))
@@ -238,7 +241,7 @@ def test_compared():
 
 
 def test_no_cpu_time():
-    """what a file does not say of CPUs is not said: no CPU time, no CPU use, nothing per CPU time"""
+    """what a file does not have about CPUs is not printed: no CPU time, no CPU use, no rates per CPU time"""
     write("c.csv", ["time", "n", "temp"], [[i, 100 if 30 < i < 70 else 500, 30 + i % 2] for i in range(1, 101)])
     imported("c.data", "--map", "n=count,temp=gauge", "c.csv")
     for told in said("report", "-i", "c.data"), said("phases", "-i", "c.data"):
@@ -247,29 +250,29 @@ def test_no_cpu_time():
 
 
 def test_hostile():
-    """what is wrong is refused with file and line, and leaves nothing, not even a store"""
+    """wrong input is refused with file and line, and leaves nothing, not even a store"""
     FOLDER.write("bad.csv", "time,\x1b[31mevil\n1,2\n2,\x1b]0;x\x07\n")
     answer = refused(FOLDER.call("import", "-o", "no.data", "bad.csv"), 1, "bad.csv, line 3")
     assert "\x1b" not in answer.stderr
     FOLDER.write("bad.csv", "".join("%s%s\n" % (time, cell * 60000) for time, cell in (("time", ",x"), (1, ",1"), (2, ",1"))))
-    refused(FOLDER.call("import", "-o", "no.data", "bad.csv"), 1, "more than 512 columns")  # and soon
-    FOLDER.write("bad.csv", "time,a\n1,2\n2,3\n1,2\n")
+    refused(FOLDER.call("import", "-o", "no.data", "bad.csv"), 1, "more than 512 columns")  # and quickly
+    FOLDER.write("bad.csv", "time,a\n1,2\n2,3\n3,x\n")
     refused(FOLDER.call("import", "-o", "no.data", "bad.csv"), 1, "bad.csv, line 4")
     FOLDER.write("words.txt", "Linux 6.1\n" + "".join("a%d b c\n" % i for i in range(300)))
-    refused(FOLDER.call("import", "-o", "no.data", "words.txt"), 1, "words.txt, line 258", "leave out")
-    refused(FOLDER.call("import", "-o", "no.data", "."), 1, "is a folder")
-    refused(FOLDER.call("import", "-o", "no.data", "many.data"), 1, "'rpistat merge'")
+    refused(FOLDER.call("import", "-o", "no.data", "words.txt"), 1, "words.txt, line 258", "remove lines that are not part")
+    refused(FOLDER.call("import", "-o", "no.data", "."), 1, "is a directory")
+    refused(FOLDER.call("import", "-o", "no.data", "many.data"), 1, "`rpistat merge`")
     refused(FOLDER.call("import", "-o", "no.data", "/dev/zero"), 1, "/dev/zero has a NUL byte")
     refused(FOLDER.call("import", "-o", "no.data", "nowhere.csv"), 1, "nowhere.csv")
     refused(FOLDER.call("import", "-o", "no.data", "--format", "cake", "bad.csv"), 2, "perf-csv, ")
-    refused(FOLDER.call("import"), 2, "name the file")
+    refused(FOLDER.call("import"), 2, "no file to import; name one")
     refused(FOLDER.call("import", "--start", "2999-01-01T00:00", "x.csv"), 2, "--start")
     refused(FOLDER.call("import", "-o", "table.csv", "table.csv"), 2, "table.csv")
     assert not os.path.exists(FOLDER / "no.data")
     before = said("runs", "-i", "many.data")
     refused(FOLDER.call("import", "-o", "many.data", "bad.csv"), 1, "bad.csv, line 4")
     assert said("runs", "-i", "many.data") == before
-    # names that a spreadsheet, a terminal or SQL might obey are text
+    # names that a spreadsheet, a terminal or SQL might interpret are text
     FOLDER.write("names.csv", "time,=1+1,\x1b[2J,\"a\"\"b'); DROP TABLE run;\"\n1,2,3,4\n2,3,4,5\n")
     imported("names.data", "names.csv")
     sound("names.data")
@@ -277,14 +280,14 @@ def test_hostile():
 
 
 def test_few():
-    """of a table of values the report has these, without decimals where they are large, and no columns without any"""
+    """the report of a table of values has these, without decimals if they are large, and no empty columns"""
     with Folder() as folder:
         row = "%d," + ",".join(["7", "2997672", "0.25"] + ["1"] * 8)
         folder.write("t.csv", "t,a,b,c," + ",".join("defghijk") + "\n" + "".join(row % n + "\n" for n in range(6)))
         expect(folder.call("import", "t.csv"), 0)
         text = expect(folder.call("report"), 0).stdout
-        assert re.search(r"\n +Value\n  Figures\n    a +7\.000\n    b +2997672\n    c +0\.250\n", text), text
-        assert "Elapsed time (ns)" not in text.split("Performance")[1] and "Per second" not in text and "One phase" not in text, text
+        assert re.search(r"\n +metric +Value\n  Metrics\n    a +7\.000\n    b +2997672\n    c +0\.250\n", text), text
+        assert "Elapsed time (ns)" not in text.split("Performance")[1] and "Per second" not in text and PHASES not in text, text
         found = json.loads(expect(folder.call("report", "--format", "json"), 0).stdout)
         assert [each["count"] for each in found["figures"] if each["kind"] == "clock"] == [6 * 10**9], found["figures"]
 

@@ -1,4 +1,4 @@
-"""Long recordings: --keep and --max-size thin what is old; nothing is lost by it but detail."""
+"""Long recordings: --keep and --max-size downsample old periods, which loses nothing but detail."""
 import contextlib
 import csv
 import json
@@ -13,7 +13,7 @@ from program import RPISTAT, Folder, environment, expect, refused, tap, undistur
 
 MIB = 1024 * 1024
 
-# Two kinds of work in turns, 40 minutes of it.
+# Two kinds of work alternate for 40 minutes.
 SCRIPT = """\
 clock 700M
 seed 3
@@ -26,7 +26,7 @@ phase calm 600s
 phase busy 590s dc_miss=10M instructions=300M
 """
 
-# Days of it.
+# The same for days.
 LONG = SCRIPT.replace("600s", "6000s").replace("590s", "5900s")
 
 SUMS = """
@@ -46,7 +46,7 @@ def ask(name, statement):
 
 
 def record(name, *options):
-    """Record the script into a store, once; the same options make the same store."""
+    """Record the script into a store. The same options give the same store, so it is made once."""
     if not os.path.exists(FOLDER / name):
         FOLDER.write("work.sim", SCRIPT)
         expect(FOLDER.call("record", "-q", "--pmu", "sim:work.sim", "-o", name, *options), 0)
@@ -66,7 +66,7 @@ def read(*arguments):
 
 
 def test_usage():
-    """--keep and --max-size refuse what they cannot do, in a sentence"""
+    """--keep and --max-size refuse impossible values with a sentence"""
     for options, words in [
             (("--keep", "30s"), ("--keep", "30s")),
             (("--keep", "for ever"), ("--keep", "for ever")),
@@ -77,14 +77,14 @@ def test_usage():
 
 
 def test_totals():
-    """sums, totals and the whole report of a thinned run are those of the run as it was"""
+    """sums, totals and the whole report of a downsampled run equal those of the full run"""
     assert ask(thinned(), SUMS) == ask(plain(), SUMS)
     rows = [ask(name, "SELECT count(*) FROM period")[0][0] for name in (plain(), thinned())]
     assert rows[0] > 20000 and rows[1] < 1500, rows
-    reports = [[line for line in read("report", "--format", "2013", "-i", name).splitlines()
+    reports = [[line for line in read("report", "--format", "classic", "-i", name).splitlines()
                 if "CPU time" not in line and not re.search(r"\d\d:\d\d:\d\d \d{4}", line)]
                for name in (plain(), thinned())]
-    said = "only sums over many were kept"
+    said = "only sums over many periods remain"
     assert said in " ".join(" ".join(reports[1]).split()), reports[1]
     assert said not in " ".join(" ".join(reports[0]).split()), reports[0]
     end = len(reports[0])
@@ -92,28 +92,28 @@ def test_totals():
 
 
 def test_stretched():
-    """a report says that the period was stretched, to what, and why"""
+    """the report has the longer period, and the reason for it"""
     FOLDER.write("slow.sim", "clock 1000\ndefault instructions=100\nswitch 3ms\nphase work 60s\n")
     expect(FOLDER.call("record", "-q", "--pmu", "sim:slow.sim", "-o", "slow.data"), 0)
     report = " ".join(read("report", "-i", "slow.data").split())
     assert "Measurement period: 0.100 s, stretched to 0.284 s (mean)" in report, report
-    assert "Switching event sets took 2.99 ms a period (mean): the measurement period was " \
-        "stretched, so as not to lose more than 1 % of the time" in report, report
+    assert "Switching event sets took 2.99 ms per period (mean). Therefore, the measurement period was " \
+        "stretched, to lose at most 1 % of the time" in report, report
     assert "stretched" not in read("report", "-i", plain())
 
 
 def test_check():
-    """check finds a thinned run sound, and counts the periods that it stands for"""
-    assert read("check", "-i", thinned()) == "thin.data is sound: 1 run, 24000 periods\n"
-    assert read("check", "-i", plain()).endswith(" 24000 periods\n")
+    r"""check finds a downsampled run sound, and counts the periods that its blocks contain"""
+    assert read("check", "-i", thinned()) == "thin.data: OK (1 run, 24000 periods)\n"
+    assert read("check", "-i", plain()).endswith(" 24000 periods)\n")
     assert re.search(r" 24,?000 ", read("runs", "-i", thinned()))
 
 
 def test_levels():
-    """the older, the coarser; the last minute is whole, and what is gone is written down"""
+    """older periods are coarser; the last minute is complete, and removed periods are recorded"""
     steps = ask(thinned(), "SELECT level, max(merged), min(start_ns), max(end_ns) FROM finest"
                            " GROUP BY level ORDER BY 3")
-    # of 256 rotations there would be 24, and rows of 16 go when there are 240
+    # of 256 rotations there would be 24, and rows of 16 are merged at 240
     assert [step[:2] for step in steps] == [(1, 16), (0, 1)], steps
     assert steps[0][3] == steps[1][2], steps
     assert 60e9 <= steps[1][3] - steps[1][2] < 60e9 + 2 * 6.4e9, steps
@@ -124,7 +124,7 @@ def test_levels():
 
 
 def test_export():
-    """every format exports it; sums over the rows of a CSV are the same"""
+    """each format exports the run; the sums over the rows of a CSV are the same"""
     def sums(name):
         rows = list(csv.DictReader(read("export", "-i", name).splitlines()))
         names = [key for key in rows[0] if key not in ("run", "cpu", "period", "set", "time_s",
@@ -136,19 +136,18 @@ def test_export():
     rates = [list(csv.DictReader(read("export", "--format", "rates", "-i", name).splitlines()))
              for name in (plain(), thinned())]
     assert sum(int(row["cycles"]) for row in rates[0]) == sum(int(row["cycles"]) for row in rates[1])
-    # a block has the value that its rotations had
+    # a block has the value of its rotations
     assert rates[1][0]["cpi"] == rates[0][0]["cpi"] == "3.5", (rates[0][0], rates[1][0])
     assert len(read("export", "--format", "long", "-i", thinned()).splitlines()) > 2000
 
 
 def test_part():
-    """a part of a thinned run reports as that part did, where it begins and ends with a block; another
-    is widened, which is said"""
+    """a part of a downsampled run has the same report if it begins and ends with a block; otherwise it is widened, and the report says so"""
     start, end = ask(thinned(), "SELECT min(start_ns), max(end_ns) FROM finest WHERE level = 1")[0]
     part = ["--from", "%.3fs" % (start / 1e9), "--to", "%.3fs" % (end / 1e9)]
     parts = []
     for name in (plain(), thinned()):
-        lines = read("report", "--format", "2013", "-i", name, *part).splitlines()
+        lines = read("report", "--format", "classic", "-i", name, *part).splitlines()
         parts.append(lines[lines.index("Performance events"):])
     assert parts[0] == parts[1][:len(parts[0])] and len(parts[0]) > 20, parts
     assert "widened" not in read("report", "-i", thinned(), *part)
@@ -158,7 +157,7 @@ def test_part():
 
 
 def test_phases():
-    """phases are found in it, within the width of a block"""
+    """phases are found, within the width of a block"""
     name = record("fewer.data", "--keep", "5m")
     read("phases", "-i", name)
     starts = [start / 1e9 for start, in ask(name, "SELECT start_ns FROM phase")]
@@ -167,11 +166,11 @@ def test_phases():
 
 
 def test_fast_loop():
-    """what changes within a block is no phase of the sums, and nobody says that it stays alike"""
+    """a change within a block is no phase of the sums, and no message says that the run stays alike"""
     FOLDER.write("fast.sim", SCRIPT[:SCRIPT.index("phase")] +
                  "repeat 200\nphase a 12s\nphase b 8s dc_miss=9M\nend\n")
-    for options, said in ((["--keep", "1m"], r"[Nn]o other phase stands out in blocks of [\d.]+ s, and what changes faster is not seen\."),
-                          ([], "[Ii]t repeats: A B, 200 turns")):
+    for options, said in ((["--keep", "1m"], r"[Nn]o other phase is visible in blocks of [\d.]+ s; faster changes are not visible"),
+                          ([], r"A B repeats \(200 iterations")):
         expect(FOLDER.call("record", "-q", "--pmu", "sim:fast.sim", "-o", "fast.data", *options), 0)
         for command in ("report", "phases"):
             answer = " ".join(read(command, "-i", "fast.data").split())
@@ -179,13 +178,12 @@ def test_fast_loop():
 
 
 def test_slow_loop():
-    """a loop whose parts last some blocks is one, though blocks have something of two parts; a spike in
-    a block is no phase"""
+    """a loop whose phases last some blocks is found, although some blocks contain two phases; a spike in a block is no phase"""
     default = "seed 2\nnoise 5%\nlate 600s 30s\n" + SCRIPT[SCRIPT.index("default"):SCRIPT.index("phase")]
     FOLDER.write("slow.sim", default + "repeat 60\nphase a 40s\nphase b 20s dc_miss=3M branch_miss=600k\nend\n")
     expect(FOLDER.call("record", "-q", "--pmu", "sim:slow.sim", "-o", "slow.data", "--keep", "1m", "--order", "random:7"), 0)
     text = read("phases", "-i", "slow.data")
-    assert re.search(r"^It repeats: A B, (59|60) turns, 1 min 00 s each\.$", text, re.M), text
+    assert re.search(r"^A B repeats \((59|60) iterations, mean 1 min 00 s\)\.$", text, re.M), text
     FOLDER.write("spike.sim", default + "repeat 5\nphase a 595s\nphase spike 300ms dc_miss=40M\nend\nphase a 5m\n")
     expect(FOLDER.call("record", "-q", "--pmu", "sim:spike.sim", "-o", "spike.data", "--keep", "1m", "--order", "random:7"), 0)
     found = json.loads(read("phases", "-i", "spike.data", "--format", "json"))
@@ -194,13 +192,13 @@ def test_slow_loop():
 
 
 def test_plot():
-    """it is drawn"""
+    """plot draws it"""
     read("plot", "-i", thinned(), "-o", "thin.svg")
     assert b"</svg>" in FOLDER.read("thin.svg")
 
 
 def test_view():
-    """the view rate gives the same values over blocks"""
+    """the view rate has the same values for blocks"""
     statement = "SELECT value FROM rate WHERE run_id = 1 AND metric = 'cpi' AND rotation %s"
     few = ask(thinned(), statement % "< 300")
     many = ask(plain(), statement % "< 300")
@@ -227,7 +225,7 @@ def noisy(name, *options):
 
 
 def test_certainty():
-    """thinning costs no certainty: intervals of totals and figures are as wide as they were"""
+    """downsampling does not widen the intervals of totals and figures"""
     estimates = "SELECT name, kind, certainty, value, low, high FROM estimate"
     whole, kept = (ask(noisy(*arguments), estimates) for arguments in
                    (("noisy.data",), ("noisythin.data", "--keep", "1m")))
@@ -238,21 +236,21 @@ def test_certainty():
         if certainty not in ("interval", "start not counted", "end not counted"):
             continue
         given += 1
-        # a spike at the seam of two blocks is in one step, and not in two
+        # a spike at the boundary of two blocks is in one step, not in two
         assert .65 < (other[5] - other[4]) / (high - low) < 1.3, (name, low, high, other)
         if "branch" not in name:
             assert .9 < (other[5] - other[4]) / (high - low) < 1.1, (name, low, high, other)
     assert given > 5, given
-    assert read("check", "-i", "noisythin.data").endswith(" is sound: 1 run, 16008 periods\n")
+    assert read("check", "-i", "noisythin.data").endswith(": OK (1 run, 16008 periods)\n")
 
 
 def test_extremes():
-    """the least and the most of a figure outlive the periods, to the digit"""
+    """the minimum and maximum of a figure are kept exactly when periods are removed"""
     FOLDER.write("formula.sim", NOISY.replace("phase start 0.4s branches=300M\n", ""))
     tables = []
     for options in ((), ("--keep", "1m")):
         expect(FOLDER.call("record", "-q", "--pmu", "sim:formula.sim", "--order", "fixed", "-e", "instructions,branches",
-                           "-e", "dc_miss", "--no-merge", "-o", "extremes%d.data" % len(options), *options), 0)
+                           "-e", "dc_miss", "--always-rotate", "-o", "extremes%d.data" % len(options), *options), 0)
         tables.append(list(csv.DictReader(read("export", "--every", "10m", "-i", "extremes%d.data" % len(options)).splitlines())))
     assert [row["block"] for row in tables[0]] == ["1"] * 3 and tables[1][0]["block"] == "16", tables[1]
     names = [name for name in tables[0][0] if name.endswith(("_min", "_max"))]
@@ -281,8 +279,8 @@ phase work 1200s
 
 
 def test_spikes():
-    """a period that is like none around it outlives thinning, as a block, and those that recur as bursts"""
-    for times, said in ((1, "3 outliers, blocks like none around them: 14:59.2-15:00.8, 20:00.0-20:01.6, 22:00.0-22:01.6."),
+    """a period unlike its neighbours is kept as a block, and periods that recur are kept as bursts"""
+    for times, said in ((1, "3 outliers (blocks unlike those around them): 14:59.2-15:00.8, 20:00.0-20:01.6, 22:00.0-22:01.6."),
                         (8, "10 bursts of at most 1.6 s, every 2 min 00 s, from 14:59.2 to ")):
         FOLDER.write("spikes.sim", SPIKES.replace("repeat 8", "repeat %d" % times))
         expect(FOLDER.call("record", "-q", "--pmu", "sim:spikes.sim", "-e", "instructions,branches", "-o", "spikes.data",
@@ -299,7 +297,7 @@ def test_spikes():
 
 
 def sizes(name):
-    """Of a store and its log, as another program sees them."""
+    """The sizes of a store and its log, as another program sees them."""
     for suffix in ("", "-wal"):
         try:
             yield os.stat(FOLDER / name + suffix).st_size
@@ -308,7 +306,7 @@ def sizes(name):
 
 
 def size(name):
-    """Of both together, at a time: while this waits for the CPU one may shrink, and the other grow."""
+    """The size of both at one time. While this waits for the CPU, one may shrink and the other grow."""
     found = None
     while found != (found := list(sizes(name))):
         pass
@@ -317,7 +315,7 @@ def size(name):
 
 @undisturbed
 def test_size():
-    """a run of 6.6 hours stays below --max-size all the time, and is whole"""
+    """a run of 6.6 hours stays below --max-size all the time, and is complete"""
     FOLDER.write("long.sim", LONG)
     for suffix in ("", "-wal", "-shm"):
         with contextlib.suppress(FileNotFoundError):
@@ -331,14 +329,14 @@ def test_size():
         assert recorder.returncode == 0
     most = max(most, size("small.data"))
     assert 3 * MIB < most < 5 * MIB, most
-    assert read("check", "-i", "small.data") == "small.data is sound: 1 run, 239100 periods\n"
+    assert read("check", "-i", "small.data") == "small.data: OK (1 run, 239100 periods)\n"
     assert ask("small.data", "SELECT count(*) FROM thinned")[0][0] > 0
     total = ask("small.data", "SELECT sum(length_ns) FROM finest")[0][0]
     assert total == 23910 * 10**9, total
 
 
 def test_full():
-    """a store that is full of other runs is not recorded into, and nothing in it is touched"""
+    """a recording into a store that is full of other runs is refused, and nothing in it changes"""
     before = FOLDER.read(record("plain2.data"))
     for _ in range(3):
         expect(FOLDER.call("record", "-q", "--pmu", "sim:work.sim", "-o", "plain2.data"), 0)
@@ -350,7 +348,7 @@ def test_full():
 
 
 def peak_bytes(*arguments):
-    """Memory of a recording at its largest."""
+    """The maximum memory of a recording."""
     child = subprocess.Popen([RPISTAT, "record", "-q", *arguments], cwd=FOLDER.path,
                              env=environment())
     _, status, usage = os.wait4(child.pid, 0)
@@ -360,7 +358,7 @@ def peak_bytes(*arguments):
 
 
 def test_memory():
-    """ten times the periods take no more memory"""
+    """ten times the periods need no more memory"""
     def script(seconds):
         return FOLDER.write("steady.sim", "clock 700M\nphase steady %ds instructions=200M "
                                           "branches=20M\n" % seconds)
@@ -375,7 +373,7 @@ def test_memory():
 
 
 def test_service():
-    """the service's call is right; systemd finds nothing wrong with its unit"""
+    """the service calls rpistat correctly; systemd finds no fault in its unit"""
     path = os.path.join(tap.root(), "examples", "rpistat-record.service")
     with open(path, encoding="utf-8") as file:
         unit = file.read()

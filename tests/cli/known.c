@@ -1,10 +1,9 @@
-/*
- * A program whose functions have known shares of its time: of each 3 to 11 ms of CPU time alpha has
- * seven tenths, beta three; of beta's time a part that is inlined has all. Lengths differ so that
- * they keep step with no sampler. usage: known MS [LIBRARY]
+/* A program whose functions have known shares of its time. Of each 3 to 11 ms of CPU time, alpha
+ * has 70 % and beta 30 %. All of beta's time is in an inlined part. The lengths vary, so that they
+ * do not align with a sampler. Usage: known MS [LIBRARY]
  *
- * With a library its function gamma_part has the first half, and it is unloaded then.
- */
+ * With LIBRARY, its function gamma_part runs for the first half of the time. The library is
+ * unloaded at half time. */
 #ifndef KNOWN_ALONE
 #include <dlfcn.h>
 #endif
@@ -23,7 +22,7 @@ static int64_t cpu_ns(void)
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-/* Some tens of microseconds, where it stands. */
+/* Work for some tens of microseconds, inlined into the caller. */
 static inline __attribute__((always_inline)) void work_inlined(void)
 {
     for (unsigned i = 0; i < 40000; i++)
@@ -73,7 +72,8 @@ static int run_library(const char *path, int64_t until_ns)
     void (*part)(int64_t) = NULL;
 
     if (library)
-        *(void **)&part = dlsym(library, "gamma_part"); /* as POSIX has it */
+        *(void **)&part = dlsym(library, "gamma_part"); /* POSIX allows this conversion of a
+                                                           pointer. */
     if (!part) {
         fprintf(stderr, "known: %s\n", dlerror());
         return 1;

@@ -1,4 +1,4 @@
-/* The library of known.c. */
+/* The library that known.c loads. */
 #include <stdint.h>
 #include <time.h>
 

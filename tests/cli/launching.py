@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Commands that cannot be started, and the signals that commands get."""
+"""Commands that cannot be started, and signals that commands receive."""
 import json
 import os
 import re
@@ -13,6 +13,8 @@ import sys
 from program import RPISTAT, TIMEOUT, Folder, counting, environment, expect, is_sanitized, refused, \
     tap
 
+from words import SCALED
+
 
 def runs(path):
     """The states of the runs in a store."""
@@ -23,7 +25,7 @@ def runs(path):
 
 
 def compiled(folder, name, source, *options):
-    """A C program in the folder; skips where there is no compiler."""
+    """A compiled C program in the folder. The test is skipped without a compiler."""
     folder.write(name + ".c", source)
     if not shutil.which("cc"):
         raise tap.Skip("there is no C compiler")
@@ -38,10 +40,10 @@ def check_nothing_remains(folder, before):
 
 
 def check_refused(folder, command, status, *words, options=()):
-    """The command fails so with each way of recording; nothing remains."""
+    """The command fails in this way with each kind of recording, and nothing remains."""
     before = os.listdir(folder.path)
     record = counting() + ["-q", "-o", "new.data", *options]
-    for more in [], ["--no-samples"], ["--repeat", "3"], ["--signals", "off"]:
+    for more in [], ["--no-samples"], ["--repeat", "3"], ["--system-metrics", "off"]:
         refused(folder.call(*record, *more, "--", *command), status, *words)
         check_nothing_remains(folder, before)
     refused(folder.call(*record, "--warmup", "1", "--", *command), status, *words)
@@ -49,7 +51,7 @@ def check_refused(folder, command, status, *words, options=()):
 
 
 def check_interpreter():
-    """a script whose interpreter is missing, is no program, or has another that is missing"""
+    """a script whose interpreter is missing, is no program, or has a missing interpreter itself"""
     with Folder() as folder:
         folder.write("missing", "#! /no/such/interpreter -x\n", 0o755)
         check_refused(folder, ["./missing"], 127, "'/no/such/interpreter'", "./missing")
@@ -73,7 +75,7 @@ def check_loader():
 
 
 def check_busy_file():
-    """a program that is being written"""
+    """a program file that is open for writing"""
     with Folder() as folder:
         shutil.copy("/bin/true", folder / "busy")
         with open(folder / "busy", "r+b"):
@@ -81,12 +83,13 @@ def check_busy_file():
 
 
 def check_long_arguments():
-    """arguments that the program takes, but with which the command cannot be executed"""
+    """arguments that are valid for the program but too long to execute it"""
     def limit():
         resource.setrlimit(resource.RLIMIT_STACK, (1 << 19, 1 << 19))
 
-    # Linux adds the first lines of all four scripts to the arguments of the command. They are longer
-    # than the part of rpistat's own arguments that the command does not get, wherever rpistat lies.
+    # Linux adds the first lines of all four scripts to the command's arguments. They are longer
+    # than the part of rpistat's own arguments that the command does not get, for each location of
+    # rpistat.
     with Folder() as folder:
         interpreters = ["/bin/sh", "./1", "./2", "./3"]
         for name, interpreter in zip(["1", "2", "3", "script"], interpreters):
@@ -107,7 +110,7 @@ def check_long_arguments():
 
 
 def check_shell_semantics():
-    """what execvp hands to the shell runs: an empty file, a file without an interpreter"""
+    r"""files that execvp passes to the shell are run: an empty file, a file without an interpreter"""
     with Folder() as folder:
         record = counting() + ["-q"]
         folder.write("empty", "", 0o755)
@@ -118,7 +121,7 @@ def check_shell_semantics():
 
 
 def check_existing_store():
-    """a store with runs keeps them, and gets no other"""
+    r"""a store with runs keeps them, and gets no new run"""
     with Folder(1) as folder:
         folder.write("missing", "#!/no/such/interpreter\n", 0o755)
         refused(folder.call(*counting(), "-q", "--", "./missing"), 127, "/no/such/interpreter")
@@ -133,7 +136,7 @@ def check_existing_store():
 
 
 def check_all_cpus():
-    """with -a, whose counters run before the command"""
+    """with -a, whose counters are enabled before the command starts"""
     with Folder() as folder:
         folder.write("missing", "#!/no/such/interpreter\n", 0o755)
         before = os.listdir(folder.path)
@@ -147,7 +150,7 @@ def check_all_cpus():
 # --- signals ---------------------------------------------------------------------------------------
 
 def call_ignoring(folder, *arguments):
-    """Call rpistat as a parent does that ignores SIGCHLD."""
+    """Call rpistat like a parent that ignores SIGCHLD."""
     return folder.call(*arguments,
                        preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
 
@@ -158,7 +161,7 @@ IGNORED = ("import sys; ignored = [l for l in open('/proc/self/status') if l.sta
 
 
 def check_ignored_children():
-    """a parent that ignores SIGCHLD: the status is kept, and the command has it ignored as before"""
+    """a parent that ignores SIGCHLD: the exit status is kept, and the command also ignores the signal"""
     with Folder() as folder:
         record = counting() + ["-q"]
         command = [sys.executable, "-c", IGNORED]
@@ -167,7 +170,7 @@ def check_ignored_children():
         expect(call_ignoring(folder, *record, "--repeat", "3", "--warmup", "1", "-o", "b.data", "--",
                              "true"), 0)
         assert runs(folder / "b.data") == ["complete"] * 3
-        # a run to warm up that fails ends the series with its status
+        # a failing warm-up run ends the series with its status
         expect(call_ignoring(folder, *record, "--repeat", "2", "--warmup", "1", "--", *command), 6)
         if shutil.which("gnuplot"):
             expect(call_ignoring(folder, "plot", "-i", "b.data", "-o", "b.png"), 0)
@@ -193,7 +196,7 @@ int main(int argc, char **argv)
 
 
 def dropped_programs(folder):
-    """The names of programs that compute for so long, and that Linux does not let another user count."""
+    """The names of programs that compute for this time, and that Linux does not let another user count."""
     if os.geteuid() != 0:
         raise tap.Skip("only root can make such programs")
     compiled(folder, "spin", SPIN)
@@ -209,8 +212,9 @@ def dropped_programs(folder):
 
 
 def cpu_times(path):
-    """What Linux says of the command, what the periods have, the periods without counts, all periods,
-    and the lines about the run; in seconds."""
+    """The command's CPU time by Linux, the periods' CPU time, the number of periods without counts, of
+    all periods, and the lines about the run. Times are in seconds.
+    """
     store = sqlite3.connect(path)
     row = store.execute(
         "SELECT (user_ns + system_ns) / 1e9, (SELECT sum(enabled_ns) FROM period) / 1e9,"
@@ -226,17 +230,16 @@ def report_of(folder, store):
 
 
 def check_dropped():
-    """a set-user-ID program, one with capabilities, one that may not be read: its CPU time is told,
-    its counts are missing"""
+    """a set-user-ID program, one with capabilities, one that may not be read: its CPU time is known, its counts are missing"""
     with Folder() as folder:
         for name in dropped_programs(folder):
             answer = folder.call_as_user(*counting(), "-q", "-o", name + ".data", "--",
-                                         "./" + name, ".6")
+                                         "./" + name, ".3")
             if answer.returncode == 1:
                 raise tap.Skip("another user may not count here: " + answer.stderr)
             expect(answer, 0)
             used, in_periods, missing, periods, fitting = cpu_times(folder / (name + ".data"))
-            assert used >= .59 and .9 * used < in_periods < 1.1 * used, (used, in_periods)
+            assert used >= .29 and .9 * used < in_periods < 1.1 * used, (used, in_periods)
             assert missing == periods, (missing, periods)
             assert fitting.count("Linux stops counting") == 1, fitting
             text = report_of(folder, name + ".data")
@@ -244,37 +247,37 @@ def check_dropped():
 
 
 def check_incomplete(folder, store):
-    """The values of run 1 are its counts, without an interval, and no short process is blamed."""
+    """The values of run 1 are its counts, without an interval, and short processes are not named as a cause."""
     report = json.loads(expect(folder.call("report", "-i", store, "--format", "json"), 0).stdout)
     figures = {figure["name"]: figure for figure in report["figures"]}
     for event in "task_clock", "minor_faults":
         figure = figures[event]
         assert figure["certainty"] == "incomplete", figure
-        # counters of one set do not begin at the same nanosecond
-        # a period that both programs share may lack its counts, too
+        # the counters of one set do not begin in the same nanosecond, so a period that both
+        # programs share may also lack its counts
         assert figure["count"] <= figure["value"] * 1.001 and figure["value"] <= 1.3 * figure["count"], figure
-        # spin used 0.6 s: what the other program used is not added
-        assert event != "task_clock" or figure["value"] < .65e9, figure
+        # spin used 0.3 s: what the other program used is not added
+        assert event != "task_clock" or figure["value"] < .35e9, figure
         assert figure["low"] is None, figure
     for command in "report", "phases", "code":
         text = " ".join(folder.call(command, "-i", store).stdout.split())
-        assert "are not sampled" not in text and "scaled to" not in text, text
+        assert "are not sampled" not in text and SCALED not in text, text
 
 
 def check_dropped_in_the_middle():
-    """the same in the middle of a run: one remark, and the periods of that program have no counts"""
+    """the same in the middle of a run: one remark, and periods of that program have no counts"""
     with Folder() as folder:
-        command = "./spin .3; ./%s .6; ./spin .3"
+        command = "./spin .15; ./%s .3; ./spin .15"
         for name in dropped_programs(folder):
             for option in "off", "tree":
                 store = "%s-%s.data" % (name, option)
-                answer = folder.call_as_user(*counting(), "-q", "--signals", option, "-o", store, "--",
+                answer = folder.call_as_user(*counting(), "-q", "--period", "50ms", "--system-metrics", option, "-o", store, "--",
                                              "sh", "-c", command % name)
                 if answer.returncode == 1:
                     raise tap.Skip("another user may not count here: " + answer.stderr)
                 expect(answer, 0)
                 used, in_periods, missing, periods, fitting = cpu_times(folder / store)
-                assert used >= 1.19, used
+                assert used >= .59, used
                 assert fitting.count("Linux stops counting") == 1, fitting
                 if option == "tree":
                     assert .75 * used < in_periods < 1.1 * used, (used, in_periods)
@@ -285,8 +288,8 @@ def check_dropped_in_the_middle():
                 assert abs(told - used) < .05 * used, (told, used)
                 if option == "tree":
                     check_incomplete(folder, store)
-            expect(folder.call_as_user(*counting(), "-q", "-o", store, "--", "./spin", ".3"), 0)
-            expect(folder.call_as_user(*counting(), "-q", "-o", store, "--", "./" + name, ".3"), 0)
+            expect(folder.call_as_user(*counting(), "-q", "-o", store, "--", "./spin", ".1"), 0)
+            expect(folder.call_as_user(*counting(), "-q", "-o", store, "--", "./" + name, ".1"), 0)
             for runs_compared in ("2", "3"), ("2", "1"):
                 told = expect(folder.call("compare", "-i", store, *runs_compared, "--format", "json"), 0).stdout
                 assert "another program used" not in told and "Linux stops counting" in told, told
@@ -296,7 +299,7 @@ def check_dropped_in_the_middle():
 # --- processes that outlive the command ---------------------------------------------------------------
 
 def check_left():
-    """processes that the command leaves: a sentence with their numbers at the end and in the report"""
+    """processes that the command leaves running: a sentence with their numbers at the end and in the report"""
     with Folder() as folder:
         for name, options in ("a", []), ("b", ["--no-samples"]):
             store = name + ".data"
@@ -338,7 +341,7 @@ int main(int argc, char **argv)
 
 
 def check_left_by_a_chain():
-    """a daemon is found although each process forks the next one, and ends, after the command ended"""
+    """a daemon is found, even if each process of a chain forks the next and exits, and the command has ended"""
     with Folder() as folder:
         command = compiled(folder, "chain", CHAIN)
         for name, options in ("a", []), ("b", ["--no-samples"]):
@@ -366,7 +369,7 @@ int main(int argc, char **argv)
 
 
 def check_peak_memory():
-    """peak memory is the command's, or unknown where it cannot be told from what was there before"""
+    """peak memory is the command's, or unknown if earlier memory cannot be excluded"""
     if is_sanitized():
         raise tap.Skip("a sanitizer's memory is there before the command")
     with Folder() as folder:
@@ -386,7 +389,7 @@ def check_peak_memory():
 # --- little memory ------------------------------------------------------------------------------------
 
 def check_memory_limits():
-    """below every limit of memory the command runs, with the limit; below 32 MiB without samples"""
+    """with a memory limit of any size the command runs, with the limit; below 32 MiB without samples"""
     if is_sanitized():
         raise tap.Skip("a sanitizer takes more address space than these limits allow")
     with Folder() as folder:
@@ -413,7 +416,7 @@ def check_memory_limits():
 # --- another PID namespace ----------------------------------------------------------------------------
 
 def check_foreign_proc():
-    """where /proc numbers processes of another PID namespace, nothing is read by number"""
+    r"""if /proc numbers the processes of another PID namespace, nothing is read by number"""
     def foreign(*arguments):
         return subprocess.run(["unshare", "-fp", RPISTAT, *arguments], cwd=folder.path, text=True,
                               env=environment(), capture_output=True, timeout=TIMEOUT, check=False)
@@ -432,7 +435,7 @@ def check_foreign_proc():
         assert "another PID namespace" in fitting, fitting
         assert "another PID namespace" in folder.call("report").stdout
         for arguments in (["status"], ["stop", "--all"], ["record", "-q", "-o", "p.data", "-p", "1"],
-                          [*counting(), "-q", "-o", "s.data", "--signals", "tree", "true"]):
+                          [*counting(), "-q", "-o", "s.data", "--system-metrics", "tree", "true"]):
             refused(foreign(*arguments), 1, "another PID namespace")
 
 

@@ -1,4 +1,6 @@
-"""watch --http: who is answered and with what, by raw sockets; what keeps others out; that nothing is left out."""
+"""watch --http, tested with raw sockets: who gets which answer, who is refused, and that nothing is
+missing.
+"""
 import json
 import os
 import re
@@ -17,7 +19,7 @@ SERVER = None
 
 
 def test_loopback():
-    """it listens at 127.0.0.1 and nowhere else"""
+    """it listens at 127.0.0.1 only"""
     found = []
     for name in ["/proc/net/tcp", "/proc/net/tcp6"]:
         with open(name, encoding="ascii") as file:
@@ -28,7 +30,7 @@ def test_loopback():
 
 
 def test_token():
-    """the page is for everybody and has nothing of the run; data are for who knows the token, another each time"""
+    """everybody gets the page, which has no data; data need the token, which is new each time"""
     status, headers, content = SERVER.ask("/", token=False)
     assert status == 200 and headers["content-type"].startswith("text/html")
     assert b"script.sim" not in content and b"<title>Live - rpistat</title>" in content
@@ -49,7 +51,7 @@ def test_token():
 
 
 def test_host():
-    """requests for another host are refused, as those of a name that a foreign server has bound to 127.0.0.1"""
+    """requests for another host name are refused, such as a foreign name that resolves to 127.0.0.1"""
     own = "127.0.0.1:%d" % SERVER.port
     assert SERVER.ask("/rows", host="localhost:%d" % SERVER.port)[0] == 200
     for host in ["evil.example:%d" % SERVER.port, "evil.example", "127.0.0.1", "localhost", "127.0.0.1:1", own + "0", " ",
@@ -61,7 +63,7 @@ def test_host():
 
 
 def test_methods():
-    """GET alone is answered"""
+    """only GET is answered"""
     for method in ["POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "HEAD", "get", "ANYTHING"]:
         for path in ["/", "/rows"]:
             status, headers, _ = SERVER.ask(path, method=method)
@@ -72,7 +74,7 @@ def test_methods():
 
 
 def test_headers():
-    """each answer says what a browser may do with it, and allows no other page anything"""
+    """the headers of each answer restrict the browser, and allow no other page access"""
     for path, token in [("/", False), ("/rows", True), ("/rows", False), ("/data", True), ("/metrics", True), ("/none", True)]:
         _, headers, content = SERVER.ask(path, token, more="Origin: http://evil.example\r\n")
         assert headers["x-content-type-options"] == "nosniff", path
@@ -88,14 +90,14 @@ def test_headers():
 
 
 def test_metrics_formats():
-    """/metrics is the text format of Prometheus, and OpenMetrics for those who accept that; the scheme has no case"""
+    """/metrics is Prometheus text, or OpenMetrics if the client accepts it; upper and lower case of the scheme are equal"""
     for accept in ("", "Accept: */*\r\n", "Accept: text/plain;version=0.0.4\r\n"):
         status, headers, content = SERVER.ask("/metrics", more=accept)
         text = content.decode()
         assert status == 200 and headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8", headers
         assert "# EOF" not in text and "# UNIT" not in text and "# TYPE rpistat_events_total counter\n" in text, text
         assert "# TYPE rpistat_run_info gauge\n" in text, text
-        for name in re.findall(r"^# TYPE (\S+) ", text, re.M):  # the samples have the name of the type
+        for name in re.findall(r"^# TYPE (\S+) ", text, re.M):  # the samples have the name in the TYPE line
             assert re.search("^" + name + r"\{", text, re.M), (name, text)
     _, headers, content = SERVER.ask("/metrics", more="Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5\r\n")
     assert headers["content-type"].startswith("application/openmetrics-text; version=1.0.0") and content.endswith(b"# EOF\n")
@@ -106,7 +108,7 @@ def test_metrics_formats():
 
 
 def test_garbage():
-    """what is no request, or asks for what is not there, is refused, and the next one answered"""
+    """malformed requests and unknown paths are refused, and the next request is answered"""
     own = b"Host: 127.0.0.1:%d\r\nAuthorization: Bearer %s\r\n\r\n" % (SERVER.port, SERVER.token.encode())
     for uri in [b"\0", b"/none\0/rows", b"/..", b"/../../etc/passwd", b"/rows/..", b"/%2e%2e/rows", b"//rows", b"/rows/",
                 b"rows", b"*", b"/\xff\xfe\x80", b"/" + b"a" * 65536, b"/rows?after=-1", b"/rows?after=1e9",
@@ -132,7 +134,7 @@ def test_garbage():
 
 
 def test_half_open():
-    """those who connect and say nothing, however many, do not keep the owner out"""
+    """any number of silent connections does not keep the owner out"""
     held = []
     try:
         for i in range(64):
@@ -145,7 +147,7 @@ def test_half_open():
 
 
 def test_other_user():
-    """another user of the machine gets the page alone"""
+    """another user of the machine gets only the page"""
     if os.geteuid() != 0:
         raise tap.Skip("needs root, to become another user")
     child = os.fork()
@@ -165,7 +167,7 @@ def test_other_user():
 
 
 def change(name, statement):
-    """Change a store behind the program's back."""
+    """Change a store while the program uses it."""
     store = sqlite3.connect(FOLDER / name, timeout=60)
     with store:
         store.execute(statement)
@@ -173,13 +175,13 @@ def change(name, statement):
 
 
 def points(found, title="CPU use (% of one CPU)"):
-    """Places and values of the first line of a panel."""
+    """The x positions and values of a panel's first line."""
     panel = next(panel for panel in found["panels"] if panel["title"] == title)
     return list(zip(panel["lines"][0]["x"], panel["lines"][0]["value"]))
 
 
 def test_data():
-    """data are those of the page that plot writes; rows are those of data after a place"""
+    """the data equal those of the page that plot writes; rows are the data after a position"""
     data = SERVER.data()
     expect(FOLDER.call("plot", "-o", "run.html"), 0)
     page = json.loads(re.search(r'id="data">\n(.*?)\n</script>', FOLDER.read("run.html").decode(), re.S)[1])
@@ -195,7 +197,7 @@ def test_data():
 
 
 def test_live():
-    """rows of a recording come once each and none is left out; its end is told, and data then reach to it"""
+    """rows of a recording arrive once each, and none is missing; the end is reported, and the data reach to it"""
     with Recording(FOLDER, "live.data") as recording, Server(FOLDER, "-i", "live.data") as server:
         assert os.getpriority(os.PRIO_PROCESS, server.process.pid) == min(19, os.nice(0) + 10)
         after, found, turns = 0, [], 0
@@ -227,7 +229,7 @@ def test_live():
 
 
 def test_memory():
-    """memory does not grow with requests, of any kind"""
+    """memory does not grow with the number of requests of any kind"""
     if program.is_sanitized():
         raise tap.Skip("a sanitizer keeps what was freed")
 
@@ -241,7 +243,7 @@ def test_memory():
 
 
 def test_ends():
-    """a port that is taken, and options that make no sense, are one sentence; a store that goes is told"""
+    """a port in use and wrong options give one sentence; the page reports that the store was removed"""
     refused(FOLDER.call("watch", "--http", "--port", str(SERVER.port)), 1, str(SERVER.port), "--port")
     refused(FOLDER.call("watch", "--http", "--port", "65536"), 2, "--port")
     for arguments in [["--once"], ["--plot", "x.png"], ["--chars", "ascii"]]:
@@ -255,7 +257,7 @@ def test_ends():
 
 
 def test_damaged():
-    """why data cannot be made is told, and they are made when that is over"""
+    r"""the reason why data cannot be made is reported; data are made again when the reason is gone"""
     FOLDER.write("short.sim", "phase calm 1s\n")  # after a second they are made again
     expect(FOLDER.call("record", "-q", "--pmu", "sim:short.sim", "-o", "damaged.data"), 0)
     change("damaged.data", "UPDATE event_set SET set_no = set_no + 100")
@@ -267,10 +269,10 @@ def test_damaged():
 
 
 def test_dies():
-    """that the process which makes data died is told, and the server goes on"""
+    """if the process that makes data dies, this is reported, and the server continues"""
     FOLDER.write("long.sim", "phase calm 1000s\n")
     expect(FOLDER.call("record", "-q", "--pmu", "sim:long.sim", "-o", "long.data"), 0)
-    # 32 KiB is what reading a store takes; more than that of data kills who writes them
+    # reading a store needs up to 32 KiB; more data than that kills the process that writes them
     with Server(FOLDER, "-i", "long.data") as server:
         resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (32768, 32768))
         assert "ended early" in server.data()["error"]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Many machines, which this one plays by other host names: recorded at once, pushed meanwhile, merged,
-compared and drawn; the same numbers everywhere.
+"""Many machines, simulated here by host names: recorded at the same time, pushed meanwhile, merged,
+compared and drawn; all numbers agree.
 
 usage: machines.py RPISTAT [MACHINES [FOLDER]]     the merged store and the pictures are left in FOLDER
 """
@@ -15,14 +15,14 @@ import sys
 import time
 
 from program import RPISTAT, TIMEOUT, Folder, counting, environment, expect, tap
-import servers  # of tests/support
+import servers  # in tests/support
 
 MACHINES = int(sys.argv[2]) if len(sys.argv) > 2 else 20
 KEEP = sys.argv[3] if len(sys.argv) > 3 else None
 
 
 class Machine:
-    """One of them: a host name, a store, a recording of `cat`, which ends with its input, and its push."""
+    """One machine: a host name, a store, a recording of `cat`, which ends with its input, and a push."""
 
     def __init__(self, folder, number, url):
         self.folder, self.host, self.store = folder, "node%02d" % number, "node%02d.data" % number
@@ -57,16 +57,21 @@ class Machine:
 
 
 def report_of(folder, store, run):
-    """A run's report without what is the store's: the run's number there."""
+    """A run's report without the run's number, which depends on the store."""
     report = json.loads(expect(folder.call("report", "-i", store, "-r", str(run), "--format", "json"), 0).stdout)
     return json.loads(json.dumps(report), object_hook=lambda part: {
         key: value for key, value in part.items() if key != "run" or isinstance(value, dict)})
 
 
 def counts_of(report):
-    return {figure["label" if figure["kind"] == "clock" else "name"]: figure["count"]
-            for figure in report["figures"]
-            if figure["kind"] in ("clock", "event") and figure["count"] is not None}
+    """The counts of a run by the event names of time series. A clock event whose name has blanks
+    also has its old name.
+    """
+    counts = {figure["label" if figure["kind"] == "clock" else "name"]: figure["count"]
+              for figure in report["figures"]
+              if figure["kind"] in ("clock", "event") and figure["count"] is not None}
+    counts.update({name.lower().replace(" ", "_"): counts[name] for name in list(counts) if " " in name})
+    return counts
 
 
 def wait_until(condition):
@@ -77,7 +82,7 @@ def wait_until(condition):
 
 
 def record(folder, database):
-    """Record on all machines at once, and push meanwhile; the machines."""
+    """Record on all machines at the same time, and push meanwhile. Return the machines."""
     machines = []
     try:
         for number in range(MACHINES):
@@ -89,13 +94,14 @@ def record(folder, database):
 
         def is_all_there():
             assert not any(machine.pusher.poll() for machine in machines), "a push ended"
-            # VictoriaMetrics keeps for ten seconds that a selector chooses nothing: each time another one
+            # VictoriaMetrics caches an empty result of a selector for ten seconds, so each attempt
+            # uses another selector
             selector = '{instance=~"node.*",attempt!="%d"}' % next(attempts)
             hosts = "count(count by (instance) (rpistat_enabled_seconds_total%s > 0))" % selector
             return [value for _, value in database.ask(hosts, time.time() * 1000)] == [MACHINES]
         wait_until(is_all_there)
         for machine in machines:
-            assert machine.recorder.poll() is None, machine.host  # pushed while it was recorded
+            assert machine.recorder.poll() is None, machine.host  # pushed during the recording
             machine.recorder.stdin.close()
         for machine in machines:
             machine.end()
@@ -106,7 +112,7 @@ def record(folder, database):
 
 
 def check_database(machines, database, reports):
-    """Sums by machine, and over all of them, are those of the reports."""
+    """Sums by machine and over all machines equal those of the reports."""
     database.flush()
     now_ms = time.time() * 1000
     rows = database.ask('sum by (instance, event) (rpistat_events_total{instance=~"node.*"})', now_ms)
@@ -132,7 +138,7 @@ def check_merged(folder, machines, reports):
 
 
 def check_compared(folder, reports):
-    """Groups by tag are compared, and drawn side by side, with the figures of the reports."""
+    """Groups by tag are compared and drawn side by side, with the figures of the reports."""
     options = ["compare", "-i", "all.data", "rack=a", "rack=b", "--no-phases"]
     answer = json.loads(expect(folder.call(*options, "--format", "json"), 0).stdout)
     compared = 0
@@ -154,7 +160,7 @@ def check_compared(folder, reports):
 
 
 def check_machines():
-    """{} machines recorded at once: pushed, merged, compared and drawn, the numbers are equal"""
+    """{} machines recorded at the same time: pushed, merged, compared and drawn, with equal numbers"""
     if not servers.Victoria.is_there():
         raise tap.Skip("victoria-metrics is not installed (Debian's package has this name)")
     if subprocess.run(["unshare", "--uts", "true"], stderr=subprocess.DEVNULL, check=False).returncode:

@@ -1,4 +1,4 @@
-"""Marks and regions of a run: --from mark:NAME, what the report says of them, --region."""
+"""Marks and regions of a run: --from mark:NAME, the report's statements, --region."""
 import csv
 import io
 import json
@@ -28,10 +28,10 @@ def periods(*options):
     return [int(row["period"]) for row in exported(*options)]
 
 
-PARTS = [  # --from and --to, the first period and the last
+PARTS = [  # --from and --to, the first and the last period
     ("mark:warm", None, 20, 249),
     ("mark:warm.1", "mark:warm.2", 20, 119),
-    ("mark:warm.2", "mark:done", 120, 149),  # the first behind --from
+    ("mark:warm.2", "mark:done", 120, 149),  # the first one after --from
     ("mark:warm", "mark:done", 20, 49),
     ("mark:warm.2", "mark:done.1", None, None),
     (None, "mark:v1.2", 0, 29),
@@ -42,12 +42,12 @@ PARTS = [  # --from and --to, the first period and the last
 
 
 def test_part():
-    """--from mark:NAME and --to mark:NAME, NAME.2 for the second; names have blanks and points"""
+    """--from mark:NAME and --to mark:NAME, NAME.2 for the second; names may have blanks and periods"""
     for begin, end, first, last in PARTS:
         part = [word for option, text in (("--from", begin), ("--to", end)) if text
                 for word in (option, text)]
         if first is None:
-            refused(FOLDER.call("export", *part), 2, "--from is not before --to")
+            refused(FOLDER.call("export", *part), 2, "--from must be before --to")
             continue
         found = periods(*part)
         assert (found[0], found[-1]) == (first, last), (part, found[0], found[-1])
@@ -56,19 +56,19 @@ def test_part():
 
 
 def test_part_wrong():
-    """a mark that the run does not have: the error names those that it has"""
+    """for a mark that the run does not have, the error names the run's marks"""
     refused(FOLDER.call("report", "--from", "mark:"), 2, "mark:NAME.2")
     refused(FOLDER.call("report", "--from", "mark:wram"), 1, "'mark:wram' is not in run 1",
-            "marks are: warm, region load begin, v1.2, two words")
-    refused(FOLDER.call("report", "--to", "mark:warm.3"), 1, "it comes 2 times")
+            "choose from its marks: warm, region load begin, v1.2, two words")
+    refused(FOLDER.call("report", "--to", "mark:warm.3"), 1, "2 marks of this name")
     with Folder(runs=1) as folder:
         refused(folder.call("report", "--to", "mark:warm"), 1, "no marks", "--control")
         add_marks(folder, [(1, "m%d" % number * 20) for number in range(40)])
         refused(folder.call("report", "--to", "mark:warm"), 1, "m0m0", ", ...")
 
 
-# Regions of the same run: of whole periods and not; two threads at once, nested in another; shorter
-# than a period; without an end; entered too often.
+# Regions of the same run: with whole periods and without; two threads at a time, nested in another;
+# shorter than a period; without an end; entered too often.
 REGIONS = [
     (2, "region load begin"), (4.05, "region load end"), (6, "region load begin"),
     (8, "region load end"), (11.02, "region outer begin"), (12, "region in it begin"),
@@ -97,7 +97,7 @@ def figure(figures, name):
 
 
 def test_regions():
-    """a region's entries and times from its marks; figures from the periods wholly inside, exact"""
+    """a region's entries and times come from its marks; its figures come exactly from the periods completely inside"""
     found = regions()
     assert [tuple(region[name] for name in NAMES) for region in found] == FOUND, found
     assert [bool(region["figures"]) for region in found] == [True] * 3 + [False] * 3
@@ -113,17 +113,17 @@ def test_regions():
 
 
 def test_regions_text():
-    """the report's table of regions, what it leaves out, and the marks that are of none"""
+    """the report's table of regions, the regions that it omits, and the marks that belong to no region"""
     text = report()
-    block = text[text.index("\nRegions of the program (event counts are scaled)\n"):text.index("\nMarks\n")]
+    block = text[text.index("\nRegions of the program (event counts: estimates for the whole time)\n"):text.index("\nMarks\n")]
     for name, entered, _, _, at_once, time_s, inside, inside_s in FOUND:
         time = "-" if time_s is None else "%.3f" % time_s
         assert re.search(r"^  %s +%d +%s +%s +%d +%.3f " % (name, entered, time, at_once or "-",
                                                           inside, inside_s), block, re.M), block
     assert re.search(r"^  load .* 8000000 ", block, re.M), block
     words = " ".join(block.split())
-    assert "Too short for figures: short, quick: no measurement period (0.100 s)" in words, words
-    assert "marked each time: quick." in words and "without an end: left." in words, words
+    assert "Too short for metrics: short, quick. No measurement period (0.100 s)" in words, words
+    assert "to mark each entry: quick." in words and "Entered but not left: left." in words, words
     assert text.endswith("""
 Marks
   00:00:02.000  warm
@@ -133,11 +133,11 @@ Marks
   00:00:12.000  warm
   00:00:15.000  done
 """), text
-    assert "Regions" not in report("--format", "2013") and "Marks" not in report("--format", "2013")
+    assert "Regions" not in report("--format", "classic") and "Marks" not in report("--format", "classic")
     with Folder(runs=1) as folder:
         add_marks(folder, [(1, "mark %d" % number) for number in range(35)])
         text = expect(folder.call("report"), 0).stdout
-        assert "  mark 29\n  and 5 more; --format json lists all\n" in text, text
+        assert "  mark 29\n  5 more rows (--format json)\n" in text, text
         assert "Regions of" not in text, text
         folder.record("-e", "instructions")
         add_marks(folder, [(1, "region load begin"), (3, "region load end")], 2)
@@ -146,17 +146,17 @@ Marks
 
 
 def test_region():
-    """--region: the periods wholly inside any entry, in report, JSON, CSV and export"""
+    """--region: the periods completely inside any entry, in report, JSON, CSV and export"""
     inside = list(range(20, 40)) + list(range(60, 80))
     assert periods("--region", "load") == inside
     assert periods("--region", "load", "--from", "3s") == inside[10:]
     assert periods("--region", "in it") == list(range(120, 140))
     assert len(exported("--region", "outer", "--rates")) == 12
     text = report("--region", "load")
-    assert re.search(r"Region reported: +load, entered 2 times, 4.050 s in it, of which 4.000 s in",
+    assert re.search(r"Region reported: +load, entered 2 times, 4.050 s inside, of which 4.000 s in",
                      text), text
     assert re.search(r"Total periods: +40\n", text) and re.search(r"\n    DC misses +\d+ +8000000 ", text), text
-    assert "wholly inside the region load" in " ".join(text.split()), text
+    assert "completely inside region load." in " ".join(text.split()), text
     assert "Regions of" not in text, text
     found = json.loads(report("--region", "outer", "--format", "json"))
     assert [region["name"] for region in found["regions"]] == ["outer"], found["regions"]
@@ -166,14 +166,14 @@ def test_region():
 
 
 def test_region_wrong():
-    """a region that is not there, or shorter than the periods, is refused, with what there is"""
+    """an unknown region, or one shorter than the periods, is refused with the existing regions"""
     for command in "report", "export":
         refused(FOLDER.call(command, "--region", "lod"), 1, "no region 'lod'",
                 "load, outer, in it, short, left, quick")
-        refused(FOLDER.call(command, "--region", "quick"), 1, "(0.100 s) lies wholly inside 'quick'",
+        refused(FOLDER.call(command, "--region", "quick"), 1, "(0.100 s) is entirely inside 'quick'",
                 "1000 entries", "shorter --period")
         refused(FOLDER.call(command, "--region", "short"), 1, "0.040 s in 1 entries")
-        refused(FOLDER.call(command, "--region", "load", "--from", "9s"), 1, "no region 'load' there")
+        refused(FOLDER.call(command, "--region", "load", "--from", "9s"), 1, "no region 'load' in this time range")
         with Folder(runs=1) as folder:
             refused(folder.call(command, "--region", "load"), 1, "no regions", "man librpistat-region")
     refused(FOLDER.call("export", "--region", "load", "--follow"), 2, "--follow", "--region")
@@ -184,8 +184,8 @@ def kept(name):
 
 
 def test_pictures():
-    """a row a region, the longest four, with its name, once; the other marks are dotted lines"""
-    expect(FOLDER.call("plot", "--keep", "kept", "-o", "regions.svg"), 0)
+    """one row per region for the longest four, each labelled once; other marks are dotted lines"""
+    expect(FOLDER.call("plot", "--keep-script", "kept", "-o", "regions.svg"), 0)
     bars = [tuple(map(float, line.split())) for line in kept("regions.dat").splitlines()]
     assert [(round(a, 2), round(row - 0.15)) for a, _, row, _ in bars] == [
         (2, 0), (6, 0), (11.02, 1), (12, 2), (16.01, 3)], bars
@@ -196,16 +196,16 @@ def test_pictures():
     first = texts.index("load")
     assert texts[first:first + 5] == ["load", "outer", "in it", "short", "warm"], texts
     panels = kept("panels.gp")
-    assert "low = 4\nhigh = 0\n" in panels, panels  # of the regions' rows
+    assert "low = 4\nhigh = 0\n" in panels, panels  # the rows of the regions
     assert "region load" not in kept("text.gp")
-    expect(FOLDER.call("plot", "--from", "9s", "--keep", "kept", "-o", "part.svg"), 0)
+    expect(FOLDER.call("plot", "--from", "9s", "--keep-script", "kept", "-o", "part.svg"), 0)
     assert [line.split()[2] for line in kept("regions.dat").splitlines()] == ["0.15", "1.15", "2.15"]
     drawing = expect(FOLDER.call("plot", "-o", "-"), 0).stdout
     assert "CPU use" in drawing or "Cycles" in drawing, drawing
 
 
 def test_page():
-    """the page has the regions' rows and times; its marks are the other ones"""
+    """the page has the rows and times of regions; its marks are the other marks"""
     expect(FOLDER.call("plot", "-o", "regions.html"), 0)
     text = FOLDER.read("regions.html").decode()
     data = json.loads(re.search(r'<script type="application/json"[^>]*>(.*?)</script>', text,

@@ -1,5 +1,5 @@
-"""Stores of older formats, which lack columns and tables: they are read as they are, with "not known"
-in the place of what they lack, and become newer ones when they are written to.
+"""Stores of older formats, without some columns and tables: they are read as they are, with "not
+known" for what is missing, and are upgraded when they are written to.
 
 usage: older.py RPISTAT
 """
@@ -10,19 +10,20 @@ import sqlite3
 
 from program import Folder, expect, refused, tap
 
-# What shows in what the commands below print. Without any other column they print the same.
+# Columns that the outputs of the commands below depend on. Without any other column the outputs are
+# the same.
 SHOWN = {
     "run": "label command host cpu_model cpu_count kernel pmu counter_count plan period_ns start_realtime_ns state exit_status"
            " recorder_cpu_ns recorder_after_ns user_ns system_ns memory_bytes".split(),
     "event": "name label family state estimate low high certainty share".split(),
     "metric": "metric_no label unit family panel value low high certainty share".split(),
-    "rollup": "length_ns enabled_ns idle_ns".split(), # the report's rates and times on a CPU
+    "rollup": "length_ns enabled_ns idle_ns".split(),  # the report's rates, and times on a CPU
     "period": "rotation set_no start_ns length_ns cycles clock_running_ns idle_ns enabled_ns running_ns c0 c1".split(),
 }
-# Without these there is no run to speak of; no store was ever without them.
+# A run needs these columns; each version of the store has them.
 NEEDED = {"metric": ["formula"], "rollup": ["last_period", "merged", "end_ns"]}
 READING = (["report"], ["runs"], ["export"], ["plot", "-o", "-"])
-COMMANDS = READING + (["phases"],) # it writes them into the store
+COMMANDS = READING + (["phases"],)  # this command writes into the store
 TABLES = ("run", "event", "metric", "period", "rollup")
 
 
@@ -41,7 +42,7 @@ def change(folder, sql, name):
 
 
 def older(folder, name, sql, version):
-    """A copy of rpistat.data without views, changed by sql and of that version."""
+    """A copy of rpistat.data without views, changed by sql, with this version."""
     if os.path.exists(folder / name):
         os.unlink(folder / name)
     change(folder, "PRAGMA journal_mode = DELETE", "rpistat.data")
@@ -52,7 +53,7 @@ def older(folder, name, sql, version):
 
 
 def printed(folder, name):
-    """What each of COMMANDS says, and with which status."""
+    """The output and status of each of COMMANDS."""
     before, said = folder.read(name), []
     for command in COMMANDS:
         assert command not in READING or folder.read(name) == before, command
@@ -62,14 +63,14 @@ def printed(folder, name):
 
 
 def test_columns():
-    """columns are dropped, each that shows in turn, all others together: what does not show them prints the same as from the whole store"""
+    """columns are dropped, each visible one alone and all others together: outputs that do not need them are the same"""
     with Folder(1) as folder:
-        whole = printed(folder, older(folder, "w.data", "", 1006))
+        whole = printed(folder, older(folder, "w.data", "", 1008))
         assert [status for status, _, _ in whole] == [0] * len(COMMANDS), whole
         drop = {}
         for table in TABLES:
             for column, key in ask(folder, "SELECT name, pk FROM pragma_table_info('%s')" % table):
-                if not key and column != "uuid" and column not in NEEDED.get(table, ()): # uuid is a key, too
+                if not key and column != "uuid" and column not in NEEDED.get(table, ()):  # uuid is a key too
                     drop[table, column] = "ALTER TABLE %s DROP COLUMN %s;" % (table, column)
         others = [of for of in drop if of[1] not in SHOWN[of[0]]]
         assert len(others) > 100, others
@@ -89,8 +90,7 @@ FORMATS = (
 
 
 def test_counts():
-    """a store of format 1.3, whose stacks and counts of samples were written otherwise, says the same, also when it is thinned, merged and
-    repaired"""
+    """a store of format 1.3, with another encoding of stacks and samples, gives the same outputs, also downsampled, merged and repaired"""
     with Folder(1) as folder:
         folder.write("samples.sim", "function f 0x1000 0x10\nfunction g 0x2000 0x10\nphase a 9s code=g>f\nphase b 3s code=g\n")
         expect(folder.call("record", "--pmu", "sim:samples.sim", "-o", "rpistat.data"), 0)
@@ -103,7 +103,8 @@ def test_counts():
         sql = "".join("UPDATE code_count SET stacks = '%s', tasks = '%s' WHERE run_id = %d AND level = %d AND cpu = %d AND period = %d;"
                       % (*(json.dumps(row[column], separators=(",", ":")) for column in ("stacks", "tasks")), *key)
                       for key, row in rows.items())
-        sql += "DELETE FROM code_count WHERE part > 0;" # of a period across a commit: its counts are all in part 0 now
+        # The part of a period after a commit: all its counts are in part 0 now.
+        sql += "DELETE FROM code_count WHERE part > 0;"
         views = ["SELECT * FROM %s_count ORDER BY 1, 2, 3, 4, 5, samples" % view for view in ("stack", "task", "function")]
         views.append("SELECT * FROM stack_frame ORDER BY 1, 2")
         stacks = ask(folder, views[-1])
@@ -121,30 +122,30 @@ def test_counts():
             if command:
                 expect(folder.call(*command), 0)
                 assert [ask(folder, view, into) for view in views] == counts, into
-            assert "is sound" in expect(folder.call("check", "-i", into), 0).stdout
+            assert ": OK (" in expect(folder.call("check", "-i", into), 0).stdout
             got = [expect(folder.call("code", *more, "-i", into), 0).stdout.replace(into, "rpistat.data") for more in ((), ("--by", "thread"))]
             assert got == want, (into, got, want)
 
 
 def test_formats():
-    """a store of formats 1.0 and 1.2 is read as it is, and becomes a newer one when it is written to"""
+    """a store of formats 1.0 and 1.2 is read as it is, and is upgraded when it is written to"""
     with Folder(1) as folder:
         for version, sql in FORMATS:
             name = older(folder, "older.data", sql, version)
             before = folder.read(name)
             for command in READING:
-                texts = [re.sub(r", \S+ s afterwards", "", # not known then
+                texts = [re.sub(r", \S+ s afterwards", "",  # not known at that time
                                 expect(folder.call(*command, "-i", store), 0).stdout.replace(store, ""))
                          for store in ("rpistat.data", name)]
                 assert texts[0] == texts[1], texts
             expect(folder.call("plot", "-o", "page.html", "-i", name), 0)
-            refused(folder.call("code", "-i", name), 1, "run 1 has no samples of its code")
+            refused(folder.call("code", "-i", name), 1, "run 1 has no samples")
             assert expect(folder.call("check", "-i", name), 0).stdout == \
-                "older.data is sound: 1 run, %d periods\n" % ask(folder, "SELECT count(*) FROM period")[0][0]
+                "older.data: OK (1 run, %d periods)\n" % ask(folder, "SELECT count(*) FROM period")[0][0]
             for into, command in (("repaired", ["check", "-i", name, "--repair", "-o"]), ("merged", ["merge", name, "-i"])):
                 into = "%s%d.data" % (into, version)
                 expect(folder.call(*command, into), 0)
-                assert "is sound" in expect(folder.call("check", "-i", into), 0).stdout
+                assert ": OK (" in expect(folder.call("check", "-i", into), 0).stdout
             assert folder.read(name) == before
 
             for store, write in (("edited.data", ["runs", "1", "--set-label", "edited", "-i"]),
@@ -153,9 +154,9 @@ def test_formats():
                 folder.write(store, before)
                 folder.write("samples.sim", "function f 0x1000 0x10\nphase a 2s code=f\n")
                 expect(folder.call(*write, store), 0)
-                assert ask(folder, "PRAGMA user_version", store) == [(1006,)]
+                assert ask(folder, "PRAGMA user_version", store) == [(1008,)]
                 answer = expect(folder.call("check", "-i", store), 0)
-                assert answer.stdout.startswith(store + " is sound"), answer.stdout
+                assert answer.stdout.startswith(store + ": OK ("), answer.stdout
                 after = ask(folder, "SELECT recorder_after_ns FROM run WHERE run_id = 1", store)
                 assert after == (ask(folder, "SELECT recorder_after_ns FROM run") if version == 1002 else [(None,)]), after
             assert ask(folder, "SELECT run_id FROM sampling", "more.data") == ([(2,)] if version == 1000 else [(1,), (2,)])

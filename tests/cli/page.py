@@ -1,4 +1,4 @@
-"""The interactive pages in headless Chromium: clicked, typed, touched, zoomed, printed, and looked at by axe.
+"""The interactive pages in headless Chromium: mouse, keyboard, touch, zoom, print, and axe.
 
 axe-core is used where RPISTAT_AXE names its axe.min.js, or where Debian or npm put it.
 """
@@ -14,6 +14,7 @@ from program import RPISTAT, Folder, Recording, environment, expect, tap
 from chromium import Browser
 from samples import Code
 from served import Server
+from words import CLASS_TITLE
 
 FOLDER = Folder(runs=1)
 BROWSER = None
@@ -25,7 +26,7 @@ TIP = "document.getElementById('tip').style.display === 'block' ? document.getEl
 
 
 def opened(name="run.html", **window):
-    """The page in a window; skipped where there is no browser."""
+    """The page in a window. The test is skipped without a browser."""
     if isinstance(BROWSER, tap.Skip):
         raise BROWSER
     BROWSER.errors.clear()
@@ -36,7 +37,7 @@ def opened(name="run.html", **window):
 
 
 def shown(browser):
-    """The part that is shown, in seconds."""
+    """The visible time range in seconds."""
     browser.frame()
     times = re.findall(r"(\d+):(\d+):([\d.]+)", browser.evaluate(SHOWN))
     return [3600 * int(h) + 60 * int(m) + float(s) for h, m, s in times]
@@ -48,7 +49,7 @@ def middle(browser, panel=0):
 
 
 def changed(function, replace):
-    """A page whose data are changed by a function."""
+    """A page whose data a function has changed."""
     with open(FOLDER / "run.html", encoding="utf-8") as file:
         before, data, after = re.split(r'(?<=id="data">\n)(.*?)(?=\n</script>)', file.read(), maxsplit=1, flags=re.S)
     data = json.loads(data)
@@ -57,7 +58,7 @@ def changed(function, replace):
 
 
 def test_wheel():
-    """the wheel over a panel scrolls the page, with Ctrl it zooms around the pointer"""
+    r"""the wheel over a panel scrolls the page; with Ctrl it zooms around the pointer"""
     browser = opened(width=1000, height=500)
     x, y = middle(browser)
     assert shown(browser) == [0, 25]
@@ -72,7 +73,7 @@ def test_wheel():
 
 
 def test_drag():
-    """dragging zooms, a double click shows all again, the buttons zoom and move"""
+    """dragging zooms, a double click shows the whole run, buttons zoom and move"""
     browser = opened(**WIDE)
     left, top, width, height = browser.evaluate(PLACES)[1]
     y = top + height / 2
@@ -95,7 +96,7 @@ def test_drag():
 
 
 def drag(browser, start, *places, modifiers=0, ends=True):
-    """Press the left button at a place, move over the others, and release it at the last one."""
+    """Press the left button at the first place, move over the others, and release it at the last."""
     browser.mouse("mousePressed", *start, button="left", clickCount=1, modifiers=modifiers)
     for x, y in places:
         browser.mouse("mouseMoved", x, y, button="left", buttons=1, modifiers=modifiers)
@@ -104,7 +105,7 @@ def drag(browser, start, *places, modifiers=0, ends=True):
 
 
 def test_drag_outside():
-    """a drag that ends outside its panel zooms to the side where it ends, in every panel, on pages with code and of comparisons"""
+    """a drag that ends outside its panel zooms to this side, in each panel, also on pages with code and of comparisons"""
     for name in ["run.html", "code.html", "compare.html"]:
         browser = opened(name, **WIDE)
         whole = browser.evaluate("page.shown()")
@@ -114,22 +115,23 @@ def test_drag_outside():
             start, y = (left + width * 0.4, top + height / 2), top + height / 2
             quarter = left + width / 4
             for ends, part in [([(left + width - 5, y), (left + width + 40, y)], (0.4, 1)), ([(left + 5, y), (left - 40, y)], (0, 0.4)),
-                               ([(left + width + 90, y), (left + width + 90, y + 300)], (0.4, 1)),  # then down, beside other panels
-                               ([(left + width + 30, y), (quarter, y)], (0.25, 0.4)),  # out and in again
+                               # Then down, next to other panels.
+                               ([(left + width + 90, y), (left + width + 90, y + 300)], (0.4, 1)),
+                               ([(left + width + 30, y), (quarter, y)], (0.25, 0.4)),  # out of the panel and back
                                ([(quarter, top - 5), (quarter, top - 20)], (0.25, 0.4)), ([(quarter, top + height + 40)], (0.25, 0.4)),
                                ([(WIDE["width"] - 1, y), (WIDE["width"] + 200, y)], (0.4, 1)), ([(1, y), (-200, y)], (0, 0.4)),
                                ([(left + width, WIDE["height"] + 200)], (0.4, 1)), ([(left + width * 0.4 + 2, y)], (0, 1))]:
                 drag(browser, start, *ends)
                 expected = [whole[0] + share * (whole[1] - whole[0]) for share in part]
                 found = browser.evaluate("page.shown()")
-                near = 3 * (whole[1] - whole[0]) / width  # a pixel is as near as a pointer can be
+                near = 3 * (whole[1] - whole[0]) / width  # a pointer is exact to one pixel
                 assert all(abs(a - b) <= near for a, b in zip(found, expected)), (name, panel, ends, found, expected)
                 browser.evaluate("page.show(%r, %r)" % tuple(whole))
         assert not browser.errors, browser.errors
 
 
 def test_drag_cancelled():
-    """a drag that the system takes away changes nothing; with Shift a drag moves, also from outside of the panel"""
+    """a drag that the system cancels changes nothing; a drag with Shift moves the view, also from outside the panel"""
     browser = opened(**WIDE)
     x, y = middle(browser)
     width = "document.querySelector('.u-select').getBoundingClientRect().width"
@@ -150,7 +152,7 @@ def test_drag_cancelled():
 
 
 def test_tip():
-    """the values at the pointer are those of all panels, with phase and unit; they go when it leaves"""
+    """at the pointer, the values of all panels appear, with phase and unit, and disappear when it leaves"""
     browser = opened(**WIDE)
     assert browser.evaluate(TIP) == ""
     browser.mouse("mouseMoved", *middle(browser, 2))
@@ -164,7 +166,7 @@ def test_tip():
 
 
 def test_touch():
-    """the first tap shows values, two fingers zoom, one moves what is zoomed, up and down scrolls"""
+    """a tap shows values; two fingers zoom; one finger moves a zoomed view; up and down scrolls the page"""
     browser = opened(**NARROW)
     x, y = middle(browser)
     browser.touch("touchStart", (x, y))
@@ -192,7 +194,7 @@ def test_touch():
 
 
 def test_keyboard():
-    """without a mouse: values, zoom, moving and the phases' table; what is said is what is seen"""
+    """keyboard only: values, zoom, moving and the table of phases; the screen reader's text agrees with the view"""
     browser = opened(**WIDE)
     for _ in range(20):
         browser.key("Tab")
@@ -223,8 +225,7 @@ def test_keyboard():
 
 
 def test_tables():
-    """all phases are in their table, which is as wide as the window or scrolls by itself, with the cells that
-    `rpistat phases` has, and their figures; values are a table"""
+    """the table has all phases, with the cells of `rpistat phases`; it is as wide as the window or scrolls by itself; values are a table"""
     told = [[part.strip() for part in line.strip("|\n").split("|")] for line in
             expect(FOLDER.call("phases", "--no-samples", "--format", "markdown", "-r", "1"), 0).stdout.splitlines() if line[:1] == "|"]
     found = table_of(opened(**WIDE), "Phases in order of time")
@@ -248,16 +249,16 @@ def test_tables():
 
 
 def test_view():
-    """the figures are those of what is shown, which stands in the address; light and dark follow the system until chosen"""
+    """the figures are those of the visible range, which is in the address; light and dark follow the system until the user chooses"""
     browser = opened(**WIDE, theme="dark")
     theme, at = "document.documentElement.dataset.theme", "location.hash"
     assert browser.evaluate(theme) == "dark"
     browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "light"}])
     browser.wait(theme + " === 'light'")
-    whole = dict(table_of(browser, "Figures of the whole run"))
+    whole = dict(table_of(browser, "Metrics of the whole run"))
     browser.evaluate("page.show(5, 10)")
     browser.wait(at + " === '#t=5,10'")
-    found = {row[0]: row[1:] for row in table_of(browser, "Figures of what is shown")}
+    found = {row[0]: row[1:] for row in table_of(browser, "Metrics of the time range shown")}
     part = json.loads(expect(FOLDER.call("report", "-r", "1", "--from", "5s", "--to", "10s", "--format", "json"), 0).stdout)
     values = {row["label"]: row["value"] for row in part["figures"] if row["kind"] == "metric"}
     assert {name: row[1] for name, row in found.items()} == whole, (found, whole)
@@ -276,7 +277,7 @@ def test_view():
     browser.evaluate("document.getElementById('auto').click()")
     browser.evaluate("document.getElementById('reset').click()")
     browser.wait(at + " === ''")
-    assert dict(table_of(browser, "Figures of the whole run")) == whole
+    assert dict(table_of(browser, "Metrics of the whole run")) == whole
     browser.evaluate("document.getElementById('theme').click()")
     browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
     browser.frame()
@@ -286,18 +287,17 @@ def test_view():
 
 
 def test_loop():
-    """a loop is one row and has one text in the strip; a click on either unfolds and folds it; in view of
-    few turns it is unfolded in the strip"""
+    """a loop is one row and one text in the strip; a click on either unfolds and folds it; if few iterations are visible, the strip is unfolded"""
     browser = opened("loop.html", **WIDE)
     shown_rows = "[...document.querySelectorAll('tr[data-loop]')].filter(row => !row.hidden).length"
     row = [[cell for cell in row if cell] for row in table_of(browser, "Phases in order of time")]
-    assert ["50 \u00d7 B C", "50 turns, 30.0 s each (sd 0.00 s)"] in row, row[:5]
+    assert ["50 \u00d7 B C", "50 iterations, mean 30.0 s (sd 0.00 s)"] in row, row[:5]
     ink = ("(() => { const c = document.querySelector('#strip canvas'); return [...c.getContext('2d')"
            ".getImageData(62, 0, c.width - 96, 20).data].join() })()")
     folded, counts = browser.evaluate(ink), [browser.evaluate(shown_rows)]
     left, top, width = browser.evaluate("(() => { const b = document.querySelector('#strip canvas')"
                                         ".getBoundingClientRect(); return [b.left, b.top, b.width]; })()")
-    click(browser, left + 62 + .02 * (width - 96), top + 9)  # a phase that is in no loop
+    click(browser, left + 62 + .02 * (width - 96), top + 9)  # a phase outside all loops
     assert browser.evaluate(shown_rows) == 0 and browser.evaluate(ink) == folded
     click(browser, left + 62 + .5 * (width - 96), top + 9)
     counts.append(browser.evaluate(shown_rows))
@@ -308,21 +308,21 @@ def test_loop():
 
 
 def test_nested_loop():
-    """a loop inside a loop is a row of each outer turn, which is shown when the outer loop is unfolded, and hidden with it"""
+    """an inner loop is a row of each outer iteration, visible only while the outer loop is unfolded"""
     browser = opened("nested.html", **WIDE)
     shown_rows = "[...document.querySelectorAll('tr[data-loop]')].filter(row => !row.hidden).length"
     names = [[cell for cell in row if cell][0] for row in table_of(browser, "Phases in order of time")]
     assert names.count("20 \u00d7 (A, 4 \u00d7 (B C))") == 1 and names.count("4 \u00d7 B C") == 20, names
     counts = [browser.evaluate(shown_rows)]
-    for click_on in (0, 3, 0, 0):  # the outer loop; the third inner one; the outer one folds all
+    for click_on in (0, 3, 0, 0):  # the outer loop; the third inner loop; the outer loop folds all
         browser.evaluate("document.querySelectorAll('button[data-loop]')[%d].click()" % click_on)
         counts.append(browser.evaluate(shown_rows))
     assert counts == [0, 40, 48, 0, 40], counts
 
 
 def test_ticks():
-    """numbers on the axes are whole: nothing is drawn at the edges of the canvases"""
-    for window in ({"width": 1000, "height": 800}, NARROW):  # a number at the very end; the narrowest
+    """labels of the axes are complete: nothing is drawn at the edges of the canvases"""
+    for window in ({"width": 1000, "height": 800}, NARROW):  # a number at the very end; the narrowest window
         browser = opened(**window)
         inks = browser.evaluate("""[...document.querySelectorAll('.panel canvas')].map(canvas => {
             const pen = canvas.getContext('2d'), {width, height} = canvas;
@@ -337,7 +337,7 @@ DOCUMENTS = {"report": [], "phases": [], "code": [], "runs": [], "status": [], "
 
 
 def write_documents():
-    """The names of pages that commands write as --format html, or as a file."""
+    """The names of the pages that commands write with --format html or as a file."""
     for name, options in DOCUMENTS.items():
         FOLDER.write("document-%s.html" % name, expect(FOLDER.call(name, "--format", "html", *options), 0).stdout)
     expect(FOLDER.call("runs", "-i", "groups.data", "-o", "history.html"), 0)
@@ -345,11 +345,11 @@ def write_documents():
 
 
 def test_width():
-    """no page is wider than its window: of a phone, and of one with a bar that scrolls"""
+    """no page is wider than its window, on a phone and with a scroll bar"""
     for name in PAGES + write_documents():
         for width, mobile in ((1600, False), (390, True), (390, False), (360, True), (320, True), (320, False)):
             browser = opened(name, width=width, height=800, mobile=mobile, touch=mobile)
-            # a table whose lines are wide scrolls by itself
+            # a table with wide rows scrolls by itself
             assert browser.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth && "
                                     "innerWidth === %d" % width), (name, width, mobile)
 
@@ -378,19 +378,20 @@ def test_axe():
             wrong = look(browser, axe)
             assert not wrong, (window, wrong)
             assert browser.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-        browser.call("Page.navigate", url="about:blank")  # before its server ends, which would be an error
+        # Before its server ends, which the page would report as an error.
+        browser.call("Page.navigate", url="about:blank")
         browser.wait("location.protocol === 'about:'")
 
 
 def look(browser, axe):
-    """The rules that axe finds broken, with the elements."""
+    """The rules that axe finds broken, with their elements."""
     browser.evaluate(axe)
     return browser.evaluate("axe.run().then(found => found.violations.map(each => "
                             "[each.id, each.nodes.map(node => node.html).slice(0, 3)]))")
 
 
 def test_print():
-    """printed: light, the figures as wide as the sheet, all of the tables; then as it was"""
+    """in print: light colours, figures as wide as the sheet, complete tables; afterwards as before"""
     browser = opened(**WIDE, theme="dark")
     before = browser.evaluate(PLACES)
     browser.evaluate("""window.printed = []; addEventListener('beforeprint', () => { printed = [
@@ -406,7 +407,7 @@ def test_print():
         text = subprocess.run(["pdftotext", "-layout", FOLDER / "page.pdf", "-"], check=True, text=True,
                               stdout=subprocess.PIPE).stdout
         for word in ["calm" if "calm" in text else "sim:script.sim", "Phases in order of time", "00:20.0",
-                     "Figures of the whole run", "Exit status"]:
+                     "Metrics of the whole run", "Exit status"]:
             assert word in text, (word, text)
         assert "Whole run" not in text
 
@@ -415,7 +416,7 @@ MAIN, WORK = ["_start", "main"], "/usr/bin/work"
 
 
 def add_samples():
-    """In the run's first ten seconds `load` reads, in the next ones `solve` multiplies; then it sleeps."""
+    """In the run's first ten seconds `load` reads; in the next ten `solve` multiplies; then the run sleeps."""
     code = Code(FOLDER / "rpistat.data")
     for period in range(200):
         if period < 100:
@@ -445,7 +446,7 @@ def choose(browser, name, value):
 
 
 def place_of(browser, row, share):
-    """A place in the window, in a row of the flame graph."""
+    """A position in the window, inside a row of the flame graph."""
     left, top, width = browser.evaluate("(() => { const graph = document.querySelector('#flame canvas'); "
         "graph.scrollIntoView({block: 'center'}); const b = graph.getBoundingClientRect(); "
         "return [b.left, b.top, b.width]; })()")
@@ -458,12 +459,12 @@ def click(browser, x, y):
 
 
 def test_code_stretches():
-    """functions of the whole run, of the phase that is clicked in the strip, of what is zoomed to"""
+    """functions of the whole run, of the phase that is clicked in the strip, and of the zoomed range"""
     browser = opened("code.html", **WIDE)
     assert functions(browser)[:2] == [["parse_block", "45.0 %", "45.0 %", "work", "parse.c:120"],
                                       ["multiply", "35.0 %", "35.0 %", "work", "matrix.c:30"]], functions(browser)
     about = text_of(browser, "codeAbout")
-    assert "2,000 samples" in about and "Chains complete: 85 %" in about and "off the CPU or not sampled 20.0 %" in about, about
+    assert "2,000 samples" in about and "Complete call stacks: 85 % of the samples" in about and "off-CPU or not sampled 20.0 %" in about, about
     left, top, width, height = browser.evaluate("(() => { const b = document.querySelector('#strip canvas')"
                                                 ".getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; })()")
     click(browser, left + 62 + 0.2 * (width - 96), top + 9)
@@ -481,7 +482,7 @@ def test_code_stretches():
 
 
 def test_code_search():
-    """a search says the share of what it finds, each sample once; functions are sorted by any column"""
+    """a search shows the share of its matches, with each sample counted once; functions can be sorted by each column"""
     browser = opened("code.html", **WIDE)
     browser.evaluate("document.getElementById('codeSearch').focus()")
     browser.call("Input.insertText", text="READ")
@@ -497,7 +498,7 @@ def test_code_search():
 
 
 def test_code_keyboard():
-    """without a mouse: from call to call, into one and out again, said aloud"""
+    """keyboard only: move between calls, into one and out again, with text for screen readers"""
     browser = opened("code.html", **WIDE)
     browser.evaluate("document.getElementById('codeOut').focus()")
     browser.key("Tab")
@@ -507,23 +508,69 @@ def test_code_keyboard():
         browser.key(key)
         assert text_of(browser, "codeCall").startswith(name), (key, name, text_of(browser, "codeCall"))
         assert text_of(browser, "spoken") == text_of(browser, "codeCall")
+    ran = " \u00b7 ran from 00:00:00.0 to 00:00:20.0, 36.1 % of the time shown above"
     assert text_of(browser, "codeCall") == "parse_block \u00b7 /usr/bin/work \u00b7 parse.c:120 \u00b7 " \
-                                           "15.0 % of the samples, 15.0 % itself"
-    browser.mouse("mouseMoved", *place_of(browser, 4, 0.05))  # it is alone: as wide as everything
+                                           "15.0 % of the samples, 15.0 % itself" + ran
+    assert len(browser.evaluate("page.ran")) > 0
+    browser.key("Enter")  # again: no marks, and in a third time marks
+    assert browser.evaluate("page.ran") == [] and ran not in text_of(browser, "spoken") == text_of(browser, "codeCall")
+    browser.key("Enter")
+    assert len(browser.evaluate("page.ran")) > 0 and text_of(browser, "spoken").endswith(ran)
+    browser.mouse("mouseMoved", *place_of(browser, 4, 0.05))  # shown alone, it has the full width
     assert text_of(browser, "codeCall").startswith("parse_block")
     for name in ("solve", "main", "_start", "all", "all"):
         browser.key("Escape")
         assert text_of(browser, "codeCall").startswith(name), (name, text_of(browser, "codeCall"))
+        assert browser.evaluate("page.ran") == []
+
+
+def marks_below(browser, panel):
+    """The opacity of the marks at nine places below a panel, from 0.1 to 0.9 of its width: 0 to 1."""
+    browser.frame()
+    return browser.evaluate("""(() => { const canvas = document.querySelectorAll('.u-wrap canvas')[%d], pen = canvas.getContext('2d');
+        const over = document.querySelectorAll('.u-over')[%d].getBoundingClientRect(), all = canvas.getBoundingClientRect(), ratio = canvas.width / all.width;
+        return [1, 2, 3, 4, 5, 6, 7, 8, 9].map(tenth => { const [red, green, blue, alpha] = pen.getImageData(
+            (over.left - all.left + over.width * tenth / 10 + 5) * ratio, (over.bottom - all.top + 3) * ratio, 1, 1).data;
+            return red > green ? Math.round(100 * alpha / 255) / 100 : 0; }); })()""" % (panel, panel))
+
+
+def test_code_marks():
+    """a click on a call marks when its function ran, below each panel, by its share; a second click removes the marks"""
+    browser = opened("code.html", **WIDE)
+    panels = len(browser.evaluate(PLACES))
+    assert marks_below(browser, 0) == marks_below(browser, panels - 1) == [0] * 9
+    click(browser, *place_of(browser, 4, 0.55))
+    assert text_of(browser, "codeCall").startswith("multiply") and \
+        text_of(browser, "codeCall").endswith("ran from 00:00:10.0 to 00:00:20.0, 28.1 % of the time shown above"), text_of(browser, "codeCall")
+    ran = browser.evaluate("page.ran")  # 7 of 10 samples of each 0.1 s, from 10 s to 20 s
+    assert all(abs(step["share"] - (0.7 if 10 <= step["from"] and step["to"] <= 20 else 0)) < 0.001 for step in ran
+               if step["to"] <= 10 or step["from"] >= 10 and step["to"] <= 20 or step["from"] >= 20), ran
+    for panel in (0, panels - 1):
+        found = marks_below(browser, panel)
+        assert found[:3] == [0] * 3 and found[8:] == [0] and all(abs(each - 0.76) < 0.02 for each in found[4:7]), (panel, found)
+    browser.evaluate("page.show(0, 8)")
+    browser.frame()
+    assert text_of(browser, "codeCall").endswith("\u00b7 multiply has no samples in the time shown above"), text_of(browser, "codeCall")
+    browser.evaluate("page.show(0, 25)")
+    browser.frame()
+    click(browser, *place_of(browser, 4, 0.55))
+    assert "ran from" in text_of(browser, "codeCall") and marks_below(browser, 0) != [0] * 9
+    click(browser, *place_of(browser, 4, 0.55))
+    assert "ran from" not in text_of(browser, "codeCall") and marks_below(browser, 0) == [0] * 9
+    click(browser, *place_of(browser, 2, 0.5))  # main, of both
+    assert "ran from 00:00:00.0 to 00:00:20.0, 80.2 %" in text_of(browser, "codeCall"), text_of(browser, "codeCall")
+    click(browser, *place_of(browser, 0, 0.5))
+    assert browser.evaluate("page.ran") == [] and not browser.errors, browser.errors
 
 
 def test_code_compared():
-    """two labels: the table says by how much, colours where it is more or less than by chance, and the legend what they are"""
+    """two phases: the table has the differences, colours show those that exceed chance, and the legend explains them"""
     browser = opened("code.html", **WIDE)
     choose(browser, "codeOf", "label0")
     choose(browser, "codeWith", "label1")
     found = {row[0]: row[1:5] for row in functions(browser)}
     assert found["parse_block"][0] == "60.0 %" and re.match("\u2212(68|69|70)", found["multiply"][1]), found
-    assert functions(browser)[0][0] == "multiply", functions(browser)  # what has changed most comes first
+    assert functions(browser)[0][0] == "multiply", functions(browser)  # the largest change comes first
     assert "more in A than in B" in text_of(browser, "codeLegend")
     colours = browser.evaluate("""(() => { const graph = document.querySelector('#flame canvas'), pen = graph.getContext('2d');
         return [[2, 0.9], [3, 0.45], [3, 0.95]].map(([row, part]) =>
@@ -535,7 +582,7 @@ def test_code_compared():
 
 
 def test_code_touch():
-    """a tap shows a call alone, one on the first row all again; nothing is wider than the window"""
+    """a tap shows one call, a tap on the first row shows all again; nothing is wider than the window"""
     browser = opened("code.html", **NARROW)
     for row, part, name in [(3, 0.9, "solve"), (4, 0.05, "multiply"), (0, 0.5, "all")]:
         x, y = place_of(browser, row, part)
@@ -546,7 +593,7 @@ def test_code_touch():
 
 
 def test_code_print():
-    """printed: the calls as wide as the sheet, and the functions"""
+    """in print: calls as wide as the sheet, and the functions"""
     browser = opened("code.html", **WIDE, theme="dark")
     browser.evaluate("window.printed = 0; addEventListener('beforeprint', () => { "
                      "printed = document.querySelector('#flame canvas').clientWidth; })")
@@ -555,11 +602,11 @@ def test_code_print():
     if shutil.which("pdftotext"):
         text = subprocess.run(["pdftotext", "-layout", FOLDER / "code.pdf", "-"], check=True, text=True,
                               stdout=subprocess.PIPE).stdout
-        assert "Where the time went" in text and "parse.c:120" in text and "compared with" not in text, text
+        assert "Time by function" in text and "parse.c:120" in text and text.count("compared with") == text.count(CLASS_TITLE), text
 
 
 def test_code_panel():
-    """the panel of shares tells them at the pointer"""
+    r"""the panel of shares shows the values at the pointer"""
     browser = opened("code.html", **WIDE)
     titles = browser.evaluate("[...document.querySelectorAll('.panel h2')].map(head => head.textContent)")
     place = next(n for n, title in enumerate(titles) if title.startswith("Code: share of the time by function"))
@@ -572,7 +619,7 @@ def test_code_panel():
 
 
 def test_code_steps():
-    """of steps that are not as long as one another the one at the pointer is told, whichever panel it is in"""
+    """with steps of different lengths, the pointer shows the right step in each panel"""
     def uneven(data):
         data["codePanel"] = {"title": "Code", "at": [0, 20, 25], "lines": [
             {"name": "long", "colour": 0, "share": [60, 0]}, {"name": "short", "colour": 1, "share": [0, 60]}]}
@@ -588,8 +635,34 @@ def test_code_steps():
         assert re.search(r"long\s+60 %", text) and "short" not in text, (panel, text)
 
 
+def test_function_steps():
+    """a line of `plot --function` has a constant value in each step, ends at a gap, and the pointer shows the step's value"""
+    def stepped(data):
+        line = {"label": "f", "unit": "%", "explain": "", "isStepped": True, "x": [0, 10, 10, 12, 12, 20, 20, 25],
+                "value": [60, 60, None, None, 0, 0, 80, 80], "min": None, "max": None, "low": [], "high": []}
+        data["panels"].append({"title": "f with callees", "unit": "%", "from": 0, "to": 100, "lines": [line, {**line, "label": "same", "x": line["x"][:]}]})
+    changed(stepped, "function.html")
+    browser = opened("function.html", **WIDE)
+    panel = browser.evaluate("[...document.querySelectorAll('.panel h2')].findIndex(head => head.textContent.startsWith('f with'))")
+    browser.evaluate("document.querySelectorAll('.panel')[%d].scrollIntoView({block: 'center'})" % panel)
+    left, top, width, height = browser.evaluate(PLACES)[panel]
+    for at, value, (from_s, to_s) in ((9.8, 60, (0, 10)), (11, None, (10, 12)), (12.2, 0, (12, 20)), (19.8, 0, (12, 20)), (20.2, 80, (20, 25))):
+        browser.mouse("mouseMoved", left + at / 25 * width, top + height / 2)
+        found = re.search(r"f\s+([\d.]+) %", browser.evaluate(TIP))
+        assert (value is None and not found) or float(found.group(1)) == value, (at, browser.evaluate(TIP))
+        highest = browser.evaluate("""(() => {
+            const canvas = document.querySelectorAll('.panel canvas')[%d], over = document.querySelectorAll('.u-over')[%d], box = canvas.getBoundingClientRect();
+            const place = over.getBoundingClientRect(), ratio = canvas.width / box.width;
+            const x = (place.left - box.left + %r / 25 * place.width) * ratio, y = (place.top - box.top) * ratio;
+            const inks = canvas.getContext('2d').getImageData(x, y, 1, place.height * ratio + 2).data;
+            const away = [...Array(inks.length / 4).keys()].map(i => [0, 2, 4].reduce((sum, at, k) =>
+                sum + Math.abs(inks[4 * i + k] - parseInt(page.palette().line[1].slice(at, at + 2), 16)), 0)), least = Math.min(...away);
+            return least < 120 ? 100 * (1 - away.indexOf(least) / away.length) : null; })()""" % (panel, panel, at))
+        assert (highest is None) == (value is None) and abs((highest or 0) - (value or 0)) < 4, (at, highest)
+
+
 def test_code_fine_steps():
-    """of many steps in one pixel the mean is drawn"""
+    """if one pixel has many steps, their mean is drawn"""
     def loop(data):
         data["codePanel"] = {"title": "Code", "at": [n / 480 for n in range(12001)],
                              "lines": [{"name": "loop", "colour": 0, "share": [100, 0] * 6000}]}
@@ -620,13 +693,13 @@ phase load 6s code=main>load
 phase solve 10s dc_miss=10M instructions=100M code=main>solve
 phase load 6s code=main>load
 """
-# `solve` is faster, and something new comes behind it.
+# `solve` is faster, and something new follows it.
 AFTER = BEFORE.replace("solve 10s dc_miss=10M instructions=100M", "solve 6s dc_miss=4M instructions=180M").replace(
     "code=main>solve\n", "code=main>solve\nphase save 4s micro_tlb_miss=8M instructions=400M code=main\n")
 
 
 def table_of(browser, title):
-    """The rows of the table of that heading."""
+    """The rows of the table below this heading."""
     browser.frame()
     return browser.evaluate("[...document.querySelectorAll('h2')].find(head => head.textContent === %s).parentNode"
                             ".querySelectorAll('tbody tr').values().map(row => [...row.children].map(cell => cell.innerText))"
@@ -634,13 +707,13 @@ def table_of(browser, title):
 
 
 def chosen_row(browser):
-    """The row that is chosen, by its button, and the one that the calls are of."""
+    """The selected row by its button, and the row whose calls are shown."""
     return browser.evaluate("[[...document.querySelectorAll('#rows button')].findIndex(each => each.ariaPressed === 'true'), "
                             "+document.getElementById('codeOf').value.slice(3)]")
 
 
 def test_compare_rows():
-    """a click on a row or on a strip, the arrows and the list choose a row: its figures, functions and calls"""
+    """a click on a row or strip, the arrow keys and the list select a row, with its figures, functions and calls"""
     browser = opened("compare.html", **WIDE)
     assert re.match(r"Run 2 took as long as run 1 \(22\.0 s\); but run 2 has ", text_of(browser, "title")), text_of(browser, "title")
     rows = table_of(browser, "The whole and its phases")
@@ -650,7 +723,7 @@ def test_compare_rows():
     browser.evaluate("document.querySelectorAll('#rows tbody tr')[2].children[3].click()")
     assert chosen_row(browser) == [2, 2]
     figures = {row[0]: row[1:] for row in table_of(browser, "Figures of phase B")}
-    a, b, _ = figures["DC miss ratio"]  # one run a side has no verdict
+    a, b, _ = figures["DC miss ratio"]  # one run per side has no verdict
     assert re.match("19|20", a) and re.match("[78]", b), figures
     found = table_of(browser, "Functions of phase B, CPU time")
     assert found[0][0] == "solve" and len(found[0]) == 4, found
@@ -665,14 +738,14 @@ def test_compare_rows():
     assert chosen_row(browser) == [0, 0]
     left, top, width = browser.evaluate("(() => { const b = document.querySelector('#strip canvas').getBoundingClientRect(); "
                                         "return [b.left, b.top, b.width]; })()")
-    click(browser, left + 62 + 14 / 22 * (width - 96), top + 9)   # A is in its second phase then,
+    click(browser, left + 62 + 14 / 22 * (width - 96), top + 9)  # A is in its second phase at that time,
     assert chosen_row(browser) == [2, 2]
-    click(browser, left + 62 + 14 / 22 * (width - 96), top + 29)  # and B in what came
+    click(browser, left + 62 + 14 / 22 * (width - 96), top + 29)  # and B in the new phase
     assert chosen_row(browser) == [3, 3]
 
 
 def test_compare_groups():
-    """with several runs a side there are verdicts, on one line each; shares of a change only where there is one"""
+    """several runs per side have verdicts, on one line each; a share of the change only if there is a change"""
     browser = opened("groups.html", **WIDE)
     rows = table_of(browser, "The whole and its phases")
     heads = browser.evaluate("[...document.querySelectorAll('#rows th[scope=col]')].map(each => each.innerText)")
@@ -680,11 +753,11 @@ def test_compare_groups():
     assert rows[0][-2:] == ["100 %", "possibly higher"] and len(rows[1]) == len(heads), rows
     lines = browser.evaluate("[...document.querySelectorAll('td.text')].map(cell => { const range = document.createRange(); "
                              "range.selectNodeContents(cell); return range.getClientRects().length; })")
-    assert len(lines) > 10 and set(lines) == {1}, lines  # a verdict is one line
+    assert len(lines) > 10 and set(lines) == {1}, lines  # a verdict has one line
 
 
 def test_compare_axes():
-    """as it is, and by phase, where what is the same lies over one another; both zoom"""
+    """the time axis of each run, and the axis by phase, where equal parts overlap; both zoom"""
     browser = opened("compare.html", **WIDE)
     assert shown(browser) == [0, 22]
     left, top, width, height = browser.evaluate(PLACES)[1]
@@ -692,7 +765,7 @@ def test_compare_axes():
     tip = browser.evaluate(TIP)
     assert re.search(r"run 1\s+7\s", tip) and re.search(r"run 2\s+1\.75\s", tip) and " run 1 B run 2 C" in tip, tip
     browser.evaluate("document.getElementById('byPhase').click()")
-    end = shown(browser)[1]  # 6, 8 (of 10 and 6), 4 of run 2 alone, 6
+    end = shown(browser)[1]  # 6, 8 (from 10 and 6), 4 of run 2 alone, 6
     assert abs(end - 24) < 0.5, end
     browser.mouse("mouseMoved", left + 16 / 24 * width, top + height / 2)
     tip = browser.evaluate(TIP)
@@ -715,7 +788,7 @@ def test_compare_axes():
 
 
 def test_compare_code():
-    """calls have the colour of their change, in seconds of a run; a function's button searches for it"""
+    """calls have the colour of their change in seconds per run; a function's button searches for it"""
     browser = opened("compare.html", **WIDE)
     colours = browser.evaluate("""(() => { const graph = document.querySelector('#flame canvas'), pen = graph.getContext('2d');
         return [[2, 0.3], [2, 0.85], [1, 0.5]].map(([row, part]) =>
@@ -729,7 +802,7 @@ def test_compare_code():
 
 
 def test_compare_bare():
-    """without phases and samples there is one row, and neither strips, calls nor another axis"""
+    """without phases and samples there is one row, and no strips, calls or second axis"""
     browser = opened("bare.html", **WIDE)
     browser.evaluate("document.querySelector('#rows button').click()")
     assert not browser.errors, browser.errors
@@ -740,7 +813,7 @@ def test_compare_bare():
 
 
 def test_compare_narrow():
-    """on a telephone nothing is wider than the window, and a tap chooses; printed, all of it is there"""
+    """on a phone nothing is wider than the window, and a tap selects; the print is complete"""
     browser = opened("compare.html", **NARROW)
     assert browser.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     left, top = browser.evaluate("(() => { const b = document.querySelectorAll('#rows tbody tr')[2].getBoundingClientRect(); "
@@ -762,13 +835,13 @@ TOLD = "document.getElementById('live').textContent"
 
 
 def more(browser):
-    """Wait until points have come."""
+    """Wait until new points have arrived."""
     browser.wait("globalThis.page && %s > 0" % POINTS)
     browser.wait("%s > %d" % (POINTS, browser.evaluate(POINTS)))
 
 
 def test_live():
-    """a page that is served follows the recording, the zoom stays; it tells what becomes of the server and the run"""
+    """a served page follows the recording and keeps the zoom; it reports the state of the server and the run"""
     if isinstance(BROWSER, tap.Skip):
         raise BROWSER
     with Recording(FOLDER, "live.data") as recording:
@@ -782,11 +855,11 @@ def test_live():
             browser.wait(TOLD + ".startsWith('Live: ') && page.data.phases.length > 0")
             assert browser.evaluate("page.shown()[1] === page.data.to && page.shown()[0] === 0")
             browser.mouse("mousePressed", *middle(browser), button="right", clickCount=1)
-            more(browser)  # a menu does not hold the page up
+            more(browser)  # an open menu does not stop the page's updates
             browser.evaluate("document.getElementById('values').open = true")
             browser.wait("document.querySelector('#values .scroll') !== null")
             browser.evaluate("(each => { each.focus(); each.scrollTop = 9; })(document.querySelector('#values .scroll'))")
-            more(browser)  # who reads values in the table goes on where he was
+            more(browser)  # somebody reading values in the table stays at the same place
             assert browser.evaluate("document.activeElement.matches('#values .scroll') && document.activeElement.scrollTop") == 9
             browser.evaluate("document.getElementById('values').open = false")
             browser.evaluate("page.show(0.1, 0.2)")
@@ -802,9 +875,9 @@ def test_live():
         browser.wait(TOLD + ".includes('does not answer')")
         with Server(FOLDER, "-i", "live.data", "--port", str(server.port)) as server:
             browser.wait(TOLD + ".includes('is not the server')")
-            browser.errors.clear()  # of the server that was away
+            browser.errors.clear()  # errors of the server that was down
             browser.evaluate("window.isOld = true")
-            browser.open(server.url, **WIDE)  # the same address but for the token: the page loads itself anew
+            browser.open(server.url, **WIDE)  # the same address except for the token: the page reloads
             browser.wait("!window.isOld && document.readyState === 'complete'")
             more(browser)
             assert recording.end() == 0
@@ -818,7 +891,7 @@ def test_live():
 
 
 def test_live_code():
-    """calls and functions of a page that is served follow the recording, with names, but not under who is at them"""
+    """calls and functions of a served page follow the recording, with names, but not while somebody uses them"""
     if isinstance(BROWSER, tap.Skip):
         raise BROWSER
     name = "[...document.querySelectorAll('#functions tbody button')].some(each => each.textContent.includes('PyEval'))"
@@ -852,8 +925,8 @@ def test_live_code():
 
 
 CASES = [test_wheel, test_drag, test_drag_outside, test_drag_cancelled, test_width, test_tip, test_touch, test_keyboard, test_tables, test_view, test_loop, test_nested_loop, test_ticks, test_axe, test_print,
-         test_code_stretches, test_code_search, test_code_keyboard, test_code_compared, test_code_touch, test_code_print,
-         test_code_panel, test_code_steps, test_code_fine_steps, test_compare_rows, test_compare_groups, test_compare_axes, test_compare_code, test_compare_bare,
+         test_code_stretches, test_code_search, test_code_keyboard, test_code_marks, test_code_compared, test_code_touch, test_code_print,
+         test_code_panel, test_code_steps, test_function_steps, test_code_fine_steps, test_compare_rows, test_compare_groups, test_compare_axes, test_compare_code, test_compare_bare,
          test_compare_narrow, test_live, test_live_code]
 
 with FOLDER:

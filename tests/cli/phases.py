@@ -1,4 +1,4 @@
-"""phases: of simulated runs whose phases are known, and of tables; --from and --to by phase."""
+"""phases: simulated runs with known phases, and tables; --from and --to by phase."""
 import csv
 import io
 import json
@@ -10,9 +10,10 @@ import sqlite3
 
 from program import Folder, environment, expect, is_sanitized, refused, tap
 
-import samples  # of ../support, which program.py names
+import samples  # in ../support, which program.py adds to the path
+from words import CLASS_TITLE, ITERATIONS, START
 
-# Boundaries at 8, 14, 18 and 27 s; the second and the last are alike, so are the first and the fourth.
+# Boundaries at 8, 14, 18 and 27 s; the second and last phase are alike, and the first and fourth.
 SCRIPT = """\
 clock 700M
 seed 5
@@ -61,8 +62,7 @@ def stored(sql, name="rpistat.data"):
 
 
 def test_csv():
-    """--format csv: phase,label,first,last,...; the phases of the script, its labels again; all figures
-    that the JSON has"""
+    """--format csv: phase,label,first,last,...; the script's phases, with labels that recur; all figures of the JSON"""
     answer = phases("--format", "csv")
     assert not answer.stderr, answer.stderr
     assert answer.stdout.startswith("phase,label,first,last,earliest,") and \
@@ -79,20 +79,20 @@ def test_csv():
 
 
 def test_text():
-    """the tables: one of the phases, one of the distinct ones, in 100 columns"""
+    """the tables of phases and of phase classes, in 100 columns"""
     text = phases().stdout
     lines = text.splitlines()
     assert all(len(line) <= 100 and line == line.rstrip() for line in lines), text
     assert lines[0] == "Phases of run 1, sim:phases.sim", text
-    assert "5 phases of 3 kinds" in lines[1], text
+    assert lines[1].startswith("5 phases in 3 classes (32.0 s, 320 measurement periods, "), text
     first = [line.split() for line in lines if line[:2] == "  " and line[2:3].isalpha()]
-    heads = [line for line in first if line[0] == "Phase"]
-    assert heads[0][:2] == ["Phase", "Start"] and heads[1][:3] == ["Phase", "Times", "Time"], text
-    assert [line[0] for line in first].count("A") == 3, text  # two phases, and the label
+    heads = [line for line in first if line[0] in ("Phase", "Class")]
+    assert heads[0][:2] == ["Phase", "Start"] and heads[1][:3] == ["Class", "Phases", "Total"], text
+    assert [line[0] for line in first].count("A") == 3, text  # two phases and the class
     assert [line[:2] for line in first if line[1:2] == ["00:00.0"]] == [["A", "00:00.0"]], text
-    # the figures: misses are what tells the phases apart, and how sure they are
+    # the figures: misses distinguish the phases, with their confidence
     a, b = [[line for line in first if line[0] == label][-1] for label in "AB"]
-    assert any(line[:5] == ["C", "hardly", "on", "a", "CPU"] for line in first), text
+    assert any(line[:3] == ["C", "mostly", "off-CPU"] for line in first), text
     assert "Main miss" in text and "CPI" in text and "CPU use (%)" in text, text
     assert any(cell.startswith(("0.49", "0.50")) for cell in a), text
     assert any(cell.startswith(("4.4", "4.5")) for cell in b), text
@@ -113,7 +113,7 @@ phase work 2s
 
 
 def test_bursts():
-    """outliers in even steps are bursts: how many, how long, how often, in which function; the others stay"""
+    """regular outliers are bursts, with number, length, period and function; other outliers stay"""
     with open(FOLDER / "bursts.sim", "w", encoding="ascii") as script:
         script.write("function main 0x1000 0x100\nfunction work 0x2000 0x100\n"
                      "function flush 0x3000 0x100\n" + BURSTS)
@@ -130,8 +130,7 @@ def test_bursts():
 
 
 def test_callers():
-    """an inner function that two functions call one after the other tells no phases; its callers do, in
-    comparisons too"""
+    """an inner function that two functions call in turn does not distinguish phases; its callers do, also in comparisons"""
     for check in (10, 14):
         FOLDER.write("callers.sim", "clock 700M\nnoise 3%%\nfunction main 0x1000 0x100\nfunction solve 0x2000 0x100\n"
                      "function check 0x3000 0x100\nfunction multiply 0x4000 0x100\ndefault instructions=200M\n"
@@ -147,7 +146,7 @@ def test_callers():
 
 
 def test_few_samples():
-    """10 samples per second are draws of their own: a mix of 70 to 30 that becomes 30 to 70 for 10 s is a phase"""
+    """10 samples per second are independent draws: a mix of 70 to 30 that becomes 30 to 70 for 10 s is a phase"""
     FOLDER.write("few.sim", "clock 700M\nnoise 3%\nfunction main 0x1000 0x100\nfunction solve 0x2000 0x100\n"
                  "function check 0x3000 0x100\ndefault instructions=2M\n" + "".join(
                      "repeat 100\nphase %d 10ms code=main>solve:%d%%,main>check\nsleep 90ms code=main\nend\n"
@@ -159,8 +158,7 @@ def test_few_samples():
 
 
 def test_stripped():
-    """functions without names are one with their module, but for those that a kind of phase was in most; of
-    a comparison, whose other side may lie elsewhere, all are"""
+    """functions without names count as their module, except those that are the main function of a phase class; in a comparison all count as modules, since addresses may differ"""
     FOLDER.write("stripped.sim", "clock 700M\nnoise 3%\nfunction main 0x1000 0x100\nfunction work 0x2000 0x100\n"
                  "function flush 0x3000 0x100\nfunction other 0x4000 0x100\ndefault instructions=200M\n"
                  "phase a 20s code=main>work:80%,main:9%,main>other\nphase b 20s code=main>flush:70%,main>other\n")
@@ -182,7 +180,7 @@ def test_stripped():
 
 
 def test_outliers():
-    """a mix of both sides where phases meet is not listed; of many the first are named, of very many none"""
+    """mixed rotations at a boundary are not listed as outliers; if there are many outliers the first are listed, and none if very many"""
     def found(name, spikes):
         draw = random.Random(4)
         rows = [(10 if i < 150 else 50) + draw.gauss(0, 1) for i in range(400)]
@@ -193,17 +191,17 @@ def test_outliers():
         return [one["first"] for one in json.loads(phases("--csv", name, "--format", "json").stdout)["outliers"]], text
 
     edges, text = found("few.csv", [40, 113, 150, 290])
-    assert edges == [40, 113, 290] and "3 outliers, rows like none around them: 40, 113, 290." in text, text
+    assert edges == [40, 113, 290] and "3 outliers (rows unlike those around them): 40, 113, 290." in text, text
     many = sorted(random.Random(5).sample(range(5, 395), 30))
     text = found("many.csv", many)[1]
-    [said] = re.findall(r"\d+ outliers, rows like none around them: (.*), and \d+ more: --format json", text)
+    [said] = re.findall(r"\d+ outliers \(rows unlike those around them\): (.*), \d+ more \(--format json\)", text)
     assert len(said.split(", ")) == 10, text
     text = found("most.csv", range(5, 395, 7))[1]
-    assert re.search(r"1\d % of the rows are like none around them \(outliers\): --format json lists them", text), text
+    assert re.search(r"1\d % of the rows are outliers, unlike the rows around them \(--format json lists them\)", text), text
 
 
 def test_json():
-    """--format json: one object that says the same, and more"""
+    """--format json: one object with the content of the text, and more"""
     found = json.loads(phases("--format", "json").stdout)
     rows = rows_of(phases("--format", "csv").stdout)
     assert [(p["label"], p["first"], p["last"]) for p in found["phases"]] == rows, found
@@ -232,32 +230,32 @@ def test_json():
 
 
 def test_words():
-    """what sets each label apart from the run, in text and in JSON; of one kind alone nothing"""
+    """each class is described by its differences from the run, in text and JSON; a single class has no description"""
     words = {label["label"]: label["words"]
              for label in json.loads(phases("--format", "json").stdout)["labels"]}
     assert re.match(r"0\.2\d x the main miss rate of the whole run, DC miss ratio 4\.0 % \(whole run: \S+ %\)", words["A"]), words
     assert re.match(r"2\.[12] x the main miss rate of the whole run, DC miss ratio 20 % \(whole run: ", words["B"]), words
     assert words["C"] == "CPU use 0 % (whole run: 88 %)", words
     lines = phases().stdout.splitlines()
-    told = lines[lines.index("What sets them apart from the whole run:") + 1:]
+    told = lines[lines.index(CLASS_TITLE + " run:") + 1:]
     told = " ".join(" ".join(told[:told.index("")] if "" in told else told).split())
     assert told == " ".join("%s: %s" % (label, words[label]) for label in "ABC"), told
-    # what is named stands in the table of the distinct phases, with that of the run
+    # named code is in the table of phase classes, with the run's value
     tables = json.loads(phases("--format", "json").stdout)
     whole = {figure["name"]: figure["whole"] for figure in tables["figures"]}
     assert "(whole run: %.0f %%)" % whole["cpu_use"] in words["C"], whole
-    headings = "\n".join(lines[lines.index(next(line for line in lines if "Times" in line)) - 4:][:40])
+    headings = "\n".join(lines[lines.index(next(line for line in lines if "Class" in line)) - 4:][:40])
     assert all(part in headings for part in ("Main miss", "DC miss", "CPU use (%)", "  all ", "explained")), headings
     alone = ["--from", "phase:C", "--to", "phase:C"]
-    assert "sets them apart" not in phases(*alone).stdout
+    assert CLASS_TITLE not in phases(*alone).stdout
     assert json.loads(phases("--format", "json", *alone).stdout)["labels"][0]["words"] is None
     FOLDER.write("two.csv", table())
     text = phases("--csv", "two.csv").stdout
-    assert re.search(r"apart from the whole:\n  A: level \S+ \(all: \S+\)\n  B: level", text), text
+    assert re.search(CLASS_TITLE + r" table:\n  A: level \S+ \(all: \S+\)\n  B: level", text), text
 
 
 def test_formats_are_the_c_locales():
-    """csv and json are the same in every locale, and in a file"""
+    """csv and json are equal in each locale, and in a file"""
     for form in ["csv", "json"]:
         plain = phases("--format", form).stdout
         assert phases("--format", form, env=environment(LC_ALL="C.UTF-8")).stdout == plain
@@ -267,20 +265,20 @@ def test_formats_are_the_c_locales():
 
 
 def test_components():
-    """--pca: loadings of each metric, and how much of the variance there is in each component"""
+    """--pca: loadings of each metric, and each component's share of the variance"""
     text = phases("--pca").stdout
     assert "Principal components" in text and "  Component  Variance  " in text, text
     found = json.loads(phases("--pca", "--format", "json").stdout)["components"]
     assert sum(component["share"] for component in found) <= 1, found
-    # what happens together lies on one side of a component
+    # metrics that change together are on one side of a component
     assert any(component["loadings"]["dc_miss_ratio"] * component["loadings"]["main_miss_rate"] > 0.3
                for component in found[:2]), found
     assert "components" not in json.loads(phases("--format", "json").stdout)
-    refused(FOLDER.call("phases", "--pca", "--metric", "cpi"), 1, "at least 2 signals")
+    refused(FOLDER.call("phases", "--pca", "--metric", "cpi"), 1, "at least 2 metrics")
 
 
 def test_options():
-    """--metric, --min-length, --sensitivity, --exact do what they say"""
+    """--metric, --min-length, --sensitivity and --exact have their effect"""
     only = rows_of(phases("--metric", "cpu_use", "--format", "csv").stdout)
     assert [first for _, first, _ in only] == [0, 140, 180], only
     assert "".join(label for label, _, _ in only) == "ABA", only
@@ -297,7 +295,8 @@ def test_options():
 
 # --- levels -----------------------------------------------------------------------------------
 
-# Two long things of two short ones each: one level of 2, one of 12 and maybe some between.
+# Two long stages with two short phases each: a level of 2 phases, one of 12, and possibly some
+# between.
 NESTED = "".join(SCRIPT.splitlines(True)[:5]) + 3 * (
     "phase one 4s\nphase two 4s instructions=600M ibuf_stall=300M\n") + 3 * (
     "phase three 4s dc_miss=10M main_tlb_miss=900k\n"
@@ -305,7 +304,7 @@ NESTED = "".join(SCRIPT.splitlines(True)[:5]) + 3 * (
 
 
 def test_levels():
-    """--level, --at-most and --sensitivity take a level of the tree, from one phase to the finest"""
+    """--level, --at-most and --sensitivity accept a level of the tree, from one phase to the finest"""
     def found(*options):
         return json.loads(expect(
             folder.call("phases", "-q", "--format", "json", *options), 0).stdout)
@@ -334,24 +333,24 @@ def test_levels():
         assert steps == sorted(steps) and steps[0] == 1 and steps[-1] == 12, steps
         assert steps[12 // every] == len(found()["phases"]), steps
         answer = expect(folder.call("phases", "--level", "2"), 0).stdout
-        assert re.search(r"^Levels have 1 to 12 phases: --level N, or fine$", answer, re.M), answer
-        for size in 2, len(found()["phases"]):  # letters of the usual level are those of all commands
+        assert re.search(r"^More or less detail: --level N \(1 to 12 phases\) or --level fine$", answer, re.M), answer
+        for size in 2, len(found()["phases"]):  # letters of the default level are the same in all commands
             answer = expect(folder.call("phases", "--level", str(size)), 0).stdout
-            assert ("Letters of this level" in answer) == (size == 2), answer
+            assert ("use the letters of the default level" in answer) == (size == 2), answer
         os.mkdir(folder / "rpistat")
         folder.write("rpistat/config", "[phases]\nlevel = 2\n")
-        for env, periods in (({}, None), ({"XDG_CONFIG_HOME": folder.path}, 240)):  # kept, where it is chosen for all
+        # Stored if the choice applies to all commands.
+        for env, periods in (({}, None), ({"XDG_CONFIG_HOME": folder.path}, 240)):
             expect(folder.call("phases", env=environment(**env)), 0)
             part = expect(folder.call("export", "--from", "phase:B", "--to", "phase:B"), 0).stdout
             assert (abs(len(part.splitlines()) - 1 - 240) <= 3) == (periods == 240), part
         missing = folder.call("phases", "--level", "9999")
-        assert missing.returncode == 2 and "no level of 9999 phases" in missing.stderr, missing
-        assert "the finest has 12" in missing.stderr, missing
+        assert missing.returncode == 2 and "no level has 9999 phases" in missing.stderr, missing
+        assert "choose at most 12" in missing.stderr, missing
 
 
 def test_small_steps():
-    """a ratio that is 1.4 times as large for ten minutes, or 1.2 times for 30 s, is a phase, with the
-    boundaries where they are; noise alone is none; two that differ from the one between are two kinds"""
+    """a metric 1.4 times as large for ten minutes, or 1.2 times for 30 s, is a phase with exact boundaries; noise is none; two phases that differ from the one between them are two classes"""
     def starts_of(folder, noise, *steps):
         folder.write("steps.sim", "\n".join(SCRIPT.splitlines()[:1] + ["seed 1", "noise %d%%" % noise] +
                                             SCRIPT.splitlines()[3:5] + ["phase a %s dc_miss=%s" % step
@@ -374,8 +373,7 @@ def test_small_steps():
 
 
 def test_thinned():
-    """a thinned run is looked at in its coarsest blocks: its end is no phase, whatever gaps there are; a
-    step is one; --from, as it is said, looks at periods; compare looks at all runs alike"""
+    """a downsampled run is analysed in its coarsest blocks: its end and its gaps are no phases; a step is; --from uses periods, as the message says; compare treats all runs equally"""
     def record(folder, name, *work, options=()):
         folder.write("thin.sim", "seed 1\nnoise 5%\nlate 5m 20s\ndefault dc_access=50M dc_miss=2M\n" +
                      "\n".join(work) + "\n")
@@ -389,12 +387,12 @@ def test_thinned():
     with Folder() as folder:
         record(folder, "loop", "repeat 130", "phase a 4s", "phase b 3s dc_miss=6M", "end", options=keep)
         loop = found(folder, "loop")
-        assert [phase["label"] for phase in loop["phases"]] == ["A", "A"], len(loop["phases"])  # a gap between
+        assert [phase["label"] for phase in loop["phases"]] == ["A", "A"], len(loop["phases"])  # a gap between them
         assert loop["block_rotations"] == 16, loop["observations"]
         since = loop["periods_from_s"]
         assert 820 < since < 880, since
         text = expect(folder.call("phases", "-i", "loop.data"), 0).stdout
-        said = re.search(r"^Periods only since (\d+):(\d\d\.\d): --from (\d\d:(\d\d):(\S+))$", text, re.M)
+        said = re.search(r"^Full detail from (\d+):(\d\d\.\d) on \(--from (\d\d:(\d\d):([\d.]+))\); older periods are downsampled$", text, re.M)
         assert said and [int(said[1]), float(said[2])] == [int(said[4]), float(said[5])], text
         assert since <= 60 * int(said[4]) + float(said[5]) < since + .1, (since, said[3])
         part = found(folder, "loop", "--from", said[3])
@@ -414,8 +412,7 @@ def test_thinned():
 
 
 def test_exports():
-    """a row of an export has the number and the letter of the phase that its middle is in, as --format csv
-    of phases has them; none where a run is long, until they were found, and a note says so"""
+    """each row of an export has the number and letter of the phase at its middle, as phases --format csv; a long run has none until phases are detected, and a note says so"""
     found = list(csv.DictReader(io.StringIO(phases("--format", "csv").stdout)))
 
     def check(form, middle):
@@ -436,14 +433,14 @@ def test_exports():
         folder.write("long.sim", "noise 3%\nphase a 6000s dc_miss=2M\nphase b 4001s dc_miss=9M\n")
         expect(folder.call("record", "-q", "--pmu", "sim:long.sim", "-e", "dc_access,dc_miss"), 0)
         answer = expect(folder.call("export"), 0)
-        assert "'rpistat phases'" in answer.stderr and ",0,A," not in answer.stdout, answer.stderr
+        assert "`rpistat phases`" in answer.stderr and ",0,A," not in answer.stdout, answer.stderr
         expect(folder.call("phases"), 0)
         answer = expect(folder.call("export"), 0)
         assert not answer.stderr and ",0,A," in answer.stdout and ",1,B," in answer.stdout, answer.stderr
 
 
 def test_variation():
-    """what the phases explain of what varies is a share of it; of what tells them apart most of it"""
+    """phases explain a share of each metric's variance, and most of it for the metric that distinguishes them"""
     with Folder() as folder:
         folder.write("nap.sim", "phase work 20s instructions=200M\nsleep 20s\nphase rest 100ms instructions=1k\n"
                      "sleep 20s\nphase work 20s instructions=200M\n")
@@ -455,35 +452,36 @@ def test_variation():
 
 
 def test_drift():
-    """what goes its own way has no phases, and how far it went is said"""
+    """a metric with a drift has no phases, and the size of the drift is printed"""
     rows = ["load,other"] + ["%.3f,%.3f" % (10 + row / 20 + random.Random(row).gauss(0, .3),
                                              random.Random(-row).gauss(5, 1)) for row in range(400)]
     with Folder() as folder:
         folder.write("t.csv", "\n".join(rows) + "\n")
         answer = expect(folder.call("phases", "--csv", "t.csv"), 0).stdout
-        assert "1 phase, found in" in answer, answer
-        match = re.search(r"^It drifts: load from (\S+) to (\S+)\.$", answer, re.M)
+        assert "\n1 phase (400 rows, " in answer, answer
+        match = re.search(r"^The values drift: load from (\S+) to (\S+)\.$", answer, re.M)
         assert match, answer
         assert abs(float(match.group(1)) - 11) < .3 and abs(float(match.group(2)) - 29) < .3, answer
         remark = json.loads(expect(folder.call(
             "phases", "--csv", "t.csv", "--format", "json"), 0).stdout)["remark"]
-        assert remark.startswith("it drifts: load from"), remark
+        assert remark.startswith("the values drift: load from"), remark
         rising = [float(row.split(",")[0]) for row in rows[1:]]
         rows = ["burst,load,other"] + ["%.3f,%.3f,%.3f" % (
             9 * (row % 30 == 0) + random.Random(-row).gauss(0, .1), load,
             5 + math.sin(row / 60)) for row, load in enumerate(rising)]
         folder.write("t.csv", "\n".join(rows) + "\n")
         answer = expect(folder.call("phases", "--csv", "t.csv"), 0).stdout
-        assert re.search(r"^It repeats every 30 rows, and drifts: load from \S+ to \S+,", answer, re.M), answer
+        assert re.search(r"^The values repeat every 30 rows, and drift: load from \S+ to \S+,", answer, re.M), answer
         folder.write("t.csv", "t,load\n" + "".join("%d,%.3f\n" % (row, 10 + (load - 10) / 15) for row, load in enumerate(rising)))
         expect(folder.call("import", "t.csv"), 0)
         answer = expect(folder.call("phases"), 0).stdout
-        assert re.search(r"^It drifts: load from 10\S* to 11\S*\.$", answer, re.M), answer  # however little
+        # Even if it is small.
+        assert re.search(r"^The values drift: load from 10\S* to 11\S*\.$", answer, re.M), answer
 
 
 def test_uncertain_classes():
     """the share of the time with an uncertain class is in text, JSON and the report, from 2 % on"""
-    for length, step, is_doubtful in (30, 1, True), (60, 2, False):
+    for length, step, is_doubtful in (20, 1, True), (60, 2, False):
         noise = random.Random(step)
         values = [step * level for level in (10, 13, 11, 13, 10) for _ in range(length)]
         with Folder() as folder:
@@ -502,7 +500,7 @@ def test_uncertain_classes():
 
 
 def test_few_rows():
-    """of a few rows none is an outlier: what the others are like is not known"""
+    """among very few rows none is an outlier, since the normal range is unknown"""
     with Folder() as folder:
         folder.write("t.csv", "t,a,b\n0,8,61\n1,8,61\n2,9,4500\n3,8,61\n4,8,60\n5,8,61\n")
         for command in ["phases", "--csv", "t.csv", "--format", "json"], ["import", "t.csv"], ["phases", "--format", "json"]:
@@ -514,7 +512,7 @@ def test_few_rows():
 
 
 def test_kept():
-    """what was found is kept with the run, once for the same settings; not what a part has"""
+    """the result is stored with the run, once per settings; the result for a part is not"""
     store = sqlite3.connect(FOLDER / "rpistat.data")
     for table in ("detection", "phase", "outlier"):
         store.execute("DELETE FROM %s" % table)
@@ -537,14 +535,14 @@ def test_kept():
     usual = [level["shown"] for level in json.loads(phases("--format", "json").stdout)["levels"]]
     for options in (["--level", "fine"], ["--level", "1"], ["--at-most", "2"], ["--sensitivity", "-12"]):
         chosen = [level["shown"] for level in json.loads(phases(*options, "--format", "json").stdout)["levels"]]
-        assert ("code B and --from phase:B mean those of 'rpistat phases' alone" in phases(*options).stdout) == (
+        assert ("use the letters of the default level" in phases(*options).stdout) == (
             chosen != usual), options
-        assert stored(shown) == rows, (options, stored(shown))  # letters stay what they were
+        assert stored(shown) == rows, (options, stored(shown))  # letters are unchanged
     assert expect(FOLDER.call("report", "--from", "phase:B", "--to", "phase:B"), 0).stdout == part
 
 
 def test_kept_levels():
-    """all levels of a run that repeats are kept, the finest last, and what is said of the whole"""
+    """all levels of a run with a loop are stored, the finest last, with the remarks on the run"""
     with Folder() as folder:
         head, turn = SCRIPT.split("phase calm 8s")
         turn = "phase calm 8s" + turn[:turn.index("sleep")] + "phase fast 5s instructions=400M\n"
@@ -559,27 +557,27 @@ def test_kept_levels():
                              " (SELECT max(level) FROM phase) ORDER BY phase").fetchall()
         store.close()
         fine = expect(folder.call("phases", "--level", "fine", "--format", "csv"), 0).stdout
-        assert remark.startswith("it repeats: A B C, 6 turns, 19.0 s each"), remark
+        assert remark.startswith("A B C repeats (6 iterations, mean 19.0 s)"), remark
         assert remark[1:] in answer.stdout, answer.stdout
         assert levels == sorted(set(levels)) and 0 <= shown < len(levels) > 2, (levels, shown)
         assert last == rows_of(fine), last
-        assert "is sound" in expect(folder.call("check"), 0).stdout
+        assert ": OK (" in expect(folder.call("check"), 0).stdout
 
 
 def test_long_turn():
-    """an odd turn that takes much of a loop is said beside how many there are"""
+    """an unusual iteration that takes much of a loop's time is printed with the number of iterations"""
     with Folder() as folder:
         head, turn = SCRIPT.split("phase calm 8s")
         turn = "phase calm 8s" + turn[:turn.index("sleep")] + "phase fast 5s instructions=400M\n"
         folder.write("loop.sim", head + 4 * turn + turn.replace("8s", "40s") + 4 * turn)
         expect(folder.call("record", "-q", "--pmu", "sim:loop.sim"), 0)
         text = expect(folder.call("phases"), 0).stdout
-        assert re.search(r"^It repeats: A B C, 9 turns, 19\.0 s each, 1 of them odd, which takes 5[01]\.. s\.$",
+        assert re.search(r"^A B C repeats \(9 iterations, mean 19\.0 s; 1 outlier takes 5[01]\.. s\)\.$",
                          text, re.M), text
 
 
 def test_no_order():
-    """many phases of few kinds in no order: the kinds are read, and how to list the phases"""
+    """many phases of few classes without order: the classes are printed, and how to list the phases"""
     kinds = ["instructions=400M dc_miss=1M", "instructions=150M dc_miss=6M", "instructions=90M main_tlb_miss=900k"]
     dice = random.Random(3)
     order = [0]
@@ -593,16 +591,16 @@ def test_no_order():
         rows = list(csv.DictReader(io.StringIO(expect(folder.call("phases", "--format", "csv"), 0).stdout)))
         listed = expect(folder.call("phases", "--level", "90"), 0).stdout
         report = expect(folder.call("report"), 0).stdout
-    assert "\nThey come in no order that repeats, and are too many to list here: --level 90 does.\n" in text, text
-    assert "\n90 phases of 3 kinds, " in text and " Start " not in text, text
-    assert "CPU use" not in text, text  # it is 100 % throughout
+    assert "\nToo many phases to list, in no repeating order; --level 90 lists them.\n" in text, text
+    assert "\n90 phases in 3 classes (" in text and START not in text, text
+    assert "CPU use" not in text, text  # it is 100 % all the time
     assert [row["label"] for row in rows] == ["ABC"[sorted(set(order), key=order.index).index(kind)] for kind in order], rows
-    assert "too many" not in listed and len(re.findall(r"^  [ABC]\??  +\d\d:\d\d\.\d", listed, re.M)) == 90, listed
-    assert "90 phases of 3 kinds: A " in report, report
+    assert "Too many phases" not in listed and len(re.findall(r"^  [ABC]\??  +\d\d:\d\d\.\d", listed, re.M)) == 90, listed
+    assert "Phases: 90 in 3 classes; time per class: A " in report, report
 
 
 def test_nested_loops():
-    """a loop inside a loop: in text and JSON, in what is stored and read again; --from turn:3.2 is a turn of the inner one"""
+    """a loop inside a loop: in text, JSON and the store; --from turn:3.2 is an iteration of the inner loop"""
     part = {"A": "phase a 8s instructions=30M dc_miss=9M\n", "B": "phase b 4s instructions=300M branches=90M\n",
             "C": "phase c 2s instructions=200M\n", "D": "phase d 2s instructions=90M dc_miss=6M\n", "E": "phase e 3s instructions=20M\n"}
     letters = "A" + "".join("B" + "CD" * times + "E" for times in (5, 6, 5, 5, 4, 5))
@@ -616,7 +614,7 @@ def test_nested_loops():
         for turn, (start, end) in times.items():
             got = json.loads(expect(folder.call("report", "--from", turn, "--to", turn, "--format", "json"), 0).stdout)
             assert abs(got["start_s"] - start) < .3 and abs(got["end_s"] - end) < .3, (turn, got["start_s"], got["end_s"])
-        for start in range(0, 20, 4):  # no box of the strip is cut in two
+        for start in range(0, 20, 4):  # no box of the strip is divided
             drawn = expect(folder.call("plot", "-o", "-", "--size", "100x30", "--chars", "ascii", "--from", str(start + .1)), 0).stdout
             strip, = re.findall("^Phases +(.*)", drawn, re.M)
             assert not re.search(r"([A-Z])-*\|-*\1", strip), strip
@@ -628,11 +626,11 @@ def test_nested_loops():
                      "phase save 15s instructions=60M\nend\n")
         expect(folder.call("record", "-q", "--pmu", "sim:thin.sim", "-e", "instructions,branches", "--keep", "2m", "-o", "thin.data"), 0)
         thinned = expect(folder.call("phases", "-i", "thin.data"), 0).stdout
-    assert "It repeats 12 times: B, 8 x (C A), D; 2 min 43 s each." in thinned and "blocks of 16 rotations" in thinned, thinned
+    assert "[B, 8 x (C A), D] repeats (12 iterations, mean 2 min 43 s)." in thinned and "blocks of 16 rotations" in thinned, thinned
     assert [phase["label"] for phase in found["phases"]] == list(letters), found["phases"]
-    assert "\nIt repeats 6 times: B, 4 to 6 x (C D), E; 27." in text.replace("\n  ", " "), text
-    assert "it repeats 6 times: B, 4 to 6 x (C D), E; 27." in report.replace("\n  ", " "), report
-    assert re.findall(r"^ +(B|4 to 6 x|C|D|E)  .*? (\d+\.\d) s +sd", text, re.M)[0][0] == "B", text
+    assert "\n[B, 4 to 6 x (C D), E] repeats (6 iterations, mean 27." in text, text
+    assert "[B, 4 to 6 x (C D), E] repeats (6 iterations, mean 27." in " ".join(report.split()), report
+    assert re.findall(r"^ +(B|4 to 6 x|C|D|E)  .*? (\d+\.\d) s +\d+\.\d\d ", text, re.M)[0][0] == "B", text
     loop, = found["loops"]
     assert (loop["first_phase"], loop["phases"], loop["turns"], loop["odd_turns"]) == (1, 72, 6, 0), loop
     assert [(one["depth"], one["label"], one["turns_min"], one["turns_max"]) for one in loop["parts"]] == [
@@ -645,7 +643,7 @@ def test_nested_loops():
 
 
 def test_loops():
-    """a loop is folded in text, an odd turn named; CSV and JSON have every stretch; --from turn:12"""
+    """text folds a loop and names an unusual iteration; CSV and JSON have each phase; --from turn:12"""
     part = {"B": "phase b 4s instructions=200M\n", "C": "phase c 2s instructions=90M dc_miss=6M\n",
             "D": "phase d 3s instructions=300M branches=90M\n"}
     turns = ["BCD"] * 7 + ["BD"] + ["BCD"] * 12
@@ -663,13 +661,13 @@ def test_loops():
         part = expect(folder.call("report", "--from", "turn:12", "--to", "turn:12"), 0).stdout
         expect(folder.call("report", "--from", "turn:21"), 1)
         expect(folder.call("report", "--from", "turn:none"), 2)
-    assert "It repeats: B C D, 20 turns, 9.0" in text, text
-    assert re.search(r"^  20 turns from 00:0[78]\.. to 03:0[56]\.., 9\.. s each \(sd 0\...\):$", text, re.M), text
-    assert len(re.findall(r"^    [BCD] .* sd 0\...  ", text, re.M)) == 3, text
-    assert re.search(r"^    odd turn: 01:1.\.. \(unlike: B D\)$", text, re.M), text
+    assert "B C D repeats (20 iterations, mean 9.0" in text, text
+    assert re.search(r"^  20 iterations from 00:0[78]\.. to 03:0[56]\.., mean 9\.. s \(sd 0\... s\):$", text, re.M), text
+    assert len(re.findall(r"^    [BCD] .* s +0\.\d\d  ", text, re.M)) == 3, text
+    assert re.search(r"^    outlier iteration: 01:1.\.. \(phases B D\)$", text, re.M), text
     assert len(re.findall(r"^  [A-F] +\d\d:\d\d", text, re.M)) == 2, text
-    assert len(re.findall(r"^  [A-F] +\d\d:\d\d", fine, re.M)) == 61 and " turns from " not in fine, fine
-    assert "it repeats: B C D, 20 turns" in report.replace("\n  ", " "), report
+    assert len(re.findall(r"^  [A-F] +\d\d:\d\d", fine, re.M)) == 61 and ITERATIONS not in fine, fine
+    assert "B C D repeats (20 iterations" in " ".join(report.split()), report
     loop, = found["loops"]
     assert (loop["first_phase"], loop["phases"], loop["turns"], loop["odd_turns"]) == (1, 59, 20, 1), loop
     assert abs(loop["turn_s"] - 9) < .1 and [one["label"] for one in loop["parts"]] == ["B", "C", "D"], loop
@@ -684,7 +682,7 @@ def test_loops():
 
 
 def test_read_only():
-    """a store that cannot be written is said in a line, and no obstacle; -q says nothing"""
+    """a read-only store gives one line and the phases; -q omits the line"""
     with Folder() as folder:
         folder.write("phases.sim", SCRIPT)
         expect(folder.call("record", "-q", "--pmu", "sim:phases.sim"), 0)
@@ -706,13 +704,13 @@ def test_read_only():
 
 
 def periods(*part, **options):
-    """The numbers of the periods that export writes."""
+    """The numbers of the exported periods."""
     answer = expect(FOLDER.call("export", *part, **options), 0)
     return [int(row["period"]) for row in csv.DictReader(io.StringIO(answer.stdout))]
 
 
 def test_by_phase():
-    """--from phase:B --to phase:B: that phase alone; .2: the second of them; of either case"""
+    """--from phase:B --to phase:B is this phase alone; .2 is its second time; lower case works"""
     rows = rows_of(phases("--format", "csv").stdout)
     for name, number in [("A", 0), ("phase:b", 1), ("B.1", 1), ("C", 2), ("A.2", 3), ("b.2", 4)]:
         name = name if name.startswith("phase:") else "phase:" + name
@@ -727,7 +725,7 @@ def test_by_phase():
 
 
 def test_by_phase_found_now():
-    """a run whose phases were never looked for: they are found for the moment, and not kept"""
+    """in a run whose phases were never detected, they are detected now and not stored"""
     with Folder() as folder:
         folder.write("phases.sim", SCRIPT)
         expect(folder.call("record", "-q", "--pmu", "sim:phases.sim"), 0)
@@ -739,12 +737,12 @@ def test_by_phase_found_now():
 
 
 def test_by_phase_wrong():
-    """phases that are none, or not in the run, or in the wrong order"""
+    r"""unknown phases, phases that the run does not have, and a wrong order"""
     for text in ["phase:", "phase:1", "phase:B.0", "phase:B.x", "phase:B.", "phase:AAAAAAAAAAAAAAAAAAA"]:
         refused(FOLDER.call("report", "--from", text), 2, "--from", "phase:B.2")
-    refused(FOLDER.call("report", "--from", "phase:D"), 1, "phases are A to C")
-    refused(FOLDER.call("report", "--to", "phase:B.3"), 1, "it comes 2 times")
-    refused(FOLDER.call("export", "--from", "phase:C", "--to", "phase:A"), 2, "not before")
+    refused(FOLDER.call("report", "--from", "phase:D"), 1, "choose a phase from A to C")
+    refused(FOLDER.call("report", "--to", "phase:B.3"), 1, "2 phases of this class")
+    refused(FOLDER.call("export", "--from", "phase:C", "--to", "phase:A"), 2, "--from must be before --to")
     refused(FOLDER.call("report", "--from", "phases:B"), 2, "--from")
 
 
@@ -752,7 +750,7 @@ def test_by_phase_wrong():
 
 
 def table(separator=",", decimal=".", header="time,level,other"):
-    """200 rows: 1 s apart, a column with steps at 60 and 140, and one of noise with holes."""
+    """200 rows, 1 s apart, with one column that has steps at 60 and 140, and one of noise with missing cells."""
     noise = random.Random(7)
     lines = [header.replace(",", separator)] if header else []
     for row in range(200):
@@ -763,7 +761,7 @@ def table(separator=",", decimal=".", header="time,level,other"):
 
 
 def test_tables():
-    """--csv: any separator and decimal mark, header or none, a file or standard input"""
+    """--csv: each separator and decimal mark, with and without a header, from a file or standard input"""
     expected = [("A", 0, 59), ("B", 60, 139), ("A", 140, 199)]
     FOLDER.write("t.csv", table())
     assert rows_of(phases("--csv", "t.csv", "--format", "csv").stdout) == expected
@@ -783,7 +781,7 @@ def test_tables():
 
 
 def test_skewed_columns():
-    """--csv: a column whose noise grows with its level is looked at in logarithms, shown as it is"""
+    """--csv: a column whose noise grows with its level is analysed as logarithms and printed as it is"""
     noise = random.Random(2)
     rows = [math.exp(noise.gauss(1.5 if row // 60 % 2 else 0, 1)) for row in range(300)]
     FOLDER.write("skewed.csv", "v\n" + "".join("%.6g\n" % value for value in rows))
@@ -796,8 +794,34 @@ def test_skewed_columns():
     assert abs(whole - sum(rows) / len(rows)) < 1e-3 * whole, (whole, sum(rows) / len(rows))
 
 
+def test_imported_like_csv():
+    """an imported table has the same phases as with --csv: seasons, noise, logarithms, numbers of rows"""
+    noise = random.Random(3)
+    tables = {
+        "season": [(20 * math.sin(math.pi * row / 72) + 5 * (row >= 720) + noise.gauss(100, 2),) for row in range(1440)],
+        "noise": [(noise.gauss(50, 2 if row < 400 else 12),) for row in range(800)],
+        "skewed": [(10 ** (row // 100 % 2 + 1) * math.exp(noise.gauss(0, .5)),) for row in range(800)],
+        "numbered": [(3 * row, noise.gauss(3 * (row // 200 % 2), 1)) for row in range(800)],
+        "gaps": [(noise.gauss(3 * (row // 150 % 2), 1), "" if row % 7 == 3 else noise.gauss(9, 1)) for row in range(600)],
+    }
+    for name, rows in tables.items():
+        lines = ["when," + ",".join("ab"[:len(rows[0])])]
+        for number, cells in enumerate(rows):
+            time = number + 50 * (name == "gaps" and number >= 300)
+            lines.append(",".join([str(time)] + [cell if cell == "" else "%.5g" % cell for cell in cells]))
+        with Folder() as folder:
+            folder.write("t.csv", "\n".join(lines) + "\n")
+            answer = expect(folder.call("phases", "--csv", "t.csv", "--format", "json"), 0).stdout
+            file = json.loads(answer)["phases"]
+            expect(folder.call("import", "--map", "when=time", "t.csv"), 0)
+            run = json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)["phases"]
+        for key in ("first", "last", "label", "confidence"):
+            assert [phase[key] for phase in file] == [phase[key] for phase in run], (name, key, file, run)
+        assert len(file) > 1, name
+
+
 def test_tables_need_no_store():
-    """--csv works where there is no store, and makes none"""
+    """--csv works without a store, and creates none"""
     with Folder() as folder:
         folder.write("t.csv", table())
         before = os.listdir(folder.path)
@@ -806,17 +830,17 @@ def test_tables_need_no_store():
 
 
 def test_own_exports():
-    """--csv reads what export writes, in each of its forms"""
+    """--csv reads each form that export writes"""
     for form in ["wide", "rates"]:
         expect(FOLDER.call("export", "--format", form, "-o", "export.csv"), 0)
         rows = rows_of(phases("--csv", "export.csv", "--format", "csv").stdout)
-        width = 4 if form == "rates" else 1  # event sets in a rotation
+        width = 4 if form == "rates" else 1  # number of event sets in a rotation
         for start in STARTS[1:-1]:
             assert any(abs(first - start / width) <= 3 for _, first, _ in rows), (form, rows)
 
 
 def test_short_tables():
-    """a table of four rows to eleven has phases, or none, whatever its numbers do"""
+    """a table of 4 to 11 rows gets an answer, whatever its numbers are"""
     for count in range(4, 12):
         FOLDER.write("few.csv", "x,y\n" + "".join("%d,%d\n" % (row ** 2, -row ** 9) for row in range(count)))
         assert rows_of(phases("--csv", "few.csv", "--format", "csv").stdout)
@@ -825,23 +849,23 @@ def test_short_tables():
 
 
 def test_bad_tables():
-    """tables that are none: a sentence, and status 1"""
+    """input that is no table: a sentence and status 1"""
     for content, words in [
             (b"", ["no rows"]),
             (b"a,b\n1,2\n", ["1 row", "at least"]),
-            (b"a,b\n1,2\n3\n4,5\n", ["row 3 has 1 cell"]),
-            (b"a,b\nx,y\nz,w\n", ["no column of numbers"]),
-            (b"\x7fELF\0\0\0\1\2\3", ["not a text file"]),
-            (bytes(range(256)) * 20, ["not a text file"]),
-            (b"time\n1\n2\n3\n4\n5\n", ["number its rows"])]:
+            (b"a,b\n1,2\n3\n4,5\n", ["line 3: the row has 1 cell"]),
+            (b"a,b\nx,y\nz,w\n", ["no column of measured values"]),
+            (b"\x7fELF\0\0\0\1\2\3", ["the format of bad.csv is unknown"]),
+            (bytes(range(256)) * 20, ["check that this is a text file"]),
+            (b"time\n1\n2\n3\n4\n5\n", ["no column of measured values"])]:
         FOLDER.write("bad.csv", content)
         refused(FOLDER.call("phases", "--csv", "bad.csv"), 1, "bad.csv", *words)
     refused(FOLDER.call("phases", "--csv", "missing.csv"), 1, "missing.csv", "No such file")
-    refused(FOLDER.call("phases", "--csv", FOLDER.path), 1, "directory")
+    refused(FOLDER.call("phases", "--csv", FOLDER.path), 1, "is a directory")
 
 
 def test_odd_tables():
-    """constant columns, columns of nothing, infinities, huge numbers, 10,000 columns: one answer"""
+    r"""constant columns, empty columns, infinities, huge numbers, 10,000 columns: each gets one answer"""
     wide = "\n".join(",".join(str((row * row + column) % 5) for column in range(10000))
                      for row in range(12)) + "\n"
     for content in ["a,b\n" + "1,2\n" * 50, "a,b\n" + "1,\n" * 20 + "2,NaN\n" * 20,
@@ -868,7 +892,7 @@ def test_wrong_usage():
             (["--min-length", "1.5"], ["--min-length", "500ms"]),
             (["--sensitivity", "x"], ["--sensitivity"]),
             (["--sensitivity", "13"], ["--sensitivity"]),
-            (["--format", "xml"], ["none of text, json, csv"]),
+            (["--format", "xml"], ["unknown; write one of text, json, csv"]),
             (["--separator", ";"], ["--csv"]),
             (["--csv", "t.csv", "--from", "1s"], ["--from"]),
             (["--csv", "t.csv", "--to", "phase:B"], ["--to"]),
@@ -885,7 +909,7 @@ def test_wrong_usage():
 
 
 def sampled(folder):
-    """A program that loads, solves and saves, twice, of which every period counts the same."""
+    """A program that loads, solves and saves, twice, with equal counts in each period."""
     folder.write("three.sim", "noise 1%\nseed 3\nphase all 18s instructions=100M branches=5M\n")
     expect(folder.call("record", "-q", "--no-samples", "-e", "instructions,branches", "--pmu", "sim:three.sim"), 0)
     code, dice = samples.Code(folder / "rpistat.data"), random.Random(1)
@@ -899,7 +923,7 @@ def sampled(folder):
 
 
 def test_samples():
-    """code that comes and goes makes phases, where counters say nothing; what was looked at is kept"""
+    """changes of code make phases where counters do not change; the stored result has the settings"""
     with Folder() as folder:
         sampled(folder)
         found = json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)
@@ -930,7 +954,7 @@ def test_samples():
 
 
 def test_code_without_names():
-    """where nothing has a name, pages of code tell phases apart"""
+    """if nothing has a name, pages of code distinguish phases"""
     with Folder() as folder:
         sampled(folder)
         store = sqlite3.connect(folder / "rpistat.data")
@@ -943,15 +967,15 @@ def test_code_without_names():
 
 
 def test_naming():
-    """names that are found, or lost, change no phase where it is known where functions begin"""
+    """whether names are known does not change the phases, if the starts of functions are known"""
     with Folder() as folder:
         sampled(folder)
         answers = []
         for change in [
                 "UPDATE frame SET function = 65536 * (frame + 1)",
                 "INSERT INTO location SELECT run_id, frame, depth + 1, function, file, line, how, alike FROM location",
-                "UPDATE location SET function = 'fill' WHERE depth = 0",  # is inlined in all of them
-                "UPDATE location SET function = 'fill'",  # all are called the same
+                "UPDATE location SET function = 'fill' WHERE depth = 0",  # this function is inlined in all of them
+                "UPDATE location SET function = 'fill'",  # all have the same name
                 "UPDATE location SET how = 'none', function = 'stripped'"]:
             store = sqlite3.connect(folder / "rpistat.data")
             with store:
@@ -964,17 +988,17 @@ def test_naming():
 
 
 def test_short_runs():
-    """a run too short for phases is refused; --cpu where nothing was recorded by CPU too"""
+    """a run too short for phases is refused, and so is --cpu for a run that was not recorded by CPU"""
     with Folder() as folder:
         folder.write("short.sim", "phase one 250ms instructions=1M\n")
         expect(folder.call("record", "-q", "--pmu", "sim:short.sim"), 0)
-        refused(folder.call("phases"), 1, "3 periods", "at least")
-        refused(folder.call("phases", "--from", "10s"), 1, "no measurement periods there")
-        refused(folder.call("phases", "--cpu", "0"), 1, "not by CPU")
+        refused(folder.call("phases"), 1, "3 measurement periods", "at least")
+        refused(folder.call("phases", "--from", "10s"), 1, "no measurement periods in this range")
+        refused(folder.call("phases", "--cpu", "0"), 1, "not counted per CPU")
 
 
 def test_nothing_counted():
-    """people get no column of zeroes; JSON has the figure"""
+    """text has no columns of zeros; JSON has the figure"""
     with Folder() as folder:
         folder.write("one.sim", "noise 3%\nphase one 8s instructions=200M dc_access=50M dc_miss=2M\n")
         expect(folder.call("record", "-q", "--pmu", "sim:one.sim"), 0)
@@ -989,7 +1013,7 @@ with FOLDER:
     expect(FOLDER.call("record", "-q", "--pmu", "sim:phases.sim"), 0)
     tap.main([test_csv, test_text, test_callers, test_few_samples, test_stripped, test_outliers, test_json, test_bursts, test_words,
               test_formats_are_the_c_locales, test_components, test_options, test_levels, test_small_steps, test_thinned, test_exports,
-              test_variation, test_drift, test_few_rows, test_kept, test_kept_levels, test_long_turn, test_no_order, test_nested_loops, test_loops, test_read_only,
+              test_variation, test_drift, test_uncertain_classes, test_few_rows, test_kept, test_kept_levels, test_long_turn, test_no_order, test_nested_loops, test_loops, test_read_only,
               test_by_phase, test_by_phase_found_now, test_by_phase_wrong, test_tables,
-              test_skewed_columns, test_tables_need_no_store, test_own_exports, test_short_tables, test_bad_tables,
+              test_skewed_columns, test_imported_like_csv, test_tables_need_no_store, test_own_exports, test_short_tables, test_bad_tables,
               test_odd_tables, test_wrong_usage, test_samples, test_code_without_names, test_naming, test_short_runs, test_nothing_counted])

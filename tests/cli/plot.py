@@ -1,4 +1,4 @@
-"""plot: kinds, what is chosen, the interactive page; pictures themselves are compared in tests/unit/draw."""
+"""plot: kinds, selection, the interactive page. tests/unit/plot compares the pictures themselves."""
 import base64
 import hashlib
 import html.parser
@@ -21,7 +21,7 @@ def svg(*arguments):
 
 
 def test_kinds():
-    """--kind: each kind in each format, and in both themes"""
+    """--kind: each kind in each format and in both themes"""
     for kind in KINDS:
         for ending, magic in [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")]:
             name = "%s.%s" % (kind, ending)
@@ -30,7 +30,7 @@ def test_kinds():
 
 
 def test_phases():
-    """the phases of the script are found and named; --no-phases leaves them out"""
+    """the script's phases are found and named; --no-phases omits them"""
     texts = svg()
     assert "Phases" in texts and "A" in texts and "B" in texts, texts
     assert "Phases" not in svg("--no-phases")
@@ -42,7 +42,7 @@ def test_phases():
 
 
 def test_choice():
-    """--metric and --panel choose, in any order, and add to each other"""
+    r"""--metric and --panel select panels, in any order, and can be combined"""
     every = svg()
     one = svg("--metric", "cpi")
     assert "Cycles per instruction" in one and "Mispredicted branches (%)" not in one, one
@@ -55,7 +55,7 @@ def test_choice():
 
 
 def test_fit():
-    """--size: panels that do not fit are left out, and the picture says so"""
+    """--size: panels that do not fit are omitted, and the picture says so"""
     assert any("of 6 panels fit" in text for text in svg("--size", "400x300"))
     assert not any("panels fit" in text for text in svg("--size", "800x900"))
     drawn = expect(FOLDER.call("plot", "-o", "-", "--size", "80x20"), 0).stdout
@@ -66,7 +66,7 @@ def test_fit():
 
 
 def test_refusals():
-    """what cannot be drawn: one sentence"""
+    """an impossible picture gives one sentence"""
     refused(FOLDER.call("plot", "--kind", "pie"), 2, "pie", *KINDS)
     refused(FOLDER.call("plot", "--theme", "pink"), 2, "pink", "dark")
     refused(FOLDER.call("plot", "--metric", "none_such"), 2, "none_such", "cpi")
@@ -78,11 +78,11 @@ def test_refusals():
     for kind in KINDS[1:]:
         refused(FOLDER.call("plot", "--kind", kind, "-o", "-"), 2, "characters")
         refused(FOLDER.call("plot", "--kind", kind, "-o", "a.html"), 2, "page")
-    refused(FOLDER.call("plot", "-o", "a.html", "--keep", "folder"), 2, "--keep")
+    refused(FOLDER.call("plot", "-o", "a.html", "--keep-script", "folder"), 2, "--keep-script")
 
 
 class Page(html.parser.HTMLParser):
-    """What matters of the page: its elements and attributes, and the content of its scripts."""
+    """The relevant parts of a page: its elements, attributes and scripts."""
     def __init__(self, text):
         super().__init__()
         self.scripts, self.attributes, self.policy, self.kind = [], [], "", None
@@ -112,11 +112,11 @@ def page(*arguments):
 
 
 def test_page_policy():
-    """pages run their own scripts, by their hashes, and load nothing from anywhere"""
+    """pages run only their own scripts, by hash, and load nothing"""
     with Folder(runs=2) as folder:
         expect(folder.call("compare", "1", "2", "-o", "compare.html"), 0)
         pages = {"page.html": page(), "compare.html": Page(folder.read("compare.html").decode())}
-    with open(os.path.join(PARTS, "live.js"), "rb") as file:  # what a server puts into it
+    with open(os.path.join(PARTS, "live.js"), "rb") as file:  # the server inserts the script
         live = file.read().decode()
     for name, found in pages.items():
         directives = dict(part.split(None, 1) for part in found.policy.split(";"))
@@ -133,7 +133,7 @@ def test_page_policy():
 
 
 def test_page_data():
-    """the page holds series, phases, their figures and the run's metadata"""
+    """the page contains the series, phases, their figures and the run's metadata"""
     data = json.loads(dict((kind, text) for kind, text in page().scripts)["application/json"])
     assert [panel["title"] for panel in data["panels"]][0] == "Cycles per instruction"
     for panel in data["panels"]:
@@ -147,7 +147,7 @@ def test_page_data():
     for label in data["labels"]:
         words = "%s: %s" % (label["name"], label["words"])
         assert label["words"] and words in told, words
-        for texts in drawn:  # with the name of the label, unless the words have it
+        for texts in drawn:  # with the class's letter, unless the words have it
             assert re.search("%s( [^:<]*)?: %s" % (label["name"], re.escape(label["words"])), "\n".join(texts)), words
     assert abs(data["phases"]["from"][1] - 10) < 0.5, data["phases"]
     assert data["phases"]["to"][-1] == data["to"]
@@ -161,30 +161,29 @@ def test_page_data():
 
 
 def test_remark():
-    """what phases says of the whole run stands below the titles of run, phases and page; nowhere else"""
+    """the remark of `phases` about the whole run is below the titles of time, phases and page pictures, and in no other picture"""
     FOLDER.write("turns.sim", "default instructions=200M dc_access=50M dc_miss=2M\nrepeat 12\n"
                  "phase a 10s\nphase b 10s instructions=400M dc_miss=10M\nend\n")
     expect(FOLDER.call("record", "-q", "--pmu", "sim:turns.sim", "-o", "turns.data"), 0)
-    for _ in range(2):  # found now, then stored
+    for _ in range(2):  # first detected, then stored
         subtitles = [svg("-i", "turns.data", "--kind", kind)[1] for kind in ("time", "phases", "heat")]
         subtitles.append(json.loads(dict((kind, text) for kind, text in page("-i", "turns.data").scripts)[
             "application/json"])["subtitle"])
         told = expect(FOLDER.call("phases", "-i", "turns.data"), 0).stdout
-        remark = re.search(r"^(It repeats: A B, .*)\.$", told, re.M).group(1)
+        remark = re.search(r"^(A B repeats .*)\.$", told, re.M).group(1)
         assert [remark in text for text in subtitles] == [True, True, False, True], (remark, subtitles)
 
 
 def test_turn():
-    """turn: one turn of a loop over the time that it takes, of the turns that are usual; the strip over
-    all of the run has the loop's parts once"""
+    """turn: one iteration of a loop on the time axis, from the usual iterations; the strip over the whole run has the loop's phases once"""
     turn = "phase a 10s\nphase b 6s instructions=400M dc_miss=10M\n"
     FOLDER.write("turn.sim", "default instructions=200M dc_access=50M dc_miss=2M\nrepeat 30\n" + turn +
                  "end\nphase a 10s\nphase c 9s instructions=90M\nphase b 6s instructions=400M dc_miss=10M\n"
                  "repeat 30\n" + turn + "end\nphase c 30s instructions=90M\n")
     expect(FOLDER.call("record", "-q", "--pmu", "sim:turn.sim", "-o", "turn.data"), 0)
-    texts = svg("-i", "turn.data", "--kind", "turn", "--keep", "turn")
-    assert texts[1].startswith("One turn of A B (16.0"), texts
-    assert "10 to 90 % of 60 turns" in texts[1] and "Time in a turn (hh:mm:ss)" in texts, texts
+    texts = svg("-i", "turn.data", "--kind", "turn", "--keep-script", "turn")
+    assert texts[1].startswith("One iteration of A B (16.0"), texts
+    assert "10 to 90 % band of 60 iterations" in texts[1] and "Time in an iteration (hh:mm:ss)" in texts, texts
     points = [[float(word) for word in line.split()] for line in
               FOLDER.read("turn/panel-1-1.dat").decode().splitlines() if line.strip()]
     assert 0 <= points[0][0] < .5 and 15 < points[-1][0] < 16.1, points
@@ -197,7 +196,7 @@ def test_turn():
     FOLDER.write("nested.sim", "default instructions=200M dc_access=50M dc_miss=2M\nrepeat 20\n" + inner + "end\n")
     expect(FOLDER.call("record", "-q", "--pmu", "sim:nested.sim", "-o", "nested.data"), 0)
     texts = svg("-i", "nested.data", "--kind", "turn")
-    assert texts[1].startswith("One turn of A, 4 x (B C) (20.0"), texts
+    assert texts[1].startswith("One iteration of A, 4 x (B C) (20.0"), texts
     assert [texts.count(letter) for letter in "ABC"] == [1, 4, 4], texts
     assert "20 × (A, 4 × (B C))" in svg("-i", "nested.data", "--size", "480x300")
     wide = svg("-i", "nested.data", "--size", "3000x400")
@@ -208,24 +207,24 @@ def test_turn():
 
 
 def test_legend():
-    """scatter: the legend names the labels that have points, and no others"""
+    """scatter: the legend has the phase classes with points, and no others"""
     assert {"A", "B"} <= set(svg("--kind", "scatter"))
     texts = svg("--kind", "scatter", "--to", "9s")
     assert "A" in texts and "B" not in texts, texts
 
 
 def test_many_points():
-    """scatter: of more than 262,144 rotations each second one is a point, and the picture says so"""
+    """scatter: above 262,144 rotations every second one is drawn, and the picture says so"""
     FOLDER.write("many.sim", "repeat 270\nphase a 60s instructions=300M branches=30M\nphase b 40s instructions=90M branches=20M\nend\n")
     expect(FOLDER.call("record", "-q", "--pmu", "sim:many.sim", "-e", "instructions,branches", "-o", "many.data"), 0)
     texts = svg("-i", "many.data", "--kind", "scatter", "--no-phases")
-    assert any("135000 points, one a period; 1 in 2 is drawn" in text for text in texts), texts
+    assert any("135000 points, one per period; 1 in 2 drawn" in text for text in texts), texts
     texts = svg("-i", "many.data", "--kind", "scatter", "--no-phases", "--to", "20000s")
-    assert any("200000 points, one a period ·" in text for text in texts), texts
+    assert any("200000 points, one per period ·" in text for text in texts), texts
 
 
 def test_shares():
-    """text, JSON, picture and page say the same share of each phase, with the same digits"""
+    """text, JSON, picture and page have the same share for each phase, with the same digits"""
     script = SCRIPT.replace("phase calm 10s", "late 0.5s 4s\nphase calm 10s")
     script = script.replace("sleep 5s", "sleep 950ms")
     FOLDER.write("shares.sim", script)
@@ -252,10 +251,10 @@ def test_shares():
 
 
 def heat(name, script, *options):
-    """The heat map of a recording: its texts; of each row the boxes: from, to, spreads."""
+    """The heat map of a recording: its texts, and for each row the boxes: from, to, standard deviations."""
     FOLDER.write(name + ".sim", script)
     expect(FOLDER.call("record", "-q", "--pmu", "sim:%s.sim" % name, "-o", name + ".data"), 0)
-    texts = svg("-i", name + ".data", "--kind", "heat", "--keep", name, *options)
+    texts = svg("-i", name + ".data", "--kind", "heat", "--keep-script", name, *options)
     rows = {}
     for line in FOLDER.read(name + "/heat.dat").decode().splitlines():
         start, end, row, _, colour = line.split()
@@ -264,13 +263,13 @@ def heat(name, script, *options):
 
 
 def spreads_of(colour):
-    """Of a colour between 2166AC, F7F7F7 and B2182B (two and a half spreads)."""
+    """The number of standard deviations for a colour between 2166AC, F7F7F7 and B2182B (2.5 standard deviations)."""
     red, blue = int(colour[2:4], 16), int(colour[6:8], 16)
     return 2.5 * (blue - 0xf7) / (0x2b - 0xf7) if blue < red else 2.5 * (red - 0xf7) / (0xf7 - 0x21)
 
 
 def test_heat_noise():
-    """heat: a metric that only varies like noise is one neutral box; a change and a spike are seen"""
+    """heat: a metric with only noise is one neutral box; a change and a spike are visible"""
     events = "instructions=200M branches=20M branch_miss=1M ibuf_stall=100M dc_access=50M "
     events += "dc_miss=2M micro_tlb_miss=1M main_tlb_miss=100k"
     for noise in ["0%", "2%", "20%"]:
@@ -288,13 +287,13 @@ def test_heat_noise():
     _, rows = heat("spike", script)
     assert [box[2] for box in rows[2] if box[0] < 30.5 < box[1]] == [2.5], rows[2]
     assert rows[2][0][2] == rows[2][-1][2] and abs(rows[2][0][2]) < 0.5, rows[2]
-    small = events.replace("dc_miss=2M", "dc_miss=2002k")  # a thousandth more
+    small = events.replace("dc_miss=2M", "dc_miss=2002k")  # one thousandth more
     _, rows = heat("small", "phase a 30s %s\nphase b 30s %s\n" % (events, small))
     assert all(abs(box[2]) <= 0.125 for box in rows[2]), rows[2]
 
 
 def test_heat_code():
-    """heat with --code: a row a program, group, function: who ran when"""
+    """heat with --code: one row per program, group or function: when each ran"""
     script = """\
 task one 100 cgroup=/a.service
 task two 200 cgroup=/b.slice
@@ -306,7 +305,7 @@ phase second 30s code=two/work:50%,two/rest
     for code, names in (("program", ["one", "two"]), ("cgroup", ["a.service", "b.slice"])):
         texts, rows = heat("who-" + code, script, "--code", code)
         assert [text for text in texts if text in names] == names, texts
-        assert any(text.startswith("each %s's share of the time by its distance" % code) for text in texts), texts
+        assert any(text.startswith("each %s's share of the time: deviation from its mean" % code) for text in texts), texts
         first, second = sorted(rows)[:2]  # each had half of the time, and all of its own half
         for row, sign in (rows[first], 1), (rows[second], -1):
             assert all(abs(box[2] - sign) < .13 for box in row if box[1] < 29.5), row
@@ -316,18 +315,18 @@ phase second 30s code=two/work:50%,two/rest
     assert [text for text in texts if text in ("work", "rest")] == ["work", "rest"], texts
     script = script.replace("phase first", "function rare 0x3000 0x100\nphase once 200ms code=one/rare\nphase first")
     texts, rows = heat("rare-function", script, "--code", "function")
-    assert "work" in texts and "rare" not in texts and "other" in texts, texts  # 20 samples of 6,000 are no row
+    assert "work" in texts and "rare" not in texts and "other" in texts, texts  # 20 samples of 6,000 get no row
     refused(FOLDER.call("plot", "-i", "steady0.data", "--kind", "heat", "--code", "program", "-o", "no.svg"), 1,
-            "not enough samples")
+            "too few samples")
 
 
 def test_heat_mean():
-    """heat: the mean is the report's figure, not that of the columns; the scale has numbers"""
+    """heat: the mean is the report's figure, not the mean of the columns; the scale has numbers"""
     texts, _ = heat("mean", "phase fast 10s instructions=350M\nphase slow 10s instructions=35M\n")
     report = expect(FOLDER.call("report", "-i", "mean.data"), 0).stdout
     told = float(re.search(r"\n    CPI +([0-9.]+)", report).group(1))
     mean = [float(text.split(" sd ")[0]) for text in texts if " sd " in text and text[0].isdigit()][0]
-    assert told < 4 and abs(mean - told) < 0.005 * told, (mean, told)  # of the columns: 11
+    assert told < 4 and abs(mean - told) < 0.005 * told, (mean, told)  # of the 11 columns
     assert {"−2", "−1", "0", "+1", "+2", "× sd", "mean, sd"} <= set(texts), texts
     part = svg("-i", "mean.data", "--kind", "heat", "--from", "12s")
     assert any(text.startswith("20 sd ") for text in part), part

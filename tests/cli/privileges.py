@@ -1,4 +1,4 @@
-"""Rights: those that the program's file gives are given up, and the workload gets none of them.
+"""Rights: rpistat gives up the rights of its file, and the workload gets none of them.
 
 usage: privileges.py RPISTAT WORKLOAD
 """
@@ -26,12 +26,12 @@ def paranoid():
 
 
 def sets_of(text):
-    """The sets of capabilities in a /proc/PID/status."""
+    """The capability sets in a /proc/PID/status."""
     return dict(re.findall(r"^(%s):\s*(\w+)$" % "|".join(SETS), text, re.M))
 
 
 class Guest(Folder):
-    """A folder that everybody may write, with a copy of the program that root owns."""
+    """A folder that everybody may write to, with a copy of the program that belongs to root."""
 
     def __init__(self, mode=0o755, capabilities=None):
         super().__init__()
@@ -42,7 +42,7 @@ class Guest(Folder):
             raise tap.Skip("only root can become another user, with setpriv")
         super().__enter__()
         os.chmod(self.path, 0o777)
-        self.rpistat = shutil.copy(RPISTAT, self / "rpistat")
+        self.rpistat = program.copy_program(self.path)
         os.chmod(self.rpistat, self.mode)
         if self.capabilities:
             setcap = shutil.which("setcap") or "/usr/sbin/setcap"
@@ -62,7 +62,7 @@ class Guest(Folder):
                               check=False, stdin=subprocess.DEVNULL, timeout=program.TIMEOUT)
 
     def status(self, *options, of=None):
-        """The sets of a process that the user starts: by itself, or as the workload of `of`."""
+        """The capability sets of a process that the user starts, directly or as the workload of `of`."""
         command = ["cat", "/proc/self/status"]
         if of:
             return sets_of(expect(self.run("--pmu", "software", *command, options=options),
@@ -78,12 +78,12 @@ class Guest(Folder):
         return {row[0]: row[1:] for row in rows}
 
     def owned(self):
-        """What was written is the user's."""
+        """The written file belongs to the user."""
         for name in ("rpistat.data", "rpistat.txt"):
             assert os.stat(self / name).st_uid == USER, name
 
     def may_not_write(self, *options):
-        """A file that the user may not write is not written."""
+        """A file without write permission for the user is not written."""
         path = self / "roots"
         os.mkdir(path, 0o755)
         for command in (["report", "-o"], ["plot", "-o"], ["--pmu", "sim:script.sim", "-o"],
@@ -94,7 +94,7 @@ class Guest(Folder):
 
 
 def test_capability():
-    """CAP_PERFMON of the file: the kernel is counted, for the user alone"""
+    """CAP_PERFMON of the file: the kernel is counted, but only for this user"""
     with Guest(capabilities="cap_perfmon+ep") as guest:
         if paranoid() > 2 and guest.run("--pmu", "software", "true").returncode:
             raise tap.Skip("CAP_PERFMON is not enough here")
@@ -107,7 +107,7 @@ def test_capability():
 
 
 def test_more_capabilities():
-    """more capabilities of the file than it takes: the others are never used"""
+    """further capabilities of the file are never used"""
     rights = "cap_perfmon,cap_dac_override,cap_fowner,cap_chown,cap_sys_admin,cap_setuid+ep"
     with Guest(capabilities=rights) as guest:
         assert guest.status(of="rpistat") == guest.status()
@@ -119,7 +119,7 @@ def test_more_capabilities():
 
 
 def running_sets(guest, options):
-    """The sets of each thread of a recorder at work."""
+    """The capability sets of each thread of a recorder at work."""
     process = subprocess.Popen([*NOBODY, *options, guest.rpistat, "--pmu", "software", "sleep",
                                 "30"], cwd=guest.path, env=environment(), text=True,
                                stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -130,7 +130,7 @@ def running_sets(guest, options):
             for task in os.listdir(folder):
                 with open("%s/%s/status" % (folder, task), encoding="utf-8") as file:
                     found.append(sets_of(file.read()))
-            if len(found) > 1:  # the writer's thread: counters are open
+            if len(found) > 1:  # the writer's thread exists, so counters are open
                 return found
             assert process.poll() is None, process.stderr.read()
         raise AssertionError("no recording after %d s" % program.TIMEOUT)
@@ -140,7 +140,7 @@ def running_sets(guest, options):
 
 
 def test_given_up():
-    """while it records, no thread has what opening counters took"""
+    """during the recording no thread has the capability that opening counters needed"""
     for capabilities, options in (("cap_perfmon,cap_dac_override+ep", []),
                                   (None, ["--inh-caps", "+perfmon", "--ambient-caps",
                                           "+perfmon"])):
@@ -151,7 +151,7 @@ def test_given_up():
 
 
 def test_ambient():
-    """CAP_PERFMON of the user, as of a service: counts the kernel; the workload has what he has"""
+    """CAP_PERFMON of the user, as of a service: the kernel is counted; the workload has the user's capabilities"""
     options = ["--inh-caps", "+perfmon", "--ambient-caps", "+perfmon"]
     with Guest() as guest:
         own = guest.status(*options)
@@ -173,7 +173,7 @@ def test_setuid():
 
 
 def test_no_helpers():
-    """programs that are looked up in PATH get no rights"""
+    """programs found through PATH get no rights"""
     with Guest(mode=0o4755, capabilities="cap_perfmon,cap_dac_override+ep") as guest:
         expect(guest.run("--pmu", "sim:script.sim"), 0)
         os.mkdir(guest / "bin")
@@ -185,7 +185,7 @@ def test_no_helpers():
 
 
 def test_setuid_workload():
-    """a workload whose counters Linux takes away: no counts, which are not 0"""
+    """a workload for which Linux disables counters: no counts, instead of 0"""
     with Guest() as guest:
         if paranoid() > 2:
             raise tap.Skip("perf_event_paranoid is %d" % paranoid())
@@ -201,7 +201,7 @@ def test_setuid_workload():
         store.close()
         assert counts and all(row == (None, None, None) for row in counts), counts
         assert all(row == (None,) for row in totals), totals
-        # a script's bits mean nothing to Linux, and it is counted
+        # Linux ignores the bits of a script, and it is counted
         guest.write("script", "#!/bin/sh\n:\n", 0o4755)
         expect(guest.run("--pmu", "software", "-o", "s.data", "./script"), 0)
         store = sqlite3.connect(guest / "s.data")
@@ -217,7 +217,7 @@ def unit():
 
 
 def test_service():
-    """the service: with its capabilities, no more privileges, and as nobody, record -a works"""
+    """the service: record -a works with its capabilities, without new privileges, as nobody"""
     path, text = unit()
     line = re.search(r"^ExecStart=rpistat (.*)$", text, re.M).group(1)
     assert re.search(r"^Environment=XDG_CONFIG_HOME=%E$", text, re.M), text
@@ -241,7 +241,7 @@ def test_service():
 
 
 def calls_of(unit_text):
-    """The system calls that SystemCallFilter of a unit allows."""
+    """The system calls that a unit's SystemCallFilter allows."""
     allowed, sets = set(), {}
     name = None
     for line in subprocess.run(["systemd-analyze", "syscall-filter"], text=True, check=True,
@@ -260,7 +260,7 @@ def calls_of(unit_text):
 
 
 def test_unit_calls():
-    """the service may open counters, and give up its capability"""
+    """the service may open counters, and may drop its capability"""
     if not shutil.which("systemd-analyze"):
         raise tap.Skip("there is no systemd-analyze here")
     allowed = calls_of(unit()[1])
@@ -269,7 +269,7 @@ def test_unit_calls():
 
 
 def test_unit_file():
-    """the service's file is one that systemd accepts, and calls safe"""
+    """systemd accepts the service's file, and rates it as safe"""
     if not shutil.which("systemd-analyze"):
         raise tap.Skip("there is no systemd-analyze here")
     _, text = unit()

@@ -1,5 +1,5 @@
-"""Files of other processes: nothing of another user's choice is opened, who reads them has no rights,
-and names are found all the same.
+"""Files of other processes: no file chosen by another user is opened, the process that reads files has
+no rights, and names are still found.
 
 usage: process_files.py RPISTAT COMPILER...
 """
@@ -34,7 +34,7 @@ def need_root():
 
 
 def hide():
-    """Other recorders on this machine, which may be older, do not see the folders of this test."""
+    """Hide the folders of this test from other recorders on this machine, which may be older."""
     if os.geteuid() != 0 or LIBC.unshare(0x00020000) != 0:
         return
     private, recursive = 1 << 18, 1 << 14
@@ -45,19 +45,24 @@ def hide():
     atexit.register(lambda: (LIBC.umount2(folder.encode(), 2), os.rmdir(folder)))
 
 
+COMPILED = tempfile.TemporaryDirectory(prefix="rpistat-compiled-")
+
+
 def compile_in(folder, *options):
-    """spins and library.so, readable by all."""
+    """Compile spins and library.so, readable by all. Each combination of options is compiled once."""
     os.chmod(folder, 0o755)
     for source, name, more in (("spins.c", "spins", ["-ldl"]),
                                ("spins_library.c", "library.so", ["-shared", "-fPIC"])):
-        subprocess.run([*COMPILER, "-O1", *options, "-o", os.path.join(folder, name),
-                        os.path.join(HERE, source), *more], check=True)
+        kept = os.path.join(COMPILED.name, "".join(options).replace("/", "_") + name)
+        if not os.path.exists(kept):
+            subprocess.run([*COMPILER, "-O1", *options, "-o", kept, os.path.join(HERE, source), *more], check=True)
+        shutil.copy(kept, os.path.join(folder, name))
     return os.path.join(folder, "spins"), os.path.join(folder, "library.so")
 
 
 @contextlib.contextmanager
 def running(*command, **options):
-    """A program that computes until the end of the block."""
+    """A program that computes until the block ends."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, **options) as process:
         try:
             assert process.stdout.readline() == b"ready\n"
@@ -68,12 +73,12 @@ def running(*command, **options):
 
 def record(folder, pid, *options, **more):
     store = os.path.join(folder, "%d.data" % time.monotonic_ns())
-    expect(call("record", "-q", "-p", str(pid), "--duration", "1s", "-o", store, *options, **more), 0)
+    expect(call("record", "-q", "-p", str(pid), "--frequency", "997", "--duration", "300ms", "-o", store, *options, **more), 0)
     return store
 
 
 def names(store, path):
-    """The names, or the reasons, of the frames in a module of that file name: {how: {name}}."""
+    """The names, or the reasons for their absence, of the frames in modules with this file name: {how: {name}}."""
     found = {}
     with contextlib.closing(sqlite3.connect(store)) as database:
         for how, function in database.execute(
@@ -89,7 +94,7 @@ def is_named(store, path, function):
 
 
 class Watch:
-    """Who opens or reads these files? O_PATH does neither."""
+    """Watch whether files are opened or read. O_PATH does neither."""
     def __init__(self, path):
         self.fd = LIBC.inotify_init1(os.O_NONBLOCK)
         if LIBC.inotify_add_watch(self.fd, path.encode(), IN_OPEN | IN_ACCESS) < 0:
@@ -105,8 +110,9 @@ class Watch:
 
 
 def leads_to(folder, target):
-    """Root records a program whose library's name leads to the target: it is not opened, and the
-    library has its names all the same."""
+    """Root records a program whose library's path leads to the target. The target is not opened, and
+    the library still has its names.
+    """
     spins, library = compile_in(folder)
     own = os.path.join(folder, "own")
     os.mkdir(own)
@@ -180,13 +186,13 @@ def replaced():
 
 
 def other_file():
-    """A file that was replaced while nothing else can be opened has no names"""
+    """A file that was replaced has no names if nothing else can be opened"""
     with Folder() as folder:
         spins, _ = compile_in(folder.path, "-Wl,--build-id=none")
         copy = os.path.join(folder.path, "copy")
         shutil.copy(spins, copy)
         store = os.path.join(folder.path, "st.data")
-        # the workload exchanges its own file, and ends: its path is all that is left
+        # the workload exchanges its own file and ends, so only its path remains
         expect(call("record", "-q", "-o", store, "sh", "-c",
                     "timeout 1 %s & sleep 0.5; mv %s %s; wait" % (spins, copy, spins)), 0)
         found = names(store, "spins")
@@ -194,7 +200,7 @@ def other_file():
 
 
 def without_openat2():
-    """Where the kernel has no openat2, paths are opened component by component"""
+    """If the kernel has no openat2, paths are opened component by component"""
     code = ctypes.create_string_buffer(b"".join(
         struct.pack("=HBBI", *instruction) for instruction in
         [(0x20, 0, 0, 0), (0x15, 0, 1, 437), (6, 0, 0, 0x00050000 | 38), (6, 0, 0, 0x7fff0000)]))
@@ -211,7 +217,7 @@ def without_openat2():
         store = os.path.join(folder.path, "st.data")
         expect(call("record", "-q", "-o", store, "timeout", "1", spins, preexec_fn=deny), 124)
         is_named(store, "spins", "own_spin")
-        # a program that has ended, and whose library is behind a link now
+        # a program that has ended, and whose library is now behind a link
         shutil.move(library, link)
         shutil.copy(link, library)
         expect(call("record", "-q", "-o", store, "timeout", "1", spins, library, link,
@@ -240,7 +246,7 @@ def namespace():
 
 
 def overlay():
-    """A program without a build-id on overlayfs has names, also after its end"""
+    """A program without a build-id on overlayfs has names, also after it ended"""
     need_root()
     with Folder() as folder:
         spins, _ = compile_in(folder.path, "-Wl,--build-id=none")
@@ -277,7 +283,7 @@ def ordinary_user():
 
 
 def debug_files():
-    """Debug information is found by build-id, also where dwz has moved a part of it"""
+    """Debug information is found by build-id, also if dwz moved a part of it"""
     need_root()
     for tool in ("objcopy", "strip", "dwz"):
         if not shutil.which(tool):
@@ -317,7 +323,7 @@ def status_of(pid):
 
 
 def find_child(parent, name):
-    """The child of that name that has given up its rights, or any of that name."""
+    """The child with this name that has given up its rights, or any child with this name."""
     for entry in os.listdir("/proc"):
         with contextlib.suppress(OSError, KeyError):
             if entry.isdigit() and status_of(int(entry))["PPid"] == str(parent) and \
@@ -327,7 +333,7 @@ def find_child(parent, name):
 
 
 def helper():
-    """The process that unwinds is nobody, without capabilities and descriptors"""
+    """The process that unwinds runs as nobody, without capabilities and descriptors"""
     need_root()
     with Folder() as folder:
         spins, _ = compile_in(folder.path)
@@ -336,12 +342,14 @@ def helper():
                  os.path.join(folder.path, "st.data")], env=environment()) as recorder:
             try:
                 found = {"Uid": ""}
-                while not found["Uid"].startswith("65534"):  # only a hang ends this otherwise
-                    assert recorder.poll() is None
+                deadline = time.monotonic() + 60
+                while not found["Uid"].startswith("65534"):
+                    assert recorder.poll() is None and time.monotonic() < deadline, found
                     child = find_child(recorder.pid, "rpistat unwinds")
                     found = status_of(child) if child else found
                     time.sleep(0.01)
                 while found["NoNewPrivs"] != "1":
+                    assert time.monotonic() < deadline, found
                     found = status_of(child)
                 assert found["Uid"].split() == ["65534"] * 4, found
                 assert found["Gid"].split() == ["65534"] * 4, found
@@ -352,10 +360,10 @@ def helper():
                          for fd in os.listdir("/proc/%d/fd" % child)]
                 others = [link for link in links if link != "/dev/null" and
                           not link.startswith("socket:")]
-                # the files that are being read, for a second at most
+                # files that are being read, for at most a second
                 assert all(link.startswith(("/usr/", "/lib", folder.path)) for link in others), links
                 assert sum(link.startswith("socket:") for link in links) == 2, links
-                # it is not dumpable: its files in /proc are root's
+                # it is not dumpable, so its files in /proc belong to root
                 assert os.stat("/proc/%d/fd" % child).st_uid == 0
             finally:
                 recorder.send_signal(signal.SIGINT)
@@ -363,7 +371,7 @@ def helper():
 
 
 def without_nobody():
-    """In a user namespace without nobody nothing is named, and one sentence says so"""
+    """In a user namespace without nobody nothing is named, and one sentence gives the reason"""
     need_root()
     need_unshare("-Ur")
     with Folder() as folder:
@@ -382,7 +390,7 @@ def without_nobody():
 
 
 def jit_map():
-    """The map of a just-in-time compiler is its user's, and no link"""
+    """The map of a just-in-time compiler must belong to its user, and must not be a link"""
     need_root()
     with Folder() as folder:
         os.chmod(folder.path, 0o755)
@@ -420,7 +428,7 @@ memcpy(code, spin_start, (size_t)(spin_end - spin_start)); puts("ready"); fflush
 
 
 def hanging():
-    """A file on FUSE that does not answer holds up no recording, and takes no other's names"""
+    """A FUSE file that does not answer blocks no recording, and does not cost other files their names"""
     need_root()
     if not os.path.exists("/dev/fuse"):
         raise tap.Skip("there is no /dev/fuse")
@@ -443,7 +451,7 @@ def hanging():
                 assert set(found) == {"none"}, found
                 is_named(store, "spins", "own_spin")
             finally:
-                server.kill()  # what waits for it goes on
+                server.kill()  # the process that waits for it continues
                 server.wait()
                 LIBC.umount2(mounted.encode(), 2)
 

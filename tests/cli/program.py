@@ -1,5 +1,6 @@
 """Calling the program that is tested: argv[1] of every test here."""
 import atexit
+import contextlib
 import functools
 import os
 import pty
@@ -19,12 +20,16 @@ import tap  # noqa: E402
 
 RPISTAT = os.path.abspath(sys.argv[1])
 
-# The registry of recorders of this test: it sees no others', and others do not see its own.
+# A shell ignores SIGINT in what it starts with `&`, and so would all recordings of the tests.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# The registry of recorders for this test: it does not see other recorders, and they do not see its
+# own.
 os.environ["RUNTIME_DIRECTORY"] = RUNTIME = tempfile.mkdtemp(prefix="rpistat-runtime-")
 os.chmod(RUNTIME, 0o755)
 atexit.register(shutil.rmtree, RUNTIME, ignore_errors=True)
 
-# The figures that tests expect are those of sets in a fixed order, but where they say --order.
+# The figures that tests expect are those of sets in fixed order, unless they use --order.
 CONFIG = tempfile.mkdtemp(prefix="rpistat-config-")
 atexit.register(shutil.rmtree, CONFIG, ignore_errors=True)
 os.chmod(CONFIG, 0o755)
@@ -32,9 +37,9 @@ os.mkdir(os.path.join(CONFIG, "rpistat"))
 with open(os.path.join(CONFIG, "rpistat", "config"), "w", encoding="ascii") as file:
     file.write("order = fixed\n")
 
-TIMEOUT = 300  # seconds after which a call hangs, and has failed: a loaded machine takes long
+TIMEOUT = 300  # seconds after which a call counts as hanging; a loaded machine needs much time
 COMMANDS = ["record", "runs", "report", "phases", "plot", "watch", "export", "events", "verify",
-            "check", "code", "compare", "merge", "status", "stop", "push", "import"]
+            "check", "code", "compare", "history", "merge", "status", "stop", "push", "import", "explain"]
 READING = ["runs", "report", "phases", "plot", "export"]
 
 # Two sets of ten seconds each on the simulated processor, then a pause.
@@ -50,8 +55,9 @@ sleep 5s
 
 
 def environment(**changes):
-    """The environment of a call: this one's, without what changes how rpistat looks and what it
-    reads."""
+    """The environment of a call: this process's, without variables that affect rpistat's output or
+    input.
+    """
     result = {key: value for key, value in os.environ.items()
               if key not in ("COLUMNS", "LINES", "NO_COLOR", "LC_ALL", "LANG", "LC_NUMERIC",
                           "RPISTAT_STORE")}
@@ -61,7 +67,7 @@ def environment(**changes):
 
 
 def call(*arguments, env=None, **options):
-    """Run rpistat; the answer has returncode, stdout and stderr (text)."""
+    """Run rpistat. Return returncode, stdout and stderr (text)."""
     options.setdefault("stdin", subprocess.DEVNULL)
     options.setdefault("stdout", subprocess.PIPE)
     options.setdefault("stderr", subprocess.PIPE)
@@ -70,15 +76,32 @@ def call(*arguments, env=None, **options):
                           encoding="utf-8", check=False, **options)
 
 
+@contextlib.contextmanager
+def german():
+    """The environment of a German user: with the locale of this system, or one that localedef makes."""
+    installed = subprocess.run(["locale", "-a"], capture_output=True, text=True, check=False).stdout.split()
+    with tempfile.TemporaryDirectory(prefix="rpistat-locale-") as folder:
+        if "de_DE.utf8" in installed:
+            yield environment(LC_ALL="de_DE.UTF-8")
+            return
+        made = os.path.join(folder, "de_DE.UTF-8")
+        if shutil.which("localedef"):  # it warns of this and that, and without Debian's `locales` leaves an empty folder
+            subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", "--no-archive", made], capture_output=True, check=False)
+        if not os.path.isfile(os.path.join(made, "LC_NUMERIC")):
+            raise tap.Skip("there is no locale de_DE, and localedef cannot make it; Debian's package locales is missing")
+        yield environment(LC_ALL="de_DE.UTF-8", LOCPATH=folder)
+
+
 def is_sanitized():
-    """Is rpistat built with a sanitizer? It takes more of everything then."""
+    """Return whether rpistat is built with a sanitizer, which needs more time and memory."""
     with open(RPISTAT, "rb") as file:
         return re.search(rb"__asan_init|__tsan_init", file.read())
 
 
 class Stolen:
-    """Time that the CPUs spend on interrupts or another virtual machine's work from now on: schedstat
-    leaves it out where the kernel can tell, and perf's task clock does not."""
+    """The CPU time lost to interrupts and other virtual machines from now on. schedstat excludes it if
+    the kernel can measure it; perf's task clock includes it.
+    """
     TICK_NS = 1000000000 // os.sysconf("SC_CLK_TCK")
 
     @classmethod
@@ -90,15 +113,16 @@ class Stolen:
         self.before = self.so_far()
 
     def ns(self):
-        """Since this object was made; the kernel tells it in whole ticks of each CPU."""
+        """The time since this object was made; the kernel counts whole ticks of each CPU."""
         now = self.so_far()
         return now - self.before + (self.TICK_NS * os.cpu_count() if now else 0)
 
 
 def undisturbed(function):
-    """A test that compares perf's clock with the scheduler's: interrupts, switches and the work of
-    other virtual machines are in the one and not in the other, so one agreement in three counts. Or
-    one whose store other tests read, as `rpistat status` reads all that are recorded into."""
+    """Retry a test that compares perf's clock with the scheduler's up to three times: interrupts,
+    switches and other virtual machines affect only one of them. Also for a test whose store others
+    read, as `rpistat status` reads all stores in use.
+    """
     @functools.wraps(function)
     def repeated(*arguments):
         for _ in range(2):
@@ -111,14 +135,14 @@ def undisturbed(function):
 
 
 def expect(answer, status):
-    """The call ended with this status."""
+    """Assert that the call ended with this status."""
     assert answer.returncode == status, "status %d instead of %d, stderr: %s, stdout: %s" % (
         answer.returncode, status, answer.stderr, answer.stdout)
     return answer
 
 
 def refused(answer, status, *words):
-    """Nothing on standard output, one sentence on standard error, with these words in it."""
+    """Assert that standard output is empty, and standard error is one sentence with these words."""
     expect(answer, status)
     assert not answer.stdout, "standard output: " + answer.stdout
     assert answer.stderr.startswith("rpistat: "), "standard error: " + answer.stderr
@@ -130,7 +154,7 @@ def refused(answer, status, *words):
 
 
 def shown_on(master):
-    """What a terminal shows until its other end is closed, with line feeds alone."""
+    """The output on a terminal until its other end is closed, with plain line feeds."""
     shown = b""
     while select.select([master], [], [], TIMEOUT)[0]:
         try:
@@ -143,8 +167,18 @@ def shown_on(master):
     return shown.decode("utf-8", "replace").replace("\r\n", "\n")
 
 
+def copy_program(folder):
+    """Copy rpistat into a folder, with the files of plot next to it, since other users may have no
+    access to root's folders.
+    """
+    plot = os.path.join(folder, "plot")
+    if not os.path.exists(plot):
+        shutil.copytree(os.path.join(os.path.dirname(RPISTAT), "plot"), plot)
+    return shutil.copy(RPISTAT, os.path.join(folder, "rpistat"))
+
+
 class Folder:
-    """A temporary folder, with a store of so many simulated runs; `with Folder() as folder`."""
+    """A temporary folder with a store of this many simulated runs; `with Folder() as folder`."""
 
     def __init__(self, runs=0):
         self.runs = runs
@@ -178,16 +212,16 @@ class Folder:
         return call(*arguments, **options)
 
     def call_as_user(self, *arguments):
-        """call() as somebody who is not root, in this folder, which everybody may write then."""
+        """Run call() as an ordinary user in this folder, which becomes writable for everybody."""
         if os.geteuid() != 0:
             return self.call(*arguments)
         os.chmod(self.path, 0o777)
-        copy = shutil.copy(RPISTAT, self / "rpistat")  # root's folders may be closed to others
+        copy = copy_program(self.path)
         runtime = os.path.join(RUNTIME, "nobody")
         os.makedirs(runtime, exist_ok=True)
         os.chown(runtime, 65534, 65534)
         env = environment(RUNTIME_DIRECTORY=runtime,
-                          GCOV_PREFIX=str(self.path))  # where a build that counts lines may write
+                          GCOV_PREFIX=str(self.path))  # the directory for the files of a build that counts lines
         try:
             return subprocess.run([copy, *arguments], cwd=self.path, env=env, text=True,
                                   capture_output=True, check=False, timeout=TIMEOUT, user=65534,
@@ -201,7 +235,7 @@ class Folder:
 
 
 def silence(path):
-    """Make the recorders of a store appear not to have written for long: their heartbeats are old."""
+    """Make the recorders of a store look silent, by making their heartbeats old."""
     store = sqlite3.connect(path, timeout=60)
     with store:
         store.execute("UPDATE heartbeat SET realtime_ns = realtime_ns - 1000000000000")
@@ -209,13 +243,13 @@ def silence(path):
 
 
 def freeze(process):
-    """Stop a child of ours, and return when each of its threads has stopped: SIGCONT lets it go on."""
+    """Stop a child process, and return when each of its threads has stopped. SIGCONT continues it."""
     process.send_signal(signal.SIGSTOP)
     assert os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1])
 
 
 def counting():
-    """The options that record a real workload here; skips the case where nothing can be counted."""
+    """The options that record a real workload here. The test is skipped if nothing can be counted."""
     answer = call("events", "--pmu", "software", "task-clock")
     if answer.returncode != 0:
         raise tap.Skip("nothing can be counted here: " + (answer.stderr or answer.stdout))
@@ -223,7 +257,7 @@ def counting():
 
 
 class Running:
-    """Something with a process, which ends with its block."""
+    """An object with a process, which ends with its block."""
 
     process = None
 
@@ -237,7 +271,7 @@ class Running:
 
 
 class Recording(Running):
-    """A recording of `cat`, which ends when its input does; it has committed periods."""
+    """A recording of `cat`, which ends when its input ends; it has committed periods."""
 
     def __init__(self, folder, store):
         record = counting() + ["-q", "--commit", "0", "--period", "10ms", "-o", store]
@@ -258,8 +292,9 @@ class Recording(Running):
         return self.process.wait(TIMEOUT)
 
     def end_waited_for(self, *arguments):
-        """End it when a command with --wait, on a terminal of its own, says that it waits for that;
-        the command's status, and what it shows behind."""
+        """End the recording when a command with --wait, on its own terminal, says that it waits for
+        it. Return the command's status and its later output.
+        """
         pid, leader = pty.fork()
         if pid == 0:
             os.chdir(self.folder.path)
@@ -267,7 +302,7 @@ class Recording(Running):
         shown = b""
         while b"waiting for the recording to end" not in shown:
             assert select.select([leader], [], [], TIMEOUT)[0], shown
-            shown += os.read(leader, 65536)  # fails when the command has ended
+            shown += os.read(leader, 65536)  # raises an exception when the command has ended
         assert self.end() == 0
         said = shown_on(leader)
         os.close(leader)

@@ -1,4 +1,4 @@
-"""Pushing runs: what the server has at the end is what `report` says, whatever happens between."""
+"""Pushing runs: at the end the server has the values of `report`, whatever happens in between."""
 import contextlib
 import json
 import os
@@ -12,14 +12,14 @@ import time
 
 from program import RPISTAT, TIMEOUT, Folder, Recording, counting, environment, expect, refused, tap
 
-from remote_write import Server, closed  # in support
+from remote_write import Server, closed  # in tests/support
 
 # Eleven minutes: seven batches.
 LONG = "clock 700M\nseed 1\ndefault instructions=200M branches=20M dc_miss=2M\nphase a 320s\nphase b 320s dc_miss=9M\n"
 
 
 class Place(Folder):
-    """A folder with a short and a long run, which all cases share; the state of each case is its own."""
+    """A folder with a short and a long run, which all cases share. Each case has its own state."""
 
     def __enter__(self):
         super().__enter__()
@@ -30,7 +30,7 @@ class Place(Folder):
         return self
 
     def copy(self, store, name):
-        """A copy of a store, of what stands in its log too."""
+        """A copy of a store, including its log."""
         with contextlib.closing(sqlite3.connect(self / store)) as source:
             with contextlib.closing(sqlite3.connect(self / name)) as copy:
                 source.backup(copy)
@@ -46,20 +46,22 @@ class Place(Folder):
         return self.call(*self.command(server, *options, **more))
 
     def start(self, server, *options, **more):
-        """A push that goes on."""
+        """A push in progress."""
         return subprocess.Popen([RPISTAT, *self.command(server, *options, **more)], cwd=self.path,
                                 env=environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def totals(self, store="rpistat.data", run="last"):
-        """{event: raw count} of a run, as report has it; the clock event by its label."""
+        """{event: raw count} of a run in the report; the clock event by its label."""
         answer = expect(self.call("report", "-i", store, "-r", run, "--format", "json"), 0)
         figures = json.loads(answer.stdout)["figures"]
-        return {row["label"] if row["kind"] == "clock" else row["name"]: row["count"] for row in figures
-                if row["kind"] in ("clock", "event") and row["count"] is not None}
+        counts = {row["label"] if row["kind"] == "clock" else row["name"]: row["count"] for row in figures
+                  if row["kind"] in ("clock", "event") and row["count"] is not None}
+        # a label with blanks is the old name of the series
+        return {**counts, **{name.lower().replace(" ", "_"): count for name, count in counts.items() if " " in name}}
 
 
 def pushed(server, **labels):
-    """The same of what a server has, all CPUs added up."""
+    """The corresponding values of a server, summed over CPUs."""
     sums = {}
     for series, value in server.last("rpistat_events_total", **labels).items():
         sums[dict(series)["event"]] = sums.get(dict(series)["event"], 0) + value
@@ -67,7 +69,7 @@ def pushed(server, **labels):
 
 
 def one_sentence(answer, *words):
-    """The last line of standard error is the sentence, which no password stands in."""
+    """The last line of standard error is the sentence, without a password."""
     expect(answer, 1)
     assert not answer.stdout, answer.stdout
     for word in words:
@@ -77,7 +79,7 @@ def one_sentence(answer, *words):
 
 
 def test_totals(place):
-    """totals equal report's; series are complete; a second push sends nothing; another server gets all"""
+    """totals equal the report's; series are complete; a second push sends nothing; another server gets everything"""
     with Server() as server:
         answer = expect(place.push(server, state="s"), 0)
         samples = sum(map(len, server.data.values()))
@@ -106,7 +108,7 @@ def test_totals(place):
 
 
 def test_killed(place):
-    """killed ten times and started again: the same, nothing twice but what was sent and not noted"""
+    """killed ten times and restarted: the same result; only batches that were sent but not yet noted come twice"""
     running = []
 
     def die(handler, body):
@@ -134,20 +136,20 @@ def test_killed(place):
 
 
 def test_trouble(place):
-    """429 and 5xx are waited out, and told of twice; nothing is lost and nothing comes twice"""
+    """429 and 5xx are retried, with two messages; nothing is lost or duplicated"""
     answers = [(429, [("Retry-After", "0")], b"slow down\n"), (500, [("Retry-After", "0")], b""),
                (503, [("Retry-After", "0")], b"\x1b[2J" * 100), (429, [("Retry-After", "0")], b"")]
     with Server(lambda number: answers[number - 1] if number <= 4 else None) as server:
-        answer = expect(place.push(server, "--give-up", "10s"), 0)  # pauses of a second would come to 15 s
+        answer = expect(place.push(server, "--retry-for", "10s"), 0)  # pauses of one second would add up to 15 s
         notes = answer.stderr.splitlines()
         assert len(notes) == 2 and "status 429 (slow down)" in notes[0] and "again, after" in notes[1], notes
         assert pushed(server) == place.totals() and server.again == 0
     with Server(lambda number: (503, [("Retry-After", "0")], b"")) as server:
-        one_sentence(place.push(server, "--give-up", "200ms"), "status 503", "the next push")
+        one_sentence(place.push(server, "--retry-for", "200ms"), "status 503", "push again to continue")
 
 
 def test_no_answers(place):
-    """no server at first, no answer, garbage for an answer: tried again after a second"""
+    """no server at first, no answer, a malformed answer: retried after a second"""
     def garbage(handler, _):
         handler.connection.sendall(os.urandom(1000) + b"\n" * 10)
         closed(handler, _)
@@ -159,7 +161,7 @@ def test_no_answers(place):
                    for what in (closed, garbage)]
         running = [place.start(server) for server in servers + [absent]]
         line = running[2].stderr.readline()
-        assert "takes no samples" in line, line
+        assert "accepts no samples" in line, line
         absent.http.socket = socket.create_server(("127.0.0.1", absent.port), reuse_port=False)
         servers.append(stack.enter_context(absent))
         for process, server in zip(running, servers):
@@ -170,7 +172,7 @@ def test_no_answers(place):
 
 
 def test_refused(place):
-    """a batch that is refused is left out and counted, and the totals are right behind it"""
+    """a refused batch is skipped and counted, and the totals are right after it"""
     body = b"out of \x1b]0;bounds" + b"x" * 5000 + b"\nsecond line"
     with Server(lambda number: (400, [], body) if number == 1 else None) as server:
         answer = expect(place.push(server, store="long.data", state="r"), 1)
@@ -190,7 +192,7 @@ def test_refused(place):
 
 
 def test_ended(place):
-    """what no other attempt changes ends with a sentence, and notes nothing"""
+    """an error that no retry can change ends the push with a sentence, and notes nothing"""
     with Server() as other:
         for words, *answer in (
                 ("--user-file", 401, [], b"who?\n"),
@@ -213,11 +215,11 @@ def test_ended(place):
 
 
 def test_credentials(place):
-    """names and tokens are read from files"""
+    """user names and tokens are read from files"""
     place.write("user", "me:se cret\n")
     place.write("token", "abc.def\n")
     place.write("nothing", "\nme:secret\n")
-    for name, reason in (("nothing", "nothing in it"), ("none", "No such file")):
+    for name, reason in (("nothing", "it is empty"), ("none", "No such file")):
         one_sentence(place.push("http://127.0.0.1:1", "--user-file", name), name, reason)
     for option, name, header in (("--user-file", "user", "Basic bWU6c2UgY3JldA=="),
                                  ("--bearer-file", "token", "Bearer abc.def")):
@@ -227,7 +229,7 @@ def test_credentials(place):
 
 
 def test_arguments(place):
-    """a password in a URL stands in no argument that ps shows, and in no message"""
+    """a password in a URL is in no argument that ps shows, and in no message"""
     running, shown = [], []
 
     def look(_):
@@ -250,7 +252,7 @@ def test_arguments(place):
 
 
 def certificates(place):
-    """Files with a key and a certificate for 127.0.0.1, which certifies itself, and one that has expired."""
+    """Files with a key and a self-signed certificate for 127.0.0.1, and an expired one."""
     if not shutil.which("openssl"):
         raise tap.Skip("there is no openssl, which makes certificates")
     for arguments in ("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=test -days 2"
@@ -261,7 +263,7 @@ def certificates(place):
 
 
 def test_tls(place):
-    """TLS: samples and credentials go to a server whose certificate --ca vouches for, and to no other"""
+    r"""TLS: samples and credentials are sent only to a server whose certificate --ca confirms"""
     good, old = certificates(place)
     place.write("user", "me:secret\n")
     place.write("garbage", "no certificate\n")
@@ -274,8 +276,8 @@ def test_tls(place):
                 (expired.url, ("--ca", "old"), ("certificate", "valid")),
                 (server.url, ("--ca", "none"), ("--ca takes", "PEM")),
                 (server.url, ("--ca", "garbage"), ("certificate", "--ca")),
-                (no_tls, ("--give-up", "1ms"), ("is it http:// there?",)),
-                (no_plain, ("--give-up", "1ms"), ("is it https:// there?",))):
+                (no_tls, ("--retry-for", "1ms"), ("is it http:// there?",)),
+                (no_plain, ("--retry-for", "1ms"), ("is it https:// there?",))):
             one_sentence(place.push(url, "--user-file", "user", *options, state="tls"), *words)
         server.behave = lambda number: (307, [("Location", plain.url + "/api/v1/write")], b"")
         one_sentence(place.push(server, *ca, "--user-file", "user", state="tls"), "redirections are not followed")
@@ -288,7 +290,7 @@ def test_tls(place):
 
 
 def test_state(place):
-    """what was pushed is noted in the user's folder, which is made, unless --state says otherwise"""
+    """the push state is in the user's folder, which is created, unless --state names another"""
     with Server() as server:
         for variable, folder in (("XDG_STATE_HOME", "x/y"), ("HOME", "home")):
             env = environment(**{"XDG_STATE_HOME": None, variable: place / folder})
@@ -298,7 +300,7 @@ def test_state(place):
 
 
 def peak(place, behave, *options):
-    """The largest memory of a push to such a server, in KiB, and its answer."""
+    """The maximum memory of a push to such a server in KiB, and its answer."""
     with Server(behave) as server:
         process = place.start(server, *options)
         output = process.stdout.read(), process.stderr.read()
@@ -308,7 +310,7 @@ def peak(place, behave, *options):
 
 
 def test_memory(place):
-    """long answers, endless headers, slow drips: the status counts, and memory stays flat"""
+    """long answers, endless headers, slow servers: the status counts, and memory does not grow"""
     def stream(handler, head, part, pause=0):
         sent.clear()
         with contextlib.suppress(OSError):
@@ -342,7 +344,7 @@ def test_memory(place):
 
 
 def test_believed(place):
-    """a server that says that it took samples is believed, and asked nothing"""
+    """if a server confirms the samples, this is trusted without a query"""
     with Server(lambda number: (204, [], b"")) as server:
         answer = expect(place.push(server), 0)
         assert answer.stdout.startswith("Pushed 2027 samples") and not answer.stderr, answer
@@ -351,7 +353,7 @@ def test_believed(place):
 
 
 def test_start(place):
-    """a recorder corrects its start at the end: what was pushed before and what comes then have times by one"""
+    """a recorder corrects its start at the end: samples pushed before and after use the same times"""
     place.copy("long.data", "start.data")
     with Server(lambda number: (401, [], b"") if number == 4 else None) as server:
         expect(place.push(server, store="start.data", state="start"), 1)
@@ -364,7 +366,7 @@ def test_start(place):
 
 
 def test_empty(place):
-    """a run without periods has nothing but its info, and does not keep others from being pushed"""
+    """a run without periods has only its info, and does not stop other runs from being pushed"""
     place.copy("rpistat.data", "empty.data")
     with contextlib.closing(sqlite3.connect(place / "empty.data")) as store, store:
         store.executescript("DELETE FROM period; DELETE FROM rollup; UPDATE event SET count = NULL;"
@@ -378,7 +380,7 @@ def test_empty(place):
 
 
 def noted(path):
-    """(url, cpu, period) of what was pushed."""
+    """The (url, cpu, period) of noted batches."""
     with contextlib.closing(sqlite3.connect(path, timeout=TIMEOUT)) as state:
         try:
             return state.execute("SELECT url, cpu, period FROM pushed ORDER BY url, cpu").fetchall()
@@ -387,7 +389,7 @@ def noted(path):
 
 
 def test_follow(place):
-    """runs that are being recorded are followed to their ends, side by side; a signal ends it with what was taken noted"""
+    """runs in progress are followed to their ends side by side; a signal ends the push, and accepted batches are noted"""
     with Server() as server, Recording(place, "live.data") as first, Recording(place, "live.data") as second:
         deadline = time.monotonic() + TIMEOUT
         while place.call("runs", "-i", "live.data").stdout.count("recording") < 2:
@@ -399,7 +401,7 @@ def test_follow(place):
             time.sleep(0.01)
         stopped.send_signal(signal.SIGTERM)
         stdout, stderr = stopped.communicate(timeout=TIMEOUT)
-        assert stopped.returncode == 0 and "it was stopped" in stdout, (stdout, stderr)
+        assert stopped.returncode == 0 and "the push was stopped" in stdout, (stdout, stderr)
         assert len(server.last("rpistat_run_info")) == 2
         for recording, run in ((second, 2), (first, 1)):
             assert recording.end() == 0
@@ -416,7 +418,7 @@ def test_follow(place):
 
 
 def test_thinned(place):
-    """a store that is thinned while it is pushed: the totals are made anew, and are right"""
+    """a store that is downsampled during the push: the totals are computed again, and are right"""
     place.copy("long.data", "thin.data")
 
     def thin(number):
@@ -428,13 +430,13 @@ def test_thinned(place):
     with Server(thin) as server:
         expect(place.push(server, store="thin.data"), 0)
         assert pushed(server) == place.totals("long.data")
-    with Server() as server:  # and one that was
+    with Server() as server:  # and one that did exist
         expect(place.push(server, store="thin.data"), 0)
         assert pushed(server) == place.totals("long.data")
 
 
 def test_cpus(place):
-    """a run by CPU has a series a CPU, each with a position; --all pushes what is not pushed yet"""
+    """a run by CPU has one series per CPU, each with a position; --all pushes what is not pushed yet"""
     place.copy("rpistat.data", "cpus.data")
     with contextlib.closing(sqlite3.connect(place / "cpus.data")) as store, store:
         for table in ("period", "rollup"):
@@ -466,8 +468,7 @@ def as_user(user):
 
 
 def test_unit(place):
-    """as the units have it: a user's recording, in a folder that is closed to others, is pushed by another
-    user, who is shown it read-only; root reads it too, and no file is another's than the recorder's"""
+    """as in the units: a user's recording in a private folder is pushed by another user, through a read-only view; root reads it too, and each file belongs to the recorder's user"""
     recorder, pusher = 65534, 65533
     if os.geteuid() != 0 or not (shutil.which("unshare") and shutil.which("setpriv")):
         raise tap.Skip("other users and a private file system need root, setpriv and unshare")

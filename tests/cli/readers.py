@@ -1,4 +1,4 @@
-"""What is exported is read by other programs: pandas, R, DuckDB, LibreOffice, the sqlite3 shell.
+"""Exported tables are read by other programs: pandas, R, DuckDB, LibreOffice, the sqlite3 shell.
 
 usage: readers.py RPISTAT
 
@@ -15,7 +15,7 @@ import sys
 
 from program import TIMEOUT, Folder, expect, tap
 
-# Sheet: what writes it, a column of numbers, a column of text.
+# Table: the command that writes it, a column of numbers, a column of text.
 SHEETS = {
     "wide": (["export"], "length_s", "set"),
     "rates": (["export", "--rates"], "cpi", None),
@@ -32,7 +32,7 @@ FOLDER = Folder(runs=0).__enter__()
 
 
 def prepare():
-    """Write the sheets; returns what is in them, as Python's csv has it."""
+    """Write the tables. Return their contents as read by Python's csv."""
     expected = {}
     FOLDER.record("--label", LABEL)
     for name, (arguments, number, text) in SHEETS.items():
@@ -51,8 +51,9 @@ EXPECTED = prepare()
 
 
 def run(*command, text=None, env=None, missing=None):
-    """What the command says; without the module that it looks for first, whose name is `missing`,
-    None."""
+    """The output of a command, or None if the module named `missing`, which it looks for first, is not
+    installed.
+    """
     answer = subprocess.run(command, input=text, cwd=FOLDER.path, capture_output=True, text=True,
                             check=False, timeout=TIMEOUT, env={**os.environ, **(env or {})})
     if missing and re.search(r"(No module named|Cannot find module) '%s'" % missing, answer.stderr):
@@ -62,7 +63,7 @@ def run(*command, text=None, env=None, missing=None):
 
 
 def check(found, *names):
-    """What a reader found in these sheets is what is there; names that it does not say are all."""
+    """A reader's result equals the tables' contents. Without names, it must have all tables."""
     for name in names or EXPECTED:
         rows, number, text = EXPECTED[name]
         assert found[name][0] == rows and found[name][2] == text, (name, found[name], EXPECTED[name])
@@ -88,7 +89,7 @@ print(json.dumps(found))
 
 
 def test_pandas():
-    """pandas.read_csv takes every sheet, and a DataFrame the figures of report's JSON"""
+    """pandas.read_csv accepts each table, and a DataFrame the figures of the report's JSON"""
     for python in filter(os.path.exists, [sys.executable, "/usr/bin/python3"]):
         text = run(python, "-c", PANDAS, json.dumps(SHEETS), missing="pandas")
         if text:
@@ -111,7 +112,7 @@ say("german", read.csv2("german.csv"), "cpi", "")
 
 
 def test_r():
-    """R: read.csv takes every sheet, read.csv2 the German one"""
+    """R: read.csv accepts each table, read.csv2 the German one"""
     if not shutil.which("Rscript"):
         raise tap.Skip("R is not installed (r-base-core)")
     sheets = ["%s:%s:%s" % (name, number or "", (text or "") + ":")
@@ -136,7 +137,7 @@ const { DuckDBInstance } = require("@duckdb/node-api");
 
 
 def test_duckdb():
-    """DuckDB: read_csv finds out the dialect of every sheet, and the types of its columns"""
+    """DuckDB: read_csv detects the dialect of each table and the types of its columns"""
     queries = ["SELECT count(*)::INT, %s, %s FROM read_csv('%s.csv')" % (
         "sum(%s)::DOUBLE" % number if number else 0, "first(%s)::VARCHAR" % text if text else "''", name)
         for name, (_, number, text) in SHEETS.items()]
@@ -150,14 +151,14 @@ def test_duckdb():
         raise tap.Skip("DuckDB is not installed (npm install -g @duckdb/node-api)")
     lines = text.splitlines()
     found = dict(zip([*SHEETS, "german"], map(json.loads, lines)))
-    start = found["phases"][2]  # a TIMESTAMP, which is said in other words
+    start = found["phases"][2]  # a TIMESTAMP, which DuckDB writes in another form
     assert start.replace(" ", "T")[:19] == EXPECTED["phases"][2][:19], start
     found["phases"][2] = EXPECTED["phases"][2]
     check(found)
 
 
 def test_sqlite3():
-    """the sqlite3 shell: .import --csv takes every sheet"""
+    """the sqlite3 shell: .import --csv accepts each table"""
     if not shutil.which("sqlite3"):
         raise tap.Skip("the sqlite3 shell is not installed")
     script = ".mode json\n"
@@ -171,7 +172,7 @@ def test_sqlite3():
 
 
 def calc(name, separator, language):
-    """The rows of a sheet as LibreOffice's spreadsheet holds them, its numbers in C's form."""
+    """The rows of a table in LibreOffice's spreadsheet, with numbers in C's format."""
     filters = "Text - txt - csv (StarCalc):%d,34,76,1,,%d,false,true"
     run("soffice", "--headless", "-env:UserInstallation=file://" + FOLDER / "office",
         "--infilter=" + filters % (ord(separator), language),
@@ -182,7 +183,7 @@ def calc(name, separator, language):
 
 
 def test_libreoffice():
-    """LibreOffice: an English spreadsheet takes an export as it is, a German one with ; and ,"""
+    """LibreOffice: an English spreadsheet reads an export as it is, a German one with ; and ,"""
     if not shutil.which("soffice"):
         raise tap.Skip("LibreOffice is not installed (libreoffice-calc-nogui)")
     folder = os.path.dirname(os.path.realpath(shutil.which("soffice")))

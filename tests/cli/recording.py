@@ -1,4 +1,4 @@
-"""Recording: the workload has what it would have without rpistat, and the store holds the run."""
+"""Recording: the workload has the same environment as without rpistat, and the store has the run."""
 import json
 import os
 import resource
@@ -15,14 +15,14 @@ RECORD = []
 
 
 def record():
-    """Options of a real recording; skips the case where there is nothing to count."""
+    """The options of a real recording. The test is skipped if nothing can be counted."""
     if not RECORD:
         RECORD.extend(program.counting())
     return list(RECORD)
 
 
 def same(command, **options):
-    """Run the command directly and under rpistat: the answers must be the same."""
+    """Run the command directly and under rpistat, and compare the answers."""
     options.setdefault("stdin", subprocess.DEVNULL)
     options.setdefault("stderr", subprocess.PIPE)
     options.setdefault("env", environment())
@@ -59,7 +59,7 @@ def test_status():
 
 
 def test_signal_status():
-    """128 and the signal's number when a signal ended the workload"""
+    """128 and the signal's number if a signal ended the workload"""
     for number in [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV, signal.SIGUSR1]:
         with Folder() as folder:
             answer = expect(folder.call(*record(), "sh", "-c", "kill -%d $$" % number),
@@ -70,9 +70,9 @@ def test_signal_status():
 
 
 def test_cannot_find():
-    """127 and a sentence when the command is not found; no store is left"""
+    """127 and a sentence if the command is not found; no store is left"""
     with Folder() as folder:
-        # a folder of PATH that may not be searched would make it 126, as with execvp
+        # with a folder in PATH that may not be searched it would be 126, as with execvp
         env = environment(PATH="/usr/bin:/bin")
         for command in ["no-such-program-anywhere", "./missing", "/none/such", ""]:
             refused(folder.call(command, env=env), 127, command)
@@ -81,7 +81,7 @@ def test_cannot_find():
 
 
 def test_cannot_execute():
-    """126 and a sentence when the command cannot be executed; no store is left"""
+    """126 and a sentence if the command cannot be executed; no store is left"""
     with Folder() as folder:
         folder.write("data", "no program\n", 0o644)
         os.mkdir(folder / "dir")
@@ -91,14 +91,14 @@ def test_cannot_execute():
 
 
 def test_plain_script():
-    """an executable text without #! is run by the shell, as execvp does"""
+    """an executable text without #! is run by the shell, as execvp does it"""
     with Folder() as folder:
         folder.write("plain", "echo plain $1\n", 0o755)
         assert expect(folder.call(*record(), "./plain", "text"), 0).stdout == "plain text\n"
 
 
 def test_named_like_a_command():
-    """a workload named like a command is recorded behind -- or the word record"""
+    """a workload with the name of a command is recorded after -- or after the word record"""
     with Folder() as folder:
         folder.write("plot", "#!/bin/sh\necho workload $#\n", 0o755)
         env = environment(PATH=folder.path + ":" + os.environ["PATH"])
@@ -118,7 +118,7 @@ def test_implicit():
         assert answer.stdout == "out\n" and answer.stderr == "err\n", answer
         left = sorted(name for name in os.listdir(folder.path) if name != "script.sim")
         assert left == ["rpistat.data", "rpistat.txt"], left
-        report = folder.call("report", "--format", "2013", env=environment(LC_ALL="C"))
+        report = folder.call("report", "--format", "classic", env=environment(LC_ALL="C"))
         assert report.stdout == folder.read("rpistat.txt").decode(), report.stdout
 
 
@@ -126,7 +126,7 @@ def test_implicit():
 
 
 def test_streams():
-    """standard input, output and error are the workload's own, byte for byte"""
+    """standard input, output and error are those of the workload, byte for byte"""
     data = bytes(range(256)) * 4096
     with Folder() as folder:
         answer = subprocess.run([RPISTAT, *record(), "sh", "-c", "cat; echo done >&2"],
@@ -137,7 +137,7 @@ def test_streams():
 
 
 def test_closed_streams():
-    """streams that are closed are closed for the workload too"""
+    """closed streams are closed for the workload too"""
     text = "import os\nout = open(9, 'w')\nfor f in range(3):\n try: os.fstat(f); " \
            "print('open', f, file=out)\n except OSError: pass"
     for closed in [0, 1, 2]:
@@ -156,7 +156,7 @@ def test_closed_streams():
 
 
 def test_descriptors():
-    """no descriptor leaks into the workload, and what it was given it has"""
+    """no descriptor of rpistat leaks into the workload, and inherited descriptors stay open"""
     listing = ["sh", "-c", "ls -l /proc/self/fd | sed 's/.* \\([0-9]* -> .*\\)/\\1/; "
                "s/-> .*proc.*/-> proc/; s/:\\[.*//' | grep -v total"]
     answer = same(listing)
@@ -175,7 +175,7 @@ def test_environment():
 
 
 def test_place():
-    """working folder, umask, nice value, limits and personality are the same"""
+    """working folder, umask, nice value, limits and personality are unchanged"""
     same(["sh", "-c", "pwd; umask; nice; ulimit -a; cat /proc/self/personality"])
 
     def limits():
@@ -186,7 +186,7 @@ def test_place():
 
 
 def test_signals():
-    """signal mask and dispositions are the same, also when some are blocked or ignored"""
+    """signal mask and dispositions are unchanged, also of blocked and ignored signals"""
     status = ["grep", "-E", "^(Sig(Blk|Ign|Cgt)|Shd|NoNewPrivs|Seccomp)", "/proc/self/status"]
     same(status)
 
@@ -199,7 +199,7 @@ def test_signals():
 
 
 def test_process_group():
-    """process group, session and parent are those that a shell would have given"""
+    """process group, session and parent are the same as from a shell"""
     text = "import os; print(os.getpgrp(), os.getsid(0), os.getppid())"
     with Folder() as folder:
         process = subprocess.Popen([RPISTAT, *record(), *python(text)], stdout=subprocess.PIPE,
@@ -212,7 +212,7 @@ def test_process_group():
 
 
 def test_store():
-    """runs are added to the store; label, tags, command and folder are kept"""
+    """runs are added to the store; label, tags, command and folder are stored"""
     with Folder() as folder:
         expect(folder.call(*record(), "--label", "one", "--tag", "board=a b", "--tag", "k=v=w",
                            "sh", "-c", "exit 3", "x y"), 3)
@@ -228,7 +228,7 @@ def test_store():
 
 
 def test_other_store():
-    """-o names the store, and the report after it"""
+    """-o names the store and its report"""
     with Folder() as folder:
         os.mkdir(folder / "sub")
         expect(folder.call(*record(), "-o", "sub/my.data", "true"), 0)
@@ -239,7 +239,7 @@ def test_other_store():
 
 
 def test_durations():
-    """the periods of a run follow each other without gap, and add up to its elapsed time"""
+    """the periods of a run are contiguous, and add up to its elapsed time"""
     with Folder() as folder:
         expect(folder.call(*record(), "--period", "5ms", "sh", "-c",
                            "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done"), 0)
@@ -254,7 +254,7 @@ def test_durations():
 
 
 def test_duration():
-    """--duration ends the recording, to the period, and the run says why"""
+    """--duration ends the recording after exactly this time, and the run has the reason"""
     with Folder() as folder:
         folder.record("--duration", "5s")
         found = query(folder / "rpistat.data", "SELECT elapsed_ns, state, end_reason, "
@@ -264,7 +264,7 @@ def test_duration():
 
 
 def test_duration_status():
-    """--duration leaves the workload running, and its exit status is still given"""
+    """--duration leaves the workload running, and the exit status is still that of the workload"""
     with Folder() as folder:
         answer = expect(folder.call(*record(), "--duration", "1ms", "--period", "1ms", "sh", "-c",
                                     "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; "
@@ -273,7 +273,7 @@ def test_duration_status():
 
 
 def test_page_faults():
-    """page faults of a program that touches 4,096 new pages are counted within 1 %"""
+    """4,096 page faults of a program that touches 4,096 new pages, within 1 %"""
     touch = "import mmap, resource, sys\n" \
             "before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n" \
             "m = mmap.mmap(-1, 4096 * 4096)\n" \
@@ -290,7 +290,7 @@ def test_page_faults():
 
 
 def test_children():
-    """a workload that forks 100 short children is counted whole"""
+    """a workload that forks 100 short children is counted completely"""
     text = "i=0; while [ $i -lt 100 ]; do /bin/true; i=$((i + 1)); done"
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
     subprocess.run(["sh", "-c", text], check=True, timeout=program.TIMEOUT)
@@ -301,7 +301,7 @@ def test_children():
                         "SELECT sum(count) FROM sample WHERE event LIKE '%minor%fault%'")[0][0]
         user_only = query(folder / "rpistat.data",
                           "SELECT modifiers FROM event WHERE name LIKE '%minor%fault%'") == [("u",)]
-    # without the kernel, faults of its own accesses to the workload's memory are left out
+    # without the kernel, faults by its accesses to the workload's memory are not counted
     tolerance = 0.15 if user_only else 0.05
     assert counted is not None and abs(counted - plain) < tolerance * plain, (counted, plain)
 
@@ -310,7 +310,7 @@ def test_children():
 
 
 def bad_store(make, words):
-    """record refuses what make(folder) gives, leaves it as it is, and starts no workload."""
+    """record refuses what make(folder) returns, leaves it unchanged, and starts no workload."""
     with Folder() as folder:
         path = make(folder)
         before = folder.read(path) if os.path.isfile(folder / path) else None
@@ -343,17 +343,17 @@ def newer(folder):
 
 
 BAD_STORES = [
-    ("a folder", make_folder, ["dir.data", "folder"]),
+    ("a folder", make_folder, ["dir.data is a directory"]),
     ("a text file", lambda folder: (folder.write("notes.txt", "hello\n" * 100), "notes.txt")[1],
      ["notes.txt"]),
-    ("another program's SQLite file", foreign, ["other.db"]),
+    ("another program that uses SQLite", foreign, ["other.db"]),
     ("a store from a newer version", newer, ["new.data", "newer"]),
     ("a folder that does not exist", lambda folder: "none/x.data", ["none"]),
 ]
 
 
 def test_read_only():
-    """record into a read-only store is refused, and the store is as it was"""
+    """recording into a read-only store is refused, and the store is unchanged"""
     with Folder() as folder:
         folder.record()
         os.chmod(folder / "rpistat.data", 0o444)
@@ -369,7 +369,7 @@ def limit_size():
 
 
 def test_size_limit():
-    """a limit of files' size: the workload has it, and the signal, as without rpistat"""
+    """with a limit on file sizes, the workload has the limit and gets the signal, as without rpistat"""
     probe = "import os, resource, signal, sys\n" \
             "print(resource.getrlimit(resource.RLIMIT_FSIZE))\n" \
             "print([line for line in open('/proc/self/status') if line.startswith('Sig')][1:])\n" \
@@ -396,7 +396,7 @@ def test_size_limit():
 
 
 def test_store_at_the_limit():
-    """a store that grows beyond the limit of files' size is as one on a full disk"""
+    """a store that would exceed the limit on file sizes is handled like a full disk"""
     with Folder() as folder:
         folder.write("long.sim", program.SCRIPT.replace("10s", "2h"))
         answer = folder.call("record", "--pmu", "sim:long.sim", preexec_fn=limit_size)
@@ -406,7 +406,7 @@ def test_store_at_the_limit():
 
 
 def test_full_disk():
-    """a disk that is full at the start is said, and the workload is not started"""
+    """if the disk is full at the start, this is reported, and the workload is not started"""
     with Folder() as folder:
         os.mkdir(folder / "disk")
         mount = "mount -t tmpfs -o size=16k none disk"
@@ -429,7 +429,7 @@ def test_full_disk():
 
 
 def test_own_output():
-    """output redirected into what would become the report, or the store, is refused and kept"""
+    """output that is redirected into the future report or store is refused, and the file is unchanged"""
     with Folder() as folder:
         for name, word in [("rpistat.txt", "report"), ("rpistat.data", "store")]:
             for stream in ["stdout", "stderr"]:
@@ -447,15 +447,16 @@ def test_own_output():
 
 
 def test_deleted_store():
-    """a store that is deleted while it is recorded: its log is nobody else's, and none is unlinked"""
+    """a store that is deleted during the recording: its log is not given to another store, and no file is unlinked"""
     for left in (None, b""):
         with Folder() as folder:
-            first = subprocess.Popen([RPISTAT, *program.counting(), "sh", "-c", "echo; read line"],
+            # no period is committed before the store is deleted
+            first = subprocess.Popen([RPISTAT, *program.counting(), "--period", "10s", "--commit", "60s", "sh", "-c", "echo; read line"],
                                      cwd=folder.path, env=environment(), text=True,
                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                      stderr=subprocess.PIPE)
             first.stdout.readline()
-            program.freeze(first)  # it does not see that its store is gone
+            program.freeze(first)  # it cannot notice that its store is deleted
             os.unlink(folder / "rpistat.data")
             if left is not None:
                 folder.write("rpistat.data", left)
@@ -474,11 +475,11 @@ def test_deleted_store():
             assert len(names) == 2, names
             for name in names:
                 answer = expect(folder.call("check", "-i", name), 0)
-                assert "is sound: 1 run" in answer.stdout, answer.stdout
+                assert ": OK (1 run, " in answer.stdout, answer.stdout
 
 
 def test_unknown_sets():
-    """event sets that are not there, or do not parse, are said; the workload is not started"""
+    """unknown or wrong event sets are reported; the workload is not started"""
     with Folder() as folder:
         folder.write("bad.ini", "[set x]\nevents = nosuch\n")
         refused(folder.call(*record(), "--sets", "./bad.ini", "touch", "started"), 2, "bad.ini:")
@@ -493,7 +494,7 @@ def test_unknown_sets():
 
 
 def test_no_script():
-    """a simulation without its script, or with a bad one, is said"""
+    """a simulation without a script, or with a wrong script, is reported"""
     with Folder() as folder:
         folder.write("bad.sim", "phase\n")
         for choice, word in [("sim:none.sim", "none.sim"), ("sim:bad.sim", "bad.sim:1"),
@@ -505,7 +506,7 @@ def test_no_script():
 
 
 def test_simulated_status():
-    """a simulated workload's exit status and signal are passed on like a real one's"""
+    """the exit status or signal of a simulated workload is returned like that of a real one"""
     with Folder() as folder:
         for statement, status in [("exit 7", 7), ("signal 15", 143)]:
             folder.write("s.sim", statement + "\nphase a 1s instructions=1M\n")

@@ -1,12 +1,10 @@
-/*
- * regions: a program that measures itself, to be recorded.
+/* regions: a program that measures itself, to be recorded.
  *
  * usage: regions             enters "slow" twice, "in a child" once in a forked child, and "quick"
- *                            a thousand times; its report goes to standard output
- *        regions busy        counts what this machine can count, in "busy", which takes 0.2 s of
- *                            CPU time
- *        regions unasked     enters "slow" once without having asked to be measured
- */
+ *                            a thousand times; prints its report on standard output
+ *        regions busy        counts all events that this machine supports in region "busy", for
+ *                            0.2 s of CPU time
+ *        regions unasked     enters "slow" once without a request to measure */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>

@@ -1,4 +1,5 @@
-"""A workload that measures its own regions: they are marks in its recording, and no more changes.
+"""A workload that measures its own regions: they become marks of the recording, and nothing else
+changes.
 
 usage: regions.py RPISTAT REGIONS
 """
@@ -16,7 +17,7 @@ from program import Folder, expect, tap
 
 REGIONS = os.path.abspath(sys.argv[2])
 
-# Waits until the recorder's socket is there, as the workload's children would find it, and sends.
+# Waits until the recorder's socket exists, as for children of the workload, and sends.
 SEND = """\
 import os, socket, sys
 link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -36,7 +37,7 @@ def texts(folder):
 
 
 def test_marks():
-    """begin and end of each entry are marked, in order, those of a quick region only once"""
+    """begin and end of each entry are marks, in order; of a short region only one of them"""
     with Folder() as folder:
         expect(folder.call(*program.counting(), "--", REGIONS), 0)
         found = texts(folder)
@@ -52,7 +53,7 @@ def test_marks():
 
 
 def test_children():
-    """regions of the workload's children are marked too"""
+    """regions of child processes are marked too"""
     with Folder() as folder:
         expect(folder.call(*program.counting(), "--", REGIONS), 0)
         found = texts(folder)
@@ -60,7 +61,7 @@ def test_children():
 
 
 def test_unasked():
-    """a program that does not ask to be measured is marked with its times, and else left alone"""
+    """a program that does not request counting is marked with times, and otherwise unaffected"""
     with Folder() as folder:
         answer = expect(folder.call(*program.counting(), "--", REGIONS, "unasked"), 0)
         assert texts(folder) == ["region slow begin", "region slow end"], texts(folder)
@@ -72,7 +73,7 @@ def test_unasked():
 
 
 def test_environment():
-    """the workload's environment does not tell of the recorder"""
+    r"""the workload's environment has no trace of the recorder"""
     with Folder() as folder:
         answer = expect(folder.call(*program.counting(), "--", "env",
                                     env={"A": "b", "PATH": "/bin"}), 0)
@@ -88,7 +89,7 @@ def wire(name, *stamps, magic=b"rpsreg1\0", count=None):
 
 
 def test_nonsense():
-    """what is no message of the library's, or lies outside the run, is passed over"""
+    r"""malformed messages, and messages with a time outside the run, are ignored"""
     now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     with Folder() as folder:
         folder.write("send.py", SEND)
@@ -102,7 +103,7 @@ def test_nonsense():
 
 
 def test_other_user():
-    """another user's messages do not count"""
+    """messages of another user are ignored"""
     if os.geteuid() != 0:
         raise tap.Skip("only root can become another user")
     with Folder() as folder:
@@ -142,7 +143,7 @@ while True:
 
 
 def test_foreign_recorder():
-    """a program that is not recorded tells another user, who waits for it, nothing"""
+    """a program that is not recorded sends nothing to another user who waits for it"""
     if os.geteuid() != 0:
         raise tap.Skip("only root can become another user")
     workload = subprocess.Popen(["sh", "-c", "read line; exec \"$0\"", REGIONS], text=True,
@@ -158,12 +159,12 @@ def test_foreign_recorder():
 
 
 def test_shared_counters():
-    """recorded with hardware counters, a program still counts its own regions with them"""
+    """while hardware counters record a program, it can still count its own regions with them"""
     counters.need_counters()
     with Folder() as folder:
         answer = expect(folder.call("record", "--pmu", "hardware", "--", REGIONS, "busy"), 0)
         figures = dict(re.findall(r"^  (\w[\w ]*): +(\d+)$", answer.stdout, re.M))
-        # 0.2 s of any processor's time, of which the recording takes a part
+        # 0.2 s of any processor's time, a part of which the recording uses
         assert int(figures.get("Instructions", 0)) > 10**6, answer.stdout
         assert int(figures.get("Cycles", 0)) > 10**6, answer.stdout
         assert "software" not in answer.stdout.lower(), answer.stdout
@@ -180,7 +181,7 @@ for i in range(100):
 
 
 def test_flood():
-    """a workload that sends without an end is cut off, and the recording says so"""
+    """a workload that sends endlessly is no longer read, and the recording reports this"""
     with Folder() as folder:
         folder.write("flood.py", FLOOD)
         expect(folder.call(*program.counting(), "--", sys.executable, "flood.py"), 0)

@@ -1,4 +1,4 @@
-"""record --repeat: a command several times in a row, as one group of runs."""
+"""record --repeat: a command several times in sequence, as one group of runs."""
 import json
 import os
 import pty
@@ -10,7 +10,8 @@ import time
 
 from program import RPISTAT, Folder, counting, environment, expect, refused, shown_on, tap
 
-# The next number of its calls, and what it does in which: fails, is ended, or says that it is ready.
+# Prints the number of its call. Depending on it, the call fails, is killed, or says that it is
+# ready.
 WORKLOAD = """\
 echo x >>calls
 n=$(wc -l <calls)
@@ -30,7 +31,7 @@ def runs(folder):
 
 
 def check_group():
-    """as many runs as asked for, with one label and the same tags, each of its own; the last has the report"""
+    """the requested number of runs, with one label and equal tags; each run is separate; the last has the report"""
     with Folder() as folder:
         expect(folder.call(*series("--label", "before", "--tag", "build=42")), 0)
         found = runs(folder)
@@ -42,7 +43,7 @@ def check_group():
 
 
 def check_simulated():
-    """the simulated processor repeats its script, and each run is the same"""
+    """the simulated processor repeats its script, and all runs are equal"""
     with Folder() as folder:
         folder.record("-q", "--repeat", "2", "--no-samples")
         csv = [expect(folder.call("export", "-r", run), 0).stdout.replace("\n%s," % run, "\n")
@@ -51,7 +52,7 @@ def check_simulated():
 
 
 def check_failure():
-    """a run that fails, or is killed, ends the series; it is kept, and the status is its own"""
+    """a run that fails or is killed ends the series; it is kept, and its status is returned"""
     for variable, status in (("FAIL", 4), ("DIE", 137)):
         with Folder() as folder:
             answer = expect(folder.call(*series(), env=environment(**{variable: "2"})), status)
@@ -61,7 +62,7 @@ def check_failure():
 
 
 def check_refused():
-    """a command that is not there is said once; other targets have nothing to repeat"""
+    """a missing command is reported once; other targets cannot be repeated"""
     with Folder() as folder:
         refused(folder.call("record", "--repeat", "3", "no-such-program"), 127, "no-such-program")
         refused(folder.call("record", "--repeat", "3"), 2, "no command")
@@ -73,7 +74,7 @@ def check_refused():
 
 
 def check_signal():
-    """a signal, from the terminal or to rpistat alone, ends the series with the run that it meets, also one to warm up"""
+    """a signal, from the terminal or to rpistat alone, ends the series with the current run, also during warm-up"""
     for typed, warmup in ((True, 0), (False, 0), (True, 2), (False, 2)):
         with Folder() as folder:
             command = [RPISTAT, *(series("--warmup", "2") if warmup else series())]
@@ -99,9 +100,9 @@ def check_signal():
 
 
 def check_preparing():
-    """Ctrl-C ends a series at once also where it meets a run that is not begun yet"""
+    """Ctrl-C ends a series at once, also between two runs"""
     with Folder() as folder:
-        os.mkfifo(folder / "sets.ini")  # who reads it waits
+        os.mkfifo(folder / "sets.ini")  # the reader of this pipe waits
         pid, leader = pty.fork()
         if pid == 0:
             os.chdir(folder.path)
@@ -117,7 +118,7 @@ def check_preparing():
 
 
 def check_warmup():
-    """--warmup runs the command before, unrecorded; one that fails ends it all, and nothing is recorded"""
+    """--warmup first runs the command without recording; if it fails, nothing is recorded"""
     with Folder() as folder:
         expect(folder.call(*series("--warmup", "2")), 0)
         assert folder.read("calls").count(b"x") == 5 and len(runs(folder)) == 3
@@ -131,8 +132,30 @@ def check_warmup():
         refused(folder.call("record", "--repeat", "2", "--warmup", "1", "no-such-program"), 127, "no-such-program")
 
 
+def check_prepare():
+    """--prepare runs a shell command before each run and warm-up run; if it fails, the series ends"""
+    with Folder() as folder:
+        for name in ("a", "b"):
+            folder.write(name, "#!/bin/sh\necho %s >>calls\n" % name, 0o755)
+        prepare = ["--prepare", "echo prepared >>calls; test $(wc -l <calls) != \"$FAIL\""]
+        command = [*counting(), "-q", "--no-samples", "--repeat", "2", *prepare]
+        expect(folder.call(*command, "--warmup", "1", "--alternate", "./a", "--", "./b"), 0)
+        assert folder.read("calls").decode().split() == ["prepared", "a", "prepared", "b"] * 3, folder.read("calls")
+        assert [run["label"] for run in runs(folder)] == ["a", "b"] * 2
+        os.remove(folder / "calls")
+        answer = expect(folder.call(*command, "-o", "x.data", "./a", env=environment(FAIL="3")), 1)
+        assert answer.stderr == ("rpistat: a --prepare command that failed (status 1) ended the series: 1 of 2 "
+                                 "runs were recorded\n"), answer.stderr
+        assert folder.read("calls").decode().split() == ["prepared", "a", "prepared"], folder.read("calls")
+        os.remove(folder / "calls")
+        expect(folder.call(*command, "-o", "y.data", "./a", env=environment(FAIL="1")), 1)
+        assert not os.path.exists(folder / "y.data")
+        expect(folder.call(*counting(), "-q", "--no-samples", "-o", "z.data", *prepare, "./a"), 0)
+        assert folder.read("calls").decode().split() == ["prepared"] * 2 + ["a"], folder.read("calls")
+
+
 def check_alternate():
-    """--alternate runs two commands in turn, labelled by their programs, by themselves or by --label"""
+    """--alternate runs two commands alternately, labelled by their programs or by --label"""
     with Folder() as folder:
         for name in ("old", "new"):
             folder.write(name, "#!/bin/sh\necho %s $1 >>calls\n" % name, 0o755)
@@ -154,7 +177,7 @@ def check_alternate():
 
 
 def terminal(folder, *arguments, **variables):
-    """What a series shows on a terminal."""
+    """The output of a series on a terminal."""
     leader, follower = pty.openpty()
     folder.call(*arguments, stdin=follower, stdout=follower, stderr=follower, env=environment(**variables))
     os.close(follower)
@@ -164,7 +187,7 @@ def terminal(folder, *arguments, **variables):
 
 
 def feed(folder, lengths):
-    """Give each run of a series a script of its own, when the run before has read its one and begun."""
+    """Give each run of a series its own script, after the previous run has read its script and begun."""
     for number, length in enumerate(lengths):
         while number > 0 and not folder.call("runs", str(number)).stdout:
             time.sleep(0.02)
@@ -172,35 +195,35 @@ def feed(folder, lengths):
 
 
 def check_odd():
-    """at the end: an odd run is named, and the first one's remedy; the mean that compare has, and the range"""
+    """at the end: the outlier and what to do about the first run; compare's mean, and the range"""
     with Folder() as folder:
-        os.mkfifo(folder / "length.sim")  # who reads it waits
+        os.mkfifo(folder / "length.sim")  # the reader of this pipe waits
         feeder = threading.Thread(target=feed, args=(folder, ["4s", "200ms", "210ms", "190ms", "205ms", "195ms"]), daemon=True)
         feeder.start()
         shown = terminal(folder, "record", "--pmu", "sim:length.sim", "--repeat", "6", "--label", "x")
         feeder.join()
         lengths = [run["elapsed_s"] for run in runs(folder)]
         mean = statistics.geometric_mean(lengths)
-        found = re.search(r"rpistat: x, runs 1-6: ([\d.]+) s, sd [\d.]+ s \(\d+\.\d %\), 0\.\d+ to 4\.\d+ s\s", shown)
+        found = re.search(r"rpistat: x, runs 1-6: ([\d.]+) s \(sd [\d.]+ s, \d+\.\d %; 0\.\d+ to 4\.\d+ s\)[,\s]", shown)
         assert found and found[1] == "%.*f" % (len(found[1].split(".")[1]), mean), (shown, mean)
-        assert re.search(r"rpistat: run 1 is odd: it took 4 s; it was the first: --warmup 1 runs", shown), shown
-        assert shown.count(" is odd: ") == 1, shown
+        assert re.search(r"rpistat: run 1 is an outlier \(4 s\); it was the first run: try --warmup 1", shown), shown
+        assert shown.count(" is an outlier ") == 1, shown
 
 
 def check_summary():
-    """at the end: CPU time of real runs, and how both sides are compared"""
+    """at the end: CPU time of real runs, and how to compare both sides"""
     with Folder() as folder:
         shown = terminal(folder, *counting(), "--no-samples", "--repeat", "2", "--label", "x", "true")
-        assert re.search(r"rpistat: x, runs 1-2: [\d.]+ s, .* s; CPU time [\d.]+ s, sd [\d.]+ s", shown), shown
+        assert re.search(r"rpistat: x, runs 1-2: [\d.]+ s \(.* s\), CPU time [\d.]+ s \(sd [\d.]+ s\)", shown), shown
         shown = terminal(folder, *counting(), "--no-samples", "--repeat", "2", "--alternate", "sh", "-c", "true", "--", "true")
-        assert re.search(r"rpistat: sh, runs 3,5: .*\s+rpistat: true, runs 4,6: .*\s+(rpistat: others took.*\s+)?"
+        assert re.search(r"rpistat: sh, runs 3,5: .*\s+rpistat: true, runs 4,6: .*\s+(rpistat: other processes used.*\s+)?"
                          r"rpistat: next: .*rpistat compare 3,5 4,6", shown), shown
 
 
 def check_terminal():
-    """at the end a terminal is told which runs these are, and how to compare them; nothing in between"""
+    """at the end, a terminal gets the runs' numbers and how to compare them; nothing before"""
     with Folder() as folder:
-        for expected in ("next: record what is to be compared in the same way, then .*rpistat compare 1-2 3-4",
+        for expected in ("next: record the other version in the same way, then .*rpistat compare 1-2 3-4",
                          "next: .*rpistat compare 1-2 3-4"):
             leader, follower = pty.openpty()
             folder.call("record", "--pmu", "sim:script.sim", "--repeat", "2", stdout=follower, stderr=follower)
@@ -212,4 +235,4 @@ def check_terminal():
 
 
 tap.main([check_group, check_simulated, check_failure, check_refused, check_signal, check_preparing,
-          check_warmup, check_alternate, check_odd, check_summary, check_terminal])
+          check_warmup, check_prepare, check_alternate, check_odd, check_summary, check_terminal])

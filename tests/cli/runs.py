@@ -1,4 +1,4 @@
-"""runs: choosing runs, deleting them, their labels and tags, while others use the store too."""
+"""runs: selection, deletion, labels and tags of runs, while others use the store."""
 import os
 import shutil
 import sqlite3
@@ -10,7 +10,7 @@ FOLDER = Folder()
 
 
 def table(*arguments):
-    """Numbers of the runs that are listed."""
+    """The numbers of the listed runs."""
     lines = expect(FOLDER.call("runs", *arguments), 0).stdout.splitlines()
     return [int(line.split()[0]) for line in lines[1:]]
 
@@ -33,7 +33,7 @@ def sound():
 
 
 def test_choosing():
-    """runs are chosen by number, label, tag, -r, --label and --tag"""
+    """runs are selected by number, label, tag, -r, --label and --tag"""
     assert table() == [1, 2, 3, 4]
     assert table("2") == table("-r", "2") == table("host=b") == [2]
     assert table("3", "1", "last", "-r", "3") == [1, 3, 4]
@@ -43,16 +43,16 @@ def test_choosing():
     assert table("--tag", "host=a", "--tag", "build=42") == [3]
     assert table("--label", "nightly", "2", "3") == [3]
     assert said("--tag", "host=nowhere") == "The store rpistat.data holds no such run.\n"
-    refused(FOLDER.call("runs", "9"), 1, "run 9", "holds runs 1 to 4")
+    refused(FOLDER.call("runs", "9"), 1, "run 9", "has runs 1 to 4")
     header, *lines = said().splitlines()
     assert [line[header.index("TAGS"):header.index("START")].strip() for line in lines] == \
         ["host=a", "host=b", "host=a build=42", "-"], lines
-    assert "\nTag:" not in FOLDER.call("report", "-r", "4").stdout
+    assert "\n  Tags:" not in FOLDER.call("report", "-r", "4").stdout
     assert FOLDER.call("export", "-r", "build=42").stdout.splitlines()[1].startswith("3,")
 
 
 def test_many():
-    """of many runs: those of hosts and times, in the order of a column; the host where it differs"""
+    """many runs: selection by host and time, order by column; the host is shown if it differs"""
     kept = ask("SELECT host, start_realtime_ns FROM run ORDER BY run_id")
     assert "HOST" not in said()
     day = 86400 * 10**9
@@ -73,7 +73,7 @@ def test_many():
             assert table("--since", time.strftime(form, time.localtime(moment))) == runs
     date = time.strftime("%Y-%m-%d", time.localtime(time.time() - 5 * 86400))
     assert table("--since", date) == [2, 3, 4] and table("--until", date) == [1]
-    clock = time.strftime("%H:%M", time.localtime(time.time() - 120))  # of today, or of yesterday
+    clock = time.strftime("%H:%M", time.localtime(time.time() - 120))  # today's or yesterday's
     assert table("--since", clock) == []
     for wrong in ("2026-02-30", "25:00", "2026-11-21T9", "x", "5"):
         refused(FOLDER.call("runs", "--since", wrong), 2, "--since", wrong, "2d", "2026-11-21")
@@ -93,7 +93,7 @@ def test_many():
 
 
 def test_editing():
-    """labels and tags are changed, of several runs at once, and the change is told"""
+    """labels and tags of several runs are changed together, and the change is printed"""
     assert said("4", "--set-label", "one", "--set-tag", "a=1", "--set-tag", "b=2") == \
         "Changed run 4 (label one, sim:script.sim); tags a=1, b=2.\n"
     assert table("--label", "one", "--tag", "b=2") == [4]
@@ -103,13 +103,13 @@ def test_editing():
     assert ask("SELECT label, tags FROM run WHERE run_id IN (2, 4)") == [
         ("", '{"host":"b"}'), ("", "{}")]
     assert said("4", "--unset-tag", "a") == "Changed run 4 (sim:script.sim); no tags.\n"
-    assert sound() == "rpistat.data is sound: 4 runs, 1000 periods\n"
+    assert sound() == "rpistat.data: OK (4 runs, 1000 periods)\n"
 
 
 def test_nothing_by_default():
-    """nothing is deleted or changed that is not named"""
+    """nothing is deleted or changed without being named"""
     for change in (["--delete"], ["--set-label", "x"], ["--set-tag", "a=b"], ["--unset-tag", "a"]):
-        refused(FOLDER.call("runs", *change), 2, "which runs?", change[0] == "--delete" and
+        refused(FOLDER.call("runs", *change), 2, "no runs chosen", change[0] == "--delete" and
                 "--delete" or "--set-label")
     refused(FOLDER.call("runs", "--delete", "1", "9"), 1, "run 9")
     refused(FOLDER.call("runs", "--delete", "--tag", "host=c"), 1, "nothing was changed")
@@ -120,7 +120,7 @@ def test_nothing_by_default():
 
 
 def test_recorded():
-    """a run that is being recorded is not deleted, nor what is named with it; others are, meanwhile"""
+    """a run in progress is not deleted, nor are runs named with it; others are, at the same time"""
     FOLDER.record()
     ask("UPDATE run SET state = 'recording', elapsed_ns = NULL WHERE run_id = 5")
     ask("INSERT INTO heartbeat SELECT 5, %d, boot_id, 5000000000 FROM run WHERE run_id = 5"
@@ -136,7 +136,7 @@ def test_recorded():
 
 
 def test_waiting():
-    """a large run is not deleted beside a recorder, but for --wait, which waits for its end"""
+    """a large run is not deleted next to a recorder; with --wait, deletion begins when the recorder has ended"""
     refused(FOLDER.call("runs", "--wait"), 2, "--wait", "--delete")
     shutil.copy(FOLDER / "rpistat.data", FOLDER / "live.data")
     store = sqlite3.connect(FOLDER / "live.data")
@@ -154,20 +154,20 @@ def test_waiting():
 
 
 def test_deleting():
-    """what was deleted is told, and what the store has now; its file shrinks when asked"""
+    """the deleted runs and the rest of the store are printed; the file shrinks on request"""
     path = FOLDER / "rpistat.data"
     before = os.path.getsize(path)
     lines = said("--delete", "1", "--label", "nightly").splitlines()
     assert lines[0] == "Deleted run 1 (label nightly, sim:script.sim): 250 periods.", lines
     assert lines[1].startswith("rpistat.data has 2 runs, and ") and "KiB are free" in lines[1], lines
     assert os.path.getsize(path) == before and len(lines) == 2
-    assert sound() == "rpistat.data is sound: 2 runs, 500 periods\n"
+    assert sound() == "rpistat.data: OK (2 runs, 500 periods)\n"
     line = said("--shrink")
     assert line.startswith("rpistat.data has 2 runs, and ") and "free" not in line, line
     assert os.path.getsize(path) < before
     assert "rpistat.data has no" not in said("--delete", "3", "4", "--shrink")
     assert said() == "The store rpistat.data holds no runs.\n"
-    assert sound().startswith("rpistat.data is sound: 0 runs")
+    assert sound().startswith("rpistat.data: OK (0 runs")
     FOLDER.record()
     assert table() == [6], "the number of a deleted run is not used again"
 

@@ -1,11 +1,13 @@
-"""export --format openmetrics and line-protocol: what other databases read says what report says.
+"""export --format openmetrics and line-protocol: other databases read the values of the report.
 
 usage: series.py RPISTAT
 """
 import collections
+import contextlib
 import json
 import re
 import resource
+import shutil
 import signal
 import sqlite3
 
@@ -13,7 +15,7 @@ from program import Folder, expect, is_sanitized, refused, tap
 
 FOLDER = Folder()
 
-# 42.05 s with an odd end; an event that is not there, a stretch in which nothing has a counter.
+# 42.05 s with an odd end; an unknown event; an interval in which nothing has a counter.
 SCRIPT = """\
 clock 700M
 noise 3%
@@ -42,7 +44,7 @@ def labels_of(text):
 
 
 def parse(text):
-    """OpenMetrics 1.0 as strictly as it is written: {family: {labels: [(time, value), ...]}}."""
+    """Parse OpenMetrics 1.0 strictly: {family: {labels: [(time, value), ...]}}."""
     assert text.endswith("\n# EOF\n") and "\r" not in text
     families, kind, name, last = {}, None, None, None
     for line in text[:-len("# EOF\n")].splitlines():
@@ -80,7 +82,7 @@ def report(*arguments, folder=FOLDER):
 
 
 def totals(families, family):
-    """The last values, by event (or None), of all CPUs together."""
+    """The last values, by event (or None), summed over CPUs."""
     ret = collections.Counter()
     for series, samples in families[family].items():
         ret[dict(series).get("event")] += samples[-1][1]
@@ -88,7 +90,7 @@ def totals(families, family):
 
 
 def expect_report(families, said):
-    """Every count, and every estimate made of them, is the report's."""
+    """Each count, and each estimate computed from counts, equals the report's."""
     counts, running = totals(families, "rpistat_events"), totals(families, "rpistat_event_running_seconds")
     enabled = totals(families, "rpistat_enabled_seconds")[None]
     figures = [figure for figure in said["figures"] if figure["kind"] in ("event", "clock")]
@@ -108,7 +110,7 @@ def prepare():
 
 
 def test_openmetrics():
-    """openmetrics: strictly 1.0; totals and estimates are the report's; info, phases"""
+    """openmetrics: strictly 1.0; totals and estimates equal the report's; info, phases"""
     families, said = openmetrics(), report()
     expect_report(families, said)
     assert list(families) == ["rpistat_run", "rpistat_phase", "rpistat_events", "rpistat_event_running_seconds",
@@ -132,8 +134,42 @@ def test_openmetrics():
                              for phase in phases["phases"]], spans
 
 
+def test_waiting():
+    """waiting times by reason: zero at the start, at the end the sum of the readings; each series has the same host and job"""
+    FOLDER.write("waits.sim", "default instructions=200M threads=4\nphase a 5s wait=20% in=lock:1\nphase b 5s\n")
+    expect(FOLDER.call("record", "-q", "--pmu", "sim:waits.sim", "-o", "waits.data"), 0)
+    families = parse(expect(FOLDER.call("export", "-i", "waits.data", "--format", "openmetrics", "--every", "1s"), 0).stdout)
+    found = {dict(series)["reason"]: samples for series, samples in families["rpistat_waiting_seconds"].items()}
+    with contextlib.closing(sqlite3.connect(FOLDER / "waits.data")) as store:
+        cpu, lock = store.execute("SELECT sum(s1) / 1e6, sum(s5 * length_us) / 1e6 FROM reading WHERE source = 0").fetchone()
+        host, = store.execute("SELECT host FROM run").fetchone()
+    assert len(found) == 8 and all(samples[0][1] == 0 and len(samples) == 11 for samples in found.values()), found
+    assert cpu > 1 and abs(found["cpu"][-1][1] - cpu) < 1e-5 and abs(found["lock"][-1][1] - lock) < 1e-3, (found, cpu, lock)
+    assert found["lock"][5][1] == found["lock"][-1][1] > 4.5, found["lock"]
+    for name, family in families.items():
+        for series in family:
+            assert (dict(series)["instance"], dict(series)["job"]) == (host, "rpistat"), (name, series)
+
+
+def test_clock_name():
+    """a clock event whose label has blanks also has a name without; the series with its label has the same values"""
+    change = "UPDATE run SET clock_label = 'TSC cycles'; UPDATE event SET label = 'TSC cycles' WHERE set_no = -1"
+    shutil.copy(FOLDER / "rpistat.data", FOLDER / "tsc.data")
+    with contextlib.closing(sqlite3.connect(FOLDER / "tsc.data")) as store:
+        store.executescript(change)
+    families = parse(expect(FOLDER.call("export", "-i", "tsc.data", "--format", "openmetrics", "--every", "1s"), 0).stdout)
+    for family in ("rpistat_events", "rpistat_event_running_seconds"):
+        by_name = {dict(series)["event"]: samples for series, samples in families[family].items()}
+        assert by_name["tsc_cycles"] == by_name["TSC cycles"] and len(by_name["tsc_cycles"]) > 5, list(by_name)
+    info, = families["rpistat_run"]
+    assert dict(info)["clock"] == "tsc_cycles", info
+    line = expect(FOLDER.call("export", "-i", "tsc.data", "--format", "line-protocol"), 0).stdout.splitlines()[0]
+    value, = re.findall(r",tsc_cycles=(\d+)i,", line)
+    assert ",TSC\\ cycles=%si," % value in line, line
+
+
 def test_each_period():
-    """openmetrics: each sample of a series is the sum of the periods that were over"""
+    r"""openmetrics: each sample of a series is the sum of the periods up to then"""
     families = openmetrics()
     store = sqlite3.connect(FOLDER / "rpistat.data")
     start, = store.execute("SELECT start_realtime_ns FROM run").fetchone()
@@ -148,7 +184,7 @@ def test_each_period():
 
 
 def test_every():
-    """openmetrics --every: a sample a stretch, and the same at the end"""
+    """openmetrics --every: one sample per interval, and the same value at the end"""
     each, every = openmetrics(), openmetrics("--every", "5s")
     for family in ("rpistat_events", "rpistat_event_running_seconds", "rpistat_enabled_seconds"):
         assert totals(each, family) == totals(every, family)
@@ -162,7 +198,7 @@ def test_every():
 
 
 def test_part():
-    """openmetrics --from --to: of the part alone"""
+    """openmetrics --from --to: only this part"""
     part = ("--from", "6s", "--to", "30s")
     families = openmetrics(*part)
     expect_report(families, report(*part))
@@ -171,7 +207,7 @@ def test_part():
 
 
 def test_thinned():
-    """openmetrics, line-protocol: of a run that was thinned, whose blocks overlap; followed, the same"""
+    """openmetrics, line-protocol: a downsampled run with overlapping blocks; --follow gives the same"""
     with Folder() as folder:
         folder.write("series.sim", SCRIPT.replace("calm 16s", "calm 30m"))
         expect(folder.call("record", "-q", "--pmu", "sim:series.sim", "--keep", "1m"), 0)
@@ -184,7 +220,7 @@ def test_thinned():
 
 
 def test_cpus():
-    """both formats: a recording by CPU, each, some and added up"""
+    """both formats: a recording by CPU: each CPU, some CPUs, and their sum"""
     with Folder() as folder:
         folder.write("series.sim", SCRIPT)
         expect(folder.call("record", "-q", "--pmu", "sim:series.sim"), 0)
@@ -226,7 +262,7 @@ def unescape(text):
 
 
 def split(text, mark):
-    """At marks that no backslash stands before, as parsers do it."""
+    """Split a text at separators without a backslash before them, as parsers do."""
     return re.split(r"(?<!\\)" + mark, text)
 
 
@@ -259,7 +295,7 @@ def counts_of(said):
 
 
 def test_line_protocol():
-    """line-protocol: a line a period, whose counts add up to the report's; followed, the same"""
+    """line-protocol: one line per period; the counts add up to the report's; --follow gives the same"""
     table, said = lines(), report()
     assert len(table) == said["periods"]
     assert sums(table) == counts_of(said)
@@ -277,7 +313,7 @@ def test_line_protocol():
 
 
 def test_odd_names():
-    """both formats: names that nobody gives come back, or are told apart"""
+    """both formats: unusual names are unchanged, or distinguished"""
     with Folder(runs=1) as folder:
         store = sqlite3.connect(folder / "rpistat.data")
         with store:
@@ -297,18 +333,18 @@ def test_odd_names():
 
 
 def test_no_start():
-    """both formats: samples of a run whose beginning is not known have no times"""
+    """both formats: samples of a run with an unknown start have no times"""
     with Folder(runs=1) as folder:
         store = sqlite3.connect(folder / "rpistat.data")
         with store:
             store.execute("UPDATE run SET start_realtime_ns = ?", (2**63 - 1,))
         store.close()
         for name in ("openmetrics", "line-protocol"):
-            refused(folder.call("export", "--format", name), 1, "when run 1 began is not known", "CSV")
+            refused(folder.call("export", "--format", name), 1, "the start time of run 1 is unknown", "CSV")
 
 
 def test_refused():
-    """both formats: options of CSV, and what they cannot do"""
+    """both formats: options for CSV are refused, and impossible requests"""
     for name in ("openmetrics", "line-protocol"):
         for option in (["--rates"], ["--long"], ["--clock"], ["--crlf"], ["--separator", ";"], ["--format", "jsonl"]):
             refused(FOLDER.call("export", *option, "--format", name), 2, name, "leave out", "--rates")
@@ -318,5 +354,5 @@ def test_refused():
 
 with FOLDER:
     prepare()
-    tap.main([test_openmetrics, test_each_period, test_every, test_part, test_thinned, test_cpus, test_no_room,
+    tap.main([test_openmetrics, test_waiting, test_clock_name, test_each_period, test_every, test_part, test_thinned, test_cpus, test_no_room,
               test_line_protocol, test_odd_names, test_no_start, test_refused])

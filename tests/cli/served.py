@@ -1,4 +1,4 @@
-"""The page of a live run, served by watch --http, and what it answers."""
+"""The page of a live run, served by watch --http, and its answers."""
 import json
 import re
 import signal
@@ -11,7 +11,7 @@ from program import RPISTAT, Running, environment, refused, tap
 
 
 class Server(Running):
-    """watch --http; its address is that which it prints."""
+    """A process of watch --http; its address is the printed one."""
 
     def __init__(self, folder, *arguments):
         self.process = subprocess.Popen([RPISTAT, "watch", "--http", *arguments], cwd=folder.path, env=environment(),
@@ -32,16 +32,16 @@ class Server(Running):
         return socket.create_connection(("127.0.0.1", self.port), program.TIMEOUT)
 
     def send(self, request):
-        """The answer to these bytes, until the server closes; b"" where it only closes."""
+        """Send these bytes. Return the answer until the server closes; b"" if it only closes."""
         with self.connect() as client:
             try:
                 client.sendall(request)
-            except OSError:  # answered and closed before all was sent
+            except OSError:  # answered and closed before everything was sent
                 pass
             return received(client)
 
     def ask(self, path, token=True, method="GET", host=None, more=""):
-        """Status, headers in small letters, and content."""
+        """Return status, headers in lower case, and content."""
         lines = ["%s %s HTTP/1.1" % (method, path)]
         lines += ["Host: " + each for each in (host if isinstance(host, list) else [host or "127.0.0.1:%d" % self.port])]
         if token:
@@ -52,14 +52,14 @@ class Server(Running):
         return int(first.split()[1]), {name.lower(): value for name, value in (line.split(": ", 1) for line in rest)}, content
 
     def get(self, path):
-        """The JSON of a path."""
+        """Return the JSON of a path."""
         status, headers, content = self.ask(path)
         assert status == 200 and headers["content-type"] == "application/json", (path, status, content)
         return json.loads(content)
 
     def data(self):
-        """All data, when they are there."""
-        end = time.monotonic() + program.TIMEOUT  # they never are where who makes them dies
+        """Return all data when they are available."""
+        end = time.monotonic() + program.TIMEOUT  # they never appear if the process that makes them dies
         while not self.get("/rows")["data"]:
             assert time.monotonic() < end, "there are no data"
         return self.get("/data")

@@ -1,4 +1,4 @@
-"""Signals while recording: the workload is told, and the store is complete whatever happens."""
+"""Signals during a recording: the workload gets them, and the store is complete in each case."""
 import fcntl
 import os
 import resource
@@ -11,7 +11,7 @@ import termios
 import program
 from program import RPISTAT, Folder, counting, environment, expect, tap
 
-# A workload that says when it is ready, then waits for what its first argument says.
+# A workload that prints when it is ready, then waits for what its first argument names.
 WORKLOAD = """
 import os, signal, sys, time
 how = sys.argv[1]
@@ -39,7 +39,7 @@ while True: # pause() could begin between a signal and its handler, and wait for
 
 
 class Recording:
-    """A recording of the workload, ready to be sent signals; `with Recording(how) as recording`."""
+    """A recording of the workload, ready for signals; `with Recording(how) as recording`."""
 
     def __init__(self, how):
         self.how, self.pid, self.terminal = how, None, None
@@ -54,7 +54,7 @@ class Recording:
             os.setsid()
             fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-            for number in (signal.SIGHUP, signal.SIGQUIT): # ignored under nohup, and after sh's &
+            for number in (signal.SIGHUP, signal.SIGQUIT):  # ignored with nohup, and after sh's &
                 signal.signal(number, signal.SIG_DFL)
         self.process = subprocess.Popen(
             [RPISTAT, *record, "--period", "10ms", sys.executable, "-c", WORKLOAD, self.how],
@@ -81,7 +81,7 @@ class Recording:
         os.write(self.terminal, keys)
 
     def end(self):
-        """Wait for rpistat's end; returns its status, negative when a signal ended it."""
+        """Wait for rpistat's end. Return its status, which is negative if a signal ended it."""
         return self.process.wait(program.TIMEOUT)
 
     def workload_lives(self):
@@ -92,7 +92,7 @@ class Recording:
             return False
 
     def complete(self):
-        """The store holds one run, ended as it should, with periods, and can be reported."""
+        """The store holds one run with a regular end and periods, and the report works."""
         store = sqlite3.connect(self.folder / "rpistat.data")
         rows = store.execute("SELECT state, (SELECT count(*) FROM period) FROM run").fetchall()
         store.close()
@@ -138,7 +138,7 @@ def second(first, number):
 
 
 def test_terminal():
-    """an interrupt typed at the terminal ends the workload as it would without rpistat"""
+    """Ctrl-C on the terminal ends the workload as without rpistat"""
     with Recording("default") as recording:
         recording.type(b"\x03")
         assert recording.end() == 128 + signal.SIGINT
@@ -147,7 +147,7 @@ def test_terminal():
 
 
 def test_terminal_own_session():
-    """an interrupt typed at the terminal reaches a workload that left its process group too"""
+    """Ctrl-C on the terminal also reaches a workload that left its process group"""
     for how in ["session", "group"]:
         with Recording(how) as recording:
             recording.type(b"\x03")
@@ -157,7 +157,7 @@ def test_terminal_own_session():
 
 
 def test_terminal_stubborn():
-    """each interrupt typed at the terminal reaches the workload once, and the recording goes on"""
+    """each Ctrl-C on the terminal reaches the workload once, and the recording continues"""
     with Recording("stubborn") as recording:
         for _ in range(3):
             recording.type(b"\x03")
@@ -169,7 +169,7 @@ def test_terminal_stubborn():
 
 
 def test_workload_killed():
-    """a workload that somebody else kills ends the run, 128 and the signal's number"""
+    r"""if another process kills the workload, the run ends with 128 and the signal's number"""
     with Recording("default") as recording:
         os.kill(recording.pid, signal.SIGKILL)
         assert recording.end() == 128 + signal.SIGKILL
@@ -177,10 +177,10 @@ def test_workload_killed():
 
 
 def test_recorder_killed():
-    """a recorder that is killed leaves the workload, and a run that is shown as interrupted"""
+    """if the recorder is killed, the workload continues, and the run is shown as interrupted"""
     with Recording("stubborn") as recording:
         path = recording.folder / "rpistat.data"
-        # a few committed periods first
+        # first a few committed periods
         while True:
             store = sqlite3.connect(path, timeout=60)
             count = store.execute("SELECT count(*) FROM period").fetchone()[0]

@@ -1,6 +1,6 @@
-/* A program that another user chose: it computes in a library, whose name may lead elsewhere by then.
- * usage: spins LIBRARY [TARGET]: TARGET is what the name becomes a link to; without it computes in a
- * function of its own. */
+/* A program chosen by another user. The program computes in a library whose name may later point to
+ * another file. Usage: spins LIBRARY [TARGET]. LIBRARY becomes a link to TARGET; without TARGET the
+ * program computes in its own function. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <unistd.h>

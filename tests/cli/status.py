@@ -1,7 +1,6 @@
-"""status and stop: who records on this machine, and the end of a recording.
-
-Other recordings of this machine are not ours to end: those of the tests are told by their stores,
-and --all is asked as a user who has no others.
+"""status and stop: the recorders of this machine, and the end of a recording. Other recordings on this
+machine must not be ended: the tests identify their own by store, and run --all as a user who has no
+others.
 """
 import json
 import os
@@ -19,30 +18,32 @@ from program import (RPISTAT, RUNTIME, TIMEOUT, Folder, Recording, counting, env
                      shown_on, tap)
 
 FOLDER = Folder()
-USER = 1900000000 + os.getpid() % 100000  # one without any other process
+USER = 1900000000 + os.getpid() % 100000  # a user without other processes
 
 # A process called rpistat, which writes an entry into the file of the registry, and locks it: of its own
-# process, or of another's.
+# process, or of another's. It has the real and the effective user of the last arguments.
 PRETENDER = """\
 import fcntl, os, sys
 with open("/proc/self/comm", "w") as name:
     name.write("rpistat")
-folder, pid, store, owner, locks = sys.argv[1:]
+folder, pid, store, owner, locks, real, effective = sys.argv[1:]
 path = os.path.join(folder, pid if pid != "0" else str(os.getpid()))
 file = open(path, "w")
 file.write("run=1\\0store=%s\\0label=forged\\0argument=true\\0" % store)
 file.flush()
 os.chown(path, int(owner), int(owner))
+os.setresuid(int(real), int(effective), -1)
 if locks == "1":
     fcntl.lockf(file, fcntl.LOCK_EX)
 print("ready", flush=True)
 sys.stdin.read()
+os.setresuid(-1, os.getresuid()[2], -1)
 os.unlink(path)
 """
 
 
 def until(question):
-    """Ask until the answer is yes."""
+    """Repeat the question until the answer is true."""
     deadline = time.monotonic() + TIMEOUT
     while not (answer := question()):
         assert time.monotonic() < deadline
@@ -50,7 +51,7 @@ def until(question):
 
 
 def recorders(folder=FOLDER, **options):
-    """{name of the store: its recorder} of those whose store is in the folder."""
+    """{name of the store: its recorder} for stores in the folder."""
     found = json.loads(expect(folder.call("status", "--format", "json", **options), 0).stdout)
     return {os.path.basename(one["store"]): one for one in found["recorders"]
             if one["store"] and os.path.dirname(one["store"]) == os.path.realpath(folder.path)}
@@ -78,7 +79,7 @@ def has_run(store, state):
 
 
 def on_terminal(*arguments):
-    """What is shown on a terminal of 80 columns."""
+    """The output on a terminal of 80 columns."""
     leader, follower = pty.openpty()
     with subprocess.Popen([RPISTAT, *arguments], cwd=FOLDER.path, stdin=subprocess.DEVNULL, stdout=follower,
                           env=environment(COLUMNS="80", TERM="xterm")):
@@ -89,7 +90,7 @@ def on_terminal(*arguments):
 
 
 def test_status():
-    """a recorder's run, store, user and rate are told; readers are none, nor is what has ended"""
+    """a recorder's run, store, user and rate are listed; readers and finished recordings are not"""
     with Recording(FOLDER, "a.data") as live:
         watch = subprocess.Popen([RPISTAT, "watch", "-i", "a.data", "-o", "w.svg", "-q"], cwd=FOLDER.path,
                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=environment())
@@ -125,7 +126,7 @@ def test_status():
 
 
 def test_several():
-    """several recorders of one store have a line each, with the run that each records, by whatever name one was called"""
+    """several recorders of one store have one line each, with the recorded run, under any name of the store"""
     with Recording(FOLDER, "b.data") as one:
         record = counting() + ["-q", "--commit", "0", "--label", "other", "-o", "b.data"]
         os.symlink(RPISTAT, FOLDER / "rp")
@@ -140,15 +141,15 @@ def test_several():
             assert {tuple(line[1:3]) for line in lines} == {
                 (str(one.process.pid), "1"), (str(other.pid), "2")}, lines
             refused(FOLDER.call("stop", "-i", "b.data", "3"), 1, "run 3")
-            refused(FOLDER.call("stop", "-i", "b.data"), 2, "which run? b.data has several")
+            refused(FOLDER.call("stop", "-i", "b.data"), 2, "several runs of b.data are being recorded")
             answer = expect(FOLDER.call("stop", "-i", "b.data", "other"), 0)
             assert re.match(r"Stopped run 2 \(label other, cat\) of \S+b\.data: \d+ periods? in .*; the signal "
                             r"ended its command too\.\n$", answer.stdout), answer.stdout
             assert other.wait(TIMEOUT) == 128 + signal.SIGTERM
             assert one.process.poll() is None
             expect(FOLDER.call("stop", "-i", "b.data"), 0)
-            refused(FOLDER.call("stop", "-i", "b.data"), 1, "no run of b.data is being recorded")
-            refused(FOLDER.call("stop", "-i", "b.data", "other"), 1, "not recorded any more: it is complete")
+            refused(FOLDER.call("stop", "-i", "b.data"), 1, "no run of b.data that this user can see is being recorded")
+            refused(FOLDER.call("stop", "-i", "b.data", "other"), 1, "not being recorded any more: it is complete")
         finally:
             other.stdin.close()
             other.kill()
@@ -156,7 +157,7 @@ def test_several():
 
 
 def test_attached():
-    """a recording of a process that was running ends, and the process goes on"""
+    """the recording of a running process ends, and the process continues"""
     words = "a name that is longer than the report's first line has room for"
     cat = subprocess.Popen(["cat", "-", words], cwd=FOLDER.path, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL)
@@ -182,7 +183,7 @@ def test_attached():
 
 
 def test_ignored():
-    """a command that ignores the signal: the recording ends at once and leaves it; --timeout is told"""
+    """if a command ignores the signal, the recording ends at once and leaves it running; --timeout reports this"""
     script = "trap '' TERM; echo ready; cat; echo went on"
     record = counting() + ["-q", "--commit", "0", "-o", "i.data"]
     with subprocess.Popen([RPISTAT, *record, "--", "sh", "-c", script], cwd=FOLDER.path, text=True,
@@ -202,14 +203,14 @@ def test_ignored():
 
 
 def test_many():
-    """many recorders: each has its line, and each run is ended by its label"""
+    """many recorders: one line each, and each run can be ended by its label"""
     names = ["many%d" % number for number in range(12)]
     record = counting() + ["-q", "--commit", "0", "--period", "10ms", "-o", "many.data", "--tag", "of=many", "--label"]
     started = [subprocess.Popen([RPISTAT, *record, name, "cat"], cwd=FOLDER.path, stdin=subprocess.PIPE,
                                 env=environment(), stdout=subprocess.DEVNULL) for name in names]
     try:
         until(lambda: len(lines_of("many.data", FOLDER.call("status").stdout)) == len(names))
-        refused(FOLDER.call("stop", "-i", "many.data", "of=many"), 1, "could be run", "give its number")
+        refused(FOLDER.call("stop", "-i", "many.data", "of=many"), 1, "is ambiguous: run", "give its number")
         for name, process in zip(names, started):
             answer = expect(FOLDER.call("stop", "-i", "many.data", name), 0)
             assert "(label %s, cat)" % name in answer.stdout, answer.stdout
@@ -222,7 +223,7 @@ def test_many():
 
 
 def test_series():
-    """--repeat is one recorder; of what is called rpistat, and is of another version, the process is told"""
+    """--repeat is one recorder; for an rpistat of another version, the process is listed"""
     with subprocess.Popen([RPISTAT, *counting(), "-q", "--repeat", "2", "-o", "r.data", "cat"], cwd=FOLDER.path,
                           stdin=subprocess.PIPE, env=environment(), stdout=subprocess.DEVNULL) as series:
         until(lambda: "r.data" in recorders())
@@ -231,31 +232,31 @@ def test_series():
         unseen = FOLDER.call("status", env=environment(RUNTIME_DIRECTORY=None)).stdout
         line, = [line for line in unseen.splitlines() if "-o r.data cat" in line]
         assert " unknown " in line and line.split()[1] == lines[0].split()[1], (line, lines)
-        assert re.search(r"^Process(es)? ([0-9]+, )*%s[:,].* the registry" % line.split()[1], unseen, re.M), unseen
+        assert re.search(r"Process(es)? ([0-9]+, )*%s[:,].* unknown here, because" % line.split()[1], " ".join(unseen.split())), unseen
         series.stdin.close()
         assert series.wait(TIMEOUT) == 0
 
 
 def test_ended():
-    """a recorder whose recording is over, and that waits for its command, is none"""
+    """a recorder whose recording has ended, and which waits for its command, is not listed"""
     record = counting() + ["-q", "--commit", "0", "--duration", "100ms", "-o", "e.data", "cat"]
     with subprocess.Popen([RPISTAT, *record], cwd=FOLDER.path, stdin=subprocess.PIPE, env=environment(),
                           stdout=subprocess.DEVNULL) as recorder:
         until(lambda: has_run("e.data", "complete"))
         until(lambda: not re.search(r"^\S+ +%d " % recorder.pid, FOLDER.call("status").stdout, re.M))
         assert recorder.poll() is None
-        refused(FOLDER.call("stop", "-i", "e.data", "1"), 1, "not recorded any more: it is complete")
+        refused(FOLDER.call("stop", "-i", "e.data", "1"), 1, "not being recorded any more: it is complete")
         recorder.stdin.close()
         assert recorder.wait(TIMEOUT) == 0
 
 
 class Pretender:
-    """A process called rpistat with a file in the registry: of process `of` (0: its own) and of a user, locked."""
+    """A process named rpistat with a locked file in the registry, of process `of` (0: its own) and of a user."""
 
-    def __init__(self, folder=RUNTIME, of=0, owner=0, locks=1):
+    def __init__(self, folder=RUNTIME, of=0, owner=0, locks=1, real=-1, effective=-1):
         self.process = subprocess.Popen(
             [sys.executable, "-c", PRETENDER, folder, str(of), FOLDER / "forged.data", str(owner or os.geteuid()),
-             str(locks)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+             str(locks), str(real), str(effective)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self.process.stdout.readline() == b"ready\n"
         self.pid = self.process.pid
 
@@ -267,19 +268,20 @@ class Pretender:
 
 
 def test_forged():
-    """a file that its process has not locked, or that is another user's, or where others write, says nothing"""
+    """a file that its process has not locked, that belongs to another user, or that others may write, is ignored"""
     FOLDER.record("-o", "forged.data")
 
-    def is_believed(pretender):
-        shown = [one for one in json.loads(FOLDER.call("status", "--format", "json").stdout)["recorders"]
+    def is_believed(pretender, folder=RUNTIME):
+        env = environment(RUNTIME_DIRECTORY=folder)
+        shown = [one for one in json.loads(FOLDER.call("status", "--format", "json", env=env).stdout)["recorders"]
                  if one["pid"] == pretender.pid and one["run"]]
         if not shown:
-            refused(FOLDER.call("stop", "-i", "forged.data", "1"), 1, "run 1", "not recorded any more")
+            refused(FOLDER.call("stop", "-i", "forged.data", "1", env=env), 1, "run 1", "not being recorded any more")
         assert pretender.process.poll() is None
         return bool(shown)
 
     with Pretender() as true:
-        assert is_believed(true)  # what follows differs from it in one thing each
+        assert is_believed(true)  # the following entries differ from it in one thing each
         os.chmod(RUNTIME, 0o777)
         assert not is_believed(true)
         os.chmod(RUNTIME, 0o755)
@@ -296,10 +298,15 @@ def test_forged():
     if os.geteuid() == 0:
         with Pretender(owner=USER) as led:
             assert not is_believed(led)
+        folder = owned("forged")
+        with Pretender(folder, owner=USER, real=USER, effective=USER) as user:
+            assert is_believed(user, folder)
+        with Pretender(folder, owner=USER, real=USER) as set_user_id:  # its user could make it lock the file
+            assert not is_believed(set_user_id, folder)
 
 
 def test_leftover():
-    """what a killed recorder leaves is nothing, but that all commands know at once; and is in nobody's way"""
+    """the file of a killed recorder is ignored by all commands at once, and disturbs nobody"""
     with Recording(FOLDER, "k.data") as live:
         path = os.path.join(RUNTIME, str(live.process.pid))
         live.process.kill()
@@ -307,13 +314,14 @@ def test_leftover():
         assert os.path.exists(path) and "k.data" not in recorders()
         runs, reports = ([FOLDER.call(command, "-i", "k.data", env=environment(**of)).stdout
                           for of in ({}, {"RUNTIME_DIRECTORY": None})] for command in ("runs", "report"))
-        assert " interrupted " in runs[0] and " recording " in runs[1], runs  # of another user only heartbeats are known
+        # Only heartbeats of another user's recorder are known.
+        assert " interrupted " in runs[0] and " recording " in runs[1], runs
         assert "was killed" in reports[0] and "so far" in reports[1] and "so far" not in reports[0], reports
-        refused(FOLDER.call("stop", "-i", "k.data"), 1, "no run of k.data is being recorded")
+        refused(FOLDER.call("stop", "-i", "k.data"), 1, "no run of k.data that this user can see is being recorded")
         refused(FOLDER.call("runs", "-i", "k.data", "--delete", "1", env=environment(RUNTIME_DIRECTORY=None)), 1,
-                "is being recorded: end its recording first")
+                "is being recorded; stop it first (nothing was deleted)")
         assert expect(FOLDER.call("runs", "-i", "k.data", "--delete", "1"), 0).stdout.startswith("Deleted run 1 (cat)")
-    # the next of its number: the process is there already, and begins to record when it is told
+    # the next entry with its number: the process exists already, and begins to record on request
     script = 'read line; exec "$@"'
     with subprocess.Popen(["sh", "-c", script, "sh", RPISTAT, *counting(), "-q", "-o", "k2.data", "cat"],
                           cwd=FOLDER.path, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment()) as again:
@@ -327,7 +335,7 @@ def test_leftover():
 
 
 def test_moved():
-    """a store that was moved: the one in which the recording goes on is told"""
+    """if a store was moved, the store in which the recording continues is listed"""
     with Recording(FOLDER, "m.data") as live:
         for end in ("", "-wal", "-shm"):
             if os.path.exists(FOLDER / ("m.data" + end)):
@@ -338,7 +346,7 @@ def test_moved():
 
 
 def test_other_namespace():
-    """a recorder that has another number in its own PID namespace is listed as /proc has it"""
+    """a recorder with another number in its own PID namespace is listed with its number in /proc"""
     inside = ["unshare", "--pid", "--fork", "--kill-child", RPISTAT, *counting(), "-q", "--commit", "0", "-o", "u.data",
               "cat"]
     if not shutil.which("unshare") or subprocess.call(inside[:3] + ["true"], stderr=subprocess.DEVNULL) != 0:
@@ -348,7 +356,7 @@ def test_other_namespace():
         until(lambda: has_run("u.data", "recording"))
         line, = [line for line in FOLDER.call("status").stdout.splitlines() if "-o u.data cat" in line]
         assert " unknown " in line and "u.data" not in recorders(), line
-        refused(FOLDER.call("stop", "-i", "u.data"), 1, "no run of u.data is being recorded")
+        refused(FOLDER.call("stop", "-i", "u.data"), 1, "no run of u.data that this user can see is being recorded")
         outside.stdin.close()
         outside.wait(TIMEOUT)
 
@@ -363,7 +371,7 @@ def as_user(*arguments, **changes):
 
 
 class UserRecording:
-    """A recording of that user, with a registry where the environment says; it has a run."""
+    """A recording of another user, with the registry that the environment names; it has a run."""
 
     def __init__(self, store, **changes):
         if os.geteuid() != 0 or not shutil.which("setpriv"):
@@ -384,7 +392,7 @@ class UserRecording:
         shutil.rmtree("/tmp/rpistat-%d" % USER, ignore_errors=True)
 
     def file(self, folder):
-        """Its file in the folder, when it is there."""
+        """Its file in the folder, when it exists."""
         path = os.path.join(folder, str(self.pid))
         until(lambda: os.path.exists(path) and os.path.getsize(path))
         return path
@@ -397,25 +405,25 @@ def owned(name):
 
 
 def test_folders():
-    """the registry lies in the first folder that is the user's own; where that is removed, it is made again"""
+    """the registry is in the first folder that belongs to the user; if it is removed, it is created again"""
     last = "/tmp/rpistat-%d" % USER
     with UserRecording("f1.data", RUNTIME_DIRECTORY=None, XDG_RUNTIME_DIR=None) as own:
         file = own.file(last)
         mode = os.stat(last)
         assert stat.S_IMODE(mode.st_mode) == 0o700 and mode.st_uid == USER and os.stat(file).st_uid == USER
-        assert recorders()["f1.data"]["pid"] == own.pid  # to root
+        assert recorders()["f1.data"]["pid"] == own.pid  # as seen by root
         shutil.rmtree(last)
         assert own.file(last) and until(lambda: recorders().get("f1.data"))["user"] == str(USER)
         answer = expect(as_user("stop", "-i", "f1.data", RUNTIME_DIRECTORY=None, XDG_RUNTIME_DIR=None), 0)
         assert answer.stdout.startswith("Stopped run 1 (cat) of "), answer.stdout
         assert not os.listdir(last)
     with UserRecording("f4.data", RUNTIME_DIRECTORY=owned("unit"), XDG_RUNTIME_DIR=owned("unused")) as own:
-        own.file(FOLDER / "unit")  # as systemd makes it for examples/rpistat-record.service
+        own.file(FOLDER / "unit")  # as systemd creates it for examples/rpistat-record.service
         assert os.listdir(FOLDER / "unused") == []
         found = recorders(env=environment(RUNTIME_DIRECTORY=FOLDER / "unit"))["f4.data"]
         assert found["pid"] == own.pid and found["recorder_state"] == "recording", found
     for name in ("f5.data", "f6.data"):
-        os.mkdir(last, 0o777)  # taken by somebody else: the user's is made under another name, once
+        os.mkdir(last, 0o777)  # taken by another user: the user's folder gets another name, once
         with UserRecording(name, RUNTIME_DIRECTORY=None, XDG_RUNTIME_DIR=None) as own:
             until(lambda: recorders().get(name, {}).get("recorder_state") == "recording")
             mine, = [each for each in os.listdir("/tmp") if each.startswith("rpistat-%d-" % USER)]
@@ -441,7 +449,7 @@ sys.stdin.read()
 
 
 def test_spoofed():
-    """a recorder of another user that claims to record a store does not count: only its owner's and root's do"""
+    """a recorder of another user that claims to record a store does not count: only those of its owner and of root do"""
     with Recording(FOLDER, "nightly.data") as live:
         until(lambda: "nightly.data" in recorders())
         spoof = subprocess.Popen(["/usr/bin/python3", "-c", SPOOF, FOLDER / "nightly.data"], stdin=subprocess.PIPE, text=True,
@@ -458,20 +466,19 @@ def test_spoofed():
 
 
 def test_other_users():
-    """of another user: what its file says, or /proc; stopped when its store is named, by root; --all ends one's own"""
+    """another user's recorder: the contents of its file, or /proc; root stops it by its store; --all ends only one's own"""
     with UserRecording("own.data", RUNTIME_DIRECTORY=None) as own, Recording(FOLDER, "root.data") as live:
         until(lambda: "own.data" in recorders() and "root.data" in recorders())
         line = line_of(live.process, expect(as_user("status"), 0).stdout)
         assert line.startswith("root ") and " recording " in line and "/root.data " in line, line
         refused(as_user("stop", "-i", "root.data", "1"), 1,
-                "is recorded by root (process %d): only that user and root may stop it" % live.process.pid)
+                "is recorded by root (process %d); ask that user or root to stop it" % live.process.pid)
         os.chmod(RUNTIME, 0o700)
         text = expect(as_user("status"), 0).stdout
         os.chmod(RUNTIME, 0o755)
         line = line_of(live.process, text)
         assert line.startswith("root ") and " unknown " in line and "-o root.data cat" in line, line
-        assert re.search(r"^Process(es)? ([0-9]+, )*%d[:,].* the registry that this user sees does not say" %
-                         live.process.pid, text, re.M), text
+        assert re.search(r"Process(es)? ([0-9]+, )*%d[:,].* unknown here, because" % live.process.pid, " ".join(text.split())), text
         found = recorders()["own.data"]
         assert found["user"] == str(USER) and found["pid"] == own.pid, found
         assert found["recorder_state"] == "recording" and found["run"] == 1 and found["command"] == "cat", found

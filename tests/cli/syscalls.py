@@ -1,4 +1,4 @@
-"""System calls: not counted unless that is asked for, counted right then, and what that costs is said.
+"""System calls: counted only on request, counted exactly, and with their cost reported.
 
 usage: syscalls.py RPISTAT WORKLOAD
 """
@@ -17,8 +17,8 @@ OTHER_MAX = 500  # system calls of the workload's start and end
 
 
 def record(folder, *options):
-    """Record so many calls; the events, {name: (label, count, cost_ns)}, and the report."""
-    program.counting()  # or skip
+    """Record this number of calls. Return the events, {name: (label, count, cost_ns)}, and the report."""
+    program.counting()  # skips the test if nothing can be counted
     answer = expect(folder.call("record", "-q", *options, "--", WORKLOAD, "call", str(CALLS)), 0)
     assert "calls %d\n" % CALLS in answer.stdout, answer
     store = sqlite3.connect(folder / "rpistat.data")
@@ -36,12 +36,12 @@ def need_syscalls():
 
 
 def test_default():
-    """by default no system calls are counted, and nothing is said of them"""
+    """by default no system calls are counted, and nothing mentions them"""
     with Folder() as folder:
         for options in [], ["--pmu", "software"], ["--sets", "software"]:
             events, report = record(folder, *options)
             assert events and "syscalls" not in events, events
-            assert "System calls" not in report and "Slower" not in report, report
+            assert "System calls" not in report and "Counting cost" not in report, report
             assert all(cost is None for _, _, cost in events.values()), events
 
 
@@ -53,14 +53,14 @@ def check_counted(*options):
         label, count, cost = events.pop(name)
         assert CALLS <= count <= CALLS + OTHER_MAX, (count, report)
         assert cost > 0, events
-        assert "Slower for being counted: %s, by about %d ns each (measured when the recording began)," \
-            " in all about" % (label, cost) in report, report
+        assert "Counting cost: %s took about %d ns longer each (measured when the recording began)," \
+            " in total about" % (label, cost) in report, report
         assert all(cost is None for _, _, cost in events.values()), events
         return events, report
 
 
 def test_scenario():
-    """--scenario syscalls counts them, beside what is counted anyway, and their rate"""
+    """--scenario syscalls counts them and their rate, in addition to the other events"""
     events, report = check_counted("--scenario", "syscalls")
     assert {"task_clock", "minor_faults", "context_switches", "block_io"} <= set(events), events
     for label in "System calls ", "Call density ", "CPU use ":
@@ -68,7 +68,7 @@ def test_scenario():
 
 
 def test_tracepoints():
-    """tracepoints of single system calls are counted by their names, SYSTEM:NAME, as in perf"""
+    """tracepoints of single system calls are counted by name, SYSTEM:NAME, as in perf"""
     need_syscalls()
     names = ["syscalls:sys_enter_futex", "syscalls:sys_enter_getppid"]
     answer = call("events", "--pmu", "software", *names)

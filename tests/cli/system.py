@@ -1,5 +1,4 @@
-"""System signals: what readings beside the counters say, in every command. Recordings are simulated, so
-that each sum and each word is known beforehand."""
+"""System metrics in each command. Recordings are simulated, so that each sum and each word is known."""
 import csv
 import io
 import json
@@ -13,6 +12,8 @@ import time
 
 from program import Folder, RPISTAT, counting, expect, refused, tap
 
+from words import ASLEEP, DEADLOCK, IDLE, LIMIT, PHASES, THREADS, WAITING
+
 FOLDER = Folder()
 
 EVENTS = """\
@@ -20,7 +21,7 @@ default instructions=200M branches=20M branch_miss=1M ibuf_stall=100M
 default dc_access=50M dc_miss=2M micro_tlb_miss=1M main_tlb_miss=100k
 """
 
-# One thread, which others keep from the CPU.
+# One thread that others keep from the CPU.
 WAITING = """\
 default threads=1 in=io:0 rss=10M
 phase work 2s
@@ -28,7 +29,7 @@ phase busy 8s wait=80% rss=100M
 sleep 2s
 """
 
-# Four threads, of which two or three are in locks; one waits for a child.
+# Four threads, of which two or three wait for locks; one waits for a child.
 LOCKED = """\
 default threads=4 in=lock:2,child:1 wait=0%% rss=1M written=100M
 default m_wait=3 m_steal=%dms
@@ -43,7 +44,7 @@ def store(name):
 
 
 def record(name, script, *arguments):
-    """A run of this script."""
+    """Record a run of this script."""
     FOLDER.write("script.sim", EVENTS + script)
     expect(FOLDER.call("record", "-q", *arguments, "--pmu", "sim:script.sim", "-o", name), 0)
 
@@ -73,52 +74,68 @@ def near(answer, **expected):
 
 
 def test_one_thread():
-    """report: of one thread what is on a CPU, waiting and asleep is all of the time"""
+    """report: for one thread, time on a CPU, waiting and asleep add up to the whole"""
     record("waiting.data", WAITING)
-    assert ("Of 12.0 s: 3.6 s on a CPU, 6.4 s waiting for one (others had it), 2.0 s asleep. "
-            in words(report("waiting.data"))), report("waiting.data")
+    assert ("Threads: 3.6 s running (30 %), 6.4 s waiting for a CPU (53 %, others used it), 2.0 s asleep (17 %, in unknown waits); "
+            "total 12.0 s " in words(report("waiting.data"))), report("waiting.data")
     near(system("waiting.data"), on_cpu_s=3.6, wait_s=6.4, asleep_s=2, threads_s=12, unseen_s=0,
          in_lock_s=0, rss_low_mib=10, rss_high_mib=100, rss_mib=70)
     assert system("waiting.data")["m_wait"] is None and system("waiting.data")["stolen"] is None
     for form in ("markdown", "html"):
-        assert "6.4 s waiting for one" in report("waiting.data", "--format", form)
+        assert "6.4 s waiting for a CPU" in report("waiting.data", "--format", form)
     part = words(report("waiting.data", "--from", "4s", "--to", "6s"))
-    assert "Of 2.0 s: 0.4 s on a CPU, 1.6 s waiting for one (others had it), 0.0 s asleep." in part
+    assert ("Threads: 0.4 s running (20 %), 1.6 s waiting for a CPU (80 %, others used it), 0.0 s asleep (0 %); "
+            "total 2.0 s " in part), part
+
+
+def test_descriptors():
+    """report, export, plot, watch and the store's view: open file descriptors; phases do not use them"""
+    record("fds.data", "default threads=1\nphase few 6s fds=10\nphase many 6s fds=400\n")
+    near(system("fds.data"), fds=205, fds_low=10, fds_high=400)
+    assert [row["fds"] for row in table("export", "-i", "fds.data")] == ["10"] * 60 + ["400"] * 60
+    assert "\nFDs 400\n" in FOLDER.call("watch", "--once", "-i", "fds.data").stdout
+    assert store("fds.data").execute("SELECT min(fds), max(fds), count(*) FROM reading_tree").fetchall() == [(10, 400, 120)]
+    expect(FOLDER.call("plot", "-i", "fds.data", "-o", "fds.html"), 0)
+    assert "Open file descriptors (sum over processes)" in FOLDER.read("fds.html").decode()
+    found = json.loads(expect(FOLDER.call("phases", "-i", "fds.data", "--format", "json"), 0).stdout)
+    assert len(found["phases"]) == 1, found["phases"]
+    assert system("waiting.data")["fds"] is None
 
 
 def test_threads():
-    """report: of several threads what they wanted and slept in; those waiting for children are not"""
+    """report: for several threads, CPU demand and reasons of sleep; threads that wait for children are excluded"""
     record("locked.data", LOCKED)
     text = words(report("locked.data"))
-    assert ("Its threads wanted a CPU for 4.0 s: they had one for 4.0 s (100 %) and waited 0.0 s. "
-            "Asleep, all threads added up: 32.0 s in locks, or waiting for threads. The hypervisor took 5 % of the CPUs. " in text), text
+    assert ("Threads: 4.0 s running (11 %), 0.0 s waiting for a CPU (0 %), 32.0 s asleep (89 %, in lock or thread waits); "
+            "total 36.0 s Steal time: 5 % of all CPUs' time (taken by the hypervisor) " in text), text
     near(system("locked.data"), threads_s=36, asleep_s=32, in_lock_s=32, stolen=0.05, m_wait=3)
     record("never.data", "default threads=3 wait=0%\nsleep 8s in=timer:2,message:1\n")  # no thread ever ran or waited
     text = words(report("never.data"))
-    assert "Asleep, all threads added up: 16.0 s in timers, 8.0 s in messages (pipes, sockets). " in text, text
-    assert "wanted a CPU" not in text, text
+    assert ("Threads: 0.0 s running (0 %), 0.0 s waiting for a CPU (0 %), "
+            "24.0 s asleep (100 %: 16.0 s in timers, 8.0 s in pipes or sockets); total 24.0 s " in text), text
     record("many.data", "phase build 3s threads=40 wait=75% in=message:5,child:5,io:20\n")
     text = words(report("many.data"))
-    assert ("Its threads wanted a CPU for 30.0 s: they had one for 7.5 s (25 %) and waited 22.5 s. "
-            "Asleep, all threads added up: 60.0 s in block I/O, 15.0 s " in text), text
+    assert ("Threads: 7.5 s running (7 %), 22.5 s waiting for a CPU (21 %), "
+            "75.0 s asleep (71 %: 60.0 s in block I/O, 15.0 s in pipes or sockets); total 105.0 s " in text), text
 
 
 def test_unseen():
-    """report: threads that ended unread are told, and never shared out; of one thread parts make up the whole"""
+    """report: threads that ended unread are reported, and not distributed; for one thread the parts add up to the whole"""
     record("little.data", "default threads=1 in=io:0 wait=70%\nphase work 9900ms\nsleep 100ms in=child:1\n")
-    assert "Of 10.0 s: 3.0 s on a CPU, 6.9 s waiting for one (others had it), 0.1 s asleep." in report("little.data")
+    assert ("Threads: 3.0 s running (30 %), 6.9 s waiting for a CPU (69 %, others used it), 0.1 s asleep (1 %); "
+            "total 10.0 s " in words(report("little.data"))), report("little.data")
     record("unseen.data", "phase work 2s seen=50% unseen=2s\nsleep 8s\nphase work 2s seen=50% unseen=2s\n")
     text = words(report("unseen.data"))
-    assert "6.0 s waiting or asleep, in programs or threads too short-lived to tell." in text, text
+    assert "6.0 s unknown (30 %, exited between readings); total 20.0 s " in text, text
     near(system("unseen.data"), unseen_s=8, unseen_on_cpu_s=2)
 
 
 def test_sums():
-    """report: parts add up to the whole, also where readings have more than that, or threads ended unread"""
+    """report: parts add up to the whole, also if readings have more, or threads ended unread"""
     record("short.data", "default threads=1\nphase work 2s in=message:0 wait=50% unseen=100ms\n"
            "sleep 8s in=message:1\n")
-    assert "Of 10.2 s (all threads): 1.0 s on a CPU, 1.0 s waiting for one (others had it), 8.2 s asleep " in \
-        words(report("short.data")), report("short.data")
+    assert ("Threads: 1.0 s running (10 %), 1.0 s waiting for a CPU (10 %, others used it), 8.2 s asleep (80 %, in pipes or sockets); "
+            "total 10.2 s " in words(report("short.data"))), report("short.data")
     near(system("short.data"), in_message_s=8, asleep_s=8, in_unknown_s=0, unknown_s=0.2)
     for name in ("waiting.data", "locked.data", "many.data", "little.data", "unseen.data", "short.data"):
         time = system(name)
@@ -127,12 +144,12 @@ def test_sums():
 
 
 def test_not_read():
-    """nothing is said of what was not read: no wait, no reasons, no readings"""
+    """nothing is printed for what was not read: no wait, no reasons, no readings"""
     record("none.data", "phase work 2s\nsleep 8s\nphase work 2s\n")
     record("bare.data", "default threads=1 rss=1M\nphase work 2s\nsleep 8s\nphase work 2s\n")
     for name in ("none.data", "bare.data"):
         text = report(name)
-        assert "waiting for one" not in text and "asleep" not in text, text
+        assert WAITING not in text and ASLEEP not in text and THREADS not in text, text
     assert "system" not in json.loads(report("none.data", "--format", "json"))
     assert json.loads(report("bare.data", "--format", "json"))["system"]["wait_s"] is None
     assert "wait_s_per_s" not in expect(FOLDER.call("export", "-i", "none.data"), 0).stdout
@@ -144,10 +161,10 @@ def test_not_read():
 
 
 def test_hidden():
-    """report: of threads whose sleep is another user's how long, and that it is not told in what"""
+    """report: the time asleep of another user's threads, and that the reason is not known"""
     record("hidden.data", "default threads=4\nphase work 2s wait=50%\nsleep 2s\n")
     text = words(report("hidden.data"))
-    assert "and waited 4.0 s. Asleep, all threads added up: 8.0 s in what could not be read. " in text, text
+    assert "4.0 s waiting for a CPU (25 %), 8.0 s asleep (50 %, in unknown waits); total 16.0 s " in text, text
     assert system("hidden.data")["in_lock_s"] is None and system("hidden.data")["in_unknown_s"] == 8
 
 
@@ -156,16 +173,17 @@ def table(*arguments):
 
 
 def test_export():
-    """export: cells behind all others, and the format signals, a row a reading"""
+    """export: cells after all others, and the format signals with one row per reading"""
     for form in ([], ["--rates"]):
         wide = table("export", "-i", "waiting.data", *form)
-        assert list(wide[0])[-15:-2][:2] == ["wait_s_per_s", "threads"], list(wide[0])
-        assert list(wide[0])[-2:] == ["m_wait", "idle"]
+        names = list(wide[0])[list(wide[0]).index("wait_s_per_s"):]
+        assert names[1] == "threads" and names[-3:] == ["m_wait", "idle", "fds"], names
         number = 50 if not form else len(wide) // 2
         assert abs(float(wide[number]["wait_s_per_s"]) - 0.8) < 1e-3, wide[number]
         assert float(wide[number]["rss_mib"]) == 100 and wide[number]["m_wait"] == "", wide[number]
     listed = table("export", "-i", "waiting.data", "--format", "signals")
     assert len(listed) == 120 and listed[50]["wait_us"] == "80000", listed[50]
+    assert list(listed[0])[-6:] == ["idle", "idle_low", "idle_high", "fds", "fds_low", "fds_high"], list(listed[0])
     assert listed[50]["rss_kib"] == "102400" and listed[50]["rss_kib_low"] == "", listed[50]
     assert sum(int(row["wait_us"]) for row in listed) == 6400000
     assert {row["source"] for row in listed} == {"tree"}
@@ -174,8 +192,44 @@ def test_export():
                 "signals")
 
 
+def test_export_every():
+    """export --every: means of gauges, sums of counters, extremes of readings; samples of programs"""
+    script = "task make 100\ntask cc1 200\nfunction f 0x1000 0x100 f.c:1\n" \
+             "default instructions=1M threads=2 code=make/f\nphase a %ds rss=10M m_net_in=2M p_energy=3J\n" \
+             "phase b %ds wait=50%% rss=30M read=8M m_net_in=1M p_energy=5J code=make/f:50%%,cc1/f:50%%\nphase c %ds rss=10M\n"
+    for name, times, keep in (("every.data", 1, []), ("every_thinned.data", 60, ["--keep", "1m"]),
+                              ("every_long.data", 360, [])):  # an interval of 18000 periods
+        record(name, script % (4 * times, 2 * times, 4 * times), *keep)
+        found = table("export", "-i", name, "--every", "%ds" % (5 * times))
+        assert len(found) == 2 and list(found[0])[:8] == list(table("export", "-i", name, "--every", "1h")[0])[:8], found
+        assert abs(sum(float(row["wait_s"]) for row in found) / times - 2) < 1e-3, found
+        assert abs(sum(float(row["m_net_in_mib"]) for row in found) / times - 10) < 1e-3, found
+        assert abs(sum(float(row["read_mib"]) for row in found) / times - 16) < .1, found
+        for row in found:
+            assert (row["rss_mib_min"], row["rss_mib_max"]) == ("10", "30") and 10 < float(row["rss_mib"]) < 30, row
+            assert row["wait_s_per_s_min"] == "0" and abs(float(row["wait_s_per_s_max"]) - 1) < .01, row
+            assert row["m_net_out_mib"] == row["m_net_out_mib_s_max"] == row["fds"] == "", row
+        programs = [name for name in found[0] if name.startswith("program")]
+        assert programs == ["program_make_samples", "program_cc1_samples"] == list(found[0])[-2:], programs
+        for every in ("%ds" % (5 * times), "7s"):
+            parts = table("export", "-i", name, "--every", every)
+            assert [sum(int(row[program]) for row in parts) for program in programs] == [1683 * times, 99 * times], every
+    # periods of different lengths are weighted in a mean, also as blocks in the store
+    record("weights.data", "late 3s 6s\ndefault instructions=1M\nphase a 3s threads=1\nphase b 6200ms threads=5\nphase c 10s threads=1\n")
+    (row,), (mean,) = table("export", "-i", "weights.data", "--every", "1h"), rows(
+        "weights.data", "SELECT sum(1.0 * s3 * length_us) / sum(length_us) FROM reading WHERE source = 0")
+    assert row["block"] == "1" and abs(float(row["threads"]) - mean[0]) < 1e-6, (row["threads"], mean)
+    script = "".join("task p%d %d\n" % (n, 100 * n) for n in range(1, 13)) + "function f 0x1000 0x100 f.c:1\n" + \
+             "".join("phase a %ds instructions=1M code=p%d/f\n" % (n, n) for n in range(1, 13))
+    record("programs.data", script)
+    row, = table("export", "-i", "programs.data", "--every", "1h")
+    names = [name for name in row if name.startswith("program")]
+    assert names == ["program_p%d_samples" % n for n in range(12, 2, -1)] + ["programs_other_samples"], names
+    assert [int(row[name]) for name in names] == [99 * n for n in range(12, 2, -1)] + [99 * 3], row
+
+
 def test_phases():
-    """phases: words for each kind; what differs alone is told of memory"""
+    """phases: a description of each class; for memory only what differs"""
     text = words(expect(FOLDER.call("phases", "-i", "waiting.data"), 0).stdout)
     assert "waits for a CPU in 80 % of its runnable time" in text and "uses 100 MiB (elsewhere 10 MiB)" in text, text
     assert "uses 10 MiB (elsewhere 100 MiB)" in text, text
@@ -183,11 +237,11 @@ def test_phases():
     assert "B (waiting for a CPU) 8.0 s" in report("starved.data"), report("starved.data")
     assert "B (waiting for locks or threads) 8.0 s" in report("locked.data"), report("locked.data")
     text = words(expect(FOLDER.call("phases", "-i", "locked.data"), 0).stdout)
-    assert "sleeps in locks" in text and "uses" not in text, text
+    assert "sleeps in lock or thread waits" in text and "uses" not in text, text
 
 
 def test_detector():
-    """phases: memory that steps is a boundary, though all that is counted stays alike; waiting is none"""
+    """phases: a step of memory is a boundary, even if all counts stay the same; a change in waiting is not"""
     record("steps.data", "phase a 6s rss=10M wait=0%\nphase b 6s rss=200M\n")
     record("flat.data", "default threads=100 rss=10M in=lock\nphase a 6s\nphase b 6s in=lock:98 wait=50% m_wait=9\n")
     for name, found in (("steps.data", [0, 60]), ("flat.data", [0])):
@@ -198,49 +252,51 @@ def test_detector():
 def test_drawn():
     """plot and watch: panels in characters, and the second line"""
     text = expect(FOLDER.call("plot", "-i", "locked.data", "-o", "-"), 0).stdout
-    assert re.search(r"(?m)^Threads +[a-z]*b", text) and "in locks" in text, text
+    assert re.search(r"(?m)^Threads +[rl]*l", text) and "l in lock or thread waits" in text, text
     assert re.search(r"^RSS +1 MiB$", text, re.M), text
     record("asleep.data", "default wait=0% threads=1\nsleep 4s in=timer:1\nphase work 4s in=io:0\n")
     text = expect(FOLDER.call("plot", "-i", "asleep.data", "-o", "-"), 0).stdout
-    assert re.search(r"(?m)^Threads +-{30,}[ab]{30,}$", text) and "- mostly asleep" in text, text
+    assert re.search(r"(?m)^Threads +-{30,}[ri]{30,}$", text) and "- mostly asleep" in text, text
     text = expect(FOLDER.call("plot", "-i", "none.data", "-o", "-"), 0).stdout
     assert "Threads" not in text and "RSS" not in text, text
     text = expect(FOLDER.call("watch", "-i", "locked.data"), 0).stdout
-    assert re.search(r"threads on a CPU 3\d %  waiting 0 %  asleep 6\d %  RSS 1 MiB  written 100 MiB/s", text), text
+    assert re.search(r"threads running 3\d %  waiting 0 %  asleep 6\d %  RSS 1 MiB  written 100 MiB/s", text), text
     record("short.data", "phase work 1030ms threads=1 wait=0%\n")
     expect(FOLDER.call("plot", "-i", "short.data", "-o", "short.html"), 0)
     at = json.loads(re.search(rb'(?s)"threadsPanel": .*?"at": (\[.*?\])', FOLDER.read("short.html")).group(1))
-    assert len(at) == 11 and at[-1] == 1.03, at  # the short reading at the end has no step of its own
+    assert len(at) == 11 and at[-1] == 1.03, at  # the short reading at the end gets no step
 
 
 def test_answer():
-    """report: words of a phase in one pair of brackets; of a short run no phase; a rate stands once"""
+    """report: a phase's words in one pair of brackets; no phase of a short run; a rate appears once"""
     record("talk.data", "default threads=1 in=io:0 wait=0%\nphase work 3s\nsleep 4s in=message:1\nphase work 3s\n")
-    assert "B (asleep in messages) 4.0 s" in report("talk.data"), report("talk.data")
-    assert "One phase: " in report("flat.data"), report("flat.data")
+    assert "B (asleep in pipes or sockets) 4.0 s" in report("talk.data"), report("talk.data")
+    assert PHASES + " 1 (" in report("flat.data"), report("flat.data")
     record("brief.data", "phase work 500ms\n")
-    assert "One phase" not in report("brief.data"), report("brief.data")
+    assert PHASES not in report("brief.data"), report("brief.data")
     expect(FOLDER.call(*counting(), "-q", "-o", "once.data", "true"), 0)
     text = report("once.data")
     assert len(re.findall(r"(?m)^ +Minor faults +\d", text)) == 1 and "/s" not in text, text
-    assert re.search(r"while recording, \S+ s afterwards", text), text  # no share of 30 ms
+    assert re.search(r"while recording, \S+ s afterwards", text), text  # 30 ms are too short for a share
     figures = json.loads(report("once.data", "--format", "json"))["figures"]
     assert [one["unit"] for one in figures if one["label"] == "Minor faults"] == ["events", "/s"], figures
 
 
 def test_compare():
-    """compare: rows, and a remark where a side waited"""
+    """compare: rows, and a remark if one side waited"""
     text = words(expect(FOLDER.call("compare", "-i", "locked.data", "-i", "waiting.data", "1", "1"),
                         0).stdout)
-    assert re.search("The machine was busy: others took 0 % of the CPU time that run 1 of locked.data wanted, and "
-                     "64 % of that of run 1 of waiting.data. Judge CPU time, not elapsed time.", text), text
+    assert re.search("The machine was busy: other programs took 0 % of the CPU time that run 1 of locked.data needed, and "
+                     "64 % of the CPU time that run 1 of waiting.data needed.", text), text
     assert re.search(r"Waiting for a CPU 0 s 6\.4\d* s", text), text
+    answer = json.loads(expect(FOLDER.call("compare", "-i", "locked.data", "-i", "waiting.data", "1", "1", "--format", "json"), 0).stdout)["answer"]
+    assert "compare CPU time, since other programs took up to 64 % of the CPU time that the runs needed" in answer, answer
     text = words(expect(FOLDER.call("compare", "-i", "none.data", "-i", "waiting.data", "1", "1"),
                         0).stdout)
     assert "busy" not in text and "Waiting for a CPU" not in text.split("Remarks")[0], text
 
 
-# Each second: 0.5 s waiting while it runs, 1,000 KiB read; memory has a peak of one period.
+# Each second: 0.5 s waiting while it runs, 1,000 KiB read; memory peaks in one period.
 LONG = """\
 default threads=2 in=lock wait=50% read=1000K rss=10M
 phase a 29900ms
@@ -251,7 +307,7 @@ sleep 1770s
 
 
 def test_thinned():
-    """--keep: sums stay, and so do peaks"""
+    """--keep: sums and peaks are kept"""
     record("fine.data", LONG)
     record("thin.data", LONG, "--keep", "1m")
     fine, thin = (rows(name, "SELECT count(*) FROM reading")[0][0] for name in ("fine.data", "thin.data"))
@@ -270,7 +326,7 @@ def test_thinned():
 
 
 def test_region():
-    """report --region: of blocks those that lie in it, and readings up to them"""
+    """report --region: the blocks inside the region, and readings up to them"""
     db = store("fine.data")
     db.executemany("INSERT INTO mark (run_id, mark_no, time_ns, text) SELECT 1, count(*), ?, ? FROM mark",
                    [(int(at * 1e9), "region r " + what) for at, what in
@@ -281,7 +337,7 @@ def test_region():
 
 
 def test_merged():
-    """merge: readings come along, each to its run"""
+    """merge: readings are copied, each to its run"""
     expect(FOLDER.call("merge", "-i", "merged.data", "waiting.data", "locked.data", "thin.data"), 0)
     for run, name in enumerate(("waiting.data", "locked.data", "thin.data"), 1):
         assert system("merged.data", "-r", str(run)) == system(name), name
@@ -290,10 +346,10 @@ def test_merged():
 
 
 def test_killed():
-    """of a recording that was killed all readings are there whose periods are"""
+    """a killed recording has all readings up to its last period"""
     FOLDER.write("script.sim", EVENTS + "phase a 300d threads=2 in=lock wait=50% read=1M\n")
     recorder = subprocess.Popen([RPISTAT, "record", "-q", "--pmu", "sim:script.sim", "-o", "killed.data",
-                                 "--commit", "0"], cwd=FOLDER.path)
+                                 "--commit", "0", "--order", "fixed"], cwd=FOLDER.path)
     try:
         deadline = time.monotonic() + 300
         while time.monotonic() < deadline:
@@ -309,7 +365,7 @@ def test_killed():
     expect(FOLDER.call("check", "-i", "killed.data"), 0)
     (periods, readings), = rows("killed.data", "SELECT (SELECT count(*) FROM period), count(*) FROM reading")
     assert readings > 5000 and 0 <= periods - readings <= 1, (periods, readings)
-    time_s = system("killed.data")  # the last period may lack its reading: it has CPU time, and no thread's time
+    time_s = system("killed.data")  # the last period may lack its reading: it has CPU time but no time of threads
     near(time_s, wait_s=readings / 20, in_lock_s=time_s["asleep_s"])
     assert abs(time_s["in_lock_s"] - readings / 10) < 0.11, time_s
     listed = table("export", "-i", "killed.data", "--format", "signals")
@@ -318,7 +374,7 @@ def test_killed():
 
 
 def test_failed():
-    """what could not be read is NULL, no cell, and in no sum"""
+    """a failed reading is NULL, no cell, and in no sum"""
     record("failed.data", "fail-reading 2s 1s\nphase a 10s threads=3 in=io wait=50% read=10M rss=9M\n")
     assert rows("failed.data", "SELECT min(period), max(period), count(*) FROM reading WHERE s1 IS NULL"
                 " AND s3 NOTNULL AND s10 IS NULL") == [(19, 28, 10)]
@@ -332,7 +388,7 @@ def test_failed():
 
 
 def test_factor():
-    """readings that are dear come less often, which a mark tells; the sums stay"""
+    """expensive readings are taken less often, with a mark; the sums are the same"""
     dear = "reading 1240us\nphase a 30s threads=100 in=io wait=50% read=10M rss=9M\n"
     record("dear.data", dear)
     periods = [period for period, in rows("dear.data", "SELECT period FROM reading ORDER BY period")]
@@ -340,24 +396,24 @@ def test_factor():
     assert rows("dear.data", "SELECT time_ns, text FROM mark") == [
         (300000000, "signals are read every 1.300 s: 100 threads")]
     near(system("dear.data"), on_cpu_s=15, wait_s=15, in_io_s=2970, read_mib_s=10)
-    record("rich.data", dear, "--signal-budget", "2%")
+    record("rich.data", dear, "--system-metrics-budget", "2%")
     assert rows("rich.data", "SELECT count(*) FROM reading") == [(300,)]
     assert rows("rich.data", "SELECT count(*) FROM mark") == [(0,)]
     near(system("rich.data"), on_cpu_s=15, wait_s=15, in_io_s=2970, read_mib_s=10)
 
 
 def test_options():
-    """--signals: what is read of what there is"""
+    """--system-metrics: selects among the readings that exist"""
     script = "phase a 1s threads=2 in=io m_wait=2\n"
     for what, sources in (("all", [0, 1]), ("tree", [0]), ("machine", [1]), ("off", [])):
-        record(what + ".data", script, "--signals", what)
+        record(what + ".data", script, "--system-metrics", what)
         for name in ("signal", "reading"):
             assert rows(what + ".data", "SELECT DISTINCT source FROM %s ORDER BY 1" % name) == [
                 (source,) for source in sources], (what, name)
 
 
 def test_heard():
-    """children that are gone between two readings are heard of, with samples and without"""
+    """children that end between two readings are known, with samples and without"""
     for options in ([], ["--no-samples"]):
         name = "heard%d.data" % len(options)
         expect(FOLDER.call(*counting(), "-q", *options, "--period", "1m", "-o", name, "--", "sh", "-c",
@@ -374,21 +430,21 @@ phase stopped 4s wait=75%% g_throttled=%s g_read=3M
 
 
 def test_group():
-    """a control group's limit: a sentence from 5 % of the time on, the row of compare, sums in the store"""
+    """a control group's limit: a sentence from 5 % of the time, the row of compare, sums in the store"""
     record("limited.data", LIMITED % "750ms")
     text = words(report("limited.data"))
-    assert ("Of 6.0 s: 3.0 s on a CPU, 3.0 s waiting for one, 0.0 s asleep. Its control group's CPU "
-            "limit stopped it for 3.0 s. " in text), text
+    assert ("Threads: 3.0 s running (50 %), 3.0 s waiting for a CPU (50 %), 0.0 s asleep (0 %); total 6.0 s "
+            "CPU limit: the control group's limit stopped it for 3.0 s P" in text), text
     near(system("limited.data"), throttled_s=3)
     record("hardly.data", LIMITED % "74ms")
-    assert "limit" not in report("hardly.data"), report("hardly.data")
+    assert LIMIT not in report("hardly.data"), report("hardly.data")
     near(system("hardly.data"), throttled_s=0.296)
     record("wide.data", "phase work 2s threads=4 wait=0% g_throttled=3s\n")
-    assert "Its control group's CPU limit stopped it for 6.0 s, all CPUs added up." in words(report("wide.data"))
+    assert LIMIT + " the control group's limit stopped it for 6.0 s (sum over CPUs)" in words(report("wide.data"))
     record("others.data", "phase work 2s threads=1 wait=50% g_throttled=1.5s\n")
-    assert "stopped it for 3.0 s, all CPUs added up." in words(report("others.data")), report("others.data")
+    assert "stopped it for 3.0 s (sum over CPUs)" in words(report("others.data")), report("others.data")
     record("alone.data", "phase work 2s g_throttled=1s\n")
-    assert "Its control group's CPU limit stopped it for 2.000 s, all CPUs added up." in words(report("alone.data")), report("alone.data")
+    assert LIMIT + " the control group's limit stopped it for 2.000 s (sum over CPUs)" in words(report("alone.data")), report("alone.data")
     text = words(expect(FOLDER.call("compare", "-i", "limited.data", "-i", "hardly.data", "1", "1"), 0).stdout)
     assert re.search(r"Stopped by a CPU limit 3\.00 s 0\.296 s", text), text
     assert rows("limited.data", "SELECT name, total, lowest, highest, state FROM signal WHERE source = 2 ORDER BY slot") == [
@@ -398,7 +454,7 @@ def test_group():
     assert sum(int(row["g_throttled_us"] or 0) for row in listed) == 3000000
     assert {row["source"] for row in listed} == {"tree", "group"}
     wide = table("export", "-i", "limited.data")
-    assert list(wide[0])[-6:] == ["m_wait", "g_throttled_s_per_s", "g_memory_mib", "g_read_mib_s", "g_written_mib_s", "idle"]
+    assert list(wide[0])[-7:] == ["m_wait", "g_throttled_s_per_s", "g_memory_mib", "g_read_mib_s", "g_written_mib_s", "idle", "fds"]
     assert [(row["period"], row["g_throttled_s_per_s"], row["g_memory_mib"]) for row in wide if row["g_memory_mib"]] == [
         (str(10 * n + 9), "0" if n < 2 else "0.75", "64") for n in range(6)]
     assert {row["g_written_mib_s"] for row in wide} == {""}
@@ -414,7 +470,7 @@ def test_late():
 
 
 def test_long_wait():
-    """a wait that is longer than its period counts where it ends: stored so, and shown as long as its thread was off the CPU"""
+    """a wait longer than its period is stored where it ends, and shown for all the time that its thread was off the CPU"""
     record("long.data", "default threads=1 rss=1M wait=50%\nphase a 10s\n")
     db = store("long.data")
     db.execute("UPDATE reading SET s1 = CASE WHEN period = 50 THEN 4000000 ELSE 0 END")
@@ -425,13 +481,13 @@ def test_long_wait():
     row = table("export", "-i", "long.data")[50]
     assert row["wait_s_per_s"] == "40", row
     part = words(report("long.data", "--from", "5s", "--to", "5.1s"))
-    assert "Of 0.100 s: 0.050 s on a CPU, 0.050 s waiting for one" in part, part
+    assert "Threads: 0.050 s running (50 %), 0.050 s waiting for a CPU (50 %, others used it), " in part, part
     expect(FOLDER.call("plot", "-i", "long.data", "-o", "long.html"), 0)
     assert re.search(rb'"threadsPanel": \{[^}]*?"top": (\d+)', FOLDER.read("long.html")).group(1) == b"1"
 
 
 def test_partial():
-    """of a sum that some readings do not know it is stored of how many it is"""
+    """if some readings of a sum are unknown, the store has the number of known ones"""
     assert rows("failed.data", "SELECT name, readings FROM signal WHERE name IN ('wait', 'threads', 'read')") == [
         ("wait", 90), ("threads", 100), ("read", 90)]
 
@@ -447,9 +503,9 @@ time.sleep(99)
 
 
 def test_exec():
-    """a thread other than the first becomes another program: that is read on, with one thread"""
+    """a thread other than the first executes another program: it is still read, as one thread"""
     FOLDER.write("exec.py", EXEC)
-    expect(FOLDER.call(*counting(), "-q", "--period", "5ms", "--signal-budget", "100%", "-o", "exec.data",
+    expect(FOLDER.call(*counting(), "-q", "--period", "5ms", "--system-metrics-budget", "100%", "-o", "exec.data",
                        "--", "python3", "exec.py"), 0)
     threads = [n for n, in rows("exec.data", "SELECT s3 FROM reading WHERE source = 0 ORDER BY period")]
     assert len(threads) > 3 and threads[-3:-1] == [1, 1], threads
@@ -464,7 +520,7 @@ sleep 8s in=timer:2 idle=4
 
 
 def make_old(name):
-    """Idle threads are in locks, as in stores that have no such signal."""
+    """Move idle threads to locks, as in stores that do not have this metric."""
     db = store(name)
     for table in ("reading", "reading_rollup"):
         db.execute("UPDATE %s SET s5 = s5 + s15, s15 = NULL WHERE source = 0" % table)
@@ -475,19 +531,19 @@ def make_old(name):
 
 
 def test_idle():
-    """idle threads are in no reason, total or name, and a line, a number and a column of their own"""
+    """idle threads are in no reason, total or name, and have a line, a number and a column of their own"""
     for name in ("parked.data", "old.data"):
         record(name, PARKED)
     make_old("old.data")
     expect(FOLDER.call("check", "-i", "parked.data"), 0)
     near(system("parked.data"), idle_s=32, threads_s=28, asleep_s=26, in_lock_s=8, in_timer_s=18)
-    assert words(report("parked.data")).count("3 more threads were idle.") == 1, report("parked.data")
-    assert "4 more threads were idle." in words(report("parked.data", "--from", "3s"))
+    assert words(report("parked.data")).count(" without 3 idle threads ") == 1, report("parked.data")
+    assert " without 4 idle threads " in words(report("parked.data", "--from", "3s"))
     assert "B (asleep in timers) 8.0 s" in report("parked.data"), report("parked.data")
     assert system("old.data")["idle_s"] is None
     near(system("old.data"), threads_s=60, asleep_s=58, in_lock_s=40, in_timer_s=18)
     text = words(report("old.data"))
-    assert "40.0 s in locks, or waiting for threads" in text and "idle" not in text, text
+    assert "40.0 s in lock or thread waits" in text and IDLE not in text, text
     for name, cell in (("parked.data", "4"), ("old.data", "")):
         for form in ([], ["--format", "signals"]):
             last = table("export", "-i", name, *form)[-1]
@@ -496,18 +552,18 @@ def test_idle():
     assert re.search(r"asleep 100 %  4 idle", text), text
     expect(FOLDER.call("plot", "-i", "parked.data", "-o", "parked.html"), 0)
     top = json.loads(re.search(rb'"threadsPanel": \{[^}]*?"top": ([\d.]+)', FOLDER.read("parked.html")).group(1))
-    assert top == 5, top  # one on a CPU and four in locks, in the first part
+    assert top == 5, top  # one on a CPU and four in locks in the first part
 
 
 def test_disks():
-    """phases: of a machine, what a class reads from disks and writes to them, unless a burst may be chance"""
+    """phases: for a machine, the disk reads and writes of a class, unless they may be a chance burst"""
     record("disks.data", "default threads=1 wait=0% m_wait=1\nphase a 8s\nphase b 8s branches=40M\nphase c 8s\n")
     db = store("disks.data")
     for table in ("period", "rollup"):
-        db.execute("UPDATE %s SET cpu = 0" % table)  # as of a recording by CPU
+        db.execute("UPDATE %s SET cpu = 0" % table)  # like a recording by CPU
     for table in ("reading", "reading_rollup"):
         db.execute("DELETE FROM %s WHERE source = 0" % table)
-    # 200 MiB/s are read in b, and 2 MiB/s elsewhere; 1 MiB/s is written, but 1 GiB at once in a
+    # 200 MiB/s are read in b, and 2 MiB/s elsewhere; 1 MiB/s is written, and 1 GiB at once in a
     db.execute("UPDATE reading SET s7 = length_us * iif(period BETWEEN 80 AND 159, 0.2048, 0.002048), "
                "s8 = length_us * iif(period BETWEEN 20 AND 29, 1.048576, 0.001024)")
     db.commit()
@@ -518,7 +574,7 @@ def test_disks():
 
 
 def test_idle_is_no_boundary():
-    """phases, compare: that threads turn idle is no boundary, and an old store has the same phases"""
+    """phases, compare: threads that become idle are no boundary, and an old store has the same phases"""
     script = "default threads=6 wait=0%%\nphase a 2s in=timer:5\nphase b 4s in=lock:4,timer:1\nphase c 4s %s\n"
     record("turned.data", script % "in=timer:1 idle=4")
     record("before.data", script % "in=timer:1 idle=4")
@@ -533,19 +589,19 @@ def test_idle_is_no_boundary():
 
 
 def test_deadlock():
-    """report: that no thread ran and all slept in futex is said first"""
+    """report: the first sentence says that no thread ran and all slept in futex"""
     record("stuck.data", "sleep 10s threads=3 in=lock:2 idle=1 wait=0%\n")
     time_line = report("stuck.data").splitlines()[1:]
     text = words(" ".join(time_line))
-    assert text.startswith("No thread ran, and all slept in futex (3 threads): a deadlock looks like this."), text
-    assert "more thread" not in text and "this. ." not in text, text
+    assert text.startswith("Note: possible deadlock (no thread ran; threads asleep in futex: 3) Threads: "), text
+    assert IDLE not in text, text
     record("began.data", "phase work 100ms threads=3 in=lock:2 wait=0%\nsleep 9900ms threads=3 in=lock:2 idle=1\n")
     text = words(report("began.data"))
-    assert "No thread ran for 99.0 % of the time, and all slept in futex (3 threads)" in text, text
+    assert "Note: possible deadlock (no thread ran for 99.0 % of the elapsed time; threads asleep in futex: 3)" in text, text
     for name, script in (("sleeps", "sleep 10s threads=3 in=lock:2,timer:1 wait=0%\n"),
                          ("works", "phase a 1s threads=3 in=lock:2 wait=0%\nsleep 9s in=lock:3\n")):
         record(name + ".data", script)
-        assert "No thread ran" not in report(name + ".data"), report(name + ".data")
+        assert DEADLOCK not in report(name + ".data"), report(name + ".data")
 
 
 PARKED_THREADS = """\
@@ -582,7 +638,7 @@ int main(void)
 
 
 def test_real_threads():
-    """parked threads are idle from their first reading on; those that wait for a mutex are in locks"""
+    """parked threads are idle from their first reading; threads that wait for a mutex are in locks"""
     FOLDER.write("parked.py", PARKED_THREADS)
     expect(FOLDER.call(*counting(), "-q", "-o", "real.data", "--", "python3", "parked.py"), 0)
     answer = system("real.data")
@@ -595,14 +651,14 @@ def test_real_threads():
     subprocess.run(["cc", "-pthread", "-o", "deadlock", "deadlock.c"], cwd=FOLDER.path, check=True)
     FOLDER.call(*counting(), "-q", "-o", "dead.data", "--", "timeout", "3", "./deadlock")
     answer = system("dead.data")
-    assert answer["in_lock_s"] > 4, answer  # two threads, of which neither turns idle
+    assert answer["in_lock_s"] > 4, answer  # two threads, neither of which becomes idle
     assert 1.5 < answer["idle_s"] < 3.5, answer  # the first one, in pthread_join
-    assert "and all slept in futex (3 threads)" in words(report("dead.data")), report("dead.data")
+    assert "threads asleep in futex: 3)" in words(report("dead.data")), report("dead.data")
 
 
 with FOLDER:
-    tap.main([test_one_thread, test_threads, test_unseen, test_sums, test_not_read, test_export, test_phases,
+    tap.main([test_one_thread, test_descriptors, test_threads, test_unseen, test_sums, test_not_read, test_export, test_export_every, test_phases,
               test_detector, test_drawn, test_compare, test_thinned, test_region, test_merged, test_killed,
               test_failed, test_factor, test_options, test_heard, test_group, test_exec, test_hidden,
               test_late, test_long_wait, test_partial, test_idle, test_disks, test_idle_is_no_boundary,
-              test_deadlock, test_real_threads])
+              test_deadlock, test_real_threads, test_answer])

@@ -1,4 +1,6 @@
-"""Phases by system signals, of simulated recordings: what the workload does cuts, not how it was read, nor what others do."""
+"""Phases by system metrics in simulated recordings: changes of the workload are boundaries, changes of
+readings or of others are not.
+"""
 import contextlib
 import json
 import os
@@ -12,7 +14,7 @@ from program import Folder, expect, tap
 
 FOLDER = Folder()
 
-# Several sets in turns, whose rates wander a little.
+# Several sets in rotation, whose rates vary slowly.
 SCRIPT = """\
 clock 700M
 seed 1
@@ -29,18 +31,18 @@ def record(name, script, *options, system=SYSTEM):
 
 
 def phases(name, *options):
-    """Their labels, and when they begin, in seconds."""
+    """The labels and start times of the phases, in seconds."""
     answer = json.loads(expect(FOLDER.call("phases", "-i", name, "--format", "json", *options), 0).stdout)
     return [(phase["label"], phase["start_s"]) for phase in answer["phases"]]
 
 
 def starts(name, *options):
-    """When the phases begin, but for the first."""
+    """The start times of all phases but the first."""
     return [start for _, start in phases(name, *options)][1:]
 
 
 def test_steps():
-    """each alone is a boundary: memory, threads, what they sleep in; waiting for a CPU is none"""
+    """each change alone is a boundary: memory, threads, the reason of sleep; waiting for a CPU is none"""
     for words, found in (("rss=400M", True), ("threads=12 in=lock:10", True), ("in=io:2", True), ("wait=50%", False)):
         record("steps.data", "phase one 30s\nphase other 30s %s\n" % words)
         begins = starts("steps.data")
@@ -48,13 +50,13 @@ def test_steps():
 
 
 def test_threads():
-    """a program with one, two and three threads has phases of three classes, which recur"""
+    r"""a program with one, two and three threads has three phase classes, which recur"""
     record("threads.data", "function f 0x1000 64\n" + "".join("phase %d 6s threads=%d code=f\n" % (k, k) for k in (1, 2, 3, 1, 2)), system="")
     assert [label for label, _ in phases("threads.data")] == list("ABCAB"), phases("threads.data")
 
 
 def test_short_tasks():
-    """samples tell phases apart that are shorter than two rotations of the event sets; --min-length binds them too"""
+    """samples distinguish phases shorter than two rotations of the event sets; --min-length applies to them too"""
     script = "".join("function f%d 0x%d000 64\n" % (k, k + 1) for k in range(4))
     true = [0]
     for task in range(120):
@@ -70,7 +72,7 @@ def test_short_tasks():
 
 
 def test_stretched():
-    """readings that come thirteen times as seldom from the middle on make no boundary there, and hide no step"""
+    """readings that become thirteen times rarer in the middle make no boundary there, and hide no step"""
     record("stretched.data", "phase one 60s\nreading 10us\nreading 1300us 30s\n")
     assert not starts("stretched.data"), starts("stretched.data")
     other = "rss=400M threads=12 in=lock:10 read=300M written=300M"
@@ -80,14 +82,14 @@ def test_stretched():
 
 
 def test_mixed():
-    """readings of bytes that lie across the steps, a mix of both sides, hide none of them"""
+    """readings of memory that mix both sides of a step do not hide it"""
     record("mixed.data", "repeat 3\nphase one 10.4s read=1M\nphase other 10.4s read=300M\nend\nreading 600us\n")
     begins = starts("mixed.data")
     assert len(begins) == 5 and all(abs(at - 10.4 * k) < 1 for k, at in enumerate(begins, 1)), begins
 
 
 def test_thinned():
-    """a run that is thinned has the phases that it had, and says the same of them"""
+    """a downsampled run has the same phases and the same statements"""
     script = "phase one 10m\nphase other 10m rss=400M read=300M\n"
     said = []
     for name, options in (("whole.data", []), ("thinned.data", ["--keep", "2m"])):
@@ -99,16 +101,15 @@ def test_thinned():
 
 
 def test_three_words():
-    """plot: what is off the CPU is waiting, asleep or not sampled; without readings it is one. In the terminal
-    the code stands where it mostly waited, and what is named is drawn"""
+    """plot: time off the CPU is waiting, asleep or not sampled; without readings it is one part. In the terminal the code is where it mostly waited, and its legend matches"""
     script = "function work 0x1000 64\nphase one 10s code=work%s\nsleep 10s\n"
     for more, system, words in ((" wait=60%", "default threads=1\n", ["waiting for a CPU", "asleep"]),
-                                ("", "default threads=1 wait=0%\n", ["asleep"]), ("", "", ["off the CPU or not sampled"])):
+                                ("", "default threads=1 wait=0%\n", ["asleep"]), ("", "", ["off-CPU or not sampled"])):
         record("code.data", script % more, system=system)
         expect(FOLDER.call("plot", "-i", "code.data", "-o", "code.html"), 0)
         panel = FOLDER.read("code.html").decode().split('"codePanel":')[1]
         names = re.findall(r'"name": ?"([^"]+)", ?"colour"', panel)
-        for word in ("waiting for a CPU", "asleep", "off the CPU or not sampled"):
+        for word in ("waiting for a CPU", "asleep", "off-CPU or not sampled"):
             assert (word in names) == (word in words), names
         drawn = expect(FOLDER.call("plot", "-i", "code.data", "-o", "-"), 0).stdout
         code, names = drawn[drawn.index("\nCode "):].splitlines()[1:3]
@@ -116,38 +117,38 @@ def test_three_words():
 
 
 def test_who_had_most():
-    """plot: in the terminal all others are who had most only where none with a name had a tenth"""
+    """plot: in the terminal, "all others" has the largest share only if no named part has a tenth"""
     script = "".join("function w%d 0x%d000 64\n" % (k, k + 1) for k in range(41))
     script += "phase one 10s code=w0:20%%,%s\n" % ",".join("w%d:2%%" % k for k in range(1, 41))
     script += "phase two 10s code=%s\n" % ",".join("w%d:2.5%%" % k for k in range(1, 41))
     record("many.data", script, system="")
     drawn = expect(FOLDER.call("plot", "-i", "many.data", "-o", "-"), 0).stdout
     code, names = drawn[drawn.index("\nCode "):].splitlines()[1:3]
-    assert re.fullmatch(r"Code +a{30,}g{30,}", code) and re.search(r"a w0 .*g other", names), drawn
+    assert re.fullmatch(r"Code +a{30,}o{30,}", code) and re.search(r"a w0 .*o other", names), drawn
 
 
 def test_one_thread():
-    """plot: a thread is on a CPU, waits for one or sleeps; what it was seen in adds nothing to that"""
-    turns = "phase work 90ms in=io:0\nsleep 10ms in=io:1\n" * 50  # it is read while it sleeps
+    """plot: a thread is on a CPU, waits for one or sleeps; reasons add nothing to the sum"""
+    turns = "phase work 90ms in=io:0\nsleep 10ms in=io:1\n" * 50  # the reading occurs while it sleeps
     record("one.data", "phase first 5ms in=io:0\n" + turns, system="default threads=1 wait=30%\n")
     expect(FOLDER.call("plot", "-i", "one.data", "-o", "one.html"), 0)
     panel, _ = json.JSONDecoder().raw_decode(
         FOLDER.read("one.html").decode().split('"threadsPanel":')[1].lstrip())
-    assert {"on a CPU", "waiting for one"} <= {line["name"] for line in panel["lines"]}, panel
+    assert {"running", "waiting for a CPU"} <= {line["name"] for line in panel["lines"]}, panel
     for shares in zip(*(line["share"] for line in panel["lines"])):
         assert sum(shares) < 1.01, panel
 
 
 def test_machine_alone():
-    """report, plot, watch: where its own threads were not read, how many of the machine waited, memory, disks"""
+    """report, plot, watch: if the machine's own threads were not read: the number of waiting threads, memory, disks"""
     record("machine.data", "phase one 10s\n", system="default m_wait=3 m_available=100M m_disk_read=2M m_disk_written=6M\n")
-    assert ("\nOn average 3.0 threads of the machine waited for a CPU; which programs waited was not recorded." in
+    assert ("\n  Run queue: 3.0 threads of the machine waiting for a CPU (mean)\n  Waiting programs: not recorded\n" in
             expect(FOLDER.call("report", "-i", "machine.data"), 0).stdout)
     drawn = expect(FOLDER.call("plot", "-i", "machine.data", "-o", "-"), 0).stdout
     assert re.search(r"^Waiting +3 threads\nAvail\. +100 MiB\nDisks +read 2 MiB/s; written 6 MiB/s$", drawn, re.M), drawn
-    line = "\nwaiting for a CPU 3.0 threads  available 100 MiB  read 2 MiB/s  written 6 MiB/s\n"
+    line = "\nwaiting for a CPU: 3.0 threads  available 100 MiB  read 2 MiB/s  written 6 MiB/s\n"
     watched = expect(FOLDER.call("watch", "-i", "machine.data"), 0).stdout
-    assert line not in watched, watched  # which a program is not to be taken for
+    assert line not in watched, watched  # this must not look like a program's name
     with contextlib.closing(sqlite3.connect(FOLDER / "machine.data")) as db, db:
         db.execute("UPDATE run SET target = 'all 2 CPUs'")
     watched = expect(FOLDER.call("watch", "-i", "machine.data"), 0).stdout
@@ -155,7 +156,7 @@ def test_machine_alone():
 
 
 def test_who_waited():
-    """report: of which programs the threads of a machine waited, with parts that come to 100 %; unknown is not 0"""
+    """report: the programs whose threads waited on a machine, with parts that add up to 100 %; unknown is not 0"""
     record("waits.data", "function work 0x1000 64\nphase one 10s code=work\n", system="default m_wait=3\n")
 
     def store(*statements):
@@ -165,25 +166,26 @@ def test_who_waited():
 
     def waits(*options):
         found = json.loads(expect(FOLDER.call("report", "-i", "waits.data", "--format", "json", *options), 0).stdout)
-        lines = [line for line in found["answer"].splitlines() if line.startswith("On average 3.0 threads")]
-        assert len(lines) == 1, found["answer"]
-        return lines[0].split("waited for a CPU; ")[1], found.get("waits")
+        lines = found["answer"].splitlines()
+        assert len([line for line in lines if line.startswith("Run queue: 3.0 threads")]) == 1, found["answer"]
+        [waiting] = [line for line in lines if line.startswith("Waiting programs: ")]
+        return waiting[len("Waiting programs: "):], found.get("waits")
 
     store("UPDATE run SET target = 'all 2 CPUs'")
-    assert waits() == ("which programs waited was not recorded.", None), waits()
+    assert waits() == ("not recorded", None), waits()
     rows = [("as", "3e9"), ("cc1", "12e9"), ("tar", "NULL"), ("xz", "8.4e9"), ("sh", "6.6e9"), ("cat", "0")]
     store(*("INSERT INTO program VALUES (1, %d, '%s', 0, 0, 0, 0, 0, CAST(%s AS INTEGER))" % (number, *row)
             for number, row in enumerate(rows)))
-    assert waits() == ("by program: cc1 40 %, xz 28 %, sh 22 %, 1 other 10 %.",
+    assert waits() == ("cc1 40 %, xz 28 %, sh 22 %, 1 other 10 % (share of the waiting time)",
                        [{"name": name, "wait_s": s} for name, s in (("cc1", 12), ("xz", 8.4), ("sh", 6.6), ("as", 3))]), waits()
-    assert waits("--from", "5s") == ("which programs waited is known of the whole run alone.", None)
-    assert expect(FOLDER.call("check", "-i", "waits.data"), 0).stdout.startswith("waits.data is sound")
+    assert waits("--from", "5s") == ("unknown (known for the whole run only)", None)
+    assert expect(FOLDER.call("check", "-i", "waits.data"), 0).stdout.startswith("waits.data: OK (")
     store("UPDATE sampling SET no_wait = 'the recording was paused'")
-    assert waits() == ("which programs waited was not recorded: the recording was paused.", None), waits()
+    assert waits() == ("not recorded (the recording was paused)", None), waits()
 
 
 def test_waits_are_recorded():
-    """record: of a machine, who waited for a CPU: programs that live at the end, and those that lived for a moment"""
+    """record: on a machine, who waited for a CPU: programs alive at the end, and short-lived ones"""
     workload = "import os, subprocess, sys\n"
     workload += "hogs = [subprocess.Popen(['./hog'], stdout=-3, stderr=-3) for cpu in range(2 * os.cpu_count())]\n"
     workload += "print(*[hog.pid for hog in hogs], flush=True)\n"

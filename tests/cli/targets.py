@@ -24,7 +24,7 @@ MS = 1000000
 
 
 def cpu_ns(pid):
-    """CPU time of a process and all the threads it ever had: what schedstat adds up, exactly."""
+    """The CPU time of a process and all its threads, including ended ones: the exact sum of schedstat."""
     return time.clock_gettime_ns((~pid << 3) | 2)
 
 
@@ -51,7 +51,7 @@ class Workload:
 
 
 class Recording:
-    """rpistat record with these options and a control pipe, which the test answers for."""
+    """rpistat record with these options and a control pipe, whose acknowledgements the test reads."""
 
     def __init__(self, folder, *arguments, options=("--delay", "off"), **more):
         self.folder, self.path = folder, folder / "ctl"
@@ -99,7 +99,7 @@ class Recording:
         return Store(self.folder / "rpistat.data")
 
     def count_between(self, pids, wait):
-        """Count while wait() runs; returns the least and the most that may be counted of the processes."""
+        """Count while wait() runs. Return the minimum and maximum of the processes' true count."""
         stolen = Stolen()
         self.ask("mark attached")
         before = sum(map(cpu_ns, pids))
@@ -131,7 +131,7 @@ class Store:
         assert self.state == "complete", self.state
 
     def task_clock(self):
-        """CPU time that was counted, ns."""
+        """The counted CPU time in ns."""
         set_no, slot = self.query("SELECT set_no, slot FROM event WHERE spec = 'task-clock' AND "
                                   "set_no >= 0 AND run_id = %d" % self.run)[0]
         return self.query("SELECT sum(c%d) FROM period WHERE run_id = %d AND set_no = %d"
@@ -144,7 +144,7 @@ class Store:
         return sorted({row[0] for row in self.periods})
 
     def check_covered(self):
-        """Periods and gaps together cover the run, without a hole and without an overlap."""
+        """Periods and gaps cover the run without a hole or overlap."""
         for cpu in self.cpus():
             at = 0
             for start, length in sorted(self.track(cpu) + [gap[:2] for gap in self.gaps]):
@@ -160,7 +160,7 @@ def counted(store, least, most, tolerance=0.03):
 
 
 def computing(pids, ns):
-    """A function that returns when the processes have computed so long."""
+    """Return a function that returns when the processes have used this CPU time."""
     end = sum(map(cpu_ns, pids)) + ns
 
     def wait():
@@ -173,7 +173,7 @@ def computing(pids, ns):
 def count_process(*arguments):
     with Folder() as folder, Workload(*arguments) as workload:
         with Recording(folder, "-p", str(workload.pid)) as recording:
-            times = recording.count_between([workload.pid], computing([workload.pid], 700 * MS))
+            times = recording.count_between([workload.pid], computing([workload.pid], 300 * MS))
             counted(recording.end(), *times)
 
 
@@ -187,58 +187,58 @@ def test_attach():
 
 @undisturbed
 def test_coming_and_going():
-    """-p counts threads that come and go, within 3 %"""
+    """-p counts threads that start and end, within 3 %"""
     with Folder() as folder, Workload("churn", "4", "5000") as workload:
         with Recording(folder, "-p", str(workload.pid)) as recording:
-            times = recording.count_between([workload.pid], computing([workload.pid], 2000 * MS))
+            times = recording.count_between([workload.pid], computing([workload.pid], 800 * MS))
             counted(recording.end(), *times)
 
 
 def test_chain():
-    """-p counts a process whose threads follow one another, none twice and none not at all"""
+    """-p counts a process whose threads follow one another, each exactly once"""
     count_process("chain", "5000")
 
 
 def test_attach_often():
-    """attaching works whatever threads end while it happens"""
+    """attaching works even if threads end at the same time"""
     record = counting()
     with Workload("churn", "4", "300") as workload:
-        for _ in range(25):
+        for _ in range(10):
             with Folder() as folder:
                 expect(folder.call(*record, "-p", str(workload.pid), "--duration", "1ms"), 0)
 
 
 @undisturbed
 def test_several():
-    """-p A,B and -p A -p B count both, and a process named twice once"""
+    """-p A,B and -p A -p B count both, and count a process named twice once"""
     with Workload("stay", "1") as one, Workload("stay", "1") as two:
         pids = [one.pid, two.pid]
         for options in [["-p", "%d,%d" % (*pids,)], ["-p", str(pids[0]), "-p", str(pids[1])],
                         ["-p", "%d,%d,%d" % (pids[0], pids[1], pids[0])]]:
             with Folder() as folder, Recording(folder, *options) as recording:
-                store = recording.count_between(pids, computing(pids, 300 * MS))
+                store = recording.count_between(pids, computing(pids, 200 * MS))
                 counted(recording.end(), *store)
 
 
 def test_attach_command():
-    """-p stores the command line of the process, or of each of several"""
+    """-p stores the command line of each process"""
     record = [*counting(), "--duration", "1ms"]
-    with Folder() as folder, Workload("stay", "0") as one, Workload("stay", "0") as two:
-        line = "%s stay 0" % THREADS
+    with Folder() as folder, Workload("rest", "0") as one, Workload("rest", "0") as two:
+        line = "%s rest 0" % THREADS
         expect(folder.call(*record, "-p", str(one.pid)), 0)
         expect(folder.call(*record, "-p", "%d,%d" % (one.pid, two.pid)), 0)
         store = sqlite3.connect(folder / "rpistat.data")
         commands = [json.loads(text) for text, in store.execute("SELECT command FROM run")]
         store.close()
-        assert commands == [[THREADS, "stay", "0"], [line, line]], commands
+        assert commands == [[THREADS, "rest", "0"], [line, line]], commands
         listed = expect(folder.call("runs"), 0).stdout
         assert "%s (process %d)\n" % (line, one.pid) in listed, listed
         assert "(process %d, %d)" % (one.pid, two.pid) in expect(folder.call("report"), 0).stdout
 
 
 def test_attach_end():
-    """-p ends with the last of the processes, with exit status 0; its own end is no error"""
-    with Folder() as folder, Workload("stay", "1") as one, Workload("stay", "0") as two:
+    r"""-p ends with the last of the processes, with exit status 0; their end is no error"""
+    with Folder() as folder, Workload("rest", "1") as one, Workload("rest", "0") as two:
         with Recording(folder, "-p", "%d,%d" % (one.pid, two.pid), options=[]) as recording:
             recording.ask("mark started")
             one.end()
@@ -251,13 +251,13 @@ def test_attach_end():
 
 
 def test_attach_ending():
-    """a process that ends while it is attached to is recorded to its end, or said to be gone"""
+    """a process that ends during attachment is recorded to its end, or reported as gone"""
     record = counting()
     for number in range(10):
         with Folder() as folder:
             process = subprocess.Popen(["sleep", "0.00%d" % number])
             timer = threading.Thread(target=process.wait)
-            timer.start()  # so that it does not stay as a zombie
+            timer.start()  # so that it does not become a zombie
             answer = folder.call(*record, "-p", str(process.pid))
             timer.join()
             assert answer.returncode in (0, 1), answer
@@ -268,9 +268,9 @@ def test_attach_ending():
 
 
 def test_attach_stop():
-    """-p leaves the process alone: it runs on when a signal ends the recording, status 0"""
+    """-p does not affect the process: it continues when a signal ends the recording, status 0"""
     for number in [signal.SIGINT, signal.SIGTERM]:
-        with Folder() as folder, Workload("stay", "1") as workload:
+        with Folder() as folder, Workload("rest", "1") as workload:
             with Recording(folder, "-p", str(workload.pid), options=[]) as recording:
                 recording.ask("mark started")
                 recording.process.send_signal(number)
@@ -280,9 +280,9 @@ def test_attach_stop():
 
 
 def test_no_process():
-    """a process that is gone, or a thread, is said, and no store is left"""
+    """a process that does not exist, or a thread, is reported, and no store is left"""
     record = counting()
-    with Folder() as folder, Workload("stay", "1") as workload:
+    with Folder() as folder, Workload("rest", "1") as workload:
         gone = subprocess.Popen(["true"])
         gone.wait()
         refused(folder.call(*record, "-p", str(gone.pid)), 1, "no such process", str(gone.pid))
@@ -302,7 +302,7 @@ def test_other_user():
     record = counting()
     if os.geteuid() != 0:
         raise tap.Skip("only root can become somebody else")
-    with Folder() as folder, Workload("stay", "0") as workload:
+    with Folder() as folder, Workload("rest", "0") as workload:
         os.chmod(folder.path, 0o777)
         plain = folder.call_as_user(*record, "true")
         if plain.returncode != 0:
@@ -324,7 +324,7 @@ def online():
 
 
 def whole_machine():
-    """Options that record the machine; skips the case where this is not permitted."""
+    """The options that record the machine. The test is skipped if this is not permitted."""
     with Folder() as folder:
         answer = folder.call(*counting(), "-C", str(online()[0]), "true")
         if answer.returncode == 1 and "not permitted" in answer.stderr:
@@ -333,7 +333,7 @@ def whole_machine():
 
 
 def test_all_cpus():
-    """-a records a track a CPU, as many periods each, without a hole"""
+    """-a records one track per CPU, with the same number of contiguous periods"""
     record = whole_machine()
     with Folder() as folder:
         expect(folder.call(*record, "-a", "--period", "10ms", "--duration", "300ms"), 0)
@@ -346,7 +346,7 @@ def test_all_cpus():
 
 
 def test_cpus_periods():
-    """of a recording by CPU everybody says the same number of periods, and the same elapsed time"""
+    """for a recording by CPU all commands have the same number of periods, and the same elapsed time"""
     record = whole_machine()
     cpus = online()[:2]
     if len(cpus) < 2:
@@ -362,16 +362,16 @@ def test_cpus_periods():
         assert re.search(r"Total periods: +(\d+)\n", read("report")).group(1) == str(number)
         assert re.search(r"complete +%s +%d  " % (elapsed, number), read("runs")), read("runs")
         assert "  complete  %s  %d periods" % (elapsed, number) in read("watch"), read("watch")
-        assert read("check") == "rpistat.data is sound: 1 run, %d periods\n" % number, read("check")
+        assert read("check") == "rpistat.data: OK (1 run, %d periods)\n" % number, read("check")
         assert store.query("SELECT periods FROM run_summary") == [(number,)]
         found = json.loads(read("phases", "--format", "json"))
         assert found["observations"] == number, found
         read("check", "--repair", "-o", "new.data")
-        assert "1 run, %d periods\n" % number in read("check", "-i", "new.data")
+        assert "(1 run, %d periods)\n" % number in read("check", "-i", "new.data")
 
 
 def test_cpu_list():
-    """-C records the CPUs of its list; an offline one is said, and so is a list that is none"""
+    """-C records the CPUs of its list; an offline CPU is reported, and so is a malformed list"""
     record = whole_machine()
     cpu = online()[0]
     with Folder() as folder:
@@ -397,15 +397,14 @@ while True:
 
 
 def idle_ticks():
-    """Idle time of each CPU, with what it waited for disks, in ticks."""
+    """The idle time of each CPU, including waiting for disks, in ticks."""
     with open("/proc/stat", encoding="ascii") as file:
         fields = [line.split() for line in file if line.startswith("cpu")]
     return {int(line[0][3:]): int(line[4]) + int(line[5]) for line in fields[1:]}
 
 
 def check_cpu_use(*options):
-    """Idle time lies between what /proc/stat tells just inside and just outside of what is recorded:
-    one CPU half busy at least, the others as they are."""
+    """Idle time is between the values of /proc/stat just inside and just outside the recording. One CPU is at least half busy, the others as they are."""
     tick, cpu = 1000000000 // os.sysconf("SC_CLK_TCK"), online()[-1]
     busy = subprocess.Popen([sys.executable, "-c", HALF_BUSY, str(cpu)], stdout=subprocess.PIPE)
     with Folder() as folder, Recording(folder, "-a", *options) as recording:
@@ -431,7 +430,7 @@ def check_cpu_use(*options):
             low = (inside_end[number] - inside[number] - 1) * tick
             high = (outside_end[number] - outside[number] + 1) * tick
             assert low <= idle <= high and not over and least >= 0, (low, high, found)
-            # the rest is used, at least by what computed there
+            # the rest is used by at least the program that computed there
             assert number != cpu or enabled - idle >= computed - 2 * tick, (computed, found)
             report = expect(folder.call("report", "--cpu", str(number)), 0).stdout
             use = re.findall(r"\n    (?:CPU use|cpu_use) +([\d.]+)", report)
@@ -440,15 +439,15 @@ def check_cpu_use(*options):
 
 
 def test_cpu_use():
-    """-a: the use of a CPU is its time that was not idle; with one event set, and with several"""
+    """-a: the use of a CPU is its time that was not idle, with one event set and with several"""
     whole_machine()
     check_cpu_use()
-    check_cpu_use("--period", "10ms", "--no-merge", "-e", "page-faults", "-e", "context-switches",
+    check_cpu_use("--period", "10ms", "--always-rotate", "-e", "page-faults", "-e", "context-switches",
                   "--metric", "cpu_use=100 * cpu_seconds / seconds")
 
 
 def test_cpus_with_command():
-    """-a with a command ends with it, and with its status; its streams are its own"""
+    """-a with a command ends with it and with its status; the command has its own streams"""
     record = whole_machine()
     with Folder() as folder:
         answer = expect(folder.call(*record, "-a", "sh", "-c", "echo out; exit 5"), 5)
@@ -461,7 +460,7 @@ def test_cpus_with_command():
 
 
 def test_cpus_stopped():
-    """-a ends at a signal, with status 0 and everything written"""
+    """-a ends at a signal, with status 0 and a complete store"""
     whole_machine()
     for number in [signal.SIGINT, signal.SIGTERM]:
         with Folder() as folder, Recording(folder, "-a", options=[]) as recording:
@@ -477,13 +476,13 @@ def test_cpus_stopped():
 
 
 class Group:
-    """A control group of the perf_event controller or of version 2, wherever one is mounted."""
+    """A control group of the perf_event controller or of version 2, whichever is mounted."""
 
     def __enter__(self):
         with open("/proc/self/mounts", encoding="utf-8") as file:
             mounts = [line.split()[:4] for line in file]
         self.path, self.names = None, []
-        # Version 2 counts only where version 1 does not hold the controller.
+        # Version 2 can only count if version 1 does not have the controller.
         held = any("perf_event" in options.split(",") for _, _, kind, options in mounts
                    if kind == "cgroup")
         for _, place, kind, options in mounts:
@@ -499,7 +498,7 @@ class Group:
         return self
 
     def below(self, name):
-        """The path of a new group in it."""
+        """The path of a new group inside this one."""
         self.names.append(name)
         os.mkdir(os.path.join(self.path, name))
         return os.path.join(self.path, name)
@@ -509,7 +508,7 @@ class Group:
             file.write(str(pid))
 
     def __exit__(self, *unused):
-        for _ in range(100):  # a process that was killed leaves it a moment later
+        for _ in range(100):  # a killed process leaves the group a moment later
             try:
                 while self.names:
                     os.rmdir(os.path.join(self.path, self.names[-1]))
@@ -522,7 +521,7 @@ class Group:
 
 @undisturbed
 def test_cgroup():
-    """-G counts the processes of a control group, and nothing else"""
+    """-G counts only the processes of a control group"""
     record = whole_machine()
     with Folder() as folder, Group() as group, Workload("stay", "1") as other:
         with Workload("churn", "2", "3000") as workload:
@@ -543,11 +542,11 @@ def test_cgroup():
         refused(folder.call(*record, "-G", folder.path, "true"), 1, "cgroup")
 
 
-# In each group a busy shell; in the second one children of it too, which live for some milliseconds.
+# In each group a busy shell; in the second also its short-lived children.
 IN_GROUPS = """
 count() { i=0; while [ $i -lt $1 ]; do i=$((i + 1)); done; }
-(echo 0 >"$1/cgroup.procs" && count 1000000) &
-(echo 0 >"$2/cgroup.procs" && for n in $(seq 60); do
+(echo 0 >"$1/cgroup.procs" && count 100000) &
+(echo 0 >"$2/cgroup.procs" && for n in $(seq 15); do
      ./job-child -c 'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done'; done) &
 wait
 """
@@ -557,7 +556,7 @@ LEFT JOIN cgroup AS c USING (run_id, cgroup) WHERE t.run_id = ? AND name = 'job-
 
 
 def test_cgroups():
-    """-a tells which control group processes are in, those that have ended too; of several -G these alone"""
+    """-a has the control group of each process, also of ended ones; with several -G, only of these"""
     record = whole_machine()
     with Folder() as folder, Group() as group:
         place = [group.below("docker-%s.scope" % ("0123456789abcdef" * 4)), group.below("job.service")]
@@ -582,14 +581,14 @@ def test_cgroups():
             expect(folder.call("check"), 0)
         assert "job.service" in expect(folder.call("report", "-r", "1"), 0).stdout
         for first, second in (place[0], group.path), (group.path, place[1]), (place[0], place[0]):
-            refused(folder.call(*record, "-G", first, "-G", second, "true"), 2, "has all that", "leave one out")
-        # of one's own command nobody reads that
+            refused(folder.call(*record, "-G", first, "-G", second, "true"), 2, "contains all of", "leave one of them out")
+        # for one's own command, the control group is not read
         expect(folder.call(*record, "sh", "-c", IN_GROUPS, "sh", *place), 0)
         refused(folder.call("code", "--by", "cgroup"), 1, "control groups")
 
 
 def test_cgroup_root():
-    """-G of the root group is the whole machine by CPU, and no more than the time of its CPUs"""
+    """-G with the root group is the whole machine by CPU, and at most the time of its CPUs"""
     record = whole_machine()
     with open("/proc/self/mounts", encoding="utf-8") as file:
         roots = [place for _, place, kind, *_ in map(str.split, file)
@@ -609,7 +608,7 @@ def test_cgroup_root():
 
 
 def test_delay():
-    """--delay begins with a gap so long, then counts"""
+    """--delay begins with a gap of this length, then counts"""
     record = counting()
     with Folder() as folder:
         expect(folder.call(*record, "--delay", "50ms", "--period", "10ms", "sleep", "1"), 0)
@@ -623,7 +622,7 @@ def test_delay():
 
 
 def test_delay_longer():
-    """a workload that ends before the delay is over leaves a complete run and its status"""
+    """a workload that ends before the delay leaves a complete run and its status"""
     with Folder() as folder:
         expect(folder.call(*counting(), "--delay", "1h", "sh", "-c", "exit 4"), 4)
         store = Store(folder / "rpistat.data")
@@ -632,20 +631,20 @@ def test_delay_longer():
 
 
 def test_delay_refused():
-    """--delay off needs --control, and a delay is a time"""
+    """--delay off needs --control, and a delay must be a time"""
     with Folder() as folder:
         refused(folder.call(*counting(), "--delay", "off", "true"), 2, "--delay", "--control")
         refused(folder.call(*counting(), "--delay", "soon", "true"), 2, "--delay")
 
 
 def test_control():
-    """enable, disable, mark and stop do what they say, and are acknowledged"""
+    """enable, disable, mark and stop have their effect, and are acknowledged"""
     with Folder() as folder, Workload("stay", "1") as workload:
         wait = computing([workload.pid], 60 * MS)
         with Recording(folder, "-p", str(workload.pid), "--period", "10ms") as recording:
             recording.ask("mark before")
             recording.ask("enable")
-            recording.ask("enable")  # is on already
+            recording.ask("enable")  # already enabled
             wait()
             recording.ask("mark within é")
             recording.ask("disable")
@@ -669,8 +668,8 @@ def test_control():
 
 
 def test_control_together():
-    """commands that come together, or in pieces, are done one after the other"""
-    with Folder() as folder, Workload("stay", "1") as workload:
+    r"""commands that arrive together or in pieces are executed one after the other"""
+    with Folder() as folder, Workload("rest", "1") as workload:
         with Recording(folder, "-p", str(workload.pid), "--period", "10ms") as recording:
             recording.write(b"enable\nmark one\ndisable\nenable\n\nmark two\nsto")
             for _ in range(5):
@@ -683,8 +682,8 @@ def test_control_together():
 
 
 def test_control_wrong():
-    """a wrong command is answered with an error and changes nothing"""
-    with Folder() as folder, Workload("stay", "0") as workload:
+    """a wrong command is answered with an error, and changes nothing"""
+    with Folder() as folder, Workload("rest", "0") as workload:
         with Recording(folder, "-p", str(workload.pid), options=[]) as recording:
             for command in ["enabled", "Enable", "mark", "mark ", "stop now", "x" * 1500,
                             "mark " + "y" * 5000, "\xff\xfe"]:
@@ -696,7 +695,7 @@ def test_control_wrong():
 
 
 def test_control_own_pipes():
-    """pipes that are not there are made for the user alone, and removed at the end"""
+    """pipes that do not exist are created for this user only, and removed at the end"""
     with Folder() as folder:
         path = folder / "own"
         process = subprocess.Popen([RPISTAT, *counting(), "--control", "fifo:own", "sleep", "60"],
@@ -705,7 +704,8 @@ def test_control_own_pipes():
             assert process.poll() is None
             time.sleep(0.01)
         assert os.stat(path).st_mode & 0o777 == 0o600
-        # No reader of the answers, more of them than a pipe holds: nobody is waited for.
+        # Nobody reads the answers, and there are more than a pipe holds: the recorder must not
+        # wait.
         with open(path, "wb", buffering=0) as pipe:
             for _ in range(300):
                 pipe.write(b"x\n" * 100)
@@ -722,11 +722,11 @@ def test_control_own_pipes():
 
 
 def test_control_flood():
-    """commands without an end do not keep the recording from its periods, and from its end"""
+    """endless commands do not keep the recording from its periods or its end"""
     for command in ["mark x", "enable"]:
-        with Folder() as folder, Workload("stay", "1") as workload:
+        with Folder() as folder, Workload("rest", "1") as workload:
             with Recording(folder, "-p", str(workload.pid), "--period", "10ms", options=[
-                    "--duration", "1s"]) as recording:
+                    "--duration", "500ms"]) as recording:
                 with subprocess.Popen(["yes", command], stdout=recording.command) as flood:
                     try:
                         store = recording.end()
@@ -736,7 +736,7 @@ def test_control_flood():
 
 
 def test_control_refused():
-    """a PATH that is a file, a folder or nowhere is said, and left as it was"""
+    """a PATH that is a file, a folder or does not exist is reported, and unchanged"""
     with Folder() as folder:
         folder.write("file", "mine\n")
         os.symlink("file", folder / "link")
@@ -752,7 +752,7 @@ def test_control_refused():
 
 
 def test_descriptors():
-    """too few file descriptors are counted before anything runs, and explained"""
+    """the number of required file descriptors is checked before the start, and the reason is explained"""
     whole_machine()
 
     def limit():
@@ -760,7 +760,7 @@ def test_descriptors():
     with Folder() as folder:
         answer = folder.call(*counting(), "-a", "sh", "-c", "echo ran", preexec_fn=limit)
         refused(answer, 1, "file descriptors", "20", "ulimit")
-        with Workload("stay", "30") as workload:
+        with Workload("rest", "30") as workload:
             answer = folder.call(*counting(), "-p", str(workload.pid), preexec_fn=limit)
             refused(answer, 1, "file descriptors", "ulimit")
 

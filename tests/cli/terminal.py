@@ -1,4 +1,4 @@
-"""What is shown on a terminal: widths, colours, the status line."""
+"""The output on a terminal: widths, colours, the status line."""
 import contextlib
 import fcntl
 import functools
@@ -21,7 +21,7 @@ FOLDER = Folder(runs=1)
 
 
 def on_terminal(*arguments, columns=80, lines=24, stdout=True, stderr=False, env=None, cwd=None):
-    """Run with a terminal for the streams asked for; returns (status, what it showed)."""
+    """Run with a terminal for the given streams. Return (status, the terminal's output)."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
     process = subprocess.Popen(
@@ -35,7 +35,7 @@ def on_terminal(*arguments, columns=80, lines=24, stdout=True, stderr=False, env
 
 
 def test_runs_width():
-    """runs: the command is cut to the width of the terminal, and to nothing less elsewhere"""
+    """runs: the command is cut to the terminal's width, and elsewhere not at all"""
     expect(FOLDER.call(*program.counting(), "-o", "long.data", "true",
                        *["argument%d" % n for n in range(40)]), 0)
     for columns in [60, 80, 100, 120, 200]:
@@ -61,7 +61,7 @@ def test_runs_wide_characters():
 
 
 def test_drawing_size():
-    """plot -o -: fits the terminal, or what COLUMNS and LINES say"""
+    """plot -o -: fits the terminal, or COLUMNS and LINES"""
     for columns, lines, env in [(80, 30, {}), (132, 50, {}), (80, 24, {"COLUMNS": "100",
                                                                     "LINES": "40"})]:
         status, shown = on_terminal("plot", "-o", "-", columns=columns, lines=lines,
@@ -74,7 +74,7 @@ def test_drawing_size():
 
 
 def test_drawing_of_nine():
-    """plot -o -, watch: of nine panels those that fit are drawn, and the others named below"""
+    """plot -o -, watch: of nine panels, those that fit are drawn, and the others named below"""
     FOLDER.record("-o", "nine.data", *[word for name in ("one", "two", "three") for word in
                                        ("--metric", "extra_%s=instructions/seconds" % name)])
     titles = ["Cycles per instruction", "Front-end stalls", "Data cache miss ratio", "TLB misses per",
@@ -84,18 +84,18 @@ def test_drawing_of_nine():
         status, shown = on_terminal("plot", "-i", "nine.data", "-o", "-",
                                     columns=columns, lines=lines, env=env)
         rows = shown.rstrip("\n").splitlines()
-        drawn, _, named = shown.partition("\nLeft out (plot --panel): ")
+        drawn, _, named = shown.partition("\nNot shown (--panel): ")
         assert status == 0 and len(rows) < lines and max(map(len, rows)) <= columns, shown
         assert [title for title in titles if title in drawn] == titles[:panels], shown
         assert [title for title in titles if title in named] == titles[panels:], shown
         assert ("%d of 9 panels fit ·" % panels in rows[1]) == (panels < 9), shown
     status, shown = on_terminal("watch", "-i", "nine.data", columns=80, lines=24, env=env)
     assert status == 0 and len(shown.rstrip("\n").splitlines()) < 24, shown
-    assert re.search(r"^Left out .*TLB misses per.*extra_three$", shown, re.M | re.S), shown
+    assert re.search(r"^Not shown .*TLB misses per.*extra_three$", shown, re.M | re.S), shown
 
 
 def test_small():
-    """plot -o -, watch, runs, report: terminals of any size, from one character on"""
+    """plot -o -, watch, runs, report: terminals of any size, from one character"""
     for columns, lines in [(1, 1), (5, 24), (12, 3), (19, 50), (30, 1)]:
         env = environment(TERM="xterm", COLUMNS=str(columns), LINES=str(lines))
         for command in ["watch", "runs", "report"]:
@@ -108,7 +108,7 @@ def test_small():
 
 
 def test_no_color():
-    """plot -o -: no colours with NO_COLOR, on a dumb terminal, and where it is none"""
+    """plot -o -: no colours with NO_COLOR, on a dumb terminal, and without a terminal"""
     for env in [{"TERM": "xterm", "NO_COLOR": "1"}, {"TERM": "dumb"}, {"TERM": None}]:
         status, shown = on_terminal("plot", "-o", "-", env=environment(**env))
         assert status == 0 and "\033" not in shown, repr(shown)
@@ -120,7 +120,7 @@ BRAILLE = re.compile("[\u2801-\u28ff]")
 
 
 def test_characters():
-    """plot -o -: braille where the locale has it, ASCII elsewhere and on a dumb terminal, or as said"""
+    """plot -o -: braille if the locale has it, ASCII elsewhere and on a dumb terminal, or as requested"""
     for env, option, braille in [({"LC_ALL": "C.UTF-8"}, [], True), ({"LANG": "xy_XY.UTF-8"}, [], True),
                                  ({"LC_ALL": "C"}, [], False), ({}, [], False),
                                  ({"LC_ALL": "C.UTF-8", "TERM": "dumb"}, [], False),
@@ -137,8 +137,9 @@ def test_characters():
 
 
 def asked(answer, typed=b"", *arguments):
-    """plot -o - on a terminal of its own that answers when it is asked what it is (None: does not);
-    returns what was shown, and what is left to be read of what was typed."""
+    """Run plot -o - on its own terminal, which answers queries about its type (None: does not). Return
+    the output, and the unread rest of the input.
+    """
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 640, 432))
     os.write(master, typed)
@@ -163,7 +164,7 @@ def asked(answer, typed=b"", *arguments):
 
 
 def test_sixel():
-    """plot -o -: the terminal is asked for sixels where it is ours alone, and gets what it can show"""
+    """plot -o -: a terminal that no other process uses is asked for sixel support, and gets what it can show"""
     shown, left = asked(b"\033[?62;22c")
     assert "\033[c" in shown and BRAILLE.search(shown) and not left, (shown, left)
     shown, left = asked(None)
@@ -183,7 +184,7 @@ def test_sixel():
 
 
 def test_plot_note():
-    """plot: says on a terminal where the picture is, but not with -q"""
+    """plot: prints on a terminal where the picture is, but not with -q"""
     status, shown = on_terminal("plot", "-o", "note.svg", stdout=False, stderr=True)
     assert status == 0 and "note.svg" in shown, shown
     status, shown = on_terminal("plot", "-o", "note.svg", "-q", stdout=False, stderr=True)
@@ -191,8 +192,9 @@ def test_plot_note():
 
 
 class Scene:
-    """A command as a job of a terminal of its own; `with Scene(...) as scene`. What it shows is in
-    `shown`, in bytes, as they come."""
+    """A command as a job of its own terminal; `with Scene(...) as scene`. `shown` has its output as
+    bytes, as they arrive.
+    """
 
     def __init__(self, *command, **streams):
         self.command, self.streams = command, streams
@@ -223,14 +225,14 @@ class Scene:
         self.master = -1
 
     def read(self, seconds):
-        """Take what is shown next; False when nothing is for so long."""
+        """Read the next output. Return False if there is none for this time."""
         if not select.select([self.master], [], [], seconds)[0]:
             return False
         self.shown += os.read(self.master, 65536)
         return True
 
     def wait_for(self, text):
-        """Until the text is shown, behind what was waited for before."""
+        """Wait until the text appears after what was waited for before."""
         begin = getattr(self, "seen", 0)
         while text not in self.shown[begin:]:
             assert self.read(program.TIMEOUT), "no %r in %r" % (text, self.shown)
@@ -243,7 +245,7 @@ class Scene:
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
 
     def end(self):
-        """Wait for the command's end; returns its exit status."""
+        """Wait for the command's end. Return its exit status."""
         while self.process.poll() is None:
             self.read(.01)
         while self.master >= 0 and self.read(0):
@@ -252,7 +254,7 @@ class Scene:
 
 
 def look_on(*scenes):
-    """Let pass the time in which a status line would be drawn."""
+    """Wait for as long as it takes until a status line would be drawn."""
     end = time.monotonic() + .6
     while time.monotonic() < end:
         for scene in scenes:
@@ -260,12 +262,14 @@ def look_on(*scenes):
 
 
 def without_names(shown):
-    """Without the line that is drawn each half second while names are found, as on a slow machine."""
-    return re.sub(rb"(\rrpistat: finding the names of functions[^\r]*\x1b\[K)+(\r\x1b\[K)?", b"", shown)
+    """The output without the progress line of the search for names, which appears on a slow
+    machine every half second.
+    """
+    return re.sub(rb"(\rrpistat: reading symbols[^\r]*\x1b\[K)+(\r\x1b\[K)?", b"", shown)
 
 
 def recorded(scene, shown, status=0):
-    """The scene of a recording ends so, and showed that and the two lines: nothing else."""
+    """The recording ended with this status, and its output was this and the two lines, nothing more."""
     left = scene.end()
     at = scene.shown.rfind(b"rpistat: ", 0, scene.shown.rfind(b"rpistat: next: "))
     end = re.match(rb"rpistat: (run \d+: )?[^\r]+( ran|, recorded) for [^\r]+\r\n"
@@ -276,7 +280,7 @@ def recorded(scene, shown, status=0):
 
 
 def test_terminal_workload():
-    """record: a prompt, dots and a line that is not at its end stay as the workload wrote them"""
+    """record: a prompt, dots and an unfinished line stay as the workload wrote them"""
     talk = ("trap 'stty size; over=1' WINCH; printf 'Password: '; read word; printf 'line 1';"
             " for dot in 1 2 3; do sleep 0.2; printf .; done; printf '\\nline 2\\n';"
             " until [ \"$over\" ]; do sleep 0.02; done")
@@ -289,7 +293,7 @@ def test_terminal_workload():
 
 
 def test_terminal_job():
-    """record: ^Z stops workload and recorder, fg continues both, ^C ends them; nothing is drawn"""
+    """record: ^Z stops workload and recorder, fg continues both, ^C ends them; no status line is drawn"""
     job = " ".join([RPISTAT, *program.counting(), "-o", "job.data", "./wait"])
     FOLDER.write("wait", "#!/bin/sh\necho ready\nsleep 60\n", 0o755)
     FOLDER.write("shell", "set -m\n%s\necho stopped $?\nread word\nfg >/dev/null\necho left $?\n"
@@ -309,7 +313,7 @@ def test_terminal_job():
 
 
 def test_terminal_background():
-    """record: nothing is said at the end while another job is in front"""
+    """record: no message at the end while another job is in the foreground"""
     job = " ".join([RPISTAT, *program.counting(), "-o", "back.data", "true"])
     with Scene("sh", "-c", "set -m; %s & wait; echo over" % job) as scene:
         assert scene.end() == 0
@@ -317,7 +321,7 @@ def test_terminal_background():
     assert os.path.exists(FOLDER / "back.txt")
 
 
-# Programs that take the whole screen: arguments, what says that they are ready, keys that end them.
+# Programs that use the whole screen: arguments, the output when they are ready, keys that end them.
 SCREENS = {"less": (["text"], b"line 22", b"q"),
            "vi": (["-n", "-u", "NONE", "text"], b"line 22", b":q!\r"),
            "top": (["-d", "0.2"], b"average", b"q")}
@@ -325,7 +329,7 @@ SCREENS = {"less": (["text"], b"line 22", b"q"),
 
 @functools.lru_cache(maxsize=None)
 def screens():
-    """All of them at once, by name: as they are, and recorded. Those that are installed."""
+    """All screens together, by name: directly and recorded. Only installed programs."""
     FOLDER.write("text", "".join("line %d\n" % number for number in range(100)))
     with contextlib.ExitStack() as stack:
         pairs = {name: [stack.enter_context(Scene(*before, name, *SCREENS[name][0]))
@@ -346,33 +350,33 @@ def screen(name):
     if name not in screens():
         raise tap.Skip("%s is not installed" % name)
     plain, recording = screens()[name]
-    if name == "top":  # shows other figures each time
+    if name == "top":  # its figures differ each time
         recorded(recording, re.compile(rb"((?!periods).)*average((?!periods).)*", re.S))
     else:
         recorded(recording, plain.shown)
 
 
 def test_notes_wait():
-    """record: a note waits for the end of a workload that has the terminal"""
+    """record: a note waits until a workload that uses the terminal has ended"""
     work = ("printf 'line 1'; rm note.data; until ls note.data.saved-* >/dev/null 2>&1; do :; done;"
             " sleep 0.2; echo ' goes on'; exit 3")
     with Scene(RPISTAT, *program.counting(), "-o", "note.data", "sh", "-c", work) as scene:
-        assert scene.end() == 1  # as without a terminal
+        assert scene.end() == 1  # like without a terminal
         line, *notes = scene.shown.split(b"\r\n")
         assert line == b"line 1 goes on" and b"note.data was" in notes[0], scene.shown
 
 
-DRAWN = b"\x1b[K"  # the end of a line that is drawn
+DRAWN = b"\x1b[K"  # the end of a status line
 STATUS_LINE = rb"((\^C)?\rrpistat  [^\r\x1b]+ periods  [^\r\x1b]*\x1b\[K)+(\^C)?\r\x1b\[K" \
-    rb"((\rrpistat: finding the names of functions, [\d.]+ s\x1b\[K)+\r\x1b\[K)?"  # where that takes long
+    rb"((\rrpistat: reading symbols, [\d.]+ s\x1b\[K)+\r\x1b\[K)?"  # on a slow machine
 
 
 def test_status_line():
-    """record: a status line with -p and -a, which is taken away; none with -q"""
+    """record: a status line with -p and -a, which is erased at the end; none with -q"""
     record = [RPISTAT, *program.counting()]
     quiet = [RPISTAT, *program.counting(), "-q", "--duration", "10ms"]
     pid = ["-p", str(os.getpid()), "-o", "pid.data"]
-    machine = ["-a", "--no-samples", "-o", "machine.data"]  # files of any size may run here
+    machine = ["-a", "--no-samples", "-o", "machine.data"]  # files of any size may be tested here
     targets = [pid] if FOLDER.call(*quiet[1:], *machine).returncode else [pid, machine]
     with contextlib.ExitStack() as stack:
         for scene in [stack.enter_context(Scene(*record, *what)) for what in targets]:
@@ -384,7 +388,7 @@ def test_status_line():
 
 
 def test_status_line_files():
-    """record: a workload that writes to files leaves the terminal, unless it or others prompt"""
+    """record: if the workload writes to files, the status line is drawn, unless the workload or others prompt"""
     files = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     record = [RPISTAT, *program.counting(), "-o"]
     wait = "until [ -e over ]; do sleep 0.05; done"
@@ -403,7 +407,7 @@ def test_status_line_files():
 
 
 def test_progress():
-    """phases: says on a terminal that it works, takes that away before it writes, not with -q"""
+    """phases: prints its progress on a terminal, and erases it before its output; not with -q"""
     table = "a,b\n" + "".join("%d,%d\n" % (row // 50, row % 3) for row in range(200))
     for name in ["loud", "quiet"]:
         os.mkfifo(FOLDER / name)
@@ -422,20 +426,20 @@ def test_progress():
 
 
 def test_first_notes():
-    """record: what this machine cannot count is said once a store, what was asked for each time"""
+    """record: what this machine cannot count is printed once per store; for requested events, each time"""
     FOLDER.write("fail.sim", "fail dc_miss unsupported\nphase a 1s instructions=10M\n")
     note = "DC misses is not counted: the script says unsupported"
     for store, notes in ("new.data", 1), ("new.data", 0), ("other.data", 1), ("other.data", 0):
         shown = on_terminal("record", "-o", store, "--pmu", "sim:fail.sim", stderr=True)[1]
         assert shown.count("is not counted") == shown.count(note) == notes, (store, shown)
-    assert "DC misses: the script says unsupported" in FOLDER.call("report", "-i", "new.data").stdout
+    assert "DC misses. Reason: the script says unsupported" in FOLDER.call("report", "-i", "new.data").stdout
     for what in ["-e", "dc_miss", "-e", "instructions"], ["--sets", "arm1176"]:
         shown = on_terminal("record", "-o", "new.data", *what, "--pmu", "sim:fail.sim", stderr=True)[1]
         assert shown.count("is not counted") == 1, shown
 
 
 def test_end_note():
-    """record: the first line at the end is the first sentence of the report, of CPUs too"""
+    """record: the first line at the end is the first sentence of the report, also for CPUs"""
     record = [*program.counting(), "--period", "10ms", "-o", "cpus.data"]
     two = ["-C", "0,1", "--duration", "200ms"]
     if FOLDER.call(*record, *two).returncode != 0:
@@ -449,7 +453,7 @@ def test_end_note():
 
 
 def test_max_size():
-    """record: the status line shows how long --max-size lasts at the rate at which the store grows; without it nothing"""
+    """record: the status line has the time that --max-size lasts at the current rate of growth; without it nothing"""
     for hours in (12, 24):
         FOLDER.write("%d.sim" % hours, "clock 700M\nseed 5\nnoise 3%%\ndefault instructions=300M branches=30M\nphase a %dh\n" % hours)
     record = ["record", "-e", "instructions,branches", "--no-samples", "--pmu"]
@@ -466,7 +470,7 @@ def test_max_size():
 
 
 def test_long_lines():
-    """what a terminal would break within a word is broken between words: a message, a line, a field of the report"""
+    """lines that a terminal would break inside a word are broken between words: a message, a line, a field of the report"""
     command = ["sh", "-c", "true " + "word " * 40]
     status, shown = on_terminal(*program.counting(), "-o", "wide.data", *command, stdout=False, stderr=True)
     assert status == 0 and "ran for" in re.sub(r"\r?\n  ", " ", shown), shown

@@ -1,17 +1,16 @@
-/*
- * threads: a program whose threads are known, to attach to.
+/* threads: a program with known threads, to attach to.
  *
- * usage: threads stay COUNT           COUNT threads beside the first, all computing
- *        threads churn COUNT MICROS   COUNT at a time: each computes so long and ends, others
- *                                     follow
- *        threads chain MICROS         one after the other: each starts the next, computes, and ends
- *        threads work COUNT SECONDS   COUNT threads compute in turns, as many at a time as there
- *                                     are CPUs; prints how many turns a second they had, and how
- *                                     many a second of CPU time
+ * usage: threads stay COUNT           COUNT threads in addition to the first, all computing
+ *        threads rest COUNT           COUNT threads in addition to the first, all sleeping
+ *        threads churn COUNT MICROS   COUNT threads at a time: each computes for MICROS and ends,
+ *                                     then others follow
+ *        threads chain MICROS         successive threads: each starts the next, computes, and ends
+ *        threads work COUNT SECONDS   COUNT threads take turns, as many at a time as there are
+ *                                     CPUs; prints the number of turns per second, and per
+ *                                     second of CPU time
  *
- * It writes `ready` when all are there, and runs until it is killed, `work` until its time is over.
- * With COUNT 0 `stay` sleeps.
- */
+ * The program writes `ready` when all threads exist, and runs until it is killed. With `work` it
+ * ends after SECONDS. */
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
@@ -26,7 +25,7 @@
 #define NS_PER_S INT64_C(1000000000)
 
 static int64_t life_ns;
-static sem_t room; /* of churn */
+static sem_t room; /* room for further threads of `churn` */
 static volatile int over;
 
 static int64_t clock_ns(clockid_t clock)
@@ -68,6 +67,13 @@ static void *stay(void *unused)
 {
     for (;;)
         compute_ns(NS_PER_S);
+    return unused;
+}
+
+static void *rest(void *unused)
+{
+    for (;;)
+        pause();
     return unused;
 }
 
@@ -146,9 +152,9 @@ int main(int argc, char *argv[])
     const char *mode = argc > 2 ? argv[1] : "";
     long first = argc > 2 ? atol(argv[2]) : 0, second = argc > 3 ? atol(argv[3]) : 0;
 
-    if (strcmp(mode, "stay") == 0 && argc == 3) {
+    if ((strcmp(mode, "stay") == 0 || strcmp(mode, "rest") == 0) && argc == 3) {
         for (long i = 0; i < first; i++)
-            start(stay, NULL);
+            start(mode[0] == 's' ? stay : rest, NULL);
         ready();
     } else if (strcmp(mode, "churn") == 0 && argc == 4 && first > 0) {
         life_ns = second * 1000;
@@ -160,10 +166,9 @@ int main(int argc, char *argv[])
     } else if (strcmp(mode, "work") == 0 && argc == 4 && first > 0) {
         run_work(first, second);
     } else {
-        fprintf(stderr, "usage: threads stay COUNT | churn COUNT MICROS | chain MICROS | "
+        fprintf(stderr, "usage: threads stay COUNT | rest COUNT | churn COUNT MICROS | chain MICROS | "
                         "work COUNT SECONDS\n");
         return 2;
     }
-    for (;;)
-        pause();
+    rest(NULL);
 }

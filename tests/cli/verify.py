@@ -1,4 +1,5 @@
-"""rpistat verify: known counts are found, wrong ones are called wrong, and the status says which.
+"""rpistat verify: known counts are confirmed, wrong ones are reported, and the status shows the
+result.
 
 usage: verify.py RPISTAT
 """
@@ -9,7 +10,7 @@ from program import Folder, call, counting, expect, refused, tap
 ROW = re.compile(r"^  (\w+) +(\S.*?) +(\d+) +(\d+|not counted) +(\S+(?: %| x)?)"
                  r" +([\d.]+) %(  WRONG.*)?$")
 
-# An event that claims to be another: its count is right for what it is, and wrong for its role.
+# An event with another event's role: its count is right for the event, and wrong for the role.
 SETS = """\
 [plan]
 name = claim
@@ -42,7 +43,7 @@ def find(text, workload, label):
 
 
 def test_software():
-    """page faults of touched pages are counted within their tolerance, and the sums agree"""
+    """page faults of touched pages are within their tolerance, and the sums agree"""
     counting()
     answer = call("verify", "--pmu", "software")
     faults = find(answer.stdout, "touch", "Minor faults")
@@ -57,7 +58,7 @@ def test_software():
 
 
 def test_wrong_event():
-    """an event that counts something else than its role says is called wrong, with status 1"""
+    """an event that does not count what its role says is reported as wrong, with status 1"""
     counting()
     with Folder() as folder:
         folder.write("claim.ini", SETS.format(role="context_switches"))
@@ -69,7 +70,7 @@ def test_wrong_event():
 
 
 def test_right_event():
-    """the same event in its own role is right; with -q that is silence; -o takes a file"""
+    """the same event in its own role is right; with -q there is no output; -o takes a file"""
     counting()
     with Folder() as folder:
         folder.write("claim.ini", SETS.format(role="minor_faults"))
@@ -81,7 +82,7 @@ def test_right_event():
 
 
 def test_nothing_to_verify():
-    """events of which nothing is predicted are said to be so"""
+    """events without a prediction are named as such"""
     counting()
     with Folder() as folder:
         folder.write("claim.ini", SETS.format(role="none_such"))
@@ -97,7 +98,7 @@ def test_refused():
 
 
 def test_hardware():
-    """the processor's counters count a loop's instructions to a thousandth"""
+    """the processor's counters count a loop's instructions within 0.1 %"""
     answer = call("events", "--pmu", "hardware", "instructions")
     if answer.returncode != 0:
         raise tap.Skip("instructions cannot be counted here: "
@@ -105,7 +106,7 @@ def test_hardware():
     answer = call("verify", "--pmu", "hardware", timeout=280)
     loop = find(answer.stdout, "loop", "Instructions")
     assert not loop.wrong and loop.measured >= loop.expected, answer.stdout
-    assert "All the time against in turns" in answer.stdout, answer.stdout
+    assert "All the time, compared with in turns" in answer.stdout, answer.stdout
     expect(answer, 1 if any(row.wrong for row in rows(answer.stdout)) else 0)
 
 

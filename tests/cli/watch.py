@@ -1,4 +1,4 @@
-"""watch: drawn once and again, on a terminal and without one; when it ends, and what it leaves."""
+"""watch: drawn once and repeatedly, with and without a terminal; its end, and what it leaves."""
 import fcntl
 import os
 import pty
@@ -21,7 +21,7 @@ SECOND_SCREEN, FIRST_SCREEN = "\033[?1049h", "\033[?1049l"
 
 
 class Terminal(Running):
-    """watch on a terminal of its own."""
+    """watch on its own terminal."""
 
     def __init__(self, *arguments, columns=80, lines=24, env=None):
         self.master, self.slave = pty.openpty()
@@ -38,7 +38,7 @@ class Terminal(Running):
         fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
 
     def wait_for(self, pattern):
-        """Read until what was shown since the last call has the pattern; it is returned."""
+        """Read until the output since the last call matches the pattern. Return this output."""
         while not re.search(pattern, self.shown, re.S):
             ready = select.select([self.master], [], [], program.TIMEOUT)[0]
             assert ready, "never shown: %s in %r" % (pattern, self.shown)
@@ -50,7 +50,7 @@ class Terminal(Running):
         os.write(self.master, text.encode())
 
     def end(self):
-        """The status; the rest that was shown is in self.shown, the terminal is as it was."""
+        """Return the status. The rest of the output is in self.shown; the terminal is restored."""
         status = self.process.wait(program.TIMEOUT)
         while select.select([self.master], [], [], 0)[0]:
             self.shown += os.read(self.master, 65536).decode("utf-8", "replace")
@@ -64,7 +64,7 @@ class Terminal(Running):
 
 
 class Growing:
-    """A simulated run that is being recorded, as far as it is told."""
+    """A simulated run in progress, which grows on request."""
 
     def __init__(self, script, seconds):
         for name in os.listdir(FOLDER.path):
@@ -99,7 +99,7 @@ class Growing:
 
 
 class Acting(Running):
-    """watch without a terminal, of the growing run; lines are what its commands print."""
+    """watch without a terminal, for the growing run; `lines` are what its commands print."""
     ECHO = ("--", "sh", "-c", "echo $RPISTAT_CONDITION $RPISTAT_PHASE $RPISTAT_RUN $RPISTAT_TIME_S $RPISTAT_STORE")
 
     def __init__(self, *arguments, **options):
@@ -109,14 +109,14 @@ class Acting(Running):
 
     def line(self):
         text = byte = b" "
-        while byte not in (b"", b"\n"):  # one by one, so that no line is read and not seen by select
+        while byte not in (b"", b"\n"):  # byte by byte, so that no line is buffered where select does not see it
             assert select.select([self.process.stdout], [], [], program.TIMEOUT)[0], "no command was run"
             byte = os.read(self.process.stdout.fileno(), 1)
             text += byte
         return text.decode().split()
 
     def end(self):
-        """The status, the rest of the lines, and what was said."""
+        """Return the status, the remaining lines, and the messages."""
         out, said = self.process.communicate(timeout=program.TIMEOUT)
         self.process.stdout.close()
         return self.process.returncode, out, said
@@ -131,7 +131,7 @@ STEPS = "".join("phase p%d 10s instructions=%sM\n" % (n, n % 2 * 150 + 50) for n
 
 
 def test_on_phase():
-    """--on phase runs the command once a stretch, with it in the environment; nothing is drawn"""
+    """--on phase runs the command once per phase, with the phase in the environment; nothing is drawn"""
     growing = Growing(STEPS, 5)
     with Acting("--on", "phase", *Acting.ECHO) as acting:
         is_line(acting.line(), "phase", "A", 0)
@@ -140,11 +140,11 @@ def test_on_phase():
             is_line(acting.line(), "phase", phase, seconds)
             growing.grow(seconds + 9)
         growing.end()
-        assert acting.end() == (0, "", "rpistat: the recording of run 1 has ended after 39.0 s\n")
+        assert acting.end() == (0, "", "rpistat: the recording of run 1 ended after 39.0 s\n")
 
 
 def test_on_sigchld():
-    """the command has SIGCHLD ignored if watch was started so, and its end is still noticed"""
+    """if watch was started with SIGCHLD ignored, the command has it ignored too, and its end is still noticed"""
     command = [sys.executable, "-c", "import signal; print(int(signal.getsignal(signal.SIGCHLD)), flush=True)"]
     for disposition in signal.SIG_IGN, signal.SIG_DFL:
         growing = Growing(STEPS, 5)
@@ -159,7 +159,7 @@ def test_on_sigchld():
 
 
 def test_on_letter():
-    """--on phase:B is of that phase alone, and of those since the last look; another condition beside it"""
+    """--on phase:B runs only for this phase, also for those since the last check; a second condition next to it"""
     growing = Growing(STEPS, 5)
     with Acting("-q", "--on", "phase:b", "--on", "cpi>5", *Acting.ECHO) as acting:
         is_line(acting.line(), "cpi>5", "A", 4)
@@ -186,7 +186,7 @@ def test_on_metric():
 
 
 def test_busy():
-    """a phase that begins while the command runs is due after it; watch waits for commands at its end"""
+    """a phase that begins while the command runs is handled after it; watch waits for commands at its end"""
     growing = Growing(STEPS, 5)
     os.mkfifo(FOLDER / "go")
     with Acting("--on", "phase", "--", "sh", "-c", "echo $RPISTAT_PHASE; read x <go; echo done") as acting:
@@ -195,17 +195,17 @@ def test_busy():
         with Acting("-q", "--until", "phase:B") as other:
             assert other.end()[0] == 0
         growing.end()
-        said = acting.process.stderr.readline()  # it waits now
-        assert "has ended" in said and acting.process.poll() is None, said
+        said = acting.process.stderr.readline()  # it is waiting now
+        assert "ended after" in said and acting.process.poll() is None, said
         FOLDER.write("go", "x\n")
         assert acting.line() == ["done"]
-        assert acting.line() == ["B"]  # which began while the command of A ran
+        assert acting.line() == ["B"]  # it began while the command for A ran
         FOLDER.write("go", "x\n")
         assert acting.end() == (0, "done\n", "")
 
 
 def test_on_every_phase():
-    """--on phase runs the command for each phase since the last look, in their order"""
+    r"""--on phase runs the command for each phase since the last check, in their order"""
     growing = Growing("".join("phase p%d 5s instructions=%sM\n" % (n, n % 2 * 150 + 50) for n in range(9)), 4)
     with Acting("-q", "--on", "phase", "--on", "phase:B", *Acting.ECHO) as acting:
         is_line(acting.line(), "phase", "A", 0)
@@ -219,7 +219,7 @@ def test_on_every_phase():
 
 
 def test_loop_end():
-    """loop-end comes when what follows is no turn, once; and before that --until ends with 5"""
+    """loop-end occurs once, when what follows is no iteration; if the run ends before, --until ends with 5"""
     growing = Growing("phase a 9s instructions=30M\nrepeat 7\nphase b 6s instructions=200M\n"
                       "phase c 5s instructions=400M dc_miss=6M\nend\nphase d 40s instructions=80M\n", 80)
     with Acting("-q", "--on", "loop-end", *Acting.ECHO) as acting, \
@@ -235,7 +235,7 @@ def test_loop_end():
 
 
 def test_loop_end_once():
-    """a loop that ended, and has one more turn later, ends once; another one ends, too"""
+    """a loop that ended and has one more iteration later ends once; another loop ends too"""
     turn = "phase b 6s instructions=200M\nphase c 5s instructions=400M dc_miss=6M\n"
     growing = Growing("phase a 9s instructions=30M\nrepeat 7\n" + turn + "end\nphase b 40s instructions=200M\n"
                       "phase d 20s instructions=80M\n" + turn + "phase d 60s instructions=80M\nrepeat 7\n"
@@ -248,22 +248,22 @@ def test_loop_end_once():
             while not (line := acting.line())[0] == condition or float(line[3]) < since - 1:
                 ends.extend([float(line[3])] * (line[0] == "loop-end"))
         follow(144, "phase", 126)
-        follow(200, "phase", 157)  # by then the loop has its other end
+        follow(200, "phase", 157)  # the loop has another end by then
         follow(330, "loop-end", 280)
         growing.end()
         assert len(ends) == 1 and abs(ends[0] - 86) < .5 and "loop-end" not in acting.end()[1], ends
 
 
 def test_odd_turn():
-    """a turn that is unlike the others does not end a loop that goes on"""
+    """an unusual iteration does not end a loop that continues"""
     turns = "repeat %d\nphase b 6s instructions=200M\nphase c 5s instructions=400M dc_miss=6M\nend\n"
     growing = Growing(turns % 6 + "phase b 6s instructions=200M\nphase odd 5s instructions=40M dc_miss=20M\n" + turns % 6, 62)
     with Acting("-q", "--on", "loop-end", "--on", "phase", *Acting.ECHO) as acting:
         acting.line()
-        for seconds in (69, 75, 80, 85):  # in each phase of the odd turn, and the two behind it
+        for seconds in (69, 75, 80, 85):  # in each phase of the unusual iteration, and in the next two
             growing.grow(seconds)
             line = acting.line()
-            while float(line[3]) < seconds - 6.5:  # one that began before that
+            while float(line[3]) < seconds - 6.5:  # a phase that began before
                 assert line[0] == "phase", line
                 line = acting.line()
             assert line[0] == "phase", line
@@ -273,7 +273,7 @@ def test_odd_turn():
 
 
 def test_until():
-    """--until: 0 when it is seen, 5 when the recording ended, or watch, before; ten periods at least"""
+    """--until: 0 if the condition occurs, 5 if the recording or watch ends before; at least ten periods"""
     growing = Growing(STEPS, 15)
     with Acting("--until", "phase:b") as until:
         assert until.end() == (0, "", "rpistat: run 1: phase:b since 00:00:10\n")
@@ -282,12 +282,12 @@ def test_until():
         growing.grow(25)
         is_line(until.line(), "phase", "A", 20)
         growing.end()
-        assert until.end() == (5, "", "rpistat: the recording of run 1 has ended after 25.0 s\n")
+        assert until.end() == (5, "", "rpistat: the recording of run 1 ended after 25.0 s\n")
     growing = Growing(STEPS, 15)
     with Acting("--until", "phase:C", "--on", "phase", *Acting.ECHO) as until:
         until.line()
         growing.grow(25)
-        until.line()  # it follows
+        until.line()  # it follows the recording
         until.process.terminate()
         assert until.end() == (5, "", "")
     FOLDER.write("short.sim", "phase a 10s instructions=50M\nphase b 0.8s instructions=200M\n")
@@ -297,7 +297,7 @@ def test_until():
 
 
 def test_conditions_on_terminal():
-    """on a terminal --until draws, and q is not what it waits for; with --on commands have the terminal"""
+    """on a terminal --until draws, and q does not count as its condition; with --on, commands use the terminal"""
     growing = Growing(STEPS, 15)
     with Terminal("-i", "grow.data", "--every", "200ms", "--until", "phase:C") as terminal:
         assert SECOND_SCREEN in terminal.wait_for("recording.*00:00:0")
@@ -312,67 +312,67 @@ def test_conditions_on_terminal():
 
 
 def test_no_command():
-    """what cannot be run ends it with 1"""
+    """a command that cannot be run ends watch with status 1"""
     Growing(STEPS, 5)
     with Acting("--on", "phase", "--", "./nosuch") as acting:
         assert acting.end() == (1, "", "rpistat: cannot run './nosuch': No such file or directory\n")
 
 
 def test_turn():
-    """of a loop the turn is named, which may be one that has not ended"""
+    """the current iteration of a loop is named, also before it has ended"""
     FOLDER.write("loop.sim", "phase a 9s instructions=30M\nrepeat 7\nphase b 6s instructions=200M\n"
                  "phase c 5s instructions=400M dc_miss=6M\nend\nphase b 6s instructions=200M\n")
     expect(FOLDER.call("record", "-q", "--pmu", "sim:loop.sim", "-o", "loop.data"), 0)
     answer = expect(FOLDER.call("watch", "-i", "loop.data"), 0).stdout
-    assert re.search(r"  phase B( since \S+)?( \(.*\))?, turn 8 of B C$", answer.splitlines()[0]), answer
-    expect(FOLDER.call("plot", "-i", "loop.data", "-o", "loop.html"), 0)  # where a live page has it from
-    assert b'"turn":"turn 8 of B C"' in FOLDER.read("loop.html").replace(b'": "', b'":"')
+    assert re.search(r"  phase B( since \S+)?( \(.*\))?, iteration 8 of B C(  counters on \d+ % of the time)?$", answer.splitlines()[0]), answer
+    expect(FOLDER.call("plot", "-i", "loop.data", "-o", "loop.html"), 0)  # a live page gets it in the same way
+    assert b'"turn":"iteration 8 of B C"' in FOLDER.read("loop.html").replace(b'": "', b'":"')
 
 
 def test_complete():
-    """a run that has ended is drawn once, with figures and phase, and a note says so"""
+    """a finished run is drawn once, with figures and phase, and a note says that it has ended"""
     answer = expect(FOLDER.call("watch"), 0)
     lines = answer.stdout.splitlines()
     assert re.match(r"run 1  complete  25.0 s  250 periods  phase C since 00:00:20 \(", lines[0]), lines
-    assert lines[1] == "at its end  idle", lines
+    assert lines[1] == "at the end  idle", lines
     assert re.search(r"^Phases  \|.*A.*B", answer.stdout, re.M), answer.stdout
     assert "Cycles per instruction" in answer.stdout and "\033" not in answer.stdout
     assert "nothing is being recorded into rpistat.data" in answer.stderr, answer.stderr
     assert not expect(FOLDER.call("watch", "-q", "--once"), 0).stderr
-    assert "not being recorded any more" in FOLDER.call("watch", "-r", "last").stderr
+    assert "no longer being recorded (complete)" in FOLDER.call("watch", "-r", "last").stderr
 
 
 def test_not_counted():
-    """a workload whose counters another program holds is not called idle"""
+    """a workload whose counters another program uses is not called idle"""
     with Folder() as folder:
         folder.write("held.sim", "steal 0s 9s\nsteal-clock 0s 9s\nphase work 5s instructions=1M\n")
         expect(folder.call("record", "-q", "--pmu", "sim:held.sim"), 0)
         lines = expect(folder.call("watch", "-q"), 0).stdout.splitlines()
-        assert lines[1] == "at its end  not counted", lines
+        assert lines[1] == "at the end  not counted", lines
 
 
 def test_figures():
-    """the figures are those of the script, in people's units, and so is the duty cycle"""
+    """the figures are those of the script, in readable units, and so is the duty cycle"""
     FOLDER.write("busy.sim", program.SCRIPT.replace("sleep 5s\n", ""))
     expect(FOLDER.call("record", "--pmu", "sim:busy.sim", "-o", "busy.data",
                        "--metric", "rate=instructions/seconds"), 0)
     lines = FOLDER.call("watch", "-i", "busy.data", "--every", "5s",
                         env=environment(COLUMNS="200")).stdout.splitlines()
-    sets = int(re.search(r"  duty (\d+) %", lines[0]).group(1))
+    sets = int(re.search(r"  counters on (\d+) % of the time$", lines[0]).group(1))
     assert 20 <= sets <= 34, lines[0]
-    assert re.search(r"phase B since 00:00:\d\d \((9|10)\.\d+ s\)$", lines[0]), lines[0]
-    assert re.match(r"at its end  .*CPI 3\.5.*  rate 200 M$", lines[1]), lines[1]
+    assert re.search(r"phase B since 00:00:\d\d \((9|10)\.\d+ s\)  counters on ", lines[0]), lines[0]
+    assert re.match(r"at the end  .*CPI 3\.5.*  rate 200 M$", lines[1]), lines[1]
 
 
 def test_last():
-    """--last: only the end of the run is shown, and looked at for phases"""
+    """--last: only the end of the run is drawn and analysed for phases"""
     shown = expect(FOLDER.call("watch", "--last", "12s"), 0).stdout
     assert "00:00:15" in shown and "00:00:00" not in shown, shown
     assert "00:00:00" in FOLDER.call("watch", "--last", "30s").stdout
 
 
 def test_refused():
-    """a store that is not there, a run that is not, times out of range, the store as picture"""
+    """a missing store, a missing run, times out of range, the store as picture: refused"""
     refused(FOLDER.call("watch", "-i", "none.data"), 1, "none.data")
     refused(FOLDER.call("watch", "-r", "9"), 1, "9")
     refused(FOLDER.call("watch", "--every", "0.1s"), 2, "--every")
@@ -383,11 +383,11 @@ def test_refused():
 
 
 def test_live_once():
-    """a recording that goes on: --once, and a pipe, draw once and end; so does --plot --once"""
+    """a recording in progress: --once, and a pipe, draw once and end; so does --plot --once"""
     with Recording(FOLDER, "once.data") as recording:
         for arguments in [["--once"], []]:
             answer = expect(FOLDER.call("watch", "-i", "once.data", *arguments), 0)
-            assert re.match(r"run 1  recording  \S+ s  \d+ periods?  duty", answer.stdout), answer
+            assert re.match(r"run 1  recording  \S+ s  \d+ periods?  (phase .*|counters on \d+ %)", answer.stdout), answer
             assert re.search("\n(now  |idle)", answer.stdout), answer.stdout
             assert "00:00:0" in answer.stdout and not answer.stderr, answer
         answer = expect(FOLDER.call("watch", "-i", "once.data", "--once", "--plot", "x.png"), 0)
@@ -397,7 +397,7 @@ def test_live_once():
 
 
 def test_newest_recording():
-    """the run that is being recorded is followed, though another one is newer"""
+    r"""the run in progress is followed, even if another run is newer"""
     with Recording(FOLDER, "two.data") as recording:
         FOLDER.record("-o", "two.data")
         assert "run 1  recording" in FOLDER.call("watch", "-i", "two.data").stdout
@@ -406,22 +406,22 @@ def test_newest_recording():
 
 
 def test_end():
-    """on a terminal: drawn again and again until the recording ends, which is told; status 0"""
+    """on a terminal: redrawn until the recording ends, which is reported; status 0"""
     with Recording(FOLDER, "end.data") as recording, \
             Terminal("-i", "end.data", "--every", "200ms") as terminal:
         assert SECOND_SCREEN in terminal.wait_for("recording.*00:00:0")
         drawn = terminal.wait_for("recording.*recording.*00:00:0")
-        assert FIRST_SCREEN not in drawn and "\033[2J" not in drawn, drawn  # it would flicker
+        assert FIRST_SCREEN not in drawn and "\033[2J" not in drawn, drawn  # the screen would flicker
         recording.end()
         assert terminal.end() == 0
         rest = terminal.shown[terminal.shown.index(FIRST_SCREEN):]
         assert "\033[?25h" in terminal.shown, terminal.shown
-        assert re.search("run 1  complete.*00:00:0.*recording of run 1 has ended", rest, re.S), rest
+        assert re.search("run 1  complete.*00:00:0.*recording of run 1 ended", rest, re.S), rest
         assert rest.count("\n") < 24, rest
 
 
 def test_killed():
-    """a recorder that is killed ends it too"""
+    """it also ends if the recorder is killed"""
     with Recording(FOLDER, "killed.data") as recording, Terminal("-i", "killed.data") as terminal:
         terminal.wait_for("recording")
         recording.process.kill()
@@ -432,7 +432,7 @@ def test_killed():
 
 
 def test_keys():
-    """q and Ctrl-C end it at once with status 0, and give the terminal back; other keys do not"""
+    """q and Ctrl-C end it at once with status 0, and restore the terminal; other keys do not"""
     with Recording(FOLDER, "keys.data") as recording:
         for key in ["xyq", "\003"]:
             with Terminal("-i", "keys.data", "--every", "1h") as terminal:
@@ -446,7 +446,7 @@ def test_keys():
 
 
 def test_stopped():
-    """Ctrl-Z gives the terminal back, and coming back takes it again; SIGTERM gives it back"""
+    """Ctrl-Z restores the terminal, and fg uses it again; SIGTERM restores it"""
     with Recording(FOLDER, "stop.data") as recording, \
             Terminal("-i", "stop.data", "--every", "1h") as terminal:
         terminal.wait_for("recording.*00:00:0")
@@ -463,7 +463,7 @@ def test_stopped():
 
 
 def test_sizes():
-    """the drawing fits, and follows the terminal when that changes its size"""
+    """the drawing fits the terminal, also after its size changes"""
     with Recording(FOLDER, "size.data") as recording, \
             Terminal("-i", "size.data", "--every", "1h", columns=100, lines=30) as terminal:
         terminal.wait_for("recording.*00:00:0")
@@ -480,25 +480,25 @@ def test_sizes():
 
 
 def test_picture():
-    """--plot: the picture is drawn again and again, the terminal gets a line that is taken away"""
+    """--plot: the picture is redrawn repeatedly, and the terminal gets a line that is erased"""
     with Recording(FOLDER, "picture.data") as recording, \
             Terminal("-i", "picture.data", "--every", "200ms", "--plot", "p.svg") as terminal:
         terminal.wait_for("\rrun 1  recording")
-        with open(FOLDER / "p.svg", "rb") as before:  # as long as it is open its number is taken
+        with open(FOLDER / "p.svg", "rb") as before:  # while the file is open, its inode number is in use
             terminal.wait_for("\rrun 1  recording.*\rrun 1  recording")
             assert os.stat(FOLDER / "p.svg").st_ino != os.fstat(before.fileno()).st_ino
             assert before.read().rstrip().endswith(b"</svg>"), "was written where it is"
         recording.end()
         assert terminal.end() == 0
         assert SECOND_SCREEN not in terminal.shown
-        assert "\r\033[K" in terminal.shown and "has ended" in terminal.shown, terminal.shown
+        assert "\r\033[K" in terminal.shown and "ended after" in terminal.shown, terminal.shown
         assert FOLDER.read("p.svg").rstrip().endswith(b"</svg>")
         left = [name for name in os.listdir(FOLDER.path) if name.endswith(".part")]
         assert not left, left
 
 
 def test_dumb():
-    """on a terminal that can only print, it draws once"""
+    """on a terminal without cursor control, it draws once"""
     with Recording(FOLDER, "dumb.data") as recording, \
             Terminal("-i", "dumb.data", env=environment(TERM="dumb")) as terminal:
         assert terminal.end() == 0

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""No memory, at every point: allocations.py RPISTAT LIBRARY [CASES]
+"""Failing allocations at each point: allocations.py RPISTAT LIBRARY [CASES]
 
 Runs each command again and again, with another allocation that fails each time, alone or with all
 that follow: CASES of them a command, spread over the whole run, or every one (CASES 0). A command
@@ -33,7 +33,7 @@ def call(folder, arguments, **variables):
 
 
 def run_of(store):
-    """What is in a store: (state, periods) of every run, [] without one."""
+    """The runs in a store: (state, periods) of each run, [] without a run."""
     try:
         connection = sqlite3.connect("file:%s?mode=ro" % store, uri=True)
         rows = connection.execute("SELECT state, (SELECT count(*) FROM period AS p WHERE p.run_id ="
@@ -45,7 +45,7 @@ def run_of(store):
 
 
 def look_at_store(folder, store, what, answer, runs):
-    """After a recording: the store is sound, and complete where the recorder says so."""
+    """After a recording: the store is sound, and complete if the recorder says so."""
     check = folder.call("check", "-i", store)
     if check.returncode == 1 and ("is empty" in check.stderr or "no store" in check.stderr):
         assert answer.returncode == 1, what + ": no store, and status 0"
@@ -58,14 +58,14 @@ def look_at_store(folder, store, what, answer, runs):
 
 
 def try_once(folder, arguments, existing, name, **variables):
-    """The answer of a command with an output of its own: NAME.data, NAME.svg."""
+    """Return the answer of a command with its own output files NAME.data and NAME.svg."""
     if existing:
         shutil.copy(folder / "rpistat.data", folder / name + ".data")
     return call(folder, [word.replace("NAME", name) for word in arguments], **variables)
 
 
 def fail_one(folder, arguments, existing, usual, number, on):
-    """One case: 1 when the command failed."""
+    """Run one case. Return 1 if the command failed."""
     name = "allocation%d" % number
     what = "%s, allocation %d%s" % (arguments[0], number, on)
     answer = try_once(folder, arguments, existing, name,
@@ -95,7 +95,7 @@ def fail_each(arguments, existing=False, script=None):
         assert total > 10, "the library is not loaded"
         step = max(total / CASES, 1) if CASES else 1
         numbers = sorted({int(i * step) + 1 for i in range(int(total / step))})
-        # a recorder without memory tries for 10 s to write what it has: many wait at once
+        # a recorder without memory tries for 10 s to write its data: many wait at the same time
         with concurrent.futures.ThreadPoolExecutor(24 if arguments[0] == "record" else 2) as pool:
             failed = sum(pool.map(
                 lambda case: fail_one(folder, arguments, existing, usual, case[1],
@@ -105,8 +105,9 @@ def fail_each(arguments, existing=False, script=None):
 
 
 def end_without_report():
-    """The process that makes the report has no memory, from any point on: the recording stands, and
-    has the status of its workload."""
+    """The process that makes the report has no memory from some point on: the recording is complete,
+    and has the status of its workload.
+    """
     said = 0
     with Folder() as folder:
         for number in [1, 3, 10, 30, 100, 300, 1000]:
@@ -115,9 +116,9 @@ def end_without_report():
                           RPISTAT_FAULT_ALLOC="%d+" % number,
                           RPISTAT_FAULT_PROCESS="rpistat report")
             assert answer.returncode == 3, "%d: %s" % (number, answer.stderr)
-            lines = [line for line in answer.stderr.splitlines() if "without a report" in line]
+            lines = [line for line in answer.stderr.splitlines() if "has no report" in line]
             assert len(lines) <= 1 and all(
-                line.startswith("rpistat: run 1 is in the store, without a report: out of memory")
+                line.startswith("rpistat: run 1 is in the store, but has no report: out of memory")
                 for line in lines), answer.stderr
             said += len(lines)
             expect(folder.call("check", "-i", store), 0)
@@ -133,7 +134,7 @@ COMMANDS = [["report"], ["runs"], ["phases"], ["phases", "--format", "json"],
             ["events", "--pmu", "sim:script.sim", "--sets", "arm1176"], ["plot", "-o", "NAME.svg"],
             ["plot", "-o", "NAME.html"], ["watch", "--once"]]
 OF_SAMPLES = [["code"], ["code", "--tree", "--format", "csv"], ["code", "--format", "pprof", "-o", "NAME.pb"],
-              ["export", "--format", "firefox"],
+              ["export", "--format", "perfetto"], ["export", "--every", "1s"],
               ["report"], ["phases"], ["plot", "-o", "NAME.html"]]
 
 tap.main([("a recording's end without memory", end_without_report),

@@ -1,8 +1,6 @@
-/*
- * A clock that fails, and counters that fail at any read: the measurement loop over the simulated
- * processor, with an event loop whose time jumps ahead, stands still or goes back. The periods
- * still follow one another without a hole, and the store they go to is sound.
- */
+/* Tests of a failing clock, and of counters that fail at any read. The measurement loop runs over
+ * the simulated processor with an event loop whose time jumps ahead, stops or goes back. Periods
+ * still follow one another without a hole, and the store stays valid. */
 #include "fault_vfs.h"
 
 #include <stdio.h>
@@ -22,9 +20,9 @@
 
 struct odd_event_loop {
     const struct rps_event_loop *real;
-    int64_t jump_ns;  /* added to the time from FAULT_AT on */
-    int64_t still_ns; /* time stands still for so long */
-    uint64_t read_at; /* the read that fails; 0: none */
+    int64_t jump_ns;  /* time added from FAULT_AT on */
+    int64_t still_ns; /* length of the time in which the clock stops */
+    uint64_t read_at; /* number of the read that fails; 0: none */
     uint64_t reads;
     struct rps_writer *writer;
     int64_t last_ns;
@@ -50,8 +48,7 @@ static int odd_wait(void *self, int64_t deadline_ns, enum rps_wake *ret, struct 
     int64_t now_ns = event_loop->real->now_ns(event_loop->real->self);
     int64_t real_ns = deadline_ns - (now_ns >= FAULT_AT ? event_loop->jump_ns : 0);
 
-    /* a timer goes by the same clock: it stands still, and expires at once when its time has
-     * passed */
+    /* A timer uses the same clock: it stops too, and expires as soon as its time has passed. */
     if (real_ns > FAULT_AT && real_ns < FAULT_AT + event_loop->still_ns)
         real_ns = FAULT_AT + event_loop->still_ns;
     return event_loop->real->wait(event_loop->real->self,
@@ -60,7 +57,8 @@ static int odd_wait(void *self, int64_t deadline_ns, enum rps_wake *ret, struct 
 
 /* --- counters --------------------------------------------------------------------------------- */
 
-static struct odd_event_loop *reading_world; /* a backend's read knows only the backend */
+static struct odd_event_loop *reading_world; /* The read function of a backend receives only the
+                                                backend. */
 static const struct rps_pmu *real_pmu;
 
 static int odd_read(void *self, int track, int set, struct rps_reading *ret, struct rps_error *err)
@@ -119,7 +117,8 @@ static int run_loop(const struct recording_simulation *sim, struct odd_event_loo
     return rps_loop_run(&options, &end, &run->elapsed_ns, err);
 }
 
-/* Record in the odd event loop; the loop's answer. The store is sound whatever it is. */
+/* Record in the faulty event loop, and return the loop's result. The store must be valid in any
+ * case. */
 static int record(void **state, struct odd_event_loop *event_loop, struct rps_error *err,
                   struct rps_check_result *check)
 {
@@ -193,7 +192,7 @@ static void every_read_fails_once(void **state)
             break;
         assert_true(result < 0);
         assert_non_null(strstr(err.message, "cannot read the counters"));
-        assert_true(check.periods >= periods); /* all that was measured before is kept */
+        assert_true(check.periods >= periods); /* All periods measured before the fault are kept. */
         periods = check.periods;
     }
     assert_true(at > 100);

@@ -1,4 +1,4 @@
-/* See disk_log.h for the model. Memory that runs out ends the test. */
+/* The model is described in disk_log.h. If memory runs out, the test ends. */
 #include "disk_log.h"
 
 #include <pthread.h>
@@ -10,42 +10,44 @@
 
 #include "recording.h"
 
-/* The files of a store, by the end of their names. */
+/* Files of a store, by the ends of their names. */
 static const char *const name_end[] = {"", "-wal"};
 #define NAMES 2
 
 struct step {
-    enum fault_op op; /* OPEN: the file is new; FAULT_OP_COUNT: a promise */
+    enum fault_op op; /* OPEN: the step creates the file. FAULT_OP_COUNT: the step is a promise. */
     int file;
-    int64_t offset;       /* or size, or promise */
-    size_t size, content; /* OPEN: of the data, when the file is not new */
-    unsigned char *data;  /* owned */
+    int64_t offset;       /* offset in the file, or a size, or a promise */
+    size_t size, content; /* OPEN: sizes of the data in an existing file */
+    unsigned char *data;  /* data of the step; owned by the struct */
 };
 
 struct bytes {
-    unsigned char *data; /* owned; `room` of them */
+    unsigned char *data; /* bytes of the file; owned by the struct; capacity is `room` */
     size_t size, room;
 };
 
 struct file {
     int name;
     struct bytes synced;
-    size_t *pending; /* owned; steps since the last sync */
+    size_t *pending; /* numbers of the steps since the last sync; owned by the struct */
     size_t pending_count, pending_room;
 };
 
 struct disk_log {
-    pthread_mutex_t lock; /* while recording: the writer's thread writes, the test promises */
+    pthread_mutex_t lock; /* Used while recording: the writer thread writes, the test thread
+                             promises. */
     char path[512];
-    struct step *step; /* owned */
+    struct step *step; /* recorded steps; owned by the struct */
     size_t count, room;
-    int now[NAMES]; /* while recording: the file behind a name, -1 none */
+    int now[NAMES]; /* while recording: index of the file with each name; -1: none */
     int file_count;
 
-    /* playing */
+    /* The following members are for playing. */
     size_t played;
-    struct file *file;              /* owned, file_count */
-    int linked[NAMES], kept[NAMES]; /* the file behind a name: seen, and on the disk */
+    struct file *file;              /* file_count files; owned by the struct */
+    int linked[NAMES], kept[NAMES]; /* For each name, the index of its file: as seen, and as on
+                                       the disk. */
     struct disk_promise promise;
 };
 
@@ -108,7 +110,7 @@ size_t disk_log_size(const struct disk_log *log)
     return log->count;
 }
 
-/* Which of the store's files it is; -1: none. */
+/* Return the index of the store's file with this path, or -1 if there is none. */
 static int name_of(const struct disk_log *log, const char *path)
 {
     size_t length = strlen(log->path);
@@ -131,19 +133,19 @@ static void add_write(struct disk_log *log, int file, const struct fault_step *f
     memcpy(step->data, from->data, step->size);
 }
 
-/* The store's own file is made, and synced with its folder, under another name. */
+/* Record the content of a file that was made and synced, with its directory, under another name. */
 static void add_content(struct step *step, const char *path)
 {
     FILE *file = fopen(path, "r");
     struct stat status;
 
     if (!file || fstat(fileno(file), &status) != 0)
-        return; /* it is new */
+        return; /* The file does not exist yet. */
     step->content = (size_t)status.st_size;
     step->data = malloc(step->content + 1);
     if (!step->data || fread(step->data, 1, step->content, file) != step->content)
         abort();
-    fclose(file); /* nobody has locks yet */
+    fclose(file); /* No process holds locks on the file yet. */
 }
 
 static int record_step(struct disk_log *log, const struct fault_step *step)
@@ -166,7 +168,7 @@ static int record_step(struct disk_log *log, const struct fault_step *step)
     } else if (step->op == FAULT_DELETE && access(step->path, F_OK) == 0) {
         struct step *added = add_step(log, FAULT_DELETE, log->now[name]);
 
-        added->offset = step->size; /* with a sync of the folder */
+        added->offset = step->size; /* includes a sync of the directory */
         added->size = (size_t)name;
         log->now[name] = -1;
     }
@@ -270,7 +272,7 @@ void disk_log_play(struct disk_log *log, size_t at, struct disk_promise *ret)
 
 /* --- cutting ---------------------------------------------------------------------------------- */
 
-/* Sizes the file had since the last sync: one of them. */
+/* Return one of the sizes that the file had since the last sync. */
 static size_t choose_size(const struct disk_log *log, const struct file *file, uint64_t *state)
 {
     size_t size = file->synced.size, moment = recording_random(state, file->pending_count + 1);
@@ -292,7 +294,7 @@ static void fill_garbage(struct bytes *bytes, size_t from, uint64_t *state)
             bytes->data[i] = (unsigned char)recording_random(state, 256);
 }
 
-/* Write those sectors of the step that have not come to their moment. */
+/* Write the sectors of the step whose moment has not passed. */
 static void apply_sectors(struct bytes *image, const struct step *step, size_t sector,
                           uint32_t *moment)
 {

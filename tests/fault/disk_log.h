@@ -1,14 +1,12 @@
-/*
- * A record of all that is written to a store's files, and what a disk may hold of it when the power
- * is cut: of what was not synced any part, in any order.
+/* A record of all writes to the files of a store, and a model of a disk after a power cut. Of the
+ * data that were not synced, the disk may hold any part, in any order.
  *
- * The model. A sector (512 or 4,096 bytes) is written as a whole, with what the file held there at
- * some moment since the last sync; every sector has its own moment. The file's size is that of some
- * moment, too; sectors inside it that were never written hold zeros or garbage. A file that was
- * made or removed is there or not until its folder was synced, which SQLite's own VFS does at the
- * first sync of a log; a new store has its name, and is synced, before SQLite opens it. Shared
- * memory is lost.
- */
+ * The model: A sector (512 or 4,096 bytes) is written as a whole. After a cut, a sector holds the
+ * content of some moment since the last sync. Each sector has its own moment. The size of a file is
+ * also that of some moment. Sectors inside this size that were never written hold zeros or garbage.
+ * A created or removed file may exist or not, until its directory is synced. SQLite's VFS does this
+ * at the first sync of a log. A new store is named and synced before SQLite opens it. Shared memory
+ * is lost. */
 #ifndef RPISTAT_TEST_DISK_LOG_H
 #define RPISTAT_TEST_DISK_LOG_H
 
@@ -19,34 +17,36 @@
 
 struct disk_log;
 
-/* Record the files of the store at path, until the process ends. The hook is its. */
+/* Record the files of the store at path until the process ends. The log uses the hook of the VFS.
+ */
 struct disk_log *disk_log_new(const char *path);
 void disk_log_free(struct disk_log *log);
 int disk_log_hook(void *log, const struct fault_step *step);
 
-/* A number to find at a cut: so much had been promised by then. */
+/* Record a promise: the number to be found after a later cut. */
 void disk_log_promise(struct disk_log *log, uint64_t number);
 
-/* Steps recorded so far. */
+/* Return the number of recorded steps. */
 size_t disk_log_size(const struct disk_log *log);
 
-/* How a cut treats what was not synced. */
+/* Treatment of unsynced data at a cut. */
 enum disk_cut {
-    DISK_CUT_LOST,    /* all of it is lost */
-    DISK_CUT_ORDERED, /* all was written, and the last write is torn */
-    DISK_CUT_MIXED,   /* any moment for every sector */
+    DISK_CUT_LOST,    /* All unsynced data are lost. */
+    DISK_CUT_ORDERED, /* All data were written, but the last write is torn. */
+    DISK_CUT_MIXED,   /* Each sector has a random moment. */
     DISK_CUT_KINDS
 };
 
 struct disk_promise {
     uint64_t made;   /* the last promise before the cut */
-    uint64_t synced; /* the last one before the last sync of the log or the database */
+    uint64_t synced; /* last promise before the last sync of the log or the database */
 };
 
-/* Cuts are made in order: forward to the moment before step `at`, which is not before the last. */
+/* Play the record forward to the moment before step `at`. Cuts are made in order, so `at` must not
+ * decrease. */
 void disk_log_play(struct disk_log *log, size_t at, struct disk_promise *ret);
 
-/* Make the files at path what is on the disk after a cut there. */
+/* Write the disk contents after a cut at the current position to the files at path. */
 void disk_log_cut(struct disk_log *log, const char *path, enum disk_cut kind, size_t sector,
                   uint64_t seed);
 

@@ -1,11 +1,9 @@
-/*
- * A disk that fails: failing_disk [STRIDE]
+/* Tests of a failing disk: failing_disk [STRIDE]
  *
- * Every step of a recording (of the writes, every STRIDE-th) fails in turn, once and four times in
- * a row, in each way that a disk fails. A recording that could not begin says why in a sentence;
- * one that had begun goes on, and loses nothing. Either leaves a sound store, into which the next
- * one works.
- */
+ * Every step of a recording (of the writes, every STRIDE-th) fails in turn. A step fails once and
+ * four times in a row, in each way that a disk can fail. A recording that cannot begin prints the
+ * reason in one sentence. A recording that has begun continues and loses nothing. In both cases the
+ * store is valid for the next recording. */
 #include "fault_vfs.h"
 
 #include <stdio.h>
@@ -22,10 +20,10 @@ static uint64_t stride = 1;
 struct failure {
     enum fault_op op;
     int code;
-    bool half;      /* half of what is to be written is */
-    uint64_t times; /* in a row */
+    bool half;      /* true: half of the data are written */
+    uint64_t times; /* number of successive failures */
     uint64_t at;
-    atomic_uint_fast64_t steps; /* of this op so far */
+    atomic_uint_fast64_t steps; /* number of steps with this op so far */
 };
 
 static int fail_hook(void *context, const struct fault_step *step)
@@ -74,7 +72,7 @@ static void look_at(const char *path, const char *what, const struct recording_p
     recording_add(path, what, check.periods);
 }
 
-/* Returns the cases. */
+/* Let each step of one kind fail in turn. Return the number of failures tested. */
 static uint64_t fail_each(void **state, struct failure failure, const char *name,
                           uint64_t *ret_begun)
 {
@@ -100,7 +98,8 @@ static uint64_t fail_each(void **state, struct failure failure, const char *name
     }
 }
 
-/* Returns the cases that did not begin. */
+/* Let one kind of step fail, once and repeatedly. Return the number of recordings that did not
+ * begin. */
 static uint64_t fail_with(void **state, enum fault_op op, int code, bool half, const char *name)
 {
     uint64_t begun = 0, cases = 0;
@@ -147,11 +146,11 @@ static void files_that_stay(void **state)
 
 static void shared_memory_that_fails(void **state)
 {
-    /* each has begun: alone a recorder needs none */
+    /* All recordings have begun, because a recorder that is alone needs no shared memory. */
     assert_int_equal(fail_with(state, FAULT_SHM_MAP, SQLITE_IOERR_SHMMAP, false, "IOERR"), 0);
 }
 
-/* Records, opens for reading and reads everything, in turn with each read cut short. */
+/* Each read in turn is cut short while the test records, opens the store and reads everything. */
 static void reads_that_are_short(void **state)
 {
     const char *path = fixture_path(state, "rpistat.data");
@@ -171,7 +170,8 @@ static void reads_that_are_short(void **state)
         result = record(&failure, path, &progress, &err);
         if (atomic_load(&failure.steps) <= failure.at)
             break;
-        /* like a file that was cut off: it may be refused, and nothing may be made worse */
+        /* A short read looks like a truncated file, so the store may be refused, but must not be
+         * damaged. */
         assert_true(result == 0 || strlen(err.message) > 20);
         recording_check(path, what, &check);
         if (result == 0 && check.periods != PERIODS)
@@ -184,7 +184,7 @@ static void reads_that_are_short(void **state)
         (uintmax_t)cases, (uintmax_t)said);
 }
 
-/* A store from elsewhere, on a file system whose files cannot be mapped. */
+/* A store from elsewhere is read on a file system that cannot map files. */
 static void read_without_shared_memory(void **state)
 {
     const char *path = fixture_path(state, "rpistat.data");

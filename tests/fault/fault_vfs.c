@@ -1,8 +1,6 @@
-/*
- * A VFS with a hook. All there is to say about faults is said in the hooks of the tests: a first
- * draft with a switch for each fault (fail the n-th write, be full, be slow) was as long as this
- * and the tests together, and every test needed one more.
- */
+/* A VFS with a hook. The hooks of the tests implement the faults. A first draft had a switch for
+ * each fault (fail the n-th write, be full, be slow). The draft was as long as this file and the
+ * tests together, and each test needed one more switch. */
 #include "fault_vfs.h"
 
 #include <stdlib.h>
@@ -10,7 +8,7 @@
 
 struct fault_file {
     sqlite3_file base;
-    const char *path; /* SQLite's, which outlives the file */
+    const char *path; /* owned by SQLite; lives longer than the file */
     sqlite3_file *real;
 };
 
@@ -65,7 +63,7 @@ static int file_read(sqlite3_file *file, void *data, int size, sqlite3_int64 off
     int code = ask((struct fault_step){FAULT_READ, path_of(file), real, offset, size, NULL});
 
     if (code == SQLITE_IOERR_SHORT_READ)
-        memset(data, 0, (size_t)size); /* as the contract of xRead has it */
+        memset(data, 0, (size_t)size); /* required by the contract of xRead */
     return code == FAULT_GO ? real->pMethods->xRead(real, data, size, offset) : code;
 }
 
@@ -147,7 +145,7 @@ static int file_sector_size(sqlite3_file *file)
 
 static int file_characteristics(sqlite3_file *file)
 {
-    /* what only some file systems promise is not relied on */
+    /* The tests do not rely on properties that only some file systems promise. */
     return real_of(file)->pMethods->xDeviceCharacteristics(real_of(file)) &
            SQLITE_IOCAP_POWERSAFE_OVERWRITE;
 }
@@ -167,7 +165,7 @@ static int file_shm_unmap(sqlite3_file *file, int remove)
     return real_of(file)->pMethods->xShmUnmap(real_of(file), remove);
 }
 
-/* Version 2: with shared memory, without mapping the database. */
+/* Version 2: with shared memory, but without mapping the database. */
 static const sqlite3_io_methods methods = {
     .iVersion = 2,
     .xClose = file_close,

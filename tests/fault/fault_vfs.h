@@ -1,8 +1,6 @@
-/*
- * An SQLite VFS over the default one, with a hook before every step that touches the disk. What
- * goes wrong is the hook's: it fails the step, waits, writes half of it, ends the process or keeps
- * a record. The program under test knows nothing of it: installed, this VFS is the default one.
- */
+/* An SQLite VFS over the default VFS, with a hook before every step that touches the disk. The hook
+ * decides the fault: it fails the step, waits, writes half of the data, ends the process or keeps a
+ * record. The tested program does not notice it, because the installed VFS is the default one. */
 #ifndef RPISTAT_TEST_FAULT_VFS_H
 #define RPISTAT_TEST_FAULT_VFS_H
 
@@ -23,32 +21,33 @@ enum fault_op {
 
 struct fault_step {
     enum fault_op op;
-    const char *path;   /* of the file */
-    sqlite3_file *real; /* NULL for OPEN and DELETE */
-    int64_t offset;     /* READ, WRITE; TRUNCATE: the new size */
-    int size;           /* READ, WRITE */
-    const void *data;   /* WRITE */
+    const char *path;   /* path of the file */
+    sqlite3_file *real; /* underlying file; NULL for OPEN and DELETE */
+    int64_t offset;     /* READ, WRITE: offset in the file. TRUNCATE: new size of the file. */
+    int size;           /* READ, WRITE: number of bytes to transfer */
+    const void *data;   /* WRITE: bytes to write */
 };
 
-/* What a hook returns instead of an SQLite code: do it; leave it, and say that it was done. */
+/* A hook returns an SQLite error code, or FAULT_GO to make the step, or FAULT_SKIP to report
+ * success without making it. */
 #define FAULT_GO   SQLITE_OK
 #define FAULT_SKIP (-1)
 
-/* Called on the thread that makes the step, one at a time or many at once. */
+/* Called on the thread that makes the step. Several threads may call it at once. */
 typedef int (*fault_hook)(void *context, const struct fault_step *step);
 
-/* Install the VFS as the default one; once a process. */
+/* Install the VFS as the default VFS, once per process. */
 void fault_vfs_install(void);
 
-/* The hook from now on; NULL: none. Not while a database is in use. */
+/* Set the hook of the VFS (NULL: none). Do not call while a database is in use. */
 void fault_vfs_set_hook(fault_hook hook, void *context);
 
 const char *fault_op_name(enum fault_op op);
 
-/* 1 when the path ends so: "-wal", "-journal". */
+/* Return 1 if the path ends with `end`, such as "-wal" or "-journal". */
 int fault_path_is(const char *path, const char *end);
 
-/* A hook for tests whose disk need not be real: no sync. */
+/* Hook that skips syncs, for tests that need no real disk. */
 int fault_skip_sync(void *context, const struct fault_step *step);
 
 #endif

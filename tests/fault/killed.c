@@ -1,10 +1,9 @@
-/*
- * Killed at every step: killed [STRIDE]
+/* Tests of a recorder killed at every step: killed [STRIDE]
  *
- * A recorder is ended at each of its writes, syncs, openings and removals in turn, before the step
- * and in the middle of a write. What it leaves must be sound, and hold every period that it had
- * committed; where each is committed, all but those handed over since the last commit began.
- */
+ * A recorder is killed at each of its writes, syncs, openings and removals in turn, before the step
+ * and in the middle of a write. The remaining store must be valid and hold every committed period.
+ * If the recorder commits each period, the store must hold all periods except those handed over
+ * since the last commit began. */
 #include "fault_vfs.h"
 
 #include <signal.h>
@@ -23,10 +22,10 @@
 static uint64_t stride = 1;
 
 struct killer {
-    atomic_uint_fast64_t steps; /* so far */
-    uint64_t at;                /* the step that is not made */
-    bool half;                  /* half of it is */
-    bool alone;                 /* no shared memory */
+    atomic_uint_fast64_t steps; /* number of steps so far */
+    uint64_t at;                /* number of the step that is not made */
+    bool half;                  /* true: half of the step is made */
+    bool alone;                 /* true: SQLite has no shared memory */
 };
 
 static int kill_hook(void *context, const struct fault_step *step)
@@ -48,11 +47,11 @@ struct scenario {
     const char *name;
     struct rps_writer_options options;
     uint64_t periods, each;
-    bool alone, is_there;        /* is_there: there is an empty file of that name */
-    uint64_t kills, most_behind; /* found out */
+    bool alone, is_there;        /* is_there: an empty file of that name exists */
+    uint64_t kills, most_behind; /* results: number of kills, and most periods lost */
 };
 
-/* A recorder in a process of its own. 1 when it was killed, 0 when it came to its end. */
+/* Run a recorder in a child process. Return 1 if it was killed, 0 if it reached its end. */
 static int record(const struct scenario *scenario, const char *path, uint64_t at, bool half,
                   struct recording_progress *progress)
 {
@@ -92,7 +91,7 @@ static void look_at(struct scenario *scenario, const char *path, const char *wha
     if (check.periods < needed || check.periods < committed)
         fail_msg("%s: %ju periods, with %ju handed over and %ju seen to be committed", what,
                  (uintmax_t)check.periods, (uintmax_t)handed, (uintmax_t)committed);
-    if (check.periods > 0) /* the first ones */
+    if (check.periods > 0) /* The remaining periods are the first ones. */
         assert_int_equal(fixture_number(path, "SELECT max(period) + 1 FROM period"), check.periods);
     if (handed - check.periods > scenario->most_behind && check.periods < handed)
         scenario->most_behind = handed - check.periods;
@@ -202,7 +201,7 @@ static int writes(const char *path, struct rps_error *err)
     return result;
 }
 
-/* In a process of its own: it waits for as long as for any lock. */
+/* Expect a refusal in a child process, which waits as long as for any lock. */
 static pid_t is_refused(int (*try)(const char *path, struct rps_error *err), const char *path)
 {
     pid_t child = fixture_fork();
@@ -226,7 +225,7 @@ static void wait_for(pid_t child)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* A recorder has the store to itself; what it leaves when it is killed is taken up by who reads. */
+/* A recorder has the store to itself. If it is killed, the next reader recovers the store. */
 static void alone_without_shared_memory(void **state)
 {
     const char *path = fixture_path(state, "rpistat.data");
@@ -269,22 +268,22 @@ static void alone_without_shared_memory(void **state)
 
 /* --- deleting and merging --------------------------------------------------------------------- */
 
-/* What is done to the store at `path`. */
+/* A change to the store at `path`. */
 struct change {
     const char *name;
     int (*make)(const char *path, const char *other, struct rps_error *err);
-    uint64_t periods, stride; /* of each run; between kills, beside the argument's */
-    uint64_t runs[2];         /* before and behind the last transaction */
+    uint64_t periods, stride; /* periods of each run; additional stride between kills */
+    uint64_t runs[2];         /* number of runs before and after the last transaction */
 };
 
 static int merge_all(const char *path, const char *other, struct rps_error *err)
 {
-    return rps_store_merge(path, other, NULL, NULL, NULL, err);
+    return rps_store_merge(path, other, NULL, 0, INT64_MAX, NULL, NULL, err);
 }
 
 static int merge_last(const char *path, const char *other, struct rps_error *err)
 {
-    return rps_store_merge(path, other, "last", NULL, NULL, err);
+    return rps_store_merge(path, other, "last", 0, INT64_MAX, NULL, NULL, err);
 }
 
 static int delete_first(const char *path, const char *other, struct rps_error *err)
@@ -293,7 +292,7 @@ static int delete_first(const char *path, const char *other, struct rps_error *e
     return rps_store_delete_run(path, 1, err);
 }
 
-/* The change in a process of its own. 1 when it was killed, 0 when it came to its end. */
+/* Make the change in a child process. Return 1 if it was killed, 0 if it reached its end. */
 static int change_killed(const struct change *change, const char *path, const char *other,
                          uint64_t at, bool half)
 {
@@ -313,7 +312,7 @@ static int change_killed(const struct change *change, const char *path, const ch
     return WEXITSTATUS(status) == KILLED;
 }
 
-/* Sound, without a word, and so many runs, each whole. */
+/* Expect a valid store without findings, and `runs` runs, each complete. */
 static void expect_whole(const char *path, const struct change *change, uint64_t at, uint64_t runs)
 {
     struct findings findings;
@@ -325,8 +324,8 @@ static void expect_whole(const char *path, const struct change *change, uint64_t
                  (uintmax_t)findings.check.runs, (uintmax_t)findings.check.periods, findings.text);
 }
 
-/* The first of two runs is replaced by the merge, which also brings another one. Whenever a change
- * is killed, each run is there whole, or as it was before; and it can be made again. */
+/* A merge replaces the first of two runs and adds another one. Whenever a change is killed, each
+ * run is either complete or as before. The change can then be repeated. */
 static void kill_change(void **state, const struct change *change)
 {
     static const char before_sql[] = "UPDATE run SET state = 'interrupted' WHERE run_id = 1;"
@@ -379,7 +378,7 @@ static void while_it_deletes(void **state)
     kill_change(state, &(struct change){"deleting", delete_first, 200, 1, {2, 1}});
 }
 
-/* More than SQLite's cache holds: rows of the transaction are in the log before it is committed. */
+/* The merge exceeds SQLite's cache, so rows of the transaction are in the log before the commit. */
 static void while_it_merges_much(void **state)
 {
     kill_change(state, &(struct change){"merging much", merge_last, 15000, 29, {2, 3}});
@@ -392,7 +391,7 @@ static void while_it_deletes_much(void **state)
 
 /* --- another program's file ------------------------------------------------------------------- */
 
-/* Another program, killed while it writes a transaction. */
+/* Run another program that is killed while it writes a transaction. */
 static void foreign_program(const char *path)
 {
     struct killer killer = {.at = UINT64_MAX};

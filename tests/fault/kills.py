@@ -24,7 +24,7 @@ from program import RPISTAT, call, expect, tap  # noqa: E402
 KILLS = int(sys.argv[2]) if len(sys.argv) > 2 else 25
 SEED = int(sys.argv[3]) if len(sys.argv) > 3 else 1
 def newest_in(store):
-    """Number of the newest run, 0 when there is none yet, and of its periods."""
+    """The number of the newest run, or 0 if there is none yet, and of its periods."""
     try:
         connection = sqlite3.connect("file:%s?mode=ro" % store, uri=True, timeout=60)
         row = connection.execute("SELECT run_id, (SELECT count(*) FROM period AS p WHERE p.run_id ="
@@ -36,13 +36,13 @@ def newest_in(store):
 
 
 def runs_in(store):
-    """(run_id, state, start_monotonic_ns) of each run; [] when its tables are not made yet."""
+    """(run_id, state, start_monotonic_ns) of each run; [] before its tables are created."""
     if not os.path.exists(store) or os.path.getsize(store) == 0:
         return []
     connection = sqlite3.connect(store, timeout=60)
     try:
         if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'run'").fetchall():
-            return []  # killed while it made the store: its tables come in one transaction
+            return []  # killed while it created the store: its tables come in one transaction
         return connection.execute("SELECT run_id, state, start_monotonic_ns FROM run"
                                   " ORDER BY run_id").fetchall()
     finally:
@@ -50,7 +50,7 @@ def runs_in(store):
 
 
 def kill_once(store, delay_s, options):
-    """One recording that is killed; how long before the kill its last period ended, ns, or None."""
+    """Kill one recording. Return how long before the kill its last period ended in ns, or None."""
     runs_before = len(runs_in(store))
     recorder = subprocess.Popen(
         [RPISTAT, "record", "-q", "--pmu", "software", "--period", "1ms", *options, "-o", store, "--",
@@ -61,17 +61,17 @@ def kill_once(store, delay_s, options):
     killed_ns = time.monotonic_ns()
     recorder.send_signal(signal.SIGKILL)
     recorder.wait()
-    try:  # the workload, which is ours too
+    try:  # and the workload
         os.killpg(recorder.pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
     runs = runs_in(store)
     assert len(runs) >= runs_before, runs
     if not runs:
-        return None  # killed before it had made a store
+        return None  # killed before it created a store
     expect(call("check", "-i", store), 0)
     if len(runs) == runs_before:
-        return None  # killed before it had begun a run
+        return None  # killed before its run began
     run_id, state, start_ns = runs[-1]
     connection = sqlite3.connect(store)
     count, last, last_ns = connection.execute(
@@ -89,7 +89,7 @@ def kill_many(*options):
     folder = tempfile.mkdtemp(prefix="rpistat-kills-")
     store = os.path.join(folder, "rpistat.data")
     try:
-        # every second one when it has committed for the second time
+        # every second one is killed after its second commit
         behind = [kill_once(store, moments.expovariate(4) + number % 2, options)
                   for number in range(KILLS)]
         lost = sorted(each for each in behind if each is not None)
@@ -101,7 +101,7 @@ def kill_many(*options):
         if not runs_in(store):
             return
         connection = sqlite3.connect(store)
-        connection.execute("UPDATE heartbeat SET realtime_ns = 0")  # a minute later
+        connection.execute("UPDATE heartbeat SET realtime_ns = 0")  # as if a minute later
         connection.commit()
         connection.close()
         shown = expect(call("runs", "-i", store), 0).stdout.splitlines()[1:]
@@ -121,20 +121,20 @@ def start(store, *options):
 
 def kill(recorder):
     try:
-        os.killpg(recorder.pid, signal.SIGKILL)  # the workload too, which is ours
+        os.killpg(recorder.pid, signal.SIGKILL)  # and the workload
     except ProcessLookupError:
         pass
     recorder.wait()
 
 
 def stores(folder):
-    """The files that have the name of a store: a recorder that was killed leaves others too."""
+    """The store files: a killed recorder also leaves other files."""
     return [os.path.join(folder, name) for name in os.listdir(folder)
             if not re.search(r"\.new-[0-9a-f]{8}(-journal)?$|-wal$|-shm$|\.txt$", name)]
 
 
 def expect_whole(folder):
-    """Every store opens, and is no half one; nothing lies beside it that would be refused."""
+    """Each store can be opened and is complete; there is no file next to it that would be refused."""
     for store in stores(folder):
         answer = expect(call("check", "-i", store), 0)
         assert "empty" not in answer.stderr, answer
@@ -143,7 +143,7 @@ def expect_whole(folder):
 
 
 def kill_at_once():
-    """A new store each time; the next recording works there."""
+    """Use a new store each time; the next recording into it works."""
     moments = random.Random(SEED)
     kills, made = 2 * KILLS, 0
     for _ in range(kills):
@@ -162,7 +162,7 @@ def has_period(store):
 
 
 def kill_moved():
-    """The store is moved under its recorder, which is killed while it saves the rest, or about then."""
+    """Move the store during the recording, and kill the recorder at about the time when it saves the rest."""
     moments = random.Random(SEED)
     kills, saved = (KILLS + 3) // 4, 0  # each takes a second
     for _ in range(kills):
@@ -175,7 +175,7 @@ def kill_moved():
                 time.sleep(0.01)
             os.rename(store, store + ".moved")
             until = time.monotonic() + 300
-            while not any(".saved-" in name for name in os.listdir(folder)):  # it looks every second
+            while not any(".saved-" in name for name in os.listdir(folder)):  # it checks every second
                 assert time.monotonic() < until and recorder.poll() is None
                 time.sleep(0.0005)
             time.sleep(moments.uniform(0, 0.15))

@@ -1,11 +1,9 @@
-/*
- * Power cuts: power_cuts [CUTS [SEED]]
+/* Tests of power cuts: power_cuts [CUTS [SEED]]
  *
- * A recording is made once for each durability, with and without shared memory, and all its writes are
- * recorded. Then the power is cut at random moments, and what a disk may hold then (disk_log.h)
- * must be a sound store, into which the next recording works. With full durability it holds
- * everything that had been committed, else all that had been synced.
- */
+ * For each durability, with and without shared memory, one recording is made and all its writes are
+ * logged. The power is cut at random moments of a recording. The possible disk contents
+ * (disk_log.h) must be a valid store for the next recording. With full durability the store holds
+ * everything committed; otherwise, everything synced. */
 #include "disk_log.h"
 
 #include <stdio.h>
@@ -21,9 +19,9 @@ static uint64_t cut_count = 500, first_seed = 1;
 struct scenario {
     const char *name;
     int durability_full;
-    bool alone; /* no shared memory */
+    bool alone; /* true: SQLite has no shared memory */
     uint64_t periods;
-    unsigned int share; /* of the cuts, in tenths */
+    unsigned int share; /* share of the cuts, in tenths */
     struct disk_log *log;
 };
 

@@ -1,14 +1,12 @@
-/*
- * A library to be loaded before libc (LD_PRELOAD) into rpistat: it makes an allocation fail, or
- * reads of counters, as the environment says. Other programs that rpistat starts are left alone.
+/* A library to be loaded into rpistat before libc (LD_PRELOAD). The library makes allocations or
+ * reads of counters fail, as set in the environment. Other programs that rpistat starts are not
+ * affected.
  *
- *     RPISTAT_FAULT_ALLOC=N     the N-th allocation fails (from 1); "N+": that and all that follow
- *     RPISTAT_FAULT_PROCESS=NAME allocations in the process of that name alone are counted, and fail
+ *     RPISTAT_FAULT_ALLOC=N     the N-th allocation fails (from 1); "N+": so do all later ones
+ *     RPISTAT_FAULT_PROCESS=NAME only allocations in the process of this name are counted and fail
  *     RPISTAT_FAULT_READ=N:KIND every N-th read of a counter is a KIND: "eintr", "short", "eio",
  *                               "zero"
- *     RPISTAT_FAULT_COUNT=FILE  where to write how many allocations and reads of counters there
- *                               were
- */
+ *     RPISTAT_FAULT_COUNT=FILE  file that receives the numbers of allocations and counter reads */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +19,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* glibc's own, under the names that it keeps for this */
+/* glibc's own allocator, under the names that glibc provides for interposed libraries. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *memory, size_t size);
@@ -31,7 +29,7 @@ static struct {
     unsigned long alloc_at, read_each;
     bool alloc_on;
     char read_kind[8];
-    const char *process; /* NULL: any */
+    const char *process; /* name of the process; NULL: any */
     ssize_t (*read)(int fd, void *data, size_t size);
     atomic_ulong allocs, reads;
 } fault;

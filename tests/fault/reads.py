@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counters that do not answer, in a real recording: reads.py RPISTAT LIBRARY
+"""Counters whose reading fails, in a real recording: reads.py RPISTAT LIBRARY
 
 Reads of counters are interrupted, cut short, or fail, every one or every so many (preload.c). An
 interruption is nothing; what could not be read is NULL in the store and never a wrong number, or the
@@ -60,7 +60,7 @@ def query(folder, statement):
 
 
 def interrupted():
-    """reads that are interrupted are read again: nothing is missing"""
+    """interrupted reads are repeated: nothing is missing"""
     with Folder() as folder:
         expect(record(folder, "2:eintr"), 0)
         (periods, missing), = query(folder, "SELECT count(*), sum(c0 IS NULL OR c1 IS NULL) FROM period")

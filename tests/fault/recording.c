@@ -8,11 +8,11 @@
 
 #include "rpistat/plan.h"
 #include "rpistat/run.h"
-#include "rpistat/sim.h"
+#include "rpistat/micro.h"
 #include "sound.h"
 #include "store/writer.h"
 
-/* Wait until all that was handed over is committed, or writing has failed. */
+/* Wait until everything handed over is committed, or writing has failed. */
 static void wait_for_commit(const struct recording *recording, struct rps_writer *writer,
                             uint64_t handed)
 {

@@ -1,4 +1,5 @@
-/* A small recording through the store's doors, for the programs here: as far as it gets. */
+/* A small recording through the public interface of the store, for the fault tests. A failure ends
+ * the recording early. */
 #ifndef RPISTAT_TEST_RECORDING_H
 #define RPISTAT_TEST_RECORDING_H
 
@@ -10,56 +11,55 @@
 #include "rpistat/pmu.h"
 #include "rpistat/store.h"
 
-/* What a recording has come to; may lie in memory that outlives its process. */
+/* Progress of a recording. May be in memory that lives longer than the process. */
 struct recording_progress {
     atomic_bool begun, ended;
     atomic_uint_fast64_t handed;    /* periods given to the writer */
-    atomic_uint_fast64_t committed; /* of them: seen to be committed */
+    atomic_uint_fast64_t committed; /* number of periods seen to be committed */
 };
 
 struct recording {
     const char *path;
     struct rps_writer_options options;
     uint64_t periods;
-    uint64_t each;       /* so many at once, then a mark; 1: no marks. Waits for each commit, where
-                            each is committed */
-    int64_t patience_ns; /* of the end */
-    bool elsewhere;      /* the run's machine has been started again since */
+    uint64_t each;       /* Periods handed over at once, followed by a mark (1: no marks). Waits
+                            for each commit if every period is committed. */
+    int64_t patience_ns; /* how long rps_writer_end tries to finish */
+    bool elsewhere;      /* The machine of the run has been rebooted since. */
     struct recording_progress *progress;
-    void (*committed)(void *context, uint64_t periods); /* NULL: nobody wants to know */
+    void (*committed)(void *context, uint64_t periods); /* called after commits; may be NULL */
     void *context;
 };
 
-/* Open, begin, hand over the periods, end, close. 0, or negative with the sentence of what failed
- * first. */
+/* Make a recording: open, begin, hand over the periods, end, close. Return 0, or a negative value
+ * with the message of the first failure. */
 int recording_make(const struct recording *recording, struct rps_error *err);
 
-/*
- * What rps_store_check says of the store at path: 0 when it is sound and *ret; 1 when there is no
- * store yet (no file, or an empty one). Fails the test, with all that was found, when it is
- * neither.
- */
+/* Check the store at path with rps_store_check. Return 0 and *ret if the store is valid, and 1 if
+ * there is no store yet (no file, or an empty one). Any finding fails the test and is printed. */
 int recording_check(const char *path, const char *what, struct rps_check_result *ret);
 
-/* Make another recording into the store, which works and leaves it sound; `before` periods are in
- * it. */
+/* Make another recording into the store, which must succeed and leave the store valid. The store
+ * holds `before` periods. */
 void recording_add(const char *path, const char *what, uint64_t before);
 
-/* Remove the store at path with the files beside it. */
+/* Remove the store at path and the files alongside it. */
 void recording_remove(const char *path);
 
-/* The simulated processor, attached and with its plan; free with recording_end_simulation. */
+/* The simulated processor, attached, with its plan. Free the simulation with
+ * recording_end_simulation. */
 struct recording_simulation {
     const struct rps_pmu *pmu;
     void *self;
     struct rps_plan *plan;
 };
 
-/* Of a script, which is written into a file at path. */
+/* Open a simulation of a script, which is written to a file at path. */
 void recording_simulate(struct recording_simulation *ret, const char *path, const char *script);
 void recording_end_simulation(struct recording_simulation *simulation);
 
-/* A random number of the sequence that *state (any number) stands in; the same for the same. */
+/* Return a random number below range. *state is any number and holds the state of the sequence.
+ * Equal states give equal sequences. */
 uint64_t recording_random(uint64_t *state, uint64_t range);
 
 #endif

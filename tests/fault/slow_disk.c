@@ -1,9 +1,6 @@
-/*
- * A disk that stalls, and one that is full for a while. Time is the simulated processor's: it
- * stands still while the disk works, and goes on while the disk stalls, so that 30 s of stall are
- * 300 periods of 100 ms whatever the machine. A loop that waited for the disk would wait for ever,
- * and is seen.
- */
+/* Tests of a disk that stalls, and of a disk that is full for a while. Simulated time stops while
+ * the disk works and continues while the disk stalls. So 30 s of stall are 300 periods of 100 ms on
+ * any machine. A loop that waited for the disk would never end, so the test detects it. */
 #include "fault_vfs.h"
 
 #include <pthread.h>
@@ -31,16 +28,16 @@
 
 struct stalls {
     pthread_mutex_t lock;
-    pthread_cond_t passed; /* time has */
-    int64_t now_ns;        /* simulated */
-    int64_t end_ns;        /* of the latest stall */
+    pthread_cond_t passed; /* signalled when time has passed */
+    int64_t now_ns;        /* simulated time */
+    int64_t end_ns;        /* end of the latest stall */
     bool over, stuck;
     uint64_t commits, count;
     struct rps_writer *writer;
-    uint64_t periods, late, most_queued; /* the sink's */
+    uint64_t periods, late, most_queued; /* statistics of the period sink */
 };
 
-/* Every tenth sync of the log, one a commit, returns when 30 s have passed. */
+/* Let every tenth sync of the log return after 30 s. There is one sync per commit. */
 static int stall_hook(void *context, const struct fault_step *step)
 {
     struct stalls *stalls = context;
@@ -84,7 +81,7 @@ static void sink_period(void *context, const struct rps_period *period)
     stalls->now_ns = period->start_ns + period->length_ns;
     pthread_cond_signal(&stalls->passed);
     pthread_mutex_unlock(&stalls->lock);
-    for (;;) { /* a disk that works is faster than time */
+    for (;;) { /* A disk that works is faster than the simulated time. */
         rps_writer_status(stalls->writer, &status);
         if (status.queued > stalls->most_queued)
             stalls->most_queued = status.queued;
@@ -173,11 +170,11 @@ static void a_disk_that_stalls_makes_no_period_late(void **state)
 struct full_disk {
     atomic_bool full;
     atomic_int said;
-    uint64_t pushed, room; /* room: of the ring, periods */
+    uint64_t pushed, room; /* room: periods that fit in the ring */
     struct rps_writer *writer;
 };
 
-/* Begin a run, with a ring that has little room. */
+/* Begin a run with a small ring. */
 static void begin_small(struct full_disk *disk, const char *path,
                         const struct rps_writer_options *options, struct rps_run *run)
 {
@@ -220,7 +217,7 @@ static void push(struct full_disk *disk, uint64_t count)
     }
 }
 
-/* Wait until all is written, or for the full disk to be said. */
+/* Wait until everything is written, or until the full disk has been reported. */
 static void wait_for(struct full_disk *disk, bool written, int said)
 {
     const struct timespec pause = {.tv_nsec = 100000};
@@ -244,7 +241,7 @@ static void a_full_disk_loses_only_what_has_no_room(void **state)
     fault_vfs_set_hook(full_hook, &disk);
     push(&disk, 20);
     wait_for(&disk, true, 0);
-    for (int i = 0; i < 3; i++) { /* within the room: nothing is lost */
+    for (int i = 0; i < 3; i++) { /* The ring has room for these periods, so nothing is lost. */
         atomic_store(&disk.full, true);
         push(&disk, disk.room - 10);
         wait_for(&disk, false, 2 * i + 1);
@@ -252,7 +249,7 @@ static void a_full_disk_loses_only_what_has_no_room(void **state)
         wait_for(&disk, true, 2 * i + 2);
     }
     atomic_store(&disk.full, true);
-    push(&disk, 1); /* tried, and kept */
+    push(&disk, 1); /* The write fails and the period is kept. */
     wait_for(&disk, false, 7);
     push(&disk, disk.room - 1 + 30);
     atomic_store(&disk.full, false);
@@ -272,8 +269,7 @@ static void a_full_disk_loses_only_what_has_no_room(void **state)
                   (uintmax_t)check.periods, (uintmax_t)disk.pushed);
 }
 
-/* A disk that is full to the end of the run: what was written before is kept, and the rest is
- * said. */
+/* If the disk stays full to the end of the run, earlier data are kept, and the loss is reported. */
 static void a_disk_full_to_the_end(void **state, int64_t commit_ns, int durability_full)
 {
     const char *path = fixture_path(state, "rpistat.data");
@@ -301,7 +297,7 @@ static void a_disk_full_to_the_end(void **state, int64_t commit_ns, int durabili
     run.elapsed_ns = (int64_t)disk.pushed * SOUND_LENGTH_NS;
     assert_int_equal(rps_writer_end(disk.writer, &run, &err), RPS_FAILED);
     snprintf(more, sizeof(more), "but %ju more periods", (uintmax_t)disk.room + 30);
-    fixture_says(&err, "holds 20 periods", more, "its disk is full", NULL);
+    fixture_says(&err, "has 20 periods", more, "its disk is full", NULL);
     rps_writer_close(disk.writer);
     rps_run_free(&run);
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM period"), 20);

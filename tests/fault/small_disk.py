@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A real disk that is full for a while, or to the end: small_disk.py RPISTAT
+"""A real disk that is full for a while, or until the end: small_disk.py RPISTAT
 
 The disk is a tmpfs of 2 MiB, which only root may mount. The recorded program reads its standard
 input, so that the recording goes on for as long as it is wanted; what happened is learnt from the
@@ -33,7 +33,7 @@ def small_disk(folder, size="2m"):
 
 
 def fill(place):
-    """Write a file until there is no room; its path."""
+    """Write a file until the disk is full. Return its path."""
     path = os.path.join(place, "filler")
     with open(path, "wb", buffering=0) as file:
         with contextlib.suppress(OSError):
@@ -43,7 +43,7 @@ def fill(place):
 
 
 class Recorder:
-    """A recording that goes on until end()."""
+    """A recording that continues until end()."""
 
     def __init__(self, store, *options):
         self.process = subprocess.Popen(
@@ -72,7 +72,7 @@ def query(store, statement):
 
 
 def committed(store, least, pause_s=0):
-    """Wait until so many periods are in the store."""
+    """Wait until this number of periods is in the store."""
     while True:
         with contextlib.suppress(sqlite3.OperationalError):
             if os.path.exists(store) and query(store, "SELECT count(*) FROM period")[0] >= least:
@@ -111,7 +111,7 @@ def full_to_the_end(*options):
         before, = query(store, "SELECT count(*) FROM period")
         os.remove(filler)
         with contextlib.closing(sqlite3.connect(store)) as connection:
-            connection.execute("UPDATE heartbeat SET realtime_ns = 0")  # a minute later
+            connection.execute("UPDATE heartbeat SET realtime_ns = 0")  # as if a minute later
             connection.commit()
         expect(folder.call("check", "-i", store), 0)
         runs = expect(folder.call("runs", "-i", store), 0)
@@ -123,11 +123,11 @@ def full_to_the_end(*options):
 
 
 def too_small_for_the_log():
-    """Each commit leaves some pages in the log: soon more than the disk holds, unless it is taken up."""
+    """Each commit leaves some pages in the log: soon more than the disk can hold, without a checkpoint."""
     with Folder() as folder, small_disk(folder, "640k") as place:
         store = os.path.join(place, "rpistat.data")
         recorder = Recorder(store, "--period", "2ms", "--commit", "0")
-        committed(store, 300, pause_s=0.1)  # a reader in each moment would keep the log from being taken up
+        committed(store, 300, pause_s=0.1)  # a constant reader would prevent the log's checkpoint
         status, said = recorder.end()
         assert status == 0 and not said, (status, said)
         expect(folder.call("check", "-i", store), 0)

@@ -1,4 +1,4 @@
-/* What the fuzzers share. */
+/* Functions that the fuzzers share. */
 #include "fuzz.h"
 
 #include <dirent.h>
@@ -34,7 +34,7 @@ void fuzz_expect_sentence(const struct rps_error *err)
     fuzz_expect(length > 10 && length < sizeof(err->message), "it was refused without a sentence");
 }
 
-/* Length of the UTF-8 sequence at text, 0 when it is none. */
+/* Return the length of the UTF-8 sequence at text, or 0 if it is invalid. */
 static size_t sequence(const unsigned char *text)
 {
     size_t length = *text < 0x80 ? 1 : *text >= 0xf0 ? 4 : *text >= 0xe0 ? 3 : 2;

@@ -1,8 +1,6 @@
-/*
- * What the fuzzers share. Each fuzz_NAME.c is one function that is given bytes, and must come back
- * whatever they are: the sanitizers see whether it hurt anything. Linked with libFuzzer (clang) it
- * looks for new bytes, with replay.c it is given those that are kept in corpus/NAME.
- */
+/* Functions that the fuzzers share. Each fuzz_NAME.c has one function that receives bytes and must
+ * return whatever they are. The sanitizers detect errors. With libFuzzer (clang) the fuzzer
+ * searches for new inputs. With replay.c the fuzzer reads the inputs kept in corpus/NAME. */
 #ifndef RPISTAT_FUZZ_H
 #define RPISTAT_FUZZ_H
 
@@ -12,33 +10,36 @@
 
 #include "rpistat/error.h"
 
-/* The function under test; the name is libFuzzer's. Returns 0. */
+/* The function under test, with the name that libFuzzer requires. The function returns 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The bytes as a text of their own, cut at the first NUL by whoever reads it; free(). */
+/* Return the bytes as a separate string. Users of the string stop at the first NUL. The caller
+ * calls free(). */
 char *fuzz_text(const uint8_t *data, size_t size);
 
-/* Something that must hold whatever the bytes are: ends the program with the sentence if not. */
+/* Check a condition that must hold for all inputs. If the condition is false, end the program with
+ * the sentence. */
 void fuzz_expect(int condition, const char *sentence);
 
-/* Whoever refuses something says why. */
+/* Expect that a refusal has a message. */
 void fuzz_expect_sentence(const struct rps_error *err);
 
-/* What was printed for people must be harmless to a terminal: no control characters but newlines,
- * and UTF-8. */
+/* Return 1 if text printed for users is harmless to a terminal: valid UTF-8 without control
+ * characters other than newlines. */
 int fuzz_is_printable(const char *text);
 void fuzz_expect_printable(const char *text);
 
-/* The name of a file in a folder of this process's own, which is removed at its end. Static. */
+/* Return the path of a file in this process's own directory, which is removed at the end of the
+ * process. The path is in a static buffer. */
 const char *fuzz_path(const char *name);
 
-/* Make that file hold the bytes. */
+/* Write the bytes to the file of this name, and return its path. */
 const char *fuzz_file(const char *name, const void *data, size_t size);
 
-/* A stream that takes everything; never closed. */
+/* Return a stream that discards everything. The caller must not close the stream. */
 FILE *fuzz_sink(void);
 
-/* Numbers from the bytes, for fuzzers that do something with them: 0 when they are used up. */
+/* A source of numbers made from the input bytes. The numbers are 0 when the bytes are used up. */
 struct fuzz_bytes {
     const uint8_t *at;
     size_t left;

@@ -1,10 +1,10 @@
-/* Commands that come through the named pipe of --control, in pieces of any size. */
+/* Fuzz the commands of --control, received through its named pipe in pieces of any size. */
 #include "fuzz.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "cli/control.h"
+#include "cli/record.h"
 
 static void take_mark(void *context, const char *text)
 {
@@ -12,7 +12,7 @@ static void take_mark(void *context, const char *text)
     fuzz_expect(text[0] != '\0', "an empty mark");
 }
 
-/* Read away the answers, so that there is room for the next. */
+/* Read and discard the answers, so that the pipe has room for further ones. */
 static void drain(int fd)
 {
     char text[4096];

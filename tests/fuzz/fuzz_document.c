@@ -1,4 +1,4 @@
-/* Documents of event sets, and what is done with a plan that came from one. */
+/* Fuzz documents of event sets, and the use of the resulting plan. */
 #include "fuzz.h"
 
 #include <stdlib.h>

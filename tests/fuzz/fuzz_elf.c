@@ -1,5 +1,5 @@
-/* ELF files with debug information and call frame information, which are read in child processes:
- * what comes back is whole. And where functions begin, which is read in this one. */
+/* Fuzz ELF files with debug information and call frame information. Child processes read the files,
+ * and their answers must be complete. Function addresses are read in this process. */
 #include "fuzz.h"
 
 #include <fcntl.h>
@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #include "code/child.h"
-#include "code/functions.h"
-#include "code/tracker.h"
-#include "rpistat/naming.h"
+#include "code/record_functions.h"
+#include "code/record_tracker.h"
+#include "rpistat/code_output.h"
 
 #define FRAMES 64
-#define MAP    UINT64_C(0x400000) /* where the file is in memory */
+#define MAP    UINT64_C(0x400000) /* address of the file in memory */
 
 static void expect_whole(const struct rps_code *code)
 {
@@ -97,7 +97,7 @@ static void take_incomplete(void *context, int64_t time_ns, const char *path)
     fuzz_expect(path != NULL, "the process that unwinds has died of nothing");
 }
 
-/* Stacks that go through all of the file. */
+/* Unwind stacks whose addresses cover the whole file. */
 static void unwind(const char *path, const struct rps_module_origin *origin, size_t size)
 {
     int counts = 0;
@@ -131,7 +131,8 @@ static void unwind(const char *path, const struct rps_module_origin *origin, siz
         uint64_t value[64], stack[64];
 
         for (size_t k = 0; k < 64; k++) {
-            value[k] = 0x7fff00000000 + 8 * i; /* registers and the frame pointers point there */
+            value[k] = 0x7fff00000000 + 8 * i; /* Registers and frame pointers point to this
+                                                  address. */
             stack[k] = k % 2 == 0 ? value[k] + 8 * k : MAP + size * k / 64;
         }
         value[8] = value[32] = MAP + size * i / FRAMES; /* the program counter */
@@ -145,7 +146,7 @@ static void unwind(const char *path, const struct rps_module_origin *origin, siz
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct rps_naming_options options = {.opens_paths = 1};
+    struct rps_symbolize_options options = {.opens_paths = 1};
     struct rps_arena *arena = rps_arena_new();
     struct rps_module *module = rps_arena_get(arena, 1, sizeof(*module));
     struct rps_frame *frame = rps_arena_get(arena, FRAMES, sizeof(*frame));
@@ -168,7 +169,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                     "a function begins behind its code");
     }
     rps_function_file_close(&file);
-    fuzz_expect(rps_naming_name(arena, &code, &options, &err) == 0, "naming failed");
+    fuzz_expect(rps_symbolize(arena, &code, &options, &err) == 0, "naming failed");
     expect_whole(&code);
     unwind(module->path, &origin, size);
     expect_limits();

@@ -1,4 +1,4 @@
-/* Names of events as they are typed, looked for on a machine that has no PMU. */
+/* Fuzz event names as users type them, resolved on a machine without a PMU. */
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Formulas of metrics, compiled and evaluated. */
+/* Fuzz formulas of metrics: compile and evaluate them. */
 #include "fuzz.h"
 
 #include <math.h>

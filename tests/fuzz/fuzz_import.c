@@ -1,10 +1,10 @@
-/* Files of other tools, as all formats read them: what is imported is sound. */
+/* Fuzz files of other tools in all import formats. An imported run must be valid. */
 #include "fuzz.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-#include "exchange/import_parts.h"
+#include "import/import_parts.h"
 #include "rpistat/check.h"
 #include "rpistat/plan.h"
 
@@ -15,7 +15,7 @@ static void tell(void *context, enum rps_finding_kind kind, const char *sentence
         fprintf(stderr, "fuzz: %s\n", sentence);
 }
 
-/* Into a store, which `check` then looks at. */
+/* Import into a store, and then run `check` on the store. */
 static void import(const char *path, const struct rps_import_options *options)
 {
     static const char *const companions[] = {"import.data", "import.data-wal", "import.data-shm"};

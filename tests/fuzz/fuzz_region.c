@@ -1,4 +1,4 @@
-/* Messages that a workload sends about its regions. */
+/* Fuzz messages that a workload sends about its regions. */
 #include "fuzz.h"
 
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "cli/region_marks.h"
+#include "cli/record.h"
 #include "rpistat/clock.h"
 #include "rpistat/region_wire.h"
 
@@ -17,7 +17,8 @@ static void take_mark(void *context, int64_t time_ns, const char *text)
     fuzz_expect_printable(text);
 }
 
-/* One message: mostly well-formed, since nothing looks at what is not. Returns its size. */
+/* Make one message and return its size. Most messages are well-formed, because malformed ones are
+ * ignored. */
 static size_t make(struct fuzz_bytes *bytes, struct rps_region_wire *ret)
 {
     unsigned kind = (unsigned)fuzz_take(bytes, 1);
@@ -69,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         size_t part = make(&bytes, &wire);
         enum rps_wake wake;
 
-        send(fd, &wire, part, MSG_NOSIGNAL); /* an empty one, and the link is over */
+        send(fd, &wire, part, MSG_NOSIGNAL); /* An empty message would end the connection. */
         watch.on_ready(watch.context, &wake);
     }
     rps_region_marks_finish(marks);

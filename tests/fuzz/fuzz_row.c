@@ -1,5 +1,5 @@
-/* Rows of call frame information as they come from the process that reads files, whatever has become
- * of it: those that are taken for sound lead somewhere, on any stack. */
+/* Fuzz rows of call frame information received from the process that reads files, even if that
+ * process is compromised. Any accepted row can be applied to any stack. */
 #include "fuzz.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Scripts of the simulated processor, and the first second of what they describe. */
+/* Fuzz scripts of the simulated processor, and run the first second of each script. */
 #include "fuzz.h"
 
 #include "rpistat/clock.h"
@@ -6,8 +6,8 @@
 #include "rpistat/plan.h"
 #include "rpistat/pmu.h"
 #include "rpistat/sampler.h"
-#include "rpistat/sim.h"
-#include "rpistat/system_signals.h"
+#include "rpistat/micro.h"
+#include "rpistat/system_reader.h"
 
 static void take_period(void *context, const struct rps_period *period)
 {
@@ -48,12 +48,12 @@ static void take_sample(void *context, const struct rps_sample *sample)
 
 static void take_reading(void *context, const struct rps_system_reading *reading)
 {
-    int64_t *read = context; /* us, of each source */
+    int64_t *read = context; /* reading times of each source, in us */
 
     read[reading->source] += reading->length_us;
     fuzz_expect(reading->length_us >= 0 && reading->end_ns / 1000 >= read[reading->source],
                 "readings are longer than the run");
-    for (int s = 0; s < rps_system_signal_count[reading->source]; s++)
+    for (int s = 0; s < rps_system_metric_count[reading->source]; s++)
         fuzz_expect(!(reading->valid >> s & 1) || reading->value[s] >= 0, "a signal is negative");
 }
 
@@ -88,7 +88,7 @@ static void simulate(const struct rps_pmu *pmu, void *self, struct rps_plan *pla
         pmu->open_sampler(self, &sampling, &target, &sampler, &err) < 0)
         return;
     loop.event_loop = pmu->event_loop(self);
-    if (pmu->open_signals(self, &signals, &target, &reader, &err) == 0) {
+    if (pmu->open_system(self, &signals, &target, &reader, &err) == 0) {
         loop.system = &reader;
         loop.system_sink = &system_sink;
     }

@@ -1,5 +1,5 @@
-/* A store that somebody hurt, read in every way that rpistat has. No gnuplot is found: what it
- * would be given is written all the same. */
+/* Fuzz a damaged store, read in every way that rpistat supports. gnuplot is not available, but its
+ * input is written. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -9,17 +9,17 @@
 #include "hurt.h"
 #include "rpistat/check.h"
 #include "rpistat/code_store.h"
-#include "rpistat/code_wing.h"
+#include "rpistat/code_output.h"
 #include "rpistat/comparison.h"
 #include "rpistat/export.h"
 #include "rpistat/plot.h"
 #include "rpistat/report.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/store.h"
-#include "rpistat/store_wing.h"
+#include "rpistat/store_hooks.h"
 
 #define RUNS_MAX    3
-#define PERIODS_MAX 2000 /* of a store that takes no longer to read than a fuzzer has */
+#define PERIODS_MAX 2000 /* limit for stores that a fuzzer can read in time */
 
 static void read_notes(struct rps_reader *reader, int64_t run_id)
 {
@@ -48,7 +48,7 @@ static int take_count(void *context, const struct rps_code_count *count, struct 
     return 0;
 }
 
-/* Every number is an index where the contract says so. */
+/* Read the code of a run. Every number must be a valid index, as the contract promises. */
 static void read_code(struct rps_reader *reader, int64_t run_id)
 {
     struct rps_code_count_query query = {
@@ -96,7 +96,7 @@ static uint64_t count_periods(struct rps_reader *reader, int64_t run_id)
     return count;
 }
 
-/* A kind of picture, or the page behind the last. */
+/* Draw a kind of picture, or for the next number the page. */
 static void draw(struct rps_reader *reader, int64_t run_id, unsigned kind)
 {
     struct rps_plot_options options = {.to_ns = INT64_MAX,
@@ -137,7 +137,7 @@ static void show(struct rps_reader *reader, int64_t run_id, unsigned picture)
     free(text);
     for (const struct rps_export_format *const *format = rps_export_formats; *format; format++)
         rps_export_run(*format, fuzz_sink(), reader, run_id, &export, &err);
-    for (const struct rps_export_format *const *format = rps_code_wing.formats; *format; format++)
+    for (const struct rps_export_format *const *format = rps_code_hooks.formats; *format; format++)
         rps_export_run(*format, fuzz_sink(), reader, run_id, &export, &err);
     if (rps_run_phases_get(reader, run_id, &stored, NULL, &err) > 0)
         rps_phase_levels_free(&stored);
@@ -149,7 +149,7 @@ static void show(struct rps_reader *reader, int64_t run_id, unsigned picture)
     draw(reader, run_id, picture);
 }
 
-/* Two runs of the store, as text and as JSON. */
+/* Compare two runs of the store, as text and as JSON. */
 static void compare(struct rps_reader *reader, const char *path, const int64_t *run_id)
 {
     const struct rps_comparison_options options = {0};
@@ -212,12 +212,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct rps_error err = {""};
     int64_t *run_id = NULL;
     size_t count = 0;
-    unsigned sum = 0; /* each input draws one kind: all of them take most of the time */
+    unsigned sum = 0; /* Each input draws one kind of picture, because drawing takes most of the
+                         time. */
 
     for (size_t i = 0; i < size; i++)
         sum += data[i];
     setenv("PATH", "/nonexistent", 1);
-    rps_store_use(&rps_code_store, &rps_code_wing);
+    rps_store_use(&rps_code_store, &rps_code_hooks);
     if (rps_reader_open(&reader, path, &err) == 0 &&
         rps_reader_runs(reader, &run_id, &count, &err) == 0) {
         for (size_t i = 0; i < count && i < RUNS_MAX; i++) {

@@ -1,9 +1,9 @@
-/* Samples in any order, of processes that never were. */
+/* Fuzz samples in any order, of processes that never existed. */
 #include "fuzz.h"
 
 #include <string.h>
 
-#include "code/tracker.h"
+#include "code/record_tracker.h"
 
 struct told {
     int64_t modules, frames, stacks, tasks, counts;
@@ -92,7 +92,7 @@ static void take_incomplete(void *context, int64_t time_ns, const char *path)
     fuzz_expect(0, "the process that unwinds has died");
 }
 
-/* An address or a length: mostly among few pages, so that they meet. */
+/* Return an address or a length. Most are in a few pages, so that they overlap. */
 static uint64_t take_address(struct fuzz_bytes *bytes)
 {
     uint64_t kind = fuzz_take(bytes, 1);
@@ -154,7 +154,7 @@ static void add_one(struct rps_tracker *tracker, struct fuzz_bytes *bytes)
     }
     rps_tracker_add(tracker, &sample);
     if (sample.kind == RPS_SAMPLE_AWAKE)
-        rps_tracker_tell_waits(tracker, sample.time_ns);
+        rps_tracker_report_waits(tracker, sample.time_ns);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -182,7 +182,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     while (bytes.left > 0)
         add_one(tracker, &bytes);
     rps_tracker_end(tracker);
-    rps_tracker_tell_programs(tracker);
+    rps_tracker_report_programs(tracker);
     rps_tracker_status(tracker, &status);
     fuzz_expect(status.samples == (uint64_t)told.counts && status.lost == 0 &&
                     status.complete <= status.samples,

@@ -1,4 +1,4 @@
-/* What people type behind options, and text that is made printable. */
+/* Fuzz the values of options, and the conversion of text to printable text. */
 #include "fuzz.h"
 
 #include <locale.h>
@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cpus.h"
+#include "cli/cli.h"
 #include "cli/record.h"
-#include "rpistat/parse.h"
 #include "rpistat/phase.h"
 #include "rpistat/text.h"
 

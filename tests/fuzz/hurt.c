@@ -1,4 +1,4 @@
-/* Hurting a store. Changes that SQLite refuses are no changes. */
+/* Damage a store for fuzzing. A change that SQLite refuses has no effect. */
 #include "hurt.h"
 
 #include <fcntl.h>
@@ -13,12 +13,12 @@
 #include "rpistat/clock.h"
 #include "rpistat/code_store.h"
 
-#define PERIODS     160 /* of a run */
+#define PERIODS     160 /* number of periods of a run */
 #define CHANGES_MAX 12
 #define ARRAY_OF(x) (sizeof(x) / sizeof((x)[0]))
 #define SLOW        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
 #define LARGE       "printf('%.*c', 3000000, 'x')"
-#define STEPS_MAX   300000 /* of SQLite's machine, for one change */
+#define STEPS_MAX   300000 /* limit of SQLite steps for one change */
 
 static uint8_t *good;
 static size_t good_size;
@@ -80,7 +80,7 @@ static void add_phases(const char *path)
                 "phases cannot be added to the good store");
 }
 
-/* Of two frames: one has an inlined function, one no name. */
+/* Add names of two frames. One has an inlined function, the other has no name. */
 static void add_names(const char *path)
 {
     struct rps_location location[] = {
@@ -94,7 +94,8 @@ static void add_names(const char *path)
     fuzz_expect(rps_store_set_locations(path, 1, &code, &err) == 0, "frames cannot be named");
 }
 
-/* Take out what differs from call to call; the last run's recorder was killed. */
+/* Remove the parts of the store that differ between calls. The recorder of the last run was killed.
+ */
 static void make_the_same(const char *path)
 {
     fixture_exec(path, "UPDATE run SET uuid = printf('0f022e00-0000-4000-8000-%012d', run_id),"
@@ -135,7 +136,7 @@ static const char *const tables[] = {
     "phase", "mark",      "outlier", "gap",    "heartbeat",   "detection", "sampling", "module",
     "frame", "location",  "stack",   "task",   "code_count",  "code_count"};
 
-/* Values that hurt whoever believes them, as SQL. */
+/* SQL values that harm a reader that trusts them. */
 static const char *const values[] = {
     "NULL",
     "0",
@@ -193,7 +194,7 @@ static const char *const values[] = {
     "'{\"1\":{\"a\":[3,{}]},\"x\":7,\"2\":\"y\"}'",
     "rowid"};
 
-/* The name of a column of the table; "run_id" when the number is none. */
+/* Return the name of a column of the table, or "run_id" if there is no such column. */
 static void column_name(sqlite3 *db, const char *table, unsigned number, char *ret, size_t size)
 {
     sqlite3_stmt *stmt = NULL;
@@ -244,7 +245,7 @@ static void change_rows(sqlite3 *db, struct fuzz_bytes *bytes)
                                     table, column, value, way, column, column, table));
 }
 
-/* Rows without an end: thousands of events, sets, metrics, runs, marks. */
+/* Add very many rows: thousands of events, sets, metrics, runs, marks. */
 static void add_rows(sqlite3 *db, struct fuzz_bytes *bytes)
 {
     static const char *const sql[] = {
@@ -283,7 +284,7 @@ static void add_rows(sqlite3 *db, struct fuzz_bytes *bytes)
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-/* What another program may have made of the schema. */
+/* Changes that another program may have made to the schema. */
 static const char *const schemas[] = {
     "DROP TABLE \"%w\"",
     "DROP TABLE \"%w\"; CREATE VIEW \"%w\" AS " SLOW "SELECT i AS run_id, * FROM n",
@@ -332,7 +333,8 @@ static void change_content(const char *path, struct fuzz_bytes *bytes)
     fuzz_expect(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK,
                 "the good store cannot be opened");
     sqlite3_progress_handler(db, STEPS_MAX, give_up, NULL);
-    sqlite3_test_control(SQLITE_TESTCTRL_PRNG_SEED, 1, db); /* random() is the same each time */
+    sqlite3_test_control(SQLITE_TESTCTRL_PRNG_SEED, 1, db); /* random() returns the same numbers
+                                                               each time. */
     sqlite3_exec(db,
                  "PRAGMA ignore_check_constraints = ON; PRAGMA synchronous = OFF;"
                  "PRAGMA temp_store = MEMORY; PRAGMA max_page_count = 8192",
@@ -361,18 +363,18 @@ static void change_bytes(int fd, off_t size, struct fuzz_bytes *bytes)
         off_t at = (off_t)fuzz_take(bytes, 3) % size;
         ssize_t put = 0;
 
-        if (kind == 0) { /* a page where another was */
+        if (kind == 0) { /* Copy one page over another. */
             off_t to = (off_t)fuzz_take(bytes, 2) * 4096 % size;
 
             if (pread(fd, page, sizeof(page), at / 4096 * 4096) == (ssize_t)sizeof(page))
                 put = pwrite(fd, page, sizeof(page), to / 4096 * 4096);
-        } else if (kind == 1) { /* a page of nothing */
+        } else if (kind == 1) { /* Clear a page. */
             memset(page, (int)fuzz_take(bytes, 1), sizeof(page));
             put = pwrite(fd, page, sizeof(page), at / 4096 * 4096);
         } else if (kind == 2 && at > 512) {
             put = ftruncate(fd, at);
             size = at;
-        } else { /* some bytes; a part of them in the headers of pages */
+        } else { /* Change some bytes, part of them in page headers. */
             size_t length = kind % 8 + 1;
 
             length = length < bytes->left ? length : bytes->left;

@@ -1,11 +1,9 @@
-/*
- * mutated [-k NUMBER] COUNT RPISTAT: hurt stores (hurt.h), each opened by every reading command.
+/* mutated [-k NUMBER] COUNT RPISTAT: every reading command opens damaged stores (hurt.h).
  *
- * A store's number is all that it is made of; `-k NUMBER` makes that one and tells of every
- * command. A command must end by itself, with a status of its own and not by a signal, within 5 s
- * of CPU time and 256 MiB; a refusal is one sentence; and what it prints is harmless to a terminal. gnuplot is
- * not there: what it would be given is written, and the page is drawn without it.
- */
+ * The number of a store defines the store. `-k NUMBER` makes only this store and reports every
+ * command. A command must end by itself, with a status and not by a signal, within 5 s of CPU time
+ * and 256 MiB. A refusal is one sentence, and all output is harmless to a terminal. Although
+ * gnuplot is not available, its input is written, and the page is drawn without it. */
 #include "hurt.h"
 
 #include <fcntl.h>
@@ -18,12 +16,12 @@
 #include <unistd.h>
 
 #define MEMORY_MAX   ((rlim_t)256 << 20)
-#define SECONDS_MAX  5    /* of CPU time, which a loaded machine does not make longer */
-#define HANGS_S      600  /* by the clock */
-#define SENTENCE_MAX 4200 /* bytes of an error message, as the program cuts it */
+#define SECONDS_MAX  5    /* CPU time, which does not depend on the load */
+#define HANGS_S      600  /* limit of elapsed time */
+#define SENTENCE_MAX 4200 /* maximum bytes of an error message of the program */
 #define INPUT_SIZE   48
 
-/* OUT stands for a file that is written. */
+/* OUT is replaced by the name of an output file. */
 static const char *const commands[][8] = {
     {"runs"},
     {"report", "--explain"},
@@ -34,7 +32,9 @@ static const char *const commands[][8] = {
     {"export", "--long"},
     {"export", "--format", "openmetrics"},
     {"export", "--format", "perfetto"},
-    {"export", "--format", "firefox", "-r", "2"},
+    {"export", "--format", "perfetto", "-r", "2"},
+    {"export", "--every", "1s", "-r", "2"},
+    {"export", "--explain"},
     {"export", "--format", "line-protocol", "-r", "2"},
     {"phases"},
     {"phases", "--format", "json", "--pca", "-r", "2"},
@@ -49,6 +49,7 @@ static const char *const commands[][8] = {
     {"code"},
     {"code", "--tree", "-r", "2"},
     {"compare", "1", "2"},
+    {"history", "1-9"},
     {"check"},
     {"check", "--repair", "-o", "OUT.data"},
 };
@@ -63,7 +64,7 @@ static void limit(int what, rlim_t most)
         _exit(99);
 }
 
-/* In the child: become the command. */
+/* Execute the command in the child process. */
 static void become(const char *rpistat, const char *const *command, const char *store)
 {
     char *argv[12] = {(char *)(uintptr_t)rpistat, NULL};
@@ -88,7 +89,7 @@ static void become(const char *rpistat, const char *const *command, const char *
     _exit(99);
 }
 
-/* The content of a file of fuzz_path, to be freed. */
+/* Return the content of a file of fuzz_path. The caller frees the content. */
 static char *content(const char *name, size_t *ret_size)
 {
     FILE *file = fopen(fuzz_path(name), "r");
@@ -103,11 +104,13 @@ static char *content(const char *name, size_t *ret_size)
     return text;
 }
 
-/* What is wrong with what was printed; NULL: nothing. Exports are for programs, who want all. */
+/* Return the fault of the output, or NULL if there is none. Exports are for programs, so their
+ * output is not limited. */
 static const char *look_at_output(const char *const *command, int status)
 {
     int is_export = strcmp(command[0], "export") == 0;
-    int most = command[1] && strcmp(command[1], "--from") == 0 ? 2 : 1; /* no time in that phase */
+    /* 2 if the time range may be empty */
+    int most = command[1] && strcmp(command[1], "--from") == 0 ? 2 : 1;
     size_t out_size, said_size;
     char *out = content("stdout", &out_size), *said = content("stderr", &said_size);
     const char *wrong = NULL;
@@ -135,7 +138,7 @@ static const char *run(const char *rpistat, const char *const *command, const ch
     if (pid == 0)
         become(rpistat, command, store);
     fuzz_expect(waitpid(pid, &status, 0) == pid, "a process is gone");
-    /* where the limit is also the hard one, Linux kills */
+    /* If the limit is also the hard limit, Linux sends SIGKILL. */
     if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL))
         return "took more than 5 s of CPU time";
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
@@ -147,7 +150,7 @@ static const char *run(const char *rpistat, const char *const *command, const ch
     return look_at_output(command, WEXITSTATUS(status));
 }
 
-/* The bytes of a store's number: few changes or many, in its rows or in its bytes or in both. */
+/* Make the input bytes of a store's number: few or many changes, in rows, in bytes or in both. */
 static size_t make_input(uint64_t number, uint8_t ret[INPUT_SIZE])
 {
     uint64_t state = (number + 1) * UINT64_C(0x9e3779b97f4a7c15);
@@ -160,7 +163,7 @@ static size_t make_input(uint64_t number, uint8_t ret[INPUT_SIZE])
         ret[i] = (uint8_t)(state >> 32);
     }
     if (number % 3 == 0)
-        ret[0] = 0; /* bytes only */
+        ret[0] = 0; /* The input changes only bytes of the file. */
     return number % 3 == 1 ? 12 + ret[1] % 8u : INPUT_SIZE;
 }
 
@@ -173,7 +176,8 @@ static int try_store(uint64_t number, const char *rpistat, int tell)
     for (size_t i = 0; i < COMMANDS; i++) {
         const char *store, *wrong;
 
-        if (i == 0 || strcmp(commands[i - 1][0], "phases") == 0) /* which keeps what it finds */
+        /* `phases` has changed the store. */
+        if (i == 0 || strcmp(commands[i - 1][0], "phases") == 0)
             store = hurt_store("hurt.data", input, size);
         else
             store = fuzz_path("hurt.data");

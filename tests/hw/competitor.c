@@ -1,12 +1,11 @@
-/*
- * competitor: another program that holds the processor's counters, as the NMI watchdog does.
+/* competitor: another program that holds the processor's counters, as the NMI watchdog does.
  *
  * usage: competitor TURN_MS COMMAND [ARGUMENT...]
  *
- * While the command runs all counters of all processors are held for TURN_MS, then free for as
- * long, and so on; with 0 they are held all the time. Ends with the command's status. The counters
- * are pinned to the processors, which goes before whatever counts programs. Needs root.
- */
+ * While the command runs, all counters of all processors are held for TURN_MS, then released for
+ * TURN_MS, and so on. With 0 they are held all the time. The exit status is that of the command.
+ * The counters are pinned to the processors, and so take precedence over counters of programs.
+ * Needs root. */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <signal.h>
@@ -19,13 +18,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Of all processors: more than there are. */
+/* More counters than all processors have. */
 #define COUNTER_MAX 64
 
 static int counter[COUNTER_MAX], counters;
 
-/* Take one more counter of the processor. 1: it is held; 0: there is none left; negative:
- * failed. */
+/* Hold one more counter of the processor. Return 1 if it is held, 0 if there is none left, negative
+ * on failure. */
 static int take(long cpu)
 {
     struct perf_event_attr attr = {
@@ -39,7 +38,7 @@ static int take(long cpu)
 
     if (fd < 0)
         return -1;
-    /* Of a pinned event that got no counter nothing can be read. */
+    /* A pinned event without a counter cannot be read. */
     if (read(fd, &count, sizeof(count)) != sizeof(count)) {
         close(fd);
         return 0;
@@ -72,7 +71,7 @@ static int switch_all(unsigned long request)
     return rc;
 }
 
-/* Wait for the child's end, holding and freeing the counters in turns. */
+/* Wait for the end of the child. Until then, hold and release the counters alternately. */
 static int take_turns(int64_t turn_ns, const sigset_t *end)
 {
     const struct timespec turn = {turn_ns / 1000000000, turn_ns % 1000000000};

@@ -1,12 +1,10 @@
-/*
- * loop: a loop of known length, to compare counters with (Korn, Teller and Castillo 2001).
+/* loop: a loop of known length, to compare counters with (Korn, Teller and Castillo 2001).
  *
- * usage: loop TURNS          every turn retires exactly 4 instructions, one of them a branch
+ * usage: loop TURNS          every iteration retires exactly 4 instructions, one of them a branch
  *
- * In assembly, so that no compiler changes it. Around the loop some tens of thousands of
- * instructions go into starting and ending a program. Status 77, as test harnesses have it, on
- * processors for which no loop was written.
- */
+ * The loop is in assembly, so that no compiler changes it. Starting and ending the program takes
+ * some tens of thousands of further instructions. On processors without a loop written for them,
+ * the exit status is 77, as in test harnesses. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -38,7 +36,7 @@ static void run_loop(uint64_t turns)
 }
 #elif defined(__arm__)
 #define HAVE_LOOP 1
-/* 32-bit counts, as often as needed. */
+/* Run the loop in parts whose counts fit in 32 bits. */
 static void run_loop(uint64_t turns)
 {
     while (turns > 0) {

@@ -19,9 +19,9 @@ from recording import Recording  # noqa: E402
 
 RPISTAT, PHASED = map(os.path.abspath, sys.argv[1:3])
 PERIOD, LENGTH = "50ms", "1200ms"
-MARGIN = 3     # periods that a boundary may be off
-ATTEMPTS = 5   # recordings: other programs take CPU time and caches away, and phases are others then
-EXTRA_MAX = 3  # phases beyond the true ones: a real workload has its moods
+MARGIN = 3  # the permitted error of a boundary, in periods
+ATTEMPTS = 5  # recordings: other programs use CPU time and caches, which changes phases
+EXTRA_MAX = 3  # additional phases: a real workload varies
 
 ORDERS = ["compute,touch,chase-small,sleep,chase-large,touch,syscall",
           "sleep,compute,sleep,syscall,touch,compute",
@@ -29,10 +29,10 @@ ORDERS = ["compute,touch,chase-small,sleep,chase-large,touch,syscall",
           "syscall,touch,syscall,sleep,touch,syscall",
           "touch,chase-small,touch,compute,sleep,compute"]
 
-# What is counted of them. System calls, which are not counted by default, tell two of the phases apart.
+# The counted events. System calls, which are not counted by default, distinguish two of the phases.
 OPTIONS = {"hardware": [], "software": ["--scenario", "syscalls"]}
-# What the kernel's own events cannot tell apart: nothing but working. Samples of the code can, but for
-# one function that does both.
+# The kernel's own events cannot distinguish kinds of computing. Samples can, unless one function
+# does both.
 COUNTED_SAME = {"chase-small": "compute", "chase-large": "compute"}
 SAMPLED_SAME = {"chase-small": "chase", "chase-large": "chase"}
 
@@ -45,7 +45,7 @@ def call(*command):
 
 
 def read_truth(path, recording, same):
-    """[(name, first period, behind the last)] of the phases behind the set-up, equal ones merged."""
+    """[(name, first period, period after the last)] of the phases after the set-up, with equal neighbours merged."""
     zero = recording.one("SELECT start_monotonic_ns FROM run WHERE run_id = ?", recording.run)
     ends = [row[0] for row in recording.rows(
         "SELECT start_ns + length_ns FROM period WHERE run_id = ? ORDER BY period", recording.run)]
@@ -66,7 +66,7 @@ def read_truth(path, recording, same):
 
 
 def record(store, boundaries, order, pmu):
-    """A recording, as the pairs (true phases, phases found) that must agree."""
+    """A recording, as the pairs (true phases, found phases) that must agree."""
     call(RPISTAT, "record", "-q", "--pmu", pmu, *OPTIONS[pmu], "--period", PERIOD, "-o", store, "--",
          PHASED, "--order", order, "--length", LENGTH, "--boundaries", boundaries)
     recording = Recording(store)
@@ -90,7 +90,7 @@ def check_found(truth, rows):
         assert min(abs(start - first) for start in starts) <= MARGIN, "no boundary at " + name + said
     assert len(rows) <= len(truth) + EXTRA_MAX, "too many phases" + said
 
-    labels = {}  # of each kind of phase, by what most of its time is called
+    labels = {}  # for each class, the true phase with most of its time
     for name, first, end in truth:
         time = collections.Counter()
         for label, start, last in rows:
@@ -116,7 +116,7 @@ def check_order(pmu, order):
 
 
 def backends():
-    """What can count here, as record takes it."""
+    """The available backends, as record accepts them."""
     return [pmu for pmu, event in [("hardware", "instructions"), ("software", "syscalls")]
             if tracefs.can_count(RPISTAT, pmu, event)]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""This machine's own counters against a loop of known length.
+"""This machine's own counters, tested with a loop of known length.
 
 usage: pmu.py RPISTAT LOOP WORKLOAD
 """
@@ -20,7 +20,7 @@ TURNS = 1000000000
 
 
 def need_counters():
-    """Skip unless the loop and hardware counters can be had."""
+    """Skip the test unless the loop and hardware counters are available."""
     if subprocess.call([LOOP, "1"]) == 77:
         raise tap.Skip("no loop was written for a %s" % platform.machine())
     counters.need_counters()
@@ -46,11 +46,11 @@ def check_one_set():
 
 def check_rotation():
     """four sets in rotation: together they count the loop's instructions within 1 %"""
-    # Each set's own estimate would ask for a machine left alone: where another thread shares the
-    # core, the loop's speed changes by half from one period to the next.
+    # The estimates of single sets would need an idle machine: if another thread shares the core,
+    # the loop's speed changes by half between periods.
     need_counters()
     with tempfile.TemporaryDirectory() as folder:
-        recording = record(folder, "four-sets.ini", "--no-merge", "--order", "fixed")
+        recording = record(folder, "four-sets.ini", "--always-rotate", "--order", "fixed")
         sets = recording.sets()
         assert sets == [period % 4 for period in range(len(sets))], sets
         assert len(sets) >= 8, "too few periods: %d" % len(sets)
@@ -59,7 +59,7 @@ def check_rotation():
 
 def check_exact():
     """a loop three times as long: the difference is exact, to one instruction in 100,000"""
-    # what starting and ending a program takes is in both and falls out
+    # the cost of starting and ending a program is in both, and cancels out
     need_counters()
     with tempfile.TemporaryDirectory() as folder:
         counts = [record(folder, "one-set.ini", command=(LOOP, str(turns))).total("c0")
@@ -68,10 +68,10 @@ def check_exact():
 
 
 def check_threads():
-    """64 threads while four sets take turns: each set counts, and together all the time"""
+    """64 threads while four sets rotate: each set counts, and together they cover all the time"""
     need_counters()
     with tempfile.TemporaryDirectory() as folder:
-        recording = record(folder, "four-sets.ini", "--no-merge",
+        recording = record(folder, "four-sets.ini", "--always-rotate",
                            command=(WORKLOAD, "threads", "64", "30000"))
         sets = recording.sets()
         assert sets == [period % 4 for period in range(len(sets))], sets

@@ -1,4 +1,4 @@
-"""What the hardware tests read from a store: plain SQL, as any user may."""
+"""The hardware tests' access to a store: plain SQL, as any user may use."""
 import sqlite3
 
 TURN_INSTRUCTIONS = 4  # of loop.c
@@ -21,12 +21,12 @@ class Recording:
         return self.one("SELECT sum(%s) FROM period WHERE run_id = ?" % column, self.run)
 
     def sets(self):
-        """Set numbers of the periods in their order."""
+        """Set numbers of the periods in time order."""
         return [row[0] for row in self.rows(
             "SELECT set_no FROM period WHERE run_id = ? ORDER BY period", self.run)]
 
     def estimate(self, set_no, column):
-        """Scaled estimate of one slot of one set over the whole run."""
+        """The scaled estimate of one slot of one set over the whole run."""
         count, running = self.rows(
             "SELECT sum(%s), sum(running_ns) FROM period WHERE run_id = ? AND set_no = ?" % column,
             self.run, set_no)[0]

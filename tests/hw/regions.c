@@ -1,14 +1,12 @@
-/*
- * regions: a program that measures itself, on a machine whose counts are exact.
+/* regions: a program that measures itself, on a machine whose counts are exact.
  *
  * usage: regions SETS TURNS
  *
- * Counts the document SETS. Standard output has lines "NAME INSTRUCTIONS": "added" is what an entry
- * is said to add; the others are regions that were entered once: "first", "second", "third" and
- * "inner" are empty, "around" is around the latter, "loop" is a loop of TURNS turns. Then come a
- * line "jumped ENTERED LEFT OPEN" of a region that is left by longjmp at every other of five
- * entries, and the report.
- */
+ * SETS is the document of event sets. Standard output has lines "NAME INSTRUCTIONS". "added" is the
+ * reported cost of an entry. All other NAMEs are regions that were entered once. "first", "second",
+ * "third" and "inner" are empty, "around" contains "inner", and "loop" is a loop of TURNS
+ * iterations. The last lines are "jumped ENTERED LEFT OPEN" of a region that is left by longjmp at
+ * every other of five entries, and the report. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdio.h>

@@ -1,12 +1,10 @@
-/*
- * samples: where a program spends its cycles, by the processor's own counter.
+/* samples: shows where a program spends its cycles, by the processor's own counter.
  *
  * usage: samples SETS STACKS COMMAND [ARGUMENT...]
  *
- * Counts the document SETS meanwhile; STACKS is a number of enum rps_stacks. Standard output has a
- * line "EVENT FREQUENCY LOST", and one for each sample of the workload's own code: its addresses in
- * hexadecimal, the innermost first.
- */
+ * The document SETS is counted meanwhile. STACKS is a number of enum rps_stacks. Standard output
+ * has a line "EVENT FREQUENCY LOST", and one line for each sample of the workload's own code: its
+ * addresses in hexadecimal, innermost first. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* An arena for each case of a test: cmocka's setup and teardown. */
+/* An arena for each test case, made and freed by cmocka's setup and teardown. */
 #ifndef RPISTAT_TESTS_ARENA_H
 #define RPISTAT_TESTS_ARENA_H
 

@@ -1,4 +1,4 @@
-"""A headless Chromium that a test clicks, types and touches in, over its DevTools protocol.
+"""A headless Chromium that a test controls over its DevTools protocol: clicks, keys and touches.
 
 Commands and events are JSON through two pipes (--remote-debugging-pipe), each ended by a zero byte, so that
 neither a port nor a library is needed.
@@ -16,16 +16,15 @@ import time
 
 import tap
 
-TIMEOUT = 300  # seconds after which an answer does not come any more
-MOBILE = {"mobile": True, "touch": True}
+TIMEOUT = 300  # seconds after which no answer is expected any more
 
 
 class Gone(AssertionError):
-    """The page was left for another one."""
+    """The page was left for another page."""
 
 
 class Browser:
-    """`with Browser() as browser`, then `open`; skips the case where there is no Chromium that starts."""
+    """`with Browser() as browser`, then `open`. The test is skipped if no Chromium can be started."""
 
     def __enter__(self):
         program = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
@@ -65,7 +64,7 @@ class Browser:
         shutil.rmtree(self.profile, ignore_errors=True)
 
     def message(self, deadline):
-        """The next answer or event."""
+        """Return the next answer or event."""
         while b"\0" not in self.buffer:
             if not select.select([self.answers], [], [], max(0, deadline - time.monotonic()))[0]:
                 raise OSError("Chromium does not answer")
@@ -82,7 +81,7 @@ class Browser:
         return found
 
     def call(self, method, **parameters):
-        """The result of a command."""
+        """Return the result of a command."""
         self.number += 1
         command = {"id": self.number, "method": method, "params": parameters}
         if self.session:
@@ -92,19 +91,19 @@ class Browser:
         while True:
             found = self.message(deadline)
             if found.get("id") == self.number:
-                if found.get("error", {}).get("code") == -32000:  # the page went while it was asked
+                if found.get("error", {}).get("code") == -32000:  # the page was left during the request
                     raise Gone(found["error"]["message"])
                 assert "error" not in found, (method, found["error"])
                 return found["result"]
 
     def evaluate(self, expression):
-        """The value of JavaScript in the page; a promise is waited for."""
+        """Return the value of JavaScript in the page, after waiting for a promise."""
         found = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in found, (expression[:200], found["exceptionDetails"])
         return found["result"].get("value")
 
     def wait(self, expression):
-        """Wait until JavaScript says true."""
+        """Wait until a JavaScript expression is true."""
         deadline = time.monotonic() + TIMEOUT
         while True:
             with contextlib.suppress(Gone):
@@ -113,7 +112,7 @@ class Browser:
             assert time.monotonic() < deadline, "never: " + expression
 
     def open(self, path, width, height, mobile=False, touch=False, theme="light", ratio=1):
-        """Open a file, or an address, in a window of that size."""
+        """Open a file or an address in a window of this size."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=ratio,
                   mobile=mobile)
         self.call("Emulation.setTouchEmulationEnabled", enabled=touch)
@@ -122,7 +121,7 @@ class Browser:
         self.wait("document.readyState === 'complete' && location.protocol !== 'about:'")
 
     def frame(self):
-        """Wait until what was done is drawn, by the page that comes where this one loads itself anew."""
+        """Wait until changes are drawn, also by a new page if this one reloads itself."""
         self.wait("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
 
     def mouse(self, kind, x, y, **more):
@@ -138,15 +137,10 @@ class Browser:
         self.call("Input.dispatchKeyEvent", type="keyUp", key=key, windowsVirtualKeyCode=code, modifiers=modifiers)
 
     def touch(self, kind, *points):
-        """touchStart, touchMove, touchEnd with the fingers that are on it."""
+        """touchStart, touchMove, touchEnd with the fingers on the screen."""
         self.call("Input.dispatchTouchEvent", type=kind,
                   touchPoints=[{"x": x, "y": y, "id": n} for n, (x, y) in enumerate(points)])
 
-    def screenshot(self, path, whole=False):
-        found = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
-        with open(path, "wb") as file:
-            file.write(base64.b64decode(found["data"]))
-
     def pdf(self):
-        """The page as it is printed."""
+        """Return the page as printed."""
         return base64.b64decode(self.call("Page.printToPDF", printBackground=True)["data"])

@@ -1,5 +1,6 @@
-"""Are there hardware counters here? Found out without rpistat, so that a recorder that lost its
-hardware backend fails and is not skipped."""
+"""Are there hardware counters here? This is determined without rpistat, so that a recorder that lost
+its hardware backend fails instead of being skipped.
+"""
 import ctypes
 import os
 import platform
@@ -11,7 +12,7 @@ PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241, "armv6l": 364, "armv7l": 364}
 
 
 def need_counters():
-    """Skip unless two user-mode hardware counters can be had."""
+    """Skip the test unless two user-mode hardware counters are available."""
     call = PERF_EVENT_OPEN.get(platform.machine())
     if call is None:
         raise tap.Skip("the number of perf_event_open on a %s is not known" % platform.machine())

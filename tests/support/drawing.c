@@ -3,6 +3,7 @@
 #include "rpistat/code_store.h"
 
 #include <dirent.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -118,7 +119,8 @@ static int is_data(const struct dirent *entry)
            strcmp(entry->d_name, "panels.gp") == 0 || (ending && strcmp(ending, ".dat") == 0);
 }
 
-/* All data files of a kept folder in the order of their names; free it. */
+/* Return all data files of a kept directory, in the order of their names. The caller frees the
+ * text. */
 static char *gather(const char *folder)
 {
     struct dirent **entry;
@@ -153,16 +155,48 @@ static void write_text(const char *path, const char *text)
     fclose(file);
 }
 
-/* Compare with a golden file, or write it; the message shows the first line that differs. */
-static void compare(const char *name, const char *text)
+/* Write a data file. A long table is written as its first row, the number and the checksum (FNV-1a)
+ * of the rows in between, and its last row. */
+static void put_file(FILE *out, const char *text, const char *end)
 {
-    const char *write = getenv("RPISTAT_GOLDEN");
-    char path[1024], *golden;
-    size_t same = 0, line = 0;
+    const char *name = text + strlen("== "), *begin = text, *row = end;
+    int name_length = (int)strcspn(name, "\n"), rows = 0;
+    uint64_t checksum = UINT64_C(0xcbf29ce484222325);
 
+    for (int i = 0; i < 2 && begin < end; i++)
+        begin += strcspn(begin, "\n") + 1;
+    for (const char *at = begin; at < end; at += strcspn(at, "\n") + 1, rows++)
+        row = at;
+    if (rows < 4 || strncmp(name + name_length - 4, ".dat", 4) != 0)
+        begin = row = end;
+    for (const char *at = begin; at < row; at++)
+        checksum = (checksum ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+    fwrite(text, 1, (size_t)(begin - text), out);
+    if (begin < row)
+        fprintf(out, "(%.*s: %d rows, checksum %016" PRIx64 ")\n", name_length, name, rows - 1,
+                checksum);
+    fwrite(row, 1, (size_t)(end - row), out);
+}
+
+/* Compare with a golden file, or write the golden file. The message shows the first line that
+ * differs. */
+static void compare(const char *name, const char *data)
+{
+    const char *mode = getenv("RPISTAT_GOLDEN");
+    char path[1024], *golden, *text = NULL;
+    size_t same = 0, line = 0, size;
+    FILE *out = open_memstream(&text, &size);
+
+    assert_non_null(out);
+    for (const char *at = data, *next; *at; at = next) {
+        next = strstr(at + 1, "\n== ");
+        next = next ? next + 1 : at + strlen(at);
+        put_file(out, at, next);
+    }
+    fclose(out);
     snprintf(path, sizeof(path), "%s/%s.txt", GOLDEN_FOLDER, name);
-    if (write && strcmp(write, "write") == 0)
-        write_text(path, text);
+    if (mode)
+        write_text(path, strcmp(mode, "whole") == 0 ? data : text);
     golden = drawing_text(path, NULL);
     for (; golden[same] && golden[same] == text[same]; same++)
         line = golden[same] == '\n' ? same + 1 : line;
@@ -170,6 +204,7 @@ static void compare(const char *name, const char *text)
         fail_msg("%s: \"%.*s\" instead of \"%.*s\"", name, (int)strcspn(text + line, "\n"),
                  text + line, (int)strcspn(golden + line, "\n"), golden + line);
     free(golden);
+    free(text);
 }
 
 /* Replace the entities of XML, which gnuplot writes for some characters, in place. */
@@ -189,7 +224,7 @@ static void decode(char *text)
     *to = '\0';
 }
 
-/* Each line of text.gp is in the picture. */
+/* Expect that the picture contains each line of text.gp. */
 static void expect_texts(const char *data, const char *picture)
 {
     char *lines = strdup(data), *rest = lines, *drawn = strdup(picture);
@@ -206,7 +241,7 @@ static void expect_texts(const char *data, const char *picture)
     free(lines);
 }
 
-/* Whether a picture has a colour, in one of the three forms that gnuplot writes. */
+/* Return whether a picture contains a colour, in one of the three forms that gnuplot writes. */
 static bool is_drawn(const char *picture, unsigned long ink)
 {
     unsigned long red = ink >> 16 & 255, green = ink >> 8 & 255, blue = ink & 255;
@@ -218,8 +253,9 @@ static bool is_drawn(const char *picture, unsigned long ink)
     return strstr(picture, form[0]) || strstr(picture, form[1]) || strstr(picture, form[2]);
 }
 
-/* The length of a colour that begins here (#rrggbb, #aarrggbb, 0xaarrggbb, rgb(r, g, b)) or of its
- * transparency (a number to be added, an attribute); 0: none begins here. */
+/* Return the length of the colour that begins here (#rrggbb, #aarrggbb, 0xaarrggbb, rgb(r, g, b)).
+ * A transparency (a number to be added, or an attribute) is accepted too. Return 0 if no colour
+ * begins here. */
 static size_t ink_length(const char *text)
 {
     static const char hex[] = "0123456789abcdefABCDEF", opacity[] = "fill-opacity='";
@@ -242,7 +278,7 @@ static const char *find_ink(const char *text, size_t *ret_length)
     return *text ? text : NULL;
 }
 
-/* Each colour of the data is in the picture. */
+/* Expect that the picture contains each colour of the data. */
 static void expect_inks(const char *data, const char *picture)
 {
     size_t length;
@@ -264,7 +300,7 @@ void drawing_golden(const char *name, const char *keep, const char *path)
     free(svg);
 }
 
-/* The texts are the same but for their colours, some of which differ. */
+/* Expect texts that are equal except for their colours, some of which must differ. */
 static void expect_same_but_inks(const char *a, const char *b)
 {
     const char *ink_a, *ink_b;
@@ -341,7 +377,7 @@ void drawing_detected(struct fixture *fixture, const struct rps_phase *phase, si
     detected(fixture, &phases, 1, 0);
 }
 
-/* The same numbers every time. */
+/* Return a pseudo-random number below `below`. The sequence is always the same. */
 static uint64_t noise(uint64_t *state, uint64_t below)
 {
     *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -390,7 +426,7 @@ void drawing_story(struct fixture *fixture)
 
 #ifdef RPS_HAS_CODE
 
-/* Modules, stacks with a frame each, and threads of drawing_samples. */
+/* Write the modules, stacks of one frame each, and threads of drawing_samples. */
 static void write_code(struct fixture *fixture)
 {
     static const struct rps_module module[] = {{0, RPS_MODULE_FILE, "/usr/bin/story", ""},

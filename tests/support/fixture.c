@@ -11,17 +11,17 @@
 
 #include "rpistat/clock.h"
 #include "rpistat/code_store.h"
-#include "rpistat/code_wing.h"
+#include "rpistat/code_output.h"
 #include "rpistat/plan.h"
 #include "rpistat/run.h"
 #include "rpistat/store.h"
-#include "rpistat/store_wing.h"
+#include "rpistat/store_hooks.h"
 
 #ifdef RPS_HAS_CODE
-/* As main does. */
-__attribute__((constructor)) static void use_wing(void)
+/* Install the hooks of the store, as main() does. */
+__attribute__((constructor)) static void use_hooks(void)
 {
-    rps_store_use(&rps_code_store, &rps_code_wing);
+    rps_store_use(&rps_code_store, &rps_code_hooks);
 }
 #endif
 

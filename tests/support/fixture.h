@@ -1,5 +1,5 @@
-/* A store in a folder of its own, written and read through the real store, for the tests of
- * show. */
+/* A store in its own directory, written and read through the real store, for tests of query, plot
+ * and report. */
 #ifndef RPISTAT_TEST_SHOW_FIXTURE_H
 #define RPISTAT_TEST_SHOW_FIXTURE_H
 
@@ -16,31 +16,32 @@ struct rps_plan;
 
 struct fixture {
     char folder[256], path[512];
-    struct rps_run run; /* change it between begin and write */
+    struct rps_run run; /* may be changed between begin and write */
     struct rps_plan *plan;
     struct rps_writer *writer;
-    struct rps_reader *reader; /* from fixture_read on */
+    struct rps_reader *reader; /* reader, valid after fixture_read */
     int64_t run_id;
-    struct rps_period next; /* what fixture_period continues from */
+    struct rps_period next; /* template of the next period for fixture_period */
 };
 
-/* Make the folder, the embedded plan with every event measured, and a run with known metadata. */
+/* Make the directory, the embedded plan with every event measured, and a run with known metadata.
+ */
 void fixture_begin(struct fixture *fixture, const char *plan_name);
 
-/* Begin the run in the store; _with: with other options of the writer. */
+/* Begin the run in the store. fixture_write_with uses other writer options. */
 void fixture_write(struct fixture *fixture);
 void fixture_write_with(struct fixture *fixture, const struct rps_writer_options *options);
 
-/* One more period behind the last: its set in turn, all slots counted, counts as given. */
+/* Add one period: the next set of the rotation, with all slots counted and these counts. */
 void fixture_period(struct fixture *fixture, uint64_t cycles, const uint64_t *count);
 
 /* End the run and open the store for reading. */
 void fixture_read(struct fixture *fixture);
 
-/* A path in the folder; lives until the next call. */
+/* Return a path in the directory, valid until the next call. */
 const char *fixture_file(struct fixture *fixture, const char *name);
 
-/* Close everything and remove the folder with what is in it. */
+/* Close everything and remove the directory with its contents. */
 void fixture_end(struct fixture *fixture);
 
 #endif

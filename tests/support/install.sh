@@ -42,6 +42,19 @@ zsh              command -v zsh
 fish             command -v fish
 '
 
+# what examples/package/deb needs in addition
+packages_package='
+debhelper        command -v dh
+dpkg-dev         command -v dpkg-buildpackage
+libpfm4-dev      has_header perfmon/pfmlib.h
+'
+
+# what its test needs in addition; .ci/run installs both lists
+packages_package_test='
+lintian          command -v lintian
+man-db           command -v man
+'
+
 # .ci/run installs these where no systemd would start them as services, at all addresses
 packages_databases='
 victoria-metrics command -v victoria-metrics

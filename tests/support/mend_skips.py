@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run a test program and mend how it reports skipped cases: mend_skips.py COMMAND [ARG...]
+"""Run a test program and correct its report of skipped cases: mend_skips.py COMMAND [ARG...]
 
 cmocka up to 1.1.5 (Debian 12) writes `not ok 3 # SKIP name` for a case that called skip(), which
 meson counts as a failure, and it has no place for a reason. This writes `ok 3 - name # SKIP reason`
@@ -35,7 +35,7 @@ def main():
             sys.stdout.write(mend(line, before))
             sys.stdout.flush()
             before = line
-    if program.returncode < 0:  # leave as it did, so that a crash is called one
+    if program.returncode < 0:  # exit with the same signal, so that a crash is reported as one
         signal.signal(-program.returncode, signal.SIG_DFL)
         os.kill(os.getpid(), -program.returncode)
     sys.exit(program.returncode)

@@ -20,7 +20,7 @@ uint64_t random_below(uint64_t *state, uint64_t range)
     return rps_random_next(state) % range;
 }
 
-/* Does it happen, in so many of a thousand cases? */
+/* Return true in `of_thousand` of a thousand cases, at random. */
 static bool happens(uint64_t *state, unsigned int of_thousand)
 {
     return random_below(state, 1000) < of_thousand;
@@ -65,7 +65,8 @@ static void name_event(struct rps_event *event, int set, int slot)
     event->type = RPS_EVENT_RAW;
 }
 
-/* The metrics that end in "+ 0 * seconds" have a value in every stretch, and it is a sum. */
+/* Make a random plan. Each metric that ends in "+ 0 * seconds" is a sum and has a value in every
+ * segment. */
 static struct rps_plan *make_plan(uint64_t *state, int sets)
 {
     static const char *const metric[] = {"length=seconds", "use=cpu_seconds + 0 * seconds",
@@ -102,8 +103,8 @@ static struct rps_plan *make_plan(uint64_t *state, int sets)
 struct track {
     uint64_t cycle;
     int64_t end_ns;
-    uint64_t asleep;             /* for so many periods */
-    uint64_t away_from, away_to; /* rotations */
+    uint64_t asleep;             /* number of periods that the workload still sleeps */
+    uint64_t away_from, away_to; /* rotations during which the CPU is away */
 };
 
 static uint64_t part_of(uint64_t *state, uint64_t whole, bool all)
@@ -124,7 +125,7 @@ static void count_slots(const struct random_run *run, uint64_t *state, struct rp
     }
 }
 
-/* What the multiplexer makes of a period of this length. */
+/* Set the counts and times that the multiplexer would report for a period of this length. */
 static void measure(const struct random_run *run, uint64_t *state, struct track *track,
                     struct rps_period *period)
 {
@@ -235,7 +236,7 @@ static void add_periods(struct random_run *run, uint64_t *state)
 
 /* --- the store -------------------------------------------------------------------------------- */
 
-/* Leave the run without an end, all of it committed. */
+/* Leave the run without an end, with all periods committed. */
 static void kill_run(struct random_run *run)
 {
     struct rps_writer_status status;

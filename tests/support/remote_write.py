@@ -1,5 +1,6 @@
-"""A server of Prometheus' remote write on loopback, that keeps what it is sent and misbehaves when told
-to."""
+"""A server of Prometheus' remote write on loopback, which keeps the requests and can misbehave on
+request.
+"""
 import functools
 import http.server
 import json
@@ -12,7 +13,7 @@ import urllib.parse
 
 
 def snappy(data):
-    """The bytes of a block of snappy (format_description.txt of github.com/google/snappy)."""
+    """Return the contents of a snappy block (format_description.txt of github.com/google/snappy)."""
     size, at = varint(data, 0)
     result = bytearray()
     while at < len(data):
@@ -36,7 +37,7 @@ def snappy(data):
             at += extra
         assert 0 < offset <= len(result)
         part = result[-offset:][:length]
-        result += (part * (length // len(part) + 1))[:length]  # it may repeat what it adds
+        result += (part * (length // len(part) + 1))[:length]  # a copy may overlap its own output
     assert len(result) == size, (len(result), size)
     return bytes(result)
 
@@ -54,7 +55,7 @@ def varint(data, at):
 
 
 def fields(data):
-    """(number, value) of a message: numbers, doubles, bytes."""
+    """(number, value) of each field of a message: numbers, doubles, bytes."""
     at = 0
     while at < len(data):
         key, at = varint(data, at)
@@ -84,16 +85,17 @@ def read_samples(body):
             if kind == 1:
                 part = dict(fields(message))
                 labels.append((part[1].decode(), part[2].decode()))
-            else:  # there are many: a double, and a number unless it is 0
+            else:  # the message may have many: a double, and an integer unless it is 0
                 time_ms = varint(message, 10)[0] if len(message) > 9 else 0
                 yield tuple(labels), time_ms, struct.unpack_from("<d", message, 1)[0]
 
 
 class Server:
-    """Takes remote write; `with Server() as server`. `behave` is called with the number of each request,
-    from 1, before it is looked at, and returns None, or (status, headers, body) to answer instead, or
-    a function that does what it likes with the handler. `certificate`: a file with it, and its key; the
-    server speaks TLS."""
+    """Accepts remote write; `with Server() as server`. `behave` is called with the number of each
+    request, from 1, before the request is read. It returns None, or (status, headers, body) as the
+    answer, or a function that handles the request itself. `certificate`: a file with a certificate
+    and its key; then the server speaks TLS.
+    """
 
     def __init__(self, behave=None, certificate=None):
         server, self.behave = self, behave or (lambda number: None)
@@ -156,12 +158,12 @@ class Server:
             self.answer(handler, 204)
 
     def keep(self, body):
-        """Keep a request, as if it had been taken."""
+        """Keep a request as if it had been accepted."""
         self.bodies.append(body)
 
     @property
     def data(self):
-        """{labels: {time in ms: value}}; a value that comes again must be the same."""
+        """{labels: {time in ms: value}}; a value that comes twice must be the same."""
         with self.lock:
             for body in self.bodies[self.done:]:
                 self.done += 1
@@ -174,17 +176,17 @@ class Server:
 
     @property
     def again(self):
-        """How many samples came again."""
+        """The number of samples that came twice."""
         assert self.data
         return self.twice
 
     def last(self, metric, **wanted):
-        """{labels: the last value} of the series that have these labels."""
+        """{labels: the last value} of the series with these labels."""
         return {labels: points[max(points)] for labels, points in self.data.items()
                 if dict(labels)["__name__"] == metric and wanted.items() <= dict(labels).items()}
 
 
 def closed(handler, _):
-    """No answer: the connection is closed."""
+    """Close the connection without an answer."""
     handler.close_connection = True
     handler.connection.shutdown(socket.SHUT_RDWR)

@@ -16,7 +16,7 @@
 #include "rpistat/loop.h"
 #include "rpistat/plan.h"
 #include "rpistat/pmu.h"
-#include "rpistat/system_signals.h"
+#include "rpistat/system_reader.h"
 
 #define MS INT64_C(1000000)
 #define S  INT64_C(1000000000)
@@ -29,12 +29,12 @@ struct test_run {
     size_t count;
     struct rps_system_reading *reading;
     size_t reading_count;
-    char mark[256]; /* the last, and how many there were */
+    char mark[256]; /* text of the last mark; mark_count counts all */
     int mark_count;
     int64_t mark_ns;
-    char gap[128]; /* the reason of the last */
+    char gap[128]; /* reason of the last gap */
     int gap_count;
-    int64_t gap_ns, gap_start_ns; /* of all together; start of the last */
+    int64_t gap_ns, gap_start_ns; /* length of all gaps; start of the last gap */
     enum rps_loop_end end;
     int64_t elapsed_ns;
 };
@@ -43,7 +43,7 @@ static inline void test_keep_period(void *context, const struct rps_period *peri
 {
     struct test_run *run = context;
 
-    if ((run->count & (run->count - 1)) == 0) { /* full: twice the room */
+    if ((run->count & (run->count - 1)) == 0) { /* The array is full; double its size. */
         run->period = realloc(run->period, (2 * run->count + 1) * sizeof(*period));
         assert_non_null(run->period);
     }
@@ -102,19 +102,23 @@ static inline void test_file(char *path, const char *text, size_t size)
 
 struct test_options {
     int merge;
-    int64_t period_ns; /* 0: 100 ms */
+    int64_t period_ns; /* period length; 0: 100 ms */
     int64_t duration_ns;
     struct rps_order order;
-    const char *plan;      /* NULL: arm1176 */
-    const char *events[2]; /* -e ... -e ...: instead of a plan */
+    const char *plan;      /* NULL: use the plan arm1176 */
+    const char *events[2]; /* -e options, used instead of a plan */
     int64_t delay_ns;
-    int (*approach)(void *self, int closer);            /* of the event loop; NULL: none */
-    void (*clocks)(void *self, struct rps_clocks *ret); /* of the event loop; NULL: none */
-    void (*adapt)(struct rps_event_loop *event_loop);   /* change more of it; NULL: nothing */
-    const struct rps_sampler *sampler;                  /* NULL: none */
-    const struct rps_system_reader *system;             /* NULL: none */
-    const struct rps_sample_sink *sample_sink;          /* NULL: none */
-    const struct rps_system_options *signals;           /* read the backend's own; NULL: none */
+    int (*approach)(void *self, int closer);            /* approach function of the event loop;
+                                                           NULL: none */
+    void (*clocks)(void *self, struct rps_clocks *ret); /* clock function of the event loop;
+                                                           NULL: none */
+    void (*adapt)(struct rps_event_loop *event_loop);   /* further changes to the event loop; may
+                                                           be NULL */
+    const struct rps_sampler *sampler;                  /* NULL: no sampler */
+    const struct rps_system_reader *system;             /* NULL: no reader of system metrics */
+    const struct rps_sample_sink *sample_sink;          /* NULL: no sample sink */
+    const struct rps_system_options *signals;           /* options of the backend's own system
+                                                           metrics; NULL: none */
     int paused;
 };
 
@@ -129,8 +133,8 @@ static inline uint64_t test_total(const struct test_run *run, unsigned set, int 
     return total;
 }
 
-/* What every recording must hold: numbered periods that follow each other without a hole, sets in
- * their order, a cycle timestamp that is the sum of cycles. */
+/* Check the properties of every recording. Numbered periods follow each other without a hole, sets
+ * are in order, and the cycle timestamp is the sum of cycles. */
 static inline void test_check_contiguous(const struct test_run *run)
 {
     size_t sets = (size_t)run->plan->set_count;

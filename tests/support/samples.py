@@ -1,9 +1,13 @@
-"""Samples for the tests of what reads them: rows of code put into a store beside the periods of a run."""
+"""Samples for tests of their readers: rows of code that are put into a store, for the periods of a
+run.
+"""
 import sqlite3
 
 
 class Code:
-    """`add` stacks of functions to the periods of a run, then `write` them.
+    """`add` adds stacks of functions to the periods of a run, then `write` writes them. A function is
+    a name, or (name, module, file, line); a stack begins with the outermost. A task is (name, pid,
+    tid), optionally followed by its control group.
 
     A function is a name, or (name, module, file, line); a stack goes from the outermost one on. A task is
     (name, pid, tid), or has its control group behind these.
@@ -26,14 +30,14 @@ class Code:
         return parent
 
     def add(self, period, functions, samples=1, cpu=-1, task=("work", 100, 100)):
-        """So many samples of a stack in a period."""
+        """Add this number of samples of a stack to a period."""
         for counts, key in [(self.counts, self._stack(functions)),
                             (self.task_counts, self.tasks.setdefault(task, len(self.tasks)))]:
             place = (cpu, period, key)
             counts[place] = counts.get(place, 0) + samples
 
     def write(self, complete=None, lost=0):
-        """`complete`: samples whose chains are; all, unless said."""
+        """`complete`: the samples whose call chains are complete; by default all."""
         samples, run = sum(self.counts.values()), self.run
         rows = {
             "sampling": [(run, "cpu-clock", self.frequency, 0, "fp", samples, samples if complete is None else complete,
@@ -55,7 +59,7 @@ class Code:
         }
         with self.store:
             for table, content in rows.items():
-                if content:  # columns behind these may be NULL
+                if content:  # later columns may be NULL
                     columns = [name for name, in self.store.execute("SELECT name FROM pragma_table_info(?)", (table,))]
                     self.store.executemany("INSERT OR REPLACE INTO %s (%s) VALUES (%s)" % (
                         table, ", ".join(columns[:len(content[0])]), ", ".join("?" * len(content[0]))), content)

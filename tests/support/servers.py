@@ -14,9 +14,9 @@ import urllib.request
 
 import tap
 
-TIMEOUT = 300  # seconds after which a server hangs, and the case has failed
+TIMEOUT = 300  # seconds after which the server counts as hanging, and the case has failed
 
-# Old samples are taken too: runs are pushed long after they were recorded.
+# Old samples are accepted: runs are pushed long after their recording.
 PROMETHEUS_CONFIG = """\
 storage:
   tsdb:
@@ -25,7 +25,7 @@ storage:
 
 
 def listening_port(pid):
-    """The port on 127.0.0.1 that a process listens at, or None."""
+    """Return the port on 127.0.0.1 at which a process listens, or None."""
     try:
         sockets = {os.readlink("/proc/%d/fd/%s" % (pid, fd)) for fd in os.listdir("/proc/%d/fd" % pid)}
     except OSError:  # a descriptor was closed in between
@@ -39,11 +39,11 @@ def listening_port(pid):
 
 
 class Database:
-    """What both have in common: started and stopped, written to and asked by HTTP."""
+    """The common part of both: start and stop, write and query by HTTP."""
 
-    program = None  # its name, which is also Debian's package
-    ready = None    # the address that answers 200 when it can be asked
-    write = None    # of remote write
+    program = None  # its name, and the name of Debian's package
+    ready = None  # the address that answers 200 when queries are possible
+    write = None  # the address of remote write
 
     def __init__(self, folder):
         self.folder, self.process, self.port = folder, None, 0
@@ -56,7 +56,7 @@ class Database:
         raise NotImplementedError
 
     def start(self):
-        """Begin to answer, after stop() at the same port as before."""
+        """Start answering; after stop(), at the same port as before."""
         os.makedirs(self.folder, exist_ok=True)
         with open(os.path.join(self.folder, "log"), "ab") as log:
             self.process = subprocess.Popen(self.command(), cwd=self.folder, stdin=subprocess.DEVNULL,
@@ -100,22 +100,22 @@ class Database:
             return answer.read()
 
     def flush(self):
-        """Make what was written visible to queries."""
+        """Make written samples visible to queries."""
 
     def ask(self, expression, time_ms):
-        """The samples that an expression has at a time: [(labels, value)]."""
+        """Return the samples of an expression at a time: [(labels, value)]."""
         return [(row["metric"], float(row["value"][1]))
                 for row in self.result("/api/v1/query", query=expression,
                                        time="%.3f" % (time_ms / 1000))]
 
     def ask_samples(self, selector, end_ms, length_ms):
-        """The samples themselves: [(labels, [[s, value as text]])]."""
+        """Return the raw samples: [(labels, [[s, value as text]])]."""
         return [(row["metric"], row["values"])
                 for row in self.result("/api/v1/query", query="%s[%dms]" % (selector, length_ms),
                                        time="%.3f" % (end_ms / 1000))]
 
     def ask_range(self, expression, start_ms, end_ms, step_ms):
-        """The same over time: [(labels, [[s, value as text]])]."""
+        """Return the samples over time: [(labels, [[s, value as text]])]."""
         return [(row["metric"], row["values"])
                 for row in self.result("/api/v1/query_range", query=expression,
                                        start="%.3f" % (start_ms / 1000), end="%.3f" % (end_ms / 1000),
@@ -130,7 +130,7 @@ class Database:
         return answer["data"]["result"]
 
     def cpu_s(self):
-        """CPU time that it has used."""
+        """The CPU time that it has used."""
         with open("/proc/%d/stat" % self.process.pid, encoding="ascii") as file:
             words = file.read().rsplit(")", 1)[1].split()
         return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
@@ -151,7 +151,7 @@ class Prometheus(Database):
     program, ready, write = "prometheus", "/-/ready", "/api/v1/write"
 
     def __init__(self, folder, scraping=""):
-        """`scraping`: what its configuration has beside the above."""
+        """`scraping`: additional lines of its configuration."""
         super().__init__(folder)
         self.scraping = scraping
 

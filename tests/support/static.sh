@@ -14,7 +14,7 @@ install_missing 'cppcheck command -v cppcheck'
 # rps_error_set(NULL), which allows it (ctunullpointer), nor item[-1] behind a count, nor the factors
 # of parse.c's table, none of which is 0.
 cppcheck -q --std=c11 --enable=warning,performance,portability --error-exitcode=1 -Iinclude -Isrc \
-    --suppress=memleak:src/draw/cloud.c --suppress=arrayIndexThenCheck \
+    --suppress=memleak:src/plot/cloud.c --suppress=arrayIndexThenCheck \
     --suppress=ctunullpointer:src/base/error.c \
     --suppress=nullPointerRedundantCheck:src/sim/sim_script.c \
     --suppress=zerodivcond:src/base/parse.c src

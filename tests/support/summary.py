@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What meson's test logs say, case by case: skips with reasons, failures with output, a total.
+"""Meson's test logs case by case: skips with reasons, failures with output, a total.
 
 usage: summary.py MESON-LOGS-FOLDER [FOLDER...]
 
@@ -28,12 +28,12 @@ def program_name(text):
 
 
 def log(folder, kind):
-    """meson's log, which has the name of the setup in its own when one was asked for; None without one."""
+    """meson's log, whose name contains the setup if one was requested. Return None without a log."""
     return next(iter(glob.glob(os.path.join(glob.escape(folder), "testlog*." + kind))), None)
 
 
 def read_programs(folder):
-    """Results of test programs, as meson wrote them: one JSON object a line."""
+    """Results of test programs as meson wrote them: one JSON object per line."""
     path = log(folder, "json")
     if not path:
         return []
@@ -45,13 +45,13 @@ def read_programs(folder):
 
 
 def skip_reason(case):
-    """What the program said behind SKIP; meson puts it beside the mark."""
+    """The program's text after SKIP; meson puts it next to the mark."""
     message = case.find("skipped").get("message") or case.findtext("system-out") or ""
     return re.sub(r"^1\.\.0\s*#\s*skip\S*\s*", "", message.strip(), flags=re.I)
 
 
 def read_cases(folder):
-    """(program, case, "passed" | "failed" | "skipped", reason) for every case."""
+    """(program, case, "passed" | "failed" | "skipped", reason) for each case."""
     path = log(folder, "junit.xml")
     if not path:
         return []
@@ -80,13 +80,14 @@ def show_failures(programs):
 
 
 def belongs(case, program):
-    """Whether a case is of this program: a TAP program is a suite of its own in meson's log, any
-    other program one case of the project's."""
+    """Return whether a case is of this program: a TAP program is a suite of its own in meson's log,
+    any other program one case of the project.
+    """
     return program["name"] in (case[0], program_name(case[1]))
 
 
 def coverage(build):
-    """A sentence on the lines that were run; None when the build does not count them."""
+    """A sentence with the share of executed lines, or None if the build does not count them."""
     notes = os.path.join(build, "src", "base", "libbase.a.p")
     if not shutil.which("gcovr") or not glob.glob(os.path.join(glob.escape(notes), "*.gcno")):
         return None
@@ -101,7 +102,7 @@ def coverage(build):
 
 
 def count_unsaid(programs, cases):
-    """Programs that failed, though none of their cases did."""
+    """Programs that failed although none of their cases did."""
     unsaid = 0
     for program in programs:
         own = [case for case in cases if belongs(case, program)]

@@ -18,7 +18,7 @@ def root():
 
 
 def quarter(items):
-    """Every fourth of the items, from number $RPISTAT_TEST_QUARTER (0 to 3) on; without it, all of them."""
+    """Every fourth item, beginning at number $RPISTAT_TEST_QUARTER (0 to 3); without this variable, all items."""
     first = os.environ.get("RPISTAT_TEST_QUARTER")
     return items[int(first)::4] if first else items
 
@@ -28,7 +28,7 @@ def one_line(text):
 
 
 def main(cases):
-    """Run the cases, functions or (name, function, argument...), and leave with their status."""
+    """Run the cases, functions or (name, function, argument...), and exit with their status."""
     failed = 0
     print("TAP version 13")
     print("1..%d" % len(cases), flush=True)
@@ -40,7 +40,7 @@ def main(cases):
             function(*arguments)
         except Skip as skip:
             print("ok %d - %s # SKIP %s" % (number, name, one_line(skip)), flush=True)
-        except Exception:  # a broken case is a failed one, and the others still run
+        except Exception:  # a broken case fails, and the others still run
             failed += 1
             for line in traceback.format_exc().splitlines():
                 print("# " + line)

@@ -1,4 +1,4 @@
-"""Tracepoints are found where tracefs is mounted: where it is not, root mounts it for a test alone."""
+"""Tracepoints need a mounted tracefs. If it is not mounted, root mounts it for a test alone."""
 import os
 import shutil
 import subprocess
@@ -11,8 +11,9 @@ def can_count(rpistat, pmu, event):
 
 
 def begin_again(rpistat):
-    """Start this test anew in a mount namespace of its own that has tracefs, if that can be and is
-    what keeps system calls from being counted."""
+    """Restart this test in its own mount namespace with tracefs, if this is possible, and if a missing
+    tracefs is the only obstacle to counting system calls.
+    """
     inside = ["unshare", "-m", "sh", "-c",
               "mount -t tracefs nodev /sys/kernel/tracing && exec \"$@\"", "sh"]
     if os.geteuid() == 0 and shutil.which("unshare") and \

@@ -1,23 +1,23 @@
-/*
- * workload: a program that knows what it did, to compare recordings with.
+/* workload: a program that logs its own activity, to compare recordings with.
  *
- * usage: workload threads COUNT MICROSECONDS   COUNT threads, each spinning so much CPU time
+ * usage: workload threads COUNT MICROSECONDS   COUNT threads, each spinning for this CPU time
  *        workload children COUNT MICROSECONDS  COUNT children one after another, each spinning
  *        workload touch PAGES                  first writes to PAGES new pages
  *        workload sleep MILLISECONDS           asleep
  *        workload ids                          prints its user ids
  *
- * It prints lines of a name and a number: cpu_ns, the CPU time of all its threads and children;
- * cpu_whole_ns, the same with the children's ends; faults, the page faults of its task (touch) or
- * of it and its children (children); from_ns and to_ns, when it slept, on CLOCK_MONOTONIC, and
- * awake_ns, its CPU time on the way there and back.
+ * The output has lines of a name and a number. The number cpu_ns is the CPU time of all its threads
+ * and children; cpu_whole_ns also includes the ends of the children. The number faults is the page
+ * faults of the task (touch), or of the task and its children (children). The times from_ns and
+ * to_ns are the begin and end of the sleep on CLOCK_MONOTONIC. The number awake_ns is the CPU time
+ * before and after the sleep.
  *
- * A thread's CPU time is taken from /proc/thread-self/schedstat at the thread's end. Linux brings
- * that number up to date at clock ticks and switches only, up to 10 ms late; reading the thread's
- * CPU clock brings it up to date at once. Tearing down a child's memory, a good part of a short
- * life, comes after the last thing that the child can read: wait4 has it. Until Linux 6.15 or so
- * perf counted that part and later kernels do not, so counts lie between the two numbers.
- */
+ * The CPU time of a thread is read from /proc/thread-self/schedstat at the end of the thread. Linux
+ * updates that number only at clock ticks and switches, up to 10 ms late. Reading the CPU clock of
+ * the thread updates it at once. Releasing the memory of a child takes a large part of a short
+ * life, and happens after the last read by the child. Only wait4 reports this time. Until about
+ * Linux 6.15, perf counted this time; later kernels do not count it. So perf's counts lie between
+ * cpu_ns and cpu_whole_ns. */
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -53,7 +53,7 @@ static void spin(int64_t length_ns)
             ;
 }
 
-/* CPU time of the calling thread since it was created; -1 where there is no schedstat. */
+/* Return the CPU time of the calling thread since its creation, or -1 if there is no schedstat. */
 static int64_t own_cpu_ns(void)
 {
     int64_t own_ns = -1;
@@ -98,7 +98,8 @@ static void *run_worker(void *argument)
     return NULL;
 }
 
-/* The calling thread is the first of them. Returns the CPU time of the others, -1 on failure. */
+/* Run `count` threads; the calling thread is the first. Return the CPU time of the other threads,
+ * or -1 on failure. */
 static int64_t run_threads(long count, int64_t length_ns)
 {
     struct worker *worker = calloc((size_t)count, sizeof(*worker));
@@ -123,8 +124,8 @@ static int64_t run_threads(long count, int64_t length_ns)
 /* --- children --------------------------------------------------------------------------------- */
 
 struct children {
-    int64_t cpu_ns;       /* as they read it themselves */
-    int64_t cpu_whole_ns; /* as wait4 has it */
+    int64_t cpu_ns;       /* as read by the children themselves */
+    int64_t cpu_whole_ns; /* as reported by wait4 */
     long faults;
 };
 
@@ -181,7 +182,7 @@ static void print_number(const char *name, int64_t number)
     printf("%s %" PRId64 "\n", name, number);
 }
 
-/* Each task prints what it knows and returns the CPU time of its other threads, -1 on failure. */
+/* Each task prints its results and returns the CPU time of its other threads, or -1 on failure. */
 
 static int64_t do_children(long count, int64_t length_ns)
 {
@@ -205,7 +206,8 @@ static int64_t do_touch(long pages, int64_t unused)
     return 0;
 }
 
-/* Until a given moment, which is printed: it is asleep then, whenever it really wakes up. */
+/* Sleep until a given time, which is printed. The thread surely sleeps until then, even if it wakes
+ * up later. */
 static int64_t do_sleep(long milliseconds, int64_t unused)
 {
     const int64_t from_ns = clock_ns(CLOCK_MONOTONIC), to_ns = from_ns + milliseconds * 1000000;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""No file of src calls, through whatever others, one that calls it: files stand in an order.
+"""No file of src calls, directly or through other files, a file that calls it: the files have an
+order.
 
 The order is read from what the compiler made: which object defines a name, and which asks for it.
 The argument is the folder of the build.
@@ -13,7 +14,7 @@ import tap  # noqa: E402
 
 
 def names(folder):
-    """Of each object below the folder the names that it defines, and those that it asks for."""
+    """For each object below the folder, the names that it defines, and the names that it needs."""
     objects = [os.path.join(path, file) for path, _, files in os.walk(folder) for file in files
                if file.endswith(".o")]
     found = {name: (set(), set()) for name in objects}
@@ -29,15 +30,16 @@ def names(folder):
 
 
 def arrows(found):
-    """For each object those that define what it asks for."""
+    """For each object, the objects that define what it needs."""
     owner = {name: file for file, (defined, _) in found.items() for name in defined}
     return {file: {owner[name] for name in asked if name in owner} - {file}
             for file, (_, asked) in found.items()}
 
 
 def circle(to):
-    """What is left when objects that ask for none of the others are taken away, again and again,
-    from either end."""
+    """What is left after repeatedly removing objects that need none of the others, or that none of the
+    others needs.
+    """
     left = dict(to)
     while True:
         asked = {file for files in left.values() for file in files}
@@ -50,7 +52,7 @@ def circle(to):
 
 
 def check_project():
-    """files of src stand in an order"""
+    r"""the files of src have an order"""
     found = names(os.path.join(sys.argv[1], "src"))
     assert len(found) > 200, "only %d objects below %s" % (len(found), sys.argv[1])
     left = circle(arrows(found))
@@ -60,7 +62,7 @@ def check_project():
 
 
 def check_notices():
-    """noticed: a circle of three; not: a file that two others ask for"""
+    r"""detected: a circle of three; not detected: a file that two others need"""
     assert circle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == {}
     assert sorted(circle({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set(), "e": {"a"}})) == [
         "a", "b", "c"]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The examples do what they say: phases, products, chases, samples, predictions, digits.
+"""The examples do what they describe: phases, products, chases, samples, predictions, digits.
 
 usage: examples.py PHASED NAIVE INTERCHANGE CHASE LATENCY MICRO DECIMAL THREE SESSIONS
 """
@@ -32,7 +32,7 @@ def boundaries(*options, program=PHASED):
 
 
 def check_order():
-    """phased goes through the phases in the order given, after its set-up"""
+    """phased runs the phases in the given order, after its set-up"""
     rows = boundaries("--order", "sleep,touch,compute,sleep,syscall,chase-small,chase-large",
                       "--length", "10ms")
     assert [row["phase"] for row in rows] == [
@@ -40,7 +40,7 @@ def check_order():
 
 
 def check_contiguous():
-    """phases follow one another without a gap, on both of their clocks"""
+    """phases are contiguous, by both of their clocks"""
     rows = boundaries("--length", "10ms", "--threads", "3")
     assert float(rows[0]["start_s"]) == 0
     zero_ns = int(rows[0]["start_monotonic_ns"])
@@ -53,7 +53,7 @@ def check_contiguous():
 
 
 def check_lengths():
-    """ends of phases come no sooner than planned, whatever their lengths"""
+    """phases end no earlier than planned, whatever their lengths"""
     rows = boundaries("--order", "compute:20ms,sleep:0.03s,touch,sleep:20ms", "--length", "10ms")
     planned_ns = int(rows[0]["end_monotonic_ns"])
     for row, length_ms in zip(rows[1:], (20, 30, 10, 20)):
@@ -62,7 +62,7 @@ def check_lengths():
 
 
 def check_usage():
-    """phased refuses what makes no sense with one sentence and status 2"""
+    """phased refuses wrong arguments with one sentence and status 2"""
     for options in (["--order", "walk"], ["--order", "compute:0"], ["--order", ""],
                     ["--order", "compute,"], ["--length", "-1"], ["--length", "1h"],
                     ["--length", "nan"], ["--threads", "0"], ["--threads", "2x"], ["extra"]):
@@ -73,21 +73,21 @@ def check_usage():
 
 
 def check_three():
-    """three loads, solves and saves for so much CPU time each, most of it in the functions themselves"""
+    """three loads, solves and saves for the given CPU time each, most of it in the functions themselves"""
     rows = boundaries("--rounds", "2", "--length", "40ms", program=THREE)
     assert [row["phase"] for row in rows] == ["setup"] + 2 * ["load", "solve", "save"], rows
     cpu_s = own_s = 0
     for number, row in enumerate(rows[1:], 1):
         cpu_s += float(row["cpu_s"])
         own_s += float(row["own_s"])
-        assert cpu_s > 0.04 * number - 1e-5, rows  # ends come no sooner than planned
+        assert cpu_s > 0.04 * number - 1e-5, rows  # phases end no earlier than planned
         assert 0 < float(row["own_s"]) <= float(row["cpu_s"]) + 1e-5, row
         assert row["start_monotonic_ns"] == rows[number - 1]["end_monotonic_ns"], rows
     assert own_s > cpu_s / 2, rows
 
 
 def check_three_plate():
-    """what three saves are temperatures between those of the edges, warmer where it is nearer to the hot one"""
+    """the saved values of three are temperatures between those of the edges, higher near the hot edge"""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "plate")
         done = run(THREE, "--rounds", "2", "--length", "40ms", "--file", path)
@@ -101,7 +101,7 @@ def check_three_plate():
 
 
 def check_three_usage():
-    """three refuses what makes no sense with one sentence and status 2"""
+    """three refuses wrong arguments with one sentence and status 2"""
     for options in (["--length", "0"], ["--rounds", "0"], ["extra"]):
         done = run(THREE, *options)
         assert done.returncode == 2 and done.stderr.count("\n") == 1, (options, done)
@@ -111,10 +111,10 @@ def check_three_usage():
 
 
 def check_sessions():
-    """sessions says once a second how many requests it answers, and refuses what makes no sense"""
+    """sessions prints every second the number of answered requests, and refuses wrong arguments"""
     lines = output_of(SESSIONS, "--length", "2100ms", "--after", "1s", "--fixed").splitlines()
     matches = [re.fullmatch(r" *(\d+) s: +\d+ requests a second", line) for line in lines]
-    assert 1 <= len(lines) <= 2 and all(matches), lines  # a busy machine may leave no time for one
+    assert 1 <= len(lines) <= 2 and all(matches), lines  # a busy machine may leave no time for the second
     assert all(int(match.group(1)) >= number for number, match in enumerate(matches, 1)), lines
     for options in (["--length", "0"], ["--after", "x"], ["extra"]):
         done = run(SESSIONS, *options)
@@ -122,7 +122,7 @@ def check_sessions():
 
 
 def check_products():
-    """naive and interchange print the same checksum, another one for another size"""
+    """naive and interchange print the same checksum, which depends on the size"""
     sums = [run(program, "--size", size).stdout
             for size in ("60", "61") for program in (NAIVE, INTERCHANGE)]
     assert sums[0].startswith("checksum ") and sums[0] == sums[1], sums
@@ -142,7 +142,7 @@ def lcg_matrix(size, random):
 
 
 def check_known_product():
-    """the checksum is that of the product, calculated here by definition"""
+    """the checksum is that of the product, computed here by definition"""
     size = 9
     a, b = lcg_matrix(size, 1), lcg_matrix(size, 2)
     total = 0
@@ -154,14 +154,14 @@ def check_known_product():
 
 
 def output_of(*command):
-    """Standard output of a call that succeeds."""
+    """The standard output of a call that succeeds."""
     answer = run(*command)
     assert answer.returncode == 0, answer
     return answer.stdout
 
 
 def check_new_usage():
-    """the examples with a table of options explain themselves, and refuse what makes no sense"""
+    """the examples with a table of options have a help, and refuse wrong arguments"""
     for program, wrong in ((NAIVE, ["--size", "0"]), (CHASE, ["--chases", "0"]),
                            (CHASE, ["--sizes", "8,,9"]), (CHASE, ["--sizes", ""]),
                            (CHASE, ["--sizes", ",".join(["8"] * 33)]), (LATENCY, ["-s", "99"]),
@@ -183,7 +183,7 @@ COUNTED = ["cpi", "dc_access", "dc_miss", "micro_tlb_miss", "main_tlb_miss", "ex
 
 
 def check_chase():
-    """chase makes as many steps through each list, one line of the cache an item"""
+    """chase makes the same number of steps through each list, with one cache line per item"""
     rows = chase_rows("--chases", "65536")
     assert [row["size_kib"] for row in rows] == [str(4096 >> i) for i in range(10)], rows
     assert list(rows[0]) == ["size_kib", "cache_lines", "iterations", "time_s"] + COUNTED
@@ -193,11 +193,11 @@ def check_chase():
         assert int(row["iterations"]) * int(row["cache_lines"]) == 65536, row
         assert float(row["time_s"]) >= 0 and not any(row[name] for name in COUNTED), row
     rows = chase_rows("--sizes", "64,16,100", "--chases", "1")
-    assert [row["iterations"] for row in rows] == ["1"] * 3, rows  # never less than a round
+    assert [row["iterations"] for row in rows] == ["1"] * 3, rows  # at least one round
 
 
 def check_chase_self():
-    """chase --self counts an access for each step, and a cycle at least for each"""
+    """chase --self counts an access for each step, and at least one cycle for each"""
     rows = chase_rows("--self", "--chases", "1000000", "--sizes", "256,16")
     if not rows[0]["dc_access"]:
         raise tap.Skip("accesses to the data cache cannot be counted here")
@@ -210,7 +210,7 @@ def check_chase_self():
 
 
 def check_latency():
-    """latency takes the samples asked for in every list, and as many for the bias"""
+    """latency takes the requested number of samples in each list, and the same number for the bias"""
     rows = list(csv.DictReader(io.StringIO(output_of(
         LATENCY, "--csv", "--samples", "1000", "--sizes", "8,512"))))
     for kib in ("0", "8", "512"):
@@ -235,7 +235,7 @@ def micro_rows(*options):
 
 
 def check_micro():
-    """micro prints what it predicts, in the order asked for"""
+    r"""micro prints its predictions in the requested order"""
     rows = micro_rows("--only", "load,loop", "--turns", "5000")
     assert rows[0] == ["run", "figure", "predicted"], rows
     names = [row[0] for row in rows[1:]]
@@ -275,7 +275,7 @@ def decimal_numbers():
 
 
 def check_decimal():
-    """decimal converts every number by each of its ways"""
+    """decimal converts each number in each of its ways"""
     first_digits = sum(ord(str(number)[0]) for number in decimal_numbers())
     lines = output_of(DECIMAL, "--numbers", "4096").splitlines()
     assert lines[-1] == "checksum %d" % (3 * first_digits), (lines[-1], 3 * first_digits)
@@ -288,7 +288,7 @@ def check_decimal():
 
 
 def check_self():
-    """--self changes nothing on standard output but adds columns, and reports on standard error"""
+    r"""--self only adds columns to standard output, and reports on standard error"""
     counted = run(NAIVE, "--size", "60", "--self")
     assert counted.stdout == output_of(NAIVE, "--size", "60"), counted
     assert "multiply" in counted.stderr and counted.returncode == 0, counted

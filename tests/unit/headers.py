@@ -16,7 +16,7 @@ FLAGS = ["-std=c11", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Wpedanti
 
 
 def compile_text(text):
-    """What the compiler has to say about the text; empty when nothing."""
+    """The compiler's messages about the text; empty if there are none."""
     command = sys.argv[1:] + ["-I", os.path.join(tap.root(), "include")] + FLAGS
     run = subprocess.run(command, input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                          universal_newlines=True, check=False)
@@ -30,7 +30,7 @@ def check_header(name):
 
 
 def check_detection():
-    """a header that needs another one, or has no guard, would be noticed"""
+    """a header that needs another header, or has no guard, would be detected"""
     assert "int32_t" in compile_text("int32_t rps_needs_stdint(void);\n")
     assert "redefinition" in compile_text("struct rps_twice { int a; };\n" * 2)
 

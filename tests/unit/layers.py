@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The include table: src/layers.txt against the #include lines, and against what rooms may say.
+"""The include table: src/layers.txt compared with the #include lines, and with the words that modules
+may use.
 
 Checked by reading, not by compiling, because a compiler sees no difference between a header that a
 room may use and one that only happens to be found. The last cases break a small tree on purpose,
@@ -66,14 +67,14 @@ class Table:
         return True
 
     def owner(self, header):
-        """The room whose contract the header of include/rpistat is, or None."""
+        """The module that owns the header of include/rpistat, or None."""
         for room in self.rooms.values():
             if header in room.headers:
                 return room
         return None
 
     def reserved_words(self, room, file):
-        """Identifiers that this file of the room may not use."""
+        """Identifiers that this file of the module may not use."""
         reserved = {word for other in self.rooms.values() for _, words in other.word
                     for word in words}
         return reserved - {word for pattern, words in room.word
@@ -85,7 +86,7 @@ def matches(name, patterns):
 
 
 def sources(folder):
-    """Names of the C files in a folder, sorted; none when there is no such folder."""
+    """Names of the C files in a folder, sorted; none if the folder does not exist."""
     if not os.path.isdir(folder):
         return []
     return sorted(name for name in os.listdir(folder) if name.endswith((".c", ".h")))
@@ -110,7 +111,7 @@ def identifiers(text):
 
 
 class Check:
-    """Every rule of the table over one tree; each method returns a list of sentences."""
+    """All rules of the table for one tree; each method returns a list of sentences."""
 
     def __init__(self, root):
         self.root = root
@@ -141,7 +142,7 @@ class Check:
                         for name in set(listed) if listed.count(name) > 1]
 
     def check_include(self, room, name, where, extra):
-        """None, or why a file of the room may not include the header."""
+        """Return None, or the reason why a file of the module may not include the header."""
         contract = re.fullmatch(r"rpistat/(\w+)\.h", name)
         if contract:
             owner = self.table.owner(contract.group(1))
@@ -177,7 +178,7 @@ class Check:
         return [sentence for sentence in wrong if sentence]
 
     def check_tests(self):
-        """A room's unit tests see what the room sees, its own headers, and cmocka."""
+        """A module's unit tests may include what the module may, its own headers, and cmocka."""
         wrong = []
         for room in self.table.rooms.values():
             folder = "tests/unit/" + room.name
@@ -227,7 +228,7 @@ GOOD_TREE = {
     "tests/unit/low/test_low.c": '#include <cmocka.h>\n#include "../../../src/low/own.h"\n',
 }
 
-# Rule, file, its bad text, and a part of the sentence that has to come.
+# Rule, file, its wrong text, and a part of the expected sentence.
 BREAKS = (
     (Check.check_table, "src/layers.txt", "room a: b\nroom b:\n", "does not stand above"),
     (Check.check_table, "src/layers.txt", "room a:\n  hedaer b\n", "no line of the table"),
@@ -266,7 +267,7 @@ def check_project(rule):
 
 
 def check_good_tree():
-    """a tree that keeps all rules is left in peace"""
+    """a tree that follows all rules has no complaints"""
     with tempfile.TemporaryDirectory() as folder:
         make_tree(folder, GOOD_TREE)
         for _, rule in RULES:

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""How tests are run: builds and test runs print how far they are, and no case is skipped without a reason.
+"""How tests are run: builds and test runs print their progress, and no case is skipped without a
+reason.
 
 usage: runner.py
 """
+import glob
 import os
 import re
 import subprocess
@@ -13,9 +15,9 @@ import unittest.mock
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402
 
-TIMEOUT = 300  # seconds after which a call hangs, and has failed
+TIMEOUT = 300  # seconds after which a call counts as hanging, and has failed
 
-# A build that writes one line, and waits until its reader has seen how far it is.
+# A build that writes one line, and waits until its reader has seen the progress.
 SCRIPT = """
 cd "$1"
 . ./install.sh
@@ -43,24 +45,24 @@ def lines_of(line):
         first = process.stdout.readline().strip()
         with open(os.path.join(folder, "go"), "w", encoding="ascii") as go:
             go.write("\n")
-        rest = process.stdout.read().split("\n")  # until every process has closed it
+        rest = process.stdout.read().split("\n")  # until each process has closed it
         assert process.wait(TIMEOUT) == 0
         return first, rest[-2]
 
 
 def check_build():
-    """a build prints ninja's count; the status is the command's"""
+    """a build prints ninja's count, and returns the command's status"""
     assert lines_of("[3/528] Compiling C object a.o") == ("build.log: build step 3 of 528", "status 7")
 
 
 def check_tests():
-    """a test run prints meson's count and the test that ended last"""
+    """a test run prints meson's count and the last finished test"""
     line = "12/66 rpistat:cli+exact / cli/help              OK                4.69s   10 subtests passed"
     assert lines_of(line) == ("build.log: ran 12 of 66 test programs, last cli/help", "status 7")
 
 
 def check_start():
-    """quickstart and tests/run print at the start how long they take, the same time as in the documents"""
+    """quickstart and tests/run print their expected duration at the start, equal to that in the documents"""
     for name, documents, count in (("examples/quickstart", ["README.md"], 1), ("tests/run", ["tests/README.md", "README.md"], 2)):
         times = re.findall(r"\d+ (?:seconds|minutes) on two idle cores", text_of(name))
         assert len(times) == count, times
@@ -72,12 +74,21 @@ def check_start():
 
 
 def check_readme():
-    """every file that src/README.md names is there"""
-    found = re.findall(r"`((?:[a-z_]+/)+[a-z_.0-9-]+\.(?:c|h|md|py|sql|json|scd|js|gp))`", text_of("src/README.md"))
-    assert len(found) > 50, found
-    for name in found:
-        places = [name, os.path.join("src", name), os.path.join("include", name), os.path.join("tests/unit/events", name)]
-        assert any(os.path.exists(os.path.join(tap.root(), place)) for place in places), name
+    """each file that a README of src names exists; each file of measure is in the README of measure"""
+    folder = os.path.join(tap.root(), "src")
+    modules = [""] + [name for name in os.listdir(folder) if os.path.exists(os.path.join(folder, name, "README.md"))]
+    found = set()
+    for module in modules:
+        for name in re.findall(r"`((?:[a-z_]+/)*[a-z_.0-9-]+\.(?:c|h|md|py|sql|json|scd|js|gp))`",
+                               text_of(os.path.join("src", module, "README.md"))):
+            places = [os.path.join(place, name) for place in ("", "src", "src/" + module, "include", "include/rpistat")]
+            places += [os.path.join("tests/unit/events", name), os.path.join("src/*", name)]
+            assert name[0] == "_" or any(glob.glob(os.path.join(tap.root(), place)) for place in places), (module, name)
+            found.add((module, name))
+    assert len(found) > 100, found
+    missing = {name for name in os.listdir(os.path.join(folder, "measure"))
+               if name.endswith(".c") and ("measure", name) not in found}
+    assert not missing, missing
 
 
 def check_quarters():
@@ -94,7 +105,7 @@ def check_quarters():
 
 
 def check_skips():
-    """a case that is skipped has a reason, or it has failed"""
+    """a case that is skipped has a reason, or it fails"""
     mend = os.path.join(tap.root(), "tests", "support", "mend_skips.py")
     for said, found in (("1..1\n# skipped: no root\nok 1 # SKIP test_a\n", "ok 1 - test_a # SKIP no root"),
                         ("1..1\nno root\nnot ok 1 # SKIP test_a\n", "ok 1 - test_a # SKIP no root"),
@@ -105,4 +116,14 @@ def check_skips():
         assert done.stdout.splitlines()[-1] == found, (said, done.stdout)
 
 
-tap.main([check_build, check_tests, check_start, check_readme, check_quarters, check_skips])
+def check_listed():
+    """each function test_... or check_... of a Python test is called, or is in the list of its cases"""
+    for where, _, names in os.walk(os.path.join(tap.root(), "tests")):
+        for name in names:
+            text = text_of(os.path.join(where, name)) if name.endswith(".py") else ""
+            unused = [] if "globals()" in text else [function for function in re.findall(r"^def ((?:test|check)_\w+)", text, re.M)
+                                                     if len(re.findall(r"\b%s\b" % function, text)) == 1]
+            assert not unused, (name, unused)
+
+
+tap.main([check_build, check_tests, check_start, check_readme, check_quarters, check_skips, check_listed])

@@ -38,7 +38,7 @@ struct rps_signals series_levels(const double *levels, size_t level_count, size_
     return signals;
 }
 
-struct rps_signals series_wandering(size_t count, size_t signal_count, uint64_t *state)
+struct rps_signals series_drifting(size_t count, size_t signal_count, uint64_t *state)
 {
     struct rps_signals signals = series_make(count, signal_count);
 

@@ -1,4 +1,4 @@
-/* Which of some names comes next, by chance: each as often as its weight says. */
+/* Draw a random name with a probability proportional to its weight. */
 #ifndef RPISTAT_TEST_DRAW_NAME_H
 #define RPISTAT_TEST_DRAW_NAME_H
 

@@ -1,4 +1,5 @@
-/* The name that sets a group apart: exact shares, and false and missed names in simulated mixtures. */
+/* Tests of the name that distinguishes a group: exact shares, and false and missed names in
+ * simulated mixtures. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +26,8 @@ static void find(struct made *made, size_t groups)
     rps_apart_find(&(struct rps_apart_counts){groups, NAMES, made->seen, made->of}, made->apart);
 }
 
-/* Add x samples of the name, and n - x of none, to each of the first `blocks` blocks of a group. */
+/* Add n samples to each of the first `blocks` blocks of a group: x with the name, the rest without
+ * a name. */
 static void add(struct made *made, size_t group, size_t blocks, size_t name, uint64_t x, uint64_t n)
 {
     for (size_t b = 0; b < blocks; b++) {
@@ -39,10 +41,10 @@ static void shares_of_the_name(void **state)
     struct made made = {0};
 
     (void)state;
-    add(&made, 0, 40, 3, 9, 100); /* 9 % of the first group, 1 % of the others */
+    add(&made, 0, 40, 3, 9, 100); /* name 3: 9 % of the first group, 1 % of the rest */
     add(&made, 1, 40, 3, 1, 100);
     add(&made, 2, 40, 3, 1, 100);
-    add(&made, 2, 40, 7, 50, 0); /* half of the third group */
+    add(&made, 2, 40, 7, 50, 0); /* name 7: half of the third group */
     find(&made, 3);
     assert_true(made.apart[0].name[0].is_found);
     assert_int_equal(made.apart[0].name[0].name, 3);
@@ -52,13 +54,13 @@ static void shares_of_the_name(void **state)
     assert_int_equal(made.apart[2].name[0].name, 7);
     assert_float_equal(made.apart[2].name[0].share, .5, 1e-12);
     assert_float_equal(made.apart[2].name[0].rest, 0, 1e-12);
-    assert_true(made.apart[1].name[0].is_found); /* it has more of no name, and lacks the seventh */
+    assert_true(made.apart[1].name[0].is_found); /* group 1 has a smaller share of name 7 */
     assert_int_equal(made.apart[1].name[0].name, 7);
     assert_float_equal(made.apart[1].name[0].share, 0, 1e-12);
     assert_float_equal(made.apart[1].name[0].rest, .25, 1e-12);
 }
 
-/* Two names are found if each has a fifth of the group, and more than elsewhere. */
+/* Two names are found if each has a fifth of the group, and a larger share than elsewhere. */
 static void two_names(void **state)
 {
     struct made made = {0};
@@ -75,15 +77,16 @@ static void two_names(void **state)
     assert_float_equal(made.apart[0].name[1].share, .25, 1e-12);
     assert_float_equal(made.apart[0].name[1].rest, .1, 1e-12);
     assert_int_equal(made.apart[1].name[0].name, 9);
-    assert_false(made.apart[1].name[1].is_found); /* it has less of the others */
+    assert_false(made.apart[1].name[1].is_found); /* group 1 has no second name */
     for (size_t b = 0; b < 40; b++)
-        made.seen[b * NAMES + 5] = 19; /* percent: too few, though more than elsewhere */
+        made.seen[b * NAMES + 5] = 19; /* 19 % is too little, though more than elsewhere */
     find(&made, 2);
     assert_true(made.apart[0].name[0].is_found);
     assert_false(made.apart[0].name[1].is_found);
 }
 
-/* The same shares in clumps: 9 of 100 samples of each block, or all in one block of forty. */
+/* The same share may be spread or in clumps: 9 of 100 samples in each block, or all in one of 40
+ * blocks. */
 static void clumps_are_chance(void **state)
 {
     struct made made = {0};
@@ -96,7 +99,7 @@ static void clumps_are_chance(void **state)
     add(&made, 1, 40, 3, 0, 100);
     find(&made, 2);
     assert_true(made.apart[0].is_tested);
-    assert_false(made.apart[0].name[0].is_found); /* 7.5 % and 0 % */
+    assert_false(made.apart[0].name[0].is_found); /* shares of 7.5 % and 0 % */
 }
 
 static void too_little_is_unknown(void **state)
@@ -105,13 +108,13 @@ static void too_little_is_unknown(void **state)
 
     (void)state;
     add(&made, 0, 40, 3, 100, 100);
-    find(&made, 1); /* there is no other group */
+    find(&made, 1); /* the only group is not compared */
     assert_false(made.apart[0].is_tested);
-    add(&made, 1, 19, 4, 1, 1); /* 19 samples */
+    add(&made, 1, 19, 4, 1, 1); /* 19 samples are too few */
     find(&made, 2);
     assert_false(made.apart[0].is_tested);
     assert_false(made.apart[1].is_tested);
-    add(&made, 2, 4, 4, 100, 100); /* one long block */
+    add(&made, 2, 4, 4, 100, 100); /* one long block is not enough */
     find(&made, 3);
     assert_true(made.apart[0].is_tested);
     assert_false(made.apart[2].is_tested);
@@ -131,8 +134,9 @@ static void lengths_of_blocks(void **state)
 
 #define LENGTH_MAX 600
 
-/* Eight phases of 20 to 60 s of one steady mixture of 30 programs on two CPUs, each of which runs
- * for `clump` periods on average. `more` is added to the share of the last program in phase 3. */
+/* Simulate eight phases of 20 to 60 s. All have the same mixture of 30 programs on two CPUs. Each
+ * program runs for `clump` periods on average. `more` is added to the share of the last program in
+ * phase 3. */
 static void simulate(uint64_t seed, double clump, double more, struct made *made)
 {
     uint64_t dice = seed, start[GROUPS_MAX + 1] = {0};
@@ -140,7 +144,8 @@ static void simulate(uint64_t seed, double clump, double more, struct made *made
 
     memset(made, 0, sizeof(*made));
     for (size_t k = 0; k < NAMES; k++)
-        sum += weight[k] = 1 / (1 - rps_random_unit(&dice)); /* a few programs run most */
+        /* a few programs have most of the weight */
+        sum += weight[k] = 1 / (1 - rps_random_unit(&dice));
     steady = weight[NAMES - 1];
     for (size_t g = 0; g < GROUPS_MAX; g++)
         start[g + 1] = start[g] + 200 + rps_random_next(&dice) % (LENGTH_MAX - 200 + 1);
@@ -169,7 +174,8 @@ static void simulate(uint64_t seed, double clump, double more, struct made *made
     find(made, GROUPS_MAX);
 }
 
-/* Phases that have a name although nothing differs, and runs in which 10 % more are found. */
+/* Check the number of phases that get a name although nothing differs, and the number of runs in
+ * which a difference of 10 % is found. */
 static void check_simulated(double clump, int false_max, int found_min)
 {
     static struct made made;

@@ -1,4 +1,4 @@
-/* Binning: rotations to points, ratios of sums, bands, gaps, the cycle axis. */
+/* Tests of binning: rotations to points, ratios of sums, bands, gaps, the cycle axis. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,8 +13,8 @@
 
 #define PERIOD_NS INT64_C(100000000)
 
-/* `sets` sets with an event each, e0 ..., and two metrics: "cpi" = clock / e0, "rate" = e0 /
- * seconds. */
+/* Make a plan of `sets` sets with one event each (e0 ...) and two metrics: "cpi" = clock / e0,
+ * "rate" = e0 / seconds. */
 static struct rps_plan *make_plan(int sets)
 {
     struct rps_plan *plan = rps_plan_new();
@@ -39,7 +39,7 @@ static struct rps_plan *make_plan(int sets)
     return plan;
 }
 
-/* A source of periods, each one behind the other. */
+/* A source of consecutive periods. */
 struct source {
     struct rps_plan *plan;
     struct rps_bins *bins;
@@ -108,7 +108,7 @@ static void test_few_rotations(void **state)
     series = series_of(&source, 0);
     assert_int_equal(series.count, 3);
     for (int i = 0; i < 3; i++) {
-        /* The event was on for one period of two: its estimate is twice the count. */
+        /* The event was counted in one of two periods, so its estimate is twice the count. */
         assert_near(series.position[i], 0.1 + 0.2 * i);
         assert_near(series.value[i], 2000.0 / (200 * (1 + i)));
         assert_near(series.min[i], series.value[i]);
@@ -127,17 +127,18 @@ static void test_empty(void **state)
     end(&source);
 }
 
-/* A bin is a ratio of sums, its band goes to the extremes of its rotations. */
+/* The value of a bin is a ratio of sums. The band of a bin reaches the extremes of its rotations.
+ */
 static void test_ratio_of_sums(void **state)
 {
     struct source source = begin(1, RPS_AXIS_TIME, 0.4, 2);
     struct rps_series series;
 
     (void)state;
-    feed(&source, PERIOD_NS, 1000, 100);  /* 10 */
-    feed(&source, PERIOD_NS, 3000, 1000); /* 3 */
-    feed(&source, PERIOD_NS, 500, 500);   /* 1 */
-    feed(&source, PERIOD_NS, 500, 125);   /* 4 */
+    feed(&source, PERIOD_NS, 1000, 100);  /* cpi 10 */
+    feed(&source, PERIOD_NS, 3000, 1000); /* cpi 3 */
+    feed(&source, PERIOD_NS, 500, 500);   /* cpi 1 */
+    feed(&source, PERIOD_NS, 500, 125);   /* cpi 4 */
     series = series_of(&source, 0);
     assert_int_equal(series.count, 2);
     assert_near(series.position[0], 0.1);
@@ -177,7 +178,7 @@ static void check_spike(int at)
     end(&source);
 }
 
-/* Also when it came while every rotation was still a bin of its own. */
+/* A spike is kept, even if each rotation was still a separate bin when the spike occurred. */
 static void test_spike_stays(void **state)
 {
     (void)state;
@@ -187,7 +188,7 @@ static void test_spike_stays(void **state)
     check_spike(9996);
 }
 
-/* What is in the bins is what was put in, whatever the numbers of rotations and of bins. */
+/* The sums in the bins equal the input for all numbers of rotations and bins. */
 static void test_nothing_is_lost(void **state)
 {
     (void)state;
@@ -218,7 +219,7 @@ static void test_gap(void **state)
 
     (void)state;
     feed(&source, PERIOD_NS, 1000, 100);
-    source.time_ns += PERIOD_NS / 2; /* late, but not a gap */
+    source.time_ns += PERIOD_NS / 2; /* a delay too short for a gap */
     feed(&source, PERIOD_NS, 1000, 100);
     source.time_ns += 20 * PERIOD_NS;
     source.number += 20;
@@ -261,7 +262,7 @@ static void test_rotation_is_not_joined_across_gap(void **state)
     (void)state;
     feed(&source, PERIOD_NS, 1000, 100);
     source.time_ns += 50 * PERIOD_NS;
-    feed(&source, PERIOD_NS, 1000, 100); /* the same rotation's second set, much later */
+    feed(&source, PERIOD_NS, 1000, 100); /* the second set of the same rotation, much later */
     series = series_of(&source, 1);
     assert_int_equal(series.count, 3);
     assert_near(series.value[0], 1000);
@@ -294,7 +295,7 @@ static void test_cycle_axis(void **state)
     (void)state;
     feed(&source, PERIOD_NS, 1000, 100);
     for (int i = 0; i < 50; i++)
-        feed(&source, PERIOD_NS, 0, 0); /* asleep: the position stands still */
+        feed(&source, PERIOD_NS, 0, 0); /* asleep: the position does not change */
     feed(&source, PERIOD_NS, 2000, 100);
     series = series_of(&source, 0);
     assert_int_equal(series.count, 2);
@@ -313,7 +314,7 @@ static void test_last_sliver(void **state)
     (void)state;
     feed(&source, PERIOD_NS, 1000, 100);
     feed(&source, PERIOD_NS, 1000, 100);
-    feed(&source, PERIOD_NS / 100, 1000, 900); /* a rate of a million a second, for 1 ms */
+    feed(&source, PERIOD_NS / 100, 1000, 900); /* 1 million events per second for 1 ms */
     series = series_of(&source, 1);
     assert_int_equal(series.count, 2);
     assert_near(series.value[1], 1000 / 0.101);
@@ -322,7 +323,7 @@ static void test_last_sliver(void **state)
     end(&source);
 }
 
-/* A set that met next to nothing of the workload cannot carry a ratio to what another set met. */
+/* A set that was counted while the workload hardly ran is not used in ratios with other sets. */
 static void test_unsound_rotations(void **state)
 {
     struct source source = begin(2, RPS_AXIS_TIME, 1, 100);
@@ -331,7 +332,7 @@ static void test_unsound_rotations(void **state)
     (void)state;
     feed(&source, PERIOD_NS, 1000000, 500000);
     feed(&source, PERIOD_NS, 1000000, 1);
-    feed(&source, PERIOD_NS, 100, 20); /* e0's period: nearly asleep */
+    feed(&source, PERIOD_NS, 100, 20); /* the period of e0: the workload is nearly asleep */
     feed(&source, PERIOD_NS, 1000000, 1);
     feed(&source, PERIOD_NS, 1000000, 500000);
     feed(&source, PERIOD_NS, 1000000, 1);
@@ -345,14 +346,14 @@ static void test_unsound_rotations(void **state)
     end(&source);
 }
 
-/* A workload that ran for a moment: no ratio, but a rate over time. */
+/* A workload that ran for a moment has no ratio, but a rate over time. */
 static void test_hardly_ran(void **state)
 {
     struct source source = begin(1, RPS_AXIS_TIME, 1, 100);
     struct rps_period moment = {.length_ns = PERIOD_NS,
                                 .cycle = 5000,
                                 .cycles = 5000,
-                                .enabled_ns = 900000, /* of 100 ms */
+                                .enabled_ns = 900000, /* the workload ran for 0.9 of 100 ms */
                                 .clock_running_ns = 900000,
                                 .running_ns = 900000,
                                 .counted = 1,
@@ -368,13 +369,15 @@ static void test_hardly_ran(void **state)
     end(&source);
 }
 
-/* Feed a block of `merged` rotations, as a row a set, with as many counts a period. */
+/* Feed a block of `merged` rotations: one row per set, with `count` events and `cycles` cycles per
+ * period. */
 static void feed_block(struct source *source, uint64_t merged, uint64_t cycles, uint64_t count)
 {
     uint64_t sets = (uint64_t)source->plan->set_count, all = merged * sets;
 
     for (uint64_t set = 0; set < sets; set++) {
-        uint64_t last = (merged - 1) * sets + set; /* counted from the block's first period */
+        uint64_t last = (merged - 1) * sets + set; /* last period of this set, counted from the
+                                                      block's first period */
         struct rps_period row = {
             .cpu = RPS_CPU_ALL,
             .set_no = (uint32_t)set,
@@ -402,8 +405,8 @@ static void feed_block(struct source *source, uint64_t merged, uint64_t cycles, 
     source->time_ns += (int64_t)all * PERIOD_NS;
 }
 
-/* A block is a point, its rows overlap without a gap, and a gap behind it is seen though it is
- * shorter than the block. */
+/* A block becomes one point. Overlapping rows of a block are no gap. A gap after a block is
+ * detected even if the gap is shorter than the block. */
 static void test_blocks(void **state)
 {
     for (int axis = RPS_AXIS_TIME; axis <= RPS_AXIS_CYCLE; axis++) {
@@ -427,7 +430,7 @@ static void test_blocks(void **state)
         assert_near(series.value[1], 5);
         assert_true(isnan(series.value[2]));
         assert_near(series.value[3], 2.5);
-        assert_near(series.value[4], 2); /* a rotation is no sliver behind a block */
+        assert_near(series.value[4], 2); /* a rotation after a block is not left out as too short */
         if (axis == RPS_AXIS_TIME)
             assert_near(series.position[2], 5.35);
         end(&source);

@@ -1,4 +1,4 @@
-/* Bursts: outliers that come again in even steps, and no others. */
+/* Tests of bursts: only outliers at regular intervals form bursts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ static struct rps_bursts find(uint64_t *outlier, size_t count, uint64_t step)
     return rps_bursts_find(arena, &phases);
 }
 
-/* Three outliers each 33 periods, with one period of the usual kind among them. */
+/* Bursts of three outliers come every 33 periods; each burst contains one normal period. */
 static void even_steps(void **state)
 {
     uint64_t outlier[60];
@@ -44,14 +44,15 @@ static void even_steps(void **state)
     assert_float_equal(bursts.length, 4, 1e-9);
     assert_int_equal(bursts.first[9], 30 + 33 * 9);
     assert_int_equal(bursts.last[9], 33 + 33 * 9);
-    /* without one of them a step in eight is uneven, without two a third of them */
+    /* One missing burst makes 1 of 8 intervals irregular, and two missing bursts make a third
+     * irregular. */
     memmove(outlier + 12, outlier + 15, (count - 15) * sizeof(*outlier));
     assert_int_equal(find(outlier, count - 3, 1).count, 9);
     memmove(outlier + 18, outlier + 21, (count - 24) * sizeof(*outlier));
     assert_int_equal(find(outlier, count - 6, 1).count, 0);
 }
 
-/* Blocks of 16 periods are numbered by their first. */
+/* A block of 16 periods has the number of its first period. */
 static void blocks(void **state)
 {
     uint64_t outlier[8];
@@ -66,7 +67,7 @@ static void blocks(void **state)
     assert_float_equal(bursts.length, 16, 1e-9);
 }
 
-/* The first and the last period of a run are unlike the rest in every program. */
+/* The first and last periods of a run are outliers in every program. */
 static void start_and_end(void **state)
 {
     uint64_t outlier[] = {0, 100, 200, 300, 400, 500, 600, PERIODS - 1};
@@ -76,10 +77,10 @@ static void start_and_end(void **state)
     bursts = find(outlier, 8, 1);
     assert_int_equal(bursts.count, 6);
     assert_int_equal(bursts.first[0], 100);
-    assert_int_equal(find(outlier, 6, 1).count, 0); /* five are too few */
+    assert_int_equal(find(outlier, 6, 1).count, 0); /* five bursts are too few */
 }
 
-/* What comes by chance has no rhythm: one in a hundred at most. */
+/* At most one percent of random series have bursts. */
 static void by_chance(void **state)
 {
     int found = 0;

@@ -1,5 +1,5 @@
-/* Collecting: which signals a plan gives, what they are worth in a period, a rotation and a sleep,
- * tracks side by side, gaps, weights. */
+/* Tests of collecting: the signals of a plan, their values in a period, a rotation and a sleep,
+ * parallel tracks, gaps and weights. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,8 @@ static void add_metric(struct rps_plan *plan, const char *name, const char *unit
     snprintf(metric->formula_text, sizeof(metric->formula_text), "%s", formula);
 }
 
-/* Sets of two events each: a, b; c, d. "across" needs both sets when there are two. */
+/* Make a plan of `sets` sets with two events each: a, b; c, d. With two sets, the metric "across"
+ * needs both sets. */
 static struct rps_plan *make_plan(int sets)
 {
     struct rps_plan *plan = rps_plan_new();
@@ -48,7 +49,7 @@ static struct rps_plan *make_plan(int sets)
     return plan;
 }
 
-/* Period n of a workload that runs for `ran` of it and counts these. */
+/* Return period n of a workload that ran for the share `ran` of the period, with these counts. */
 static struct rps_period period_of(uint64_t n, unsigned int sets, double ran, uint64_t first,
                                    uint64_t second)
 {
@@ -100,7 +101,7 @@ static struct rps_collected end(struct rps_collect *collect)
     return collected;
 }
 
-/* The signal of that name. */
+/* Return the index of the named signal. */
 static size_t signal_of(const struct rps_collected *collected, const char *name)
 {
     for (size_t s = 0; s < collected->signals.signal_count; s++) {
@@ -136,21 +137,23 @@ static void near(double value, double expected)
         fail_msg("%.17g is not %.17g", value, expected);
 }
 
-/* A ratio that varies by v, in counts above its line; v is 0.03 of one that does not wander. */
+/* Return the transformed ratio of `count` counts that varies by v. A ratio that does not drift has
+ * v = 0.03. */
 static double ratio(double count, double v)
 {
     return 2 / v * asinh(v * sqrt(count));
 }
 
-/* By how much a ratio that does not wander is larger in observation i than in j. */
+/* Return the ratio's value in observation i divided by its value in observation j. The ratio must
+ * not drift. */
 static double change_of(const struct rps_collected *collected, const char *name, size_t i, size_t j)
 {
     return pow(
         sinh(0.015 * value_of(collected, name, i)) / sinh(0.015 * value_of(collected, name, j)), 2);
 }
 
-/* What a ratio wanders by in one run counts in all that are ended with it. */
-static void test_a_ratio_that_wanders(void **state)
+/* The drift of a ratio in one run affects all runs that are ended together. */
+static void test_a_ratio_that_drifts(void **state)
 {
     struct rps_plan *plan = make_plan(1);
     const struct rps_collect_options options = {
@@ -196,7 +199,7 @@ static void test_one_set(void **state)
     near(change_of(&collected, "cpt", 9, 100), 510. / 500);
     near(change_of(&collected, "share", 9, 100), 510. / 500);
     near(value_of(&collected, "share", 9), ratio(1000 * 2 * 510. / (500 + 510), 0.03));
-    /* never varies: the rate of b, the CPU use */
+    /* signals that never vary are left out: the rate of b, the CPU use */
     assert_int_equal(collected.signals.signal_count, 2);
     assert_null(collected.signals.weight);
     for (size_t i = 0; i < 200; i++)
@@ -206,7 +209,7 @@ static void test_one_set(void **state)
     rps_plan_free(plan);
 }
 
-/* Sleeping is seen by the CPU use alone: a workload that does not run has no rates. */
+/* Only the CPU use shows sleep: a workload that does not run has no rates. */
 static void test_sleep(void **state)
 {
     struct rps_plan *plan = make_plan(1);
@@ -229,7 +232,8 @@ static void test_sleep(void **state)
     rps_plan_free(plan);
 }
 
-/* Half of the CPU taken by another program halves what is counted in a period, but no rate. */
+/* If another program uses half of the CPU, the counts per period are halved, but rates stay the
+ * same. */
 static void test_rates_are_by_cpu_time(void **state)
 {
     static const char *const names[] = {"rate"};
@@ -248,7 +252,7 @@ static void test_rates_are_by_cpu_time(void **state)
         uint64_t b = (1000 + n % 2) * 2;
         struct rps_period period = period_of(n, 1, ran, 500000, n < 20 ? b : b / 2);
 
-        if (n == 39) /* asleep */
+        if (n == 39) /* the workload sleeps in this period */
             period = period_of(n, 1, 0, 0, 0);
         add(by_cpu, 0, period);
         add(shown, 0, period);
@@ -274,8 +278,8 @@ static void test_rates_are_by_cpu_time(void **state)
     rps_plan_free(plan);
 }
 
-/* The less of a period the workload ran for, the less its rates weigh; below a hundredth there are
- * none. */
+/* The weight of a rate falls with the share of the period that the workload ran for. Below 1 %
+ * there is no rate. */
 static void test_hardly_running(void **state)
 {
     struct rps_plan *plan = make_plan(1);
@@ -298,7 +302,7 @@ static void test_hardly_running(void **state)
     rps_plan_free(plan);
 }
 
-/* CPUs are counted all the time; the part of it that they were not idle for is the CPU time. */
+/* CPUs are counted all the time. CPU time is the part in which the CPUs were not idle. */
 static void test_idle_cpus(void **state)
 {
     struct rps_plan *plan = make_plan(1);
@@ -323,7 +327,7 @@ static void test_idle_cpus(void **state)
     rps_plan_free(plan);
 }
 
-/* Each event in its own periods; what needs two sets is seen through its events. */
+/* Each event has values in its own periods. A metric of two sets is represented by its events. */
 static void test_sets_that_take_turns(void **state)
 {
     struct rps_plan *plan = make_plan(2);
@@ -345,7 +349,8 @@ static void test_sets_that_take_turns(void **state)
     rps_plan_free(plan);
 }
 
-/* By name, it is seen once a rotation; by rotation, everything is. */
+/* A metric of two sets has one value per rotation if selected by name. If collected by rotation,
+ * all signals have one value per rotation. */
 static void test_a_metric_across_sets(void **state)
 {
     static const char *const names[] = {"across"};
@@ -369,7 +374,7 @@ static void test_a_metric_across_sets(void **state)
     for (size_t i = 0; i < 40; i++)
         seen += isfinite(collected.signals.value[i]) != 0;
     assert_int_equal(seen, 20);
-    near(value_of(&collected, "across", 4), ratio(7050, 0.03)); /* one count is 1000 / a */
+    near(value_of(&collected, "across", 4), ratio(7050, 0.03)); /* one count of b is 1000 / a */
     rps_collected_free(&collected);
 
     collected = end(by_rotation);
@@ -392,7 +397,7 @@ static void test_events_by_name(void **state)
         begin(&(struct rps_collect_options){.plan = plan, .name = names, .name_count = 3});
     struct rps_collected collected;
     struct rps_error err;
-    double one = 0; /* what a count is worth */
+    double one = 0; /* mean value of one count */
 
     (void)state;
     for (uint64_t n = 0; n < 10; n++) {
@@ -411,11 +416,11 @@ static void test_events_by_name(void **state)
                         &(struct rps_collect_options){.plan = plan, .name = wrong, .name_count = 1},
                         &err),
         RPS_USAGE);
-    assert_non_null(strstr(err.message, "'nothing'; it has cpt, share, rate, cpu_use"));
+    assert_non_null(strstr(err.message, "'nothing'; choose from cpt, share, rate, cpu_use"));
     rps_plan_free(plan);
 }
 
-/* Nothing varies: one signal is left, and is the same all the time. */
+/* If nothing varies, one constant signal is left. */
 static void test_nothing_varies(void **state)
 {
     struct rps_plan *plan = make_plan(1);
@@ -459,7 +464,8 @@ static void test_a_gap(void **state)
     rps_plan_free(plan);
 }
 
-/* Somebody else had the counters for a while; and a short last period. */
+/* A period weighs less if another program used the counters for a while, or if it is a short last
+ * period. */
 static void test_weights(void **state)
 {
     struct rps_plan *plan = make_plan(1);
@@ -483,7 +489,7 @@ static void test_weights(void **state)
     }
     collected = end(collect);
     assert_non_null(collected.signals.weight);
-    /* as well as is usual here, but for the chance in the count that it is by */
+    /* the weight of a usual period is 1, apart from the random error of the counts */
     assert_true(fabs(weight_of(&collected, "cpt", 0) - 1) < 1e-3);
     assert_true(fabs(weight_of(&collected, "cpt", 10) - 0.25) < 1e-3);
     assert_true(fabs(weight_of(&collected, "cpt", 29) - 0.1) < 1e-3);
@@ -493,7 +499,7 @@ static void test_weights(void **state)
     rps_plan_free(plan);
 }
 
-/* Two CPUs, the second from the fourth period on; numbers that neither has. */
+/* Tracks of two CPUs: the second begins at period 4. Period 9 is missing on both CPUs. */
 static void test_tracks_side_by_side(void **state)
 {
     static const int32_t cpus[] = {1, 5};
@@ -512,7 +518,7 @@ static void test_tracks_side_by_side(void **state)
         }
     }
     assert_int_equal(rps_collect_add(collect, 1, &late, &err), RPS_FAILED);
-    assert_non_null(strstr(err.message, "try again"));
+    assert_non_null(strstr(err.message, "start the command again"));
     collected = end(collect);
     assert_int_equal(collected.signals.count, 18);
     assert_int_equal(collected.row[7].first, 10);
@@ -525,8 +531,8 @@ static void test_tracks_side_by_side(void **state)
     rps_plan_free(plan);
 }
 
-/* What a damaged store may claim. */
-/* Then the rows are rotations, and so are their bounds. */
+/* A damaged store may contain these values. */
+/* Parallel tracks by rotation: rows and their bounds are rotations. */
 static void test_rotations_side_by_side(void **state)
 {
     static const int32_t cpus[] = {1, 5};
@@ -537,7 +543,7 @@ static void test_rotations_side_by_side(void **state)
 
     (void)state;
     for (int track = 0; track < 2; track++) {
-        for (uint64_t n = track ? 9 : 6; n <= 25; n++) /* the second begins amid rotation 4 */
+        for (uint64_t n = track ? 9 : 6; n <= 25; n++) /* track 1 begins within rotation 4 */
             add(collect, track, period_of(n, 2, 1, 500000 + 1000 * n, 1000));
     }
     collected = end(collect);
@@ -569,7 +575,7 @@ static void test_numbers_far_apart(void **state)
     rps_plan_free(plan);
 }
 
-/* The row of a set for the `merged` rotations of two sets from rotation `first` on. */
+/* Return a set's row for a block of `merged` rotations of two sets, from rotation `first` on. */
 static struct rps_period row_of_block(uint64_t first, uint32_t set, uint64_t merged, uint64_t a)
 {
     struct rps_period row = period_of(2 * first + set, 2, 1, a, 1000), last = row;
@@ -590,7 +596,7 @@ static struct rps_period row_of_block(uint64_t first, uint32_t set, uint64_t mer
     return row;
 }
 
-/* A block is one observation with all metrics, and weighs as much as periods do. */
+/* A block is one observation with all metrics, and has the weight of its periods. */
 static void test_blocks(void **state)
 {
     struct rps_plan *plan = make_plan(2);
@@ -600,7 +606,7 @@ static void test_blocks(void **state)
 
     (void)state;
     for (uint64_t block = 0; block < 5; block++) {
-        uint64_t first = 16 * block + (block >= 3 ? 2 : 0); /* a gap of two rotations */
+        uint64_t first = 16 * block + (block >= 3 ? 2 : 0); /* two rotations are missing */
 
         for (uint32_t set = 0; set < 2; set++)
             add(collect, 0, row_of_block(first, set, 16, 500000 + 1000 * block + set));
@@ -625,7 +631,7 @@ static void test_blocks(void **state)
 
 /* --- several runs ----------------------------------------------------------------------------- */
 
-/* `count` periods that are all alike. */
+/* Collect `count` equal periods. */
 static struct rps_collect *collect_alike(const struct rps_plan *plan, size_t count, uint64_t a,
                                          uint64_t b)
 {
@@ -647,8 +653,8 @@ static void end_together(struct rps_collect **collect, struct rps_collected *ret
     rps_collect_free(collect[1]);
 }
 
-/* What never varies in a run stays when it is another in the other run; what is the same in both
- * goes. */
+/* A signal that is constant in each of two runs is kept if its value differs between the runs, and
+ * left out otherwise. */
 static void test_constants_of_runs(void **state)
 {
     struct rps_plan *plan = make_plan(1);
@@ -668,8 +674,8 @@ static void test_constants_of_runs(void **state)
     rps_plan_free(plan);
 }
 
-/* The same value is the same in both, whatever the rest of the runs is like: by itself, the ratio's
- * scale would be that of its own counts. */
+/* Equal values stay equal in both runs after the transformation. Separately, each run would scale
+ * the ratio by its own counts. */
 static void test_transformed_alike(void **state)
 {
     struct rps_plan *plan = make_plan(1);
@@ -696,7 +702,29 @@ static void test_transformed_alike(void **state)
     rps_plan_free(plan);
 }
 
-/* Signals are those of one name and formula, in one order. */
+/* Values on both sides of 0 keep their distances. */
+static void test_gauge_is_linear(void **state)
+{
+    struct rps_plan *plan = make_plan(1);
+    struct rps_collected collected;
+    struct rps_collect *collect;
+
+    (void)state;
+    strcpy(plan->set[0].event[1].unit, RPS_UNIT_GAUGE);
+    strcpy(plan->metric[2].formula_text, "b / seconds - 500");
+    assert_int_equal(rps_plan_compile(plan, NULL), 0);
+    collect = begin(&(struct rps_collect_options){.plan = plan, .period_ns = PERIOD_NS});
+    for (uint64_t n = 0; n < 11; n++)
+        add(collect, 0, period_of(n, 1, 1, 1000000, 10 * n));
+    collected = end(collect);
+    for (size_t n = 0; n < 11; n++)
+        near(value_of(&collected, "rate", n), 100 * (double)n - 500);
+    near(collected.signals.resolution[signal_of(&collected, "rate")], .1 * sqrt(1e5));
+    rps_collected_free(&collected);
+    rps_plan_free(plan);
+}
+
+/* Two signals are common if their names and formulas are equal. Common signals have one order. */
 static void test_in_common(void **state)
 {
     struct rps_plan *plan = make_plan(1), *other = make_plan(1);
@@ -735,7 +763,7 @@ static void test_in_common(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_ratio_that_wanders),
+        cmocka_unit_test(test_a_ratio_that_drifts),
         cmocka_unit_test(test_one_set),
         cmocka_unit_test(test_sleep),
         cmocka_unit_test(test_rates_are_by_cpu_time),
@@ -754,6 +782,7 @@ int main(void)
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_constants_of_runs),
         cmocka_unit_test(test_transformed_alike),
+        cmocka_unit_test(test_gauge_is_linear),
         cmocka_unit_test(test_in_common),
     };
 

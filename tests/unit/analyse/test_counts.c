@@ -1,4 +1,4 @@
-/* Phases by the mix of counts, beside signals and alone. */
+/* Tests of phases by the mix of counts, with signals and without. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,14 +11,14 @@
 
 #include "analyse/counts.h"
 #include "analyse/levels_tree.h"
-#include "rpistat/array.h"
+#include "rpistat/arena.h"
 #include "rpistat/joint.h"
 #include "rpistat/phases.h"
 #include "rpistat/random.h"
 
 #define SYMBOLS 6
 
-/* What part of the counts is each symbol. */
+/* Shares of the symbols in the counts. */
 struct mix {
     double share[SYMBOLS];
 };
@@ -28,12 +28,12 @@ static const struct mix a = {{.7, 0, .1, .1, .1, 0}}, b = {{0, .8, .1, .05, .05,
 
 struct series {
     uint64_t state;
-    size_t count; /* observations */
+    size_t count; /* number of observations */
     struct rps_count *entry;
     size_t entries;
 };
 
-/* `length` observations with `mean` counts each, of which `step` are counted at once. */
+/* Add `length` observations with `mean` counts each. Counts come in groups of `step`. */
 static void add(struct series *series, const struct mix *mix, size_t length, double mean,
                 double step)
 {
@@ -44,14 +44,13 @@ static void add(struct series *series, const struct mix *mix, size_t length, dou
 
             while (k + 1 < SYMBOLS && at >= mix->share[k])
                 at -= mix->share[k++];
-            series->entry = rps_array_grow(series->entry, series->entries, sizeof(*series->entry));
-            assert_non_null(series->entry);
+            assert_non_null(rps_array_add(&series->entry, series->entries, sizeof(*series->entry)));
             series->entry[series->entries++] = (struct rps_count){series->count, k, (float)step};
         }
     }
 }
 
-/* The series as signals that have nothing but a table. */
+/* Return the series as signals that contain only a table. */
 static struct rps_signals end(struct series *series, double divisor)
 {
     struct rps_signals signals = {.count = series->count, .table_count = 1};
@@ -110,7 +109,7 @@ static void test_a_table(void **state)
     assert_int_equal(table.entry[1].symbol, 0);
     assert_int_equal(table.entry[2].symbol, 1);
     assert_true(fabsf(table.entry[2].count - 6) < 1e-6F);
-    dense = table; /* of the same entries */
+    dense = table; /* a second table with the same entries */
     dense.divisor = 1.5;
     joined = rps_count_table_join(both, 2);
     assert_true(joined.divisor > 1.49);
@@ -121,7 +120,7 @@ static void test_a_table(void **state)
     rps_count_table_free(&table);
 }
 
-/* ln Gamma, whether it is looked up or worked out. */
+/* ln Gamma is correct, both from the table and computed. */
 static void test_the_cost_of_counts(void **state)
 {
     struct series series = {.state = 1};
@@ -146,7 +145,8 @@ static void test_the_cost_of_counts(void **state)
 
 /* --- phases ----------------------------------------------------------------------------------- */
 
-/* Few counts in an observation, or ten, or halves of one. */
+/* Mixes become phases with few counts per observation, with ten counts, and with halves of a count.
+ */
 static void test_mixes_are_phases(void **state)
 {
     static const double mean[] = {2, 10, 4}, step[] = {1, 1, .5};
@@ -170,7 +170,8 @@ static void test_mixes_are_phases(void **state)
     }
 }
 
-/* What hardly differs beside what neighbours differ by is no kind of its own, however long. */
+/* A mix that differs little, compared with the differences between neighbours, is no separate
+ * class, even if it is long. */
 static void test_hardly_other(void **state)
 {
     static const struct mix nearly = {{.36, .26, .2, .1, .04, .04}};
@@ -192,7 +193,7 @@ static void test_hardly_other(void **state)
     rps_signals_free(&signals);
 }
 
-/* Long and short ones in one run: a change is found at every scale. */
+/* Changes are found in one run with long and short segments. */
 static void test_all_lengths(void **state)
 {
     static const size_t first[] = {0, 6000, 6009, 9000, 9400, 9406};
@@ -213,7 +214,7 @@ static void test_all_lengths(void **state)
     rps_signals_free(&signals);
 }
 
-/* Chance makes none: of steady mixes of many lengths, with few counts and with many. */
+/* Steady mixes of many lengths, with few and many counts, have only one phase. */
 static void test_chance_makes_no_phase(void **state)
 {
     (void)state;
@@ -232,7 +233,7 @@ static void test_chance_makes_no_phase(void **state)
     }
 }
 
-/* A start and an end that are not like the rest are no phases. */
+/* The start and end of a run may differ from the rest without being phases. */
 static void test_ends(void **state)
 {
     static const size_t first[] = {0, 500};
@@ -251,7 +252,7 @@ static void test_ends(void **state)
     rps_signals_free(&signals);
 }
 
-/* Behind a gap a phase begins, whatever the mix is. */
+/* A phase begins after each gap, even if the mix stays the same. */
 static void test_gaps(void **state)
 {
     static const size_t first[] = {0, 90};
@@ -276,7 +277,8 @@ static void test_gaps(void **state)
 
 #define PARTS 3
 
-/* Iterations of three short parts, between two other segments. */
+/* Add a loop of `iterations` iterations between two other segments. An iteration has three short
+ * parts. */
 static void add_loop(struct series *series, size_t iterations)
 {
     static const struct mix *const part[PARTS] = {&a, &b, &c};
@@ -287,7 +289,8 @@ static void add_loop(struct series *series, size_t iterations)
     add(series, &b, 100, 3, 1);
 }
 
-/* Check that nine of ten boundaries of such a loop are found, in phases of three classes. */
+/* Check that nine of ten boundaries of the loop are found, and that its phases have three classes.
+ */
 static void check_loop(const struct rps_phases *phases, size_t iterations)
 {
     size_t at = 100, k = 0, near = 0, most = PARTS * iterations + 2;
@@ -302,7 +305,7 @@ static void check_loop(const struct rps_phases *phases, size_t iterations)
     assert_int_equal(phases->label_count, PARTS);
 }
 
-/* Segments too short to be phases one by one are phases because they recur. */
+/* Segments that are too short to be phases alone become phases because they recur. */
 static void test_short_iterations(void **state)
 {
     struct series series = {.state = 3};
@@ -318,7 +321,7 @@ static void test_short_iterations(void **state)
     rps_signals_free(&signals);
 }
 
-/* They are found in several runs together, and are of the same classes. */
+/* Short iterations are found in several runs together, and have the same classes in all runs. */
 static void test_short_iterations_of_two_runs(void **state)
 {
     static const struct rps_phases_options fine = {.level = {.fine = 1}};
@@ -342,7 +345,7 @@ static void test_short_iterations_of_two_runs(void **state)
     rps_signals_free(&run[1]);
 }
 
-/* A change that is too small to be seen is a boundary if one of the signals ends there. */
+/* A change that is too small to be found alone is a boundary if one of the signals ends there. */
 static void test_an_end_of_a_signal(void **state)
 {
     static const size_t first[] = {0, 200};
@@ -369,7 +372,7 @@ static void test_an_end_of_a_signal(void **state)
     }
 }
 
-/* Add a signal that is read, such as memory, still without values. */
+/* Add a signal without values. The signal is read from the system, like memory. */
 static void add_read_signal(struct rps_signals *signals)
 {
     signals->signal_count = 1;
@@ -381,8 +384,9 @@ static void add_read_signal(struct rps_signals *signals)
     signals->noise_floor[0] = .0375;
 }
 
-/* A signal beside a table that is alike throughout: at rest on `from`, a ramp of ten observations
- * to `over`, at rest there, then on `to`; each 50 long. */
+/* Find phases of a constant table and one signal of 160 observations. The signal has three levels
+ * of 50 observations: `from`, `over` and `to`. A ramp of ten observations leads from `from` to
+ * `over`. */
 static struct rps_phases found_beside_ramp(double from, double over, double to)
 {
     struct series series = {.state = 11};
@@ -402,7 +406,7 @@ static struct rps_phases found_beside_ramp(double from, double over, double to)
     return phases;
 }
 
-/* A share of .05 rises to .9, stays, and falls again. */
+/* A share of .05 rises to .9 in a ramp, stays, and falls again. */
 static void test_ramps(void **state)
 {
     static const size_t first[] = {0, 100, 260, 380, 540};
@@ -434,7 +438,7 @@ static void test_ramps(void **state)
     }
 }
 
-/* Memory that is filled for a while does not hide that it is given back at once. */
+/* A boundary is found where memory is released at once, even if the memory was filled gradually. */
 static void test_a_step_beside_a_ramp(void **state)
 {
     struct rps_phases phases = found_beside_ramp(1.4, 4.4, 2.8);
@@ -448,7 +452,41 @@ static void test_a_step_beside_a_ramp(void **state)
     rps_phases_free(&phases);
 }
 
-/* The labels of five segments of these mixes, with so much memory each, one run or two. */
+/* Return the number of phases of 600 observations of one mix, in which a signal is high in the
+ * first `length` observations. */
+static size_t count_with_start(size_t length, int is_fault, int is_memory)
+{
+    struct series series = {.state = 5};
+    struct rps_signals signals;
+    struct rps_phases phases;
+    size_t count;
+
+    add(&series, &a, 600, 5, 1);
+    signals = end(&series, 1);
+    add_read_signal(&signals);
+    signals.fault_signal = is_fault;
+    signals.memory_signal = is_memory;
+    for (size_t i = 0; i < 600; i++)
+        signals.value[i] = i < length ? 9 : 1;
+    phases = find(&signals);
+    count = phases.count;
+    rps_phases_free(&phases);
+    rps_signals_free(&signals);
+    return count;
+}
+
+/* A short start is no phase if it differs from what follows only in page faults or memory. */
+static void test_short_growth_is_no_phase(void **state)
+{
+    (void)state;
+    assert_int_equal(count_with_start(20, 0, 0), 2);
+    assert_int_equal(count_with_start(20, 1, 0), 1);
+    assert_int_equal(count_with_start(20, 0, 1), 1);
+    assert_int_equal(count_with_start(40, 1, 0), 2);
+    assert_int_equal(count_with_start(40, 0, 1), 2);
+}
+
+/* Check the labels of five segments with these mixes and memory values, in one run or two. */
 static void check_memory(const struct mix *const *mix, const double *memory, int runs,
                          const char *labels)
 {
@@ -477,7 +515,8 @@ static void check_memory(const struct mix *const *mix, const double *memory, int
     rps_signals_free(&signals);
 }
 
-/* Work that recurs is one class though memory grew, unless memory alone sets some phases apart. */
+/* Recurring work is one class even if memory grew, except if only memory distinguishes some phases.
+ */
 static void test_memory_in_labels(void **state)
 {
     static const struct mix *const recurs[] = {&a, &b, &a, &c, &a}, *const rests[] = {&a, &a, &a,
@@ -491,7 +530,7 @@ static void test_memory_in_labels(void **state)
     }
 }
 
-/* Of three blocks and more the first and the last one are left out: they may be mixtures. */
+/* The first and last of three or more blocks are left out, because they may be mixtures. */
 static void test_mixed_blocks(void **state)
 {
     struct rps_phase phase[] = {{.first = 0, .last = 2, .confidence = 1},
@@ -506,7 +545,7 @@ static void test_mixed_blocks(void **state)
 
     (void)state;
     for (size_t i = 0; i < 10; i++) {
-        series.entry = rps_array_grow(series.entry, series.entries, sizeof(*series.entry));
+        assert_non_null(rps_array_add(&series.entry, series.entries, sizeof(*series.entry)));
         series.entry[series.entries++] = (struct rps_count){series.count++, 0, 1};
     }
     signals = end(&series, 1);
@@ -519,9 +558,10 @@ static void test_mixed_blocks(void **state)
             const double weight = signals.in_blocks ? inside[k] : all[k];
 
             rps_level_tree_moments(&tree, k, k + 1, moments);
-            assert_true(fabs(moments[0].weight - weight) < 1e-9);              /* the signal */
-            assert_true(fabs(moments[1].weight - weight) < 1e-9);              /* the table */
-            assert_true(fabs(moments[tree.width - 1].weight - weight) < 1e-9); /* what is seen */
+            /* weights of the signal, of the table, and of all observations */
+            assert_true(fabs(moments[0].weight - weight) < 1e-9);
+            assert_true(fabs(moments[1].weight - weight) < 1e-9);
+            assert_true(fabs(moments[tree.width - 1].weight - weight) < 1e-9);
         }
     }
     rps_arena_free(arena);
@@ -544,6 +584,7 @@ int main(void)
         cmocka_unit_test(test_an_end_of_a_signal),
         cmocka_unit_test(test_ramps),
         cmocka_unit_test(test_a_step_beside_a_ramp),
+        cmocka_unit_test(test_short_growth_is_no_phase),
         cmocka_unit_test(test_memory_in_labels),
         cmocka_unit_test(test_mixed_blocks),
     };

@@ -1,4 +1,4 @@
-/* The detector by its contract: what it finds, what it must not find, and its options; with the
+/* Tests of the detector's contract: phases that it must and must not find, its options, and the
  * labels of the finest level. */
 #include <math.h>
 #include <setjmp.h>
@@ -54,7 +54,8 @@ static struct rps_phases detect(const struct rps_signals *signals)
     return detect_with(signals, &none);
 }
 
-/* The labels as text, "ABA"; the starts are compared with `length` apart, `off` at most. */
+/* Check the labels, written as "ABA", and the starts: each is `length` after the one before, within
+ * `off`. */
 static void expect_phases(const struct rps_phases *phases, const char *labels, size_t length,
                           size_t off)
 {
@@ -101,7 +102,7 @@ static void phases_come_back(void **state)
     rps_signals_free(&signals);
 }
 
-/* A weak change is found, and said to be less certain. */
+/* A weak change is found, with less confidence. */
 static void weak_change(void **state)
 {
     static const double levels[] = {0, 0.7};
@@ -128,7 +129,7 @@ static void twenty_rows(void **state)
     rps_signals_free(&signals);
 }
 
-/* Counters are exact: steps between values that never vary otherwise. */
+/* Exact counters: steps are found between values that do not vary otherwise. */
 static void without_noise(void **state)
 {
     static const double levels[] = {3, 4, 3, 4};
@@ -142,7 +143,7 @@ static void without_noise(void **state)
     rps_signals_free(&signals);
 }
 
-/* Warming up is one phase and not a staircase. */
+/* A warm-up ramp is one phase, not many steps. */
 static void ramp(void **state)
 {
     struct rps_signals signals = series_make(400, 1);
@@ -159,8 +160,8 @@ static void ramp(void **state)
     rps_signals_free(&signals);
 }
 
-/* What rises all the time is one phase, whatever curve it takes on the scale that it is compared on;
- * what rises in steps is its steps. */
+/* A steady rise is one phase, whatever its curve on the compared scale. A staircase has one phase
+ * per step. */
 static void curve(void **state)
 {
     static const double levels[] = {0, 6, 12, 18, 24, 30};
@@ -189,8 +190,8 @@ static void curve(void **state)
     }
 }
 
-/* Blocks in which a loop's parts change are mixtures, and parts may be as short as a block. One signal
- * is not seen now and then. */
+/* Blocks that contain a change between two parts of a loop are mixtures. A part may be as short as
+ * a block. One signal has missing values. */
 static void slow_loop(void **state)
 {
     static const double level[] = {0, 18, -12}, length[] = {4.4, 2.7, 2.9};
@@ -230,7 +231,43 @@ static void slow_loop(void **state)
     rps_signals_free(&signals);
 }
 
-/* A long series is screened; what that finds must be what the exact search finds. */
+/* Every fourth block contains a change between two phases. In these blocks, a ratio of events that
+ * are not counted together exceeds both phases. A block with higher values in all signals is a
+ * phase. */
+static void mixed_blocks(void **state)
+{
+    struct rps_signals signals = series_make(500, 3);
+    struct rps_phases phases;
+    uint64_t seed = 4;
+    size_t short_count = 0, at = 0;
+
+    (void)state;
+    for (size_t k = 0; at < 500; k++) {
+        for (size_t end = at + 5; at < end && at < 500; at++) {
+            signals.value[at] = k % 2 ? 20 : 0;
+            signals.value[500 + at] = k % 2 ? 10 : 30;
+            signals.value[1000 + at] = k % 2 ? 5 : 8;
+        }
+        if (k % 4 == 3 && at < 500) {
+            signals.value[at] = 9;
+            signals.value[500 + at] = 18;
+            signals.value[1000 + at++] = -30;
+        }
+    }
+    for (size_t s = 0; s < 3; s++)
+        signals.value[s * 500 + 26] = 60;
+    for (size_t i = 0; i < 1500; i++)
+        signals.value[i] += .3 * series_normal(&seed);
+    signals.in_blocks = 1;
+    phases = detect(&signals);
+    for (size_t k = 0; k < phases.count; k++)
+        short_count += phases.phase[k].last == phases.phase[k].first;
+    assert_int_equal(short_count, 1);
+    rps_phases_free(&phases);
+    rps_signals_free(&signals);
+}
+
+/* A long series is screened first. Screening must find the same phases as the exact search. */
 static void exact_agrees(void **state)
 {
     static const double levels[] = {0, 2, 0, 1, 3, 0, 2, 1, 0, 3};
@@ -265,7 +302,7 @@ static void noise_has_no_phases(void **state)
         struct rps_signals signals = series_levels(level, 1, 1500, 3, 1, seed);
 
         expect_one(&signals);
-        for (size_t s = 0; s < 3; s++) { /* the same, autocorrelated */
+        for (size_t s = 0; s < 3; s++) { /* the same series, autocorrelated */
             for (size_t i = 1; i < 1500; i++)
                 signals.value[s * 1500 + i] += 0.7 * signals.value[s * 1500 + i - 1];
         }
@@ -278,17 +315,17 @@ static void noise_has_no_phases(void **state)
 static size_t count_changes(const struct rps_signals *signals)
 {
     struct rps_phases phases = detect(signals);
-    size_t changes = details.wanders ? 0 : phases.count - 1;
+    size_t changes = details.is_drifting ? 0 : phases.count - 1;
 
     rps_phases_free(&phases);
     return changes;
 }
 
-/* A random walk explains itself. What wanders at several speeds looks like phases, but is explained
- * better by where it was lately, and that is said. */
-static void wandering_has_no_phases(void **state)
+/* A random walk has no phases. Drift at several speeds resembles phases, but is explained better by
+ * its recent values and is reported as drift. */
+static void drifting_has_no_phases(void **state)
 {
-    size_t walk = 0, sum = 0, wanders = 0;
+    size_t walk = 0, sum = 0, is_drifting = 0;
 
     (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -299,18 +336,97 @@ static void wandering_has_no_phases(void **state)
             signals.value[i] = (i % 3000 == 0 ? 0 : signals.value[i - 1]) + series_normal(&random);
         walk += count_changes(&signals);
         rps_signals_free(&signals);
-        signals = series_wandering(3000, 3, &random);
+        signals = series_drifting(3000, 3, &random);
         sum += count_changes(&signals);
-        wanders += details.wanders != 0;
+        is_drifting += details.is_drifting != 0;
         rps_signals_free(&signals);
     }
     assert_true(walk <= 4);
     assert_true(sum <= 4);
-    assert_true(wanders >= 10);
+    assert_true(is_drifting >= 10);
 }
 
-/* One value after 0, 1, 2, ... observations that differs from all others is an outlier, at the ends
- * too, and no phase. */
+/* A slow wave is drift. Equally many steps of equal height are phases. */
+static void wave_has_no_phases(void **state)
+{
+    size_t waves = 0, steps = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct rps_signals signals = series_make(1000, 2);
+        uint64_t random = seed;
+
+        for (size_t i = 0; i < 2000; i++)
+            signals.value[i] = 2 * sin(2 * M_PI * ((double)seed / 20 + (double)i / 1000)) +
+                               series_normal(&random);
+        waves += count_changes(&signals) > 0;
+        for (size_t i = 0; i < 2000; i++)
+            signals.value[i] = (i / 250 % 2 ? 2 : 0) + series_normal(&random);
+        steps += count_changes(&signals);
+        rps_signals_free(&signals);
+    }
+    assert_true(waves <= 4);
+    assert_in_range(steps, 60, 66);
+}
+
+/* In a long series, jumps at multiples of the distance of the values that are examined count. */
+static void long_square_wave(void **state)
+{
+    struct rps_signals signals = series_make(150000, 1);
+    struct rps_phases phases;
+
+    (void)state;
+    for (size_t i = 0; i < 150000; i++)
+        signals.value[i] = i / 3000 % 2 ? 5 : 0;
+    rps_signals_floor_noise(&signals);
+    phases = detect(&signals);
+    assert_int_equal(phases.count, 50);
+    assert_false(details.is_drifting);
+    rps_phases_free(&phases);
+    rps_signals_free(&signals);
+}
+
+/* A random walk in noise of ten times its steps is a drift. */
+static void noisy_walk_has_no_phases(void **state)
+{
+    size_t walks = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct rps_signals signals = series_make(500, 3);
+        uint64_t random = seed;
+
+        for (size_t s = 0; s < 3; s++) {
+            double level = 0;
+
+            for (size_t i = 0; i < 500; i++) {
+                level += 0.1 * series_normal(&random);
+                signals.value[500 * s + i] = level + series_normal(&random);
+            }
+        }
+        walks += count_changes(&signals) > 0;
+        rps_signals_free(&signals);
+    }
+    assert_true(walks <= 3);
+}
+
+/* A sum of processes of several speeds is a walk in autocorrelated noise, also in few rows. */
+static void short_drift_has_no_phases(void **state)
+{
+    size_t drifts = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        uint64_t random = seed;
+        struct rps_signals signals = series_drifting(500, 1, &random);
+
+        drifts += count_changes(&signals) > 0;
+        rps_signals_free(&signals);
+    }
+    assert_true(drifts <= 1);
+}
+
+/* One value that differs from all others is an outlier and no phase, also near both ends. */
 static void outlier_is_no_phase(void **state)
 {
     static const double level[] = {0};
@@ -344,15 +460,15 @@ static void nothing_varies(void **state)
     expect_one(&signals);
     signals.broken = calloc(100, 1);
     assert_non_null(signals.broken);
-    signals.broken[40] = 1; /* a boundary whatever the signals say */
+    signals.broken[40] = 1; /* a boundary independent of the signals */
     phases = detect(&signals);
     expect_phases(&phases, "AA", 40, 0);
     rps_phases_free(&phases);
     rps_signals_free(&signals);
 }
 
-/* Phases of 5 to 10 observations, of three kinds whose six means have a deviation of 2: most
- * windows hold a change, and what these windows show is not noise. */
+/* Phases of 5 to 10 observations have three classes with six means of deviation 2. Most windows
+ * contain a change, so that their differences are not noise. */
 static void dense_changes(void **state)
 {
     size_t shown = 0, found = 0;
@@ -384,8 +500,9 @@ static void dense_changes(void **state)
     assert_true(found * 10 > shown * 9 && found <= shown);
 }
 
-/* A phase so short that its values are outliers of what is around them; of four signals, each seen in
- * every fourth observation. A value beside it that is like nothing is one still. */
+/* A phase is found even if it is so short that its values are outliers among their neighbours. Each
+ * of four signals has a value in every fourth observation. A single value that is unlike all others
+ * remains an outlier. */
 static void a_short_phase_is_no_outliers(void **state)
 {
     struct rps_signals signals = series_make(400, 4);
@@ -393,7 +510,7 @@ static void a_short_phase_is_no_outliers(void **state)
     uint64_t random = 3;
 
     (void)state;
-    signals.in_turns = 4;
+    signals.in_rotation = 4;
     for (size_t i = 0; i < signals.count; i++) {
         double level = i >= 200 && i < 212 ? 30 : 0;
 
@@ -437,13 +554,13 @@ static void nothing_at_all(void **state)
     assert_non_null(strstr(err.message, "no observations"));
     signals.count = 5;
     assert_int_equal(rps_detect(&signals, &none, &phases, NULL, &err), RPS_FAILED);
-    assert_non_null(strstr(err.message, "no signals"));
+    assert_non_null(strstr(err.message, "no metrics"));
     assert_null(phases.phase);
 }
 
 /* --- what was not seen ------------------------------------------------------------------------ */
 
-/* Four signals, each seen one time in four. */
+/* Rotation: each of four signals has a value in every fourth observation. */
 static void taking_turns(void **state)
 {
     static const double levels[] = {0, 3, 0, 3};
@@ -463,8 +580,8 @@ static void taking_turns(void **state)
     rps_signals_free(&signals);
 }
 
-/* A boundary in a stretch that nothing was seen of may be anywhere in it. Infinities and values
- * without weight are not seen. */
+/* A boundary within a segment without values may be anywhere in the segment. Infinities and values
+ * of weight 0 count as missing. */
 static void unseen_boundary(void **state)
 {
     static const double levels[] = {0, 8};
@@ -479,7 +596,7 @@ static void unseen_boundary(void **state)
     for (size_t i = 50; i < 54; i++)
         signals.value[i] = i % 2 ? INFINITY : NAN;
     for (size_t i = 46; i < 50; i++)
-        signals.value[i] = -1e9; /* of no weight: must not be looked at */
+        signals.value[i] = -1e9; /* weight 0: must be ignored */
     phases = detect(&signals);
     assert_int_equal(phases.count, 2);
     assert_true(phases.phase[1].earliest <= 46 && phases.phase[1].latest >= 54);
@@ -489,7 +606,7 @@ static void unseen_boundary(void **state)
     rps_signals_free(&signals);
 }
 
-/* A value of little weight moves nothing. */
+/* A value of small weight moves no boundary. */
 static void weights_count(void **state)
 {
     static const double levels[] = {0, 6};
@@ -516,10 +633,11 @@ static void gaps_are_boundaries(void **state)
     (void)state;
     signals.broken = calloc(150, 1);
     assert_non_null(signals.broken);
-    signals.broken[50] = 1;
+    signals.broken[50] = signals.broken[100] = 1;
     phases = detect(&signals);
     expect_phases(&phases, "AAB", 50, 0);
-    assert_true(phases.phase[1].confidence >= 1);
+    assert_true(phases.phase[1].confidence < .5);
+    assert_true(phases.phase[2].confidence > .99);
     assert_int_equal(phases.phase[1].earliest, 50);
     assert_int_equal(phases.phase[1].latest, 50);
     rps_phases_free(&phases);
@@ -528,7 +646,7 @@ static void gaps_are_boundaries(void **state)
 
 /* --- signals ---------------------------------------------------------------------------------- */
 
-/* What says the same counts once: in the same units or not, and whatever constants stand beside. */
+/* Copies of a signal count once, in any unit and with any constant signals alongside. */
 static void copies_count_once(void **state)
 {
     static const double levels[] = {0, 1.2};
@@ -556,7 +674,7 @@ static void copies_count_once(void **state)
     rps_signals_free(&one);
 }
 
-/* Noise in common is no evidence of a change in each. */
+/* Noise that all signals share is not counted as a change in each signal. */
 static void common_noise(void **state)
 {
     struct rps_signals signals = series_make(600, 12);
@@ -596,7 +714,7 @@ static void any_unit(void **state)
     }
 }
 
-/* Signals of very different sizes have the same say. */
+/* Signals of very different magnitudes have the same influence. */
 static void mixed_units(void **state)
 {
     struct rps_signals signals = series_make(200, 2);
@@ -626,7 +744,7 @@ static void many_signals(void **state)
     rps_signals_free(&signals);
 }
 
-/* Values that differ by less than the resolution are alike, however exact they are. */
+/* Values that differ by less than the resolution are treated as equal, even if they are exact. */
 static void resolution_hides(void **state)
 {
     static const double levels[] = {100, 100.02, 130};
@@ -646,7 +764,7 @@ static void resolution_hides(void **state)
     rps_signals_free(&signals);
 }
 
-/* A floor of the noise hides small boundaries too. */
+/* A noise floor hides small boundaries too. */
 static void noise_floor_hides(void **state)
 {
     static const double levels[] = {100, 101.5, 130};
@@ -664,7 +782,7 @@ static void noise_floor_hides(void **state)
     rps_signals_free(&signals);
 }
 
-/* A floor for columns of a table: a tenth of what they vary, in any unit. */
+/* The noise floor of a table column is a tenth of the column's variation, in any unit. */
 static void noise_floor_by_itself(void **state)
 {
     struct rps_signals signals = series_make(5, 2);
@@ -681,8 +799,8 @@ static void noise_floor_by_itself(void **state)
     rps_signals_free(&signals);
 }
 
-/* A period that saw a bit of both phases is no phase of its own, not even when some signals look
- * like the one and some like the other. */
+/* A period that contains parts of two phases is no phase, even if some signals resemble the first
+ * and some the second. */
 static void period_of_both(void **state)
 {
     static const double levels[] = {0, 50};
@@ -746,8 +864,8 @@ static void twice_the_same(void **state)
     rps_signals_free(&signals);
 }
 
-/* Noise becomes seven times as large, around the same mean. Heavy-tailed noise has no changes, nor
- * has noise with cells that are missing in the second half. */
+/* Noise that grows sevenfold around the same mean is a change. Heavy-tailed noise has no changes,
+ * and neither has noise with missing values in the second half. */
 static void noise_changes(void **state)
 {
     const double same[] = {0, 0};
@@ -786,7 +904,7 @@ static void noise_changes(void **state)
     (void)state;
 }
 
-/* A step of 28 in a cycle of 144 rows from -40 to 40; the cycle alone is a single phase. */
+/* A step of 28 is found in a cycle of 144 rows from -40 to 40. The cycle alone is one phase. */
 static void step_inside_a_cycle(void **state)
 {
     for (int step = 0; step <= 28; step += 28) {
@@ -817,9 +935,14 @@ int main(void)
         cmocka_unit_test(ramp),
         cmocka_unit_test(curve),
         cmocka_unit_test(slow_loop),
+        cmocka_unit_test(mixed_blocks),
         cmocka_unit_test(exact_agrees),
         cmocka_unit_test(noise_has_no_phases),
-        cmocka_unit_test(wandering_has_no_phases),
+        cmocka_unit_test(drifting_has_no_phases),
+        cmocka_unit_test(wave_has_no_phases),
+        cmocka_unit_test(noisy_walk_has_no_phases),
+        cmocka_unit_test(short_drift_has_no_phases),
+        cmocka_unit_test(long_square_wave),
         cmocka_unit_test(outlier_is_no_phase),
         cmocka_unit_test(nothing_varies),
         cmocka_unit_test(dense_changes),

@@ -1,4 +1,4 @@
-/* The search and its sums, against the plainest way to compute the same. */
+/* Tests of the search and its sums against the simplest implementations. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,13 +7,12 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "analyse/detect_segmentation.h"
-#include "analyse/detect_observed.h"
+#include "analyse/detect_pelt.h"
+#include "analyse/detect_standardize.h"
 #include "analyse/detect_math.h"
-#include "analyse/detect_candidates.h"
 #include "detect_series.h"
 
-/* Squares that a constant and a line leave in from..to, the long way. */
+/* Compute the squares that a constant and a line leave in from..to, without prefix sums. */
 static void squares_left(const struct rps_observed *observed, size_t from, size_t to,
                          double *ret_constant, double *ret_line, double *ret_all)
 {
@@ -91,7 +90,7 @@ static void sums_are_right(void **state)
     }
 }
 
-/* Least cost over all segmentations of ..., tried one start after the other. */
+/* Find the least cost of all segmentations by trying each start. */
 static double best_of_all(const struct rps_candidates *candidates,
                           const struct rps_penalties *penalties)
 {
@@ -135,7 +134,8 @@ static double cost_of(const struct rps_candidates *candidates,
     return cost;
 }
 
-/* The pruned search finds what trying everything finds: whatever is missing, forced, priced. */
+/* The pruned search finds the same optimum as the full search, for all missing values, forced
+ * boundaries and penalties. */
 static void search_is_exact(void **state)
 {
     static const double changes[] = {0, 0.3, 2, 8, 1000}, slopes[] = {0, 1, 6};
@@ -159,7 +159,7 @@ static void search_is_exact(void **state)
     }
 }
 
-/* A boundary that was put in a wrong place goes to its best one. */
+/* A misplaced boundary moves to its best position. */
 static void refining_finds_the_best(void **state)
 {
     (void)state;

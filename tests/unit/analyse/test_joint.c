@@ -1,4 +1,4 @@
-/* Phases of several series, found together: what a join does to levels, labels and distances. */
+/* Tests of phases found in several series together: levels, labels and distances across a join. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,8 +12,8 @@
 
 #define SIGNALS 3
 
-/* A stretch of `length` observations a letter, `apart` times as far from one another as the noise
- * is wide. */
+/* Make a series with one segment per letter, `length` observations long. The means of the segments
+ * differ by `apart` times the noise. */
 static struct rps_signals series_of(const char *letters, size_t length, double apart, uint64_t seed)
 {
     static const double mean[5][SIGNALS] = {
@@ -40,7 +40,7 @@ static struct rps_joint find(const struct rps_signals *a, const struct rps_signa
     return joint;
 }
 
-/* The phases cover the series, whatever the level. */
+/* Check that the phases cover the series at every level. */
 static void check_whole(const struct rps_phases *phases, size_t count)
 {
     assert_true(phases->count > 0);
@@ -78,7 +78,7 @@ static void labels_mean_the_same(void **state)
     rps_signals_free(&b);
 }
 
-/* What goes on across the join is two phases of one label, at all levels. */
+/* A segment that continues across the join is two phases with one label, at all levels. */
 static void a_join_is_at_all_levels(void **state)
 {
     struct rps_signals a = series_of("ABAC", 60, 9, 1), b = series_of("CDABA", 70, 9, 2);
@@ -103,7 +103,8 @@ static void a_join_is_at_all_levels(void **state)
     rps_signals_free(&b);
 }
 
-/* Runs of one program have as many phases as each has alone, however many they are. */
+/* Joined runs of one program have as many phases per run as each run alone, for any number of runs.
+ */
 static void as_many_as_alone(void **state)
 {
     static const char *const programs[] = {"ABCABD", "ABAD", "AB", "A", "ABCDEDCBADEB"};
@@ -131,7 +132,7 @@ static void as_many_as_alone(void **state)
     }
 }
 
-/* All turns of a loop are there, however many, and each run's are its own. */
+/* All iterations of a loop are found in any number of runs, and each run has its own iterations. */
 static void loops(void **state)
 {
     static const int turns[3][2] = {{5, 6}, {50, 60}, {7, 12}};
@@ -160,8 +161,8 @@ static void loops(void **state)
     }
 }
 
-/* A series that is wholly seen beside one that has weights; the larger resolution and floor count:
- * what differs by less is one label. */
+/* A series without weights is joined with a weighted series. The larger resolution and noise floor
+ * apply: phases that differ by less have one label. */
 static void the_larger_counts(void **state)
 {
     const struct rps_phases_options options = {0};
@@ -188,8 +189,8 @@ static void the_larger_counts(void **state)
     rps_signals_free(&b);
 }
 
-/* The root of the mean square of the differences in deviations, as a part of the largest; a signal
- * that one label never shows is a deviation. */
+/* A distance is the root mean square of the differences in deviations, divided by the largest
+ * distance. A signal without values in one label counts as one deviation. */
 static void distances(void **state)
 {
     const struct rps_phases_options options = {.level.fine = 1};
@@ -208,7 +209,7 @@ static void distances(void **state)
     }
     joint = find(&a, &b, &options);
     assert_int_equal(joint.label_count, 3);
-    /* deviations: of 0, 30, 60 in the first signal; of 0 and 30 in the second */
+    /* deviation of 0, 30, 60 in the first signal; deviation of 0 and 30 in the second */
     x = sqrt((0 + 900 + 3600) / 3. - 900);
     y = 15;
     near = sqrt((pow(30 / x, 2) + pow(30 / y, 2)) / 2);
@@ -222,7 +223,7 @@ static void distances(void **state)
     rps_signals_free(&b);
 }
 
-/* Runs that are shorter than any phase, some of which nothing was seen in, are covered too. */
+/* Runs that are shorter than any phase are covered too, even without values. */
 static void short_runs(void **state)
 {
     const struct rps_phases_options options = {.level.fine = 1};
@@ -252,8 +253,8 @@ static void short_runs(void **state)
     }
 }
 
-/* Two levels in which the longest run has as many phases are one size; comparing has no --at-most.
- */
+/* Two levels with the same number of phases in the longest run count as one size. The error does
+ * not mention --at-most, which compare lacks. */
 static void a_size_that_no_level_has(void **state)
 {
     const struct rps_phases_options options = {.level.size = 9};
@@ -264,7 +265,7 @@ static void a_size_that_no_level_has(void **state)
 
     (void)state;
     assert_int_equal(rps_joint_find(run, 2, &options, &joint, &err), RPS_USAGE);
-    assert_string_equal(err.message, "there is no level of 9 phases; the finest has 2");
+    assert_string_equal(err.message, "no level has 9 phases; choose at most 2");
     rps_signals_free(&a);
     rps_signals_free(&b);
 }

@@ -1,4 +1,5 @@
-/* Levels: the tree of fine phases, which of its sizes are levels, labels of a level, choosing. */
+/* Tests of levels: the tree of fine phases, its sizes that become levels, the labels of a level,
+ * the choice of a level. */
 #include <ctype.h>
 #include <math.h>
 #include <setjmp.h>
@@ -14,10 +15,10 @@
 #include "rpistat/phases.h"
 #include "rpistat/random.h"
 
-#define LENGTH 40 /* of a fine phase */
+#define LENGTH 40 /* length of a fine phase */
 
-/* What each letter is like: two signals. Upper-case letters lie far apart; the lower-case one of a
- * letter lies near it. */
+/* Return the level of a letter in one of two signals. Upper-case letters differ clearly. A
+ * lower-case letter is close to its upper-case letter. */
 static double level_of(char letter, size_t signal)
 {
     static const double far[2][4] = {{0, 10, 20, 30}, {0, 12, -9, 3}};
@@ -26,7 +27,7 @@ static double level_of(char letter, size_t signal)
     return far[signal][(lower ? letter - 'a' : letter - 'A') % 4] + lower * (signal ? -1.5 : 1.5);
 }
 
-/* A fine phase a letter, each LENGTH observations; labels are the letters. */
+/* Make one fine phase of LENGTH observations per letter. The labels are the letters. */
 static struct rps_signals signals_of(const char *letters)
 {
     size_t count = strlen(letters) * LENGTH;
@@ -92,9 +93,9 @@ static struct rps_phases phases_at(const struct rps_levels *levels, size_t at)
     return rps_levels_phases(levels, at, &rows);
 }
 
-/* Four signals, each seen in every fourth observation, as by sets in turn; stretches of 14 of three
- * kinds in no order, whose boundaries are found up to two observations late. Each kind has one label,
- * though a stretch has values of the one before it. */
+/* Four rotated signals have values in every fourth observation. Segments of 14 observations have
+ * three classes in random order, and their boundaries are up to two observations late. Each class
+ * gets one label, although a segment contains values of the segment before. */
 static void edges_make_no_kind(void **state)
 {
     enum { STRETCHES = 120, WIDTH = 14 };
@@ -110,7 +111,7 @@ static void edges_make_no_kind(void **state)
 
     (void)state;
     assert_non_null(fine.phase);
-    signals.in_turns = 4;
+    signals.in_rotation = 4;
     for (size_t k = 0; k < STRETCHES; k++) {
         size_t late = k > 0 ? rps_random_next(&random) % 3 : 0;
 
@@ -136,7 +137,7 @@ static void edges_make_no_kind(void **state)
     rps_signals_free(&signals);
 }
 
-/* The labels of a level as letters, and its boundaries in letters of the series. */
+/* Check the labels of a level, as letters, and its boundaries, counted in letters of the series. */
 static void check_level(const struct rps_levels *levels, size_t at, const char *labels,
                         const size_t *boundary)
 {
@@ -153,7 +154,8 @@ static void check_level(const struct rps_levels *levels, size_t at, const char *
     rps_phases_free(&phases);
 }
 
-/* Each of three long stretches is two things in turn, so that their means and spreads differ. */
+/* Each of three long segments alternates between two letters, so that the segments differ in mean
+ * and spread. */
 static void a_level_is_what_stays_alike(void **state)
 {
     static const size_t coarse[] = {0, 6, 12, 18}, whole[] = {0, 18};
@@ -167,7 +169,7 @@ static void a_level_is_what_stays_alike(void **state)
     rps_levels_free(&levels);
 }
 
-/* Every boundary of a level is one of the next, and what is lost falls from 1 to 0. */
+/* Every boundary of a level exists in the next level, and the loss falls from 1 to 0. */
 static void levels_are_nested(void **state)
 {
     struct rps_levels levels = levels_of("AaAaAaCDCDCDAaAaAabBbBDdDdcCcC");
@@ -199,7 +201,7 @@ static void levels_are_nested(void **state)
     rps_levels_free(&levels);
 }
 
-/* Phases that all differ are all shown; of many, those that can be read. */
+/* If all phases differ, all are shown. If there are many phases, a readable number is shown. */
 static void the_usual_level_can_be_read(void **state)
 {
     static const size_t four[] = {0, 1, 2, 3, 4};
@@ -209,13 +211,14 @@ static void the_usual_level_can_be_read(void **state)
     (void)state;
     check_level(&levels, levels.usual, "ABCA", four);
     rps_levels_free(&levels);
-    for (int k = 0; k < 24; k++) /* four turns of two inner loops: all is read in six rows */
+    for (int k = 0; k < 24; k++) /* four iterations of two inner loops: 240 phases fit in six
+                                    rows */
         strcat(many, k % 6 < 3 ? "AaAaAaAaAa" : "CcCcCcCcCc");
     levels = levels_of(many);
     assert_int_equal(levels.level[levels.usual].stretches, 240);
     assert_int_equal(levels.level[levels.usual].rows, 6);
     rps_levels_free(&levels);
-    many[0] = '\0'; /* all differ alike, and it is not one phase */
+    many[0] = '\0'; /* all phases differ equally: more than one is shown */
     for (size_t k = 0; k < 48; k++)
         strncat(many, &"ABCDBDACADBC"[k * 5 % 12], 1);
     levels = levels_of(many);
@@ -227,7 +230,8 @@ static void the_usual_level_can_be_read(void **state)
     rps_levels_free(&levels);
 }
 
-/* A few kinds that come often, in no order, are read as kinds; those that do not are not. */
+/* A few classes that recur often in random order are shown. Classes that do not recur are not
+ * shown. */
 static void a_few_kinds_are_read_instead(void **state)
 {
     static const struct {
@@ -253,7 +257,7 @@ static void a_few_kinds_are_read_instead(void **state)
     }
 }
 
-/* While the workload sleeps no rate is seen, and that is a phase. */
+/* A sleep without rates is a phase. */
 static void what_is_not_seen_sets_apart(void **state)
 {
     struct rps_signals signals = signals_of("AaAaAaAa");
@@ -274,8 +278,8 @@ static void what_is_not_seen_sets_apart(void **state)
     rps_signals_free(&signals);
 }
 
-/* What a stretch's observations differ by is not known where all of them are outliers: it is alike to
- * none, by its counts. */
+/* The variation within a segment is unknown if all its observations are outliers. The counts make
+ * the segment a separate class. */
 static void outliers_alone_are_a_kind(void **state)
 {
     static const char letters[] = "AaAaAaCAaAaAaBbBbBbAaAaAa";
@@ -288,7 +292,7 @@ static void outliers_alone_are_a_kind(void **state)
 
     (void)state;
     assert_non_null(counts);
-    for (size_t i = 0; i < 2 * count; i++) /* a symbol of its letter, and one of all */
+    for (size_t i = 0; i < 2 * count; i++) /* one symbol per letter, and one common symbol */
         counts[i] = (struct rps_count){
             i / 2, i % 2 ? 3 : (uint32_t)toupper(letters[i / 2 / LENGTH]) - 'A', 3};
     signals.table_count = 1;
@@ -311,10 +315,11 @@ static void outliers_alone_are_a_kind(void **state)
 #define NAMES   30
 #define SIGNALS 20
 
-/* A fine phase per letter, of 200 observations. Counters tell a, x and y apart, and not a from b; samples
- * tell b from the others if `is_other`: a third of their functions is the same. A few of the functions have most samples, or all have as many if
- * `is_flat`. Two CPUs have a sample per observation each, in functions that
- * run for `clump` observations on average. */
+/* Make a fine phase of 200 observations per letter. Counters distinguish a, x and y, but not b from
+ * a. If `is_other`, samples distinguish b from the rest: a third of the functions is common. If
+ * `is_flat`, all functions have equally many samples; otherwise a few functions have most. Each of
+ * two CPUs has one sample per observation, and a function runs for `clump` observations on average.
+ */
 static struct rps_signals sampled_of(const char *letters, uint64_t seed, double clump, int is_other,
                                      int is_flat)
 {
@@ -354,7 +359,8 @@ static struct rps_signals sampled_of(const char *letters, uint64_t seed, double 
     return signals;
 }
 
-/* The labels of the finest level, as letters. *ret_sure gets the least confidence of a label. */
+/* Get the labels of the finest level as letters. *ret_sure gets the lowest confidence of a label.
+ */
 static void label_sampled(struct rps_signals *signals, const char *letters, char *ret,
                           double *ret_sure)
 {
@@ -382,10 +388,10 @@ static void label_sampled(struct rps_signals *signals, const char *letters, char
     rps_signals_free(signals);
 }
 
-/* Counters that are alike and other functions: two labels, and both of them sure. */
+/* Segments with equal counters and different functions have two labels with high confidence. */
 static void samples_split_a_label(void **state)
 {
-    static const char letters[] = "axbyxaybxya"; /* in no order that repeats */
+    static const char letters[] = "axbyxaybxya"; /* an order without repetition */
     int right = 0;
 
     (void)state;
@@ -398,10 +404,12 @@ static void samples_split_a_label(void **state)
         right += strcmp(label, "ABCDBADCBDA") == 0 && sure >= .75;
     }
     print_message("# %d of 20 right\n", right);
-    assert_in_range(right, 15, 20); /* in the others the third that is the same has too much */
+    assert_in_range(right, 15, 20); /* in the other runs, too many samples are in the common
+                                       third */
 }
 
-/* One mixture of functions throughout: no label is split, whether functions run for 0.1 s or 0.5 s. */
+/* No label is split if the mixture of functions is constant, whether functions run for 0.1 s or 0.5
+ * s. */
 static void samples_split_no_mixture(void **state)
 {
     static const char letters[] = "axayxayaxyayxaxya";
@@ -425,7 +433,7 @@ static void samples_split_no_mixture(void **state)
     }
 }
 
-/* A side without samples, as a run of several that has none, splits no label. */
+/* No label is split if one side has no samples, such as one of several runs. */
 static void no_samples_split_nothing(void **state)
 {
     static const char letters[] = "axbyxyb";
@@ -435,13 +443,13 @@ static void no_samples_split_nothing(void **state)
     double sure;
 
     (void)state;
-    for (size_t i = 400; i <= table->count; i++) /* none from the first b on */
+    for (size_t i = 400; i <= table->count; i++) /* no samples from the first b on */
         table->begin[i] = table->begin[400];
     label_sampled(&signals, letters, label, &sure);
     assert_string_equal(label, "ABACBCA");
 }
 
-/* All turns of a loop of thousands are seen at once. */
+/* All iterations of a loop are found at once, even thousands. */
 static void a_long_loop_is_folded(void **state)
 {
     char letters[1201] = "";
@@ -457,7 +465,8 @@ static void a_long_loop_is_folded(void **state)
     rps_levels_free(&levels);
 }
 
-/* A loop of small changes between other phases is shown by its parts, since it takes one row more. */
+/* A loop of small changes between other phases is shown with its parts, because that takes only one
+ * more row. */
 static void a_loop_inside_a_phase_is_shown(void **state)
 {
     char letters[43] = "C";
@@ -482,7 +491,8 @@ static void a_loop_inside_a_phase_is_shown(void **state)
     rps_signals_free(&signals);
 }
 
-/* A nap of four observations sets apart less than 300 that differ in one signal of eight. */
+/* A sleep of four observations appears only at a finer level than a change in one of eight signals
+ * over 300 observations. */
 static void a_nap_is_the_finest(void **state)
 {
     static const size_t first[] = {0, 300, 600, 900, 904, 1200, 1500};
@@ -514,7 +524,33 @@ static void a_nap_is_the_finest(void **state)
     rps_signals_free(&signals);
 }
 
-/* Boundaries that are less than half sure are no one's. */
+/* Phases before and after a gap are one class, unless they differ by more than chance. */
+static void a_gap_is_no_evidence(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct rps_signals signals = series_make(2 * LENGTH, 1);
+        struct rps_phases fine = phases_of("AA"), phases;
+        struct rps_levels levels;
+        uint64_t random = seed;
+
+        signals.broken = calloc(2 * LENGTH, 1);
+        assert_non_null(signals.broken);
+        signals.broken[LENGTH] = RPS_BROKEN_GAP;
+        for (size_t i = 0; i < 2 * LENGTH; i++)
+            signals.value[i] = series_normal(&random) + (seed > 20 && i >= LENGTH ? 3 : 0);
+        levels = rps_levels_find(&signals, &fine);
+        phases = phases_at(&levels, levels.count - 1);
+        assert_int_equal(phases.count, 2);
+        assert_int_equal(phases.label_count, seed > 20 ? 2 : 1);
+        rps_phases_free(&phases);
+        rps_levels_free(&levels);
+        rps_phases_free(&fine);
+        rps_signals_free(&signals);
+    }
+}
+
+/* Boundaries with a confidence below one half are left out. */
 static void unsure_boundaries_are_left_out(void **state)
 {
     struct rps_signals signals = signals_of("ABCA");
@@ -535,7 +571,7 @@ static void unsure_boundaries_are_left_out(void **state)
     rps_signals_free(&signals);
 }
 
-/* So many stretches that not all of them are compared: each has the label of its letter still. */
+/* With too many segments to compare all, each segment still has the label of its letter. */
 static void many_stretches_have_few_labels(void **state)
 {
     char letters[1203] = "";
@@ -551,7 +587,7 @@ static void many_stretches_have_few_labels(void **state)
         if (k > 0 && letters[k] == letters[k - 1])
             letters[k] = letters[k] == 'D' ? 'A' : letters[k] + 1;
     }
-    strcat(letters, letters[1199] == 'A' ? "Bb" : "Aa"); /* the first to merge */
+    strcat(letters, letters[1199] == 'A' ? "Bb" : "Aa"); /* these two segments merge first */
     levels = levels_of(letters);
     phases = phases_at(&levels, at_of(&levels, 1201));
     assert_int_equal(phases.label_count, 4);
@@ -603,7 +639,7 @@ static void a_level_is_chosen(void **state)
     }
     assert_int_equal(before, fine);
     assert_int_equal(rps_levels_choose(&levels, &choice, &at, &err), RPS_USAGE);
-    assert_non_null(strstr(err.message, "there is no level of 1000 phases; the finest has "));
+    assert_non_null(strstr(err.message, "no level has 1000 phases; choose at most "));
     rps_levels_free(&levels);
 }
 
@@ -628,7 +664,8 @@ static void steps_are_even(void **state)
     rps_levels_free(&levels);
 }
 
-/* What is kept is nested too, has the shown level, and no two fine levels that are nearly alike. */
+/* The kept levels are nested, include the shown level, and contain no two fine levels that are
+ * nearly equal. */
 static void the_levels_worth_keeping(void **state)
 {
     struct rps_levels levels;
@@ -694,8 +731,8 @@ static void a_loop_is_folded(void **state)
     rps_found_phases_free(&found);
 }
 
-/* Waves of `length` observations under noise, of signals that resolve so much; 0: noise alone;
- * below 0: a step in the middle. */
+/* Find a wave in signals with noise and this resolution. `length` is the wave's length in
+ * observations (0: noise alone; negative: one step in the middle). */
 static struct rps_wave wave_at(size_t count, double length, int every, double resolution)
 {
     struct rps_signals signals = series_make(count, 2);
@@ -726,8 +763,9 @@ static struct rps_wave wave_of(size_t count, double length, int every)
     return wave_at(count, length, every, 0);
 }
 
-/* Two rises a turn, one twice as high: the turn has both. */
-static void a_turn_may_have_halves(void **state)
+/* An iteration may have two rises, one twice as high as the other. The wave's length covers both
+ * rises. */
+static void an_iteration_may_have_halves(void **state)
 {
     static const double part[] = {2.3, 7, 3.5, 14};
     struct rps_signals signals = series_make(600, 1);
@@ -742,7 +780,7 @@ static void a_turn_may_have_halves(void **state)
     rps_signals_free(&signals);
 }
 
-/* Waves of an amplitude of 2 deviate by 1.4. */
+/* Waves of amplitude 2 have a standard deviation of 1.4. */
 static void a_wave_below_the_resolution_is_none(void **state)
 {
     (void)state;
@@ -750,7 +788,8 @@ static void a_wave_below_the_resolution_is_none(void **state)
     assert_true(wave_at(500, 20, 1, 3.5).turns <= 0);
 }
 
-/* Within a tenth of its length, whatever the run's; not where a set is seen now and then alone. */
+/* A wave's length is found within 10 %, for any length of the run. Noise is no wave, even if three
+ * of four values are missing. */
 static void a_wave_is_found(void **state)
 {
     static const double lengths[] = {6, 20, 150, 900};
@@ -778,8 +817,8 @@ static void a_wave_is_found(void **state)
     assert_true(wave_of(3, 2, 1).turns <= 0);
 }
 
-/* Waves of three speeds: what is found there is not shown, and can be asked for. */
-static void wandering_is_one_phase(void **state)
+/* The phases of waves of three speeds are not shown by default, but the user can request them. */
+static void drifting_is_one_phase(void **state)
 {
     struct rps_phases_options options = {.level = {0}};
     size_t shown = 0, kept = 0;
@@ -787,14 +826,14 @@ static void wandering_is_one_phase(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++) {
         uint64_t random = seed;
-        struct rps_signals signals = series_wandering(3000, 3, &random);
+        struct rps_signals signals = series_drifting(3000, 3, &random);
         struct rps_found_phases found;
         struct rps_error err;
 
         assert_int_equal(rps_phases_find(&signals, &options, &found, &err), 0);
         shown += rps_phase_levels_shown(&found.levels)->count - 1;
-        kept += found.details.wanders && found.tree_count > 1;
-        assert_true(!found.details.wanders || found.drifts);
+        kept += found.details.is_drifting && found.tree_count > 1;
+        assert_true(!found.details.is_drifting || found.drifts);
         rps_found_phases_free(&found);
         rps_signals_free(&signals);
     }
@@ -830,6 +869,7 @@ int main(void)
         cmocka_unit_test(a_long_loop_is_folded),
         cmocka_unit_test(a_loop_inside_a_phase_is_shown),
         cmocka_unit_test(a_nap_is_the_finest),
+        cmocka_unit_test(a_gap_is_no_evidence),
         cmocka_unit_test(unsure_boundaries_are_left_out),
         cmocka_unit_test(many_stretches_have_few_labels),
         cmocka_unit_test(a_level_is_chosen),
@@ -837,9 +877,9 @@ int main(void)
         cmocka_unit_test(the_levels_worth_keeping),
         cmocka_unit_test(a_loop_is_folded),
         cmocka_unit_test(a_wave_is_found),
-        cmocka_unit_test(a_turn_may_have_halves),
+        cmocka_unit_test(an_iteration_may_have_halves),
         cmocka_unit_test(a_wave_below_the_resolution_is_none),
-        cmocka_unit_test(wandering_is_one_phase),
+        cmocka_unit_test(drifting_is_one_phase),
         cmocka_unit_test(a_level_is_asked_for),
     };
 

@@ -1,4 +1,4 @@
-/* Rotations: which periods belong to one, what they add up to, and blocks of a coarser level. */
+/* Tests of rotations: the periods of a rotation, their sums, and blocks of a coarser level. */
 #include "rpistat/rotation.h"
 #include "rpistat/plan.h"
 
@@ -28,7 +28,8 @@ static struct rps_rotation begin(struct rps_plan **ret_plan)
     return rps_rotation_new(arena, plan);
 }
 
-/* The row of set `set` for `merged` rotations from `first` on; of level 0 when that is 1. */
+/* Return the row of set `set` for `merged` rotations from `first` on. The row has level 0 if
+ * `merged` is 1. */
 static struct rps_period row(uint64_t first, uint32_t set, uint64_t merged)
 {
     uint64_t number = first * SETS + set, last = number + (merged - 1) * SETS;
@@ -58,7 +59,7 @@ static void test_periods_of_one_rotation(void **state)
     struct rps_period one = row(3, 0, 1), two = row(3, 1, 1), next = row(4, 0, 1);
 
     (void)state;
-    assert_int_equal(rps_rotation_ends(&rotation, &one), 0); /* there is none to end */
+    assert_int_equal(rps_rotation_ends(&rotation, &one), 0); /* no rotation has begun */
     rps_rotation_add(&rotation, &one);
     assert_int_equal(rps_rotation_ends(&rotation, &two), 0);
     rps_rotation_add(&rotation, &two);
@@ -97,7 +98,8 @@ static void test_what_ends_one(void **state)
     rps_plan_free(plan);
 }
 
-/* The number says it, not the period's number: a rotation may be cut short. */
+/* The rotation's number decides where a rotation ends, not the period's number, because a rotation
+ * may be cut short. */
 static void test_the_number_of_a_rotation(void **state)
 {
     struct rps_plan *plan;

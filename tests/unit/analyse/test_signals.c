@@ -1,5 +1,5 @@
-/* What the detector makes of the signals that are collected: other programs' use of the CPU, a
- * workload's own, ratios of few events, ratios by rare ones, shares of samples. */
+/* Tests of the detector with collected signals: CPU use of the workload and of other programs,
+ * ratios of few events, ratios with rare denominators, shares of samples. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +45,7 @@ static struct rps_plan *make_plan(void)
     return plan;
 }
 
-/* A workload in a period, by counts per second of its CPU time. */
+/* A workload in one period. Counts are per second of CPU time. */
 struct load {
     double use;
     double faults, hits, misses, calls;
@@ -72,7 +72,7 @@ static struct series begin(const char *name)
     return series;
 }
 
-/* A count with the noise of counting, and 1 % of its own. */
+/* Return a count with counting noise and 1 % additional noise. */
 static uint64_t noisy(struct series *series, double mean)
 {
     double deviation = sqrt(mean + 1e-4 * mean * mean);
@@ -124,7 +124,7 @@ static struct rps_collected end(struct series *series)
     return collected;
 }
 
-/* The phases begin at these periods, within two, and at no others. */
+/* Check that the phases begin within two periods of `start`, and nowhere else. */
 static void check_starts(struct series *series, const uint64_t *start, size_t count)
 {
     static const struct rps_detect_options usual_options;
@@ -162,7 +162,7 @@ static double uniform(struct series *series)
     return (double)(series->state >> 11) * 0x1p-53;
 }
 
-/* A part of the CPU that none to three other programs leave, who come and go. */
+/* Add periods of a workload beside zero to three other programs that start and end. */
 static void add_beside_others(struct series *series, struct load load, int count)
 {
     int others = 1, left = 0;
@@ -188,7 +188,7 @@ static void test_others_make_no_phases(void **state)
     check_starts(&series, start, 1);
 }
 
-/* Sleeping and other work are told beside them all the same. */
+/* Sleep and other work of the workload are detected even beside other programs. */
 static void test_phases_beside_others(void **state)
 {
     static const uint64_t start[] = {0, 100, 160, 260};
@@ -204,7 +204,7 @@ static void test_phases_beside_others(void **state)
     check_starts(&series, start, 4);
 }
 
-/* Phases that differ in CPU use alone, of a workload that has the machine for itself. */
+/* Phases that differ only in CPU use are found if the workload has the machine alone. */
 static void test_cpu_use_alone(void **state)
 {
     static const uint64_t start[] = {0, 40, 80, 120, 160};
@@ -223,7 +223,7 @@ static void test_cpu_use_alone(void **state)
     check_starts(&series, start, 5);
 }
 
-/* What CPU use must differ by, by how it varies: within limits. */
+/* The minimum difference of CPU use follows from its variation, within limits. */
 static void test_noise_of_cpu_use(void **state)
 {
     static const struct {
@@ -252,7 +252,7 @@ static void test_noise_of_cpu_use(void **state)
 
 /* --- few events ------------------------------------------------------------------------------- */
 
-/* A ratio far below 1 that doubles is a phase, asked for or not. */
+/* A ratio far below 1 that doubles is a phase, whether selected by name or not. */
 static void test_low_ratio(void **state)
 {
     static const uint64_t start[] = {0, 100};
@@ -262,7 +262,7 @@ static void test_low_ratio(void **state)
     for (int named = 0; named < 2; named++) {
         struct series series = begin(named ? "miss_ratio" : NULL);
 
-        load.misses = 2000; /* .04 % */
+        load.misses = 2000; /* .04 % misses */
         add_many(&series, &load, 100);
         load.misses = 4000;
         add_many(&series, &load, 100);
@@ -270,7 +270,8 @@ static void test_low_ratio(void **state)
     }
 }
 
-/* The same, of some counts in ten periods: it is chance whether a period has one. */
+/* A low ratio with only a few counts per ten periods is no phase, because chance decides where
+ * counts occur. */
 static void test_low_ratio_of_few(void **state)
 {
     static const uint64_t start[] = {0};
@@ -283,7 +284,7 @@ static void test_low_ratio_of_few(void **state)
     check_starts(&series, start, 1);
 }
 
-/* Rates are worth what is counted, whatever a count stands for. */
+/* Rates are scaled by the number of counts, whatever unit a count has. */
 static void test_rate_in_other_units(void **state)
 {
     struct series series = begin(NULL);
@@ -303,14 +304,14 @@ static void test_rate_in_other_units(void **state)
     mean = sum / 400;
     for (size_t i = 0; i < 400; i++)
         squares += pow(collected.signals.value[s * 400 + i] - mean, 2);
-    /* 30 counts a period: their noise is about what the signal is resolved to */
+    /* the noise of 30 counts per period is about equal to the signal's resolution */
     if (!(sqrt(squares / 399) > 0.6 && sqrt(squares / 399) < 1.3))
         fail_msg("a deviation of %g", sqrt(squares / 399));
     assert_true(collected.signals.resolution[s] == 1);
     rps_collected_free(&collected);
 }
 
-/* A ratio by an event that happens now and then is left out; asked for by name it is there. */
+/* A ratio is left out if its denominator is a rare event, and kept if selected by name. */
 static void test_rare_denominator(void **state)
 {
     struct load load = usual;
@@ -328,7 +329,7 @@ static void test_rare_denominator(void **state)
     }
 }
 
-/* Rare in a part of the run, it weighs little there. */
+/* A denominator that is rare in a part of the run has a small weight in this part. */
 static void test_denominator_rare_now_and_then(void **state)
 {
     struct series series = begin(NULL);
@@ -356,7 +357,7 @@ static void test_denominator_rare_now_and_then(void **state)
 
 #define FUNCTIONS 5
 
-/* What part of the samples is in each function; the rest is in others. */
+/* Share of each function in the samples. The rest of the samples is in other functions. */
 struct mix {
     double share[FUNCTIONS];
 };
@@ -367,7 +368,7 @@ static const struct mix loading = {{.7, 0, 0, .1, .1}}, solving = {{0, .8, 0, .1
 struct sampled {
     struct series series;
     uint64_t state;
-    struct rps_count *count; /* of the functions and others */
+    struct rps_count *count; /* samples of the functions and the rest */
     size_t count_count;
 };
 
@@ -381,7 +382,7 @@ static struct sampled *begin_sampled(uint64_t seed)
     return sampled;
 }
 
-/* A usual period with so many samples, drawn from the mix. */
+/* Add a usual period with `samples` samples drawn from the mix. */
 static void add_sampled(struct sampled *sampled, const struct mix *mix, uint32_t samples)
 {
     size_t i = sampled->series.count;
@@ -400,7 +401,7 @@ static void add_sampled(struct sampled *sampled, const struct mix *mix, uint32_t
     }
 }
 
-/* The phases that are found; frees. */
+/* Return the phases of the series. Frees the series. */
 static struct rps_phases detect_sampled(struct sampled *sampled)
 {
     static const struct rps_phases_options usual_options;
@@ -433,7 +434,7 @@ static void check_one(struct sampled *sampled, uint64_t seed)
     rps_phases_free(&phases);
 }
 
-/* What is counted is the same all the time; the code that runs is not. */
+/* Phases are found if the counts are constant but the running code changes. */
 static void test_functions_make_phases(void **state)
 {
     static const struct mix *const mixes[] = {&loading, &solving, &saving};
@@ -453,7 +454,7 @@ static void test_functions_make_phases(void **state)
     rps_phases_free(&phases);
 }
 
-/* Chance alone makes no phase. */
+/* Chance alone makes no phase in a steady mix of functions. */
 static void test_a_steady_mix_is_one_phase(void **state)
 {
     static const struct mix mix = {{.4, .25, .15, .1, .04}};
@@ -468,7 +469,7 @@ static void test_a_steady_mix_is_one_phase(void **state)
     }
 }
 
-/* How many samples there are says how often it was looked, and not what the workload does. */
+/* The number of samples makes no phase, because it does not depend on the workload. */
 static void test_their_number_makes_no_phase(void **state)
 {
     static const struct mix mix = {{.4, .25, .15, .1, .04}};
@@ -483,7 +484,7 @@ static void test_their_number_makes_no_phase(void **state)
     }
 }
 
-/* A share that grows slowly is a line, and no flight of steps. */
+/* A share that grows slowly is one phase, not a series of steps. */
 static void test_a_drifting_share_is_one_phase(void **state)
 {
     (void)state;

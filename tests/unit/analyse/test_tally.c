@@ -1,4 +1,4 @@
-/* Tallies: sums, scaled estimates, duty and coverage. */
+/* Tests of tallies: sums, scaled estimates, counted time and coverage. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #include "rpistat/random.h"
 #include "rpistat/tally.h"
 
-/* Two sets of two events each, and a metric over both. */
+/* Make a plan with two sets of two events each, and a metric over both. */
 static struct rps_plan *make_plan(void)
 {
     static const char *const names[2][2] = {{"a", "b"}, {"c", "d"}};
@@ -96,7 +96,7 @@ static void test_sums(void **state)
     rps_plan_free(plan);
 }
 
-/* A software event that is counted beside each set is counted all the time: no estimate. */
+/* A software event in each set is counted all the time, so that no estimate is necessary. */
 static void test_software(void **state)
 {
     struct rps_plan *plan = make_plan();
@@ -122,11 +122,11 @@ static void test_software(void **state)
     assert_true(interval.value == 28 + 700 && interval.share == 1);
     assert_int_equal(tally.set[0].counted[1], 9);
     assert_int_equal(rps_tally_interval(&tally, 1, 1).certainty, RPS_CERTAINTY_NONE);
-    assert_true(rps_tally_interval(&tally, 0, 0).share < .6); /* hardware events take turns */
+    assert_true(rps_tally_interval(&tally, 0, 0).share < .6); /* hardware events are multiplexed */
     rps_plan_free(plan);
 }
 
-/* Sets 0 and 1 are counted once each; then Linux stops counting for two periods. */
+/* Sets 0 and 1 are counted once each, then Linux stops counting for two periods. */
 static void test_incomplete(void **state)
 {
     struct rps_plan *plan = make_plan();
@@ -147,7 +147,8 @@ static void test_incomplete(void **state)
         assert_int_equal(rps_tally_is_incomplete(&tally), i >= 2);
     }
     assert_int_equal(rps_tally_carries(&tally, &plan->metric[0].formula), 0);
-    assert_true(rps_tally_estimate(&tally, 0, 0) == 10); /* for the other set's time, not for all */
+    assert_true(rps_tally_estimate(&tally, 0, 0) == 10); /* scaled to the time of both sets, not
+                                                            to all periods */
     assert_true(rps_tally_clock(&tally) == 2000);
     assert_int_equal(rps_tally_interval(&tally, 1, 1).certainty, RPS_CERTAINTY_INCOMPLETE);
     assert_int_equal(rps_tally_clock_interval(&tally).certainty, RPS_CERTAINTY_INCOMPLETE);
@@ -192,12 +193,12 @@ static void test_merge_is_adding(void **state)
         rps_tally_add(&all, &period);
         rps_tally_add(&part[i >= 4], &period);
     }
-    rps_tally_merge(&part[1], &part[0]); /* the later one first: the span must still be right */
+    rps_tally_merge(&part[1], &part[0]); /* the order of merging does not change the time range */
     assert_memory_equal(all.set, part[1].set, 2 * sizeof(*all.set));
     all.set = part[1].set;
     assert_memory_equal(&all, &part[1], sizeof(all));
     rps_tally_reset(&part[0]);
-    rps_tally_merge(&part[1], &part[0]); /* an empty one changes nothing */
+    rps_tally_merge(&part[1], &part[0]); /* merging an empty tally changes nothing */
     assert_memory_equal(&all, &part[1], sizeof(all));
     rps_plan_free(plan);
 }
@@ -211,16 +212,17 @@ static void test_estimate_rules(void **state)
 
     (void)state;
     tally = rps_tally_new(arena, plan);
-    assert_true(isnan(rps_tally_estimate(&tally, 0, 0))); /* nothing was counted yet */
+    assert_true(isnan(rps_tally_estimate(&tally, 0, 0))); /* the estimate is unknown before the
+                                                             first count */
     assert_int_equal(rps_tally_estimate_u64(&tally, 0, 0, &whole), 0);
     assert_int_equal(whole, 99);
 
-    rps_tally_add(&tally, &idle); /* the workload slept: a true zero */
+    rps_tally_add(&tally, &idle); /* the workload slept: the count is 0 */
     assert_true(rps_tally_estimate(&tally, 1, 0) == 0);
     assert_int_equal(rps_tally_estimate_u64(&tally, 1, 0, &whole), 1);
     assert_int_equal(whole, 0);
 
-    on.counted = 1; /* slot 1 was not counted: unknown, not zero */
+    on.counted = 1; /* slot 1 was not counted: unknown, not 0 */
     rps_tally_add(&tally, &on);
     assert_true(fabs(rps_tally_estimate(&tally, 0, 0) - 1000.0 * 100 / 90) < 1e-9);
     assert_int_equal(rps_tally_estimate_u64(&tally, 0, 0, &whole), 1);
@@ -228,12 +230,12 @@ static void test_estimate_rules(void **state)
     assert_true(isnan(rps_tally_estimate(&tally, 0, 1)));
     assert_int_equal(rps_tally_estimate_u64(&tally, 0, 1, &whole), 0);
 
-    /* Set 1 was on only while the workload slept, and the workload ran since: unknown. */
+    /* The count of set 1 is unknown: the set was active only while the workload slept. */
     assert_true(isnan(rps_tally_estimate(&tally, 1, 0)));
     rps_plan_free(plan);
 }
 
-/* raw * enabled / running, against products of arbitrary length. */
+/* raw * enabled / running agrees with products of arbitrary precision. */
 static void test_exact(void **state)
 {
     static const struct {
@@ -251,7 +253,7 @@ static void test_exact(void **state)
         {840, UINT64_C(108729892840528), UINT64_C(665496014308), 137240},
         {2257, UINT64_C(4335396123184015), 1776, UINT64_C(5509565906546352)},
         {338564711, 62092, UINT64_C(29790486124420534), 0},
-        {25008886, UINT64_C(2198327683834524), 147, UINT64_MAX}, /* does not fit */
+        {25008886, UINT64_C(2198327683834524), 147, UINT64_MAX}, /* the result exceeds 64 bits */
         {UINT64_MAX, UINT64_MAX, UINT64_C(9223372036854775809), UINT64_MAX},
         {37415, UINT64_C(9740127453439652), 75919, UINT64_C(4800206386681128)},
         {UINT64_C(7897282833696), UINT64_C(272838641441), 351564607, UINT64_C(6128841972482592)},
@@ -273,7 +275,7 @@ static void test_exact(void **state)
     rps_plan_free(plan);
 }
 
-static void test_duty_and_coverage(void **state)
+static void test_counted_and_coverage(void **state)
 {
     struct rps_plan *plan = make_plan();
     struct rps_period a = make_period(0, 100, 100, 1, 1), b = make_period(1, 300, 150, 1, 1);
@@ -281,15 +283,15 @@ static void test_duty_and_coverage(void **state)
 
     (void)state;
     tally = rps_tally_new(arena, plan);
-    assert_true(isnan(rps_tally_duty(&tally, 0)));
+    assert_true(isnan(rps_tally_counted(&tally, 0)));
     assert_true(isnan(rps_tally_coverage(&tally, 0)));
     rps_tally_add(&tally, &a);
     rps_tally_add(&tally, &b);
-    assert_true(rps_tally_duty(&tally, 0) == 0.25);
-    assert_true(rps_tally_duty(&tally, 1) == 0.375);
+    assert_true(rps_tally_counted(&tally, 0) == 0.25);
+    assert_true(rps_tally_counted(&tally, 1) == 0.375);
     assert_true(rps_tally_coverage(&tally, 0) == 1);
     assert_true(rps_tally_coverage(&tally, 1) == 0.5);
-    assert_true(isnan(rps_tally_duty(&tally, 7)));
+    assert_true(isnan(rps_tally_counted(&tally, 7)));
     rps_plan_free(plan);
 }
 
@@ -317,7 +319,7 @@ static void test_operands(void **state)
     rps_plan_free(plan);
 }
 
-/* The time that a CPU was idle is not CPU time; where a part of it is not known, nothing is. */
+/* Idle time of a CPU is not CPU time. CPU time is unknown if a part of the idle time is unknown. */
 static void test_idle(void **state)
 {
     struct rps_plan *plan = make_plan();
@@ -337,7 +339,7 @@ static void test_idle(void **state)
     rps_tally_merge(&sum, &tally);
     rps_tally_operands(&sum, plan, operand);
     assert_true(fabs(operand[RPS_OPERAND_CPU_SECONDS] - 1400e-9) < 1e-18);
-    assert_int_equal(sum.enabled_ns, 3000); /* estimates are scaled by it */
+    assert_int_equal(sum.enabled_ns, 3000); /* estimates are scaled to the CPU time */
     b.idle_ns = -1;
     rps_tally_add(&tally, &b);
     rps_tally_merge(&sum, &tally);
@@ -349,7 +351,7 @@ static void test_idle(void **state)
 
 /* --- what lacks its counter ------------------------------------------------------------------- */
 
-/* A reading that failed is in neither sum: not the count, which is missing, nor the time. */
+/* A failed reading adds nothing to the sums: neither its missing count nor its time. */
 static void test_failed_reading(void **state)
 {
     struct rps_plan *plan = make_plan();
@@ -364,7 +366,7 @@ static void test_failed_reading(void **state)
         period.count[0] = i == 1 ? 0 : 10;
         rps_tally_add(&tally, &period);
     }
-    assert_true(rps_tally_estimate(&tally, 0, 0) == 40); /* 30 x 400 / 300 */
+    assert_true(rps_tally_estimate(&tally, 0, 0) == 40); /* estimate: 30 x 400 / 300 */
     assert_true(rps_tally_estimate(&tally, 0, 1) == 80);
     rps_plan_free(plan);
 }
@@ -393,10 +395,10 @@ static void test_clock_without_counter(void **state)
     rps_tally_operands(&tally, plan, operand);
     assert_true(operand[RPS_OPERAND_CLOCK] == 4000);
 
-    tally.clock_running_ns = 3999999; /* as good as all of it: nobody held it */
+    tally.clock_running_ns = 3999999; /* practically all time: the counter was never taken away */
     assert_true(rps_tally_clock(&tally) == 2000);
     assert_int_equal(rps_tally_clock_interval(&tally).certainty, RPS_CERTAINTY_COUNTED);
-    tally.clock_running_ns = 3996000; /* a thousandth less */
+    tally.clock_running_ns = 3996000; /* a thousandth of the time is missing */
     assert_true(rps_tally_clock(&tally) > 2002 && rps_tally_clock(&tally) < 2002.1);
     assert_int_equal(rps_tally_clock_interval(&tally).certainty, RPS_CERTAINTY_SCALED);
     assert_true(rps_tally_clock_interval(&tally).share == .999);
@@ -408,7 +410,7 @@ static void test_clock_without_counter(void **state)
     rps_plan_free(plan);
 }
 
-/* Of two sets, one was on for a hundredth of the time. */
+/* One of two sets was active for 1 % of the time. */
 static void test_hardly(void **state)
 {
     struct rps_plan *plan = make_plan();
@@ -424,10 +426,10 @@ static void test_hardly(void **state)
     assert_false(rps_tally_hardly(&tally, 0));
     assert_true(rps_tally_hardly(&tally, 1));
     assert_int_equal(rps_tally_interval(&tally, 1, 0).certainty, RPS_CERTAINTY_HARDLY);
-    tally.set[1].running_ns = 501; /* a tenth of a half of it, and more */
+    tally.set[1].running_ns = 501; /* just above a tenth of half the time */
     tally.set[1].clock = 5001;
     assert_false(rps_tally_hardly(&tally, 1));
-    tally.set[1].clock = 4999; /* the processor stood still meanwhile */
+    tally.set[1].clock = 4999; /* the processor was stopped for a while */
     assert_true(rps_tally_hardly(&tally, 1));
     rps_plan_free(plan);
 }
@@ -442,7 +444,7 @@ static uint64_t random_next(uint64_t *state)
 
 #define READINGS 60
 
-/* Readings of set 0 as they were made up; set 1 has as many, and no count. */
+/* Simulated readings of set 0. Set 1 has the same number of readings, without counts. */
 struct readings {
     double a[READINGS], b[READINGS], r[READINGS];
     struct rps_tally tally;
@@ -476,8 +478,8 @@ static double sum(const double *value)
     return ret;
 }
 
-/* The half width in logarithms by the formula of measurement, term by term, of the sum of
- * wa a + wb b over value. */
+/* Compute the half width in logarithms of the interval of (wa a + wb b) / value. The formula of the
+ * document "measurement" is computed term by term. */
 static double expected_spread(const struct readings *all, double wa, double wb, double value,
                               double t)
 {
@@ -496,13 +498,15 @@ static double expected_spread(const struct readings *all, double wa, double wb, 
            value;
 }
 
-/* In logarithms, at the end that is not lengthened by what is left out at the ends of the run. */
+/* Return the half width in logarithms. The interval's other end may be longer, because time at the
+ * start and end of the run was not counted. */
 static double spread_of(const struct rps_interval *interval)
 {
     return fmin(log(interval->high / interval->value), log(interval->value / interval->low));
 }
 
-/* With so many readings of uniform noise t lies between those of 5 and of 19 degrees of freedom. */
+/* Check the half width. For this number of readings with uniform noise, t has 5 to 19 degrees of
+ * freedom. */
 static void assert_spread(const struct readings *all, double wa, double wb,
                           const struct rps_interval *interval)
 {
@@ -538,15 +542,15 @@ static void test_interval(void **state)
     interval = rps_tally_formula_interval(&all.tally, &ratio, operand);
     assert_true(fabs(interval.value - 100 * b / a) < 1e-9);
     assert_spread(&all, -100 * b / a / a, 100 / a,
-                  &interval); /* within one set: its own residual */
+                  &interval); /* events of one set share a residual */
 
     interval = rps_tally_formula_interval(&all.tally, &both, operand);
-    assert_spread(&all, 0, interval.value / b, &interval); /* c does not vary */
+    assert_spread(&all, 0, interval.value / b, &interval); /* only b varies, c does not */
     free(operand);
     rps_plan_free(plan);
 }
 
-/* The total of 300 periods of 20 % noise, of which every other one was counted. */
+/* Return the total of 300 periods with 20 % noise. Every other period was counted. */
 static double noisy_run(struct rps_tally *tally, uint64_t *random)
 {
     double total = 0;
@@ -565,8 +569,8 @@ static double noisy_run(struct rps_tally *tally, uint64_t *random)
     return total;
 }
 
-/* The intervals do what they say, for the simplest series there is; tests/bench/intervals has
- * others. */
+/* The intervals contain the true value as often as promised, for the simplest series.
+ * tests/bench/intervals tests more series. */
 static void test_interval_holds(void **state)
 {
     struct rps_plan *plan = make_plan();
@@ -587,7 +591,7 @@ static void test_interval_holds(void **state)
     rps_plan_free(plan);
 }
 
-/* Student's t behind an interval of readings of equal length, one in two periods. */
+/* Return Student's t of the interval of equally long readings, with one reading per two periods. */
 static double t_of(const uint64_t *count, size_t readings)
 {
     struct rps_plan *plan = make_plan();
@@ -611,8 +615,8 @@ static double t_of(const uint64_t *count, size_t readings)
     return spread_of(&interval) * interval.value / sqrt(4 * .5 * m / (2 * (m - 1)) * squares);
 }
 
-/* The degrees of freedom are half of the differences' number when they are alike; one where a
- * single one makes them all. */
+/* N equal differences have N / 2 degrees of freedom. A single large difference has one degree of
+ * freedom. */
 static void test_freedom(void **state)
 {
     uint64_t alike[202], one[] = {500, 500, 500, 500, 900, 900, 900, 900, 900};
@@ -621,14 +625,14 @@ static void test_freedom(void **state)
     for (size_t i = 0; i < 202; i++)
         alike[i] = 500 + 10 * (i % 2);
     assert_float_equal(t_of(one, 9), 12.7062047, 1e-6);
-    assert_float_equal(t_of(alike, 6), 3.5746548, 1e-6); /* of 2.5 */
+    assert_float_equal(t_of(alike, 6), 3.5746548, 1e-6); /* t for 2.5 degrees of freedom */
     assert_float_equal(t_of(alike, 7), 3.1824463, 1e-6);
     assert_float_equal(t_of(alike, 9), 2.7764451, 1e-6);
     assert_float_equal(t_of(alike, 201), 1.9839715, 1e-6);
     assert_in_range((uint64_t)(1e6 * t_of(alike, 202)), 1983000, 1984000);
 }
 
-/* A tally over the counts, one in two periods, of which all are of set 0. */
+/* Return the certainty of a tally over these counts of set 0, with one count per two periods. */
 static enum rps_certainty certainty_of(const uint64_t *count, size_t readings)
 {
     struct rps_plan *plan = make_plan();
@@ -670,8 +674,8 @@ static void test_certainties(void **state)
 
 /* --- what is left out ------------------------------------------------------------------------- */
 
-/* Add periods 0 ... count - 1 of slot 0: `count` of them by set, in an order that is drawn or fixed;
- * all take as long. Returns the true total. */
+/* Add periods 0 ... count - 1 of slot 0, with `count` periods per set in random or fixed order. All
+ * periods are equally long. Returns the true total. */
 static double add_series(struct rps_tally *tally, const double *c, uint64_t count, int is_drawn)
 {
     double total = 0;
@@ -694,8 +698,8 @@ static void assert_holds(const struct rps_interval *interval, double total)
         fail_msg("%g ... %g does not hold %g", interval->low, interval->high, total);
 }
 
-/* What rises in a straight line: D of measurement is the whole error, in a fixed order, where the
- * first set is always too early and the second too late. */
+/* A straight rise in a fixed order: the first set is always too early, the second too late. The
+ * whole error is then D (see the document "measurement"). */
 static void test_trend(void **state)
 {
     struct rps_plan *plan = make_plan();
@@ -719,7 +723,7 @@ static void test_trend(void **state)
         }
     }
     total = add_series(&tally, c, 300, 0);
-    interval = rps_tally_interval(&tally, 0, 0); /* too low by 300 x 5, to be told from the rest */
+    interval = rps_tally_interval(&tally, 0, 0); /* the estimate is 300 x 5 too low */
     assert_true(interval.value == total - 1500);
     assert_float_equal(interval.high - interval.value * interval.value / interval.low, 1500, 30);
     interval = rps_tally_interval(&tally, 1, 0);
@@ -728,8 +732,8 @@ static void test_trend(void **state)
     rps_plan_free(plan);
 }
 
-/* Of a ratio of two events that drift alike nothing is left out, though much is of each; of a start
- * that was not counted one of them may have had a part and the other none. */
+/* The interval of a ratio is not widened if both events drift alike, even if both counts drift
+ * much. In a start that was not counted, one event may have occurred and the other not. */
 static void test_formulas(void **state)
 {
     struct rps_plan *plan = make_plan();
@@ -751,11 +755,11 @@ static void test_formulas(void **state)
     rps_tally_operands(&tally, plan, operand);
     interval = rps_tally_formula_interval(&tally, &within, operand);
     assert_true(interval.high < 3 * (1 + 1e-9) && interval.low > 3 * (1 - 1e-9));
-    interval = rps_tally_formula_interval(&tally, &across, operand); /* 1 is true */
+    interval = rps_tally_formula_interval(&tally, &across, operand); /* the true value is 1 */
     assert_true(interval.value > 1.003 && interval.low < 1 && interval.high < 1.01);
 
     rps_tally_reset(&tally);
-    for (uint64_t i = 0; i < 300; i++) { /* c and d may each have begun like a, or not */
+    for (uint64_t i = 0; i < 300; i++) { /* c and d may both have begun like a, or not */
         struct rps_period period = make_period(i, 1000, 1000, i == 0 ? 100000 : 1000, 3000);
 
         rps_tally_add(&tally, &period);
@@ -764,13 +768,14 @@ static void test_formulas(void **state)
     assert_int_equal(rps_formula_compile("d / c", rps_plan_operand, plan, &within, NULL), 0);
     interval = rps_tally_formula_interval(&tally, &within, operand);
     assert_int_equal(interval.certainty, RPS_CERTAINTY_START);
-    assert_float_equal(interval.high, 3 + 9 * .99 + .01, 1e-6); /* d much more, and c none */
-    assert_float_equal(interval.low, 0, 1e-6);                  /* d may have been absent */
+    /* d occurred much more often, and c never */
+    assert_float_equal(interval.high, 3 + 9 * .99 + .01, 1e-6);
+    assert_float_equal(interval.low, 0, 1e-6); /* d may not have occurred */
     free(operand);
     rps_plan_free(plan);
 }
 
-/* Add a series of 1,000 in each period but the first. */
+/* Add a series of 1,000 counts per period; the first period has `first` counts. */
 static double add_start(struct rps_tally *tally, double first)
 {
     double c[300];
@@ -780,8 +785,8 @@ static double add_start(struct rps_tally *tally, double first)
     return add_series(tally, c, 300, 0);
 }
 
-/* A hundred times as much in the first period, which set 1 did not see. One other event says so, and
- * nine times as much is added to what it saw. */
+/* The first period has a hundred times as many counts, and set 1 did not count it. Set 0 shows the
+ * excess, and the interval of set 1 is extended by nine times the excess. */
 static void test_start(void **state)
 {
     struct rps_plan *plan = make_plan();
@@ -796,21 +801,22 @@ static void test_start(void **state)
     assert_int_equal(interval.certainty, RPS_CERTAINTY_START);
     assert_true(interval.value == 300000 && interval.low <= 300000);
     assert_float_equal(interval.high, 300000 + 9 * (total - 300000), 1e-6 * total);
-    interval = rps_tally_interval(&tally, 0, 0); /* which saw it, and takes it for twice as much */
+    interval = rps_tally_interval(&tally, 0, 0); /* set 0 counted the first period, and doubles
+                                                    it */
     assert_int_equal(interval.certainty, RPS_CERTAINTY_INTERVAL);
     assert_holds(&interval, total);
 
-    add_start(&tally, 1400); /* it is not much */
+    add_start(&tally, 1400); /* a small rise at the start */
     interval = rps_tally_interval(&tally, 1, 0);
     assert_true(interval.certainty == RPS_CERTAINTY_INTERVAL && interval.high < 300001);
-    total = add_start(&tally, 4000); /* less than a tenth of the whole, which is in the interval */
+    total = add_start(&tally, 4000); /* a rise below a tenth of the total is within the interval */
     interval = rps_tally_interval(&tally, 1, 0);
     assert_int_equal(interval.certainty, RPS_CERTAINTY_INTERVAL);
     assert_float_equal(interval.high, 300000 + 9 * (total - 300000), 1e-6 * total);
     rps_plan_free(plan);
 }
 
-/* A hundred times as much in the last period, which set 0 did not see. */
+/* The last period has a hundred times as many counts, and set 0 did not count it. */
 static void test_end(void **state)
 {
     struct rps_plan *plan = make_plan();
@@ -826,13 +832,19 @@ static void test_end(void **state)
     interval = rps_tally_interval(&tally, 0, 0);
     assert_int_equal(interval.certainty, RPS_CERTAINTY_END);
     assert_float_equal(interval.high, 300000 + 9 * (total - 300000), 1e-6 * total);
-    interval = rps_tally_interval(&tally, 1, 0); /* which saw it, and takes it for twice as much */
+    interval = rps_tally_interval(&tally, 1, 0); /* set 1 counted the last period, and doubles it */
     assert_int_equal(interval.certainty, RPS_CERTAINTY_INTERVAL);
     assert_holds(&interval, total);
+
+    c[297] = 100000; /* the last two readings of set 1 are high: the third has the usual value */
+    add_series(&tally, c, 300, 0);
+    interval = rps_tally_interval(&tally, 0, 0);
+    assert_int_equal(interval.certainty, RPS_CERTAINTY_END);
+    assert_float_equal(interval.high, 300000 + 9 * 99000, 1);
     rps_plan_free(plan);
 }
 
-/* Three readings that are alike are too few; of three of which one has nearly all it is a burst. */
+/* Three equal readings are too few. Three readings are a burst if one has nearly all counts. */
 static void test_few(void **state)
 {
     struct rps_plan *plan = make_plan();
@@ -848,7 +860,7 @@ static void test_few(void **state)
     rps_plan_free(plan);
 }
 
-/* Where no reading has any there is no saying how much. */
+/* The start is unknown if no reading has counts. */
 static void test_start_of_none(void **state)
 {
     struct rps_plan *plan = make_plan();
@@ -888,7 +900,8 @@ static void test_start_of_none(void **state)
     rps_plan_free(plan);
 }
 
-/* A part from the run's middle tells of its own start; sums over blocks do not. */
+/* A time range from the middle of the run has a start of its own. Sums over blocks have no such
+ * start. */
 static void test_start_elsewhere(void **state)
 {
     struct rps_plan *plan = make_plan();
@@ -910,14 +923,15 @@ static void test_start_elsewhere(void **state)
         }
         assert_int_equal(rps_tally_interval(&tally, 1, 0).certainty,
                          level <= 0 ? RPS_CERTAINTY_START : RPS_CERTAINTY_INTERVAL);
-        interval = rps_tally_interval(&tally, 1, 0); /* nor where in a block its periods lay */
+        interval = rps_tally_interval(&tally, 1, 0); /* the position of the periods in a block is
+                                                        unknown */
         if (level > 0)
             assert_true(interval.high * interval.low >= .9999 * interval.value * interval.value);
     }
     rps_plan_free(plan);
 }
 
-/* A last period that is a sliver says little of what came before it, however much was in it. */
+/* A very short last period says little about the period before, however many counts it has. */
 static void test_sliver(void **state)
 {
     struct rps_plan *plan = make_plan();
@@ -945,7 +959,8 @@ static void test_sliver(void **state)
 #define ROTATION 2
 #define IN_BLOCK (16 * ROTATION)
 
-/* The periods of one set in a block of level 1 as its row; how they differ in *scatter. */
+/* Return the row of one set for a block of level 1. *scatter gets the variation of the block's
+ * periods. */
 static struct rps_period block_row(const struct rps_period *period, uint32_t set,
                                    struct rps_scatter *scatter)
 {
@@ -979,7 +994,7 @@ static struct rps_period block_row(const struct rps_period *period, uint32_t set
     return row;
 }
 
-/* Tally the series in blocks; the first readings are the plan's. */
+/* Tally the series in blocks. The plan gets the first readings. */
 static void read_blocks(struct rps_tally *tally, struct rps_plan *plan,
                         const struct rps_period *period, int is_known)
 {
@@ -1006,8 +1021,8 @@ static void read_blocks(struct rps_tally *tally, struct rps_plan *plan,
     }
 }
 
-/* Series that are thinned: noise; steps to three times as much; a line; noise while the workload
- * sleeps half of the time; a hundred times as much in the first period. */
+/* Series to be downsampled: noise, steps to three times the value, a line, noise while the workload
+ * sleeps half of the time, a first period with a hundred times the value. */
 enum series { NOISE, STEPS, LINE, SLEEP, START, SERIES_KINDS };
 
 static void make_series(enum series kind, uint64_t *random, struct rps_period *period)
@@ -1026,8 +1041,8 @@ static void make_series(enum series kind, uint64_t *random, struct rps_period *p
     }
 }
 
-/* Whether the interval of the total holds, and how wide it is; the same of the ratio of the set's
- * two events. */
+/* Number of intervals that contain the true value, and sum of their widths: for the total, and for
+ * the ratio of the set's two events. */
 struct judged {
     int held[2];
     double width[2];
@@ -1051,9 +1066,9 @@ static void judge(struct rps_tally *tally, const struct rps_plan *plan, const do
     }
 }
 
-/* Thinning costs no certainty: read in blocks alone the intervals hold, and are as wide as those of
- * all periods; where how the periods differ is not known they are wider. */
-static void test_thinned(void **state)
+/* Downsampling costs no accuracy: intervals from blocks hold the true value and are as wide as the
+ * intervals from all periods. Intervals are wider if the variation of the periods is unknown. */
+static void test_downsampled(void **state)
 {
     static struct rps_period period[SERIES];
     struct rps_plan *plan = make_plan();
@@ -1083,13 +1098,14 @@ static void test_thinned(void **state)
             judge(&tally, plan, truth, &older);
         }
         for (int i = 0; i < 2; i++) {
-            int least = kind == START ? full.held[i] - 4 : 184; /* it is guessed at from one */
+            /* the start is estimated from one reading */
+            int least = kind == START ? full.held[i] - 4 : 184;
 
             if (blocks.held[i] < least || fabs(blocks.width[i] / full.width[i] - 1) > .1)
                 fail_msg("series %d, value %d: %d of 200 held (%d), %g wide for %g", kind, i,
                          blocks.held[i], full.held[i], blocks.width[i] / 200, full.width[i] / 200);
         }
-        if (kind == START) /* whose start is not seen */
+        if (kind == START) /* the start is not visible in blocks */
             assert_true(older.held[0] < full.held[0] / 4);
         else
             assert_true(older.width[0] > 1.2 * full.width[0]);
@@ -1097,8 +1113,8 @@ static void test_thinned(void **state)
     rps_plan_free(plan);
 }
 
-/* What is thinned and what is not are one run. */
-static void test_half_thinned(void **state)
+/* Downsampled and full-detail parts form one run. */
+static void test_half_downsampled(void **state)
 {
     static struct rps_period period[SERIES];
     struct rps_plan *plan = make_plan();
@@ -1115,7 +1131,7 @@ static void test_half_thinned(void **state)
     full = rps_tally_interval(&tally, 0, 1);
     read_blocks(&blocks, plan, period, 1);
     rps_tally_reset(&tally);
-    for (size_t i = 0; i < SERIES; i++) { /* all of it again, behind it */
+    for (size_t i = 0; i < SERIES; i++) { /* add the whole series again, after the blocks */
         struct rps_period more = period[i];
 
         more.start_ns += SERIES * 100;
@@ -1138,7 +1154,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_merge_is_adding, open_arena, close_arena),
         cmocka_unit_test_setup_teardown(test_estimate_rules, open_arena, close_arena),
         cmocka_unit_test_setup_teardown(test_exact, open_arena, close_arena),
-        cmocka_unit_test_setup_teardown(test_duty_and_coverage, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_counted_and_coverage, open_arena, close_arena),
         cmocka_unit_test_setup_teardown(test_incomplete, open_arena, close_arena),
         cmocka_unit_test_setup_teardown(test_operands, open_arena, close_arena),
         cmocka_unit_test_setup_teardown(test_idle, open_arena, close_arena),
@@ -1157,8 +1173,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_few, open_arena, close_arena),
         cmocka_unit_test_setup_teardown(test_start_elsewhere, open_arena, close_arena),
         cmocka_unit_test_setup_teardown(test_sliver, open_arena, close_arena),
-        cmocka_unit_test_setup_teardown(test_thinned, open_arena, close_arena),
-        cmocka_unit_test_setup_teardown(test_half_thinned, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_downsampled, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_half_downsampled, open_arena, close_arena),
     };
 
     return cmocka_run_group_tests_name("analyse/tally", tests, NULL, NULL);

@@ -1,7 +1,5 @@
-/*
- * Memory of one command: pieces apart from one another, zeroed and aligned, arrays that grow, and
- * what happens when there is none.
- */
+/* Tests of arenas, the memory of one command: separate, zeroed and aligned pieces, growing arrays,
+ * and missing memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +26,8 @@ static void pieces_are_zeroed_aligned_and_apart(void **state)
 
     (void)state;
     for (size_t i = 0; i < 3000; i++) {
-        size[i] = i % 500 == 499 ? 100000 : i % 97; /* some larger than a piece of malloc */
+        size[i] = i % 500 == 499 ? 100000 : i % 97; /* some pieces are larger than a block of
+                                                       malloc */
         piece[i] = rps_arena_get(arena, size[i], 1);
         assert_int_equal((uintptr_t)piece[i] % 16, 0);
         for (size_t at = 0; at < size[i]; at++)
@@ -85,7 +84,7 @@ static void exhaustion_ends_the_program(void **state)
     else
         times++;
     if (!setjmp(ended))
-        rps_arena_get(arena, 1, SIZE_MAX / 2); /* nobody has that much */
+        rps_arena_get(arena, 1, SIZE_MAX / 2); /* more than any machine has */
     else
         times++;
     if (!setjmp(ended))
@@ -93,7 +92,7 @@ static void exhaustion_ends_the_program(void **state)
     else
         times++;
     assert_int_equal(times, 3);
-    assert_non_null(rps_arena_get(arena, 10, 10)); /* what there was goes on */
+    assert_non_null(rps_arena_get(arena, 10, 10)); /* earlier memory stays usable */
     rps_arena_on_exhaustion(NULL);
     rps_arena_free(arena);
 }

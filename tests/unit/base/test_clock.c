@@ -1,4 +1,4 @@
-/* Clocks: the right clock behind each name, and that they do not run backwards. */
+/* Tests of clocks: each name has the right clock, and clocks never run backwards. */
 #include "rpistat/clock.h"
 
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <time.h>
 
-/* True when `value` lies between two readings of the clock itself. */
+/* Return true if `value` is between two readings of the same clock. */
 static bool lies_between(int64_t value, struct timespec before, struct timespec after)
 {
     return value >= before.tv_sec * RPS_NS_PER_S + before.tv_nsec &&
@@ -49,12 +49,12 @@ static void test_realtime(void **state)
     (void)state;
     assert_int_equal(clock_gettime(CLOCK_REALTIME, &now), 0);
     difference_ns = rps_clock_realtime_ns() - (now.tv_sec * RPS_NS_PER_S + now.tv_nsec);
-    /* somebody may set the clock between the two readings, but not by a year */
+    /* the clock may be set between the two readings, but not by a year */
     assert_true(difference_ns < 31536000 * RPS_NS_PER_S);
     assert_true(difference_ns > -31536000 * RPS_NS_PER_S);
 }
 
-/* Three clocks, each the right one, and near to each other. */
+/* Three clocks are read together: each is correct, and the readings are close. */
 static void test_all_at_once(void **state)
 {
     struct timespec before[3], after[3];
@@ -72,7 +72,7 @@ static void test_all_at_once(void **state)
     assert_true(lies_between(clocks.realtime_ns, before[2], after[2]));
 }
 
-/* Clocks that are set by more than 292 years are off by 292 years. */
+/* A clock that is set by more than 292 years is recorded as set by 292 years. */
 static void test_saturated(void **state)
 {
     (void)state;

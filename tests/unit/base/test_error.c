@@ -1,4 +1,5 @@
-/* Errors: codes pass through, messages are cut whole, prefixes are put in front. */
+/* Tests of errors: codes are passed on, messages are cut between characters, and prefixes are
+ * added. */
 #include "rpistat/error.h"
 
 #include <setjmp.h>
@@ -10,8 +11,6 @@
 
 #include <string.h>
 #include <sys/resource.h>
-
-#include "rpistat/memory_limit.h"
 
 static void test_set(void **state)
 {
@@ -50,7 +49,8 @@ static void test_cut_between_characters(void **state)
     char text[2 * sizeof(err.message)];
 
     (void)state;
-    /* two-byte characters after one byte: byte 767, the last that fits, is the second of one */
+    /* Two-byte characters after one byte: byte 767, the last that fits, is the second byte of a
+     * character. */
     memset(text, 0, sizeof(text));
     text[0] = 'x';
     for (size_t i = 1; i + 2 < sizeof(text); i += 2)
@@ -82,7 +82,7 @@ static void test_memory(void **state)
     assert_int_equal(rps_error_memory(NULL), RPS_FAILED);
 }
 
-/* The remedy is the limit where there is one; the answer to is_memory does not depend on it. */
+/* The remedy names the memory limit if there is one. is_memory does not depend on the limit. */
 static void test_memory_limit(void **state)
 {
     struct rlimit limit;

@@ -1,5 +1,5 @@
-/* Faults in the shared memory of stores, in programs with many mappings and in several threads. */
-#include "rpistat/fault.h"
+/* Tests of faults in the shared memory of stores, with many mappings and in several threads. */
+#include "rpistat/process.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,10 +19,10 @@
 #define THREADS    4
 #define FAULTS     100
 #define PAGE       4096
-#define MAPPINGS   24000 /* whose lines are more than 1 MiB */
+#define MAPPINGS   24000 /* the lines of the mappings exceed 1 MiB */
 #define PAGES_EACH 2
 
-/* Map a file *-shm that was emptied. */
+/* Map a file *-shm and empty the file. */
 static volatile char *map_emptied(void)
 {
     char path[] = "/tmp/rpistat-fault-XXXXXX-shm";
@@ -65,7 +65,7 @@ static void test_threads(void **state)
     void *left;
 
     (void)state;
-    rps_fault_begin(); /* cmocka has handlers of its own until then */
+    rps_fault_begin(); /* cmocka has signal handlers until this call */
     assert_int_equal(rps_fault_guard(do_nothing, NULL), 0);
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&thread[i], NULL, fault_often, NULL), 0);
@@ -75,7 +75,7 @@ static void test_threads(void **state)
     }
 }
 
-/* The mapped file is found behind more than 1 MiB of other lines of /proc/self/maps. */
+/* The mapped file is found after more than 1 MiB of other lines of /proc/self/maps. */
 static void test_many_mappings(void **state)
 {
     size_t size = (size_t)MAPPINGS * PAGES_EACH * PAGE;
@@ -88,7 +88,7 @@ static void test_many_mappings(void **state)
     for (size_t i = 0; i < MAPPINGS; i++)
         assert_int_equal(mprotect(room + i * PAGES_EACH * PAGE, PAGE, PROT_READ), 0);
     assert_true(mremap((void *)(uintptr_t)at, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED,
-                       room + size) == room + size); /* behind all of them */
+                       room + size) == room + size); /* moved to the end of all mappings */
     assert_int_equal(rps_fault_guard(touch, room + size), RPS_FAILED);
     munmap(room, size + PAGE);
 }

@@ -1,4 +1,4 @@
-/* JSON: lines, commas, quoting, and numbers that JSON does not have. */
+/* Tests of JSON: lines, commas, quoting, and numbers that JSON cannot represent. */
 #include "rpistat/json.h"
 
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* One of everything, nested. */
+/* Write one value of each type, nested. */
 static char *written(int one_line)
 {
     struct rps_json json;

@@ -1,5 +1,5 @@
-/* Output files: how the content gets its name, and what stays when it does not; rights and owners
- * are tested in tests/cli/outputs.py, other users' links in tests/cli/hostile.py. */
+/* Tests of output files: how new content gets the file's name, and what remains after a failure.
+ * tests/cli/outputs.py tests rights and owners, tests/cli/hostile.py links of other users. */
 #include "rpistat/output_file.h"
 
 #include <setjmp.h>
@@ -18,7 +18,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* What linkat and renameat, in place of the C library's, fail with; 0: they do what they should. */
+/* Errors that the test's linkat and renameat return in place of the C library (0: call the kernel).
+ */
 static int link_error, rename_error;
 
 int linkat(int from, const char *old, int to, const char *new, int flags)
@@ -37,6 +38,24 @@ int renameat(int from, const char *old, int to, const char *new)
     return -1;
 }
 
+/* Simulate another user who replaces `file` by a link after its path was checked (1: on). */
+static int plants_link;
+
+/* Replace the C library's fstatat: return the status of the name itself. */
+int fstatat(int folder, const char *name, struct stat *ret, int flags)
+{
+    int fd, result;
+
+    assert_int_equal(flags, AT_SYMLINK_NOFOLLOW);
+    if (plants_link)
+        assert_int_equal(symlink("other", "file"), 0);
+    fd = openat(folder, name, O_PATH | O_NOFOLLOW);
+    result = fd < 0 ? -1 : fstat(fd, ret);
+    if (fd >= 0)
+        close(fd);
+    return result;
+}
+
 static int make_folder(void **state)
 {
     char *folder = strdup("/tmp/rpistat-output-XXXXXX");
@@ -49,10 +68,10 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-    link_error = rename_error = 0;
+    link_error = rename_error = plants_link = 0;
     unlink("file");
     unlink("other");
-    assert_int_equal(rmdir(*state), 0); /* nothing is left */
+    assert_int_equal(rmdir(*state), 0); /* the directory is empty */
     free(*state);
     return 0;
 }
@@ -75,8 +94,8 @@ static void expect_content(int fd, const char *expected)
     close(fd);
 }
 
-/* Begin to write "after" into `file`, where "before" stands; returns a descriptor of what stands
- * there. */
+/* Write "before" to `file`, then begin to replace it by "after". Returns a descriptor of the old
+ * file. */
 static int begin(struct rps_output_file *ret, struct rps_error *err)
 {
     int fd = open(".", O_TMPFILE | O_RDWR, 0600);
@@ -94,7 +113,7 @@ static int begin(struct rps_output_file *ret, struct rps_error *err)
     return fd;
 }
 
-/* The whole of it. */
+/* Write the output from begin to end. */
 static int write_over(int *ret_before, struct rps_error *err)
 {
     struct rps_output_file file;
@@ -103,7 +122,7 @@ static int write_over(int *ret_before, struct rps_error *err)
     return rps_output_file_finish(&file, err);
 }
 
-/* Who reads the old file goes on reading it: another one takes its place. */
+/* A reader of the old file can continue, because a new file replaces it. */
 static void test_replaced(void **state)
 {
     struct rps_error err;
@@ -115,7 +134,8 @@ static void test_replaced(void **state)
     expect_content(open("file", O_RDONLY), "after");
 }
 
-/* What somebody puts in the file's place meanwhile is replaced, and not written through. */
+/* A link that another user puts in place of the file is replaced. The link's target is not written.
+ */
 static void test_exchanged(void **state)
 {
     struct rps_output_file file;
@@ -133,7 +153,7 @@ static void test_exchanged(void **state)
     }
 }
 
-/* Nor where nothing can be replaced: the output is not written then. */
+/* If the file cannot be replaced, an exchanged file is not written at all. */
 static void test_exchanged_in_place(void **state)
 {
     struct rps_output_file file;
@@ -148,14 +168,27 @@ static void test_exchanged_in_place(void **state)
         link_error = EPERM;
         assert_int_equal(rps_output_file_finish(&file, &err), RPS_FAILED);
         link_error = 0;
-        assert_non_null(strstr(err.message, "not complete"));
+        assert_non_null(strstr(err.message, "incomplete"));
         expect_content(open("other", O_RDONLY), "another's");
         unlink("file");
     }
 }
 
-/* Where another file cannot be put in its place the content is copied; but not when that would fail
- * too, and cost what is there. */
+static void test_link_after_the_check(void **state)
+{
+    struct rps_output_file file;
+    struct rps_error err;
+
+    (void)state;
+    put("other", "another's");
+    plants_link = 1;
+    assert_int_equal(rps_output_file_open(&file, "file", 0, &err), RPS_FAILED);
+    plants_link = 0;
+    assert_non_null(strstr(err.message, strerror(ELOOP)));
+}
+
+/* If the file cannot be replaced, the content is copied into it. An error that would affect the
+ * copy too leaves the old content untouched. */
 static void test_no_name(void **state)
 {
     static const int passing[] = {EPERM, EACCES, ENOENT, EXDEV, EOPNOTSUPP};
@@ -170,7 +203,7 @@ static void test_no_name(void **state)
         expect_content(before, "after");
     }
     link_error = 0;
-    rename_error = EBUSY; /* it is mounted */
+    rename_error = EBUSY; /* the file is a mount point */
     assert_int_equal(write_over(&before, &err), 0);
     expect_content(before, "after");
     rename_error = 0;
@@ -178,7 +211,7 @@ static void test_no_name(void **state)
         link_error = final[i];
         assert_int_equal(write_over(&before, &err), RPS_FAILED);
         assert_non_null(strstr(err.message, strerror(final[i])));
-        assert_non_null(strstr(err.message, "not complete"));
+        assert_non_null(strstr(err.message, "incomplete"));
         expect_content(before, "before");
         expect_content(open("file", O_RDONLY), "before");
     }
@@ -192,6 +225,7 @@ int main(void)
         TEST(test_replaced),
         TEST(test_exchanged),
         TEST(test_exchanged_in_place),
+        TEST(test_link_after_the_check),
         TEST(test_no_name),
     };
 

@@ -1,6 +1,6 @@
-/* Strict parsing: what is taken, what is refused, and what the refusal says. */
+/* Tests of strict parsing: accepted texts, rejected texts, and error messages. */
 #include "rpistat/clock.h"
-#include "rpistat/parse.h"
+#include "rpistat/text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 #define MS           RPS_NS_PER_MS
 #define S            RPS_NS_PER_S
 
-/* Fail with the text in question unless message holds part. */
+/* Fail and print the text, if message does not contain part. */
 static void check_message(const char *text, const char *message, const char *part)
 {
     if (!strstr(message, part))
@@ -157,9 +157,9 @@ static void test_bad_duration(void **state)
         const char *text, *part;
     } bad[] = {
         {"0", "--period 0: must be between 1ms and 1h"},
-        {"100", "--period 100: the unit is missing, write 100ms or 100s"},
-        {"5000", "--period 5000: the unit is missing, write 5000ms"},
-        {"0.5", "--period 0.5: the unit is missing, write 0.5s or 0.5m"},
+        {"100", "--period 100: the unit is missing; write 100ms or 100s"},
+        {"5000", "--period 5000: the unit is missing; write 5000ms"},
+        {"0.5", "--period 0.5: the unit is missing; write 0.5s or 0.5m"},
         {"99999999", "--period 99999999: must be between 1ms and 1h"},
         {"-1", "--period -1: must be between 1ms and 1h"},
         {"-5ms", "--period -5ms: must be between 1ms and 1h"},
@@ -207,11 +207,11 @@ static void test_duration_without_end(void **state)
     assert_string_equal(err.message, "--duration 1ms: must be 1s500ms or more");
     assert_int_equal(rps_parse_duration_ns("--duration", "999999d", 0, INT64_MAX, &ns, &err),
                      RPS_USAGE);
-    assert_string_equal(err.message, "--duration 999999d: too long, the longest is 292 years");
-    /* each part fits into 63 bits, the sum does not */
+    assert_string_equal(err.message, "--duration 999999d: too long; write at most 292 years");
+    /* each part fits into 63 bits, but the sum does not */
     assert_int_equal(rps_parse_duration_ns("--duration", "106751d24h", 0, INT64_MAX, &ns, &err),
                      RPS_USAGE);
-    assert_string_equal(err.message, "--duration 106751d24h: too long, the longest is 292 years");
+    assert_string_equal(err.message, "--duration 106751d24h: too long; write at most 292 years");
     assert_int_equal(ns, 99);
 }
 

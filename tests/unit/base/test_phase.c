@@ -1,4 +1,4 @@
-/* Names of phase labels, there and back. */
+/* Tests of the names of phase labels, in both directions. */
 #include "rpistat/phase.h"
 
 #include <setjmp.h>
@@ -38,7 +38,7 @@ static void names_mean_labels(void **state)
     assert_int_equal(rps_phase_label_parse("AAAAAAA"), -1);
 }
 
-/* A text like "AABB": a second of each letter, from start_s on. */
+/* Make phases from a text such as "AABB": one second per letter, from start_s on. */
 static void make_phases(struct rps_phases *ret, const char *text, int start_s)
 {
     *ret = (struct rps_phases){.phase = calloc(strlen(text), sizeof(struct rps_phase))};
@@ -53,7 +53,8 @@ static void make_phases(struct rps_phases *ret, const char *text, int start_s)
     }
 }
 
-/* What the labels of `now`, from second 2 on, become after `before`, from second 0. */
+/* Check the labels of `now` after the labels of `before` are kept. `before` begins at second 0,
+ * `now` at second 2. */
 static void assert_kept(const char *before_text, const char *now_text, const char *expected)
 {
     struct rps_phases before, now;
@@ -75,11 +76,12 @@ static void assert_kept(const char *before_text, const char *now_text, const cha
 static void labels_are_kept(void **state)
 {
     (void)state;
-    assert_kept("AABBAC", "AABC", "BBAC");         /* the beginning went out of sight */
-    assert_kept("AABBBB", "AAAABB", "BBBBCC");     /* and a new phase came */
-    assert_kept("AABBBB", "AAAABBCC", "BBBBCCDD"); /* A is not given away: it was in sight */
-    assert_kept("AABBBBB", "AABBB", "CCBBB");      /* the one that shares most gets the letter */
-    assert_kept("CCDDDD", "AAAABB", "DDDDAA");     /* letters nobody has are given again */
+    assert_kept("AABBAC", "AABC", "BBAC");         /* the beginning is no longer visible */
+    assert_kept("AABBBB", "AAAABB", "BBBBCC");     /* a new phase appears */
+    assert_kept("AABBBB", "AAAABBCC", "BBBBCCDD"); /* A is not reused: it was visible before */
+    assert_kept("AABBBBB", "AABBB", "CCBBB");      /* the phase with the largest overlap keeps
+                                                      the letter */
+    assert_kept("CCDDDD", "AAAABB", "DDDDAA");     /* unused letters are assigned again */
     assert_kept("AAB", "BBAA", "BBCC");
     assert_kept("", "BBA", "BBA");
 }

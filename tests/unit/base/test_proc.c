@@ -1,4 +1,4 @@
-/* Files of /proc and /sys as text. */
+/* Tests of reading files of /proc and /sys as text. */
 #include "rpistat/proc.h"
 
 #include <setjmp.h>
@@ -28,10 +28,11 @@ static void test_read(void **state)
     strcpy(text, "before");
     assert_int_equal(rps_proc_read(text, sizeof(text), "%s", path), 0);
     assert_string_equal(text, "");
-    assert_true(rps_proc_read(text, sizeof(text), "/proc/self/stat") > 0); /* its length is 0 */
+    /* stat reports length 0 for the file */
+    assert_true(rps_proc_read(text, sizeof(text), "/proc/self/stat") > 0);
 }
 
-/* A name may contain any character; a text may have been cut. */
+/* A process name may contain any character, and the text may be cut off. */
 static void test_stat_field(void **state)
 {
     static const char text[] = "12 (a) R (b) 7) S 34 5 6";

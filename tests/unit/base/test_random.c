@@ -1,4 +1,4 @@
-/* Random numbers: splitmix64's own, and those of the kernel. */
+/* Tests of random numbers from splitmix64 and from the kernel. */
 #include "rpistat/random.h"
 
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* As Vigna's reference implementation gives them for the seed 1234567. */
+/* The sequence equals Vigna's reference implementation for seed 1234567. */
 static void test_sequence(void **state)
 {
     static const uint64_t expected[] = {

@@ -1,4 +1,4 @@
-/* Runs and series: initial values, deep copies, and that freeing twice does no harm. */
+/* Tests of runs and series: initial values, deep copies, and freeing twice. */
 #include "rpistat/run.h"
 
 #include <setjmp.h>
@@ -50,7 +50,8 @@ static void test_command_is_copied(void **state)
     assert_string_equal(run.argv[1], "second");
     assert_null(run.argv[2]);
 
-    /* from its own arguments: the copy must be complete before the old one is released */
+    /* The new command comes from the run's own arguments, so it must be copied before the old one
+     * is freed. */
     assert_int_equal(rps_run_set_command(&run, 1, run.argv + 1), 0);
     assert_int_equal(run.argc, 1);
     assert_string_equal(run.argv[0], "second");
@@ -93,7 +94,8 @@ static void test_free_releases_all(void **state)
     rps_run_free(NULL);
 }
 
-/* Every window of so many periods has each set so often, and none that is shorter does. */
+/* Every window of the returned number of periods contains each set the given number of times. A
+ * shorter window may miss a set. */
 static void test_periods_with(void **state)
 {
     struct rps_run run;
@@ -103,16 +105,16 @@ static void test_periods_with(void **state)
     assert_int_equal(rps_run_periods_with(&run, 4, 1), 4);
     assert_int_equal(rps_run_periods_with(&run, 4, 2), 8);
     assert_int_equal(rps_run_periods_with(&run, 1, 3), 3);
-    run.order_seed = 0; /* x... ...x, and x... .... ...x at random */
+    run.order_seed = 0; /* random order: up to 6 periods between two of a set */
     assert_int_equal(rps_run_periods_with(&run, 4, 1), 7);
     assert_int_equal(rps_run_periods_with(&run, 4, 2), 11);
     run.period_ns = 100;
-    assert_int_equal(rps_run_turns_ns(&run, 4, 2, 1200), 1100);
-    assert_int_equal(rps_run_turns_ns(&run, 4, 2, 1000), 1000);
+    assert_int_equal(rps_run_rotations_ns(&run, 4, 2, 1200), 1100);
+    assert_int_equal(rps_run_rotations_ns(&run, 4, 2, 1000), 1000);
     run.period_ns = INT64_MAX / 4;
-    assert_int_equal(rps_run_turns_ns(&run, 4, 2, 1200), 1200);
+    assert_int_equal(rps_run_rotations_ns(&run, 4, 2, 1200), 1200);
     run.period_ns = -1;
-    assert_int_equal(rps_run_turns_ns(&run, 4, 2, 1200), 1200);
+    assert_int_equal(rps_run_rotations_ns(&run, 4, 2, 1200), 1200);
 }
 
 int main(void)

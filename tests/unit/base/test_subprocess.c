@@ -1,4 +1,4 @@
-/* Work in a process of its own: what comes back of it, however it ends. */
+/* Tests of work in a child process: its result, however the process ends. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "rpistat/arena.h"
-#include "rpistat/subprocess.h"
+#include "rpistat/process.h"
 
 static int work(void *context, FILE *out, struct rps_error *err)
 {
@@ -34,10 +34,12 @@ static void test_ends(void **state)
     static const struct {
         const char *what, *says;
         int result;
-    } row[] = {{"fails", "it fails on purpose", RPS_USAGE},
-               {"has no memory", "memory", RPS_FAILED},
-               {"dies", "the process 'child' ended too early (Killed)", RPS_FAILED},
-               {"ends", "the process 'child' ended too early (of itself)", RPS_FAILED}};
+    } row[] = {
+        {"fails", "it fails on purpose", RPS_USAGE},
+        {"has no memory", "memory", RPS_FAILED},
+        {"dies", "the process 'child' ended too early (Killed); run the command again", RPS_FAILED},
+        {"ends", "the process 'child' ended too early (by itself); run the command again",
+         RPS_FAILED}};
 
     (void)state;
     for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {

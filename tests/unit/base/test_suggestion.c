@@ -1,5 +1,5 @@
-/* Names much like one that was typed. */
-#include "rpistat/suggestion.h"
+/* Tests of suggestions for mistyped names. */
+#include "rpistat/text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@ static const struct {
     {"Cycles", "cycles", 1},
     {"cycle", "cycles", 1},
     {"cycless", "cycles", 1},
-    {"cyclse", "cycles", 1}, /* two letters swapped are one mistake */
+    {"cyclse", "cycles", 1}, /* two swapped letters count as one mistake */
     {"cyxles", "cycles", 1},
     {"cyxlse", "cycles", 0},
     {"cs", "cy", 1},
@@ -61,7 +61,8 @@ static void test_best_first(void **state)
     rps_suggestion_consider(&suggestion, "l1d_list");
     assert_string_equal(rps_suggestion_question(&suggestion, text, sizeof(text)),
                         "did you mean l1d_miss, l1d_fist or l1d_list? ");
-    rps_suggestion_consider(&suggestion, "l1d_gist"); /* as suggestion, and one too many */
+    rps_suggestion_consider(&suggestion, "l1d_gist"); /* an equally good name that exceeds the
+                                                         limit */
     assert_int_equal(suggestion.count, RPS_SUGGESTIONS_MAX);
     rps_suggestion_consider(&suggestion, "l1d_mist");
     assert_string_equal(rps_suggestion_question(&suggestion, text, sizeof(text)),
@@ -71,7 +72,7 @@ static void test_best_first(void **state)
     assert_string_equal(rps_suggestion_question(&suggestion, text, 10), "did you m");
 }
 
-/* Texts of any length are compared without harm. */
+/* Names of any length are compared safely. */
 static void test_long_names(void **state)
 {
     char longest[RPS_SUGGESTION_SIZE], longer[300];

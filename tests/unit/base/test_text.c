@@ -1,4 +1,4 @@
-/* Text: escaping, command lines, and the number formats, at their edges. */
+/* Tests of text: escaping, command lines, and the limits of the number formats. */
 #include "rpistat/text.h"
 
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 
 static const struct {
     const char *text, *repaired;
-    int width; /* of text: characters, and bytes that begin none */
+    int width; /* width of the text: its characters plus its invalid bytes */
 } utf8[] = {
     {"", "", 0},
     {"caf\xc3\xa9 \xe2\x82\xac\xf0\x9f\x98\x80", "caf\xc3\xa9 \xe2\x82\xac\xf0\x9f\x98\x80", 7},
@@ -59,12 +59,12 @@ static const struct {
     {"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"},
     {"\xc2\x9b"
      "31m",
-     "\\xc2\\x9b31m"},                            /* CSI as one C1 character */
-    {"\xc2\xa0", "\xc2\xa0"},                     /* the first character behind C1 */
-    {"\xff\xfe", "\\xff\\xfe"},                   /* never in UTF-8 */
+     "\\xc2\\x9b31m"},                            /* CSI as a single C1 character */
+    {"\xc2\xa0", "\xc2\xa0"},                     /* the first character after C1 */
+    {"\xff\xfe", "\\xff\\xfe"},                   /* bytes that never occur in UTF-8 */
     {"\x80", "\\x80"},                            /* a continuation byte alone */
-    {"\xc3", "\\xc3"},                            /* cut at the end */
-    {"\xe2\x82x", "\\xe2\\x82x"},                 /* cut in the middle */
+    {"\xc3", "\\xc3"},                            /* cut off at the end */
+    {"\xe2\x82x", "\\xe2\\x82x"},                 /* cut off in the middle */
     {"\xc0\xaf", "\\xc0\\xaf"},                   /* overlong */
     {"\xe0\x80\xaf", "\\xe0\\x80\\xaf"},          /* overlong */
     {"\xed\xa0\x80", "\\xed\\xa0\\x80"},          /* a surrogate */
@@ -72,15 +72,18 @@ static const struct {
     {"a\xe2\x80\xae"
      "b",
      "a\\xe2\\x80\\xaeb"},                                          /* right-to-left override */
-    {"\xe2\x81\xa6\xe2\x81\xa9", "\\xe2\\x81\\xa6\\xe2\\x81\\xa9"}, /* isolates */
-    {"\xe2\x80\xa8\xe2\x80\xa9", "\\xe2\\x80\\xa8\\xe2\\x80\\xa9"}, /* line, paragraph */
-    {"\xe2\x80\xa7\xe2\x80\xaf", "\xe2\x80\xa7\xe2\x80\xaf"},       /* their neighbours */
+    {"\xe2\x81\xa6\xe2\x81\xa9", "\\xe2\\x81\\xa6\\xe2\\x81\\xa9"}, /* directional isolates */
+    /* line and paragraph separators */
+    {"\xe2\x80\xa8\xe2\x80\xa9", "\\xe2\\x80\\xa8\\xe2\\x80\\xa9"},
+    /* neighbours of the separators */
+    {"\xe2\x80\xa7\xe2\x80\xaf", "\xe2\x80\xa7\xe2\x80\xaf"},
     {"\xe2\x80\x8e\xe2\x80\x8f\xd8\x9c",
-     "\\xe2\\x80\\x8e\\xe2\\x80\\x8f\\xd8\\x9c"},                     /* marks of direction */
-    {"\xef\xbf\xbe\xef\xbf\xbf", "\\xef\\xbf\\xbe\\xef\\xbf\\xbf"},   /* no characters */
-    {"\xef\xbf\xbd\xf4\x8f\xbf\xbf", "\xef\xbf\xbd\xf4\x8f\xbf\xbf"}, /* U+FFFD; the last one */
+     "\\xe2\\x80\\x8e\\xe2\\x80\\x8f\\xd8\\x9c"},                   /* direction marks */
+    {"\xef\xbf\xbe\xef\xbf\xbf", "\\xef\\xbf\\xbe\\xef\\xbf\\xbf"}, /* noncharacters */
+    /* U+FFFD and the last character */
+    {"\xef\xbf\xbd\xf4\x8f\xbf\xbf", "\xef\xbf\xbd\xf4\x8f\xbf\xbf"},
     {"\xe0\xa0\x80\xf0\x90\x80\x80",
-     "\xe0\xa0\x80\xf0\x90\x80\x80"}, /* the first of three bytes, of four */
+     "\xe0\xa0\x80\xf0\x90\x80\x80"}, /* the first characters of three and of four bytes */
 };
 
 static void test_printable(void **state)
@@ -169,7 +172,7 @@ static void test_cut_at_whole_characters(void **state)
     assert_string_equal(rps_text_printable(text, 5, "abcde"), "abcd");
     assert_string_equal(rps_text_printable(text, 5, "abc\xc3\xa9z"), "abc");
     assert_string_equal(rps_text_printable(text, 5, "a\033z"), "a");
-    /* nothing behind the cut, even if it would fit */
+    /* nothing is printed after the cut, even if it would fit */
     assert_string_equal(rps_text_printable(text, 5, "abc\nz"), "abc");
     assert_string_equal(rps_text_printable(text, 1, "abc"), "");
     text[0] = 'X';
@@ -355,7 +358,7 @@ static void test_number(void **state)
         assert_string_equal(rps_text_number(text, sizeof(text), cases[i].value), cases[i].text);
 }
 
-/* A unit that has a prefix gets no second one. */
+/* A unit that begins with a prefix gets no second prefix. */
 static void test_number_of(void **state)
 {
     static const char *const prefixed[] = {"MiB", "MiB/s", "KiB", "GB/s", "%",   "ms",
@@ -373,7 +376,7 @@ static void test_number_of(void **state)
         assert_string_equal(rps_text_number_of(text, sizeof(text), 20480, plain[i]), "20.5 k");
 }
 
-/* Check these parts of 1, in percent. */
+/* Check the rounded percentages of these parts of 1. */
 static void check_parts(size_t count, const double *part, const double *expected)
 {
     double rounded[8];
@@ -384,7 +387,7 @@ static void check_parts(size_t count, const double *part, const double *expected
         assert_float_equal(100 * rounded[i], expected[i], 1e-6);
 }
 
-/* Rounded one by one, they would be 99 and 102 %. */
+/* Rounded separately, the percentages would add up to 99 or 102. */
 static void test_round_parts(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* Paths without their links; whose links and files are refused is tested in tests/cli/hostile.py,
- * which can be two users. */
-#include "rpistat/trust.h"
+/* Tests of paths with resolved links. tests/cli/hostile.py tests which links and files are refused,
+ * because it can act as two users. */
+#include "rpistat/rights.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A folder to work in, with folder a, file a/file and links. */
+/* Make a directory for the test, with directory a, file a/file and links. */
 static int make_folder(void **state)
 {
     char *folder = strdup("/tmp/rpistat-trust-XXXXXX");
@@ -87,7 +87,7 @@ static void test_what_is_not_there(void **state)
     expect(text, text);
 }
 
-/* The folder of the last name; an error where there is none. */
+/* Check the directory that contains the last name, or the error if it does not exist. */
 static void expect_folder(const char *path, const char *folder, int number)
 {
     struct rps_error err = {""};

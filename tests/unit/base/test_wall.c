@@ -1,6 +1,6 @@
-/* The clock on the wall: a zone with summer time, one without, moments that come twice or never. */
+/* Tests of wall-clock time: a zone with summer time, a zone without, and moments that occur twice
+ * or never. */
 #include "rpistat/clock.h"
-#include "rpistat/wall.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,8 @@
 #define S            RPS_NS_PER_S
 #define HOUR         (3600 * S)
 
-/* 2026-11-21T13:30:00.1Z; 2026-03-29 and 2026-10-25, 01:00Z: central Europe changes its clocks. */
+/* NOVEMBER is 2026-11-21T13:30:00.1Z. SPRING and AUTUMN are 2026-03-29 and 2026-10-25, 01:00Z: the
+ * clock changes in central Europe. */
 #define NOVEMBER (INT64_C(1795267800) * S + 100000000)
 #define SPRING   (INT64_C(1774746000) * S)
 #define AUTUMN   (INT64_C(1792890000) * S)
@@ -63,7 +64,7 @@ static void test_change(void **state)
     assert_true(rps_wall_change_ns(SPRING, SPRING + 40 * 24 * HOUR) == INT64_MAX);
 }
 
-/* The tics of [from_ns, to_ns], with blanks between them. */
+/* Return the tics of [from_ns, to_ns], separated by blanks. */
 static char *tics(char ret[1024], int64_t from_ns, int64_t to_ns, int64_t step_ns)
 {
     char text[RPS_WALL_TEXT_SIZE];
@@ -152,7 +153,7 @@ static void test_refused(void **state)
     assert_false(rps_moment_is(""));
 }
 
-/* Where the moment is found; -1: nowhere. */
+/* Return the time at which the moment is found (-1: not found). */
 static int64_t found(const char *text, int64_t from_ns, int64_t to_ns)
 {
     struct rps_moment moment;
@@ -187,12 +188,13 @@ static void test_find(void **state)
 static void test_summer_time(void **state)
 {
     (void)state;
-    /* what the clock leaves out is found on the next day, or not at all */
+    /* a time that the clock skips is found on the next day, or not at all */
     assert_true(found("02:30", SPRING - 12 * HOUR, SPRING + 12 * HOUR) == -1);
     assert_true(found("02:30", SPRING - 12 * HOUR, SPRING + 48 * HOUR) == SPRING + 47 * HOUR / 2);
     assert_true(found("2026-03-29T02:30", SPRING - 12 * HOUR, SPRING + 48 * HOUR) == -1);
     assert_true(found("03:00", SPRING - HOUR, SPRING + HOUR) == SPRING);
-    /* what it shows twice is found the first time, and the second in a run that began between */
+    /* a time that the clock shows twice is found the first time, or the second time if the run
+     * began in between */
     assert_true(found("02:30", AUTUMN - 12 * HOUR, AUTUMN + 12 * HOUR) == AUTUMN - HOUR / 2);
     assert_true(found("02:30", AUTUMN - HOUR / 4, AUTUMN + 12 * HOUR) == AUTUMN + HOUR / 2);
     assert_true(found("2026-10-25T02:30+01:00", AUTUMN - 12 * HOUR, AUTUMN + 12 * HOUR) ==

@@ -1,5 +1,5 @@
-/* In place of process_file.c, for tests of the process that unwinds: the file of each path is there, and
- * has the path in it. The process that opens files calls this. */
+/* Replacement of process_file.c, for tests of the unwinding process: every path has a file, and the
+ * file contains its path. The process that opens files calls these functions. */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>

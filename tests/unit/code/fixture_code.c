@@ -1,5 +1,5 @@
-/* Code whose places are known: report() prints where in its file each spot is, by the mapping that
- * the kernel shows of it, and in which line. Compiled by test_naming.c, in many ways. */
+/* Code at known places: report() prints the file offset and line of each spot, from the kernel's
+ * list of mappings. test_symbolize.c compiles this file with different options. */
 #include <stdint.h>
 #include <stdio.h>
 
@@ -8,8 +8,8 @@ void report(void);
 #define TEXT_OF(line) #line
 #define TEXT(line)    TEXT_OF(line)
 
-/* Leave the address of this place and its line in `name`, without a symbol in the code. It is not
- * the first of its function. */
+/* Store the address and line of this place in `name`, without a symbol in the code. The address is
+ * not the first of its function. */
 #define SPOT(name)                                                                                 \
     __asm__ volatile("nop\n1: nop\n.pushsection .data.rel.local,\"aw\"\n.globl " #name "\n" #name  \
                      ": .dc.a 1b, " TEXT(__LINE__) "\n.popsection")
@@ -48,7 +48,7 @@ static __attribute__((noinline)) int hidden(int x)
     return x + sink;
 }
 
-/* A function within a function, as C++ has them in local classes. */
+/* A nested function, as in local classes of C++. */
 static __attribute__((noinline)) int around(int x)
 {
     __attribute__((noinline)) int nested(int y)

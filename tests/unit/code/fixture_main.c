@@ -1,4 +1,4 @@
-/* The program around fixture_code.c, or around the library that is made of it. */
+/* The program around fixture_code.c, or around a library made from that file. */
 void report(void);
 
 int main(void)

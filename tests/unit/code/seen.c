@@ -1,6 +1,6 @@
 #include "seen.h"
 
-#include "code/tracker_parts.h"
+#include "code/record_tracker_parts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -54,7 +54,7 @@ static void take_cgroup(void *context, const struct rps_cgroup *cgroup)
     struct seen *seen = context;
 
     assert_true(cgroup->cgroup >= 0 && cgroup->cgroup < 16);
-    assert_string_equal(seen->cgroup[cgroup->cgroup], ""); /* once */
+    assert_string_equal(seen->cgroup[cgroup->cgroup], ""); /* each control group is reported once */
     snprintf(seen->cgroup[cgroup->cgroup], sizeof(seen->cgroup[0]), "%s", cgroup->path);
     seen->cgroup_count++;
 }
@@ -151,7 +151,7 @@ struct rps_tracker *seen_tracker(struct seen *ret, int64_t start_ns)
     memset(ret, 0, sizeof(*ret));
     if (rps_tracker_new(&tracker, start_ns, &sink, NULL) < 0)
         return NULL;
-    tracker->unwinder.wait_us = 60000000; /* whatever else runs here */
+    tracker->unwinder.wait_us = 60000000; /* long enough for a busy machine */
     return tracker;
 }
 

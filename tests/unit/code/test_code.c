@@ -1,4 +1,5 @@
-/* Samples in pictures and in the page: bins, the panel "Code", and the page's tree of calls. */
+/* Tests of samples in plots and in the page: bins, the panel "Code", and the call tree of the page.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +11,7 @@
 #include <cmocka.h>
 
 #include "code/bins.h"
-#include "rpistat/code_wing.h"
+#include "rpistat/code_output.h"
 #include "support/drawing.h"
 
 static struct fixture fixture;
@@ -30,7 +31,7 @@ static int end(void **state)
     return 0;
 }
 
-/* A file that was left for gnuplot; free it. */
+/* Draw, and return a file that was written for gnuplot. The caller frees the text. */
 static char *draw_and_read(struct rps_plot_options options, const char *name)
 {
     char keep[1024], file[1100];
@@ -45,7 +46,8 @@ static char *draw_and_read(struct rps_plot_options options, const char *name)
 
 /* --- bins ------------------------------------------------------------------------------------- */
 
-/* Five bins, a phase's boundary before the fourth: bins are joined by two, but not across it. */
+/* Five bins with a phase boundary before the fourth are joined in pairs, but not across the
+ * boundary. */
 static void test_widen(void **state)
 {
     int64_t edge_ns[] = {0, 10, 20, 30, 40, 50};
@@ -67,7 +69,7 @@ static void test_widen(void **state)
         assert_int_equal(cell[i].samples, wide[i].samples);
     }
     assert_int_equal(rps_code_bins_widen(&bins), 1);
-    assert_int_equal(rps_code_bins_widen(&bins), 0); /* the phases are left */
+    assert_int_equal(rps_code_bins_widen(&bins), 0); /* only one bin per phase is left */
     assert_int_equal(bins.bin_count, 2);
 }
 
@@ -86,8 +88,9 @@ static void test_rename(void **state)
 
 /* --- the panel -------------------------------------------------------------------------------- */
 
-/* Shares of the time, most first, the kernel's part with its caller's, in steps of half a second; the last of a phase ends where it
- * does, and is longer by what is less than a step. What was not sampled lies on top. */
+/* The panel shows shares of time in steps of half a second, the largest share first. Kernel code
+ * counts for its caller. The last step of a phase ends with the phase and is up to one step longer.
+ * Time without samples is on top. */
 static void test_panel(void **state)
 {
     char *text;
@@ -113,7 +116,7 @@ static void test_panel(void **state)
     text = draw_and_read((struct rps_plot_options){0}, "text.gp");
     assert_non_null(strstr(text,
                            "\n|Code: share of the time by function (%), sampled by cpu-clock, "
-                           "100 Hz\n|work\n|rest\n|off the CPU or not sampled\n"));
+                           "100 Hz\n|work\n|rest\n|off-CPU or not sampled\n"));
     assert_non_null(strstr(text, "\n|A: in work\n|B: in rest\n"));
     free(text);
 }
@@ -127,11 +130,11 @@ static void test_panel_by(void **state)
     (void)state;
     drawing_need_gnuplot();
     text = draw_and_read(options, "text.gp");
-    assert_non_null(strstr(text, "\n|story (7)\n|story (8)\n|off the CPU or not sampled\n"));
+    assert_non_null(strstr(text, "\n|story (7)\n|story (8)\n|off-CPU or not sampled\n"));
     free(text);
     options.code = RPS_PLOT_CODE_MODULE;
     text = draw_and_read(options, "text.gp");
-    assert_non_null(strstr(text, "\n|story\n|[kernel]\n|off the CPU or not sampled\n"));
+    assert_non_null(strstr(text, "\n|story\n|[kernel]\n|off-CPU or not sampled\n"));
     free(text);
     options.code = RPS_PLOT_CODE_NONE;
     assert_null(draw_and_read(options, "code-1.dat"));
@@ -143,7 +146,8 @@ static void test_panel_by(void **state)
     free(text);
 }
 
-/* A part of the run has the samples of that part; in a small picture metrics come first. */
+/* The panel of a part of the run has only the samples of the part. A small plot shows metrics
+ * before the panel. */
 static void test_panel_of_part(void **state)
 {
     char *text;
@@ -151,7 +155,7 @@ static void test_panel_of_part(void **state)
     (void)state;
     drawing_need_gnuplot();
     text = draw_and_read((struct rps_plot_options){.from_ns = INT64_C(7000000000)}, "text.gp");
-    assert_non_null(strstr(text, " Hz\n|rest\n|off the CPU or not sampled\n"));
+    assert_non_null(strstr(text, " Hz\n|rest\n|off-CPU or not sampled\n"));
     free(text);
     text = draw_and_read((struct rps_plot_options){.axis = RPS_AXIS_CYCLE}, "code-2.dat");
     assert_non_null(strstr(text, "\n315000000 80 80\n315000000 0 60\n"));
@@ -160,7 +164,45 @@ static void test_panel_of_part(void **state)
         draw_and_read((struct rps_plot_options){.width = 400, .height = 300}, "code-1.dat"));
 }
 
-/* In characters each column has the letter of what had most of it. */
+/* --function has its own first panel, with the share of samples that have the function anywhere in
+ * their stacks, in the same steps. It is also drawn if other panels or no code are selected. */
+static void test_functions(void **state)
+{
+    static const char *const name[] = {"work", "main", "sys"}, *const metric[] = {"cpi"};
+    static const char *const steps[] = {"\n5.5 80\n6.3 80\n6.3 0\n6.8 0\n",
+                                        "\n5.5 80\n6.3 80\n6.3 60\n6.8 60\n",
+                                        "\n5.5 0\n6.3 0\n6.3 20\n6.8 20\n"};
+    struct rps_plot_options options = {.function = name, .function_count = 3};
+    char *text;
+
+    (void)state;
+    drawing_need_gnuplot();
+    for (int line = 0; line < 3; line++) {
+        char file[] = "panel-1-1.dat";
+
+        file[8] = (char)('1' + line);
+        text = draw_and_read(options, file);
+        assert_non_null(strstr(text, steps[line]));
+        assert_int_equal(drawing_count(text, "\n"), 2 * (12 + 11));
+        free(text);
+    }
+    text = draw_and_read(options, "panels.gp");
+    assert_int_equal(drawing_count(text, "'code-"), 3);
+    free(text);
+    options.function_count = 1;
+    options.metric = metric;
+    options.metric_count = 1;
+    text = draw_and_read(options, "text.gp");
+    assert_non_null(strstr(text, "work with callees (% of CPU and off-CPU time)"));
+    assert_null(strstr(text, "Code:"));
+    free(text);
+    options.code = RPS_PLOT_CODE_NONE;
+    text = drawing_characters(&fixture, options);
+    assert_non_null(strstr(text, "work with callees (% of CPU and off-CPU time)"));
+    free(text);
+}
+
+/* In a character plot, each column has the letter of the largest share. */
 static void test_characters(void **state)
 {
     char *text;
@@ -168,7 +210,7 @@ static void test_characters(void **state)
     (void)state;
     text = drawing_characters(&fixture, (struct rps_plot_options){.width = 51, .ascii = 1});
     assert_non_null(strstr(text, "\nCode    aaaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbb\n"
-                                 "        a work  b rest\n")); /* what is drawn */
+                                 "        a work  b rest\n")); /* the expected plot */
     free(text);
     text = drawing_characters(
         &fixture, (struct rps_plot_options){.width = 51, .ascii = 1, .code = RPS_PLOT_CODE_NONE});
@@ -176,8 +218,8 @@ static void test_characters(void **state)
     free(text);
 }
 
-/* A program without the wing has no samples, and says all else. */
-static void test_without_the_wing(void **state)
+/* A program without the code extension shows no samples, but everything else. */
+static void test_without_the_extension(void **state)
 {
     char *text;
 
@@ -186,20 +228,20 @@ static void test_without_the_wing(void **state)
     rps_store_use(&rps_code_store, NULL);
     assert_null(draw_and_read((struct rps_plot_options){0}, "code-1.dat"));
     text = draw_and_read((struct rps_plot_options){0}, "text.gp");
-    assert_non_null(
-        strstr(text, "\n|A: nothing counted sets it apart\n|B: nothing counted sets it apart\n"));
+    assert_non_null(strstr(text, "\n|A: similar to the whole run\n|B: similar to the whole run\n"));
     free(text);
     drawing_must(&fixture, fixture_file(&fixture, "a.html"), (struct rps_plot_options){0});
     text = drawing_text(fixture_file(&fixture, "a.html"), NULL);
     assert_null(strstr(text, "\"counts\": "));
     assert_non_null(strstr(text, "\"labels\": "));
     free(text);
-    rps_store_use(&rps_code_store, &rps_code_wing);
+    rps_store_use(&rps_code_store, &rps_code_hooks);
 }
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-/* Every bin has its calls: main is the root's, the others are main's, sys is called by rest. */
+/* The page has the calls of each bin: the root calls main, main calls the other functions, and rest
+ * calls sys. */
 static void test_page(void **state)
 {
     char *text;
@@ -215,7 +257,7 @@ static void test_page(void **state)
     assert_non_null(strstr(text, "\"counts\": \"2x8;2x8;"));
     assert_non_null(strstr(text, ";2x8;3x4,1x2;"));
     assert_int_equal(drawing_count(text, "2x8;"), 63);
-    assert_non_null(strstr(text, "\"name\": \"off the CPU or not sampled\""));
+    assert_non_null(strstr(text, "\"name\": \"off-CPU or not sampled\""));
     free(text);
     drawing_must(&fixture, fixture_file(&fixture, "a.html"),
                  (struct rps_plot_options){.code = RPS_PLOT_CODE_NONE});
@@ -233,8 +275,9 @@ int main(void)
         cmocka_unit_test(test_panel),
         cmocka_unit_test(test_panel_by),
         cmocka_unit_test(test_panel_of_part),
+        cmocka_unit_test(test_functions),
         cmocka_unit_test(test_characters),
-        cmocka_unit_test(test_without_the_wing),
+        cmocka_unit_test(test_without_the_extension),
         cmocka_unit_test(test_page),
     };
 

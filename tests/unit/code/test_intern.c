@@ -1,4 +1,4 @@
-/* The table of keys, beside an array that is searched from end to end. */
+/* Tests of the table of keys against an array that is searched linearly. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,14 +9,14 @@
 
 #include "code/intern.h"
 
-#define KEYS 64 /* that there are: few, so that each comes and goes */
+#define KEYS 64 /* few keys, so that each is added and removed often */
 
 struct item {
     struct rps_intern_key key;
     uint64_t value;
 };
 
-/* The number of every key, and that alone, is found. */
+/* Check that the number of every present key is found, and no other number. */
 static void expect_found(const struct rps_intern *table, const int64_t *number)
 {
     size_t used = 0;
@@ -60,7 +60,7 @@ static void test_come_and_go(void **state)
         }
         expect_found(&table, number);
     }
-    assert_in_range(table.count, 1, KEYS); /* numbers are given again */
+    assert_in_range(table.count, 1, KEYS); /* numbers are reused */
     rps_intern_free(&table);
     assert_int_equal(rps_intern_find(&table, 0, 0), -1);
 }

@@ -1,6 +1,6 @@
-/* Where a stack that was copied, and the kernel's chain of frame pointers, become one. What files say
- * of their functions stands in their paths: this program's reading of them stands in place of the
- * library's. */
+/* Tests of joining a copied stack with the kernel's call stack of frame pointers. The path of a
+ * file contains the unwind rules of its functions. A function of this test reads the rules in place
+ * of the library. */
 #include "code/unwind.h"
 
 #include <setjmp.h>
@@ -17,13 +17,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "code/tracker_parts.h"
+#include "code/record_tracker_parts.h"
 #include "seen.h"
 
 #define PID   100
-#define MAP   0x10000 /* bytes of each file's map */
+#define MAP   0x10000 /* bytes of each file's mapping */
 #define STACK UINT64_C(0x7fff00000000)
-#define WORDS 512 /* that are copied at most */
+#define WORDS 512 /* largest number of copied words */
 
 struct rps_cfi {
     char path[64];
@@ -54,7 +54,7 @@ static struct rps_unwind_rule add_ops(struct rps_unwind_row *row, size_t count,
     return rule;
 }
 
-/* The register is saved so many bytes below the caller's stack. */
+/* Add a rule: the register is saved `below` bytes below the caller's stack. */
 static struct rps_unwind_rule saved(struct rps_unwind_row *row, int64_t below)
 {
     const struct rps_unwind_op op[] = {{0, DW_OP_call_frame_cfa},
@@ -63,11 +63,10 @@ static struct rps_unwind_rule saved(struct rps_unwind_row *row, int64_t below)
     return add_ops(row, 2, op);
 }
 
-/*
- * "/frame...": a function that has made its frame. "/no frame WORDS": one that makes none; so many
- * words of its own lie below its return address. "/begin": a thread begins in it. "signal": it was called by one. Of others nothing
- * is known.
- */
+/* Read the rules from the path. Path "/frame..." means a function that has set up a frame. Path
+ * "/no frame WORDS" means a function without a frame, with WORDS words below the return address.
+ * Path "/begin" means that threads begin here. A path with "signal" was called by a signal. Other
+ * paths have no rules. */
 size_t rps_cfi_find(struct rps_cfi *cfi, uint64_t offset, struct rps_unwind_row *ret)
 {
     const uint64_t words = strtoul(cfi->path + strlen("/no frame "), NULL, 10);
@@ -94,7 +93,7 @@ size_t rps_cfi_find(struct rps_cfi *cfi, uint64_t offset, struct rps_unwind_row 
 
 static struct seen seen;
 static struct rps_tracker *tracker;
-static uint64_t word[WORDS + 64]; /* of its stack, from its pointer on */
+static uint64_t word[WORDS + 64]; /* stack words, from the stack pointer on */
 static uint64_t chain[16];
 static size_t chain_count;
 
@@ -110,8 +109,8 @@ static void map_file(int number, const char *path)
     rps_tracker_add(tracker, &map);
 }
 
-/* Files 1 to 4 have frames, 5 and 6 have none, 7 begins, 8 is what no file is known of, and 9 the C
- * library, with frames, from which threads begin as well. */
+/* Files 1 to 4 have frames, and 5 and 6 have none. Threads begin in file 7. Code 8 has no known
+ * file. File 9 is the C library: it has frames, and threads begin in it too. */
 static int open_tracker(void **state)
 {
     (void)state;
@@ -144,8 +143,8 @@ static uint64_t in_file(int number)
     return (uint64_t)number * MAP + 0x80;
 }
 
-/* At this word of the stack is the frame of a function that was called from that file; its caller's
- * frame is at another word. */
+/* Put a frame at word `at` of the stack, called from file `caller`. The caller's frame is at word
+ * `above`. */
 static void put_frame(size_t at, size_t above, int caller)
 {
     word[at] = STACK + 8 * above;
@@ -159,8 +158,8 @@ static void put_chain(size_t count, const int *file)
         chain[i] = in_file(file[i]);
 }
 
-/* A sample in a file, with its frame pointer at that word, of which so many words were copied. The
- * return register of rows is that of number 0. */
+/* Take a sample in `file`, with the frame pointer at word `frame` and `words` copied words. In the
+ * rows, the return register has number 0. */
 static void take_sample(int file, size_t frame, size_t words)
 {
     struct rps_sample sample = {.kind = RPS_SAMPLE_STACK, .pid = PID, .tid = PID};
@@ -190,7 +189,7 @@ static void check_complete(uint64_t complete)
     assert_int_equal(status.complete, complete);
 }
 
-/* The frames are in these files, the innermost first; how many stacks are complete by now. */
+/* Check the files of the frames, innermost first, and the number of complete stacks so far. */
 static void expect_frames(size_t count, const int *file, uint64_t complete)
 {
     const struct rps_frame *frame;
@@ -215,7 +214,8 @@ static void expect_frames(size_t count, const int *file, uint64_t complete)
 
 /* --- cases ------------------------------------------------------------------------------------ */
 
-/* A leaf without a frame: its caller, which the kernel's chain does not have, is in the copy. */
+/* The copy contains the caller of a leaf function without a frame, which the kernel's call stack
+ * lacks. */
 static void test_leaf(void **state)
 {
     (void)state;
@@ -227,7 +227,8 @@ static void test_leaf(void **state)
     EXPECT_FRAMES(1, 5, 1, 2, 7);
 }
 
-/* The copy ends before the return address of the innermost frame: the chain's second address. */
+/* The copy ends before the return address of the innermost frame. The second address of the
+ * kernel's call stack is used. */
 static void test_second_address(void **state)
 {
     (void)state;
@@ -237,7 +238,7 @@ static void test_second_address(void **state)
     EXPECT_FRAMES(1, 1, 2, 3, 9);
 }
 
-/* The frame that cannot be left is further out, and the chain knows its place. */
+/* Unwinding fails at an outer frame, whose place in the kernel's call stack is known. */
 static void test_further_out(void **state)
 {
     (void)state;
@@ -250,8 +251,8 @@ static void test_further_out(void **state)
     EXPECT_FRAMES(1, 5, 1, 2, 3, 4, 9);
 }
 
-/* A function that calls itself has the same return address each time: it is counted as often as it
- * was called. */
+/* A recursive function has the same return address each time. The function is counted once per
+ * call. */
 static void test_recursion(void **state)
 {
     (void)state;
@@ -264,8 +265,8 @@ static void test_recursion(void **state)
     EXPECT_FRAMES(1, 5, 1, 1, 1, 1, 1, 9);
 }
 
-/* The frame that cannot be left makes none itself, but the chain has its address: it goes on behind
- * that. Its caller is missing. */
+/* Unwinding stops at a function without a frame whose address is in the kernel's call stack. The
+ * call stack continues after this address. The function's caller is missing. */
 static void test_behind_last(void **state)
 {
     (void)state;
@@ -275,7 +276,7 @@ static void test_behind_last(void **state)
     EXPECT_FRAMES(0, 1, 6, 3, 9);
 }
 
-/* It is not in the chain either: nothing is made up. */
+/* No frame is invented if the last function is not in the kernel's call stack either. */
 static void test_nothing(void **state)
 {
     (void)state;
@@ -286,7 +287,7 @@ static void test_nothing(void **state)
     EXPECT_FRAMES(0, 5, 6);
 }
 
-/* A stack ends, but not the chain of pointers: the thread has changed stacks. */
+/* The stack ends, but the frame pointers continue: the thread has changed stacks. */
 static void test_changed_stacks(void **state)
 {
     (void)state;
@@ -296,7 +297,7 @@ static void test_changed_stacks(void **state)
     EXPECT_FRAMES(1, 1, 7, 3, 9);
 }
 
-/* Without rules a stack ends where the pointers do. */
+/* Without rules, a stack ends where the frame pointers end. */
 static void test_end_of_pointers(void **state)
 {
     (void)state;
@@ -310,7 +311,7 @@ static void test_end_of_pointers(void **state)
     check_complete(1);
 }
 
-/* That the chain has a frame further in does not help. */
+/* Unwinding cannot continue from an inner frame of the kernel's call stack. */
 static void test_nothing_behind(void **state)
 {
     (void)state;
@@ -321,7 +322,8 @@ static void test_nothing_behind(void **state)
     EXPECT_FRAMES(0, 1, 5, 6);
 }
 
-/* Who was interrupted by a signal did not call: the address is that of the next instruction. */
+/* A function interrupted by a signal has called nothing, so its address is the next instruction's.
+ */
 static void test_signal(void **state)
 {
     (void)state;
@@ -333,7 +335,8 @@ static void test_signal(void **state)
     assert_int_equal(seen_frame(&seen, 2)->address, in_file(7) % MAP - 1);
 }
 
-/* The pointer was used for something else: what the chain goes on with are no callers. */
+/* If the frame pointer register held another value, the next addresses of the kernel's call stack
+ * are no callers. */
 static void test_no_pointer(void **state)
 {
     (void)state;
@@ -341,11 +344,11 @@ static void test_no_pointer(void **state)
     put_chain(3, (const int[]){5, 3, 9});
     take_sample(5, 7, 24);
     EXPECT_FRAMES(0, 5, 6);
-    take_sample(6, 7, 24); /* innermost */
+    take_sample(6, 7, 24); /* file 6 is the innermost function */
     EXPECT_FRAMES(0, 6);
 }
 
-/* Code of which no file is known, as that of interpreters: the chain as the kernel has it. */
+/* For code without a known file, as in interpreters, the kernel's call stack is used. */
 static void test_no_file(void **state)
 {
     (void)state;
@@ -358,8 +361,8 @@ static void test_no_file(void **state)
     EXPECT_FRAMES(2, 8, 8, 3, 9);
 }
 
-/* In the rest of the chain is a function that makes no frame: its caller is missing, and the stack
- * not complete though it ends where threads begin. */
+/* A function without a frame is in the rest of the kernel's call stack. The function's caller is
+ * missing. The stack is incomplete, although it ends where threads begin. */
 static void test_gap_in_rest(void **state)
 {
     (void)state;
@@ -369,7 +372,7 @@ static void test_gap_in_rest(void **state)
     EXPECT_FRAMES(0, 1, 5, 3, 9);
 }
 
-/* A chain alone, without registers, is what it was: nobody knows what is missing. */
+/* A kernel call stack without registers is unchanged, because nothing shows what is missing. */
 static void test_chain_alone(void **state)
 {
     struct rps_sample sample = {.kind = RPS_SAMPLE_STACK, .pid = PID, .tid = PID};

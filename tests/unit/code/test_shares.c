@@ -1,4 +1,5 @@
-/* Shares of samples by function, line, module, process, thread and program, and trees of calls. */
+/* Tests of shares of samples by function, line, module, process, thread and program, and of call
+ * trees. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,16 +16,14 @@
 #include "rpistat/shares.h"
 #include "code/call_groups.h"
 
-/*
- * A program: main (frame 0) calls work (1) and, where rest (2) is inlined in it, spin (3); work
- * calls itself. The kernel (4) is entered from work. Frame 5 is in a library without names, and 6
- * beside it; 7 is main at another line.
- */
+/* Frames of a program: main (frame 0) calls work (1) and spin (3), in which rest (2) is inlined.
+ * work also calls itself and enters the kernel (4). Frames 5 and 6 are in a library without
+ * symbols. Frame 7 is another line of main. */
 static struct rps_module modules[] = {
     {0, RPS_MODULE_FILE, "/bin/prog", ""},
     {1, RPS_MODULE_KERNEL, "[kernel]", ""},
     {2, RPS_MODULE_FILE, "/lib/libx.so", ""},
-    {3, RPS_MODULE_FILE, "/bin/prog", "abcd"}, /* built anew */
+    {3, RPS_MODULE_FILE, "/bin/prog", "abcd"}, /* another build of /bin/prog */
 };
 static struct rps_frame frames[] = {{0, 0, 0x10, 0}, {1, 0, 0x20, 0}, {2, 0, 0x30, 0},
                                     {3, 3, 0x40, 0}, {4, 1, 0x50, 0}, {5, 2, 0x60, 0},
@@ -41,19 +40,19 @@ static struct rps_location locations[] = {
 };
 static struct rps_stack stacks[] = {
     {0, -1, 0},  /* main */
-    {1, 0, 1},   /* main work */
-    {2, 1, 1},   /* main work work */
-    {3, 0, 2},   /* main spin(rest) */
-    {4, 2, 4},   /* main work work kernel */
-    {5, 0, 5},   /* main libx+0x60 */
-    {6, 5, 6},   /* main libx+0x60 libx+0x70 */
-    {7, -1, 3},  /* spin, of the other build */
-    {8, -1, -1}, /* of which nothing is known */
-    {9, -1, 7},  /* main, elsewhere */
+    {1, 0, 1},   /* main > work */
+    {2, 1, 1},   /* main > work > work */
+    {3, 0, 2},   /* main > spin, with rest inlined */
+    {4, 2, 4},   /* main > work > work > kernel */
+    {5, 0, 5},   /* main > libx+0x60 */
+    {6, 5, 6},   /* main > libx+0x60 > libx+0x70 */
+    {7, -1, 3},  /* spin of the other build */
+    {8, -1, -1}, /* a frame without information */
+    {9, -1, 7},  /* another line of main */
 };
 static struct rps_task tasks[] = {
     {0, 10, 10, "sh", 0, -1, -1, 2, ""},
-    {1, 10, 10, "prog", 5, -1, 7000, 0, "a.c"}, /* after an exec */
+    {1, 10, 10, "prog", 5, -1, 7000, 0, "a.c"}, /* this task follows an exec */
     {2, 10, 11, "worker", 6, -1, -1, 0, ""},
     {3, 20, 21, "alone", 6, -1, -1, 1, ""},
     {4, 10, 12, "idle", 6, -1, -1, -1, ""},
@@ -101,9 +100,9 @@ static void functions(void **state)
     assert_int_equal(shares.samples, 514);
     assert_int_equal(shares.count, 8);
     has(&shares, "main", 1 + 3, 1 + 2 + 4 + 8 + 16 + 32 + 64 + 3);
-    has(&shares, "work", 6, 22); /* once, however often it is in a stack */
+    has(&shares, "work", 6, 22); /* work counts once per stack */
     has(&shares, "rest", 8, 8);
-    has(&shares, "spin", 128, 136); /* rest is inlined in it, and of both builds */
+    has(&shares, "spin", 128, 136); /* spin counts with inlined rest, in both builds */
     has(&shares, "do_syscall", 16, 16);
     has(&shares, "libx.so+0x60", 32, 96);
     has(&shares, "libx.so+0x70", 64, 64);
@@ -111,7 +110,8 @@ static void functions(void **state)
     assert_string_equal(shares.share[0].name, "[unknown]");
     assert_string_equal(shares.share[1].name, "spin");
     assert_string_equal(shares.share[1].module, "/bin/prog");
-    assert_int_equal(find(&shares, "main")->line, 8); /* where most of its own samples were */
+    assert_int_equal(find(&shares, "main")->line, 8); /* line with most of the function's own
+                                                         samples */
     assert_int_equal(find(&shares, "spin")->line, 41);
     assert_string_equal(find(&shares, "spin")->file, "prog.c");
     assert_true(find(&shares, "do_syscall")->is_kernel);
@@ -119,7 +119,8 @@ static void functions(void **state)
     assert_int_equal(find(&shares, "work")->how, RPS_LOCATION_DEBUG);
 }
 
-/* Hooks of hypervisors are one name, behind all work; a program may have functions of their names. */
+/* Functions of hypervisors in the kernel have one common name and come after all work. Functions of
+ * a program may have equal names. */
 static void kernel_hooks(void **state)
 {
     struct rps_location own[sizeof(locations) / sizeof(locations[0])];
@@ -129,7 +130,7 @@ static void kernel_hooks(void **state)
     (void)state;
     memcpy(own, locations, sizeof(own));
     hooked.location = own;
-    own[1].function = "native_safe_halt"; /* of the program */
+    own[1].function = "native_safe_halt"; /* a program's function */
     own[5].function = "pvm_irq_enable";
     shares = rps_shares_find(arena, &hooked, samples, RPS_SHARES_FUNCTION);
     has(&shares, "kernel: interrupts", 16, 16);
@@ -138,13 +139,13 @@ static void kernel_hooks(void **state)
     own[5].function = "acpi_idle_do_entry";
     shares = rps_shares_find(arena, &hooked, samples, RPS_SHARES_FUNCTION);
     assert_string_equal(shares.share[shares.count - 1].name, "kernel: idle");
-    own[5].function = "disable_irq_nosync"; /* is work */
+    own[5].function = "disable_irq_nosync"; /* this function counts as work */
     shares = rps_shares_find(arena, &hooked, samples, RPS_SHARES_FUNCTION);
     has(&shares, "disable_irq_nosync", 16, 16);
     assert_string_not_equal(shares.share[shares.count - 1].name, "disable_irq_nosync");
 }
 
-/* What a process made is one function as long as nobody names it. */
+/* Generated code counts as one function until it has names. */
 static void made_code(void **state)
 {
     struct rps_shares shares;
@@ -164,7 +165,7 @@ static void lines_and_modules(void **state)
 
     (void)state;
     shares = rps_shares_find(arena, &code, samples, RPS_SHARES_LINE);
-    assert_int_equal(shares.count, 10); /* main and spin at two lines each */
+    assert_int_equal(shares.count, 10); /* main and spin have two lines each */
     has(&shares, "work", 6, 22);
     assert_int_equal(find(&shares, "work")->line, 20);
 
@@ -183,13 +184,13 @@ static void processes_and_threads(void **state)
 
     (void)state;
     shares = rps_shares_find(arena, &code, seen, RPS_SHARES_THREAD);
-    assert_int_equal(shares.count, 4); /* the idle one was not seen */
+    assert_int_equal(shares.count, 4); /* the idle thread has no samples */
     assert_string_equal(shares.share[0].name, "worker");
     assert_int_equal(shares.share[0].tid, 11);
 
     shares = rps_shares_find(arena, &code, seen, RPS_SHARES_PROCESS);
     assert_int_equal(shares.count, 2);
-    assert_string_equal(shares.share[0].name, "prog"); /* what its first thread is called last */
+    assert_string_equal(shares.share[0].name, "prog"); /* last name of the first thread */
     assert_int_equal(shares.share[0].self, 16);
     assert_int_equal(shares.share[0].pid, 10);
     assert_int_equal(shares.share[0].cpu_ns, 7000);
@@ -208,7 +209,7 @@ static void innermost_functions(void **state)
     function = rps_shares_functions(arena, &code, 0, RPS_UNNAMED_MODULE, &name, &count);
     assert_string_equal(name[function[4]].name, "do_syscall");
     assert_string_equal(name[function[3]].name, "rest");
-    assert_int_equal(function[5], function[6]); /* a module without names is one */
+    assert_int_equal(function[5], function[6]); /* one function for a module without symbols */
     assert_string_equal(name[function[5]].name, "[libx.so]");
     assert_int_equal(function[3] == function[7], 0);
     assert_int_equal(function[8], -1);
@@ -217,11 +218,11 @@ static void innermost_functions(void **state)
     rps_shares_place(&code, RPS_UNNAMED_MODULE, samples, name);
     assert_string_equal(name[function[1]].file, "prog.c");
     assert_int_equal(name[function[1]].line, 20);
-    assert_int_equal(name[function[0]].line, 8); /* of which there are more samples than of 5 */
+    assert_int_equal(name[function[0]].line, 8); /* line 8 has more samples than line 5 */
     assert_string_equal(name[function[5]].file, "");
 }
 
-/* The functions of the code with other frames. */
+/* Return the functions of the code with other frames. */
 static int64_t *functions_with(struct rps_frame *frame, enum rps_unnamed unnamed,
                                struct rps_share_name **ret_name)
 {
@@ -232,7 +233,8 @@ static int64_t *functions_with(struct rps_frame *frame, enum rps_unnamed unnamed
     return rps_shares_functions(arena, &other, 1, unnamed, ret_name, &count);
 }
 
-/* Without a name a function is where it begins; where that is not known, its module. */
+/* A function without a name is identified by its start, or by its module if the start is unknown.
+ */
 static void functions_by_beginning(void **state)
 {
     struct rps_frame begun[8];
@@ -267,7 +269,7 @@ static void functions_by_page(void **state)
     }
 }
 
-/* What is inlined is of the function that has it, which is where it begins if that is known. */
+/* Inlined code belongs to the function around it, identified by its start if known. */
 static void functions_by_place(void **state)
 {
     struct rps_frame begun[8];
@@ -287,11 +289,18 @@ static void functions_by_place(void **state)
     begun[2].function = 0x3f80;
     function = rps_shares_functions(arena, &other, 1, RPS_UNNAMED_PLACE, &name, &count);
     assert_string_equal(name[function[3]].name, "prog+0x3f80");
+    begun[5].function = 0;
+    begun[6] = (struct rps_frame){6, 2, 0x5070, 0};
+    modules[2].kind = RPS_MODULE_JIT; /* compiled code is one function in a chain of callers */
+    function = rps_shares_functions(arena, &other, 1, RPS_UNNAMED_PLACE, &name, &count);
+    assert_string_equal(name[function[6]].name, "[JIT code]");
+    assert_int_equal(function[5], function[6]);
+    modules[2].kind = RPS_MODULE_FILE;
     function = rps_shares_functions(arena, &other, 1, RPS_UNNAMED_PAGE, &name, &count);
     assert_string_equal(name[function[3]].name, "spin");
 }
 
-/* The node of that path below the root, "main;work". */
+/* Return the node of a path such as "main;work" below the root. */
 static const struct rps_call *call_at(const struct rps_calls *calls, const char *path)
 {
     char text[256], *rest = text, *name;
@@ -321,7 +330,7 @@ static void trees(void **state)
     assert_int_equal(calls.call[0].total, 514);
     assert_int_equal(calls.call[0].self, 0);
     assert_int_equal(call_at(&calls, "main")->total, 130);
-    assert_int_equal(call_at(&calls, "main")->self, 4); /* two frames, one function */
+    assert_int_equal(call_at(&calls, "main")->self, 4); /* two frames of one function */
     assert_int_equal(call_at(&calls, "main;work;work")->total, 20);
     assert_int_equal(call_at(&calls, "main;work;work;do_syscall")->self, 16);
     assert_true(call_at(&calls, "main;work;work;do_syscall")->is_kernel);
@@ -335,29 +344,31 @@ static void trees(void **state)
         assert_true(calls.call[i].parent < i);
 
     calls = rps_shares_calls(arena, &code, few);
-    assert_int_equal(calls.count, 4); /* what has no samples is not in it */
+    assert_int_equal(calls.count, 4); /* stacks without samples are left out */
 }
 
-/* Groups of calls: one inner function (2) of two callers (0, 1) is two groups; calls with few samples
- * are their caller's; recursion, the kernel and stacks of no function make no groups. */
+/* An inner function (2) with two callers (0, 1) makes two groups of calls. Calls with few samples
+ * belong to their caller's group. Recursion, the kernel and stacks without functions make no
+ * groups. */
 static void groups_of_calls(void **unused)
 {
     static struct rps_stack tree[] = {
-        {0, -1, 0}, /* 0 */
-        {1, 0, 1},  /* 0 > 2 */
-        {2, -1, 2}, /* 1 */
-        {3, 2, 1},  /* 1 > 2 */
-        {4, 3, 3},  /* 1 > 2 > 3: few */
-        {5, 1, 1},  /* 0 > 2 > 2 */
-        {6, 3, 4},  /* 1 > 2, and of no function */
-        {7, 0, 3},  /* 0 > 3: few */
+        {0, -1, 0}, /* function 0 */
+        {1, 0, 1},  /* function 0 > 2 */
+        {2, -1, 2}, /* function 1 */
+        {3, 2, 1},  /* function 1 > 2 */
+        {4, 3, 3},  /* function 1 > 2 > 3: few samples */
+        {5, 1, 1},  /* function 0 > 2 > 2 */
+        {6, 3, 4},  /* function 1 > 2 > none */
+        {7, 0, 3},  /* function 0 > 3: few samples */
     };
     static const int64_t function[] = {0, 2, 1, 2, 3, 2, -1, 3};
     static const uint64_t seen[] = {0, 40, 0, 30, 5, 10, 7, 5};
     static const uint64_t few[] = {1, 1, 1, 1, 1, 1, 1, 1};
     const struct rps_code of = {.stack_count = 8, .stack = tree, .frame_count = 5};
     int64_t group[8], other[8];
-    const struct rps_call_run run[] = {{&of, function, seen, group}, {&of, function, few, other}};
+    const struct rps_call_run run[] = {{&of, function, NULL, seen, group},
+                                       {&of, function, NULL, few, other}};
 
     (void)unused;
     assert_int_equal(rps_call_groups_find(run, 1), 3);
@@ -367,7 +378,8 @@ static void groups_of_calls(void **unused)
     assert_int_equal(group[6], -1);
     assert_int_equal(group[7], 0);
     assert_int_equal(group[0], 0);
-    /* runs together: 5 + 1 samples of 0 > 3 and of 1 > 2 > 3 are enough, and numbers are the same */
+    /* Two runs together have enough samples (5 + 1) of 0 > 3 and of 1 > 2 > 3. Both runs have the
+     * same group numbers. */
     assert_int_equal(rps_call_groups_find(run, 2), 5);
     assert_true(group[7] > 0 && group[7] == other[7] && group[1] == other[1]);
     assert_int_equal(rps_call_groups_find(&run[1], 1), 1);
@@ -375,7 +387,44 @@ static void groups_of_calls(void **unused)
         assert_int_equal(other[s], s == 6 ? -1 : 0);
 }
 
-/* Counts of a store may be anything. */
+/* An unknown function (0) is divided by its addresses, if it is innermost. Blocks with few samples
+ * are one group with their page. Functions with a name or a known beginning, and the kernel, are
+ * not divided. */
+static void groups_of_blocks(void **unused)
+{
+    static struct rps_frame frame[] = {
+        {0, 0, 0x1000, 0}, {1, 0, 0x107f, 0},      {2, 0, 0x1080, 0}, {3, 0, 0x1100, 0},
+        {4, 0, 0x1180, 0}, {5, 0, 0x1200, 0x1000}, {6, 1, 0x2000, 0}, {7, 0, 0x3000, 0},
+        {8, 0, 0x4000, 0}, {9, 0, 0x4100, 0},
+    };
+    static struct rps_stack tree[] = {{0, -1, 0}, {1, -1, 1}, {2, -1, 2}, {3, -1, 3}, {4, -1, 4},
+                                      {5, -1, 5}, {6, 0, 6},  {7, 2, 7},  {8, -1, 8}, {9, -1, 9}};
+    static const struct rps_share_name name[] = {{.is_unnamed = 1}, {.is_unnamed = 0}};
+    static const int64_t function[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1};
+    static const uint64_t seen[] = {10, 10, 10, 4, 4, 10, 10, 10, 10, 10};
+    const struct rps_code of = {.stack_count = 10,
+                                .stack = tree,
+                                .frame_count = 10,
+                                .frame = frame,
+                                .module_count = 2,
+                                .module = modules};
+    int64_t group[10];
+    struct rps_call_run run = {&of, function, name, seen, group};
+
+    (void)unused;
+    assert_int_equal(rps_call_groups_find(&run, 1), 1 + 6);
+    assert_int_equal(group[0], group[1]);
+    assert_true(group[2] != group[0] && group[3] != group[0] && group[3] != group[2]);
+    assert_int_equal(group[3], group[4]); /* the rest of the page */
+    assert_true(group[5] != group[0] && group[5] != group[3]);
+    assert_int_equal(group[6], group[5]);
+    assert_true(group[7] != group[2] && group[7] != group[5]);
+    assert_int_equal(group[8], group[9]);
+    run.name = NULL;
+    assert_int_equal(rps_call_groups_find(&run, 1), 1 + 2);
+}
+
+/* Counts in a store may have any value, and sums must not overflow. */
 static void sums_too_large(void **state)
 {
     static const uint64_t huge[10] = {[1] = UINT64_C(1) << 63, [3] = UINT64_C(1) << 63};
@@ -403,8 +452,8 @@ static void nothing(void **state)
     assert_int_equal(calls.count, 1);
 }
 
-/* 200,000 stacks, which go down through 50 functions twice. Readers give none that is deeper than
- * samples are. */
+/* Make 200,000 stacks that pass through 50 functions twice. Readers return no stacks that are
+ * deeper than samples. */
 #define DEEP  200000
 #define DEPTH 100
 #define NAMES 50
@@ -452,7 +501,7 @@ static void deep_recursion(void **state)
     free(location);
 }
 
-/* A program is called what the first threads of its processes are, and an exec makes another one. */
+/* A program has the name of the first threads of its processes. An exec begins another program. */
 static void programs(void **state)
 {
     const uint64_t seen[] = {1, 2, 4, 8, 16};
@@ -466,9 +515,9 @@ static void programs(void **state)
     assert_int_equal(count, 3);
     assert_string_equal(name[program[0]].name, "sh");
     assert_string_equal(name[program[1]].name, "prog");
-    assert_int_equal(program[2], program[1]); /* threads of it */
+    assert_int_equal(program[2], program[1]); /* threads belong to the program */
     assert_int_equal(program[4], program[1]);
-    assert_string_equal(name[program[3]].name, "alone"); /* its first was never seen */
+    assert_string_equal(name[program[3]].name, "alone"); /* the first thread has no samples */
     assert_string_equal(name[program[3]].module, "");
     assert_int_equal(process[2], process[1]);
     assert_int_not_equal(process[3], process[1]);
@@ -483,7 +532,7 @@ static void programs(void **state)
     assert_false(rps_shares_has_processes(&(struct rps_code){.task_count = 0}));
 }
 
-/* Numbers of processes are used again: threads of the first process 5 are not of the second one. */
+/* Process numbers are reused: threads of the first process 5 do not belong to the second. */
 static void programs_with_one_number(void **state)
 {
     const struct rps_task again[] = {
@@ -503,7 +552,7 @@ static void programs_with_one_number(void **state)
     (void)state;
     assert_string_equal(name[program[1]].name, "zstd");
     assert_string_equal(name[program[3]].name, "stress");
-    assert_string_equal(name[program[4]].name, "between"); /* its first thread was never seen */
+    assert_string_equal(name[program[4]].name, "between"); /* the first thread has no samples */
     shares = rps_shares_find(arena, &two, seen, RPS_SHARES_PROCESS);
     assert_int_equal(shares.count, 3);
     assert_string_equal(shares.share[0].name, "zstd");
@@ -525,7 +574,8 @@ static void expect_name(const char *path, const char *name, size_t end)
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-/* Containers by the beginning of their number, units by their name, all else by its path. */
+/* Containers are named by the start of their number, units by their name, and other control groups
+ * by their path. */
 static void names_of_cgroups(void **state)
 {
     (void)state;
@@ -537,7 +587,7 @@ static void names_of_cgroups(void **state)
                 "0123456789ab", 0);
     expect_name("/kubepods/besteffort/pod12345678-1234-1234-1234-123456789abc/" ID, "0123456789ab",
                 0);
-    expect_name("/docker/f" ID, "/docker/f" ID, 0); /* one digit too many */
+    expect_name("/docker/f" ID, "/docker/f" ID, 0); /* one digit too many for a container */
     expect_name("/docker/" ID "/docker/ff" ID, "0123456789ab", 8 + 64);
     expect_name("/docker/" ID "/system.slice/nginx.service", "0123456789ab", 8 + 64);
     expect_name("/system.slice/cron.service", "cron.service", 0);
@@ -550,7 +600,7 @@ static void names_of_cgroups(void **state)
     expect_name("", "", 0);
 }
 
-/* Those below one unit are one; units of one name elsewhere are others. */
+/* Control groups below one unit count as one. Units of the same name elsewhere are separate. */
 static void of_cgroups(void **state)
 {
     const uint64_t seen[] = {1, 2, 4, 8, 16};
@@ -570,7 +620,8 @@ static void of_cgroups(void **state)
     assert_int_equal(shares.share[2].self, 1);
 }
 
-/* Of a machine programs are told; of several processes, where most has no name. */
+/* Programs are shown for a whole machine, and for several processes if most samples have no name.
+ */
 static void of_programs(void **state)
 {
     const struct rps_share_name name[] = {{.name = "work"},
@@ -588,7 +639,7 @@ static void of_programs(void **state)
     assert_true(rps_shares_are_of_programs(&machine, name, named, 4));
 }
 
-/* Of less than 20 samples there are no shares. */
+/* With fewer than 20 samples, no shares are shown. */
 static void parts(void **state)
 {
     (void)state;
@@ -597,7 +648,7 @@ static void parts(void **state)
     assert_float_equal(rps_shares_part(5, 20), .25, 1e-9);
 }
 
-/* Make all times shorter, and samples more frequent. */
+/* Make all times shorter and the samples more frequent by the factor `by`. */
 static void scale(struct rps_code *of, int by)
 {
     of->sampling.frequency *= (uint32_t)by;
@@ -607,13 +658,13 @@ static void scale(struct rps_code *of, int by)
         of->program[i].cpu_ns /= by;
 }
 
-/* What was never sampled is missing as far as samples of the same program do not stand for it, and
- * what may be chance is not told. */
+/* Time without samples counts as missing, unless samples of the same program stand for it. A
+ * difference that may be chance is not shown. */
 static void what_is_not_sampled(void **state)
 {
     struct rps_program programs[] = {
         {0, "md5sum", 2000000000, 0, 2000000000, 500, 0, -1},
-        {1, "cc", 9000000000, 910, 100000000, 3, 0, -1}, /* samples for more than it had */
+        {1, "cc", 9000000000, 910, 100000000, 3, 0, -1}, /* more samples than its time allows */
         {2, "sh", 1000000000, 60, 500000000, 20, 9, -1},
         {3, "", 100000000, 0, 100000000, 0, 7, -1},
     };
@@ -626,34 +677,34 @@ static void what_is_not_sampled(void **state)
     (void)state;
     unsampled = rps_code_unsampled(arena, &ended);
     assert_int_equal(unsampled.count, 3);
-    assert_float_equal(unsampled.cpu_s, 2.4, 1e-9); /* what all samples leave */
+    assert_float_equal(unsampled.cpu_s, 2.4, 1e-9); /* all the time that has no samples */
     assert_int_equal(unsampled.processes, 520);
     assert_int_equal(unsampled.threads, 16);
     assert_string_equal(unsampled.program[0].name, "md5sum");
     assert_float_equal(unsampled.program[1].cpu_s, .4 * 2.4 / 2.5, 1e-9);
     assert_string_equal(unsampled.program[2].name, "[unknown]");
-    /* three quarters of the time may be sampled */
+    /* only three quarters of the time can be sampled */
     strcpy(ended.sampling.event, "cpu-clock:u");
     ended.sampling.user_ns = 9000000000;
     ended.sampling.kernel_ns = 3000000000;
     unsampled = rps_code_unsampled(arena, &ended);
-    assert_int_equal(unsampled.count, 0); /* the others have too many */
+    assert_int_equal(unsampled.count, 0); /* other programs have too many samples */
     programs[1].samples = 690;
     unsampled = rps_code_unsampled(arena, &ended);
     assert_float_equal(unsampled.cpu_s, 1.5 + .15 + .075 - .15, 1e-9);
-    /* so they may in a run of less than a second */
+    /* the share is the same if the run is shorter than a second */
     scale(&ended, 100);
     assert_float_equal(rps_code_unsampled(arena, &ended).cpu_s, unsampled.cpu_s / 100, 1e-9);
     strcpy(ended.sampling.event, "page-faults");
     assert_float_equal(rps_code_unsampled(arena, &ended).cpu_s, 0, 0);
     strcpy(ended.sampling.event, "cpu-clock");
     programs[0].samples = 200;
-    programs[1].samples = 841; /* 59 + 10 of 1,210 are missing: that may be chance */
+    programs[1].samples = 841; /* 59 + 10 of 1,210 samples are missing, which may be chance */
     programs[2].samples = 100;
     assert_float_equal(rps_code_unsampled(arena, &ended).cpu_s, 0, 0);
 }
 
-/* Threads of 2 ms are not what lacks .6 s. */
+/* Threads with 2 ms of CPU time do not explain .6 s without samples. */
 static void test_who_lacks_samples(void **state)
 {
     struct rps_program server = {0, "server", 6810000000, 600, 2000000, 0, 4, -1};
@@ -668,12 +719,12 @@ static void test_who_lacks_samples(void **state)
     assert_float_equal(unsampled.cpu_s, .81, 1e-9);
     assert_int_equal(unsampled.threads, 0);
     assert_string_equal(rps_unsampled_text(text, sizeof(text), &unsampled, 8.1),
-                        "[not sampled: server 10 %]");
+                        "[not sampled: server 10 %; share of the CPU time]");
     server.unsampled_ns = 500000000;
     unsampled = rps_code_unsampled(arena, &ended);
     assert_int_equal(unsampled.threads, 4);
     assert_string_equal(rps_unsampled_text(text, sizeof(text), &unsampled, 8.1),
-                        "[not sampled: 4 short threads: server 10 %]");
+                        "[not sampled: 4 short threads; server 10 %; share of the CPU time]");
 }
 
 int main(void)
@@ -698,6 +749,7 @@ int main(void)
         cmocka_unit_test(functions_by_place),
         cmocka_unit_test(trees),
         cmocka_unit_test(groups_of_calls),
+        cmocka_unit_test(groups_of_blocks),
         cmocka_unit_test(sums_too_large),
         cmocka_unit_test(nothing),
         cmocka_unit_test(deep_recursion),

@@ -1,16 +1,16 @@
-/* The code that was seen: what is handed over is read again, counts add up whatever happens to
- * their periods, and nothing in a hostile store is believed. */
+/* Tests of code in the store: written code is read back, counts add up even if their periods are
+ * downsampled, and hostile stores are not trusted. */
 #include "recorder.h"
 #include "sound.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "code/counts.h"
+#include "code/record_counts.h"
 #include "rpistat/clock.h"
 #include "rpistat/code_store.h"
 
-/* What a query of counts gives. */
+/* Result of a query of counts. */
 struct seen {
     uint64_t samples, rows;
     uint64_t of[FIXTURE_STACKS + 2];
@@ -54,9 +54,9 @@ static struct rps_reader *open_reader(const char *path)
     return reader;
 }
 
-static struct rps_arena *arena; /* of all code that is read */
+static struct rps_arena *arena; /* memory of all code that is read */
 
-/* rps_reader_code, which must find some. */
+/* Return the code of a store. The store must have code. */
 static struct rps_code code_of(const char *path)
 {
     struct rps_reader *reader = open_reader(path);
@@ -112,8 +112,9 @@ static void what_is_handed_over(void **state)
                         "/usr/bin/a+0x1000 1,/usr/bin/b+0x1050 2");
 }
 
-/* A count that comes twice, or late, adds up; a task that comes again has another name, and has
- * ended, its process took so long; a program that comes again has other sums; a frame that comes again ends no recording. */
+/* A count that is written twice or late is added. A task that is written again gets a new name, end
+ * and CPU time. A program that is written again gets new sums. A frame that is written again does
+ * not end the recording. */
 static void what_comes_again(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -181,14 +182,14 @@ static uint64_t blocked_us(struct rps_reader *reader, uint64_t first, uint64_t l
     return seen.of[stack];
 }
 
-/* Sums stay what they were; a block counts where its first period lies, and a count that comes when
- * its period is thinned stays under its number. */
-static void thinned_counts(void **state)
+/* Downsampling keeps the sums. A block counts at its first period. A count that arrives while its
+ * period is downsampled keeps its period number. */
+static void downsampled_counts(void **state)
 {
     const char *path = fixture_path(state, "s");
     const struct rps_code_count late = {.cpu = RPS_CPU_ALL, .period = 5, .id = 7, .samples = 1000};
     const struct rps_writer_options keep = {.keep_ns = 60 * SOUND_LENGTH_NS};
-    const uint64_t long_us = 90000000000; /* a day of a thread, in each period */
+    const uint64_t long_us = 90000000000; /* one day of one thread, in each period */
     struct rps_run run;
     struct rps_writer *writer = fixture_writer(path, &keep, &run);
     struct rps_reader *reader;
@@ -211,7 +212,7 @@ static void thinned_counts(void **state)
         rps_writer_code_count(writer, RPS_COUNT_BLOCKED, &blocked);
         if (n % 500 == 0)
             fixture_wait_committed(writer, n);
-        if (n == 1000) /* period 5 is gone by now; the next level will be too, later */
+        if (n == 1000) /* period 5 is already downsampled, and will be again */
             rps_writer_code_count(writer, RPS_COUNT_STACKS, &late);
     }
     fixture_code(writer, 4000);
@@ -226,7 +227,8 @@ static void thinned_counts(void **state)
     assert_int_equal(seen.of[0], 4000 + 100 * 2);
     assert_int_equal(seen.of[39], 100 * 2);
     assert_int_equal(counts_of(reader, 1, 0, UINT64_MAX).samples, 4000 * FIXTURE_SAMPLES);
-    assert_int_equal(counts_of(reader, 0, 1, 4).rows, 0); /* in the block that begins at 0 */
+    assert_int_equal(counts_of(reader, 0, 1, 4).rows, 0); /* counted in the block that begins at
+                                                             0 */
     assert_int_equal(counts_of(reader, 0, 5, 5).of[7], 1000);
     assert_int_equal(blocked_us(reader, 0, UINT64_MAX, 3), 1000 * long_us + 7498500);
     assert_int_equal(blocked_us(reader, 3999, 3999, 3), 3999);
@@ -249,7 +251,7 @@ static void periods_of_a_part(void **state)
     uint64_t first = 0, last = 0;
     struct rps_error err;
 
-    sound_store(path, 1, 500, 100 * SOUND_LENGTH_NS); /* thinned */
+    sound_store(path, 1, 500, 100 * SOUND_LENGTH_NS); /* a downsampled store */
     reader = open_reader(path);
     assert_int_equal(rps_reader_periods(reader, 1, 0, INT64_MAX, &first, &last, &err), 1);
     assert_int_equal(first, 0);
@@ -264,7 +266,7 @@ static void periods_of_a_part(void **state)
     rps_reader_close(reader);
 }
 
-/* Rows as formats up to 1.3 had them stand beside those of today. */
+/* Rows of formats up to 1.3 are read together with rows of today's format. */
 static void older_rows(void **state)
 {
     static const char sql[] = "SELECT group_concat(stack || ' ' || samples) FROM (SELECT * FROM"
@@ -290,8 +292,8 @@ static void older_rows(void **state)
     rps_reader_close(reader);
 }
 
-/* What a row has of new stacks, whose numbers follow one another, is short; what views make of
- * numbers large and small is what was written. */
+/* Rows of new stacks with consecutive numbers are short. The views return small and large numbers
+ * as they were written. */
 static void rows_are_short(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -314,7 +316,7 @@ static void rows_are_short(void **state)
 
 /* --- hostile stores --------------------------------------------------------------------------- */
 
-/* What is new in a transaction is a row, but where a stack was lost. */
+/* The new stacks of a transaction are written as one row. A lost stack begins another row. */
 static void paths(void **state)
 {
     static const struct rps_stack first[] = {{0, -1, 7}, {1, 0, 7}, {2, 1, 3}, {3, 2, 90}},
@@ -331,7 +333,7 @@ static void paths(void **state)
 
         rps_writer_frame(writer, &frame);
     }
-    fixture_code(writer, FIXTURE_STACKS); /* how it was sampled */
+    fixture_code(writer, FIXTURE_STACKS); /* describes how the code was sampled */
     recorder_commit_each(writer, 3600 * RPS_NS_PER_S);
     for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
         rps_writer_stack(writer, &first[i]);
@@ -356,30 +358,30 @@ static void paths(void **state)
         assert_memory_equal(&code.stack[first[i].stack], &first[i], sizeof(first[i]));
     for (size_t i = 0; i < sizeof(second) / sizeof(second[0]); i++)
         assert_memory_equal(&code.stack[second[i].stack], &second[i], sizeof(second[i]));
-    assert_int_equal(code.stack[7].frame, -1); /* that was lost */
+    assert_int_equal(code.stack[7].frame, -1); /* stack 7 was lost */
 }
 
 static void malformed_texts(void **state)
 {
     static const struct {
         const char *text;
-        int numbers; /* before what is malformed; + 100: nothing is */
+        int numbers; /* numbers before the malformed part; + 100: none malformed */
     } cases[] = {
         {"", 100},
         {"P", 101},
         {"ZPQm", 103},
-        {"LI.v", 101}, /* 1999999 */
-        {"LI.x", 0},   /* 2000000 */
-        {"LI.vP", 1},  /* 1999999 and the next */
-        {"PN", 1},     /* the same again */
-        {"N", 0},      /* -1 */
+        {"LI.v", 101}, /* number 1999999 */
+        {"LI.x", 0},   /* number 2000000 */
+        {"LI.vP", 1},  /* 1999999 and a number above the limit */
+        {"PN", 1},     /* the same number twice */
+        {"N", 0},      /* number -1 */
         {"P{", 1},
-        {"PQ", 1}, /* more than once, but how often? */
+        {"PQ", 1}, /* a repetition without a count */
         {"PQ!", 1},
         {"P!", 1},
         {"P P", 1},
         {"P\xc3\xa4", 1},
-        {"!!!!!!!!P", 101}, /* as long as it may be */
+        {"!!!!!!!!P", 101}, /* a number of the maximum length */
         {"!!!!!!!!!P", 0},
         {"QMMMMMMMMMz", 0},
         {"QMMMMMMMMz", 101},
@@ -418,13 +420,13 @@ static void malformed_texts(void **state)
     }
 }
 
-/* Whatever is made of a row, every number that is read is an index, or -1. */
+/* All numbers that are read from a hostile row are valid indexes, or -1. */
 static void hostile_rows(void **state)
 {
     static const char *const sql[] = {
         "UPDATE stack SET parent = stack",
-        "UPDATE stack SET parent = 9223372036854775807 WHERE stack = 3",
-        "UPDATE stack SET stack = 9223372036854775807 WHERE stack = 39",
+        "UPDATE stack SET parent = 9223372036854775807",
+        "UPDATE stack SET stack = 9223372036854775807",
         "UPDATE stack SET stack = stack - 50",
         "UPDATE stack SET frame = -9223372036854775808",
         "UPDATE stack SET frame = 9223372036854775807",
@@ -432,7 +434,7 @@ static void hostile_rows(void **state)
         "UPDATE stack SET frame = 7, calls = printf('%.*c', 10000, 'N')",
         "UPDATE stack SET calls = printf('%.*c', 10000, 'M')",
         "UPDATE stack SET calls = 'MMMMMMz' || calls",
-        "UPDATE stack SET stack = 1999998 WHERE stack = 8",
+        "UPDATE stack SET stack = 1999998",
         "UPDATE frame SET module = 77; UPDATE frame SET frame = 999999 WHERE frame = 39",
         "UPDATE module SET kind = 'x', path = printf('%.*c', 100000, 'p') || char(7)",
         "DELETE FROM module; DELETE FROM frame WHERE frame % 2",
@@ -464,6 +466,7 @@ static void hostile_rows(void **state)
         sound_write(path, data, size);
         fixture_exec(path, sql[i]);
         code = code_of(path);
+        assert_in_range(code.stack_count, 0, RPS_CODE_NUMBER_MAX);
         for (size_t n = 0; n < code.stack_count; n++) {
             assert_true(code.stack[n].stack == (int64_t)n);
             assert_true(code.stack[n].parent < (int64_t)n && code.stack[n].parent >= -1);
@@ -479,7 +482,7 @@ static void hostile_rows(void **state)
         counts_of(reader, 1, 0, UINT64_MAX);
         rps_reader_close(reader);
         sound_repair(&findings, path, saved);
-        if (i + 1 < sizeof(sql) / sizeof(sql[0])) /* of the last no more than the totals is wrong */
+        if (i + 1 < sizeof(sql) / sizeof(sql[0])) /* the last statement changes only the totals */
             continue;
         assert_int_equal(fixture_number(saved, "SELECT samples FROM sampling"),
                          50 * FIXTURE_SAMPLES);
@@ -487,7 +490,7 @@ static void hostile_rows(void **state)
     free(data);
 }
 
-/* What is shown of a stack, or a frame, is as long as it is deep. */
+/* Hostile stacks are cut to the largest depth of samples, and locations to 64 per frame. */
 static void hostile_depths(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -532,7 +535,8 @@ static void names_beside_a_recorder(void **state)
     fixture_says(&err, "run 7", NULL);
     location[1] = (struct rps_location){3, 0, "outer", "a.h", 8, RPS_LOCATION_DEBUG};
     code = (struct rps_code){.location_count = 1, .location = &location[1]};
-    assert_int_equal(rps_store_set_locations(path, 1, &code, &err), 0); /* of frame 3 alone */
+    /* only the location of frame 3 */
+    assert_int_equal(rps_store_set_locations(path, 1, &code, &err), 0);
     recorder_write(writer, 10, 20);
     location[0] = (struct rps_location){5, 0, "found meanwhile", "b.c", 9, RPS_LOCATION_SYMBOL};
     rps_writer_location(writer, &location[0], -1);
@@ -573,7 +577,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_is_handed_over),
         TEST(what_comes_again),
-        TEST(thinned_counts),
+        TEST(downsampled_counts),
         TEST(periods_of_a_part),
         TEST(older_rows),
         TEST(rows_are_short),

@@ -1,4 +1,8 @@
-/* Stacks that were copied: here this program's own, at a signal that it sends to itself. */
+/* Tests of unwinding copied stacks: the stack of this program, copied by the handler of a signal.
+ */
+#ifdef RPS_HAS_ELFUTILS
+#include <dwarf.h>
+#endif
 #include <inttypes.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -15,19 +19,20 @@
 
 #include <cmocka.h>
 
+#include "code/unwind.h"
 #include "seen.h"
 
 #define STACK_BYTES (256 << 10)
 #define COPY_BYTES  (64 << 10)
 #define CALLS       20
 
-static unsigned char *thread_stack; /* of the thread that is looked at */
+static unsigned char *thread_stack; /* stack of the sampled thread */
 static uint64_t value[40], mask;
 static unsigned char copy[COPY_BYTES];
 static size_t copied;
 
 #if defined(RPS_HAS_ELFUTILS) && defined(__x86_64__)
-/* In perf's order; flags and segments are left out. */
+/* Store the registers in perf's order, without flags and segments. */
 static void take_registers(const ucontext_t *context)
 {
     static const int number[] = {REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI,
@@ -73,7 +78,8 @@ static uint64_t stack_pointer(const ucontext_t *context)
 #define CAN_UNWIND 0
 #endif
 
-/* What a sanitizer has put between variables is copied as well. */
+/* Take a sample in a signal handler. The bytes that a sanitizer puts between variables are copied
+ * too. */
 __attribute__((no_sanitize("address"), aligned(512))) static void
 take_sample(int signal, siginfo_t *info, void *context)
 {
@@ -114,7 +120,7 @@ __attribute__((aligned(512))) static void *run(void *is_from_signal)
     return NULL;
 }
 
-/* A sample of a thread in call(), or in a signal handler. */
+/* Take a sample of a thread in call(), or in a signal handler. */
 static void take(int is_from_signal)
 {
     struct sigaction action = {.sa_sigaction = take_sample, .sa_flags = SA_SIGINFO};
@@ -172,8 +178,8 @@ static uint64_t complete(void)
     return status.complete;
 }
 
-/* Frames of the last sample that are in `function` of this program, which has 512 bytes for
- * itself. */
+/* Return the number of frames of the last sample in `function` of this program. The function has
+ * 512 bytes of its own. */
 static int count_in(uintptr_t function)
 {
     struct seen at = {.module_count = 0};
@@ -228,7 +234,7 @@ static void test_signal(void **state)
     assert_int_equal(complete(), 1);
 }
 
-/* What was not copied is not made up. */
+/* No frames are invented for memory that was not copied. */
 static void test_short_copy(void **state)
 {
     (void)state;
@@ -259,7 +265,7 @@ static void map_all(const char *path)
     rps_tracker_add(tracker, &map);
 }
 
-/* Where the files say nothing, frame pointers do: from a frame that has one. */
+/* Without unwind rules, frame pointers are used, from the first function that has a frame. */
 static void test_frame_pointers(void **state)
 {
     uint64_t frame[] = {0, 0x5000, 0, 0};
@@ -272,7 +278,7 @@ static void test_frame_pointers(void **state)
     take(0);
     map_all("//anon");
     memset(value, 0, sizeof(value));
-    frame[0] = 0x10010; /* the caller's frame pointer, and where to return */
+    frame[0] = 0x10010; /* the caller's frame pointer and the return address */
     memcpy(copy, frame, sizeof(frame));
 #ifdef __x86_64__
     value[6] = value[7] = 0x10000;
@@ -284,11 +290,11 @@ static void test_frame_pointers(void **state)
     add_sample(sizeof(frame));
     assert_int_equal(seen_frame(&seen, 0)->address, 0x4000);
     assert_int_equal(seen_frame(&seen, 1)->address, 0x4fff);
-    assert_null(seen_frame(&seen, 2)); /* it returns to 0: the end */
+    assert_null(seen_frame(&seen, 2)); /* return address 0 ends the stack */
     assert_int_equal(complete(), 1);
 }
 
-/* A file that is none, is damaged, or another one than was mapped, has nothing to say. */
+/* A file that is missing, damaged, or not the mapped file, has no unwind information. */
 static void test_odd_files(void **state)
 {
     static const char *const odd[] = {"/nonexistent", "/",    "/dev/zero/",
@@ -320,7 +326,7 @@ static void test_odd_files(void **state)
     rmdir(folder);
 }
 
-/* The files are there, but with a build-id that is not that of what was mapped. */
+/* The files exist, but with another build-id than the mapped files. */
 static void test_other_build(void **state)
 {
     struct rps_sample map = {.kind = RPS_SAMPLE_MAP,
@@ -352,10 +358,57 @@ static void test_other_build(void **state)
     fclose(file);
     add_sample(copied);
     assert_int_equal(complete(), 0);
-    rps_tracker_add_process(tracker, getpid()); /* as they are */
+    rps_tracker_add_process(tracker, getpid()); /* adds the correct mappings */
     add_sample(copied);
     assert_int_equal(complete(), 1);
 }
+
+#if CAN_UNWIND
+/* A row is refused if it is for another place, or if its numbers do not fit together. */
+static void test_hostile_rows(void **state)
+{
+    static const struct {
+        size_t more_bytes;
+        uint64_t start, end, function, offset;
+        uint8_t return_register, op_count;
+        struct rps_unwind_rule rule;
+        int is_sound;
+    } cases[] = {
+        {0, 10, 20, 5, 10, 0, 3, {RPS_UNWIND_COMPUTED, 1, 2}, 1},
+        {0, 10, 20, 5, 19, RPS_UNWIND_REGISTERS - 1, 0, {RPS_UNWIND_SAME, 200, 200}, 1},
+        {1, 10, 20, 5, 10, 0, 3, {RPS_UNWIND_COMPUTED, 1, 2}, 0},
+        {(size_t)-1, 10, 20, 5, 10, 0, 0, {RPS_UNWIND_SAME, 0, 0}, 0},
+        {0, 10, 20, 5, 9, 0, 3, {RPS_UNWIND_COMPUTED, 1, 2}, 0},
+        {0, 10, 20, 5, 20, 0, 3, {RPS_UNWIND_COMPUTED, 1, 2}, 0},
+        {0, 10, 20, 11, 10, 0, 3, {RPS_UNWIND_COMPUTED, 1, 2}, 0},
+        {0, 10, 20, 5, 10, RPS_UNWIND_REGISTERS, 3, {RPS_UNWIND_COMPUTED, 1, 2}, 0},
+        {0, 10, 20, 5, 10, 0, 3, {RPS_UNWIND_COMPUTED, 1, 3}, 0},
+        {0, 10, 20, 5, 10, 0, 3, {RPS_UNWIND_COMPUTED, 4, 255}, 0},
+    };
+    struct rps_unwind unwind = {.known = UINT64_MAX};
+    struct rps_unwind_row row = {.is_known = 1, .op = {{0, DW_OP_breg31}}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        size_t bytes = RPS_UNWIND_ROW_BYTES(cases[i].op_count) + cases[i].more_bytes;
+        struct rps_unwind_row one = {.start = cases[i].start,
+                                     .end = cases[i].end,
+                                     .function = cases[i].function,
+                                     .return_register = cases[i].return_register,
+                                     .op_count = cases[i].op_count,
+                                     .cfa = cases[i].rule};
+
+        assert_int_equal(rps_unwind_row_is_sound(&one, bytes, cases[i].offset), cases[i].is_sound);
+        one.cfa = one.value[0];
+        one.value[RPS_UNWIND_REGISTERS - 1] = cases[i].rule;
+        assert_int_equal(rps_unwind_row_is_sound(&one, bytes, cases[i].offset), cases[i].is_sound);
+    }
+    row.cfa = (struct rps_unwind_rule){RPS_UNWIND_COMPUTED, 0, 1};
+    row.value[0].how = RPS_UNWIND_SAME;
+    if (RPS_UNWIND_REGISTERS <= 31) /* the expression uses a register that this processor lacks */
+        assert_int_equal(rps_unwind_step(&unwind, &row), RPS_UNWIND_LOST);
+}
+#endif
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_tracker, close_tracker)
 
@@ -364,6 +417,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_thread),         CASE(test_signal),    CASE(test_short_copy),
         CASE(test_frame_pointers), CASE(test_odd_files), CASE(test_other_build),
+#if CAN_UNWIND
+        CASE(test_hostile_rows),
+#endif
     };
 
     return cmocka_run_group_tests_name("unwind", tests, NULL, NULL);

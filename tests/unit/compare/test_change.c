@@ -1,7 +1,5 @@
-/*
- * Changes, limits, correction, and Student's t. Expected figures are of SciPy 1.10: stats.t, and
- * Welch's test written out with NumPy; stats.ttest_ind agrees.
- */
+/* Tests of changes, limits, correction, and Student's t. Expected values come from SciPy 1.10:
+ * stats.t, and Welch's test written in NumPy. stats.ttest_ind agrees. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -12,14 +10,14 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "rpistat/student.h"
+#include "rpistat/tally.h"
 #include "rpistat/change.h"
 #include "rpistat/random.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
-#define RUNS_MOST    10
+#define RUNS_MAX    10
 
-/* Alike to a relative 1e-9; NaN to NaN. */
+/* Check that the values agree to a relative 1e-9. NaN agrees only with NaN. */
 static void assert_near(double value, double expected)
 {
     if (isnan(value) != isnan(expected) ||
@@ -37,20 +35,20 @@ static void assert_change(const struct rps_change *change, double ratio, double 
     assert_near(change->adjusted, p);
 }
 
-/* Of runs with a value and a floor alone. */
+/* Find the change between runs that have only a value and a noise floor. */
 static struct rps_change find(const double *a, size_t a_count, const double *b, size_t b_count,
                               double floor)
 {
-    struct rps_change_value value[2][RUNS_MOST];
+    struct rps_change_value value[2][RUNS_MAX];
 
-    for (size_t i = 0; i < RUNS_MOST; i++)
+    for (size_t i = 0; i < RUNS_MAX; i++)
         for (int side = 0; side < 2; side++)
             value[side][i] = (struct rps_change_value){.floor = floor};
     for (size_t i = 0; i < a_count; i++)
         value[0][i].value = a[i];
     for (size_t i = 0; i < b_count; i++)
         value[1][i].value = b[i];
-    return rps_change_find(value[0], a_count, value[1], b_count);
+    return rps_change_find(value[0], a_count, value[1], b_count, RPS_CHANGE_MEAN);
 }
 
 #define FIND(a, b, floor) find(a, COUNT(a), b, COUNT(b), floor)
@@ -110,7 +108,7 @@ static void test_groups(void **state)
     assert_change(&change, .037124870598, -.00364219626911, .0795599664951, .0641414859304);
 }
 
-/* The unit of the values changes nothing, be it the smallest. */
+/* The unit of the values does not change the result, however small. */
 static void test_units(void **state)
 {
     static const double unit[] = {1e-300, 1, 1e300};
@@ -141,7 +139,7 @@ static void test_not_positive(void **state)
     assert_near(change.a, -2.05);
     assert_near(change.b, .5);
     assert_change(&change, 1.24390243902, .757545323448, 1.7302595546, .00214636942731);
-    change = FIND(zero, some, 0); /* the interval is of the difference */
+    change = FIND(zero, some, 0); /* the interval covers the difference */
     assert_true(change.a == 0);
     assert_true(fabs(change.b - 4) < 1e-15);
     assert_change(&change, NAN, 1.51586228816, 6.48413771184, .0202041028867);
@@ -157,14 +155,14 @@ static void test_floor(void **state)
     struct rps_change change;
 
     (void)state;
-    for (int i = 0; i < 3; i++) /* as counts by chance */
+    for (int i = 0; i < 3; i++) /* random counts: the variance equals the count */
         for (int side = 0; side < 2; side++)
             value[side][i] =
                 (struct rps_change_value){.value = side ? 110 : 100, .floor = side ? 110 : 100};
-    change = rps_change_find(value[0], 3, value[1], 3);
+    change = rps_change_find(value[0], 3, value[1], 3, RPS_CHANGE_MEAN);
     assert_change(&change, .1, -.118712814925, .372991710866, .298311540895);
     assert_true(change.a == 100);
-    change = FIND(a, b, 0); /* nothing varies: any difference is one */
+    change = FIND(a, b, 0); /* without variation, any difference is a change */
     assert_near(change.ratio, .1);
     assert_true(change.p < 1e-20 && change.p >= 0);
     assert_near(change.low, change.high);
@@ -193,25 +191,102 @@ static void test_rounding(void **state)
     assert_true(change.p > .9);
 }
 
+/* Expected values come from Python's math and statistics, programmed after Price and Bonett. */
+static void test_medians(void **state)
+{
+    static const struct {
+        size_t count[2];
+        double value[2][RUNS_MAX], median[2], ratio, low, high, p, spread;
+    } row[] = {
+        {{5, 10}, /* positive values (as logarithms), with an outlier */
+         {{1.21, 1.18, 1.2, 1.23, 1.19},
+          {1.25, 1.22, 1.27, 9, 1.24, 1.26, 1.23, 1.28, 1.21, 1.29}},
+         {1.2, 1.255},
+         .0458333333333,
+         .0126116417836,
+         .0801449598037,
+         .0065105456809,
+         .0457413926921},
+        {{4, 5}, /* values that are not all positive */
+         {{-3, -1, -2, -4}, {1, 2, 0, 40, 3}},
+         {-2.5, 2},
+         1.8,
+         -6.65242019656,
+         10.2524201966,
+         .676394941273,
+         24.0879872525 / 2.5}, /* relative to the magnitude of a */
+        {{3, 3}, /* three runs: Student's t is used */
+         {{-1, -2, -3}, {-3, -2, -1}},
+         {-2, -2},
+         0,
+         -1.70664947099,
+         1.70664947099,
+         1,
+         2.12934416671 / 2},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(row); i++) {
+        struct rps_change_value value[2][RUNS_MAX] = {0};
+        struct rps_change change;
+
+        for (size_t k = 0; k < RUNS_MAX; k++)
+            for (int side = 0; side < 2; side++)
+                value[side][k].value = row[i].value[side][k];
+        change = rps_change_find(value[0], row[i].count[0], value[1], row[i].count[1],
+                                 RPS_CHANGE_MEDIAN);
+        assert_int_equal(change.basis, RPS_CHANGE_GROUPS);
+        assert_near(change.a, row[i].median[0]);
+        assert_near(change.b, row[i].median[1]);
+        assert_change(&change, row[i].ratio, row[i].low, row[i].high, row[i].p);
+        assert_near(change.spread, row[i].spread);
+        change = rps_change_find(value[0], 1, value[1], row[i].count[1], RPS_CHANGE_MEDIAN);
+        assert_int_equal(change.why, RPS_CHANGE_SINGLE);
+        assert_near(change.b, row[i].median[1]);
+    }
+}
+
+static void test_outliers(void **state)
+{
+    static const double elapsed_s[] = {.2, 1.2, .21, .2, .19};
+    struct rps_change_value value[COUNT(elapsed_s) + 1] = {[COUNT(elapsed_s)] = {.value = NAN}};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(elapsed_s); i++)
+        value[i].value = elapsed_s[i];
+    for (size_t i = 0; i < COUNT(value); i++) {
+        assert_int_equal(rps_change_is_outlier(value, COUNT(value), i), i == 1);
+        for (size_t k = 0; k < COUNT(elapsed_s); k++)
+            assert_true(value[k].value == elapsed_s[k]);
+    }
+    for (size_t i = 0; i < 3; i++)
+        assert_false(rps_change_is_outlier(value, 3, i));
+}
+
 /* --- few runs --------------------------------------------------------------------------------- */
 
-/* Chance puts all of one side above the other in 2 of C(n + m, n) cases: on the right. */
+/* Values of one side are all above the other by chance in 2 of C(n + m, n) cases. The comment on
+ * the right is this probability. */
 static void test_few(void **state)
 {
     static const double a[] = {1.01, 1.02, 1.03, 1.04}, six[] = {1.1, 1.11, 1.12, 1.13, 1.14, 1.15};
     static const double mixed[] = {1.1, 1.11, 1.035, 1.12}, tie[] = {1.1, 1.11, 1.04, 1.12};
 
     (void)state;
-    assert_true(find(a, 3, six, 3, 0).is_few);                                 /* .1 */
-    assert_true(find(six, 3, a, 4, 0).is_few);                                 /* .057 */
-    assert_false(find(a, 3, six, 5, 0).is_few);                                /* .036 */
-    assert_false(find(six, 4, a, 4, 0).is_few);                                /* .029 */
-    assert_true(find(a, 2, six, 6, 0).is_few);                                 /* .071 */
-    assert_true(find(a, 1, six, 6, 0).is_few && find(six, 6, a, 1, 0).is_few); /* .29 */
+    assert_true(find(a, 3, six, 3, 0).is_few);                                 /* probability .1 */
+    /* probability .057 */
+    assert_true(find(six, 3, a, 4, 0).is_few);
+    /* probability .036 */
+    assert_false(find(a, 3, six, 5, 0).is_few);
+    /* probability .029 */
+    assert_false(find(six, 4, a, 4, 0).is_few);
+    /* probability .071 */
+    assert_true(find(a, 2, six, 6, 0).is_few);
+    assert_true(find(a, 1, six, 6, 0).is_few && find(six, 6, a, 1, 0).is_few); /* probability .29 */
     assert_true(find(a, 4, mixed, 4, 0).p < .05 && find(a, 4, mixed, 4, 0).is_few);
     assert_true(find(a, 4, tie, 4, 0).p < .05 && find(a, 4, tie, 4, 0).is_few);
     assert_false(find(six, 5, six, 5, 0).is_few ||
-                 find(a, 3, a + 1, 3, 0).is_few); /* p is not low */
+                 find(a, 3, a + 1, 3, 0).is_few); /* p is not small */
 }
 
 /* --- one run a side --------------------------------------------------------------------------- */
@@ -225,7 +300,7 @@ static void test_baseline(void **state)
     assert_int_equal(change.basis, RPS_CHANGE_BASELINE);
     assert_true(change.b == 1.3);
     assert_change(&change, .0816411793329, .0303907740231, .135440718535, .0109155991531);
-    assert_true(FIND(many, one, .0144).p > .3); /* a tenth of the value */
+    assert_true(FIND(many, one, .0144).p > .3); /* .0144 is the square of a tenth of the value */
     change = FIND(one, many, 0);
     assert_int_equal(change.basis, RPS_CHANGE_BASELINE);
     assert_change(&change, -.0754789859085, -.119284711499, -.0294944158947, .0109155991531);
@@ -242,22 +317,22 @@ static void assert_untested(const struct rps_change *change, enum rps_change_why
 static void test_untested(void **state)
 {
     struct rps_change_value a = {2, 0}, b = {2.1, 0}, none = {.value = NAN};
-    struct rps_change change = rps_change_find(&a, 1, &b, 1);
+    struct rps_change change = rps_change_find(&a, 1, &b, 1, RPS_CHANGE_MEAN);
 
     (void)state;
     assert_untested(&change, RPS_CHANGE_SINGLE);
     assert_near(change.ratio, .05);
-    assert_int_equal(rps_change_judge(&change, .03, 1), RPS_CHANGE_UNDECIDED);
+    assert_int_equal(rps_change_judge(&change, .03, 1), RPS_CHANGE_INCONCLUSIVE);
     assert_true(isnan(rps_change_runs(&change, .03)));
-    change = rps_change_find(&a, 1, &none, 1);
+    change = rps_change_find(&a, 1, &none, 1, RPS_CHANGE_MEAN);
     assert_untested(&change, RPS_CHANGE_ABSENT);
     assert_true(change.a == 2 && isnan(change.b) && isnan(change.ratio));
-    change = rps_change_find(NULL, 0, &b, 1);
+    change = rps_change_find(NULL, 0, &b, 1, RPS_CHANGE_MEAN);
     assert_untested(&change, RPS_CHANGE_ABSENT);
     assert_true(isnan(change.a) && change.b == 2.1);
 }
 
-/* One of numbers that are hard on arithmetic. */
+/* Return a number that is difficult for arithmetic, at random. */
 static double odd(uint64_t *random)
 {
     static const double number[] = {0,        -0.,       1,        -1,      1e-300,
@@ -268,7 +343,7 @@ static double odd(uint64_t *random)
     return number[(*random >> 33) % COUNT(number)];
 }
 
-/* Whatever the numbers, p is a probability that comes with an interval, or there is none. */
+/* For any numbers, p is a probability with an interval, or both are missing. */
 static void test_hostile(void **state)
 {
     uint64_t random = 1;
@@ -280,7 +355,7 @@ static void test_hostile(void **state)
 
         for (size_t k = 0; k < COUNT(value); k++)
             value[k] = (struct rps_change_value){odd(&random), odd(&random)};
-        change = rps_change_find(value, (size_t)(i % 4), value + 3, (size_t)(i / 4 % 4));
+        change = rps_change_find(value, (size_t)(i % 4), value + 3, (size_t)(i / 4 % 4), RPS_CHANGE_MEAN);
         assert_int_equal(isnan(change.p), change.basis == RPS_CHANGE_NONE);
         assert_int_equal(isnan(change.p), change.why != RPS_CHANGE_TESTED);
         assert_int_equal(isnan(change.p), isnan(change.low) || isnan(change.high));
@@ -293,7 +368,7 @@ static void test_hostile(void **state)
 /* --- limits ----------------------------------------------------------------------------------- */
 
 #define GATE_TRIES 2000
-#define GATE_SD    .01 /* between runs */
+#define GATE_SD    .01 /* standard deviation between runs */
 #define GATE_LIMIT .03
 
 static double normal(uint64_t *random)
@@ -303,7 +378,7 @@ static double normal(uint64_t *random)
     return r * cos(2 * M_PI * rps_random_unit(random));
 }
 
-/* How often a limit of +3 % has each answer, of groups of runs that differ by 1 %. */
+/* Count the answers to a limit of +3 %, for groups of runs that vary by 1 %. */
 static void count_answers(double change, size_t runs, int of[3])
 {
     struct rps_change_value value[2][64] = {{{0}}};
@@ -315,19 +390,19 @@ static void count_answers(double change, size_t runs, int of[3])
 
         for (size_t r = 0; r < 2 * runs; r++)
             value[r % 2][r / 2].value = (r % 2 ? 1 + change : 1) * exp(GATE_SD * normal(&random));
-        told = rps_change_find(value[0], runs, value[1], runs);
+        told = rps_change_find(value[0], runs, value[1], runs, RPS_CHANGE_MEAN);
         of[rps_change_judge(&told, GATE_LIMIT, 1)]++;
     }
 }
 
-/* What is wrong is answered at most in 2.5 of 100: what holds does not fail, what is beyond does not
- * hold; the sums are of these very seeds. */
+/* At most 2.5 % of the answers are wrong: a kept limit that fails, or an exceeded limit that holds.
+ * The counts belong to these seeds. */
 static void test_gate(void **state)
 {
     static const struct {
         double change;
         size_t runs;
-        int holds, fails; /* in percent, at least */
+        int holds, fails; /* minimum percentage of these answers */
     } cases[] = {{0, 5, 95, 0},   {0, 10, 99, 0},   {.02, 5, 10, 0}, {.02, 10, 40, 0},
                  {.05, 5, 0, 70}, {.05, 10, 0, 95}, {.1, 5, 0, 99},  {.1, 10, 0, 99}};
 
@@ -343,7 +418,7 @@ static void test_gate(void **state)
     }
 }
 
-/* So many runs as are told decide in 8 of 10 cases, whichever side of the limit the change is on. */
+/* The suggested number of runs decides in 8 of 10 cases, for changes below and above the limit. */
 static void test_deciding_runs(void **state)
 {
     static const double changes[] = {.02, .022, .037, .045};
@@ -354,7 +429,7 @@ static void test_deciding_runs(void **state)
         int of[3];
 
         count_answers(changes[i], (size_t)rps_change_runs(&change, GATE_LIMIT), of);
-        assert_in_range(GATE_TRIES - of[RPS_CHANGE_UNDECIDED], .77 * GATE_TRIES, .92 * GATE_TRIES);
+        assert_in_range(GATE_TRIES - of[RPS_CHANGE_INCONCLUSIVE], .77 * GATE_TRIES, .92 * GATE_TRIES);
     }
 }
 
@@ -371,20 +446,21 @@ static void test_judge(void **state)
     assert_int_equal(rps_change_judge(&change, .05, 0), RPS_CHANGE_HOLDS);
     assert_int_equal(rps_change_judge(&change, .2, 1), RPS_CHANGE_HOLDS);
     assert_int_equal(rps_change_judge(&change, .2, 0), RPS_CHANGE_FAILS);
-    assert_int_equal(rps_change_judge(&change, .1, 1), RPS_CHANGE_UNDECIDED);
+    assert_int_equal(rps_change_judge(&change, .1, 1), RPS_CHANGE_INCONCLUSIVE);
     assert_true(isinf(rps_change_runs(&change, change.ratio)));
-    change = FIND(same, same, 0); /* what does not change at all keeps every limit */
+    change = FIND(same, same, 0); /* equal values keep every limit */
     assert_int_equal(rps_change_judge(&change, 0, 1), RPS_CHANGE_HOLDS);
     change = FIND(zero, zero, 0);
     assert_int_equal(rps_change_judge(&change, .03, 1), RPS_CHANGE_HOLDS);
-    change = FIND(zero, b, 0); /* from 0 */
+    change = FIND(zero, b, 0); /* the old value is 0 */
     assert_int_equal(rps_change_judge(&change, .03, 1), RPS_CHANGE_FAILS);
     change = FIND(zero, part, 0);
-    assert_int_equal(rps_change_judge(&change, .03, 1), RPS_CHANGE_UNDECIDED);
-    assert_true(rps_change_runs(&change, .03) == 9); /* spread as the distance: (2.120 + .842)^2 */
+    assert_int_equal(rps_change_judge(&change, .03, 1), RPS_CHANGE_INCONCLUSIVE);
+    assert_true(rps_change_runs(&change, .03) == 9); /* the spread equals the distance: (2.120 +
+                                                        .842)^2 */
     change = FIND(noisy, one, 0);
     assert_int_equal(change.basis, RPS_CHANGE_BASELINE);
-    assert_int_equal(rps_change_judge(&change, .03, 1), RPS_CHANGE_UNDECIDED);
+    assert_int_equal(rps_change_judge(&change, .03, 1), RPS_CHANGE_INCONCLUSIVE);
     assert_true(rps_change_runs(&change, .03) > 2);
 }
 
@@ -400,12 +476,13 @@ static void test_judge_negative(void **state)
     assert_true(change.low < -.1 && change.high > -.1 && change.high < 0);
     assert_int_equal(rps_change_judge(&change, .03, 1), RPS_CHANGE_HOLDS);
     assert_int_equal(rps_change_judge(&change, -.05, 0), RPS_CHANGE_FAILS);
-    assert_int_equal(rps_change_judge(&change, -.05, 1), RPS_CHANGE_HOLDS); /* required: 5 % less */
+    /* required: 5 % lower */
+    assert_int_equal(rps_change_judge(&change, -.05, 1), RPS_CHANGE_HOLDS);
     assert_int_equal(rps_change_judge(&change, -.2, 1), RPS_CHANGE_FAILS);
     change = FIND(less, before, 0);
     assert_true(change.ratio > .09 && change.low > 0);
     assert_int_equal(rps_change_judge(&change, .03, 1), RPS_CHANGE_FAILS);
-    change = FIND(before, more, 0); /* from negative to positive */
+    change = FIND(before, more, 0); /* a change from negative to positive */
     assert_near(change.ratio, 1.1);
     assert_int_equal(rps_change_judge(&change, .03, 1), RPS_CHANGE_FAILS);
     assert_int_equal(rps_change_judge(&change, -.03, 0), RPS_CHANGE_HOLDS);
@@ -420,7 +497,7 @@ static void test_judge_negative(void **state)
     assert_int_equal(rps_change_judge(&change, -.03, 0), RPS_CHANGE_FAILS);
 }
 
-/* The number of runs is the least that satisfies the formula, also above 1,000. */
+/* The number of runs is the smallest that satisfies the formula, also above 1,000. */
 static void test_many_runs(void **state)
 {
     static const double distances[] = {.01, .002, .0005, 1e-5};
@@ -453,7 +530,7 @@ static void test_correct(void **state)
         of[i] = (struct rps_change){.a = i < 7, .p = p[i], .adjusted = NAN};
         change[i] = &of[i];
     }
-    rps_change_correct(arena, change, COUNT(p)); /* nothing happened in the last */
+    rps_change_correct(arena, change, COUNT(p)); /* the last event never occurred */
     for (size_t i = 0; i < COUNT(p); i++)
         assert_near(of[i].adjusted, expected[i]);
     rps_change_correct(arena, NULL, 0);
@@ -472,6 +549,7 @@ int main(void)
         cmocka_unit_test(test_gate),         cmocka_unit_test(test_deciding_runs),
         cmocka_unit_test(test_judge),        cmocka_unit_test(test_judge_negative),
         cmocka_unit_test(test_many_runs),    cmocka_unit_test(test_correct),
+        cmocka_unit_test(test_medians),      cmocka_unit_test(test_outliers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Comparisons of runs whose counts are known: values, tests, phases, functions, remarks, and what
- * is refused. */
+/* Tests of comparisons of runs with known counts: values, tests, phases, functions, remarks,
+ * rejected comparisons. */
 #include "support/fixture.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@
 
 enum kind { QUIET, BUSY, SLOW };
 
-/* Counts a period: cycles, then those of the sets of arm1176, as far as anybody asks. */
+/* Counts per period: cycles, then the events of the first sets of arm1176. */
 static const double rates[][5][2] = {
     {{7e7}, {2e7, 2e6}, {5e6, 1e5}, {1e5, 1e4}, {2e6, 1e4}},
     {{7e7}, {7e6, 9e6}, {5e6, 1e6}, {9e5, 4e5}, {8e5, 9e4}},
@@ -35,7 +35,7 @@ struct group {
 
 static struct group group;
 
-/* Begin the next run of a side, in the store of the first. */
+/* Begin the next run of a side. All runs are in the store of the first. */
 static struct fixture *begin_run(enum rps_comparison_side side)
 {
     struct fixture *fixture = &group.fixture[group.count];
@@ -72,7 +72,7 @@ static int end_group(void **state)
     return 0;
 }
 
-/* 1 - part ... 1 + part, the same every time. */
+/* Return a number in 1 - part ... 1 + part. Every test run gets the same sequence. */
 static double jitter(uint64_t *state, double part)
 {
     *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -141,7 +141,7 @@ static const struct rps_comparison_options whole_only = {.no_phases = 1};
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* Without noise: 80 quiet periods against 120 of twice the counts in the same cycles. */
+/* Runs without noise: 80 quiet periods, and 120 periods with twice the counts per cycle. */
 static void test_exact(void **state)
 {
     static const char *const names[] = {"elapsed", "cpu_time", "cpi"};
@@ -186,7 +186,7 @@ static void test_exact(void **state)
     rps_comparison_free(&comparison);
 }
 
-/* Runs of one side that differ by some percent, in the counts of all but cycles. */
+/* Add runs of one side that vary by a few percent in all counts except cycles. */
 static void add_runs(enum rps_comparison_side side, size_t count, double scale, uint64_t *noise)
 {
     for (size_t i = 0; i < count; i++) {
@@ -216,7 +216,7 @@ static void check_basis(size_t a_count, size_t b_count, enum rps_change_basis ba
     assert_int_equal(rps_comparison_verdict(change_of(&comparison, 0, "dc_miss_ratio")),
                      RPS_VERDICT_SAME);
     assert_true(change_of(&comparison, 0, "cpi")->adjusted > change_of(&comparison, 0, "cpi")->p);
-    assert_false(has_remark(&comparison, "One run a side"));
+    assert_false(has_remark(&comparison, "One run per side"));
     rps_comparison_free(&comparison);
 }
 
@@ -232,7 +232,7 @@ static void test_one_against_five(void **state)
     check_basis(5, 1, RPS_CHANGE_BASELINE, RPS_VERDICT_PERHAPS_MORE, RPS_VERDICT_PERHAPS_LESS);
 }
 
-/* Ranks can confirm four runs a side, but not three. */
+/* Tests by rank can confirm a change with four runs per side, but not with three. */
 static void test_few_runs(void **state)
 {
     (void)state;
@@ -245,7 +245,7 @@ static void test_too_few_runs(void **state)
     check_basis(3, 3, RPS_CHANGE_GROUPS, RPS_VERDICT_PERHAPS_MORE, RPS_VERDICT_PERHAPS_LESS);
 }
 
-/* A run of one phase is not corrected for twice; what never happened is no test. */
+/* A run with one phase is not corrected twice. An event that never occurred is not tested. */
 static void test_corrected(void **state)
 {
     static const struct rps_comparison_options options = {.no_phases = 0};
@@ -275,7 +275,7 @@ static void test_corrected(void **state)
 
 /* --- phases ----------------------------------------------------------------------------------- */
 
-/* Quiet, busy (in B longer, and of fewer instructions), quiet. */
+/* Add the phases quiet, busy, quiet. In B, the busy phase is longer and has fewer instructions. */
 static void add_phases(enum rps_comparison_side side, uint64_t *noise)
 {
     struct fixture *fixture = begin_run(side);
@@ -325,7 +325,7 @@ static void test_phases(void **state)
     rps_comparison_free(&comparison);
 }
 
-/* A run without the phase is not among those whose mean the phase's values are, and is named. */
+/* A run without the phase is reported, and does not count in the phase's mean. */
 static void test_phase_that_a_run_lacks(void **state)
 {
     static const struct rps_comparison_options options = {0};
@@ -345,11 +345,12 @@ static void test_phase_that_a_run_lacks(void **state)
     must_compare(&options, &comparison);
     assert_int_equal(comparison.row_count, 3);
     near(change_of(&comparison, 2, "elapsed")->a, 8, .5);
-    needs_remark(&comparison, "Run 3: no phase B, so left out where such phases are compared.");
+    needs_remark(&comparison, "Run 3: no phase B, so left out of the comparison of this phase.");
     rps_comparison_free(&comparison);
 }
 
-/* One run a side: nothing is tested, and what came has no value on one. */
+/* With one run per side, nothing is tested. A new phase has no value on the side that lacks the
+ * phase. */
 static void test_phases_of_two(void **state)
 {
     static const struct rps_comparison_options options = {0};
@@ -399,8 +400,8 @@ static void write_code(struct fixture *fixture, const char *path)
     }
 }
 
-/* Half of the periods in work, `samples` each, and half in rest, of which the kernel has some; the
- * first so many have samples. */
+/* Add a run with half of its periods in work (`samples` samples each) and half in rest, which calls
+ * the kernel. Only the first `sampled` periods have samples. */
 static void add_sampled_for(enum rps_comparison_side side, const char *path, uint64_t samples,
                             uint64_t sampled)
 {
@@ -449,7 +450,7 @@ static void check_function(const struct rps_comparison_function *function, const
     assert_false(rps_comparison_verdict(&function->seconds) >= RPS_VERDICT_LESS);
 }
 
-/* Another build lies elsewhere and has the same functions; the kernel's work is its caller's. */
+/* Another build in another directory has the same functions. Kernel code counts for its caller. */
 static void test_functions(void **state)
 {
     static const struct rps_comparison_options no_samples = {.no_phases = 1, .no_samples = 1};
@@ -471,7 +472,7 @@ static void test_functions(void **state)
     rps_comparison_free(&comparison);
 }
 
-/* Of fewer than 20 samples there is no share; of a side that has more there is. */
+/* A side with fewer than 20 samples has no shares, while the other side has shares. */
 static void test_functions_of_few_samples(void **state)
 {
     struct rps_comparison comparison;
@@ -490,7 +491,7 @@ static void test_functions_of_few_samples(void **state)
     rps_comparison_free(&comparison);
 }
 
-/* Of four samples in all runs a function is none to compare. */
+/* A function with only four samples in all runs is not compared. */
 static void test_functions_of_four_samples(void **state)
 {
     struct rps_comparison comparison;
@@ -504,8 +505,8 @@ static void test_functions_of_four_samples(void **state)
     rps_comparison_free(&comparison);
 }
 
-/* Another version may be another program; but of two modules that have a function of one name each
- * is itself. */
+/* A function of a renamed program is compared with the old function. Functions of one name in two
+ * modules of a run are compared separately. */
 static void test_functions_of_programs(void **state)
 {
     static const struct rps_module module = {2, RPS_MODULE_FILE, "/lib/other", ""};
@@ -588,22 +589,88 @@ static void test_remarks(void **state)
     add_periods(fixture, QUIET, 40, 1, NULL);
     end_run();
     must_compare(&whole_only, &comparison);
-    needs_remark(&comparison, "in the same way: Mispredict ratio, Mispredicted BR.");
-    needs_remark(&comparison, "Other machines: pi (ARMv6-compatible processor rev 7 (v6l)) of run "
-                              "1, pi4 (ARMv6");
-    needs_remark(&comparison, "Other kernels: Linux 3.6.11+ of run 1, Linux 6.1 of run 2 (new).");
-    needs_remark(&comparison, "Other counters: hardware of run 1, sim of");
-    needs_remark(&comparison, "Other measurement periods: 0.100 s of run 1, 0.200 s");
+    needs_remark(&comparison, "in the same form: Mispredict ratio, Mispredicted BR.");
+    needs_remark(&comparison,
+                 "Different machines: pi (ARMv6-compatible processor rev 7 (v6l)) of run "
+                 "1, pi4 (ARMv6");
+    needs_remark(&comparison,
+                 "Different kernels: Linux 3.6.11+ of run 1, Linux 6.1 of run 2 (new).");
+    needs_remark(&comparison, "Different counters: hardware of run 1, sim of");
+    needs_remark(&comparison, "Different measurement periods: 0.100 s of run 1, 0.200 s");
     needs_remark(&comparison, "Run 2 (new): failed with exit status 3.");
     needs_remark(&comparison, "Run 2 (new): ended before the workload did, --duration was");
-    needs_remark(&comparison, "Run 2 (new): a set was on counters for only 50.0 % of its time");
-    needs_remark(&comparison, "Run 2 (new): no samples, so left out where functions are compared.");
+    needs_remark(&comparison,
+                 "Run 2 (new): an event set was on counters for only 50.0 % of its time");
+    needs_remark(&comparison, "Run 2 (new): no samples, so left out of the functions.");
     assert_int_equal(rps_comparison_figure(&comparison, "branch_miss"), -1);
     assert_int_equal(comparison.row[0].function_count, 0);
     rps_comparison_free(&comparison);
 }
 
-/* A repaired store may not know the machine. */
+/* What differs between the environments is said, and what is not known of them. */
+static void test_environment(void **state)
+{
+    static const struct rps_module file[][2] = {
+        {{0, RPS_MODULE_FILE, "/a/libx.so", "1111aaaabbbb"},
+         {1, RPS_MODULE_FILE, "/lib/libc.so", "cc"}},
+        {{0, RPS_MODULE_FILE, "/b/libx.so", "2222aaaabbbb"},
+         {1, RPS_MODULE_FILE, "/lib/libc.so", "cc"}},
+    };
+    struct rps_comparison comparison;
+
+    (void)state;
+    for (int side = RPS_SIDE_A; side <= RPS_SIDE_B; side++) {
+        struct fixture *fixture = begin_run((enum rps_comparison_side)side);
+
+        strcpy(fixture->run.governor, side == RPS_SIDE_A ? "powersave" : "performance");
+        fixture_write(fixture);
+        for (int i = 0; i < 2; i++)
+            rps_writer_module(fixture->writer, &file[side][i]);
+        add_periods(fixture, QUIET, 8, 1, NULL);
+        fixture->run.others_cpu_ns = side == RPS_SIDE_A ? 80000000 : 600000000; /* of .8 s */
+        end_run();
+    }
+    must_compare(&whole_only, &comparison);
+    needs_remark(&comparison, "Different CPU frequency governors: powersave of run 1, performance");
+    needs_remark(&comparison, "Different builds: libx.so (build-id 1111aaaa) of run 1, libx.so "
+                              "(build-id 2222aaaa) of run 2.");
+    needs_remark(&comparison, "Different load by other programs: 0.10 CPUs on average during run "
+                              "1, 0.75 during run 2.");
+    assert_false(has_remark(&comparison, "Unknown for some runs"));
+    assert_false(has_remark(&comparison, "only a part"));
+    rps_comparison_free(&comparison);
+}
+
+/* A file with a build-id in one run only is unknown, not different. A part of a run is named. */
+static void test_lacking_build(void **state)
+{
+    static const struct rps_module file[] = {{0, RPS_MODULE_FILE, "/a/tool", "1111aaaabbbb"},
+                                             {0, RPS_MODULE_FILE, "/a/tool", ""}};
+    static const struct rps_module libc = {1, RPS_MODULE_FILE, "/lib/libc.so", "cc"};
+    struct rps_comparison comparison;
+
+    (void)state;
+    for (int side = RPS_SIDE_A; side <= RPS_SIDE_B; side++) {
+        struct fixture *fixture = begin_run((enum rps_comparison_side)side);
+
+        if (side == RPS_SIDE_B)
+            assert_int_equal(rps_run_add_tag(&fixture->run, "part_of", "u"), 0);
+        fixture_write(fixture);
+        rps_writer_module(fixture->writer, &file[side]);
+        rps_writer_module(fixture->writer, &libc);
+        add_periods(fixture, QUIET, 8, 1, NULL);
+        fixture->run.others_cpu_ns = 0;
+        end_run();
+    }
+    must_compare(&whole_only, &comparison);
+    assert_false(has_remark(&comparison, "Different builds"));
+    needs_remark(&comparison, "Unknown for some runs, so not compared: build-ids of the program "
+                              "and its libraries.");
+    needs_remark(&comparison, "Run 2: only a part of the recorded run");
+    rps_comparison_free(&comparison);
+}
+
+/* The machine may be unknown in a repaired store. */
 static void test_unknown_machine(void **state)
 {
     struct rps_comparison comparison;
@@ -613,13 +680,15 @@ static void test_unknown_machine(void **state)
     for (int side = RPS_SIDE_A; side <= RPS_SIDE_B; side++) {
         fixture = begin_run((enum rps_comparison_side)side);
         if (side == RPS_SIDE_B)
-            fixture->run.host[0] = fixture->run.cpu_model[0] = '\0';
+            fixture->run.cpu_model[0] = '\0';
         fixture_write(fixture);
         add_periods(fixture, QUIET, 8, 1, NULL);
         end_run();
     }
     must_compare(&whole_only, &comparison);
-    assert_false(has_remark(&comparison, "Other machines"));
+    assert_false(has_remark(&comparison, "Different machines"));
+    needs_remark(&comparison,
+                 "Unknown for some runs, so not compared: CPU model, build-ids of the program and its libraries, load by other programs.");
     rps_comparison_free(&comparison);
 }
 
@@ -654,7 +723,7 @@ static void test_refused(void **state)
     choice[2].side = RPS_SIDE_B;
     refused(choice + 1, 2, RPS_FAILED, "side A has no run");
     choice[1].side = RPS_SIDE_A;
-    refused(choice, 3, RPS_USAGE, "run 1 is named twice on one side");
+    refused(choice, 3, RPS_USAGE, "run 1 is named twice on one side; leave out one of them");
     choice[1].run_id = 7;
     refused(choice, 3, RPS_FAILED, "7");
     group.fixture[0].run.state = RPS_RUN_RECORDING;
@@ -737,6 +806,7 @@ int main(void)
         TEST(test_functions_of_programs),
         TEST(test_functions_of_phases),
         TEST(test_remarks),
+        TEST(test_environment), TEST(test_lacking_build),
         TEST(test_unknown_machine),
         TEST(test_refused),
         TEST(test_hostile),

@@ -1,4 +1,5 @@
-/* A comparison in words: made by hand, and the whole text as it was looked at. */
+/* Tests of a comparison's text. The comparison is made by hand, and the expected text was checked
+ * by hand. */
 #include "rpistat/comparison.h"
 
 #include <math.h>
@@ -36,7 +37,7 @@ static struct rps_arena *arena;
 struct made {
     struct rps_comparison comparison;
     struct rps_comparison_output output;
-    int width; /* of the terminal; 0: none */
+    int width; /* width of the terminal (0: no terminal) */
     struct rps_comparison_run run[RUNS];
     struct rps_comparison_row row[ROWS];
     struct rps_change change[ROWS][FIGURES];
@@ -44,7 +45,7 @@ struct made {
     char *remark[1];
 };
 
-/* A change that was tested; `sure`: of a p value below .05. */
+/* Return a tested change. If `sure`, the p value of the change is below .05. */
 static struct rps_change tested(double a, double b, double half, int sure)
 {
     double ratio = b / a - 1;
@@ -124,7 +125,7 @@ static void add_function(struct made *made, size_t row, const char *name, const 
         .name = {name, "/bin/three", file, 40}, .a_share = .6, .b_share = .3, .seconds = seconds};
 }
 
-/* Five runs a side: phase B is shorter by its instructions, C came. */
+/* Make five runs per side. Phase B is shorter because of fewer instructions, and C is new. */
 static void make_groups(struct made *made)
 {
     begin(made, 5, 4);
@@ -151,7 +152,7 @@ static void make_groups(struct made *made)
     made->comparison.remark_count = 1;
 }
 
-/* One run a side. */
+/* Make one run per side. */
 static void make_pair(struct made *made)
 {
     begin(made, 1, 3);
@@ -193,7 +194,8 @@ static void check_answer(const struct made *made, const char *expected)
 
 /* --- limits ----------------------------------------------------------------------------------- */
 
-/* What is undecided says how many runs would decide it, more than there are. */
+/* An inconclusive answer names the number of runs that would give a decision, which is larger than
+ * the present number. */
 static void test_limits(void **state)
 {
     static const struct {
@@ -203,19 +205,19 @@ static void test_limits(void **state)
     } cases[] = {
         {.05, .01, RPS_CHANGE_HOLDS, "'cpi>+3%' holds: +2.0 % (+1.0 to +3.0 %)"},
         {.05, .01, RPS_CHANGE_FAILS, "'cpi>+3%' fails: +2.0 % (+1.0 to +3.0 %)"},
-        {.04, .02, RPS_CHANGE_UNDECIDED,
-         "'cpi>+3%' undecided: +2.0 % (+1.0 to +3.0 %); about 10 runs of each would decide it"},
-        {.2, .02, RPS_CHANGE_UNDECIDED,
-         "'cpi>+3%' undecided: +2.0 % (+1.0 to +3.0 %); about 6 runs of each would decide it"},
-        {.0201, .02, RPS_CHANGE_UNDECIDED,
-         "'cpi>+3%' undecided: +2.0 % (+1.0 to +3.0 %); about 326672 runs of each would decide it"},
-        {1.02 / 1 - 1, .02, RPS_CHANGE_UNDECIDED,
-         "'cpi>+3%' undecided: +2.0 % (+1.0 to +3.0 %); the change found is the limit itself, so "
-         "the "
-         "number of runs that would decide it is unknown"},
-        {.2, NAN, RPS_CHANGE_UNDECIDED,
-         "'cpi>+3%' undecided: +2.0 % (+1.0 to +3.0 %); one run a side does not tell how much runs "
-         "vary: record several of each, as with 'rpistat record --repeat 5'"},
+        {.04, .02, RPS_CHANGE_INCONCLUSIVE,
+         "'cpi>+3%' inconclusive: +2.0 % (+1.0 to +3.0 %); about 10 runs per side would decide it"},
+        {.2, .02, RPS_CHANGE_INCONCLUSIVE,
+         "'cpi>+3%' inconclusive: +2.0 % (+1.0 to +3.0 %); about 6 runs per side would decide it"},
+        {.0201, .02, RPS_CHANGE_INCONCLUSIVE,
+         "'cpi>+3%' inconclusive: +2.0 % (+1.0 to +3.0 %); about 326672 runs per side would decide "
+         "it"},
+        {1.02 / 1 - 1, .02, RPS_CHANGE_INCONCLUSIVE,
+         "'cpi>+3%' inconclusive: +2.0 % (+1.0 to +3.0 %); the change equals the limit, so the "
+         "runs to decide it are unknown"},
+        {.2, NAN, RPS_CHANGE_INCONCLUSIVE,
+         "'cpi>+3%' inconclusive: +2.0 % (+1.0 to +3.0 %); one run per side does not show how much "
+         "runs vary; record several of each with `rpistat record --repeat 5`"},
     };
     struct rps_comparison_limit limit = {.text = "cpi>+3%", .is_above = 1, .figure = CPI};
     struct made made;
@@ -227,6 +229,8 @@ static void test_limits(void **state)
         limit.change = cases[i].change;
         limit.answer = cases[i].answer;
         made.change[0][CPI].spread = cases[i].spread;
+        made.change[0][CPI].why =
+            isnan(cases[i].spread) ? RPS_CHANGE_SINGLE : RPS_CHANGE_TESTED;
         assert_string_equal(rps_comparison_limit_text(&made.comparison, &limit), cases[i].text);
     }
 }
@@ -252,23 +256,26 @@ static void test_answer_groups(void **state)
     made.change[0][ELAPSED] = tested(4, 12.4, .21, 1);
     made.change[0][INSTRUCTIONS] = tested(1e9, 1e9, .1, 0);
     made.change[0][CPI] = tested(1.1, 3.3, .2, 1);
-    check_answer(&made, "new takes 3.1 x the time of main (2.9 to 3.3 x), with CPI 3.30 for 1.10");
+    check_answer(&made,
+                 "new takes 3.1 x the time of main (2.9 to 3.3 x), with CPI 3.30 instead of 1.10");
     made.change[0][ELAPSED] = tested(3, 6 - 1e-9, .21, 1);
-    check_answer(&made, "new takes 2.0 x the time of main (1.8 to 2.2 x), with CPI 3.30 for 1.10");
+    check_answer(&made,
+                 "new takes 2.0 x the time of main (1.8 to 2.2 x), with CPI 3.30 instead of 1.10");
     made.change[0][ELAPSED] = tested(4, 12.4, .21, 1);
     add_function(&made, 0, "wait", "",
-                 tested(.1, .7, .2, 1)); /* most of CPU time, which is little */
+                 tested(.1, .7, .2, 1)); /* most of the CPU time, but CPU time is short */
     made.change[0][CPU_TIME] = tested(1, 1.8, .2, 1);
-    check_answer(&made, "new takes 3.1 x the time of main (2.9 to 3.3 x), with CPI 3.30 for 1.10; "
-                        "wait (:40) has most of it (30 % of samples, 60 % in main)");
-    made.function[0][0].b_share = .41; /* less than 1.5 times as much */
-    check_answer(&made, "new takes 3.1 x the time of main (2.9 to 3.3 x), with CPI 3.30 for 1.10; "
-                        "wait (:40) has most of it");
+    check_answer(&made, "new takes 3.1 x the time of main (2.9 to 3.3 x), with CPI 3.30 instead of "
+                        "1.10; wait (:40) has most of it (30 % of samples, 60 % in main)");
+    made.function[0][0].b_share = .41; /* the new share is less than 1.5 times the old */
+    check_answer(&made, "new takes 3.1 x the time of main (2.9 to 3.3 x), with CPI 3.30 instead of "
+                        "1.10; wait (:40) has most of it");
     made.function[0][0].b_share = .004;
-    check_answer(&made, "new takes 3.1 x the time of main (2.9 to 3.3 x), with CPI 3.30 for 1.10; "
-                        "wait (:40) has most of it (under 1 % of samples, 60 % in main)");
+    check_answer(&made, "new takes 3.1 x the time of main (2.9 to 3.3 x), with CPI 3.30 instead of "
+                        "1.10; wait (:40) has most of it (under 1 % of samples, 60 % in main)");
     made.change[0][CPU_TIME] = tested(1, 1.5, .2, 1);
-    check_answer(&made, "new takes 3.1 x the time of main (2.9 to 3.3 x), with CPI 3.30 for 1.10");
+    check_answer(&made,
+                 "new takes 3.1 x the time of main (2.9 to 3.3 x), with CPI 3.30 instead of 1.10");
     made.row[0].function_count = 0;
     made.change[0][CPU_TIME] = tested(1, 1, .2, 0);
     made.comparison.b_count = 1;
@@ -290,13 +297,13 @@ static void test_answer_phases(void **state)
     made.change[0][INSTRUCTIONS] = made.change[0][CPI];
     made.change[2][ELAPSED] = tested(4, 4.1, .02, 0);
     made.change[3][ELAPSED] = untested(NAN, 4, RPS_CHANGE_ABSENT);
-    check_answer(&made, "new takes 45 % more time than main (43 to 47 %): phase C (4 s) came");
+    check_answer(&made, "new takes 45 % more time than main (43 to 47 %): phase C (4 s) is new");
     made.row[3].a_times = 1;
     made.row[3].b_times = 0;
     made.change[3][ELAPSED] = untested(4, NAN, RPS_CHANGE_ABSENT);
     made.change[0][ELAPSED] = tested(13.3, 9.2, .02, 1);
     made.row[0].function_count = 0;
-    check_answer(&made, "new takes 31 % less time than main (29 to 33 %): phase C (4 s) went");
+    check_answer(&made, "new takes 31 % less time than main (29 to 33 %): phase C (4 s) is gone");
     made.comparison.row_count = 3;
     made.change[1][ELAPSED] = tested(6.65, 4.6, .02, 1);
     made.change[2][ELAPSED] = tested(6.65, 4.7, .02, 1);
@@ -321,37 +328,35 @@ static void test_answer_pair(void **state)
 
     (void)state;
     make_pair(&made);
+    check_answer(&made, "new took 31 % less time than main (9.20 s instead of 13.3 s): phase B was "
+                        "4.1 s shorter; one run per side does not show how much runs vary");
+    made.comparison.row_count = 1;
+    check_answer(&made, "new took 31 % less time than main (9.20 s instead of 13.3 s), with CPI "
+                        "0.840 instead of 1.21; one run per side does not show how much runs vary");
+    made.change[0][CPI] = untested(1.21, 1.1, RPS_CHANGE_SINGLE);
+    check_answer(&made, "new took 31 % less time than main (9.20 s instead of 13.3 s); one run per "
+                        "side does not show how much runs vary");
+    made.change[0][ELAPSED] = untested(13.3, 13.31, RPS_CHANGE_SINGLE);
+    check_answer(&made,
+                 "new took as long as main (13.3 s); but new has CPI 1.10 instead of 1.21; one run "
+                 "per side does not show how much runs vary");
+    made.change[0][CPI] = untested(1.21, 1.2, RPS_CHANGE_SINGLE);
     check_answer(
         &made,
-        "new took 31 % less time than main (9.20 s for 13.3 s): phase B was 4.1 s shorter; one run "
-        "a side cannot tell why, nor what the next one takes");
-    made.comparison.row_count = 1;
-    check_answer(&made,
-                 "new took 31 % less time than main (9.20 s for 13.3 s), with CPI 0.840 for 1.21; "
-                 "one run a side cannot tell why, nor what the next one takes");
-    made.change[0][CPI] = untested(1.21, 1.1, RPS_CHANGE_SINGLE);
-    check_answer(
-        &made, "new took 31 % less time than main (9.20 s for 13.3 s); one run a side cannot tell "
-               "why, nor what the next one takes");
-    made.change[0][ELAPSED] = untested(13.3, 13.31, RPS_CHANGE_SINGLE);
-    check_answer(&made, "new took as long as main (13.3 s); but new has CPI 1.10 for 1.21; one run "
-                        "a side cannot tell what the next one takes");
-    made.change[0][CPI] = untested(1.21, 1.2, RPS_CHANGE_SINGLE);
-    check_answer(&made, "new took as long as main (13.3 s); one run a side cannot tell what "
-                        "the next one takes");
-    made.comparison.row_count = 2; /* 0 on both sides in a phase is no change */
+        "new took as long as main (13.3 s); one run per side does not show how much runs vary");
+    made.comparison.row_count = 2; /* a phase with 0 on both sides has no change */
     made.change[1][CPU_USE] = untested(0, 0, RPS_CHANGE_SINGLE);
-    check_answer(&made, "new took as long as main (13.3 s); one run a side cannot tell what "
-                        "the next one takes");
-    made.change[0][ELAPSED] = untested(0, 2, RPS_CHANGE_SINGLE);
-    check_answer(&made, "The elapsed time of a side is not known");
-    begin(&made, 5, 1); /* all runs but one a side were broken off at once */
-    made.change[0][ELAPSED] = untested(4, 3, RPS_CHANGE_SINGLE);
     check_answer(
-        &made, "new takes 25 % less time than main (3.00 s for 4.00 s); one run a side cannot tell "
-               "why, nor what the next one takes");
+        &made,
+        "new took as long as main (13.3 s); one run per side does not show how much runs vary");
+    made.change[0][ELAPSED] = untested(0, 2, RPS_CHANGE_SINGLE);
+    check_answer(&made, "The elapsed time of one side is unknown");
+    begin(&made, 5, 1); /* only one run per side is complete */
+    made.change[0][ELAPSED] = untested(4, 3, RPS_CHANGE_SINGLE);
+    check_answer(&made, "new takes 25 % less time than main (3.00 s instead of 4.00 s); one run "
+                        "per side does not show how much runs vary");
     made.comparison.row_count = 0;
-    check_answer(&made, "The elapsed time of a side is not known");
+    check_answer(&made, "The elapsed time of one side is unknown");
 }
 
 static void test_answer_same(void **state)
@@ -361,57 +366,53 @@ static void test_answer_same(void **state)
     (void)state;
     begin(&made, 5, 3);
     made.change[0][ELAPSED] = tested(13.3, 13.4, .02, 0);
-    check_answer(&made, "No difference of the elapsed time is shown: if there is one, it is below "
-                        "2.8 %");
+    check_answer(&made, "No significant change of the elapsed time (any change is below 2.8 %)");
     made.change[1][CPI] = tested(1.2, 2.4, .1, 1);
-    check_answer(&made, "No difference of the elapsed time is shown: if there is one, it is below "
-                        "2.8 %; but new has CPI 2.40 for 1.20 in phase A");
+    check_answer(&made, "No significant change of the elapsed time (any change is below 2.8 %); "
+                        "but new has CPI 2.40 instead of 1.20 in phase A");
     made.change[0][CPI] = tested(1.2, 1.8, .1, 1);
-    check_answer(&made, "No difference of the elapsed time is shown: if there is one, it is below "
-                        "2.8 %; but new has CPI 2.40 for 1.20 in phase A");
+    check_answer(&made, "No significant change of the elapsed time (any change is below 2.8 %); "
+                        "but new has CPI 2.40 instead of 1.20 in phase A");
     made.change[2][CPI] = tested(1.2, 1.5, .1, 1);
-    check_answer(&made, "No difference of the elapsed time is shown: if there is one, it is below "
-                        "2.8 %; but new has CPI 1.80 for 1.20");
+    check_answer(&made, "No significant change of the elapsed time (any change is below 2.8 %); "
+                        "but new has CPI 1.80 instead of 1.20");
     made.change[0][CPI] = made.change[2][CPI] = tested(1.2, 1.2, .1, 0);
     made.change[1][ELAPSED] = tested(4, 6, .1, 1);
-    check_answer(&made, "No difference of the elapsed time is shown: if there is one, it is below "
-                        "2.8 %; but phase A is 2 s longer");
+    check_answer(&made, "No significant change of the elapsed time (any change is below 2.8 %); "
+                        "but phase A is 2 s longer");
     made.change[0][ELAPSED] = tested(13.3, 13.4, 1.2, 0);
     made.change[1][ELAPSED] = tested(4, 4, .1, 0);
     made.change[1][CPI] = tested(1.2, 1.2, .1, 0);
-    check_answer(&made, "No difference of the elapsed time is shown: it varies too much to tell");
+    check_answer(&made,
+                 "No significant change of the elapsed time, which varies too much for a verdict");
     made.change[0][ELAPSED] = tested(13.3, 13.4, .02, 0);
     made.change[0][CPU_TIME] = tested(12, 8, .03, 1);
     add_function(&made, 0, "solve", "three.c", tested(8, 4.5, .1, 1));
     check_answer(
-        &made,
-        "new takes 33 % less CPU time than main (30 to 36 %); solve (three.c:40) has most of "
-        "it (30 % of samples, 60 % in main); no difference of the elapsed time is shown");
+        &made, "new takes 33 % less CPU time than main (30 to 36 %); solve (three.c:40) has most "
+               "of it (30 % of samples, 60 % in main); the elapsed time has no significant change");
     made.change[0][ELAPSED] = tested(13.3, 9.2, .4, 0);
     check_answer(
         &made,
-        "new takes 33 % less CPU time than main (30 to 36 %); solve (three.c:40) has most of "
-        "it (30 % of samples, 60 % in main); the elapsed time varies too much to tell");
+        "new takes 33 % less CPU time than main (30 to 36 %); solve (three.c:40) has most of it "
+        "(30 % of samples, 60 % in main); the elapsed time varies too much for a verdict");
     made.change[0][CPU_TIME] = made.change[1][ELAPSED] = tested(12, 8, .5, 0);
     made.change[1][CPI] = tested(1, 1, .1, 0);
     made.change[0][ELAPSED] = tested(13.3, 9.2, .3, 0);
-    check_answer(
-        &made,
-        "It is not sure that new takes 31 % less time than main (1 to 61 %): of 6 tests one such "
-        "may be chance");
+    check_answer(&made, "new possibly takes 31 % less time than main (1 to 61 %); one of 6 tests "
+                        "may differ that much by chance");
     made.change[0][ELAPSED] = tested(13.3, 9.2, .02, 1);
     made.change[0][ELAPSED].is_few = 1;
     check_answer(&made,
-                 "It is not sure that new takes 31 % less time than main (29 to 33 %); solve "
-                 "(three.c:40) has most of it (30 % of samples, 60 % in main); a side has too "
-                 "few runs");
+                 "new possibly takes 31 % less time than main (29 to 33 %); solve (three.c:40) has "
+                 "most of it (30 % of samples, 60 % in main); a verdict needs more runs per side");
     made.change[0][ELAPSED] = tested(13.3, 13.4, 1.2, 0);
     made.change[0][CPU_TIME].is_few = 1;
     made.change[0][FAULTS] = tested(812, 2560, .2, 1);
     made.change[0][FAULTS].is_few = 1;
-    check_answer(&made,
-                 "No difference of the elapsed time is shown: it varies too much to tell; but new "
-                 "possibly has 3.2 x the minor faults");
+    check_answer(&made, "No significant change of the elapsed time, which varies too much for a "
+                        "verdict; but new possibly has 3.2 x the minor faults; a verdict needs "
+                        "more runs per side");
 }
 
 /* --- what the sides are called ---------------------------------------------------------------- */
@@ -437,14 +438,14 @@ static void test_names(void **state)
     check_names(&made, "runs 1-2", "runs 3-4");
     for (size_t i = 0; i < 3; i++)
         set_label(&made, i, "main");
-    check_names(&made, "main", "runs 3-4"); /* not all have it */
+    check_names(&made, "main", "runs 3-4"); /* not all runs have the label */
     set_label(&made, 3, "main");
-    check_names(&made, "runs 1-2", "runs 3-4"); /* both have it */
-    set_label(&made, 2, "b");                   /* as one of the phases is called */
+    check_names(&made, "runs 1-2", "runs 3-4"); /* both sides have the label */
+    set_label(&made, 2, "b");                   /* the label equals a phase's name */
     set_label(&made, 3, "b");
     check_names(&made, "main", "label:b");
     made.comparison.row_count = 2;
-    check_names(&made, "main", "b"); /* one phase needs no letter */
+    check_names(&made, "main", "b"); /* with one phase, no letters are printed */
     set_label(&made, 2, "a");
     set_label(&made, 3, "a");
     check_names(&made, "main", "a");
@@ -458,7 +459,7 @@ static void test_names(void **state)
     set_label(&made, 3, "");
     made.run[3].run_id = 9;
     check_names(&made, "\"a label that nobody would lik...\"", "runs 3,9 of other.data");
-    check_answer(&made, "The elapsed time of a side is not known");
+    check_answer(&made, "The elapsed time of one side is unknown");
     made.change[0][ELAPSED] = tested(4, 3, .01, 1);
     check_answer(&made, "Runs 3,9 of other.data take 25 % less time than \"a label that nobody "
                         "would lik...\" (24 to 26 %)");
@@ -480,32 +481,32 @@ static void test_text(void **state)
         "\n"
         "main: 5 runs (1-5)\n"
         "new: 5 runs (6-10)\n"
-        "Both: ./three\n"
+        "Command: ./three\n"
         "Tested: run by run (Welch's t test); corrected for 11 tests (Holm)\n"
         "\n"
         "Elapsed time\n"
         "\n"
         "                                                             95 %           Share of\n"
-        "  Phase  Times    Start    main      new     Change      interval  Verdict    change\n"
-        "  A          1  00:01.5  5.20 s   5.18 s        0 %    -3 to +3 %                0 %\n"
-        "  B          2  00:03.0  8.10 s   3.50 s      -57 %  -59 to -55 %  lower       112 %\n"
-        "  C          1  00:04.2       -  0.520 s  new alone                            -13 %\n"
-        "  all                    13.3 s   9.20 s      -31 %  -33 to -29 %  lower       100 %\n"
+        "  Class  Phases    Start    main      new    Change      interval  Verdict    change\n"
+        "  A           1  00:01.5  5.20 s   5.18 s       0 %    -3 to +3 %                0 %\n"
+        "  B           2  00:03.0  8.10 s   3.50 s     -57 %  -59 to -55 %  lower       112 %\n"
+        "  C           1  00:04.2       -  0.520 s  new only                            -13 %\n"
+        "  all                     13.3 s   9.20 s     -31 %  -33 to -29 %  lower       100 %\n"
         "\n"
         "                                                     95 %\n"
-        "  Figure          main     new   Change          interval  Verdict\n"
+        "  Metric          main     new   Change          interval  Verdict\n"
         "  CPU time      12.1 s  8.04 s    -34 %      -36 to -31 %  lower\n"
-        "  CPI             1.21    1.22   +0.8 %    -0.7 to +2.3 %  not shown\n"
+        "  CPI             1.21    1.22   +0.8 %    -0.7 to +2.3 %  no significant change\n"
         "    phase B       1.15    1.20   +4.3 %    +3.3 to +5.3 %  higher\n"
-        "  CPU use       91.0 %  87.4 %     -4 %        -9 to +1 %  not shown\n"
+        "  CPU use       91.0 %  87.4 %     -4 %        -9 to +1 %  no significant change\n"
         "  Instructions  12.3 G   8.1 G  -34.1 %  -34.4 to -33.9 %  lower\n"
         "    phase B        9 G  4.68 G  -48.0 %  -48.4 to -47.6 %  lower\n"
         "  Minor faults     812  2.56 k    3.2 x      3.0 to 3.4 x  higher\n"
         "\n"
-        "Functions, CPU time by their samples\n"
+        "CPU time by function, from samples\n"
         "\n"
         "                                                             95 %\n"
-        "  Phase  Function              main     new  Change      interval  Verdict\n"
+        "  Class  Function              main     new  Change      interval  Verdict\n"
         "  all    solve (three.c:40)  7.90 s  3.50 s   -56 %  -58 to -54 %  lower\n"
         "  B      solve (three.c:40)  7.70 s  3.30 s   -57 %  -59 to -55 %  lower\n"
         "\n"
@@ -521,23 +522,23 @@ static void test_text_pair(void **state)
     make_pair(&made);
     check_written(
         RPS_FORMAT_TEXT, &made,
-        "new took 31 % less time than main (9.20 s for 13.3 s): phase B was 4.1 s shorter; "
-        "one run a side\n"
-        "cannot tell why, nor what the next one takes.\n"
+        "new took 31 % less time than main (9.20 s instead of 13.3 s): phase B was 4.1 s shorter; "
+        "one run\n"
+        "per side does not show how much runs vary.\n"
         "\n"
         "main: run 1\n"
         "new: run 2\n"
-        "Both: ./three\n"
+        "Command: ./three\n"
         "\n"
         "Elapsed time\n"
         "\n"
-        "                                                 Share of\n"
-        "  Phase  Times    Start    main     new  Change    change\n"
-        "  A          1  00:01.5  5.20 s  5.20 s     0 %       0 %\n"
-        "  B          1  00:03.0  8.10 s  4.00 s   -51 %     100 %\n"
-        "  all                    13.3 s  9.20 s   -31 %     100 %\n"
+        "                                                  Share of\n"
+        "  Class  Phases    Start    main     new  Change    change\n"
+        "  A           1  00:01.5  5.20 s  5.20 s     0 %       0 %\n"
+        "  B           1  00:03.0  8.10 s  4.00 s   -51 %     100 %\n"
+        "  all                     13.3 s  9.20 s   -31 %     100 %\n"
         "\n"
-        "  Figure               main          new  Change\n"
+        "  Metric               main          new  Change\n"
         "  CPU time      16 min 40 s  16 min 40 s     0 %\n"
         "  CPI                  1.21        0.840   -31 %\n"
         "  CPU use            91.0 %       87.0 %  -4.4 %\n"
@@ -553,38 +554,37 @@ static void test_markdown(void **state)
     make_groups(&made);
     check_written(
         RPS_FORMAT_MARKDOWN, &made,
-        "### new takes 31 % less time than main (29 to 33 %): phase B is 4.6 s shorter, "
-        "with 48 % fewer instructions; solve (three\\.c:40) has most of it (30 % of "
-        "samples, 60 % in main).\n"
+        "### new takes 31 % less time than main (29 to 33 %): phase B is 4.6 s shorter, with 48 % "
+        "fewer instructions; solve (three\\.c:40) has most of it (30 % of samples, 60 % in main).\n"
         "\n"
         "- main: 5 runs (1-5)\n"
         "- new: 5 runs (6-10)\n"
-        "- Both: ./three\n"
+        "- Command: ./three\n"
         "- Tested: run by run (Welch's t test); corrected for 11 tests (Holm)\n"
         "\n"
         "### Elapsed time\n"
         "\n"
-        "| Phase | Times | Start | main | new | Change | 95 % interval | Verdict | Share "
-        "of change |\n"
+        "| Class | Phases | Start | main | new | Change | 95 % interval | Verdict | Share of "
+        "change |\n"
         "| :-- | --: | --: | --: | --: | --: | --: | :-- | --: |\n"
         "| A | 1 | 00:01.5 | 5.20 s | 5.18 s | 0 % | -3 to +3 % |  | 0 % |\n"
         "| B | 2 | 00:03.0 | 8.10 s | 3.50 s | -57 % | -59 to -55 % | lower | 112 % |\n"
-        "| C | 1 | 00:04.2 | - | 0.520 s | new alone |  |  | -13 % |\n"
+        "| C | 1 | 00:04.2 | - | 0.520 s | new only |  |  | -13 % |\n"
         "| all |  |  | 13.3 s | 9.20 s | -31 % | -33 to -29 % | lower | 100 % |\n"
         "\n"
-        "| Figure | main | new | Change | 95 % interval | Verdict |\n"
+        "| Metric | main | new | Change | 95 % interval | Verdict |\n"
         "| :-- | --: | --: | --: | --: | :-- |\n"
         "| CPU time | 12.1 s | 8.04 s | -34 % | -36 to -31 % | lower |\n"
-        "| CPI | 1.21 | 1.22 | +0.8 % | -0.7 to +2.3 % | not shown |\n"
+        "| CPI | 1.21 | 1.22 | +0.8 % | -0.7 to +2.3 % | no significant change |\n"
         "| &nbsp;&nbsp;phase B | 1.15 | 1.20 | +4.3 % | +3.3 to +5.3 % | higher |\n"
-        "| CPU use | 91.0 % | 87.4 % | -4 % | -9 to +1 % | not shown |\n"
+        "| CPU use | 91.0 % | 87.4 % | -4 % | -9 to +1 % | no significant change |\n"
         "| Instructions | 12.3 G | 8.1 G | -34.1 % | -34.4 to -33.9 % | lower |\n"
         "| &nbsp;&nbsp;phase B | 9 G | 4.68 G | -48.0 % | -48.4 to -47.6 % | lower |\n"
         "| Minor faults | 812 | 2.56 k | 3.2 x | 3.0 to 3.4 x | higher |\n"
         "\n"
-        "<details><summary>Functions, CPU time by their samples</summary>\n"
+        "<details><summary>CPU time by function, from samples</summary>\n"
         "\n"
-        "| Phase | Function | main | new | Change | 95 % interval | Verdict |\n"
+        "| Class | Function | main | new | Change | 95 % interval | Verdict |\n"
         "| :-- | :-- | --: | --: | --: | --: | :-- |\n"
         "| all | solve (three\\.c:40) | 7.90 s | 3.50 s | -56 % | -58 to -54 % | lower |\n"
         "| B | solve (three\\.c:40) | 7.70 s | 3.30 s | -57 % | -59 to -55 % | lower |\n"
@@ -598,7 +598,8 @@ static void test_markdown(void **state)
         "</details>\n");
 }
 
-/* With `all` every figure of every kind of phases; a number of runs that is no range. */
+/* With `all`, all values of all phase classes are printed. Run numbers with gaps are not printed as
+ * a range. */
 static void test_all(void **state)
 {
     struct made made;
@@ -626,40 +627,40 @@ static void test_all(void **state)
         "\n"
         "main: 3 runs (1,3,5) of rpistat.data\n"
         "new: 3 runs (7,9,11) of rpistat.data\n"
-        "Both: ./three\n"
+        "Command: ./three\n"
         "Tested: run by run (Welch's t test); corrected for 7 tests (Holm)\n"
         "\n"
         "Elapsed time\n"
         "\n"
-        "                                                         95 %           Share of\n"
-        "  Phase  Times    Start    main     new  Change      interval  Verdict    change\n"
-        "  A          1  00:01.5  5.20 s  5.18 s     0 %    -3 to +3 %                0 %\n"
-        "  all                    13.3 s  9.20 s   -31 %  -33 to -29 %  lower       100 %\n"
+        "                                                          95 %           Share of\n"
+        "  Class  Phases    Start    main     new  Change      interval  Verdict    change\n"
+        "  A           1  00:01.5  5.20 s  5.18 s     0 %    -3 to +3 %                0 %\n"
+        "  all                     13.3 s  9.20 s   -31 %  -33 to -29 %  lower       100 %\n"
         "\n"
         "                                                        95 %\n"
-        "  Figure          main      new    Change           interval  Verdict\n"
-        "  CPU time      1.00 s   1.00 s       0 %           0 to 0 %  not shown\n"
+        "  Metric          main      new    Change           interval  Verdict\n"
+        "  CPU time      1.00 s   1.00 s       0 %           0 to 0 %  no significant change\n"
         "    phase A          -        -         -                     -\n"
-        "  CPI             1.21     1.22    +0.8 %     -0.7 to +2.3 %  not shown\n"
-        "    phase A       1.30     1.31    +0.8 %     -0.2 to +1.8 %  not shown\n"
+        "  CPI             1.21     1.22    +0.8 %     -0.7 to +2.3 %  no significant change\n"
+        "    phase A       1.30     1.31    +0.8 %     -0.2 to +1.8 %  no significant change\n"
         "  CPU use        100 %  0.100 %  1/1000 x  1/2000 to 1/670 x  lower\n"
         "    phase A          -        -         -                     -\n"
-        "  Instructions       3        1     -67 %     -100 to +133 %  not shown\n"
+        "  Instructions       3        1     -67 %     -100 to +133 %  no significant change\n"
         "    phase A          -        -         -                     -\n"
         "  Minor faults       0       12    from 0                     -\n"
         "    phase A          -        -         -                     -\n"
         "\n"
-        "Functions, CPU time by their samples\n"
+        "CPU time by function, from samples\n"
         "\n"
         "                                                             95 %\n"
-        "  Phase  Function              main     new  Change      interval  Verdict\n"
+        "  Class  Function              main     new  Change      interval  Verdict\n"
         "  all    solve (three.c:40)  7.90 s  3.50 s   -56 %  -58 to -54 %  lower\n"
         "\n"
         "Remarks\n"
         "  Side A ran on another kernel: 6.1 for 6.12.\n");
 }
 
-/* What stores hold is anybody's. */
+/* Make a comparison with hostile texts, as a store may contain. */
 static void make_hostile(struct made *made)
 {
     static struct rps_comparison_figure hostile = {RPS_FIGURE_TIME, "elapsed",
@@ -690,34 +691,35 @@ static void test_hostile(void **state)
     check_written(
         RPS_FORMAT_TEXT, &made,
         "<script>\\xe2\\x80\\xae took under 1/10000 of the time of <script>\\xe2\\x80\\xae "
-        "(<0.0001 s for\n"
-        "1e+282 E s); operator<< <std::__cxx11::basic_string<char>, \\x0d\\x7f lo... has most of "
-        "it (30 %\n"
-        "of samples, 60 % in <script>\\xe2\\x80\\xae); one run a side cannot tell why, nor what "
-        "the next one\n"
-        "takes.\n"
+        "(<0.0001 s instead\n"
+        "of 1e+282 E s); operator<< <std::__cxx11::basic_string<char>, \\x0d\\x7f lo... has most "
+        "of "
+        "it\n"
+        "(30 % of samples, 60 % in <script>\\xe2\\x80\\xae); one run per side does not show how "
+        "much runs\n"
+        "vary.\n"
         "\n"
         "<script>\\xe2\\x80\\xae: run 1\n"
         "<script>\\xe2\\x80\\xae: run 2\n"
-        "Both: './a\\x1b]0;x\\x07 `rm` | @me #1 http://a.b \\xffä'\n"
+        "Command: './a\\x1b]0;x\\x07 `rm` | @me #1 http://a.b \\xffä'\n"
         "\n"
         "Elapsed time\n"
         "\n"
-        "                                                                                     "
+        "                                                                                      "
         "Share of\n"
-        "  Phase  Times    Start  <script>\\xe2\\x80\\xae  <script>\\xe2\\x80\\xae          "
+        "  Class  Phases    Start  <script>\\xe2\\x80\\xae  <script>\\xe2\\x80\\xae          "
         "Change    change\n"
-        "  A          1  00:01.5              1.00 s`|               1 T s`|  over 1000000 x       "
-        "0 %\n"
-        "  all                            1e+282 E s`|           <0.0001 s`|             0 x     "
+        "  A           1  00:01.5              1.00 s`|               1 T s`|  over 1000000 x      "
+        " 0 %\n"
+        "  all                             1e+282 E s`|           <0.0001 s`|             0 x     "
         "100 %\n"
         "\n"
-        "Functions, CPU time by their samples\n"
+        "CPU time by function, from samples\n"
         "\n"
-        "  Phase  Function                                          <script>\\xe2\\x80\\xae\n"
+        "  Class  Function                                          <script>\\xe2\\x80\\xae\n"
         "  all    operator<< <std::__cxx11::basic_string<char>,...            1e+282 E s\n"
         "\n"
-        "  Phase  Function                                          <script>\\xe2\\x80\\xae  "
+        "  Class  Function                                          <script>\\xe2\\x80\\xae  "
         "Change\n"
         "  all    operator<< <std::__cxx11::basic_string<char>,...                1.00 s     0 x\n"
         "\n"
@@ -725,29 +727,28 @@ static void test_hostile(void **state)
         "  A *remark*\\n# on it: www.a.org, www.1.org\n");
     check_written(
         RPS_FORMAT_MARKDOWN, &made,
-        "### \\<script\\>\\\\xe2\\\\x80\\\\xae took under 1/10000 of the time "
-        "of \\<script\\>\\\\xe2\\\\x80\\\\xae (\\<0.0001 s for 1e+282 E s); operator\\<\\< "
+        "### \\<script\\>\\\\xe2\\\\x80\\\\xae took under 1/10000 of the time of "
+        "\\<script\\>\\\\xe2\\\\x80\\\\xae (\\<0.0001 s instead of 1e+282 E s); operator\\<\\< "
         "\\<std::\\_\\_cxx11::basic\\_string\\<char\\>, \\\\x0d\\\\x7f lo... has most of it (30 % "
-        "of "
-        "samples, 60 % in \\<script\\>\\\\xe2\\\\x80\\\\xae); one run a side cannot tell why, nor "
-        "what the next one takes.\n"
+        "of samples, 60 % in \\<script\\>\\\\xe2\\\\x80\\\\xae); one run per side does not show "
+        "how much runs vary.\n"
         "\n"
         "- \\<script\\>\\\\xe2\\\\x80\\\\xae: run 1\n"
         "- \\<script\\>\\\\xe2\\\\x80\\\\xae: run 2\n"
-        "- Both: './a\\\\x1b\\]0;x\\\\x07 \\`rm\\` \\| @<!-- -->me #<!-- -->1 http\\://a\\.b "
+        "- Command: './a\\\\x1b\\]0;x\\\\x07 \\`rm\\` \\| @<!-- -->me #<!-- -->1 http\\://a\\.b "
         "\\\\xffä'\n"
         "\n"
         "### Elapsed time\n"
         "\n"
-        "| Phase | Times | Start | \\<script\\>\\\\xe2\\\\x80\\\\xae | "
+        "| Class | Phases | Start | \\<script\\>\\\\xe2\\\\x80\\\\xae | "
         "\\<script\\>\\\\xe2\\\\x80\\\\xae | Change | Share of change |\n"
         "| :-- | --: | --: | --: | --: | --: | --: |\n"
         "| A | 1 | 00:01.5 | 1.00 s\\`\\| | 1 T s\\`\\| | over 1000000 x | 0 % |\n"
         "| all |  |  | 1e+282 E s\\`\\| | \\<0.0001 s\\`\\| | 0 x | 100 % |\n"
         "\n"
-        "<details><summary>Functions, CPU time by their samples</summary>\n"
+        "<details><summary>CPU time by function, from samples</summary>\n"
         "\n"
-        "| Phase | Function | \\<script\\>\\\\xe2\\\\x80\\\\xae | "
+        "| Class | Function | \\<script\\>\\\\xe2\\\\x80\\\\xae | "
         "\\<script\\>\\\\xe2\\\\x80\\\\xae | Change |\n"
         "| :-- | :-- | --: | --: | --: |\n"
         "| all | operator\\<\\< \\<std::\\_\\_cxx11::basic\\_string\\<char\\>, \\\\x0d\\\\x7f "
@@ -774,7 +775,7 @@ static int count_of(const struct made *made, const char *part)
     return count;
 }
 
-/* Events stand once: as their total, unless their rate alone changed. */
+/* Each event is printed once: as a total, or as a rate if only the rate changed. */
 static void test_once(void **state)
 {
     struct rps_comparison_figure with_rate[FIGURES];
@@ -795,7 +796,7 @@ static void test_once(void **state)
     assert_int_equal(count_of(&made, "Minor faults /s"), 1);
 }
 
-/* The only kind of phases, which is the whole, is not said again. */
+/* If the whole run is one phase, the phase is not printed in addition. */
 static void test_one_phase(void **state)
 {
     struct made made;
@@ -815,7 +816,8 @@ static void test_one_phase(void **state)
     free(text);
 }
 
-/* The whole and its only phase are corrected for apart; what never happened is no test. */
+/* The whole run and its only phase are corrected separately. An event that never occurred is not
+ * tested. */
 static void test_one_phase_tests(void **state)
 {
     struct made made;
@@ -831,7 +833,7 @@ static void test_one_phase_tests(void **state)
     free(text);
 }
 
-/* Nothing to say. */
+/* A comparison without changes is printed. */
 static void test_empty(void **state)
 {
     struct made made;
@@ -840,23 +842,23 @@ static void test_empty(void **state)
     begin(&made, 1, 0);
     made.comparison.figure_count = 0;
     check_written(RPS_FORMAT_TEXT, &made,
-                  "The elapsed time of a side is not known.\n"
+                  "The elapsed time of one side is unknown.\n"
                   "\n"
                   "main: run 1\n"
                   "new: run 2\n"
-                  "Both: ./three\n");
+                  "Command: ./three\n");
     check_written(RPS_FORMAT_MARKDOWN, &made,
-                  "### The elapsed time of a side is not known.\n"
+                  "### The elapsed time of one side is unknown.\n"
                   "\n"
                   "- main: run 1\n"
                   "- new: run 2\n"
-                  "- Both: ./three\n");
+                  "- Command: ./three\n");
     check_written(RPS_FORMAT_CSV, &made,
                   "label,a_times,b_times,a_start_s,b_start_s,name,kind,unit,a,b,change,change_low,"
                   "change_high,p,p_corrected,tested_by,reason,verdict,share_of_change\n");
 }
 
-/* However narrow: no line is longer but for a cell that is. */
+/* At any width, no line is longer than the terminal, except for a cell that is too long. */
 static void test_narrow(void **state)
 {
     struct made made;
@@ -874,7 +876,7 @@ static void test_narrow(void **state)
 
 /* --- for programs ----------------------------------------------------------------------------- */
 
-/* No amount becomes less than nothing. */
+/* No amount is below zero. */
 static void test_amounts(void **state)
 {
     struct made made;
@@ -917,18 +919,21 @@ static void test_rows(void **state)
         ",1,1,0.000000000,0.000000000,cpi,metric,,1.21,0.84,-0.305785124,,,,,,one run a side,,\n");
     check_written(
         RPS_FORMAT_JSON, &made,
-        "{\n"
-        "  \"answer\": \"new took 31 % less time than main (9.20 s for 13.3 s), "
-        "with CPI 0.840 for 1.21; solve (three.c:40) has most of it (30 % of samples, 60 % in "
-        "main); one "
-        "run a side cannot tell why, nor what the next one takes\",\n"
+        "{\n  \"format\": 1,\n"
+        "  \"answer\": \"new took 31 % less time than main (9.20 s instead of 13.3 s), with CPI "
+        "0.840 instead of 1.21; solve (three.c:40) has most of it (30 % of samples, 60 % in main); "
+        "one run per side does not show how much runs vary\",\n"
         "  \"a_name\": \"main\",\n"
         "  \"b_name\": \"new\",\n"
+        "  \"statistic\": \"mean\",\n"
+        "  \"function_time\": \"cpu\",\n"
         "  \"runs\": [\n"
         "    {\"side\": \"A\", \"store\": \"rpistat.data\", \"run\": 1, \"uuid\": null, \"label\": "
-        "null, \"command\": \"./three\", \"start\": null, \"elapsed_s\": 13},\n"
+        "null, \"command\": \"./three\", \"start\": null, \"elapsed_s\": 13, "
+        "\"is_outlier\": false},\n"
         "    {\"side\": \"B\", \"store\": \"rpistat.data\", \"run\": 2, \"uuid\": null, \"label\": "
-        "null, \"command\": \"./three\", \"start\": null, \"elapsed_s\": 13}\n"
+        "null, \"command\": \"./three\", \"start\": null, \"elapsed_s\": 13, "
+        "\"is_outlier\": false}\n"
         "  ],\n"
         "  \"figures\": [\n"
         "    {\"name\": \"elapsed\", \"label\": \"Elapsed\", \"kind\": \"time\", \"unit\": "

@@ -1,11 +1,9 @@
-/*
- * Pictures of comparisons: where phases of both sides lie on the axis by phase, what is drawn, and
- * what is refused. The comparison is made by hand.
+/* Tests of comparison plots: the positions of both sides' phases on the phase axis, the drawn
+ * elements, and rejected requests. The comparison is made by hand.
  *
- *     A   0 0 0 0 | 1 1 1 1 | 3 3 3 3                      a letter a second, rows by number
+ *     A   0 0 0 0 | 1 1 1 1 | 3 3 3 3                      one letter per second, numbers of rows
  *     A'  0 0 0 0 | 1 1 1 1 | - - | 3 3 3 3                another run of side A
- *     B   0 0 0 0 | 1 1 1 1 1 1 1 1 | 2 2 | 3 3 3 3
- */
+ *     B   0 0 0 0 | 1 1 1 1 1 1 1 1 | 2 2 | 3 3 3 3 */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +23,7 @@
 #define RUNS      3
 #define ROWS      5
 #define PHASES    4
-#define PER_PHASE 10 /* periods in a second */
+#define PER_PHASE 10 /* periods per second */
 
 static const struct {
     enum rps_comparison_side side;
@@ -49,7 +47,7 @@ struct pair {
     struct rps_comparison_plot plot;
 };
 
-/* Periods of a phase of a label, on side B faster than on side A in row 1. */
+/* Write the periods of a phase. In row 1, side B has fewer cycles than side A. */
 static void write_phase(struct fixture *fixture, int label, int seconds, int is_b)
 {
     for (int i = 0; i < seconds * PER_PHASE; i++) {
@@ -101,7 +99,8 @@ static struct rps_change *change_of(struct pair *pair, int row, const char *name
     return &pair->row[row].change[rps_comparison_figure(&pair->comparison, name)];
 }
 
-/* The CPI differs surely, the miss ratio of the data cache less so, in one row each. */
+/* Make a comparison in which CPI differs with high confidence, and the miss ratio of the data cache
+ * with less, in one row each. */
 static void begin(struct pair *pair)
 {
     struct rps_comparison *comparison = &pair->comparison;
@@ -164,7 +163,7 @@ static void read_series(struct pair *pair, struct rps_comparison_series *ret)
         fail_msg("%s", err.message);
 }
 
-/* Matched phases are as wide as the mean of both sides, others as they are. */
+/* The width of matched phases is the mean of both sides. Other phases keep their width. */
 static void test_slots(void **state)
 {
     static const double ends[] = {0, 4, 10, 12, 16};
@@ -189,7 +188,7 @@ static void test_slots(void **state)
     end(&pair);
 }
 
-/* Whatever the phases: slots follow one another, and what stands for a side is there whole. */
+/* For any phases, slots are consecutive, and the run that represents a side is complete. */
 static void test_slots_of_any_phases(void **state)
 {
     uint64_t random = 16;
@@ -207,7 +206,7 @@ static void test_slots_of_any_phases(void **state)
         read_series(&pair, &series);
         for (size_t i = 0; i < series.slot_count; i++)
             assert_true(series.slot[i].from >= (i > 0 ? series.slot[i - 1].to : 0));
-        for (size_t r = 0; r < RUNS; r += 2) { /* those that stand for their sides */
+        for (size_t r = 0; r < RUNS; r += 2) { /* the runs that represent their sides */
             for (size_t i = 0; i < series.run[r].stretch_count; i++)
                 assert_true(
                     series.run[r].stretch[i].slot < series.slot_count &&
@@ -220,8 +219,8 @@ static void test_slots_of_any_phases(void **state)
 
 /* --- figures ---------------------------------------------------------------------------------- */
 
-/* CPU use first, then what is most sure, and of what has no test the order of the plan; never what
- * is no metric, or nothing but zeros. */
+/* Metrics are ordered: CPU use, then by confidence, then untested metrics in the order of the plan.
+ * Counts that are no metrics, and metrics that are always zero, are left out. */
 static void test_figures(void **state)
 {
     static const char *const first[] = {"cpu_use", "cpi", "dc_miss_ratio"};
@@ -235,7 +234,8 @@ static void test_figures(void **state)
     for (int i = 0; i < 3; i++)
         assert_string_equal(pair.comparison.figure[series.figure[i]].name, first[i]);
     for (size_t i = 3; i < series.figure_count; i++)
-        assert_string_not_equal(series.metric[i].name, "ibuf_stall_percent"); /* zeros */
+        /* a metric that is always zero */
+        assert_string_not_equal(series.metric[i].name, "ibuf_stall_percent");
     assert_string_equal(series.metric[0].label, "CPU use");
     assert_string_equal(series.metric[1].name, "cpi");
     assert_int_equal(series.run[0].series[0].count > 10, 1);
@@ -246,7 +246,8 @@ static void test_figures(void **state)
 
 /* --- pictures --------------------------------------------------------------------------------- */
 
-/* Draw and return one of the files that were left for gnuplot; free it. NULL: none. */
+/* Draw, and return one of the files written for gnuplot (NULL: missing file). The caller frees the
+ * text. */
 static char *draw_and_read(struct pair *pair, const char *name)
 {
     char keep[1024], path[1024], file[1100];
@@ -265,7 +266,7 @@ static char *draw_and_read(struct pair *pair, const char *name)
         fclose(there);
     return there ? drawing_text(file, NULL) : NULL;
 }
-/* Where the axis of the first panel with one ends. */
+/* Return the end of the x axis of the first panel that has an axis. */
 static double x_end(const char *panels)
 {
     const char *shown = strstr(panels, "set border 3 "), *at = panels, *before = NULL;
@@ -287,7 +288,8 @@ static void test_by_time(void **state)
     text = draw_and_read(&pair, "panels.gp");
     assert_int_equal(drawing_panels(text), 6);
     assert_float_equal(x_end(text), 18, 1e-9);
-    assert_int_equal(drawing_count(text, ", 0.5 front center"), 3 + 4); /* letters of A and B */
+    /* letters of sides A and B */
+    assert_int_equal(drawing_count(text, ", 0.5 front center"), 3 + 4);
     free(text);
     text = draw_and_read(&pair, "a-phases.dat");
     assert_non_null(strstr(text, "\n8 12 "));
@@ -301,7 +303,7 @@ static void test_by_time(void **state)
     end(&pair);
 }
 
-/* Without phases there are no strips; with a height that was given the picture says what it left
+/* Without phases, no strips are drawn. If the height is given, the plot names the panels it left
  * out. */
 static void test_without_phases(void **state)
 {
@@ -326,7 +328,7 @@ static void test_without_phases(void **state)
     end(&pair);
 }
 
-/* The dark picture has the golden data; the light one differs from it in colours alone. */
+/* The dark plot equals the golden data. The light plot differs only in colours. */
 static void test_golden(void **state)
 {
     char path[2][1024], keep[2][1024];

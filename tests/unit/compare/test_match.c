@@ -1,4 +1,4 @@
-/* Matching the phases of runs: alignment in order, what it costs, kinds of phases, several runs. */
+/* Tests of matching the phases of runs: alignment in order, costs, phase classes, several runs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,8 @@
 #define LABELS 26
 #define NONE   RPS_MATCH_NONE
 
-/* Letters are labels, a phase each. A digit behind one: so many times 100 periods long, not one. */
+/* Make one phase per letter; the letter is the label. A phase is 100 periods long, or d x 100
+ * periods if a digit d follows the letter. */
 static struct rps_phases phases_of(const char *text)
 {
     struct rps_phases phases = {.label_count = LABELS};
@@ -32,7 +33,7 @@ static struct rps_phases phases_of(const char *text)
     return phases;
 }
 
-/* Labels as far apart as their letters are in the alphabet, 25 letters being 1. */
+/* Return the distances of labels: the distance of their letters in the alphabet, divided by 25. */
 static const double *distance_of(void)
 {
     static double distance[LABELS * LABELS];
@@ -48,7 +49,8 @@ static struct rps_match_labels labels_of(void)
     return (struct rps_match_labels){LABELS, distance_of()};
 }
 
-/* The partners of a's phases: their places in b as digits and letters, "-" for none. */
+/* Check the partners of a's phases. Each partner is written as its position in b (digit or letter),
+ * or "-" for none. */
 static void check_aligned(const char *a, const char *b, const char *expected)
 {
     struct rps_phases left = phases_of(a), right = phases_of(b);
@@ -71,36 +73,39 @@ static void test_align(void **state)
 {
     (void)state;
     check_aligned("ABCAB", "ABCAB", "01234");
-    check_aligned("ABC", "AXC", "012");      /* B is X now */
-    check_aligned("ABC", "XYZ", "012");      /* everything has changed */
-    check_aligned("ABC", "ABXC", "013");     /* came */
-    check_aligned("ABC", "AC", "0-1");       /* went */
-    check_aligned("ABAC", "A9BA9C", "0123"); /* longer */
+    check_aligned("ABC", "AXC", "012");      /* B is replaced by X */
+    check_aligned("ABC", "XYZ", "012");      /* all phases are replaced */
+    check_aligned("ABC", "ABXC", "013");     /* X is new */
+    check_aligned("ABC", "AC", "0-1");       /* B is missing */
+    check_aligned("ABAC", "A9BA9C", "0123"); /* B is longer */
     check_aligned("", "ABC", "");
     check_aligned("ABC", "", "---");
     check_aligned("", "", "");
     check_aligned("A", "A", "0");
     check_aligned("A", "B", "0");
-    check_aligned("ABCD", "ACBD", "02-3"); /* B and C exchanged: one of them is left over */
+    check_aligned("ABCD", "ACBD", "02-3"); /* B and C are exchanged: one of the two has no
+                                              partner */
     check_aligned("ABC", "CAB", "12-");
 }
 
-/* Other labels are partners as long as that costs less than to leave both over: .3 + .4 x distance
- * against 1.1; a label that the other run has costs 1.2. */
+/* Phases of different labels become partners if the match costs less than two phases without
+ * partners. The match costs .3 + .4 x distance, against 1.1. The cost is 1.2 if the other run has
+ * the label too. */
 static void test_costs(void **state)
 {
     (void)state;
-    check_aligned("A", "Z", "0"); /* .7 */
+    check_aligned("A", "Z", "0"); /* the match costs .7 */
     check_aligned("AB", "BX", "-0");
-    check_aligned("BA", "XB", "1-");  /* B has a partner, so that A and X have none: 1.1 */
-    check_aligned("KM", "MKL", "1-"); /* K-K and 3 left over for 1.65; M-M the same */
-    check_aligned("AZ", "BYX", "01"); /* .316 + .316 + .55 */
-    check_aligned("AM", "L", "-0");   /* .316 and .55: the nearer one */
+    check_aligned("BA", "XB", "1-");  /* B has a partner, so that A and X have none: cost 1.1 */
+    check_aligned("KM", "MKL", "1-"); /* K-K and three phases without partners cost 1.65; M-M
+                                         costs 1.65 too */
+    check_aligned("AZ", "BYX", "01"); /* the matches cost .316 + .316 + .55 */
+    check_aligned("AM", "L", "-0");   /* costs of .316 and .55: the nearer label is matched */
     check_aligned("AM", "B", "0-");
-    check_aligned("ACB", "BC", "-1-"); /* 1.65; A-B or B-C, of 1.2, would have been 1.75 */
+    check_aligned("ACB", "BC", "-1-"); /* cost 1.65; with A-B or B-C (1.2) the cost would be 1.75 */
 }
 
-/* Of alignments that cost the same the one of phases that are alike in length. */
+/* Of two alignments with equal cost, the alignment of phases with similar lengths is chosen. */
 static void test_ties(void **state)
 {
     (void)state;
@@ -164,8 +169,8 @@ static void test_many(void **state)
     rps_phases_free(&left);
 }
 
-/* Match runs, those of side B behind a "|", and write the rows, "AA", "AX", "-X", and each run's
- * phases as numbers of rows. */
+/* Match runs, with side B after "|". Then check the rows ("AA", "AX", "-X") and the row numbers of
+ * each run's phases. */
 static void check_runs(const char *const *run, size_t count, const char *expected)
 {
     struct rps_phases phases[8] = {{0}};
@@ -223,7 +228,7 @@ static void test_rows(void **state)
     CHECK_RUNS("||", "", "|", "");
 }
 
-/* What has no partner is of the kind of those that are like it. */
+/* A phase without a partner belongs to the class of similar phases. */
 static void test_kinds(void **state)
 {
     (void)state;
@@ -236,11 +241,12 @@ static void test_kinds(void **state)
 static void test_several(void **state)
 {
     (void)state;
-    /* ABCB stands for A: of DEFGH more are its partners than ABC's */
+    /* ABCB represents A, because DEFGH has more partners in ABCB than in ABC. */
     CHECK_RUNS("AA BB CC |012|0121-|0121|012|012", "ABC", "DEFGH", "ABCB", "|", "ABC", "ABC");
-    /* the middle one stands for A: its first run differs by one phase, and so does its third */
+    /* The middle run represents A, because the first and the third run each differ from it by one
+     * phase. */
     CHECK_RUNS("AA BX CC |01|012|12|012|0-12", "AB", "ABC", "BC", "|", "AXC", "AZWC");
-    /* a partner of another label within a side */
+    /* One side contains partners with different labels. */
     CHECK_RUNS("AA BB CC |012|012|012|012", "ABC", "AXC", "ABC", "|", "ABC");
 }
 

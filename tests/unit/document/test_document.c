@@ -1,6 +1,6 @@
-/* Documents: one filling, and what it says to people, as JSON and as CSV. */
+/* Tests of documents: one set of values, written as text, JSON and CSV. */
+#include "rpistat/arena.h"
 #include "rpistat/document.h"
-#include "rpistat/interval_text.h"
 
 #include <locale.h>
 #include <math.h>
@@ -33,7 +33,7 @@ static struct rps_block *new_block(struct rps_document *document)
     return rps_document_block(document, "runs", columns, sizeof(columns) / sizeof(columns[0]));
 }
 
-/* What is not known when `known` is 0. */
+/* Put a row. If `known` is 0, the optional values are unknown. */
 static void put(struct rps_block *block, int64_t run, const char *label, const char *host,
                 int known)
 {
@@ -55,11 +55,11 @@ static void put(struct rps_block *block, int64_t run, const char *label, const c
     rps_put_text(block, "sim");
 }
 
-/* Write a document, begin an empty one, and compare the end. */
+/* Write a document, begin an empty document, and compare the end. */
 static void assert_ends(struct rps_document *document, enum rps_format format, int terminal,
                         const char *expected, int is_all)
 {
-    static struct rps_arena *arena; /* of the empty one, which a test may leave as it is */
+    static struct rps_arena *arena; /* memory of the empty document, which tests need not free */
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
@@ -85,7 +85,7 @@ static void assert_written(struct rps_document *document, enum rps_format format
     assert_ends(document, format, terminal, expected, 1);
 }
 
-static void test_people(void **state)
+static void test_human(void **state)
 {
     struct rps_document document = {.arena = rps_arena_new()};
     struct rps_block *block = new_block(&document);
@@ -112,7 +112,7 @@ static void test_hosts(void **state)
                    "RUN  LABEL  HOST  ELAPSED  SIZE  COUNTED  COMMAND\n"
                    "  1  a      web         -     -  sim      ./naive\n"
                    "  2  b      -           -     -  sim      ./naive\n");
-    put(new_block(&document), 1, "a", "web", 1); /* all are of one host, and have tags */
+    put(new_block(&document), 1, "a", "web", 1); /* all rows have the same host, and have tags */
     assert_written(&document, RPS_FORMAT_TEXT, 0,
                    "RUN  LABEL  TAGS       ELAPSED     SIZE  COUNTED  COMMAND\n"
                    "  1  a      a=1 b=x,y  1.500 s  1.5 KiB  sim      ./naive\n");
@@ -148,13 +148,13 @@ static void test_json(void **state)
     (void)state;
     rps_put_text(rps_document_field(&document, "store", RPS_VALUE_TEXT), "x.data");
     put(new_block(&document), 1, "a", NULL, 1);
-    block = new_block(&document); /* goes on with the table */
+    block = new_block(&document); /* this block continues the table */
     put(block, 2, NULL, NULL, 0);
     rps_block_line(block, "For people.");
     rps_put_int(rps_document_field(&document, "sound", RPS_VALUE_BOOL), 0, 1);
     assert_written(
         &document, RPS_FORMAT_JSON, 0,
-        "{\n  \"store\": \"x.data\",\n  \"runs\": [\n"
+        "{\n  \"format\": 1,\n  \"store\": \"x.data\",\n  \"runs\": [\n"
         "    {\"run\": 1, \"command\": \"./naive\", \"label\": \"a\", \"host\": null, "
         "\"tags\": {\"a\": \"1\", \"b\": \"x,y\"}, \"good\": true, "
         "\"start\": \"2013-06-26T15:12:33.000Z\", \"elapsed_s\": 1.5, \"bytes\": 1536, "
@@ -218,7 +218,7 @@ static const struct rps_interval widely = {RPS_CERTAINTY_INTERVAL, 2, 1.2, 3.8, 
 static const struct rps_interval exactly = {RPS_CERTAINTY_INTERVAL, 2, 2 - 1e-9, 2 + 1e-9, .5};
 static const struct rps_interval rarely = {RPS_CERTAINTY_BURSTS, 2, NAN, NAN, .5};
 
-/* Two phases of a run with figures of all kinds, and a row for people alone. */
+/* Put two phases of a run with values of all types, and a row that only the text shows. */
 static void put_phases(struct rps_document *document)
 {
     static const struct rps_column phase_columns[] = {
@@ -238,7 +238,7 @@ static void put_phases(struct rps_document *document)
     document->length_ns = 20 * S;
     block->indent = 2;
     block->fixed = 1;
-    block->people_rows = 1;
+    block->human_rows = 1;
     for (int i = 0; i < 2; i++) {
         rps_put_int(block, i, 1);
         rps_put_text(block, i == 0 ? "A" : "B")->doubtful = i;
@@ -258,8 +258,8 @@ static void put_phases(struct rps_document *document)
     rps_block_line(block, "Below.");
 }
 
-/* Where the fixed columns are too wide the first is cut; a column that was left out makes no further
- * part. */
+/* If the fixed columns are too wide, the first column is cut. An omitted column does not start
+ * another part of the table. */
 static void test_narrow(void **state)
 {
     static const struct rps_column narrow[] = {
@@ -289,41 +289,42 @@ static void test_figures(void **state)
 
     (void)state;
     put_phases(&document);
-    rps_document_say(&document, "The end.");
-    assert_written(&document, RPS_FORMAT_TEXT, 0,
-                   "                                          L1 data\n"
-                   "                                     cache misses\n"
-                   "  Phase    Start  Length   Share              (%)             CPI\n"
-                   "  A      00:00.0   5.0 s  25.0 %  12.35 * sd 0.50      2.00 \u00b10.04\n"
-                   "  B?     00:05.0  15.0 s  75.0 %                -  2.00 (1.2-3.8)\n"
-                   "  all             20.0 s                             2.000 \u00b10.001\n"
-                   "Below.\n"
-                   "\n\u00b1 and ranges: 95 % intervals of what was counted in turns.\n"
-                   "\n*: counted in turns, too rare or in too few periods for an interval, or not "
-                   "when the run "
-                   "began.\n"
-                   "\nThe end.\n");
+    rps_document_print(&document, "The end.");
+    assert_written(
+        &document, RPS_FORMAT_TEXT, 0,
+        "                                          L1 data\n"
+        "                                     cache misses\n"
+        "  Phase    Start  Length   Share              (%)             CPI\n"
+        "  A      00:00.0   5.0 s  25.0 %  12.35 * sd 0.50      2.00 \u00b10.04\n"
+        "  B?     00:05.0  15.0 s  75.0 %                -  2.00 (1.2-3.8)\n"
+        "  all             20.0 s                             2.000 \u00b10.001\n"
+        "Below.\n"
+        "\n\u00b1 and ranges: 95 % intervals of metrics that were counted in rotation\n"
+        "\n*: counted in rotation, without an interval: too rare, in too few periods, or "
+        "not at the start of the run\n"
+        "\nThe end.\n");
     put_phases(&document);
-    assert_written(&document, RPS_FORMAT_TEXT, 30,
-                   "  Phase    Start  Length\n"
-                   "  A      00:00.0   5.0 s\n"
-                   "  B?     00:05.0  15.0 s\n"
-                   "  all             20.0 s\n"
-                   "\n"
-                   "  Phase   Share\n"
-                   "  A      25.0 %\n"
-                   "  B?     75.0 %\n"
-                   "  all\n"
-                   "\n"
-                   "  Phase             CPI\n"
-                   "  A          2.00 \u00b10.04\n"
-                   "  B?     2.00 (1.2-3.8)\n"
-                   "  all      2.000 \u00b10.001\n"
-                   "Below.\n"
-                   "\n\u00b1 and ranges: 95 % intervals of what was counted in turns.\n");
+    assert_written(
+        &document, RPS_FORMAT_TEXT, 30,
+        "  Phase    Start  Length\n"
+        "  A      00:00.0   5.0 s\n"
+        "  B?     00:05.0  15.0 s\n"
+        "  all             20.0 s\n"
+        "\n"
+        "  Phase   Share\n"
+        "  A      25.0 %\n"
+        "  B?     75.0 %\n"
+        "  all\n"
+        "\n"
+        "  Phase             CPI\n"
+        "  A          2.00 \u00b10.04\n"
+        "  B?     2.00 (1.2-3.8)\n"
+        "  all      2.000 \u00b10.001\n"
+        "Below.\n"
+        "\n\u00b1 and ranges: 95 % intervals of metrics that were counted in rotation\n");
 }
 
-/* Words for people in a column that nothing is known of do not show it. */
+/* A column without known values is not shown, even if it has texts. */
 static void test_unknown(void **state)
 {
     static const struct rps_column unknown[] = {
@@ -340,11 +341,11 @@ static void test_unknown(void **state)
     rps_put_text(block, "all");
     rps_put_blanks(block, 1);
     rps_put_number(block, 2);
-    block->people_rows = 1;
+    block->human_rows = 1;
     assert_written(&document, RPS_FORMAT_TEXT, 0, "Name  Rarely\na          -\nall        2\n");
 }
 
-/* What is printed of an interval holds all of it, and never begins above the value. */
+/* The printed interval contains the exact interval, and never begins above the value. */
 static void test_outwards(void **state)
 {
     static const struct rps_interval near = {RPS_CERTAINTY_INTERVAL, 2, 1.98999, 2.0001, .5};
@@ -381,9 +382,9 @@ static void test_outwards(void **state)
         "2.00 (1.23-3.85)\n"
         "      1.2e+09 \u00b12\n"
         "         2.000 *\n"
-        "\n\u00b1 and ranges: 95 % intervals of what was counted in turns.\n"
-        "\n*: counted in turns, too rare or in too few periods for an interval, or not when "
-        "the run began.\n");
+        "\n\u00b1 and ranges: 95 % intervals of metrics that were counted in rotation\n"
+        "\n*: counted in rotation, without an interval: too rare, in too few periods, or not at "
+        "the start of the run\n");
     assert_string_equal(rps_interval_percent(text, &near), "\u00b1 0.51 %");
     assert_string_equal(rps_interval_words(text, &begun), "its start was not counted");
     assert_string_equal(rps_interval_words(text, &none), "none seen; its start was not counted");
@@ -391,7 +392,7 @@ static void test_outwards(void **state)
                 rps_interval_round(1239, 3, 0, 1) == 1240);
     assert_true(rps_interval_round(1240, 3, 0, 0) == 1240 &&
                 rps_interval_round(1240, 3, 0, 1) == 1240);
-    assert_false(signbit(rps_interval_round(1e-12, 15, 3, 1))); /* "±-0" */
+    assert_false(signbit(rps_interval_round(1e-12, 15, 3, 1))); /* no "±-0" is printed */
     assert_true(rps_interval_round(7.5, 3, 0, 0) == 7 && rps_interval_round(-7.5, 3, 0, 0) == -8);
     assert_true(rps_interval_round(0, 3, 0, 0) == 0 && isnan(rps_interval_round(NAN, 3, 0, 0)));
 }
@@ -404,7 +405,8 @@ static void test_groups(void **state)
     put_phases(&document);
     assert_written(
         &document, RPS_FORMAT_JSON, 0,
-        "{\n  \"phases\": [\n    {\"phase\": 0, \"label\": \"A\", \"start_s\": 0, "
+        "{\n  \"format\": 1,\n  \"phases\": [\n    {\"phase\": 0, \"label\": \"A\", \"start_s\": "
+        "0, "
         "\"length_s\": 5, \"share\": 0.25, \"figures\": {\"cpi\": 2, \"share\": 12.345}, "
         "\"intervals\": {\"cpi\": {\"low\": 1.96, \"high\": 2.04, \"certainty\": "
         "\"interval\"}, \"share\": {\"low\": null, \"high\": null, \"certainty\": "
@@ -422,7 +424,7 @@ static void test_groups(void **state)
                    "1,B,5.000000000,15.000000000,0.75,2,,1.2,3.8,,,,\n");
 }
 
-/* What stands inside a value, plain intervals, an object, paragraphs by name, a tree. */
+/* Nested values are written: intervals, an object, named paragraphs, a tree. */
 static void test_nested(void **state)
 {
     static const struct rps_column outer[] = {
@@ -456,7 +458,8 @@ static void test_nested(void **state)
         if (turn == 0)
             assert_written(
                 &document, RPS_FORMAT_JSON, 0,
-                "{\n  \"rows\": [\n    {\"name\": \"top\", \"value\": 2, \"low\": 1.96, "
+                "{\n  \"format\": 1,\n  \"rows\": [\n    {\"name\": \"top\", \"value\": 2, "
+                "\"low\": 1.96, "
                 "\"high\": 2.04, \"certainty\": \"interval\", \"share\": 0.5, "
                 "\"inner\": [7, 8], \"given\": [1]},\n"
                 "    {\"name\": \"below\", \"value\": null, \"low\": null, \"high\": null, "
@@ -536,7 +539,7 @@ static void test_heading_empty(void **state)
     }
 }
 
-/* The numbers of three rows that were sorted, as a CSV's first column. */
+/* Check the order of three sorted rows. `expected` lists the numbers in the first column. */
 static void assert_sorted(const char *column, int is_descending, const char *expected)
 {
     struct rps_document document = {.arena = rps_arena_new()};
@@ -546,7 +549,7 @@ static void assert_sorted(const char *column, int is_descending, const char *exp
     put(block, 1, "b", "web", 1);
     put(block, 2, "a", "web", 0);
     put(block, 3, "b", "db", 1);
-    block->value[block->column_count + 7].number = -1; /* of the second, elapsed_s */
+    block->value[block->column_count + 7].number = -1; /* elapsed_s of the second row */
     rps_block_sort(block, column, is_descending);
     for (size_t i = 0; i < 3; i++)
         got[i] = (char)('0' + block->value[i * block->column_count].number);
@@ -569,7 +572,7 @@ static void test_sorting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_people),        cmocka_unit_test(test_hosts),
+        cmocka_unit_test(test_human),         cmocka_unit_test(test_hosts),
         cmocka_unit_test(test_terminal),      cmocka_unit_test(test_json),
         cmocka_unit_test(test_csv),           cmocka_unit_test(test_lines),
         cmocka_unit_test(test_sorting),       cmocka_unit_test(test_narrow),

@@ -1,4 +1,4 @@
-/* Events and formulas of the command line. */
+/* Tests of events and formulas of the command line. */
 #include "rpistat/plan.h"
 
 #include <setjmp.h>
@@ -26,7 +26,7 @@ static struct rps_plan *choose(const char *first, const char *second)
 
 /* --- -e --------------------------------------------------------------------------------------- */
 
-/* One event each: what was typed, its ID, what it counts, its unit. */
+/* One event each: the typed text, its ID, the counted event, its unit. */
 static const struct {
     const char *text, *name, *spec, *unit;
 } events[] = {
@@ -46,9 +46,9 @@ static const struct {
     {"4x", "_4x", "4x", "events"},
     {"-", "_", "-", "events"},
     {"\xc3\xa4", "_", "\xc3\xa4", "events"},
-    {"clock", "clock_2", "clock", "events"}, /* formulas know another thing by that name */
+    {"clock", "clock_2", "clock", "events"}, /* the name clock is reserved in formulas */
     {"seconds", "seconds_2", "seconds", "events"},
-    {"cpu/a", "cpu_a", "cpu/a", "events"}, /* no event, which resolution will say */
+    {"cpu/a", "cpu_a", "cpu/a", "events"}, /* no valid event, which resolution reports */
 };
 
 static void test_events(void **state)
@@ -70,7 +70,7 @@ static void test_events(void **state)
     }
 }
 
-/* Sets: what was typed, and the specs of each set, separated by blanks. */
+/* Sets: the typed text, and the specs of each set, separated by blanks. */
 static const struct {
     const char *first, *second, *sets[2];
 } groups[] = {
@@ -103,7 +103,7 @@ static void test_groups(void **state)
     }
 }
 
-/* IDs are unique, and formulas find the first of several by what was typed. No set has an event
+/* IDs are unique, and a formula finds the first event with a typed name. No set contains an event
  * twice. */
 static void test_unique(void **state)
 {
@@ -120,7 +120,7 @@ static void test_unique(void **state)
     rps_plan_free(plan);
 }
 
-/* IDs of long specs end early, and are unique all the same. */
+/* IDs of long specs are cut, and remain unique. */
 static void test_long_events(void **state)
 {
     char text[400];
@@ -139,7 +139,7 @@ static void test_long_events(void **state)
     rps_plan_free(plan);
 }
 
-/* More events than a set has slots for: several sets, of which none is much smaller. */
+/* Too many events for one set are divided into several sets of similar size. */
 static void test_large_groups(void **state)
 {
     static const char *const group[] = {"a,b,c,d,e,f,g,h", "1,2,3,4,5,cpu/event=1,umask=2/,7,8,9",
@@ -164,9 +164,9 @@ static void test_large_groups(void **state)
 static const struct {
     const char *text, *part;
 } wrong_events[] = {
-    {"", "\"\" names no event"}, {"a,", "\"a,\" names no event before or behind a comma"},
-    {",a", "names no event"},    {"a,,b", "names no event"},
-    {"a, ,b", "names no event"}, {"a,b,c,d,e,f,g,h,i,", "names no event"},
+    {"", "\"\" has no event"}, {"a,", "\"a,\" has no event before or after a comma"},
+    {",a", "has no event"},    {"a,,b", "has no event"},
+    {"a, ,b", "has no event"}, {"a,b,c,d,e,f,g,h,i,", "has no event"},
 };
 
 static void test_wrong_events(void **state)
@@ -215,7 +215,7 @@ static void test_formulas(void **state)
     assert_string_equal(plan->metric[3].label, "L1-dcache-loads/seconds");
     assert_string_equal(plan->metric[3].panel, "L1-dcache-loads/seconds");
     assert_true(rps_formula_value(&plan->metric[3].formula, operand) == 3);
-    assert_int_equal(rps_plan_compile(plan, NULL), 0); /* as when it is read back */
+    assert_int_equal(rps_plan_compile(plan, NULL), 0); /* as after reading from a store */
     assert_true(rps_formula_value(&plan->metric[3].formula, operand) == 3);
     assert_string_equal(plan->metric[0].name, "ipc");
     assert_string_equal(plan->metric[0].label, "ipc");
@@ -231,21 +231,21 @@ static void test_formulas(void **state)
 static const struct {
     const char *text, *part;
 } wrong_formulas[] = {
-    {"", "metric \"\": write NAME=FORMULA"},
+    {"", "metric \"\" is not complete; write NAME=FORMULA"},
     {"a", "write NAME=FORMULA"},
     {"=a", "write NAME=FORMULA"},
-    {"a-b=a", "metric \"a-b=a\": write NAME=FORMULA with a NAME of letters"},
+    {"a-b=a", "metric \"a-b=a\" is not complete; write NAME=FORMULA with a NAME of letters"},
     {"1a=a", "write NAME=FORMULA"},
     {"m=", "metric m: formula \"\", column 1"},
     {"m=a/", "metric m: formula \"a/\", column 3"},
-    {"m=a/b", "metric m: formula \"a/b\", column 3: nothing that is counted is called \"b\"; there "
-              "are clock, seconds, cpu_seconds, a"},
+    {"m=a/b", "metric m: formula \"a/b\", column 3: nothing named \"b\" is counted; choose from "
+              "clock, seconds, cpu_seconds, a"},
     {"page-faults/seconds",
      "metric page-faults/seconds: formula \"page-faults/seconds\", column 1: "
-     "nothing that is counted is called \"page-faults\"; there are clock"},
+     "nothing named \"page-faults\" is counted; choose from clock"},
     {"a/", "metric a/: formula \"a/\", column 3"},
     {"m==a", "metric m: formula \"=a\", column 1"},
-    {"there=a", "there is already a metric called there"},
+    {"there=a", "there is already a metric named there"},
 };
 
 static void test_wrong_formulas(void **state)

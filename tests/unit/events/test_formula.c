@@ -1,4 +1,4 @@
-/* Formulas: the grammar, its limits, and how a missing value travels. */
+/* Tests of formulas: the grammar, its limits, and missing values. */
 #include "rpistat/formula.h"
 
 #include <setjmp.h>
@@ -126,17 +126,17 @@ static void test_errors(void **state)
         {"* a", "column 1: a number, a name or ("},
         {"a ** b", "column 4: a number"},
         {"+a", "column 1: a number"},
-        {"a + x1", "column 5: nothing that is counted is called \"x1\""},
+        {"a + x1", "column 5: nothing named \"x1\" is counted"},
         {"'a", "column 1: the quote is not closed"},
-        {"''", "nothing that is counted is called \"\""},
+        {"''", "nothing named \""},
         {"1.2.3", "column 1: not a number"},
         {"1e", "column 1: not a number"},
         {".", "column 1: not a number"},
         {"1e999", "column 1: not a number"},
         {"1,5", "column 2: an operator"},
         {"a % b", "column 3: an operator"},
-        {"page-faults/a", "column 1: nothing that is counted is called \"page-faults\""},
-        {"x-2", "column 1: nothing that is counted is called \"x\""},
+        {"page-faults/a", "column 1: nothing named \"page-faults\" is counted"},
+        {"x-2", "column 1: nothing named \"x\" is counted"},
     };
     struct rps_formula formula = {.step_count = 99};
     struct rps_error err;
@@ -183,11 +183,11 @@ static void test_limits(void **state)
     struct rps_error err;
 
     (void)state;
-    /* seven open sums and one operand are eight on the stack */
+    /* seven open sums and one operand need eight stack places */
     assert_int_equal(compile_repeated("a+(", 7, "b", ")", 7, &err), 0);
     assert_int_equal(compile_repeated("a+(", 8, "b", ")", 8, &err), RPS_USAGE);
     assert_non_null(strstr(err.message, "more than 8 operands"));
-    /* n sums of two steps each behind one operand */
+    /* one operand and n sums of two steps each */
     assert_int_equal(compile_repeated("", 0, "a", "+b", 31, &err), 0);
     assert_int_equal(compile_repeated("", 0, "a", "+b", 32, &err), RPS_USAGE);
     assert_non_null(strstr(err.message, "at most 64"));
@@ -199,7 +199,7 @@ static void test_limits(void **state)
     assert_int_equal(compile_repeated("1", 300, "", "", 0, &err), RPS_USAGE);
 }
 
-/* Also where the operand is 0; the operands stay what they were. */
+/* The derivative is correct where the operand is 0. The operands are not changed. */
 static void test_derivative(void **state)
 {
     struct rps_formula formula;

@@ -1,4 +1,4 @@
-/* Generic names: those like one that was typed, and their units. */
+/* Tests of generic names: names similar to a typed name, and units. */
 #include "events/names.h"
 
 #include <setjmp.h>

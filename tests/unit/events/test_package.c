@@ -1,7 +1,5 @@
-/*
- * Events of packages: a sysfs of a server with two packages, as Linux lays it out, and what is broken
- * in it. No count of any sum is right when one of its parts is not known.
- */
+/* Tests of package events: the sysfs of a server with two packages as in Linux, and errors in the
+ * sysfs. A sum has no count if one of its parts is unknown. */
 #include "tree.h"
 
 #include "rpistat/package.h"
@@ -70,7 +68,7 @@ static void test_energy(void **state)
     assert_int_equal(rps_package_next(&search, &event, &err), 0);
 }
 
-/* Each PMU of the name that has it, in the order of the alphabet. */
+/* Find each PMU that matches the pattern and has the event, in alphabetical order. */
 static void test_pattern(void **state)
 {
     struct rps_package_search search = {
@@ -105,21 +103,22 @@ static void test_none(void **state)
     assert_int_equal(rps_package_next(&nowhere, &event, &err), 0);
 }
 
-/* What sysfs says only in part is not counted, with a sentence. */
+/* An event is not counted, with an error message, if a file in sysfs is missing or malformed. */
 static void test_broken(void **state)
 {
     static const struct {
         const char *file, *text, *why;
     } broken[] = {
-        {"/power/cpumask", NULL, "PMU power has no cpumask that says where"},
-        {"/power/cpumask", "\n", "PMU power has no cpumask that says where"},
-        {"/power/cpumask", "0-\n", "PMU power has no cpumask that says where"},
-        {"/power/cpumask", "1-0\n", "PMU power has no cpumask that says where"},
-        {"/power/cpumask", "0,\n", "PMU power has no cpumask that says where"},
-        {"/power/cpumask", "ffff\n", "PMU power has no cpumask that says where"},
-        {"/power/cpumask", "0-999999\n", "PMU power has no cpumask that says where"},
-        {"/power/events/energy-pkg.unit", NULL, "power/energy-pkg/ has not the unit Joules"},
-        {"/power/events/energy-pkg.unit", "mJ\n", "power/energy-pkg/ has not the unit Joules"},
+        {"/power/cpumask", NULL, "PMU power has no file cpumask, which names its CPUs"},
+        {"/power/cpumask", "\n", "PMU power has no file cpumask, which names its CPUs"},
+        {"/power/cpumask", "0-\n", "PMU power has no file cpumask, which names its CPUs"},
+        {"/power/cpumask", "1-0\n", "PMU power has no file cpumask, which names its CPUs"},
+        {"/power/cpumask", "0,\n", "PMU power has no file cpumask, which names its CPUs"},
+        {"/power/cpumask", "ffff\n", "PMU power has no file cpumask, which names its CPUs"},
+        {"/power/cpumask", "0-999999\n", "PMU power has no file cpumask, which names its CPUs"},
+        {"/power/events/energy-pkg.unit", NULL, "power/energy-pkg/ does not have the unit Joules"},
+        {"/power/events/energy-pkg.unit", "mJ\n",
+         "power/energy-pkg/ does not have the unit Joules"},
         {"/power/events/energy-pkg.scale", NULL, "power/energy-pkg/ has no scale"},
         {"/power/events/energy-pkg.scale", "0\n", "power/energy-pkg/ has no scale"},
         {"/power/events/energy-pkg.scale", "-1\n", "power/energy-pkg/ has no scale"},
@@ -150,7 +149,7 @@ static void test_broken(void **state)
     }
 }
 
-/* No event set has what a package counts; other PMUs' events are as ever. */
+/* Package events are refused in event sets. Events of other PMUs are accepted. */
 static void test_refused(void **state)
 {
     static const char *const specs[] = {"power/energy-pkg/", "uncore_imc_0/event=0x04/",
@@ -163,9 +162,10 @@ static void test_refused(void **state)
         strcpy(event.spec, specs[i]);
         assert_int_equal(rps_event_resolve(&event, *state, &err), 0);
         assert_int_equal(event.state, RPS_EVENT_UNSUPPORTED);
-        assert_string_equal(event.reason,
-                            "it counts the whole package, not a program: record -a reads energy "
-                            "and memory traffic of packages beside the event sets");
+        assert_string_equal(
+            event.reason,
+            "it counts the whole package, not a program; use record -a, which also reads energy "
+            "and memory traffic of packages");
     }
     memset(&event, 0, sizeof(event));
     strcpy(event.spec, "msr/tsc/");

@@ -1,4 +1,4 @@
-/* Plans: operands, roles, formulas compiled again, and documents by name. */
+/* Tests of plans: operands, roles, recompiled formulas, and documents by name. */
 #include "rpistat/plan.h"
 
 #include <setjmp.h>
@@ -24,7 +24,7 @@ static void add_event(struct rps_event_set *set, const char *name, const char *s
     snprintf(event->role, sizeof(event->role), "%s", role);
 }
 
-/* Two sets: {a, b} and {c}. */
+/* Make a plan with two sets: {a, b} and {c}. */
 static struct rps_plan *small_plan(void)
 {
     struct rps_plan *plan = rps_plan_new();
@@ -37,7 +37,7 @@ static struct rps_plan *small_plan(void)
     add_event(set, "b", "L1-dcache-loads", "");
     set = rps_plan_add_set(plan);
     assert_non_null(set);
-    add_event(set, "c", "a", "l1d_miss"); /* its spec is the name of another */
+    add_event(set, "c", "a", "l1d_miss"); /* the spec of c is the name of event a */
     return plan;
 }
 
@@ -111,7 +111,7 @@ static void test_compile_again(void **state)
     operand[RPS_OPERAND_EVENTS + RPS_SLOT_MAX] = 3;
     assert_true(rps_formula_value(&plan->metric[0].formula, operand) == 4);
 
-    /* c moves into the first set, in the place of b, as a merge would do it */
+    /* Move c into the first set in place of b, as merging of sets does. */
     plan->set[0].event[1] = plan->set[1].event[0];
     plan->set_count = 1;
     assert_int_equal(rps_plan_compile(plan, NULL), 0);
@@ -144,7 +144,7 @@ static void test_unknown_names(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
         assert_int_equal(rps_plan_load(unknown[i], &plan, &err), RPS_USAGE);
-        assert_non_null(strstr(err.message, "there are arm1176, cortex-a7, "));
+        assert_non_null(strstr(err.message, "choose from arm1176, cortex-a7, "));
     }
     assert_int_equal(rps_plan_load("arm1176.ini", &plan, &err), RPS_USAGE);
     assert_non_null(strstr(err.message, "cannot open the event sets arm1176.ini: No such file"));

@@ -1,4 +1,4 @@
-/* Resolution: generic names, roles, and PMUs and tracepoints of a sysfs made for the test. */
+/* Tests of resolution: generic names, roles, and PMUs and tracepoints of a simulated sysfs. */
 #include "tree.h"
 
 #include "events/resolve.h"
@@ -71,7 +71,7 @@ static int resolve(const char *sys, const char *spec, struct rps_event *ret, str
 {
     memset(ret, 0, sizeof(*ret));
     snprintf(ret->spec, sizeof(ret->spec), "%s", spec);
-    /* what an earlier resolution may have left behind */
+    /* config1 may have a value from an earlier resolution */
     ret->config1 = 99;
     ret->state = RPS_EVENT_UNSUPPORTED;
     snprintf(ret->reason, sizeof(ret->reason), "old");
@@ -154,7 +154,7 @@ static void test_found(void **state)
     }
 }
 
-/* Every cache event has a number of its own. */
+/* Each cache event has a unique number. */
 static void test_cache_events(void **state)
 {
     static const char *const caches[] = {"L1-dcache", "L1-icache", "LLC", "dTLB",
@@ -183,14 +183,14 @@ static void test_cache_events(void **state)
 static const struct {
     const char *spec, *reason;
 } absent[] = {
-    {"nopmu/tsc/", "no PMU called nopmu on this machine"},
-    {"armv9_*/l1d_cache/", "no PMU called armv9_* on this machine"},
+    {"nopmu/tsc/", "this machine has no PMU nopmu;"},
+    {"armv9_*/l1d_cache/", "this machine has no PMU armv9_*;"},
     {"armv8_*/stall_frontend/", "PMU armv8_cortex_a53 of this machine has no event or parameter"},
     {"broken/x/", "does not hold a number"},
-    {"msr/aperf/", "PMU msr of this machine has no event or parameter called aperf"},
-    {"msr/umask=1/", "no event or parameter called umask"},
-    {"msr/aperf,event=1/", "called aperf"},
-    {"cpu/loop/", "no event or parameter called loop"},
+    {"msr/aperf/", "PMU msr of this machine has no event or parameter named aperf"},
+    {"msr/umask=1/", "no event or parameter named umask"},
+    {"msr/aperf,event=1/", "named aperf"},
+    {"cpu/loop/", "no event or parameter named loop"},
     {"cpu/odd=1/", "format \"config9:0\" of parameter odd is not understood"},
     {"cpu/backward=1/", "is not understood"},
     {"cpu/wide=1/", "is not understood"},
@@ -229,7 +229,7 @@ static void test_no_tracefs(void **state)
     assert_int_equal(event.state, RPS_EVENT_UNSUPPORTED);
 }
 
-/* Resolve as a user whom folder and file modes bind; root is not. */
+/* Resolve as a user whose access depends on file modes, which root's does not. */
 static int resolve_as_user(const char *sys, const char *spec, struct rps_event *ret)
 {
     bool root = geteuid() == 0;
@@ -255,7 +255,7 @@ static void test_not_permitted(void **state)
     assert_int_equal(chmod(path, 0), 0);
     assert_int_equal(resolve_as_user(*state, "sched:sched_switch", &event), 0);
     assert_int_equal(chmod(path, 0755), 0);
-    /* the other place was readable and does not know it: the better answer wins */
+    /* The other directory is readable and lacks the event. This more precise answer is reported. */
     assert_int_equal(event.state, RPS_EVENT_UNSUPPORTED);
 
     remove_below(*state, "kernel/debug");
@@ -276,45 +276,45 @@ static void test_not_permitted(void **state)
 static const struct {
     const char *spec, *part;
 } wrong[] = {
-    {"", "no event is called \"\""},
-    {"foo", "no event is called \"foo\": `rpistat events` lists"},
-    {"Cycles", "no event is called \"Cycles\""},
-    {"L1-dcache", "no event is called"},
-    {"r", "no event is called"},
-    {"r0x1g", "no event is called"},
-    {"r11112222333344445", "no event is called"},
+    {"", "no event is named \"\""},
+    {"foo", "no event is named \"foo\"; `rpistat events` lists"},
+    {"Cycles", "no event is named \"Cycles\""},
+    {"L1-dcache", "no event is named"},
+    {"r", "no event is named"},
+    {"r0x1g", "no event is named"},
+    {"r11112222333344445", "no event is named"},
     {"foo\033[2J", "\"foo\\x1b[2J\""},
-    {"cycles:z", "event cycles:z: the modifiers behind : are u and k"},
-    {"cycles:uu", "the modifiers behind"},
-    {"cycles:", "the modifiers behind"},
-    {"r0b:x", "the modifiers behind"},
-    {"foo:u", "no event is called \"foo:u\""},
-    {"a:", "no event is called"},
-    {":b", "no event is called"},
-    {"a:b:c", "no event is called"},
-    {"cpu/", "a PMU event is written PMU/EVENT/"},
-    {"cpu/event=1", "a PMU event is written"},
-    {"cpu/event=1/x", "a PMU event is written"},
-    {"cpu/a/b/", "a PMU event is written"},
-    {"*/type/", "a PMU event is written"},
-    {"*../type/", "a PMU event is written"},
-    {"Instructoins", "\"Instructoins\": did you mean instructions? `rpistat events`"},
-    {"l1d_mis:u", "\"l1d_mis:u\": did you mean l1d_miss? "},
+    {"cycles:z", "event cycles:z: unknown modifier after the colon; write 'u' or 'k'"},
+    {"cycles:uu", "unknown modifier after the colon"},
+    {"cycles:", "unknown modifier after the colon"},
+    {"r0b:x", "unknown modifier after the colon"},
+    {"foo:u", "no event is named \"foo:u\""},
+    {"a:", "no event is named"},
+    {":b", "no event is named"},
+    {"a:b:c", "no event is named"},
+    {"cpu/", "is not a PMU event; write PMU/EVENT/"},
+    {"cpu/event=1", "is not a PMU event; write"},
+    {"cpu/event=1/x", "is not a PMU event; write"},
+    {"cpu/a/b/", "is not a PMU event; write"},
+    {"*/type/", "is not a PMU event; write"},
+    {"*../type/", "is not a PMU event; write"},
+    {"Instructoins", "\"Instructoins\"; did you mean instructions? `rpistat events`"},
+    {"l1d_mis:u", "\"l1d_mis:u\"; did you mean l1d_miss? "},
     {"L1-dcache-loadz", "did you mean L1-dcache-loads? "},
     {"l2_mess", "did you mean l2_miss? "},
-    {"/event=1/", "a PMU event is written"},
-    {"../cpu/event=1/", "a PMU event is written"},
-    {"../", "a PMU event is written"},
-    {"..:..", "no event is called"},
+    {"/event=1/", "is not a PMU event; write"},
+    {"../cpu/event=1/", "is not a PMU event; write"},
+    {"../", "is not a PMU event; write"},
+    {"..:..", "no event is named"},
     {"cpu/event=0x1000/", "event cpu/event=0x1000/: 0x1000 is too large for event, which is "
                           "config:0-7,32-35"},
     {"cpu/edge=2/", "0x2 is too large for edge"},
     {"cpu/event=zz/", "event zz: not a whole number"},
     {"cpu/event=-1/", "event -1: must be"},
     {"cpu/event=/", "event '': not a whole number"},
-    {"cpu/=1/", "write its terms like cpu/event="},
-    {"cpu/event=1,,umask=1/", "write its terms like"},
-    {"cpu/mem-loads/", "needs a value for ldlat, as in cpu/mem-loads,ldlat=1/"},
+    {"cpu/=1/", "write terms like cpu/event="},
+    {"cpu/event=1,,umask=1/", "write terms like"},
+    {"cpu/mem-loads/", "a value for ldlat is missing; write one, as in cpu/mem-loads,ldlat=1/"},
     {"cpu/event=?/", "event ?: not a whole number"},
 };
 
@@ -333,14 +333,14 @@ static void test_wrong(void **state)
     }
 }
 
-/* A document's event says where it was written. */
+/* The error for a document's event names the event's line. */
 static void test_where(void **state)
 {
     struct rps_event event = {.spec = "foo", .where = "my.ini:7"};
     struct rps_error err = {""};
 
     assert_int_equal(rps_event_resolve(&event, *state, &err), RPS_USAGE);
-    assert_int_equal(strncmp(err.message, "my.ini:7: no event is called \"foo\"", 33), 0);
+    assert_int_equal(strncmp(err.message, "my.ini:7: no event is named \"foo\"", 33), 0);
 }
 
 /* --- roles ------------------------------------------------------------------------------------ */
@@ -356,7 +356,8 @@ static const struct {
     {PI_2, "l1d_miss", RPS_EVENT_RAW, 0x03, "", "l1d_miss", "events"},
     {PI_2, "branch_misses:u", RPS_EVENT_RAW, 0x10, "u", "branch_misses", "events"},
     {PI_2, "task_clock", RPS_EVENT_SOFTWARE, 1, "", "task_clock", "ns"},
-    {PI_2, "branches", RPS_EVENT_HARDWARE, 4, "", "", ""}, /* perf's name comes first */
+    {PI_2, "branches", RPS_EVENT_HARDWARE, 4, "", "", ""}, /* perf's name has priority over the
+                                                              role */
     {"nothing\n", "l1d_miss", RPS_EVENT_HW_CACHE, 0x10000, "", "l1d_miss", "events"},
     {"nothing\n", "frontend_stall:k", RPS_EVENT_HARDWARE, 7, "k", "frontend_stall", "cycles"},
 };

@@ -1,5 +1,5 @@
-/* Scenarios: what is kept of which event sets, and what is added. */
-#include "events/document.h"
+/* Tests of scenarios: the events that are kept of event sets, and the events that are added. */
+#include "events/set_file_section.h"
 
 #include "rpistat/plan.h"
 
@@ -43,7 +43,7 @@ static const struct rps_metric *find_metric(const struct rps_plan *plan, const c
     "CPU use, Minor faults, Major faults, Context switches, CPU migrations, System calls, "        \
     "Block I/O, Call density, "
 
-/* What must be left: the event IDs of each set, and the labels of the metrics. */
+/* Expected result: the event IDs of each set, and the labels of the metrics. */
 static const struct {
     const char *plan, *scenario, *sets, *metrics;
 } kept[] = {
@@ -77,7 +77,7 @@ static const struct {
     {"generic", "l1", "instr: instructions; l1: dc_access dc_miss;",
      "CPI, DC miss ratio, DC miss rate, Memory density, DC hit ratio, "},
     {"software", "syscalls", SYSCALLS_SET, SYSCALLS_METRICS},
-    {"cortex-a72", "syscalls", SYSCALLS_SET, SYSCALLS_METRICS}, /* the kernel's events are there */
+    {"cortex-a72", "syscalls", SYSCALLS_SET, SYSCALLS_METRICS}, /* the kernel's events exist */
 };
 
 static void test_kept(void **state)
@@ -108,7 +108,8 @@ static void test_kept(void **state)
     }
 }
 
-/* Events stay what they were, and figures are what their names say; after compiling again too. */
+/* Events keep their identity, and metrics have their expected values, even after a second
+ * compilation. */
 static void test_values(void **state)
 {
     struct rps_plan *plan = load("arm1176");
@@ -137,7 +138,7 @@ static void test_values(void **state)
     rps_plan_free(plan);
 }
 
-/* A document of the user's own takes part by its roles. */
+/* A user's document takes part in scenarios by its roles. */
 static void test_own_document(void **state)
 {
     static const char text[] = "[event x]\nevent = r1\nrole = l2_access\n"
@@ -170,26 +171,26 @@ static void test_nothing_to_show(void **state)
         if (strcmp(*name, "syscalls") == 0)
             continue;
         assert_int_equal(rps_plan_select(plan, *name, &err), RPS_USAGE);
-        assert_non_null(strstr(err.message, "the event sets software have nothing for scenario"));
+        assert_non_null(strstr(err.message, "the event sets software have no events for scenario"));
         assert_int_equal(plan->set[0].event_count, 5);
     }
     rps_plan_free(plan);
 
     plan = load("neoverse-n1");
     assert_int_equal(rps_plan_select(plan, "topdown", &err), RPS_USAGE);
-    assert_string_equal(err.message,
-                        "the event sets neoverse-n1 have nothing for scenario topdown: it looks at "
-                        "events with the roles slots_retired, instructions; name other sets with "
-                        "--sets, or leave out --scenario");
+    assert_string_equal(
+        err.message, "the event sets neoverse-n1 have no events for scenario topdown, which needs "
+                     "the roles slots_retired, instructions; name other sets with "
+                     "--sets, or leave out --scenario");
     rps_plan_free(plan);
 
     plan = load("generic");
     assert_int_equal(rps_plan_select(plan, "l2", &err), RPS_USAGE);
-    assert_non_null(strstr(err.message, "generic have nothing for scenario l2: it looks at events "
-                                        "with the roles instructions, l2_access, l2_miss"));
+    assert_non_null(strstr(err.message, "generic have no events for scenario l2, which needs "
+                                        "the roles instructions, l2_access, l2_miss"));
     assert_int_equal(plan->set_count, 4);
     assert_int_equal(rps_plan_select(plan, "l3\033", &err), RPS_USAGE);
-    assert_string_equal(err.message, "no scenario is called \"l3\\x1b\": there are l1, l2, tlb, "
+    assert_string_equal(err.message, "no scenario is named \"l3\\x1b\"; choose from l1, l2, tlb, "
                                      "ipc, branches, topdown, syscalls");
     assert_int_equal(plan->set_count, 4);
     rps_plan_free(plan);
@@ -232,7 +233,7 @@ static void test_documents(void **state)
     assert_int_equal(count, 7);
 }
 
-/* Each scenario has something to show on each processor with a document of its own. */
+/* Each scenario has metrics on each processor that has a document. */
 static void test_every_processor(void **state)
 {
     (void)state;

@@ -1,7 +1,5 @@
-/*
- * The documents that are part of the program: complete, explained, resolvable, and, for the
- * ARM1176, the sets and figures that rpistat published in 2013.
- */
+/* Tests of the built-in documents: complete, explained, resolvable. The document of the ARM1176 has
+ * the sets and metrics that rpistat published in 2013. */
 #include "tree.h"
 
 #include "events/names.h"
@@ -24,7 +22,7 @@
 
 #define COUNT(array)    (sizeof(array) / sizeof((array)[0]))
 #define SET_MAX         8
-#define LABEL_MAX_BYTES 18 /* the report gives a label, its colon and a blank 20 columns */
+#define LABEL_MAX_BYTES 18 /* the report has 20 columns for a label, a colon and a blank */
 
 static struct rps_plan *load(const char *name)
 {
@@ -55,7 +53,8 @@ static const struct rps_metric *find_metric(const struct rps_plan *plan, const c
     return NULL;
 }
 
-/* Top-down needs what has no counterpart elsewhere, and what dTLB-loads counts differs too much. */
+/* Return true if the event needs a role. Top-down events have no counterpart on other processors,
+ * and dTLB-loads counts differ too much. */
 static bool needs_role(const struct rps_event *event)
 {
     return strcmp(event->family, "Top-down") != 0 && strcmp(event->spec, "dTLB-loads") != 0;
@@ -71,7 +70,7 @@ static void check_texts(const char *what, const char *label, const char *explain
         fail_msg("%s: explanation \"%s\"", what, explain);
 }
 
-/* sys is a sysfs that has the PMUs of all processors. */
+/* Check an event. `sys` is a sysfs with the PMUs of all processors. */
 static void check_event(const struct rps_event *found, const char *sys)
 {
     struct rps_event event = *found;
@@ -81,10 +80,10 @@ static void check_event(const struct rps_event *found, const char *sys)
     assert_string_not_equal(event.family, "");
     assert_true(rps_name_role(event.role) || (event.role[0] == '\0' && !needs_role(&event)));
     assert_string_not_equal(event.where, "");
-    /* a role that stands for a role would not be found */
+    /* A role must not refer to another role, because the event would not be found. */
     assert_false(rps_name_role(event.spec) && !rps_name_generic(event.spec, &event));
-    /* tracepoints need a tracefs, so their state is the machine's; the name must be good
-     * anywhere */
+    /* Tracepoints need a tracefs, so their state depends on the machine. Tracepoint names must be
+     * valid on any machine. */
     event = *found;
     if (rps_event_resolve(&event, sys, &err) != 0)
         fail_msg("%s", err.message);
@@ -92,7 +91,7 @@ static void check_event(const struct rps_event *found, const char *sys)
         fail_msg("%s: %s", event.where, event.reason);
 }
 
-/* What Linux shows of an ARMv8 PMU: the events of the architecture, by number. */
+/* Events of an ARMv8 PMU as shown by Linux: the events of the architecture, by number. */
 static const char *const armv8_events[][2] = {
     {"l1d_cache_refill", "event=0x0003"}, {"l1d_cache", "event=0x0004"},
     {"l1d_tlb_refill", "event=0x0005"},   {"inst_retired", "event=0x0008"},
@@ -148,8 +147,8 @@ static void test_every_document(void **state)
     }
 }
 
-/* Every metric has a value as soon as everything is counted; and every event is used by one, but
- * for the task clock, of which `cpu_seconds` makes the CPU use. */
+/* Every metric has a value if all events are counted. Every event is used by a metric, except the
+ * task clock: CPU use is derived from `cpu_seconds`. */
 static void test_formulas_are_closed(void **state)
 {
     (void)state;
@@ -183,7 +182,7 @@ static void test_formulas_are_closed(void **state)
     }
 }
 
-/* Metrics of one panel share its axis, so they must have one unit. */
+/* Metrics of one panel share its axis, so they must have the same unit. */
 static void test_panels(void **state)
 {
     (void)state;
@@ -238,14 +237,12 @@ static void test_sets_of_2013(void **state)
     rps_plan_free(plan);
 }
 
-/*
- * Two published reports of the same workload (P. J. Drongowski, sandsoftwaresound.net, June 2013):
- * raw counts of 169 periods, 43 of which counted the first set and 42 each of the others.
- */
+/* Two published reports of one workload (PJ Drongowski, sandsoftwaresound.net, June 2013). The raw
+ * counts cover 169 periods: 43 periods of the first set, and 42 of each other set. */
 static const struct report {
     double cycles;
-    double raw[8];    /* in the order of events_2013 */
-    double scaled[8]; /* as printed */
+    double raw[8];    /* raw counts in the order of events_2013 */
+    double scaled[8]; /* scaled counts as printed */
     const char *figure[7];
 } reports_2013[] = {
     {11794467561,
@@ -294,11 +291,8 @@ static void test_figures_of_2013(void **state)
 
 /* --- codes ------------------------------------------------------------------------------------ */
 
-/*
- * Numbers of events of the processors' documents, from their manuals, and the name by which libpfm4
- * 4.13 knows each, where it does. What stands for the same event under several names of
- * libpfm4 (generations of a processor) has a row for each.
- */
+/* Numbers of events from the processors' manuals, with the names of the events in libpfm4 4.13, if
+ * any. An event with several names in libpfm4 (generations of a processor) has one row per name. */
 static const struct {
     const char *plan, *event;
     uint64_t code;
@@ -554,7 +548,8 @@ static void test_codes(void **state)
     rps_plan_free(plan);
 }
 
-/* libpfm4 has the tables of the architecture that it was built for. */
+/* Return true if libpfm4 has tables of this processor. libpfm4 has only the tables of the
+ * architecture that it was built for. */
 static bool is_in_tables(const char *pfm)
 {
 #ifndef RPS_HAVE_PFM
@@ -595,7 +590,8 @@ static void test_codes_are_libpfm4s(void **state)
     }
 }
 
-/* Modifiers, unit masks and what is no event of a processor. */
+/* libpfm4 resolves modifiers and unit masks, and rejects names that are no events of a processor.
+ */
 static void test_libpfm4(void **state)
 {
     static const struct {
@@ -610,7 +606,7 @@ static void test_libpfm4(void **state)
         {"SKL::inst_retired:any_p:c=1", 1, 0x10000c0, "", ""},
         {"skl::INST_RETIRED:FOO", RPS_USAGE, 0, "",
          "event skl::INST_RETIRED:FOO: invalid event attribute; write it as "
-         "skl::INST_RETIRED:MASK, with one of"},
+         "skl::INST_RETIRED:MASK with one of"},
         {"skl::OFFCORE_RESPONSE_0:FOO", RPS_USAGE, 0, "", " ..."},
         {"skl::INST_RETIRED:precise=1", RPS_USAGE, 0, "", "not sampled or pinned"},
         {"skl::FOO", 0, 0, "", ""},
@@ -642,7 +638,7 @@ static void test_libpfm4(void **state)
     }
 }
 
-/* The last step of resolution, and modifiers of ours around it. */
+/* libpfm4 is the last step of resolution. rpistat's modifiers work with its names. */
 static void test_resolution_ends_with_libpfm4(void **state)
 {
     struct rps_event event = {.spec = "skl::LONGEST_LAT_CACHE:MISS:u"};
@@ -662,7 +658,7 @@ static void test_resolution_ends_with_libpfm4(void **state)
     assert_non_null(strstr(err.message, "event skl::L2_RQSTS:NONE: "));
 }
 
-/* What stands for one role on all processors stands in one family, with one unit. */
+/* Events of one role have the same family and unit on all processors. */
 static void test_roles_are_comparable(void **state)
 {
     struct rps_event first[32];
@@ -694,11 +690,11 @@ static void test_roles_are_comparable(void **state)
     }
     for (const char *const *role = rps_name_roles; *role; role++)
         count--;
-    assert_int_equal(count, 0); /* and the list of roles is theirs */
+    assert_int_equal(count, 0); /* the list has exactly the documents' roles */
 }
 
-/* Figures of one name are the same figure on all processors; only top-down is made of other events
- * on each (test_topdown). */
+/* Metrics of one name are equal on all processors. Only top-down metrics use different events
+ * (test_topdown). */
 static void test_metrics_are_comparable(void **state)
 {
     struct rps_metric first[64];
@@ -731,22 +727,20 @@ static void test_metrics_are_comparable(void **state)
 
 /* --- top-down --------------------------------------------------------------------------------- */
 
-/*
- * Counts, and the shares that the published formulas make of them, reckoned by hand: Intel's
- * metrics (github.com/intel/perfmon), AMD's (Processor Programming Reference, pipeline utilization)
- * and Arm's (telemetry solution). One million cycles each.
- */
+/* Counts, and shares computed by hand with the published formulas: Intel's metrics
+ * (github.com/intel/perfmon), AMD's (Processor Programming Reference, pipeline utilization), Arm's
+ * (telemetry solution). Each row has one million cycles. */
 static const struct {
     const char *plan;
     struct {
         const char *event;
         double count;
     } counts[7];
-    /* retiring, bad speculation, frontend bound, backend bound, other thread */
+    /* shares: retiring, bad speculation, frontend bound, backend bound, other thread */
     double shares[5];
 } topdown[] = {
-    /* CORE_CLKS = 1e6 / 2 * (1 + 0.8) = 0.9e6, SLOTS = 4 * CORE_CLKS = 3.6e6;
-     * (2.1e6 - 1.8e6 + 4 * 15e3) / SLOTS; 1 - 0.2 - (2.1e6 + 4 * 15e3) / SLOTS */
+    /* CORE_CLKS = 1e6 / 2 * (1 + 0.8) = 0.9e6. SLOTS = 4 * CORE_CLKS = 3.6e6. Bad speculation:
+     * (2.1e6 - 1.8e6 + 4 * 15e3) / SLOTS. Backend: 1 - 0.2 - (2.1e6 + 4 * 15e3) / SLOTS. */
     {"intel-skylake",
      {{"td_cycles", 1e6},
       {"td_frontend", 720e3},
@@ -766,7 +760,8 @@ static const struct {
       {"td_one_thread", 100e3},
       {"td_ticks", 100e3}},
      {20, 10, 30, 40}},
-    /* (1.1e6 - 0.1e6) / SLOTS; (1.2e6 + 5 * 10e3) / SLOTS; the rest */
+    /* frontend (1.1e6 - 0.1e6) / SLOTS; backend (1.2e6 + 5 * 10e3) / SLOTS; bad speculation the
+     * rest */
     {"intel-icelake",
      {{"td_slots", 5e6},
       {"td_frontend", 1100e3},
@@ -775,7 +770,7 @@ static const struct {
       {"td_retired", 2400e3},
       {"td_clears", 10e3}},
      {48, 7, 20, 25}},
-    /* (0.96e6 - 0.06e6) / SLOTS */
+    /* frontend: (0.96e6 - 0.06e6) / SLOTS */
     {"intel-goldencove",
      {{"td_slots", 6e6},
       {"td_frontend", 960e3},
@@ -802,8 +797,8 @@ static const struct {
       {"td_issued", 4400e3},
       {"td_retired", 4000e3}},
      {50, 5, 10, 30, 5}},
-    /* STALL_SLOT = 4e6 of 8e6, OP_RETIRED / OP_SPEC = 0.9: 0.9 * 0.5; 0.1 * 0.5 + 4 * 0.01;
-     * 0.2 - 4 * 0.01; 0.3 */
+    /* STALL_SLOT = 4e6 of 8e6, OP_RETIRED / OP_SPEC = 0.9. Retiring: 0.9 * 0.5; bad speculation:
+     * 0.1 * 0.5 + 4 * 0.01; frontend: 0.2 - 4 * 0.01; backend: 0.3. */
     {"neoverse-v1",
      {{"td_cycles", 1e6},
       {"td_frontend", 1600e3},
@@ -812,7 +807,7 @@ static const struct {
       {"td_retired", 3600e3},
       {"td_mispredicts", 10e3}},
      {45, 9, 16, 30}},
-    /* 0.2 - 0.01; 0.3 - 3 * 0.01 */
+    /* frontend: 0.2 - 0.01; backend: 0.3 - 3 * 0.01 */
     {"neoverse-v2",
      {{"td_cycles", 1e6},
       {"td_frontend", 1600e3},
@@ -829,7 +824,7 @@ static const struct {
       {"td_retired", 2250e3},
       {"td_mispredicts", 10e3}},
      {45, 9, 19, 27}},
-    /* STALL_SLOT_FRONTEND less one a cycle */
+    /* frontend: STALL_SLOT_FRONTEND minus one slot per cycle */
     {"neoverse-n2",
      {{"td_cycles", 1e6},
       {"td_frontend", 2000e3},
@@ -851,7 +846,7 @@ static void test_topdown(void **state)
         double operand[RPS_OPERAND_EVENTS + SET_MAX * RPS_SLOT_MAX], sum = 0;
 
         for (size_t n = 0; n < COUNT(operand); n++)
-            operand[n] = NAN; /* nothing else may be used, the clock's total included */
+            operand[n] = NAN; /* no other operand may be used, not even the clock's total */
         for (int n = 0; n < (int)COUNT(topdown[i].counts) && topdown[i].counts[n].event; n++)
             operand[rps_plan_operand(plan, topdown[i].counts[n].event)] =
                 topdown[i].counts[n].count;
@@ -871,7 +866,8 @@ static void test_topdown(void **state)
     }
 }
 
-/* All of it stands in one set: shares of different stretches of a run would not make 100. */
+/* All top-down events are in one set, because shares of different time ranges would not add up to
+ * 100 %. */
 static void test_topdown_is_one_set(void **state)
 {
     (void)state;
@@ -895,7 +891,7 @@ static void test_topdown_is_one_set(void **state)
 
 static void test_generic_has_the_roles_of_2013(void **state)
 {
-    /* but one: dTLB-loads are no misses of the first level, but on AMD */
+    /* dTLB-loads are left out: they are misses of the first level only on AMD */
     static const char *const same[] = {
         "instructions", "frontend_stall", "l1d_access",   "l1d_miss", "",
         "dtlb_miss",    "branches",       "branch_misses"};
@@ -964,7 +960,7 @@ int main(void)
         cmocka_unit_test(test_software),
     };
 
-    /* libpfm4: names of other processors too */
+    /* enables names of other processors in libpfm4 */
     setenv("LIBPFM_ENCODE_INACTIVE", "1", 1);
     return cmocka_run_group_tests_name("sets", tests, NULL, NULL);
 }

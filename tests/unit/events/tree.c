@@ -25,7 +25,7 @@ const char *tree_new(void)
     return root;
 }
 
-/* Make folder and what is above it, below root. */
+/* Make a directory below root, with the directories above it. */
 static void make_folders(const char *root, const char *path)
 {
     char folder[1024];

@@ -1,4 +1,4 @@
-/* Files for a test, below a new folder. */
+/* Files for a test, in a new directory. */
 #ifndef RPISTAT_TEST_EVENTS_TREE_H
 #define RPISTAT_TEST_EVENTS_TREE_H
 
@@ -8,18 +8,18 @@ struct tree_entry {
     const char *path, *text;
 };
 
-/* A new folder under $TMPDIR, or /tmp, for tree_remove(); fails the test when there can be none.
- * The name is in a static buffer: one tree at a time. */
+/* Make a new directory in $TMPDIR or /tmp, for tree_remove(). Fails the test on errors. The name is
+ * in a static buffer, so only one tree may exist. */
 const char *tree_new(void);
 
-/* Write a file below root, with the folders it is in. */
+/* Write a file below root. Makes the file's directories. */
 void tree_file(const char *root, const char *path, const char *text);
 
-/* For the set-up and tear-down of a group of tests: a new tree of these files, whose root is *state. */
+/* Set up a tree with these files for a group of tests. *state gets the tree's root. */
 int tree_set_up(void **state, const struct tree_entry *entry, size_t count);
 int tree_tear_down(void **state);
 
-/* Remove a file, or a folder with all that is in it; there may be none. */
+/* Remove a file, or a directory with its contents. The path may be missing. */
 void tree_remove(const char *path);
 
 #endif

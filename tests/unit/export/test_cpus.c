@@ -1,4 +1,5 @@
-/* Recordings by CPU: chosen, side by side, added up; in exports, reports and pictures. */
+/* Tests of recordings by CPU (selected CPUs, separate CPUs, sum of CPUs) in exports, reports and
+ * plots. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,10 +18,10 @@
 #include "rpistat/tally.h"
 #include "rpistat/walk.h"
 
-/* Cells behind the metrics: low and high of each of the seven. */
+/* cells after the metrics: low and high of each of seven metrics */
 #define EMPTY_INTERVALS ",,,,,,,,,,,,,,"
 
-/* The next periods are those of another CPU, from the start. */
+/* Begin the periods of another CPU, from the start of the run. */
 static void begin_cpu(struct fixture *fixture, int32_t cpu)
 {
     fixture->next.cpu = cpu;
@@ -29,7 +30,8 @@ static void begin_cpu(struct fixture *fixture, int32_t cpu)
     fixture->next.start_ns = 0;
 }
 
-/* CPUs 0, 1 and 3, so many periods each; CPU c counts 1000 * (c + 1) and 10 * (c + 1) in each. */
+/* Write `periods` periods of CPUs 0, 1 and 3. CPU c counts 1000 * (c + 1) and 10 * (c + 1) in each
+ * period. */
 static void write_three(struct fixture *fixture, int periods)
 {
     static const int32_t cpus[] = {0, 1, 3};
@@ -109,7 +111,7 @@ static void test_export(void **state)
     assert_export(&fixture, "wide", sum_of_two,
                   "1,,0,0.000000000,0.100000000,25000,25000,instr,0,A,5000,50,,,,,,\n"
                   "1,,1,0.100000000,0.100000000,50000,25000,dc,0,A,,,5000,50,,,,\n");
-    /* A rate over time: the length is that of one CPU, enabled time that of all. */
+    /* A rate over time has the length of one CPU, and the enabled time of all CPUs. */
     assert_export(&fixture, "rates", sum,
                   "1,,0,0.000000000,0.200000000,70000,70000,0,A,5,0.2,1,,,," EMPTY_INTERVALS "\n");
     assert_export(&fixture, "long", sum,
@@ -120,7 +122,7 @@ static void test_export(void **state)
     fixture_end(&fixture);
 }
 
-/* A CPU that goes away ends its track: the sum goes on with the others, and so does its clock. */
+/* If a CPU goes offline, its track ends. The sum and its clock continue with the other CPUs. */
 static void test_cpu_goes_away(void **state)
 {
     const uint64_t count[2] = {100, 1};
@@ -132,7 +134,7 @@ static void test_cpu_goes_away(void **state)
     for (int32_t cpu = 0; cpu < 2; cpu++) {
         begin_cpu(&fixture, cpu);
         for (int i = 0; i < (cpu == 0 ? 3 : 1); i++) {
-            fixture.next.counted = cpu == 0 && i == 0 ? 1 : 3; /* known on one of two CPUs */
+            fixture.next.counted = cpu == 0 && i == 0 ? 1 : 3; /* one of two CPUs has a count */
             fixture.next.length_ns = FIXTURE_PERIOD_NS + (cpu == 1 ? 7 : 0);
             fixture_period(&fixture, 5000, count);
         }
@@ -143,7 +145,7 @@ static void test_cpu_goes_away(void **state)
                   "1,,0,0.000000000,0.100000007,10000,10000,instr,0,A,200,1,,,,,,\n"
                   "1,,1,0.100000000,0.100000000,15000,5000,dc,0,A,,,100,1,,,,\n"
                   "1,,2,0.200000000,0.100000000,20000,5000,tlb,0,A,,,,,100,1,,\n");
-    /* where one of two could not be read, its time is not that of the other's count */
+    /* The running time leaves out a CPU whose count could not be read. */
     assert_export(&fixture, "long", sum,
                   "1,,0,0.000000000,10000,0,A,instructions,events,200,200000000,200000000,200\n"
                   "1,,0,0.000000000,10000,0,A,ibuf_stall,cycles,1,200000000,100000000,2\n"
@@ -154,7 +156,8 @@ static void test_cpu_goes_away(void **state)
     fixture_end(&fixture);
 }
 
-/* Numbers that are further apart than the window of the sum; none is lost or counted twice. */
+/* Period numbers that are further apart than the window of the sum are neither lost nor counted
+ * twice. */
 static void test_long_run(void **state)
 {
     const uint64_t count[2] = {100, 1}, step = 100000 * 4;
@@ -190,7 +193,7 @@ static void test_long_run(void **state)
     text = export_text(&fixture, "wide", sum, 39 * FIXTURE_PERIOD_NS);
     line = strchr(text, '\n') + 1;
     assert_non_null(strstr(line, ",400000,10000,"));
-    assert_string_equal(strchr(line, '\n'), "\n"); /* one row */
+    assert_string_equal(strchr(line, '\n'), "\n"); /* the export has only one row */
     free(text);
     fixture_end(&fixture);
 }
@@ -212,7 +215,8 @@ static void test_refusals(void **state)
     assert_int_equal(
         rps_export_run(rps_export_find("wide"), stderr, fixture.reader, 1, &options, &err),
         RPS_FAILED);
-    assert_string_equal(err.message, "run 1 has nothing of CPU 2 there; it holds CPUs 0-1,3");
+    assert_string_equal(err.message,
+                        "run 1 has no data of CPU 2 in this range; choose from CPUs 0-1,3");
     fixture_end(&fixture);
     fixture_begin(&fixture, "arm1176");
     fixture_write(&fixture);
@@ -221,12 +225,12 @@ static void test_refusals(void **state)
     assert_int_equal(
         rps_export_run(rps_export_find("wide"), stderr, fixture.reader, 1, &options, &err),
         RPS_FAILED);
-    assert_string_equal(err.message, "run 1 counted its workload as a whole, not by CPU: leave out "
+    assert_string_equal(err.message, "run 1 was not counted per CPU; leave out "
                                      "--cpu, or record with -a");
     fixture_end(&fixture);
 }
 
-/* A recording without CPUs is the same whatever way is asked for. */
+/* For a recording without CPUs, all choices of CPUs give the same export. */
 static void test_whole_workload(void **state)
 {
     const uint64_t count[2] = {100, 1};
@@ -282,9 +286,9 @@ static void test_name(void **state)
 
 #define SERIES_ROTATIONS 600
 #define SERIES_PERIODS   (4 * SERIES_ROTATIONS)
-#define SERIES_GAP_AT    902 /* in the middle of a rotation, and of a cell of each level */
+#define SERIES_GAP_AT    902 /* within a rotation, and within a cell of each level */
 
-/* Period n of a CPU of write_series(), all of whose members differ from CPU to CPU. */
+/* Write period n of a CPU for write_series(). All members differ from CPU to CPU. */
 static void write_series_period(struct fixture *fixture, uint64_t n, int32_t cpu)
 {
     const uint64_t count[2] = {1000 + n * 7 + (uint64_t)cpu, n % 11};
@@ -306,7 +310,8 @@ static void write_series_period(struct fixture *fixture, uint64_t n, int32_t cpu
     fixture_period(fixture, 5000 + n % 29 + (uint64_t)cpu, count);
 }
 
-/* CPUs 0, 1 and 3, and a gap in all of them; CPU 1 is away for a while, and CPU 3 goes. */
+/* Write periods of CPUs 0, 1 and 3, with a common gap. CPU 1 is offline for a while, and CPU 3 goes
+ * offline. */
 static void write_series(struct fixture *fixture)
 {
     const int64_t at_ns = SERIES_GAP_AT * FIXTURE_PERIOD_NS;
@@ -345,7 +350,7 @@ static void collect_rows(const struct rps_cpu_series *series, enum rps_cpus_way 
     assert_int_equal(result, 0);
 }
 
-/* The cell of a level that a period lies in, told from that behind the gap. */
+/* Return the cell of a period at a level. Cells before and after the gap differ. */
 static uint64_t cell_of(const struct rps_period *period, int level)
 {
     return (period->rotation >> (RPS_LEVEL_BITS * level)) * 2 + (period->period >= SERIES_GAP_AT);
@@ -356,7 +361,7 @@ static int64_t most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* What is added up alike, over the periods of a CPU and over CPUs. */
+/* Add the members that are summed over periods of one CPU and over CPUs alike. */
 static void add_up(struct rps_period *to, const struct rps_period *from)
 {
     to->start_ns = from->start_ns < to->start_ns ? from->start_ns : to->start_ns;
@@ -373,7 +378,7 @@ static void add_up(struct rps_period *to, const struct rps_period *from)
         to->count[slot] += from->count[slot];
 }
 
-/* The sum of what lies in the cell and set of a row, made of the periods. */
+/* Return the sum of the periods in the cell and set of a row. */
 static struct rps_period sum_of(const struct rows *periods, const struct rps_period *of, int level)
 {
     struct rps_period all = *of, one;
@@ -435,11 +440,11 @@ static void assert_sums(struct rps_cpu_series *series, const struct rows *period
     }
     for (size_t i = 0; i < periods->count; i++)
         count -= periods->row[i].count[0];
-    assert_int_equal(count, 0); /* none is missing */
+    assert_int_equal(count, 0); /* no expected row is missing */
     free(got);
 }
 
-/* The sum at a level is that of the periods, cell by cell, whatever blocks the CPUs have. */
+/* At each level, the sum equals the sum of the periods in each cell, for any blocks of the CPUs. */
 static void test_sum_of_blocks(void **state)
 {
     struct rows *periods = calloc(1, sizeof(*periods));
@@ -468,9 +473,9 @@ static void test_sum_of_blocks(void **state)
     fixture_end(&fixture);
 }
 
-/* Asked for as measured, what was thinned comes in blocks: each for all of its periods and their
- * time, not for one period as long as the block. */
-static void test_sum_of_thinned(void **state)
+/* At full resolution, downsampled data comes in blocks. A block counts for all of its periods and
+ * their time, not for one long period. */
+static void test_sum_of_downsampled(void **state)
 {
     const struct rps_writer_options keep = {.commit_ns = 1000000,
                                             .keep_ns = 50 * FIXTURE_PERIOD_NS};
@@ -506,7 +511,8 @@ static void test_sum_of_thinned(void **state)
     fixture_end(&fixture);
 }
 
-/* What is looked at finely, and the coarsest level that gives eight blocks a bin. */
+/* The level is the coarsest with eight blocks per bin. Short recordings are read at full
+ * resolution. */
 static void test_resolution(void **state)
 {
     static const struct {
@@ -531,8 +537,8 @@ static void test_resolution(void **state)
         int signals;
         int level;
     } rows[] = {
-        {2000000, 6, 0},   {2000001, 6, 1},  /* never more than that */
-        {1200000, 10, 0},  {1200001, 10, 1}, /* 12,000,000 values */
+        {2000000, 6, 0},   {2000001, 6, 1},  /* the limit is 2,000,000 rows */
+        {1200000, 10, 0},  {1200001, 10, 1}, /* the limit is 12,000,000 values */
         {19200015, 10, 1}, {19200016, 10, 2}, {UINT64_MAX, 1, RPS_LEVELS},
     };
     struct rps_cpu_series series = {.resolution = 3};
@@ -591,22 +597,22 @@ static void test_report(void **state)
     write_three(&fixture, 8);
     fixture_read(&fixture);
     text = report_text(&fixture, as_chosen);
-    assert_holds(text, "  Recorded by CPU:          CPUs 0-1,3, added up\n");
+    assert_holds(text, "  Recorded by CPU:          CPUs 0-1,3, sum\n");
     assert_holds(text, "  Total periods:      8\n");
     assert_holds(text, "  Cycles:             280000\n");
     assert_holds(text, "  Instructions:       14000  [56000]\n");
     assert_holds(text, "  CPI:                5.000  \n");
-    assert_null(strstr(text, "CPU by CPU"));
+    assert_null(strstr(text, "\nPer CPU"));
     free(text);
     text = report_text(&fixture, each);
     assert_holds(text, "  Instructions:       14000  [56000]\n");
-    assert_holds(text, "\nCPU by CPU (event counts are scaled)\n\n");
+    assert_holds(text, "\nPer CPU (event counts: estimates for the whole time)\n\n");
     assert_holds(text, "  CPU     Cycles  Instructions");
     assert_holds(text, "  0        40000          8000");
     assert_holds(text, "  1        80000         16000");
     assert_holds(text, "  3       160000         32000");
     assert_holds(text, "  all     280000         56000");
-    for (char *line = strstr(text, "CPU by CPU"); line; line = strchr(line + 1, '\n'))
+    for (char *line = strstr(text, "\nPer CPU"); line; line = strchr(line + 1, '\n'))
         assert_true(strcspn(line + 1, "\n") <= 78);
     free(text);
     fixture_end(&fixture);
@@ -678,7 +684,7 @@ static void test_side_by_side(void **state)
     write_three(&fixture, 40);
     fixture_read(&fixture);
     draw(&fixture, as_chosen);
-    assert_kept(&fixture, "panels.gp", "'panel-7-3.dat'"); /* each metric has its own */
+    assert_kept(&fixture, "panels.gp", "'panel-7-3.dat'"); /* each metric has its own panel */
     assert_null(kept_text(&fixture, "panel-7-4.dat"));
     assert_null(kept_text(&fixture, "panel-8-1.dat"));
     assert_kept(&fixture, "text.gp", "|CPU 0\n|CPU 1\n|CPU 3\n");
@@ -688,13 +694,13 @@ static void test_side_by_side(void **state)
     free(text);
     draw(&fixture, sum);
     assert_null(kept_text(&fixture, "panel-7-1.dat"));
-    assert_kept(&fixture, "text.gp", "CPUs 0-1,3 added up\n");
+    assert_kept(&fixture, "text.gp", "CPUs 0-1,3, sum\n");
     text = kept_text(&fixture, "panel-1-2.dat");
     assert_null(text);
     fixture_end(&fixture);
 }
 
-/* 20 CPUs: CPU c needs (c + 1) cycles for an instruction, so the median is 10.5. */
+/* CPU c of 20 needs (c + 1) cycles per instruction, so that the median is 10.5. */
 static void test_many_cpus(void **state)
 {
     struct fixture fixture;
@@ -712,18 +718,20 @@ static void test_many_cpus(void **state)
     }
     fixture_read(&fixture);
     draw(&fixture, as_chosen);
-    assert_kept(&fixture, "text.gp", "CPUs 0-19 added up\n");
+    assert_kept(&fixture, "text.gp", "CPUs 0-19, sum\n");
     assert_kept(&fixture, "panel-1-1.dat", "0.2 10.5\n");
-    assert_null(kept_text(&fixture, "panel-1-1-extremes.dat")); /* none is wide enough to be seen */
+    /* no band is wide enough to be drawn */
+    assert_null(kept_text(&fixture, "panel-1-1-extremes.dat"));
     draw(&fixture, each);
-    assert_kept(&fixture, "text.gp", "CPUs 0-19: median, and band of 10 % to 90 % of them\n");
+    assert_kept(&fixture, "text.gp", "CPUs 0-19: median and 10 to 90 % band\n");
     assert_kept(&fixture, "panel-1-1.dat", "0.2 10.5\n");
     assert_kept(&fixture, "panel-1-1-extremes.dat", "0.2 2.9 18.1\n");
     assert_null(kept_text(&fixture, "panel-1-2.dat"));
     fixture_end(&fixture);
 }
 
-/* Points of the series that have a band, of 800 rotations in 738 places, two values in turn. */
+/* Return how many of 738 points have a band. The series has 800 rotations with two alternating
+ * values. */
 static int points_with_band(int cpus)
 {
     struct fixture fixture;
@@ -771,7 +779,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_whole_workload, open_arena, close_arena),
         cmocka_unit_test_setup_teardown(test_name, open_arena, close_arena),
         cmocka_unit_test_setup_teardown(test_sum_of_blocks, open_arena, close_arena),
-        cmocka_unit_test_setup_teardown(test_sum_of_thinned, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_sum_of_downsampled, open_arena, close_arena),
         cmocka_unit_test_setup_teardown(test_resolution, open_arena, close_arena),
         cmocka_unit_test_setup_teardown(test_report, open_arena, close_arena),
         cmocka_unit_test_setup_teardown(test_side_by_side, open_arena, close_arena),

@@ -1,4 +1,5 @@
-/* Exports: exact cells of the three formats, separators of other locales, text that could hurt. */
+/* Tests of exports: exact cells of the three formats, separators of other locales, and dangerous
+ * texts. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +33,8 @@ static char *export_text(struct fixture *fixture, const char *format,
     return text;
 }
 
-/* Four periods: a rotation of arm1176's sets; one event is not counted in the second. */
+/* Write four periods, one rotation of arm1176's sets. In the second period, one event is not
+ * counted. */
 static void write_rotation(struct fixture *fixture)
 {
     static const uint64_t count[4][2] = {
@@ -81,7 +83,7 @@ static void test_rates(void **state)
     (void)state;
     begin_rotation(&fixture);
     text = export_text(&fixture, "rates", &plain);
-    /* instructions: 1000 x 4 x 2; CPI = 20000 / 8000; the data cache misses are not known. */
+    /* instructions: 1000 x 4 x 2; CPI = 20000 / 8000; the data cache misses are unknown. */
     assert_string_equal(
         text, "run,cpu,rotation,time_s,length_s,cycle,cycles,phase,label,cpi,ibuf_stall_percent,"
               "dc_miss_ratio_percent,micro_miss_rate_pti,main_miss_rate_pti,branch_rate_pti,"
@@ -96,11 +98,9 @@ static void test_rates(void **state)
     fixture_end(&fixture);
 }
 
-/*
- * The interval of a rotation comes from the steps between those around it, of which the usual one
- * counts: here instructions go up and down by a tenth, but for one leap. A period in four is seen,
- * so that the half width of cpi is 1.96 x 1.4826 x log(1.1) x sqrt(3/4 / 2).
- */
+/* A rotation's interval comes from the typical step between its neighbours. Here, instructions go
+ * up and down by a tenth, with one jump. One period in four is counted, so the half width of cpi is
+ * 1.96 x 1.4826 x log(1.1) x sqrt(3/4 / 2). */
 static void test_rates_have_intervals(void **state)
 {
     double half = exp(1.96 * 1.4826 * log(1.1) * sqrt(.375)), cpi, low, high;
@@ -213,7 +213,7 @@ static void test_part(void **state)
     fixture_end(&fixture);
 }
 
-/* Text that a spreadsheet would run, and text that would break the row. */
+/* Texts that a spreadsheet would execute, and texts that would break the row, are made harmless. */
 static void test_hostile_text(void **state)
 {
     static const char *const names[] = {"=1+1", "+1", "-1", "@SUM(A1)", "a,b", "a\"b", " a", "\tx"};
@@ -240,7 +240,7 @@ static void test_hostile_text(void **state)
     }
 }
 
-/* More rows than the buffer holds: nothing is lost at its edges. */
+/* With more rows than the buffer holds, no row is lost. */
 static void test_many_rows(void **state)
 {
     uint64_t count[2] = {123456789, 987654321}, expected = 0;
@@ -315,14 +315,14 @@ static void test_failures(void **state)
 
         assert_non_null(full);
         assert_int_equal(rps_export_run(*f, full, fixture.reader, 1, &plain, &err), RPS_FAILED);
-        assert_non_null(strstr(err.message, "could not be written: No space left on device"));
+        assert_non_null(strstr(err.message, "cannot write the export: No space left on device"));
         assert_int_equal(rps_export_run(*f, full, fixture.reader, 2, &plain, &err), RPS_FAILED);
         fclose(full);
     }
     fixture_end(&fixture);
 }
 
-/* A format that is not CSV: a line a period, with the run's host and label in each. */
+/* Begin a format other than CSV: one line per period, each with the run's host and label. */
 static int lines_begin(struct rps_export_job *job, struct rps_error *err)
 {
     (void)err;
@@ -364,7 +364,8 @@ static const struct rps_export_format lines = {
 
 static void test_a_format_of_lines(void **state)
 {
-    const struct rps_export_options options = {.to_ns = INT64_MAX}; /* nothing for a CSV */
+    /* options without settings for CSV */
+    const struct rps_export_options options = {.to_ns = INT64_MAX};
     struct fixture fixture;
     struct rps_error err;
     char *text = NULL;
@@ -391,7 +392,7 @@ static void test_a_format_of_lines(void **state)
     free(text);
     assert_int_equal(rps_export_run(&lines, full, fixture.reader, fixture.run_id, &options, &err),
                      RPS_FAILED);
-    assert_non_null(strstr(err.message, "could not be written: No space left on device"));
+    assert_non_null(strstr(err.message, "cannot write the export: No space left on device"));
     fclose(full);
     fixture_end(&fixture);
 }

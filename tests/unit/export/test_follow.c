@@ -1,7 +1,5 @@
-/*
- * A run that is followed: its rows come as they are committed, each once and whole, whatever the
- * commits cut in two.
- */
+/* Tests of following a run: rows are exported as they are committed, each once and complete,
+ * wherever a commit ends. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,14 +14,15 @@
 #include "rpistat/store.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define PERIODS      12 /* three rotations */
-#define CPU_3_AWAY   9  /* CPU 3 has no period from this one on */
+#define PERIODS      12 /* PERIODS are three rotations */
+#define CPU_3_AWAY   9  /* first period without CPU 3 */
 
-/* A recording by three CPUs; `batch` is how many rows have been committed at each look. */
+/* A recording of three CPUs. `batch` contains the number of committed rows before each read. */
 struct recording {
     struct fixture fixture;
     struct rps_period row[3 * PERIODS];
-    size_t count, written, looks, lines; /* lines: seen when the recording was half done */
+    size_t count, written, looks, lines; /* lines: number of exported lines at half of the
+                                            recording */
     char *text;
     size_t size;
     FILE *out;
@@ -74,7 +73,7 @@ static size_t count_lines(const struct recording *recording)
     return count;
 }
 
-/* Between two looks the recorder writes on, and at last ends the run. */
+/* Commit more rows between two reads, and finally end the run. */
 static int write_on(void *context)
 {
     struct recording *recording = context;
@@ -96,7 +95,7 @@ static int compare_lines(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The lines in order, each cut to so many cells. */
+/* Return the lines in sorted order, each cut to `cells` cells. */
 static char *sorted(const char *text, int cells)
 {
     char *copy = strdup(text), *ret = NULL, *rest = NULL, *line[200];
@@ -120,17 +119,18 @@ static char *sorted(const char *text, int cells)
     return ret;
 }
 
-/* What goes on has no phases yet. */
+/* Clear the phases, which an unfinished run does not have. */
 static void blank_phases(char *text)
 {
     while ((text = strstr(text, ",0,A,")) != NULL) {
-        text[1] = ','; /* ",,,", without what is behind it */
+        text[1] = ','; /* ",,," replaces phase and label */
         memmove(text + 2, text + 4, strlen(text + 4) + 1);
     }
 }
 
-/* Follow a recording, and compare with the run when it has ended; returns the lines that were there
- * in the middle. The cells behind so many may depend on what was known at each look. */
+/* Follow a recording, and compare with the export of the ended run. Returns the number of lines at
+ * half of the recording. Only the first `cells` cells are compared: later cells may depend on the
+ * time of reading. */
 static size_t follow(const char *format, struct rps_cpus cpus, int cells)
 {
     const struct rps_export_options options = {
@@ -176,7 +176,7 @@ static const struct rps_cpus sum = {.way = RPS_CPUS_SUM};
 static void test_periods(void **state)
 {
     (void)state;
-    /* what was committed is written at once: the head, and the 6 rows of the looks before */
+    /* committed rows are written at once: the header and 6 earlier rows */
     assert_int_equal(follow("wide", each, 99), 7);
     follow("long", each, 99);
 }
@@ -204,7 +204,7 @@ static void test_chosen_cpus(void **state)
     follow("wide", cpus, 99);
 }
 
-/* Whoever waits can end it: nothing is said, and what was written stays. */
+/* The wait callback ends the export: no error is reported, and the written rows remain. */
 static int go_away(void *context)
 {
     ++*(int *)context;

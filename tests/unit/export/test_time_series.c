@@ -1,5 +1,5 @@
-/* Runs as time series: every sample of random runs beside a plain sum of the periods that were over
- * by then, and by hand what periods seldom have. */
+/* Tests of runs as time series. All samples of random runs are compared with plain sums of the
+ * ended periods. Rare periods are tested by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 #include "rpistat/store.h"
 #include "rpistat/time_series.h"
 
-static uint64_t runs = 25; /* `test_time_series 1000` checks so many */
+static uint64_t runs = 25; /* number of random runs, as in `test_time_series 1000` */
 
 static void must(int result, const struct rps_error *err)
 {
@@ -34,7 +34,7 @@ struct sample {
 
 struct samples {
     size_t count, room;
-    struct sample *sample; /* owned */
+    struct sample *sample; /* owned array of samples */
 };
 
 static const char *label_of(const struct rps_time_series *series, const char *name)
@@ -72,7 +72,8 @@ static struct rps_time_totals *open_totals(const struct rps_run *run, const stru
     return ret;
 }
 
-/* The samples of a series, "METRIC EVENT", as "TIME=VALUE ..." since the run's start in ms. */
+/* Return the samples of a series ("METRIC EVENT") as "TIME=VALUE ...", with times in ms since the
+ * run's start. */
 static const char *written(const struct samples *samples, const struct rps_run *run,
                            const char *metric, const char *event)
 {
@@ -101,7 +102,7 @@ static int64_t unix_ms(const struct random_run *run, int64_t time_ns)
     return (run->fixture.run.start_realtime_ns + time_ns) / RPS_NS_PER_MS;
 }
 
-/* No CPU is busy for longer than a period. */
+/* Return the time that the CPU was busy, at most the length of the period. */
 static uint64_t busy_ns(const struct rps_period *period)
 {
     uint64_t busy = period->enabled_ns - (uint64_t)period->idle_ns;
@@ -110,7 +111,7 @@ static uint64_t busy_ns(const struct rps_period *period)
                                                                   : busy;
 }
 
-/* What a series is at a time: the plain sum over the periods of its CPU that were over. */
+/* Return the true value of a series at a time: the sum over the ended periods of its CPU. */
 static double truth(const struct random_run *run, const struct rps_time_series *series,
                     int64_t time_ms)
 {
@@ -140,7 +141,8 @@ static double truth(const struct random_run *run, const struct rps_time_series *
     return strcmp(metric, "rpistat_events_total") == 0 ? (double)sum : (double)sum / 1e9;
 }
 
-/* Each sample is exact, the first of a series is 0, times ascend, and the last says all. */
+/* Check that each sample is exact, that a series begins with 0, that times ascend, and that the
+ * last sample is the total. */
 static void expect_exact(const struct random_run *run, const struct samples *samples)
 {
     struct sample last[SERIES_MAX] = {{0}};
@@ -166,8 +168,8 @@ static void expect_exact(const struct random_run *run, const struct samples *sam
     }
 }
 
-/* All rows of a run at a resolution, the first `quiet` of them quietly. Returns how many samples
- * there were after row number `look`. */
+/* Pass all rows of a run at a resolution, the first `quiet` rows without samples. Returns the
+ * number of samples after row `look`. */
 static size_t hand_over(const struct random_run *run, int64_t every_ns, int resolution,
                         size_t quiet, size_t look, struct samples *samples,
                         struct rps_time_totals **ret_totals)
@@ -216,7 +218,7 @@ static void test_random_runs(void **state)
     }
 }
 
-/* A push that was killed and goes on hands over what the one that was not would have. */
+/* A push that was killed and continues sends the same samples as an uninterrupted push. */
 static void test_quiet_rows(void **state)
 {
     (void)state;
@@ -231,7 +233,7 @@ static void test_quiet_rows(void **state)
         quiet = run.count / 2;
         at = hand_over(&run, every_ns, 0, 0, quiet, &whole, &totals);
         hand_over(&run, every_ns, 0, quiet, 0, &rest, &again);
-        if (run.options.thinned) /* a block may be whole before the row and after it */
+        if (run.options.thinned) /* a block may be complete before the row and after it */
             at = whole.count - rest.count;
         assert_int_equal(rest.count, whole.count - at);
         for (size_t i = 0; i < rest.count; i++) {
@@ -266,7 +268,8 @@ static void add_set(struct rps_plan *plan, const char *name, const char *other)
     strcpy(set->event[set->event_count++].name, other);
 }
 
-/* Two sets, {one, Cycles} and {one, two}; the clock event is called "Cycles" too. */
+/* Begin a series by hand with two sets, {one, Cycles} and {one, two}. The clock event is called
+ * "Cycles" too. */
 static void begin(struct hand *hand)
 {
     *hand = (struct hand){.next = {.cpu = RPS_CPU_ALL, .length_ns = 100 * RPS_NS_PER_MS}};
@@ -324,7 +327,7 @@ static void end(struct hand *hand)
 #define COUNTS  "rpistat_events_total"
 #define RUNNING "rpistat_event_running_seconds_total"
 
-/* An event in two sets is one series; one that has the clock event's name is another. */
+/* An event in two sets is one series. An event with the clock event's name is a separate series. */
 static void test_names(void **state)
 {
     struct hand hand;
@@ -342,7 +345,7 @@ static void test_names(void **state)
     end(&hand);
 }
 
-/* Nothing is said of what was not counted; the clock event's counter can be lost too. */
+/* Uncounted events have no samples. The clock event's counter can be lost too. */
 static void test_not_counted(void **state)
 {
     struct hand hand;
@@ -369,7 +372,8 @@ static void test_not_counted(void **state)
     end(&hand);
 }
 
-/* A CPU is not busy for longer than its periods last, though its clocks are read one after another. */
+/* A CPU is never busy for longer than its periods, although its clocks are read one after another.
+ */
 static void test_busy(void **state)
 {
     struct hand hand;
@@ -384,7 +388,7 @@ static void test_busy(void **state)
     end(&hand);
 }
 
-/* A workload that sleeps: true zeros. */
+/* A workload that sleeps has true zeros. */
 static void test_asleep(void **state)
 {
     struct hand hand;
@@ -398,19 +402,19 @@ static void test_asleep(void **state)
     end(&hand);
 }
 
-/* A sample past each 10 ms, none twice in a millisecond, and all at the end. */
+/* Short periods give a sample after each 10 ms, at most one per millisecond, and one at the end. */
 static void test_short_periods(void **state)
 {
     struct hand hand;
 
     (void)state;
-    begin(&hand); /* at half a millisecond */
+    begin(&hand); /* the run begins at half a millisecond */
     hand.next.length_ns = 9999999;
     add(&hand, 1, 1);
-    add(&hand, 1, 1); /* past 10 ms, at 20.499998 */
+    add(&hand, 1, 1); /* after 10 ms, at 20.499998 ms */
     hand.next.length_ns = 2;
     add(&hand, 1, 1);
-    add(&hand, 1, 1); /* past 20 ms, at 20.500002 */
+    add(&hand, 1, 1); /* after 20 ms, at 20.500002 ms */
     hand.next.length_ns = RPS_NS_PER_MS;
     add(&hand, 1, 1);
     hand.next.length_ns = 2;
@@ -420,7 +424,7 @@ static void test_short_periods(void **state)
     end(&hand);
 }
 
-/* The two rows of a block overlap: neither is the whole. */
+/* The two rows of a block overlap, and neither covers the whole block. */
 static void test_blocks(void **state)
 {
     struct hand hand;
@@ -433,7 +437,7 @@ static void test_blocks(void **state)
     add(&hand, 10, 1);
     hand.next.rotation = 0;
     hand.next.end_ns =
-        3000 * RPS_NS_PER_MS; /* the set that came last at first, and first at last */
+        3000 * RPS_NS_PER_MS; /* the second set comes last at first, and first at the end */
     add(&hand, 20, 2);
     expect(&hand, COUNTS, "one", "");
     hand.next.level = 0;
@@ -446,7 +450,7 @@ static void test_blocks(void **state)
     end(&hand);
 }
 
-/* Above 2^53 the last digits are lost; nothing else is. */
+/* Above 2^53, only the last digits are lost. */
 static void test_large(void **state)
 {
     struct hand hand;
@@ -477,14 +481,14 @@ static void test_info(void **state)
     add(&hand, 1, 1);
     hand.samples.count = 0;
     must(rps_time_totals_info(hand.totals, 0, &err), &err);
-    must(rps_time_totals_info(hand.totals, 3, &err), &err); /* the same ms */
+    must(rps_time_totals_info(hand.totals, 3, &err), &err); /* within the same millisecond */
     must(rps_time_totals_info(hand.totals, RPS_NS_PER_S, &err), &err);
     expect(&hand, "rpistat_run_info", NULL, "0=1 1000=1");
     info = hand.samples.sample[0].series;
     for (size_t i = 0; i < info->label_count; i++)
         snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s=%s;", info->label[i].name,
                  info->label[i].value);
-    assert_string_equal(text, "clock=Cycles;command=./naive 'two words';instance=pi;run=0-1;"
+    assert_string_equal(text, "clock=Cycles;command=./naive 'two words';instance=pi;job=rpistat;run=0-1;"
                               "tag_a_b=x;tag_a_b_2=y\xef\xbf\xbd;tag_a_b_2_2=z;tag_commit=1a2b;");
     end(&hand);
 }
@@ -525,8 +529,8 @@ static void test_no_start(void **state)
     hand.run.start_realtime_ns = -1;
     assert_int_equal(rps_time_totals_open(&totals, &hand.run, hand.plan, 0, &sink, &err),
                      RPS_FAILED);
-    assert_string_equal(err.message, "when run 3 began is not known, and the samples of time "
-                                     "series have times: export it as CSV instead");
+    assert_string_equal(err.message, "the start time of run 3 is unknown, and time "
+                                     "series need times; export it as CSV instead");
     end(&hand);
 }
 

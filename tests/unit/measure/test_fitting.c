@@ -1,6 +1,4 @@
-/*
- * Fitting: which sets the events of the processors' documents are counted in, by the number of
- * counters; and on which kinds of core.
+/* Tests of fitting: the sets for the documents' events by number of counters, and by type of core.
  */
 #include "measure/pmu_perf.h"
 
@@ -51,7 +49,7 @@ static void fit_plan(struct rps_plan *plan, int counters, int merge)
         fail_msg("%s", err.message);
 }
 
-/* The document as it is counted without merging, where there are so many counters. */
+/* Load the document and fit its sets to `counters` counters, without merging. */
 static struct rps_plan *fit(const char *document, int counters, const char *sampled)
 {
     struct rps_plan *plan = NULL;
@@ -64,7 +62,7 @@ static struct rps_plan *fit(const char *document, int counters, const char *samp
     return plan;
 }
 
-/* The events of a set, or "" when there is no such set. */
+/* Return the events of a set ("": no such set). */
 static const char *events_of(const struct rps_plan *plan, const char *name)
 {
     static char text[512];
@@ -80,7 +78,7 @@ static const char *events_of(const struct rps_plan *plan, const char *name)
     return text;
 }
 
-/* The cycles of a set take no counter: the clock event counts them. */
+/* The cycles of a set need no counter, because the clock event counts them. */
 static void test_topdown_fits(void **state)
 {
     static const struct {
@@ -110,13 +108,13 @@ static void test_topdown_fits(void **state)
 
         assert_string_equal(events_of(plan, rows[i].set), rows[i].events);
         for (int m = 0; m < plan->metric_count; m++)
-            assert_true(plan->metric[m].formula.step_count > 1); /* none lost its events */
+            assert_true(plan->metric[m].formula.step_count > 1); /* all metrics have their events */
         rps_plan_free(plan);
     }
 }
 
-/* An event that samples are taken by has a counter beside every set; one that nobody knows needs
- * none. */
+/* The event that triggers samples needs a counter in addition to every set. An unknown sampling
+ * event needs no counter. */
 static void test_sampled_event(void **state)
 {
     static const char *const five = "td_cycles td_frontend td_issued td_retired td_recovery";
@@ -135,7 +133,7 @@ static void test_sampled_event(void **state)
 
 /* --- software events -------------------------------------------------------------------------- */
 
-/* The events of all sets that groups of events are counted in, "a b | c". */
+/* Return the events of all sets for these groups of events, as in "a b | c". */
 static const char *sets_of(const char *const *group, int count, int counters, int merge)
 {
     static char text[512];
@@ -161,7 +159,8 @@ static const char *sets_of(const char *const *group, int count, int counters, in
     return text;
 }
 
-/* Beside hardware events they are counted in each set, with and without merging; alone they rotate. */
+/* Software events are counted in each set with hardware events, merged or not. Without hardware
+ * events, software events rotate. */
 static void test_software_events(void **state)
 {
     static const char *const mixed[] = {"instructions,branches", "page-faults,context-switches",
@@ -190,7 +189,8 @@ static void test_software_events(void **state)
 
 /* --- kinds of core ---------------------------------------------------------------------------- */
 
-/* On Intel the PMU of the big cores has the type of raw events, and raw numbers are its own. */
+/* On Intel, the PMU of the big cores has the type of raw events, and raw event numbers are valid
+ * only there. */
 static void test_raw_events_on_intel(void **state)
 {
     const struct rps_perf perf = {
@@ -214,7 +214,8 @@ static void test_raw_events_on_intel(void **state)
     assert_int_equal(rps_perf_needs_counter(&perf, &atom), 1);
 }
 
-/* On ARM no kind is special: its processors share the numbers of the architecture. */
+/* On ARM, raw event numbers are valid for all types of core, because the architecture defines them.
+ */
 static void test_raw_events_on_arm(void **state)
 {
     const struct rps_perf perf = {

@@ -1,5 +1,5 @@
-/* Idle time of CPUs: the text of /proc/stat, what is made of it while counting, and what periods
- * get of it. */
+/* Tests of the idle time of CPUs: parsing /proc/stat, reading while counting, and the idle time of
+ * periods. */
 #include <fcntl.h>
 #include <inttypes.h>
 
@@ -12,7 +12,7 @@
 
 #define TICK (10 * MS)
 
-/* "CPU:ticks CPU:ticks" of all that is found. */
+/* Return all parsed CPUs as "CPU:ticks CPU:ticks". */
 static const char *parsed(const char *text)
 {
     static char found[256];
@@ -67,7 +67,7 @@ static void write_stat(const char *text)
     close(fd);
 }
 
-/* Watches CPUs 0 and 3, in a file of the test's. */
+/* Begin to read CPUs 0 and 3 from the test's file. */
 static void begin(struct rps_idle *idle, const char *text)
 {
     static const int cpu[] = {3, 0};
@@ -96,7 +96,7 @@ static void test_looks(void **state)
     begin(&idle, "cpu0 0 0 0 100 0\ncpu1 0 0 0 9 9\ncpu3 0 0 0 1000 50\n");
     assert_int_equal(rps_idle_ns(&idle, 0), 0);
     write_stat("cpu0 0 0 0 103 1\ncpu1 0 0 0 9 9\ncpu3 0 0 0 1000 51\n");
-    assert_int_equal(rps_idle_ns(&idle, 3), 0); /* by the same look as CPU 0 */
+    assert_int_equal(rps_idle_ns(&idle, 3), 0); /* the value is from the same reading as CPU 0 */
     assert_int_equal(rps_idle_ns(&idle, 0), 4 * TICK);
     write_stat("cpu0 0 0 0 203 1\ncpu3 0 0 0 1000 71\n");
     assert_int_equal(rps_idle_ns(&idle, 3), 1 * TICK);
@@ -108,7 +108,7 @@ static void test_looks(void **state)
     end(&idle);
 }
 
-/* iowait can go back; the time is not counted twice when it comes up again. */
+/* If iowait decreases and increases again, the time is not counted twice. */
 static void test_goes_back(void **state)
 {
     struct rps_idle idle;
@@ -124,7 +124,7 @@ static void test_goes_back(void **state)
     end(&idle);
 }
 
-/* What passes in a pause is not of the run. */
+/* Idle time in a pause does not belong to the run. */
 static void test_pause(void **state)
 {
     struct rps_idle idle;
@@ -141,14 +141,14 @@ static void test_pause(void **state)
     end(&idle);
 }
 
-/* A CPU that is missing, or was at the start, is not known; nothing is lost of one that comes
- * back. */
+/* The idle time of a CPU is unknown while its line is missing, or if it was missing at the start.
+ * Nothing is lost if the line returns. */
 static void test_not_known(void **state)
 {
     struct rps_idle idle = {0};
 
     (void)state;
-    rps_idle_start(&idle); /* of no CPU */
+    rps_idle_start(&idle); /* starts without any CPU to read */
     rps_idle_look(&idle);
     begin(&idle, "cpu0 0 0 0 100 0\n");
     assert_int_equal(rps_idle_ns(&idle, 3), -1);
@@ -157,7 +157,7 @@ static void test_not_known(void **state)
     assert_int_equal(rps_idle_ns(&idle, 0), -1);
     write_stat("cpu0 0 0 0 120 0\ncpu3 0 0 0 40 0\n");
     assert_int_equal(rps_idle_ns(&idle, 0), 20 * TICK);
-    assert_int_equal(rps_idle_ns(&idle, 3), -1); /* since when it was idle nobody knows */
+    assert_int_equal(rps_idle_ns(&idle, 3), -1); /* the start of the idle time is unknown */
     write_stat("cpu0 0 0 0 120 0\ncpu3 0 0 0 47 0\n");
     assert_int_equal(rps_idle_ns(&idle, 3), 7 * TICK);
     end(&idle);
@@ -165,7 +165,8 @@ static void test_not_known(void **state)
 
 /* --- periods ---------------------------------------------------------------------------------- */
 
-/* Readings, and the idle time that their periods must have. A reading may be folded in only. */
+/* A reading, and the expected idle time of its period. A reading may be added without ending a
+ * period. */
 struct step {
     int folded;
     uint64_t enabled_ns;
@@ -201,7 +202,8 @@ static void expect_steps(const struct step *step, size_t count)
 static void test_periods(void **state)
 {
     static const struct step plain[] = {{0, 100, 30, 30}, {0, 200, 30, 0}, {0, 300, 130, 100}};
-    /* in ticks of 10, by periods of 4: no period has more than it was long, and sums are right */
+    /* Ticks of 10 in periods of 4: no period has more idle time than its length, and sums are
+     * correct. */
     static const struct step ticks[] = {{0, 4, 0, 0},    {0, 8, 0, 0},   {0, 12, 10, 4},
                                         {0, 16, 10, 4},  {0, 20, 20, 4}, {0, 24, 20, 4},
                                         {0, 28, 20, 4},  {0, 32, 20, 0}, {0, 36, 30, 4},

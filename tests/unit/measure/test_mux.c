@@ -1,4 +1,4 @@
-/* The multiplexer: what a reading that failed does to its period and the next. */
+/* Tests of the multiplexer: effects of a failed reading on its period and the next. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include "wide_pmu.h"
 #include "rpistat/plan.h"
 
-/* A reading at so much of the workload's time, and what its period must have. */
+/* A reading at a time of the workload, and the expected values of its period. */
 struct step {
     uint64_t time_ns, value;
     int valid;
@@ -44,7 +44,7 @@ static void expect_steps(const struct step *step, size_t count)
     rps_mux_free(&mux);
 }
 
-/* Its count is in the next reading, and so is more than that period's. */
+/* A failed reading's count is in the next reading, which therefore is not used either. */
 static void test_slot_fails(void **state)
 {
     static const struct step steps[] = {{100, 10, 1, 100, 10, 1},
@@ -56,7 +56,8 @@ static void test_slot_fails(void **state)
     expect_steps(steps, 4);
 }
 
-/* The clock event was not read either: times and counts of both periods are the next one's. */
+/* If the clock event was not read either, times and counts of both periods go to the next period.
+ */
 static void test_all_fails(void **state)
 {
     static const struct step steps[] = {{100, 10, 1, 100, 10, 1},
@@ -68,7 +69,7 @@ static void test_all_fails(void **state)
     expect_steps(steps, 4);
 }
 
-/* Nor has a reading while the workload slept to do with the one that failed before it. */
+/* A reading during sleep is not used after a failed reading. */
 static void test_slot_fails_before_sleep(void **state)
 {
     static const struct step steps[] = {{100, 10, 1, 100, 10, 1},

@@ -1,5 +1,5 @@
-/* The order of the event sets: each once a rotation, every order as often as any other, and the
- * same for the same seed. */
+/* Tests of the order of the event sets: each set once per rotation, all orders equally often, and
+ * the same order for the same seed. */
 #include "rpistat/order.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@
 
 #define SETS_MAX 12
 
-/* Fails the test unless the rotation has each set once. */
+/* Check that the rotation has each set once. */
 static void expect_permutation(const struct rps_order *order, int sets, uint64_t rotation)
 {
     int seen[SETS_MAX] = {0};
@@ -53,7 +53,8 @@ static void test_permutations(void **state)
     }
 }
 
-/* What a recording of this seed had, one simulated later has: these are never to change. */
+/* Recordings and later simulations with one seed must have the same order, so these orders must
+ * never change. */
 static void test_same(void **state)
 {
     static const int expected[] = {3, 0, 2, 1, 2, 1, 0, 3, 2, 1, 3, 0, 1, 0, 3, 2,
@@ -66,10 +67,10 @@ static void test_same(void **state)
         assert_int_equal(rps_order_set(&order, 4, period), expected[period]);
     for (uint64_t period = 0; period < 4000; period++)
         same += rps_order_set(&order, 4, period) == rps_order_set(&other, 4, period);
-    assert_in_range(same, 900, 1100); /* a quarter by chance */
+    assert_in_range(same, 900, 1100); /* a quarter is expected by chance */
 }
 
-/* The number of an order of four sets: its places as digits. */
+/* Return an order of four sets as a number: one base-4 digit per position. */
 static unsigned int number_of(const struct rps_order *order, uint64_t rotation)
 {
     unsigned int number = 0;
@@ -79,7 +80,7 @@ static unsigned int number_of(const struct rps_order *order, uint64_t rotation)
     return number;
 }
 
-/* Of three or more sets none is counted twice in a row. With two sets both orders occur. */
+/* With three or more sets, no set is counted twice in a row. With two sets, both orders occur. */
 static void test_apart(void **state)
 {
     const struct rps_order order = {1, 11};
@@ -97,8 +98,9 @@ static void test_apart(void **state)
     }
 }
 
-/* How often order b is expected after order a: never where it begins with the last set of a, twice
- * as often where that set is its second one, because the two were swapped then. */
+/* Return how often order b is expected after order a. b never begins with the last set of a. If
+ * that set is second in b, the order is twice as frequent, because the first two sets were swapped.
+ */
 static double expected_after(unsigned int a, unsigned int b)
 {
     unsigned int last = a % 4;
@@ -106,7 +108,8 @@ static double expected_after(unsigned int a, unsigned int b)
     return b / 64 == last ? 0 : b / 16 % 4 == last ? 2 * 1000 / 24. : 1000 / 24.;
 }
 
-/* 24 orders of four sets, 1,000 times each but for chance (deviation 31); and the pairs. */
+/* The 24 orders of four sets occur 1,000 times each, within chance (deviation 31). Pairs of orders
+ * are checked too. */
 static void test_even(void **state)
 {
     const struct rps_order order = {1, 7};
@@ -127,7 +130,7 @@ static void test_even(void **state)
         orders++;
         assert_in_range(count[a], 870, 1130);
         for (unsigned int b = 0; b < 256; b++)
-            if (count[b] > 0) /* 5 deviations */
+            if (count[b] > 0) /* the count is within 5 deviations */
                 assert_true(fabs(behind[a][b] - expected_after(a, b)) <=
                             5 * sqrt(expected_after(a, b)));
     }

@@ -1,8 +1,6 @@
-/*
- * The perf backends and the launch sequence with real workloads: this program itself, run again
- * with a task as argument. Software events are real everywhere; the processor's counters are tested
- * where they are, and skipped with the reason where they are not.
- */
+/* Tests of the perf backends and the start of workloads. The workload is this program with a task
+ * as argument. Software events are available everywhere. Tests of hardware counters are skipped
+ * with the reason if the counters are unavailable. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -71,7 +69,8 @@ static int touch_in_children(void)
     return 0;
 }
 
-/* Four instructions or so a turn, known exactly only relative to another length. */
+/* Run a loop of about four instructions per iteration. The exact number is known only relative to
+ * another length. */
 static int spin(long loops)
 {
     for (volatile long i = 0; i < loops; i++)
@@ -79,7 +78,8 @@ static int spin(long loops)
     return 0;
 }
 
-/* Number of open descriptors beside the standard streams, and of blocked signals. */
+/* Return the number of open descriptors, without the standard streams, plus the number of blocked
+ * signals. */
 static int look_around(void)
 {
     DIR *folder = opendir("/proc/self/fd");
@@ -118,8 +118,8 @@ static int task(char **argv)
 
 /* --- recording them --------------------------------------------------------------------------- */
 
-/* Record this program with the given task. Returns 0 and the reason in why when `backend` cannot be
- * used here. */
+/* Record this program with the given task. Returns 0 and the reason in `why` if `backend` is
+ * unavailable. */
 static int record_task(const char *backend, const char *name, const char *argument,
                        const struct test_options *options, struct test_run *ret,
                        struct rps_workload_end *outcome, struct rps_error *why)
@@ -169,7 +169,7 @@ static int record_task(const char *backend, const char *name, const char *argume
     return 1;
 }
 
-/* Total of an event by role over the run; fails the test when it was not counted. */
+/* Return the total of an event by its role. Fails the test if the event was not counted. */
 static uint64_t role_total(const struct test_run *run, const char *role)
 {
     int set, slot;
@@ -194,7 +194,7 @@ static void check_faults(const char *name, uint64_t pages)
     }
     assert_int_equal(outcome.status, 0);
     test_check_contiguous(&run);
-    /* beside its pages each process and thread touches a few of its own */
+    /* processes and threads touch a few more pages */
     assert_in_range(role_total(&run, "minor_faults"), pages, pages + pages / 100 + 300);
     test_run_free(&run);
 }
@@ -228,7 +228,7 @@ static void test_children(void **state)
     test_run_free(&run);
 }
 
-/* The exit status of a task run directly. */
+/* Run a task directly, and return its exit status. */
 static int run_directly(const char *name)
 {
     int status = -1;
@@ -242,7 +242,7 @@ static int run_directly(const char *name)
     return WEXITSTATUS(status);
 }
 
-/* The workload finds the descriptors and signals that it would find without the recorder. */
+/* The workload gets the same descriptors and signals as without the recorder. */
 static void test_streams_and_status(void **state)
 {
     static const struct test_options options = {.merge = 1};
@@ -264,7 +264,7 @@ static void test_streams_and_status(void **state)
     test_run_free(&run);
 }
 
-/* Instructions of a loop are proportional to its length: the part that is not the loop cancels. One
+/* Instructions of a loop are proportional to its length, because all other instructions cancel. One
  * event is counted all the time, so nothing is estimated. */
 static void test_instructions(void **state)
 {
@@ -320,7 +320,7 @@ static void test_check(void **state)
     assert_non_null(strstr(err.message, "/etc/passwd"));
 }
 
-/* A child that is never released leaves without executing anything. */
+/* A child that is never released exits without executing the program. */
 static void test_never_released(void **state)
 {
     char *argv[] = {self_path, (char *)(uintptr_t) "look", NULL};
@@ -334,7 +334,7 @@ static void test_never_released(void **state)
     assert_int_equal(waitpid(workload.pid, NULL, WNOHANG), -1);
 }
 
-/* exec of a file with a wrong interpreter fails after everything was opened. */
+/* exec of a file with a wrong interpreter fails after all counters were opened. */
 static void test_exec_fails(void **state)
 {
     static const char script[] = "#!/nonexistent/interpreter\n";
@@ -368,7 +368,7 @@ static void burn_after_fork(void)
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
 }
 
-/* What the child does before its exec is no time of the command's. */
+/* The child's time before its exec is not counted as time of the command. */
 static void test_before_exec(void **state)
 {
     char wrong[] = "wrong-task", *argv[] = {self_path, wrong, NULL};
@@ -389,7 +389,8 @@ static void test_before_exec(void **state)
     rps_workload_close(&workload);
 }
 
-/* A process that computes on that CPU, or waits while one below it does; both end with the test. */
+/* Start a process that computes on the CPU, or waits while a child process computes. Both end with
+ * the test. */
 static pid_t start_busy(int cpu, int below, int ready)
 {
     pid_t pid = fork();
@@ -409,7 +410,7 @@ static pid_t start_busy(int cpu, int below, int ready)
     _exit(1);
 }
 
-/* The loop goes to the CPU of whatever is running of the workload, and back to where it may be. */
+/* The recorder's loop moves to the CPU of the running workload, and back to its allowed CPUs. */
 static void test_near(void **state)
 {
     cpu_set_t home, now;
@@ -433,13 +434,14 @@ static void test_near(void **state)
         assert_int_equal(affinity.cpu, cpu);
         sched_getaffinity(0, sizeof(now), &now);
         assert_true(CPU_COUNT(&now) == 1 && CPU_ISSET(cpu, &now));
-        assert_int_equal(rps_affinity_move(&affinity, pid), 0); /* it is there already */
+        /* the loop is already on this CPU */
+        assert_int_equal(rps_affinity_move(&affinity, pid), 0);
         rps_affinity_leave(&affinity);
         sched_getaffinity(0, sizeof(now), &now);
         assert_true(CPU_EQUAL(&now, &home));
         kill(pid, SIGKILL);
         assert_int_equal(waitpid(pid, NULL, 0), pid);
-        assert_int_equal(rps_affinity_move(&affinity, pid), 0); /* it is gone */
+        assert_int_equal(rps_affinity_move(&affinity, pid), 0); /* the process has ended */
         close(ready[0]);
         close(ready[1]);
     }

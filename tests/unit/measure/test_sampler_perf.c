@@ -1,8 +1,6 @@
-/*
- * Sampling real workloads by the kernel's software events: this program itself, run again with a
- * task as argument. A task says "ready" on its standard output where it waits for a line on its
- * standard input. Where perf is refused the tests are skipped, with the reason.
- */
+/* Tests of sampling real workloads with the kernel's software events. The workload is this program
+ * with a task as argument. A task writes "ready" to its standard output when it waits for a line.
+ * The tests are skipped with the reason if perf is unavailable. */
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
@@ -11,6 +9,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -31,18 +30,19 @@
 #include "rpistat/sampler.h"
 #include "rpistat/workload.h"
 
-#define TURNS   60000000 /* some 0.1 s */
+#define TURNS   60000000 /* iterations of a loop of about 0.1 s */
 #define THREADS 50
 #define PAGES   5000
 #define FAULTS  40000
 #define MAPS    20000
+#define NAPS    20
 
 static char *self_path;
 
-/* A ring that is longer is refused, as by the kernel. */
+/* Largest ring in bytes that the test's mmap allows, like the kernel's limit. */
 static size_t may_lock_bytes = SIZE_MAX;
 
-#ifdef __GLIBC__ /* with 64 bits for offsets it has another name */
+#ifdef __GLIBC__ /* mmap has another name with 64-bit offsets */
 #define real_mmap    __real_mmap64
 #define wrapped_mmap __wrap_mmap64
 #else
@@ -64,7 +64,7 @@ void *wrapped_mmap(void *at, size_t length, int protection, int flags, int fd, o
 
 /* --- workloads -------------------------------------------------------------------------------- */
 
-/* Each function is in a section of its own, whose beginning and end the linker knows. */
+/* Spin in a separate section per function. The linker knows the start and end of each section. */
 __attribute__((noinline, section("inner_code"))) static long spin_inner(long turns)
 {
     volatile long sum = 0;
@@ -91,7 +91,7 @@ static int stay_on(int cpu)
     return sched_setaffinity(0, sizeof(one), &one);
 }
 
-/* Each of two processes on its CPU, at the same time. */
+/* Spin in two processes at the same time, each on its CPU. */
 static int spin_on_two(int first, int second)
 {
     atomic_int *ready =
@@ -110,7 +110,7 @@ static int spin_on_two(int first, int second)
     return status;
 }
 
-/* Say that this point was reached, and wait until we may go on. */
+/* Report that this point was reached, and wait for permission to continue. */
 static void meet(void)
 {
     char byte;
@@ -141,7 +141,7 @@ static int threads(void)
     for (int i = 0; i < THREADS - 1; i++)
         if (pthread_create(&thread, NULL, wait_in_thread, NULL) != 0)
             return 1;
-    meet(); /* attached; nothing is sampled yet */
+    meet(); /* the sampler is attached, and sampling has not begun */
     spin_outer(TURNS / 4);
     if (pthread_create(&thread, NULL, wait_in_thread, NULL) != 0)
         return 1;
@@ -166,7 +166,7 @@ static void touch(long count)
     }
 }
 
-/* On one CPU, so that one ring gets all of it. */
+/* Touch memory on one CPU, so that one ring gets all records. */
 static int touch_much(void)
 {
     stay_on(sched_getcpu());
@@ -185,7 +185,7 @@ static void *spin_and_end(void *argument)
     exit(0);
 }
 
-/* The first thread leaves, and another one goes on. */
+/* End the first thread while another thread continues. */
 static int leave(void)
 {
     pthread_t thread;
@@ -195,7 +195,7 @@ static int leave(void)
     pthread_exit(NULL);
 }
 
-/* So long on a CPU, whatever else the machine does. */
+/* Spin for `ns` of CPU time, whatever else the machine does. */
 static void spin_for(int64_t ns)
 {
     const clock_t until = clock() + (clock_t)(ns / (RPS_NS_PER_S / CLOCKS_PER_SEC));
@@ -204,7 +204,7 @@ static void spin_for(int64_t ns)
         spin_inner(1000);
 }
 
-/* Children that run for 2 ms, and as much of this process. */
+/* Run children and this process alternately, 2 ms each. */
 static int brief(void)
 {
     for (int i = 0; i < 100; i++) {
@@ -226,7 +226,7 @@ static void *spin_briefly(void *argument)
     return argument;
 }
 
-/* Two threads and a child, which becomes another program. */
+/* Run two threads and a child. The child becomes another program. */
 static int family(void)
 {
     pthread_t thread[2];
@@ -246,19 +246,19 @@ static int family(void)
     return status;
 }
 
-/* Fill the ring that hears, end a process meanwhile and start another one. */
+/* Fill the ring of thread events. Meanwhile, end a process and start another. */
 static int overflow(void)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     pid_t gone, stays;
 
     stay_on(sched_getcpu());
-    meet(); /* attached */
+    meet(); /* the sampler is attached */
     gone = fork();
     if (gone == 0)
         for (;;)
             pause();
-    meet(); /* that was heard */
+    meet(); /* the fork has been recorded */
     for (int i = 0; i < MAPS; i++)
         munmap(mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), page);
     kill(gone, SIGKILL);
@@ -295,6 +295,8 @@ static int task(char **argv)
         return family();
     if (strcmp(argv[1], "overflow") == 0)
         return overflow();
+    for (int i = 0; strcmp(argv[1], "nap") == 0 && i < NAPS; i++)
+        usleep(1000);
     return 0;
 }
 
@@ -305,12 +307,12 @@ struct kept {
     int64_t time_ns;
     int32_t cpu;
     pid_t pid, tid, parent_pid;
-    uint64_t address[3]; /* of the user's, the innermost */
+    uint64_t address[3]; /* innermost addresses of user code */
     size_t user_count;
     uint64_t map_address, map_length, file_offset;
     size_t build_id_bytes, stack_bytes;
     int64_t cpu_time_ns;
-    int is_exec;
+    int is_exec, is_partial;
     char path[128];
 };
 
@@ -320,7 +322,7 @@ struct recording {
     struct rps_plan *plan;
     struct rps_sampler sampler;
     struct rps_sampling status;
-    int descriptors; /* that were open before the sampler's */
+    int descriptors; /* number of descriptors open before the sampler */
     struct kept *kept;
     size_t count;
 };
@@ -330,7 +332,7 @@ static void keep_sample(void *context, const struct rps_sample *sample)
     struct recording *r = context;
     struct kept *kept;
 
-    if ((r->count & (r->count - 1)) == 0) { /* full: twice the room */
+    if ((r->count & (r->count - 1)) == 0) { /* if the array is full, double its size */
         r->kept = realloc(r->kept, (2 * r->count + 1) * sizeof(*r->kept));
         assert_non_null(r->kept);
     }
@@ -352,6 +354,7 @@ static void keep_sample(void *context, const struct rps_sample *sample)
     kept->stack_bytes = sample->registers.mask ? sample->registers.stack_bytes : 0;
     kept->cpu_time_ns = sample->cpu_time_ns;
     kept->is_exec = sample->is_exec;
+    kept->is_partial = sample->is_partial;
     if (sample->path)
         snprintf(kept->path, sizeof(kept->path), "%s", sample->path);
 }
@@ -370,11 +373,11 @@ static void drain(struct recording *r)
     drain_until(r, INT64_MAX);
 }
 
-/* How many are open. */
+/* Return the number of open descriptors. */
 static int count_descriptors(void)
 {
     DIR *folder = opendir("/proc/self/fd");
-    int count = -1; /* the folder's own */
+    int count = -1; /* leaves out the directory's own descriptor */
 
     assert_non_null(folder);
     while (readdir(folder))
@@ -383,7 +386,31 @@ static int count_descriptors(void)
     return count;
 }
 
-/* Open the backend, and a sampler on the target; the test is skipped where there is none. */
+/* Return true if an anonymous mapping of `bytes` bytes and all rings are left out of core dumps. */
+static bool is_undumped(unsigned long bytes)
+{
+    FILE *file = fopen("/proc/self/smaps", "re");
+    unsigned long start, end, inode, size = 0;
+    bool found = false, is_ring = false;
+    int rings = 0, dumped = 0;
+    char line[512];
+
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file)) {
+        if (sscanf(line, "%lx-%lx %*s %*s %*s %lu", &start, &end, &inode) == 3) {
+            size = inode == 0 ? end - start : 0;
+            is_ring = strstr(line, "[perf_event]") != NULL;
+            rings += is_ring;
+        } else if (strncmp(line, "VmFlags:", 8) == 0) {
+            dumped += is_ring && !strstr(line, " dd");
+            found |= size == bytes && strstr(line, " dd");
+        }
+    }
+    fclose(file);
+    return found && rings > 0 && dumped == 0;
+}
+
+/* Open the backend, and a sampler on the target. The test is skipped if sampling is unavailable. */
 static void open_on(struct recording *r, const struct rps_target *target,
                     const struct rps_sampling_options *options)
 {
@@ -403,6 +430,7 @@ static void open_on(struct recording *r, const struct rps_target *target,
     r->descriptors = count_descriptors();
     if (r->pmu->open_sampler(r->pmu_self, options, target, &r->sampler, &err) < 0)
         fail_msg("%s", err.message);
+    assert_true(is_undumped(65536)); /* a ring, and the buffer of a record, may hold other users' data */
 }
 
 static void end(struct recording *r)
@@ -414,7 +442,7 @@ static void end(struct recording *r)
     rps_plan_free(r->plan);
 }
 
-/* As the loop does it, until the process has ended. */
+/* Drain the rings like the recorder's loop, until the process has ended. */
 static void drain_while_it_runs(struct recording *r, pid_t pid)
 {
     int64_t drained_ns = 0, until_ns = 0;
@@ -428,7 +456,7 @@ static void drain_while_it_runs(struct recording *r, pid_t pid)
     }
 }
 
-/* Sample a command from its exec to its end. */
+/* Sample a command from its exec to its end. With waits, all records are read after the stop. */
 static void sample_command(struct recording *r, const struct rps_sampling_options *options,
                            const char *program, const char *a, const char *b, const char *c)
 {
@@ -448,8 +476,10 @@ static void sample_command(struct recording *r, const struct rps_sampling_option
     if (rps_workload_release(&workload, &start_ns, &err) < 0 ||
         r->sampler.start(r->sampler.self, &err) < 0)
         fail_msg("%s", err.message);
-    drain_while_it_runs(r, workload.pid);
-    if (rps_workload_wait(&workload, &ended, &err) < 0)
+    if (!options->waits)
+        drain_while_it_runs(r, workload.pid);
+    if (rps_workload_wait(&workload, &ended, &err) < 0 ||
+        (options->waits && r->sampler.stop(r->sampler.self, &err) < 0))
         fail_msg("%s", err.message);
     rps_workload_close(&workload);
     end(r);
@@ -466,7 +496,7 @@ static size_t count_kind(const struct recording *r, enum rps_sample_kind kind)
     return count;
 }
 
-/* The offset in its file of code at an address of ours. */
+/* Return the file offset of code at an address of this program. */
 static uint64_t own_offset(const char *address)
 {
     FILE *file = fopen("/proc/self/maps", "re");
@@ -483,8 +513,8 @@ static uint64_t own_offset(const char *address)
     return found;
 }
 
-/* Where in this program's file the address of a sample is, by the maps that were heard of; 0: not
- * in it. */
+/* Return the offset of a sample's address in this program's file, by the recorded mappings (0: not
+ * in the file). */
 static uint64_t offset_of(const struct recording *r, uint64_t address)
 {
     for (size_t i = 0; i < r->count; i++) {
@@ -504,7 +534,7 @@ static int is_between(uint64_t offset, const char *start, const char *stop)
 
 static const enum rps_sample_on both[] = {RPS_SAMPLE_ON_BEST, RPS_SAMPLE_ON_TASKS};
 
-/* Samples lie in the function that computes, and their callers in the one that called it. */
+/* Samples are in the computing function, and its caller is recorded. */
 static void check_busy(enum rps_sample_on on)
 {
     const struct rps_sampling_options options = {
@@ -525,7 +555,7 @@ static void check_busy(enum rps_sample_on on)
         called += s->user_count > 1 &&
                   is_between(offset_of(&r, s->address[1]), __start_outer_code, __stop_outer_code);
     }
-    /* the rest is the loader, which a slow machine is in for some samples */
+    /* the rest is the loader, which gets some samples on a slow machine */
     if (user < 30 || inner * 100 < user * 80 || called * 100 < inner * 90)
         fail_msg("%zu samples, %zu in the function, %zu called", user, inner, called);
     assert_true(strncmp(r.status.event, "cpu-clock", 9) == 0);
@@ -545,7 +575,7 @@ static void test_busy(void **state)
         check_busy(both[i]);
 }
 
-/* Samples that are taken as was asked, and those of them with a copy of the stack. */
+/* Check that stacks are recorded as requested, and that samples have copies of the stack. */
 static void check_copies(const struct rps_sampling_options *options, const char *stacks)
 {
     size_t samples = 0, copied = 0;
@@ -562,7 +592,7 @@ static void check_copies(const struct rps_sampling_options *options, const char 
     free(r.kept);
 }
 
-/* The other ways: nothing but the address, and the stack's top for unwinding. */
+/* The other modes record only the address, or the top of the stack for unwinding. */
 static void test_stacks(void **state)
 {
     static const struct rps_sampling_options none = {.frequency = 997, .stacks = RPS_STACKS_NONE};
@@ -581,8 +611,8 @@ static void test_stacks(void **state)
         check_copies(&automatic, "auto");
 }
 
-/* Where little memory may be locked, as by a user who records several times, samples have no copies
- * unless these were asked for, and that is said. */
+/* If little memory may be locked, samples have no stack copies, and the status reports it. A user
+ * with several recordings meets this limit. Requested copies are kept. */
 static void test_little_memory(void **state)
 {
     static const struct rps_sampling_options automatic = {.frequency = 997};
@@ -610,8 +640,8 @@ static void test_little_memory(void **state)
     }
 }
 
-/* Two CPUs' rings are one stream: while both are busy neither is handed over in one go, and no time
- * was put off for order's sake. */
+/* The rings of two CPUs form one stream. While both are busy, their samples alternate, and no time
+ * is delayed to keep the order. */
 static void test_two_cpus(void **state)
 {
     static const struct rps_sampling_options options = {.frequency = 997};
@@ -649,7 +679,7 @@ static void test_two_cpus(void **state)
     free(r.kept);
 }
 
-/* What a shell does is heard of: it becomes itself, forks, and so do the ends and the files. */
+/* All events of a shell are recorded: exec, forks, ends of processes, and mapped files. */
 static void test_shell(void **state)
 {
     static const struct rps_sampling_options options = {0};
@@ -677,7 +707,7 @@ static void test_shell(void **state)
     free(r.kept);
 }
 
-/* Where CPUs may be sampled; else the test is skipped. */
+/* Skip the test if whole CPUs cannot be sampled. */
 static void need_cpus(const struct recording *r)
 {
     if (r->status.is_wide)
@@ -686,7 +716,7 @@ static void need_cpus(const struct recording *r)
     skip();
 }
 
-/* Processes that live for less than an interval have their share. */
+/* Processes that live for less than a sampling interval get their share of samples. */
 static void test_brief(void **state)
 {
     static const struct rps_sampling_options options = {.frequency = 199};
@@ -710,7 +740,7 @@ static void test_brief(void **state)
     free(r.kept);
 }
 
-/* Where nothing is sampled threads are heard of all the same. */
+/* Thread events are recorded even without samples. */
 static void test_hears_only(void **state)
 {
     static const struct rps_sampling_options options = {.hears_only = 1};
@@ -723,7 +753,7 @@ static void test_hears_only(void **state)
         const struct kept *s = &r.kept[i];
 
         execs += s->kind == RPS_SAMPLE_NAME && s->is_exec;
-        /* the child that waits for its exec may take its own name late */
+        /* the child may report its own name late, just before its exec */
         before += s->kind == RPS_SAMPLE_NAME && !s->is_exec && execs == 0;
     }
     assert_int_equal(count_kind(&r, RPS_SAMPLE_FORK), 100);
@@ -735,7 +765,28 @@ static void test_hears_only(void **state)
     free(r.kept);
 }
 
-/* Who is sampled goes on when its first thread has left. */
+/* Switches before the stop are passed on, also if they are read after it. From the exec on, each
+ * wait has its whole stack. */
+static void test_waits(void **state)
+{
+    static const struct rps_sampling_options options = {.frequency = 99, .waits = 1};
+    size_t asleep = 0, awake = 0;
+    struct recording r;
+
+    (void)state;
+    sample_command(&r, &options, self_path, "nap", NULL, NULL);
+    for (size_t i = 0; i < r.count; i++) {
+        asleep += r.kept[i].kind == RPS_SAMPLE_ASLEEP && r.kept[i].tid > 0;
+        awake += r.kept[i].kind == RPS_SAMPLE_AWAKE && r.kept[i].tid > 0;
+        assert_false(r.kept[i].is_partial);
+    }
+    assert_true(asleep >= NAPS && awake >= NAPS);
+    assert_true(count_kind(&r, RPS_SAMPLE_WAIT) >= NAPS);
+    assert_int_equal(r.status.lost, 0);
+    free(r.kept);
+}
+
+/* Sampling continues after the first thread of a process has ended. */
 static void test_leader(void **state)
 {
     (void)state;
@@ -754,7 +805,7 @@ static void test_leader(void **state)
     }
 }
 
-/* What runs beside, and is not the target's, is never told of. */
+/* Other programs on the machine are never reported. */
 static void test_others(void **state)
 {
     static const struct rps_sampling_options options = {.frequency = 997};
@@ -796,7 +847,7 @@ static int64_t children_cpu_ns(void)
            (used.ru_utime.tv_usec + used.ru_stime.tv_usec) * RPS_NS_PER_US;
 }
 
-/* The CPU times of all threads are what the kernel says of the whole. */
+/* The CPU times of all threads add up to the kernel's total. */
 static void test_times(void **state)
 {
     (void)state;
@@ -817,8 +868,8 @@ static void test_times(void **state)
             child_ns += s->pid == child ? s->cpu_time_ns : 0;
             assert_true(s->cpu_time_ns == 0 || s->kind == RPS_SAMPLE_TIME);
         }
-        /* of the whole the kernel leaves out what other machines took, where it knows; and the whole
-         * has starts and ends of processes, which take longer on a busy machine */
+        /* The kernel's total leaves out time that other virtual machines took, if known. The total
+         * includes starts and ends of processes, which take longer on a busy machine. */
         if (sum_ns > truth_ns * 125 / 100 || sum_ns < truth_ns * 65 / 100 ||
             child_ns < sum_ns * 25 / 100 || child_ns > sum_ns * 90 / 100)
             fail_msg("%lld us of %lld, %lld of them the child's", (long long)sum_ns / 1000,
@@ -827,7 +878,8 @@ static void test_times(void **state)
     }
 }
 
-/* A sample each so many events. What starting a program takes falls out of the difference. */
+/* There is one sample per `threshold` events. The start of a program has no effect on the
+ * difference. */
 static void test_threshold(void **state)
 {
     static const struct rps_sampling_options options = {.event = "page-faults", .threshold = 10};
@@ -856,7 +908,7 @@ struct partner {
     int to, from;
 };
 
-/* Start this program with a task that meets us. */
+/* Start this program with a task that calls meet(). */
 static void start_partner(struct partner *partner, const char *name)
 {
     int to[2], from[2];
@@ -900,7 +952,7 @@ static void end_partner(const struct partner *partner)
     close(partner->from);
 }
 
-/* Rings that are mapped. */
+/* Return the number of mapped rings. */
 static int count_rings(void)
 {
     FILE *file = fopen("/proc/self/maps", "re");
@@ -914,7 +966,7 @@ static int count_rings(void)
     return count;
 }
 
-/* Fifty threads are attached to, and stand still; what is started is heard of, later sampled. */
+/* Attach to fifty sleeping threads. A process that starts later is recorded, and then sampled. */
 static void check_attach(enum rps_sample_on on)
 {
     const struct rps_sampling_options options = {.frequency = 997, .on = on};
@@ -976,7 +1028,7 @@ static size_t count_stacks_beside(const struct recording *r, pid_t pid)
     return count;
 }
 
-/* Where forks and ends were lost, the processes that run are looked up. */
+/* If forks and ends were lost, running processes are looked up. */
 static void test_forks_lost(void **state)
 {
     static const struct rps_sampling_options options = {.frequency = 997};
@@ -1004,19 +1056,19 @@ static void test_forks_lost(void **state)
     assert_int_equal(count_kind(&r, RPS_SAMPLE_FORK), 1);
     let_go_on(&partner);
     await(&partner);
-    /* the child has as much of the CPU as a loaded machine leaves it */
+    /* a loaded machine may give the child little CPU time */
     for (int64_t drained_ns = 0; count_stacks_beside(&r, partner.pid) < 50; usleep(10000)) {
         drain_until(&r, drained_ns);
         drained_ns = rps_clock_monotonic_ns();
     }
     end(&r);
-    assert_true(r.status.lookups > 0); /* before any record says that some were lost */
+    assert_true(r.status.lookups > 0); /* the look-up precedes the record of lost events */
     assert_int_equal(count_kind(&r, RPS_SAMPLE_FORK), 1);
     end_partner(&partner);
     free(r.kept);
 }
 
-/* A ring that nobody drains runs full: what there was no room for is counted. */
+/* A ring that is not drained fills up, and records without space are counted as lost. */
 static void test_lost(void **state)
 {
     static const struct rps_sampling_options options = {
@@ -1038,7 +1090,7 @@ static void test_lost(void **state)
     r.sampler.status(r.sampler.self, &r.status);
     samples = count_kind(&r, RPS_SAMPLE_STACK);
     assert_true(samples > 1000 && samples < FAULTS);
-    let_go_on(&partner); /* the next record says how many were lost before it */
+    let_go_on(&partner); /* the next record contains the number of lost records */
     await(&partner);
     end(&r);
     samples = count_kind(&r, RPS_SAMPLE_STACK);
@@ -1048,7 +1100,7 @@ static void test_lost(void **state)
     free(r.kept);
 }
 
-/* What cannot be is said. */
+/* Impossible requests give an error message. */
 static void test_refusals(void **state)
 {
     static const struct rps_sampling_options lbr = {.stacks = RPS_STACKS_LBR};
@@ -1069,7 +1121,7 @@ static void test_refusals(void **state)
                 (long)r.status.frequency * sysconf(_SC_NPROCESSORS_ONLN) <= RPS_SAMPLE_BUDGET);
     assert_in_range(r.sampler.drain_within_ns(r.sampler.self), RPS_NS_PER_S / 100, RPS_NS_PER_S);
     assert_int_equal(r.pmu->open_sampler(r.pmu_self, &lbr, &target, &sampler, &err), RPS_FAILED);
-    assert_non_null(strstr(err.message, "frame pointers"));
+    assert_non_null(strstr(err.message, "use --stacks fp"));
     assert_int_equal(r.pmu->open_sampler(r.pmu_self, &fast, &target, &sampler, &err), RPS_USAGE);
     assert_int_equal(r.pmu->open_sampler(r.pmu_self, &unknown, &target, &sampler, &err), RPS_USAGE);
     assert_null(sampler.self);
@@ -1088,7 +1140,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_times),         cmocka_unit_test(test_threshold),
         cmocka_unit_test(test_attach),        cmocka_unit_test(test_forks_lost),
         cmocka_unit_test(test_others),        cmocka_unit_test(test_lost),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_waits),
     };
 
     if (argc > 1)

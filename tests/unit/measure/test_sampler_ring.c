@@ -1,5 +1,5 @@
-/* Rings of perf_event, and messages of taskstats, made by hand: what is handed over, in which order,
- * and what is lost. */
+/* Tests of rings of perf_event and messages of taskstats, made by hand: the reported samples, their
+ * order, and losses. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,14 +21,14 @@
 
 #define RING_BYTES 512
 
-/* One or two rings, and what was handed over from them. */
+/* One or two rings, and the samples reported from them. */
 struct rings {
     struct rps_perf_rings all;
     struct rps_perf_ring ring[2];
     struct perf_event_mmap_page page[2];
     uint64_t data[2][RING_BYTES / 8];
-    char text[1024]; /* kind, time and what matters of each */
-    uint64_t place;  /* of the latest */
+    char text[1024]; /* type, time and main values of each sample */
+    uint64_t place;  /* place of the last sample */
 };
 
 static const char kind[] = {
@@ -78,7 +78,7 @@ static void keep_sample(void *context, const struct rps_sample *sample)
     snprintf(at, (size_t)(end - at), " ");
 }
 
-/* Rings whose first record begins `before_end` bytes before the end of the memory. */
+/* Begin rings whose first record starts `before_end` bytes before the end of the buffer. */
 static void begin(struct rings *rings, enum rps_stacks stacks, size_t before_end)
 {
     static uint64_t scratch[RPS_PERF_RECORD_BYTES / 8];
@@ -125,7 +125,7 @@ static void put_header(struct rings *rings, int ring, uint32_t type, uint16_t mi
     put_word(rings, ring, word);
 }
 
-/* A sample of a thread, at 0x10, with these words behind it. */
+/* Put a sample of a thread at address 0x10, followed by these words. */
 static void put_sample_of(struct rings *rings, int ring, uint32_t pid, uint32_t tid, uint16_t misc,
                           uint64_t time_ns, const uint64_t *word, size_t count)
 {
@@ -138,14 +138,14 @@ static void put_sample_of(struct rings *rings, int ring, uint32_t pid, uint32_t 
         put_word(rings, ring, word[i]);
 }
 
-/* One of process 7, thread 8. */
+/* Put a sample of process 7, thread 8. */
 static void put_sample(struct rings *rings, int ring, uint16_t misc, uint64_t time_ns,
                        const uint64_t *word, size_t count)
 {
     put_sample_of(rings, ring, 7, 8, misc, time_ns, word, count);
 }
 
-/* Another record, of these words, and the trailer. */
+/* Put another record: these words, and the trailer. */
 static void put_other(struct rings *rings, int ring, uint32_t type, uint16_t misc, uint64_t time_ns,
                       const uint64_t *word, size_t count)
 {
@@ -166,15 +166,15 @@ static const char *drain(struct rings *rings, int64_t until_ns)
     return rings->text;
 }
 
-/* Everything was taken out of the rings. */
+/* Check that the rings are empty. */
 static void check_empty(const struct rings *rings)
 {
     for (int i = 0; i < 2; i++)
         assert_int_equal(rings->page[i].data_tail, rings->page[i].data_head);
 }
 
-/* Two rings are one stream; what is younger stays for the next time. A sample that was taken while
- * an older record was being written stands before it, and order is kept. */
+/* Two rings form one stream. Newer records stay for the next call. A sample taken while an older
+ * record was written precedes it, and the order is correct. */
 static void test_order(void **state)
 {
     struct rings r;
@@ -196,7 +196,7 @@ static void test_order(void **state)
     assert_int_equal(r.all.lost, 0);
 }
 
-/* Wherever a record goes over the end of the memory it is the same. */
+/* A record that wraps around the end of the buffer is read correctly, wherever it wraps. */
 static void test_wrapped(void **state)
 {
     static const uint64_t chain[] = {3, PERF_CONTEXT_USER, 0x10, 0x20};
@@ -230,7 +230,8 @@ static void test_chains(void **state)
 
     (void)state;
     begin(&r, RPS_STACKS_FP, 0);
-    put_sample(&r, 0, PERF_RECORD_MISC_KERNEL, 1, both, 7); /* as deep as the kernel has room */
+    put_sample(&r, 0, PERF_RECORD_MISC_KERNEL, 1, both, 7); /* a stack of the kernel's maximum
+                                                               depth */
     put_sample(&r, 0, PERF_RECORD_MISC_USER, 2, guest, 6);
     put_sample(&r, 0, PERF_RECORD_MISC_USER, 3, none, 1);
     put_sample(&r, 0, PERF_RECORD_MISC_KERNEL, 4, none, 1);
@@ -251,7 +252,7 @@ static void test_chains(void **state)
     }
 }
 
-/* A chain longer than we have room for. */
+/* A call stack may be longer than the buffer for it. */
 static void test_long_chain(void **state)
 {
     static struct rps_perf_rings all;
@@ -279,7 +280,7 @@ static void test_long_chain(void **state)
     assert_non_null(strstr(r.text, ",1... "));
 }
 
-/* Eight bytes of text as a word. */
+/* Return eight bytes of text as a word. */
 static uint64_t text_word(const char *text)
 {
     char bytes[8] = {0};
@@ -308,7 +309,8 @@ static void test_other_records(void **state)
     put_other(&r, 0, PERF_RECORD_COMM, 0, 7, name, 2);
     put_other(&r, 0, PERF_RECORD_EXIT, 0, 8, exit_words, 3);
     put_other(&r, 1, PERF_RECORD_MMAP2, PERF_RECORD_MISC_MMAP_BUILD_ID, 9, map, 9);
-    put_other(&r, 1, PERF_RECORD_MMAP2, 0, 10, map, 9); /* an inode stands there */
+    put_other(&r, 1, PERF_RECORD_MMAP2, 0, 10, map, 9); /* this record has an inode in place of a
+                                                           build-id */
     assert_string_equal(drain(&r, INT64_MAX), "f5:20.21@0<7.8 n6:7.8@0sh! n7:7.8@0sh e8:20.20@0 "
                                               "m9:7.8@1[1000+200=40 3 99]/bin/sh "
                                               "m10:7.8@1[1000+200=40 0 0]/bin/sh ");
@@ -317,12 +319,12 @@ static void test_other_records(void **state)
     put_other(&r, 1, PERF_RECORD_LOST_SAMPLES, 0, 12, lost_samples, 1);
     put_other(&r, 1, PERF_RECORD_THROTTLE, 0, 13, throttle, 3);
     put_other(&r, 1, PERF_RECORD_UNTHROTTLE, 0, 14, throttle, 3);
-    put_other(&r, 1, PERF_RECORD_MAX + 5, 0, 15, NULL, 0); /* of a kernel to come */
+    put_other(&r, 1, PERF_RECORD_MAX + 5, 0, 15, NULL, 0); /* a record of a future kernel */
     assert_string_equal(drain(&r, INT64_MAX), "");
     assert_int_equal(r.all.lost, 34);
     assert_int_equal(r.all.throttled, 1);
     check_empty(&r);
-    r.ring[0].kind = RPS_PERF_HEARD; /* of which no record is a sample */
+    r.ring[0].kind = RPS_PERF_HEARD; /* ring 0 contains no samples */
     r.ring[1].kind = RPS_PERF_TIMES;
     put_other(&r, 0, PERF_RECORD_LOST, 0, 16, lost, 2);
     put_other(&r, 1, PERF_RECORD_LOST, 0, 17, lost, 2);
@@ -332,7 +334,7 @@ static void test_other_records(void **state)
     check_empty(&r);
 }
 
-/* What makes no sense is lost, and what stands behind it is not. */
+/* A malformed record is counted as lost, and the next records are read. */
 static void test_malformed(void **state)
 {
     static const uint64_t too_many[] = {3, PERF_CONTEXT_USER, 0x10};
@@ -347,21 +349,21 @@ static void test_malformed(void **state)
     put_sample(&r, 0, PERF_RECORD_MISC_USER, 1, too_many, 3);
     put_sample(&r, 0, PERF_RECORD_MISC_USER, 2, far_too_many, 3);
     put_sample(&r, 0, PERF_RECORD_MISC_USER, 3, NULL, 0);
-    put_header(&r, 0, PERF_RECORD_SAMPLE, 0, 16); /* too short to have a time */
+    put_header(&r, 0, PERF_RECORD_SAMPLE, 0, 16); /* the record is too short for a time */
     put_word(&r, 0, 0);
     put_header(&r, 0, PERF_RECORD_COMM, 0, 8);
     put_other(&r, 0, PERF_RECORD_COMM, 0, 4, no_zero, 2);
     put_other(&r, 0, PERF_RECORD_FORK, 0, 5, no_zero, 1);
     put_other(&r, 0, PERF_RECORD_LOST, 0, 6, no_zero, 0);
     put_sample(&r, 0, PERF_RECORD_MISC_USER, 7, fine, 3);
-    /* a build id as long as that is none */
+    /* a build-id of this length is ignored */
     put_other(&r, 1, PERF_RECORD_MMAP2, PERF_RECORD_MISC_MMAP_BUILD_ID, 8, map, 9);
     assert_string_equal(drain(&r, INT64_MAX), "s7:7.8@0|10 m8:7.8@1[1000+200=40 0 0]x ");
     assert_int_equal(r.all.lost, 8);
     check_empty(&r);
 }
 
-/* Where a length makes no sense nothing behind it can be found: that ring begins anew. */
+/* After a malformed length, no later record can be found, so the ring is emptied. */
 static void test_bad_lengths(void **state)
 {
     static const uint64_t fine[] = {2, PERF_CONTEXT_USER, 0x10};
@@ -382,13 +384,14 @@ static void test_bad_lengths(void **state)
         assert_string_equal(drain(&r, INT64_MAX), "s4:7.8@0|10 ");
     }
     begin(&r, RPS_STACKS_FP, 0);
-    r.page[0].data_head += RING_BYTES + 8; /* more than there is room for */
+    r.page[0].data_head += RING_BYTES + 8; /* the head is beyond the end of the buffer */
     assert_string_equal(drain(&r, INT64_MAX), "");
     assert_int_equal(r.all.lost, 1);
     check_empty(&r);
 }
 
-/* Of all that runs on a CPU the target's threads are kept; of the others nothing is copied. */
+/* Of all threads on a CPU, only the target's are reported. Samples of other threads are not copied.
+ */
 static void test_foreign(void **state)
 {
     static const uint64_t chain[] = {3, PERF_CONTEXT_USER, 0xbad, 0xbad};
@@ -418,11 +421,11 @@ static void test_foreign(void **state)
         rps_perf_tree_free(&tree);
     }
     assert_int_equal(r.all.lost, 0);
-    r.all.lost = 12; /* of whomever: one sample of six was the target's */
+    r.all.lost = 12; /* 12 lost samples of all threads: one sample of six was the target's */
     assert_int_equal(rps_perf_rings_lost(&r.all), 2);
 }
 
-/* CPU times are those of the ring's CPU, wherever the thread ended; those of none are left out. */
+/* CPU times belong to the CPU of the ring, wherever the thread ended. Times of 0 are left out. */
 static void test_times(void **state)
 {
     static const uint64_t none[] = {0x900000007, 0, 0, 4}, some[] = {0x900000007, 0, 55, 4};
@@ -440,12 +443,12 @@ static void test_times(void **state)
     assert_string_equal(drain(&r, INT64_MAX), "t101:7.9@6=55 ");
     assert_int_equal(timer[0].told_ns, 0);
     assert_int_equal(timer[1].told_ns, 55);
-    assert_true(timer[1].is_told && !timer[0].is_told && !timer[2].is_told);
-    assert_int_equal(r.all.lost, 1); /* the one without its end */
+    assert_true(timer[1].is_reported && !timer[0].is_reported && !timer[2].is_reported);
+    assert_int_equal(r.all.lost, 1); /* one record without its end is lost */
 }
 
-/* Stacks of threads that leave their CPU, and who is on one: whoever has left it for another's turn,
- * too. Where switches were lost, or not read, the waits of those threads are not known. */
+/* Stacks are taken when threads leave a CPU, and threads on a CPU are recorded, including preempted
+ * threads. If switches were lost or not read, the waits of these threads are unknown. */
 static void test_switches(void **state)
 {
     static const uint64_t chain[] = {3, PERF_CONTEXT_USER, 0x10, 0x20}, lost[] = {1, 5};
@@ -473,7 +476,10 @@ static void test_switches(void **state)
     r.all.deaf_ns = 320;
     put_other(&r, 1, PERF_RECORD_SWITCH, 0, 310, NULL, 0);
     assert_string_equal(drain(&r, 320), "a310:7.8@1 a320:0.0@-1 ");
-    assert_string_equal(drain(&r, 400), "");
+    put_sample(&r, 0, PERF_RECORD_MISC_USER, 330, chain, 4);
+    put_other(&r, 1, PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT, 340, NULL, 0);
+    assert_string_equal(drain(&r, 400), ""); /* switches while none are read */
+    assert_int_equal(r.all.switches, 3);
     r.all.complete_ns = 410;
     r.all.deaf_ns = 430;
     r.all.is_paused = 1;
@@ -485,8 +491,9 @@ static void test_switches(void **state)
     assert_string_equal(drain(&r, 600), "a510:0.0@-1 d520:0.0@-1 ");
 }
 
-/* A place has the kernel's addresses and the instruction, and a number that a whole stack there has,
- * too; another instruction, stack pointer or address of the kernel makes another. */
+/* A place consists of the kernel's addresses and the user's instruction. The number of a place
+ * equals the number of a complete stack there. Another instruction, stack pointer or kernel address
+ * makes another place. */
 static void test_places(void **state)
 {
     static const uint64_t differs[] = {0, 1, 2, 3};
@@ -534,7 +541,7 @@ static void test_places(void **state)
 
 #define FAMILY 31
 
-/* A message as Linux sends it with the end of a thread, of `bytes`. */
+/* A message of `bytes` bytes, as Linux sends at the end of a thread. */
 struct ended {
     struct nlmsghdr head;
     struct genlmsghdr command;
@@ -561,7 +568,8 @@ static struct ended ended_of(uint32_t pid, uint64_t wait_ns)
 
 static int parse(const struct ended *ended, size_t size, struct taskstats *ret)
 {
-    uint8_t *exact = malloc(size > 0 ? size : 1); /* so that a byte too many is found */
+    uint8_t *exact = malloc(size > 0 ? size : 1); /* exact size, so that reading beyond it is
+                                                     detected */
     int rc;
 
     memcpy(exact, ended, size);
@@ -592,11 +600,12 @@ static void test_ended(void **state)
     ended = ended_of(1, UINT64_C(1) << 63);
     assert_int_equal(parse(&ended, sizeof(ended), &task), -1);
     ended = ended_of(1, 1);
-    ended.of.nla_type = TASKSTATS_TYPE_AGGR_TGID; /* of a process: its threads come one by one */
+    ended.of.nla_type = TASKSTATS_TYPE_AGGR_TGID; /* for a process: its threads are reported
+                                                     separately */
     assert_int_equal(parse(&ended, sizeof(ended), &task), -1);
 }
 
-/* Each length in turn is each number: what is read lies in the message. */
+/* Each length field gets every value, and reading stays within the message. */
 static void test_hostile_lengths(void **state)
 {
     const struct ended good = ended_of(1234, 56789);
@@ -617,7 +626,7 @@ static void test_hostile_lengths(void **state)
         for (int i = 0; i < 5; i++)
             accepted += parse(&bad[i], sizeof(good), &task) == 0;
     }
-    /* the right ones, those that are rounded up to them, and statistics that end after the number */
+    /* Accepted lengths: correct, rounded up to correct, or statistics that end after the number. */
     assert_true(accepted >= 5 && accepted < 1000);
 }
 
@@ -636,7 +645,7 @@ static void keep_queue(void *context, const struct rps_sample *sample)
     snprintf(last_name, sizeof(last_name), "%s", sample->path);
 }
 
-/* What another socket sends is refused; the end of a child comes from Linux. */
+/* Messages from another socket are rejected. Linux reports the end of a child. */
 static void test_kernel_alone(void **state)
 {
     struct ended forged = ended_of(1, 77);
@@ -671,7 +680,7 @@ static void test_kernel_alone(void **state)
     assert_null(queue.failure);
     rps_perf_queue_close(&queue);
     rps_perf_queue_open(&queue);
-    rps_perf_queue_drain(&queue, 0, 0, &sink); /* a pause */
+    rps_perf_queue_drain(&queue, 0, 0, &sink); /* recording pauses here */
     rps_perf_queue_drain(&queue, 0, 1, &sink);
     assert_int_equal(queues, 1);
     assert_non_null(queue.failure);

@@ -1,4 +1,4 @@
-/* Which threads are the target's: by what is heard, and by the processes that run. */
+/* Tests of the target's threads: found by events and by running processes. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@ static void hear(struct rps_perf_tree *tree, enum rps_sample_kind kind, pid_t pi
     rps_perf_tree_hear(tree, &sample);
 }
 
-/* A process is there while one of its threads is. */
+/* A process exists while one of its threads does. */
 static void test_threads(void **state)
 {
     struct rps_perf_tree tree;
@@ -29,7 +29,8 @@ static void test_threads(void **state)
     (void)state;
     rps_perf_tree_init(&tree);
     hear(&tree, RPS_SAMPLE_NAME, 10, 10, 0);
-    assert_false(rps_perf_tree_has(&tree, 10, 10)); /* before its exec it is this program's */
+    assert_false(rps_perf_tree_has(&tree, 10, 10)); /* before its exec, the process belongs to
+                                                       the recorder */
     hear(&tree, RPS_SAMPLE_NAME, 10, 10, 1);
     hear(&tree, RPS_SAMPLE_FORK, 10, 12, 0);
     hear(&tree, RPS_SAMPLE_FORK, 11, 11, 0);
@@ -40,14 +41,15 @@ static void test_threads(void **state)
     assert_true(rps_perf_tree_has(&tree, 10, 12));
     hear(&tree, RPS_SAMPLE_EXIT, 10, 12, 0);
     assert_false(rps_perf_tree_has(&tree, 10, 12));
-    assert_false(rps_perf_tree_has(&tree, 12, 12)); /* the number is another's now */
+    assert_false(rps_perf_tree_has(&tree, 12, 12)); /* the thread has ended, so the number is
+                                                       free */
     assert_true(rps_perf_tree_has(&tree, 11, 11));
     hear(&tree, RPS_SAMPLE_EXIT, 11, 11, 0);
     assert_int_equal(tree.count, 0);
     rps_perf_tree_free(&tree);
 }
 
-/* A thread that executes a program becomes the first, and the others are no more. */
+/* A thread that calls exec becomes the first thread, and the other threads end. */
 static void test_exec(void **state)
 {
     struct rps_perf_tree tree;
@@ -61,7 +63,7 @@ static void test_exec(void **state)
     for (pid_t tid = 20; tid < 29; tid++)
         hear(&tree, RPS_SAMPLE_EXIT, 10, tid, 0);
     hear(&tree, RPS_SAMPLE_EXIT, 10, 10, 0);
-    hear(&tree, RPS_SAMPLE_NAME, 10, 10, 1); /* by thread 29 */
+    hear(&tree, RPS_SAMPLE_NAME, 10, 10, 1); /* thread 29 has called exec */
     assert_true(rps_perf_tree_has(&tree, 10, 10));
     assert_false(rps_perf_tree_has(&tree, 10, 29));
     assert_true(rps_perf_tree_has(&tree, 31, 31));
@@ -69,7 +71,7 @@ static void test_exec(void **state)
     rps_perf_tree_free(&tree);
 }
 
-/* A process that waits; `child` (may be NULL) is set to one that it makes. */
+/* Start a process that waits. If not NULL, *child gets a child of the process. */
 static pid_t start(pid_t *child)
 {
     int pipes[2];
@@ -98,7 +100,7 @@ static void stop(pid_t pid)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* Linux tells when a process began to a hundredth of a second. */
+/* Wait 0.01 s, because Linux reports the start of a process with this resolution. */
 static void pass_tick(void)
 {
     const int64_t until_ns = rps_clock_monotonic_ns() + 20 * RPS_NS_PER_MS;
@@ -107,8 +109,8 @@ static void pass_tick(void)
         usleep(1000);
 }
 
-/* What was not heard is looked up: those that were the target's before, and their children; not who
- * has got a number of theirs since. */
+/* Missed processes are looked up: the target's earlier processes and their children. Processes that
+ * reuse their numbers are left out. */
 static void test_look_up(void **state)
 {
     struct rps_perf_tree tree;
@@ -119,7 +121,7 @@ static void test_look_up(void **state)
     rps_perf_tree_init(&tree);
     rps_perf_tree_add(&tree, own, own);
     tree.is_in_doubt = 1;
-    rps_perf_tree_check(&tree, 0); /* what is in the rings still comes before */
+    rps_perf_tree_check(&tree, 0); /* records in the rings come before the look-up */
     assert_int_equal(tree.lookups, 0);
     pass_tick();
     reused = start(NULL);

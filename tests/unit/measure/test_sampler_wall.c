@@ -1,4 +1,4 @@
-/* Of which switches stacks are taken. */
+/* Tests of the windows in which stacks of switches are taken. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,20 +10,20 @@
 
 #define WINDOW RPS_PERF_WINDOW_NS
 
-/* A workload that switches `rate` times a second, for so many windows: what was taken of it. */
+/* Results for a workload that switches at a given rate for a number of windows. */
 struct taken {
-    uint64_t taken, heard, changes; /* windows */
+    uint64_t taken, heard, changes; /* number of windows */
 };
 
-static int64_t now;              /* switches are read when they are older than the look before */
-static uint64_t heard, switches; /* so far, and those that were read */
+static int64_t now;              /* a step reads the switches before the previous step */
+static uint64_t heard, switches; /* total number of switches, and number read */
 
 static struct taken go_on(struct rps_perf_wall *wall, uint64_t rate, int windows)
 {
     struct taken ret = {0};
 
     for (int i = 0; i < windows; i++) {
-        const int looks = wall->takes_stacks ? 4 : 1; /* there may be more of them in a window */
+        const int looks = wall->takes_stacks ? 4 : 1; /* a window may have several steps */
 
         ret.taken += (uint64_t)wall->takes_stacks;
         ret.heard += (uint64_t)wall->hears_switches;
@@ -58,10 +58,10 @@ static void test_few(void **state)
     assert_int_equal(taken.taken, 100);
     assert_int_equal(taken.changes, 0);
     assert_int_equal(rps_perf_wall_step(&wall, switches + 1000, now, now + WINDOW / 10 * 9),
-                     0); /* not yet */
+                     0); /* the step is not yet due */
 }
 
-/* Drawn windows stand for all, one in so many, at changing places. */
+/* Random windows represent all windows, one of a given number, at changing positions. */
 static void test_many(void **state)
 {
     static const uint64_t rate[] = {400, 3000, 4900};
@@ -98,9 +98,9 @@ static void test_too_many(void **state)
     assert_false(wall.takes_stacks || wall.hears_switches);
     taken = go_on(&wall, 5100, 160);
     assert_int_equal(taken.taken, 0);
-    assert_int_equal(taken.heard, 30); /* to see whether there are fewer */
+    assert_int_equal(taken.heard, 30); /* some windows check whether switches are fewer */
     go_on(&wall, 4500, 16);
-    assert_int_equal(wall.of, 0); /* it does not go to and fro */
+    assert_int_equal(wall.of, 0); /* a small change of the rate has no effect */
     go_on(&wall, 3900, 16);
     assert_int_equal(wall.of, 14);
     go_on(&wall, 100, 14);
@@ -108,7 +108,7 @@ static void test_too_many(void **state)
     assert_true(wall.takes_stacks && wall.hears_switches);
 }
 
-/* Time in which nothing could be heard is none of the rate's. */
+/* Time without recorded switches does not count in the rate. */
 static void test_pause(void **state)
 {
     struct rps_perf_wall wall = begin(1);

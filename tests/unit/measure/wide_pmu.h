@@ -1,4 +1,4 @@
-/* For tests of the multiplexer alone: counters of 64 bits, which do not wrap. */
+/* Counters of 64 bits that do not wrap, for tests of the multiplexer alone. */
 #ifndef TESTS_UNIT_MEASURE_WIDE_PMU_H
 #define TESTS_UNIT_MEASURE_WIDE_PMU_H
 

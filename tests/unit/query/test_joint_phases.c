@@ -1,4 +1,5 @@
-/* The phases of several runs, found together: each run's own, with labels that mean the same. */
+/* Tests of joint phase detection in several runs: each run has its own phases, and equal labels
+ * have equal meanings. */
 #include "support/fixture.h"
 
 #include <setjmp.h>
@@ -14,14 +15,15 @@
 #include "rpistat/random.h"
 #include "rpistat/run_phases.h"
 
-/* What a workload does: letters, n periods each. Upper case: that much work; X is as B, but with
- * other misses; Z sleeps. */
+/* Segments of a workload: a letter and its number of periods. A to C are amounts of work. X is like
+ * B with other misses; Z sleeps. */
 struct stretch {
     char what;
     int periods;
 };
 
-/* Instructions, stalls; data cache; TLBs; branches: sets of arm1176. */
+/* Return the rates of one of the arm1176 event sets: instructions and stalls, data cache, TLBs,
+ * branches. */
 static const double *rate_of(char what, uint64_t set)
 {
     static const double rate[][4][2] = {{{7e6, 9e6}, {5e6, 1e6}, {9e5, 4e5}, {8e5, 9e4}},
@@ -100,7 +102,8 @@ static int has(char (*name)[RPS_NAME_SIZE * 2], size_t count, const char *wanted
     return 0;
 }
 
-/* The phases of a run are these stretches, within three periods, and its own in every respect. */
+/* Expect that the phases of a run match these segments within three periods, and that all their
+ * fields refer to this run. */
 static void check_run(const struct rps_phases *phases, const struct stretch *stretch)
 {
     uint64_t first = 0;
@@ -129,7 +132,8 @@ static struct rps_phases *phases_of(const struct rps_run_phases *found, size_t c
     return count == 1 ? rps_phase_levels_shown(&found->found.levels) : &found->joint.run[r];
 }
 
-/* As many phases as each has alone, at the same places, with the same labels; of five runs too. */
+/* Joint detection in one, three and five runs finds the same phases, with the same labels, as
+ * detection in a single run. */
 static void test_same(void **state)
 {
     struct fixture fixture[5];
@@ -155,7 +159,8 @@ static void test_same(void **state)
     end_all(&found, fixture, 5);
 }
 
-/* One phase became another and longer, one came: matched by their order. */
+/* One phase is replaced by a longer, different phase, and one phase is added. The phases are
+ * matched by their order. */
 static void test_changed(void **state)
 {
     static const struct stretch after[] = {{'B', 60}, {'X', 90}, {'Z', 40},
@@ -194,7 +199,8 @@ static void test_changed(void **state)
     end_all(&found, fixture, 2);
 }
 
-/* One phase each, and different: the join is no phase. Shorter and longer ones go together. */
+/* Two runs of one phase each keep different labels; the point where the runs are joined is not a
+ * phase boundary. Short and long runs can be combined. */
 static void test_one_phase(void **state)
 {
     static const struct stretch a[] = {{'A', 100}, {0, 0}}, b[] = {{'B', 150}, {0, 0}};
@@ -297,7 +303,8 @@ static void test_none(void **state)
 
 /* --- by CPU, and samples ---------------------------------------------------------------------- */
 
-/* CPUs are added up: what one of them does is a phase of the run. */
+/* For runs recorded per CPU, detection uses sums over CPUs. A change on one CPU is a phase of the
+ * run. */
 static void test_by_cpu(void **state)
 {
     static const struct stretch steady[] = {{'B', 120}, {0, 0}};
@@ -325,8 +332,8 @@ static void test_by_cpu(void **state)
     end_all(&found, fixture, 2);
 }
 
-/* A run in which the counters show nothing; the samples of 60 periods are in each of these
- * functions: at pages 1, 2 ... of the module, named so. */
+/* Write a run whose counters never change. For each letter in `functions`, the samples of 60
+ * periods are in the function of that name. */
 static void make_sampled(struct fixture *fixture, const char *functions, uint64_t seed)
 {
     const struct stretch steady[] = {{'B', 60 * (int)strlen(functions)}, {0, 0}};
@@ -367,7 +374,8 @@ static void make_sampled(struct fixture *fixture, const char *functions, uint64_
         fail_msg("%s", err.message);
 }
 
-/* Functions that matter in one run are looked at in the other, whatever their number there is. */
+/* A function that matters in one run is also used in the other run, although its number may differ
+ * there. */
 static void test_samples(void **state)
 {
     struct fixture fixture[3];

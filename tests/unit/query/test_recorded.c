@@ -1,7 +1,6 @@
-/*
- * Phases of real programs: recordings of tests/bench/programs as rows of counts, with the phases
- * that the programs themselves told (tests/data/phases, made beside a machine at work).
- */
+/* Phases are found in recordings of real programs (tests/bench/programs), stored as rows of counts.
+ * The programs themselves logged their true phases (tests/data/phases, recorded on a machine under
+ * load). */
 #include "support/fixture.h"
 
 #include <setjmp.h>
@@ -11,14 +10,14 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "rpistat/fold.h"
+#include "rpistat/loops.h"
 #include "rpistat/plan.h"
 #include "rpistat/run_phases.h"
 
 #define EDGES_MAX 64
-#define MARGIN    5 /* periods */
+#define MARGIN    5 /* tolerance of a boundary, in periods */
 
-/* Where phases begin, in periods. */
+/* Start of each phase, in periods. */
 struct edges {
     size_t count;
     uint64_t at[EDGES_MAX];
@@ -30,7 +29,8 @@ static void add_edge(struct edges *edges, uint64_t at)
     edges->at[edges->count++] = at;
 }
 
-/* A row: length and CPU time in us, five counts, and the names of the phases that begin there. */
+/* Add a row: length and CPU time in us, five counts, and the names of the phases that begin at this
+ * row. */
 static int add_row(struct fixture *fixture, const char *line, struct edges *coarse,
                    struct edges *fine)
 {
@@ -61,7 +61,7 @@ static int add_row(struct fixture *fixture, const char *line, struct edges *coar
     return 1;
 }
 
-/* These runs have block I/O beside what is counted by default. */
+/* Keep the default events and block I/O, as in these recordings. */
 static void keep_recorded(struct rps_plan *plan)
 {
     int set = 0, slot = 0;
@@ -84,14 +84,14 @@ static void load(struct fixture *fixture, const char *name, struct edges *coarse
     fixture_begin(fixture, "software");
     keep_recorded(fixture->plan);
     fixture_write(fixture);
-    assert_non_null(fgets(line, sizeof(line), file)); /* the header */
+    assert_non_null(fgets(line, sizeof(line), file)); /* header line */
     while (fgets(line, sizeof(line), file))
         assert_true(add_row(fixture, line, coarse, fine));
     fclose(file);
     fixture_read(fixture);
 }
 
-/* How many of the boundaries are near one that is true. */
+/* Return the number of found boundaries that are near a true boundary. */
 static size_t hits(const struct rps_phases *phases, const struct edges *edges)
 {
     size_t count = 0, from = 0;
@@ -121,8 +121,8 @@ static struct rps_run_phases detect(struct fixture *fixture, int fine)
     return found;
 }
 
-/* At least `recall` of the true boundaries, coarse or fine, are found by default or at the fine
- * level, and `precision` of those found are true. */
+/* Expect that at least `recall` of the true boundaries (coarse or fine) are found at the default or
+ * the fine level. At least `precision` of the found boundaries must be true. */
 static void check(const char *name, int at_fine, int fine_ones, double recall, double precision)
 {
     struct edges coarse, fine;
@@ -157,15 +157,15 @@ static void a_server_under_load(void **state)
     check("server-idle", 0, 0, 1, 1);
 }
 
-/* Configure, compile, link. */
+/* A build has the phases configure, compile and link. */
 static void a_build(void **state)
 {
     (void)state;
     check("build-idle", 0, 0, 1, 1);
 }
 
-/* Edit, build, test, five times: the default answer has the parts of the rounds, and names
- * these. */
+/* A workload repeats edit, build and test five times. At the default level, the parts of the rounds
+ * are found and reported as one loop. */
 static void rounds(void **state)
 {
     struct edges coarse, fine;
@@ -180,7 +180,7 @@ static void rounds(void **state)
     found = detect(&fixture, 0);
     loops = rps_loops_of(found.arena, rps_phase_levels_shown(&found.found.levels));
     assert_int_equal(loops.count, 1);
-    assert_in_range(loops.loop[0].turn_count, 4, 5);
+    assert_in_range(loops.loop[0].iteration_count, 4, 5);
     assert_int_equal(loops.loop[0].part_count, 4);
     rps_run_phases_free(&found);
     fixture_end(&fixture);

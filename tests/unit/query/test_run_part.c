@@ -1,4 +1,4 @@
-/* Parts of a run for its samples, and what is said of a phase's functions. */
+/* Tests of samples in parts of a run, and of the text about the functions of a phase. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -94,7 +94,8 @@ static void words_of_a_group(void **state)
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
                         "34 % of samples in solve");
     assert_string_equal(rps_share_group_text(little, sizeof(little), &group), "34 % of");
-    group.top[0].share = NAN; /* of too few samples */
+    group.top[0].share = NAN; /* The largest share is unknown, because the phase has too few
+                                 samples. */
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "");
     group.count = 0;
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "");
@@ -123,7 +124,8 @@ static void names_that_stand_out(void **state)
     *cgroup = (struct rps_share_apart){1, 1, {.name = "office", .file = ""}, .1, .001};
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
                         "9 % of samples in soffice.bin (elsewhere under 1 %), 5 % in draw "
-                        "(elsewhere 0 %)"); /* the control group has hardly more than the program */
+                        "(elsewhere 0 %)"); /* The share of the control group is barely larger
+                                               than the share of the program. */
     cgroup->share = .2;
     assert_string_equal(
         rps_share_group_text(text, sizeof(text), &group),
@@ -140,7 +142,7 @@ static void names_that_stand_out(void **state)
                         "(elsewhere 10 %), 5 % in draw (elsewhere 0 %)");
     group.apart[RPS_APART_PROGRAM_2].is_found = 0;
     program->share = .09;
-    group.is_alike = 0; /* most is in the compiler here alone */
+    group.is_alike = 0; /* Only in this phase, most samples are in the compiler. */
     program->name.name = "cc1";
     cgroup->is_found = 0;
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
@@ -155,11 +157,13 @@ static void names_that_stand_out(void **state)
     assert_string_equal(rps_share_group_name(little, sizeof(little), &group), "main: cc1");
     group.apart[RPS_APART_CALLER].is_found = 0;
     group.is_alike = 1;
-    function->is_tested = 0; /* unknown: its largest share, without the others' */
+    function->is_tested = 0; /* The comparison with other phases is unknown, so only the function
+                                with the largest share is named. */
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "in cc1");
 }
 
-/* Fewer samples than the CPU time lets expect are told of, with the likely reason. */
+/* rpistat reports when there are fewer samples than the CPU time suggests, with the likely reason.
+ */
 static void samples_that_are_missing(void **state)
 {
     struct rps_sampling sampling = {
@@ -170,39 +174,41 @@ static void samples_that_are_missing(void **state)
     assert_float_equal(rps_samples_expected(&sampling, 2.5, 1), 250, 1e-9);
     assert_false(rps_samples_are_short(200, 250));
     assert_true(rps_samples_are_short(199, 250));
-    assert_false(rps_samples_are_short(0, 19.9)); /* that is chance */
+    assert_false(rps_samples_are_short(0, 19.9)); /* Such a small expected number may give no
+                                                     sample by chance. */
     assert_true(rps_samples_are_short(0, 20));
     assert_string_equal(rps_samples_short_text(text, sizeof(text), &sampling, 2, 2.5, 1),
-                        "2 samples of 250 expected in 2.500 s of CPU time: processes that end "
+                        "2 of 250 expected samples in 2.500 s of CPU time: processes that end "
                         "within 10 ms are not sampled.");
     assert_string_equal(rps_samples_short_text(text, sizeof(text), &sampling, 200, 2.5, 1), "");
     sampling.lost = 1;
     assert_string_equal(rps_samples_short_text(text, sizeof(text), &sampling, 2, 2.5, 1),
-                        "2 samples of 250 expected in 2.500 s of CPU time: some were lost, or the "
-                        "kernel stopped sampling for a moment.");
+                        "2 of 250 expected samples in 2.500 s of CPU time: some were lost, or the "
+                        "kernel paused sampling.");
     strcpy(sampling.event, "task-clock:u");
     assert_string_equal(rps_samples_short_text(text, sizeof(text), &sampling, 2, 2.5, 1),
-                        "2 samples of at most 250 in 2.500 s of CPU time: the kernel's part of it "
+                        "2 of at most 250 samples in 2.500 s of CPU time: the kernel's part "
                         "may not be sampled here.");
     assert_true(rps_samples_at_most(&sampling, 2.5, 1));
-    sampling.user_ns = 1800000000; /* Linux told of the whole run alone */
+    sampling.user_ns = 1800000000; /* Linux reported user and kernel time only for the whole run. */
     sampling.kernel_ns = 600000000;
     assert_false(rps_samples_at_most(&sampling, 2.5, 1));
-    assert_true(rps_samples_at_most(&sampling, 3, 1)); /* most of it was not waited for */
+    assert_true(rps_samples_at_most(&sampling, 3, 1)); /* The parent did not wait for some
+                                                          processes. */
     assert_string_equal(rps_samples_short_text(text, sizeof(text), &sampling, 2, 2.5, 0),
-                        "2 samples of at most 250 in 2.500 s of CPU time: the kernel's part of it "
+                        "2 of at most 250 samples in 2.500 s of CPU time: the kernel's part "
                         "may not be sampled here.");
     sampling.lost = 0;
     assert_string_equal(rps_samples_short_text(text, sizeof(text), &sampling, 2, 2.5, 1),
-                        "2 samples of 188 expected in 2.500 s of CPU time, without the kernel's "
+                        "2 of 188 expected samples in 2.500 s of CPU time, without the kernel's "
                         "part: processes that end within 10 ms are not sampled.");
     sampling.is_wide = 1;
     assert_string_equal(rps_samples_short_text(text, sizeof(text), &sampling, 2, 2.5, 1),
-                        "2 samples of 188 expected in 2.500 s of CPU time, without the kernel's "
+                        "2 of 188 expected samples in 2.500 s of CPU time, without the kernel's "
                         "part.");
     assert_float_equal(rps_samples_kernel_s(&sampling, 2), .5, 1e-9);
     assert_string_equal(rps_samples_kernel_text(text, sizeof(text), &sampling, 2),
-                        "[in the kernel, not sampled here: 25 %]");
+                        "[in the kernel, not sampled here: 25 % of the CPU time]");
     sampling.kernel_ns = 2;
     assert_string_equal(rps_samples_kernel_text(text, sizeof(text), &sampling, 2), "");
     strcpy(sampling.event, "cycles");
@@ -212,13 +218,14 @@ static void samples_that_are_missing(void **state)
     strcpy(sampling.event, "page-faults");
     assert_true(isnan(rps_samples_expected(&sampling, 2.5, 1)));
     strcpy(sampling.event, "cycles");
-    sampling.frequency = 0; /* by a threshold */
+    sampling.frequency = 0; /* The event is sampled by a threshold. */
     assert_true(isnan(rps_samples_expected(&sampling, 2.5, 1)));
     assert_false(rps_samples_are_short(2, NAN));
     assert_string_equal(rps_samples_short_text(text, sizeof(text), &sampling, 2, 2.5, 1), "");
 }
 
-/* A line of programs, most first, of which those below a hundredth of the time are left out. */
+/* One line lists the programs without samples, largest first. Programs below 1 % of the time are
+ * left out. */
 static void time_without_samples(void **state)
 {
     struct rps_unsampled_program program[] = {
@@ -228,21 +235,21 @@ static void time_without_samples(void **state)
 
     (void)state;
     assert_string_equal(rps_unsampled_text(text, sizeof(text), &unsampled, 10),
-                        "[not sampled: 1200 short processes, 20 short threads: md5sum 30 %, tr "
-                        "29 %, ...]");
+                        "[not sampled: 1200 short processes, 20 short threads; md5sum 30 %, tr "
+                        "29 %, ...; share of the CPU time]");
     unsampled.processes = 0;
     unsampled.threads = unsampled.count = 1;
     assert_string_equal(rps_unsampled_text(text, sizeof(text), &unsampled, 3.3),
-                        "[not sampled: 1 short thread: md5sum 91 %]");
+                        "[not sampled: 1 short thread; md5sum 91 %; share of the CPU time]");
     assert_string_equal(rps_unsampled_text(text, 20, &unsampled, 3.3), "[not sampled: 1 sho");
-    unsampled.threads = 0; /* lost samples of what was sampled */
+    unsampled.threads = 0; /* Only samples of sampled threads were lost. */
     assert_string_equal(rps_unsampled_text(text, sizeof(text), &unsampled, 3.3),
-                        "[not sampled: md5sum 91 %]");
+                        "[not sampled: md5sum 91 %; share of the CPU time]");
     unsampled.cpu_s = 0;
     assert_string_equal(rps_unsampled_text(text, sizeof(text), &unsampled, 3.3), "");
 }
 
-/* What a line of text has no room for goes from the name, at a whole character. */
+/* A text that is too long is shortened in the name, at a character boundary. */
 static void long_names_are_cut(void **state)
 {
     char long_name[300] = "", text[128], expected[128];
@@ -258,7 +265,7 @@ static void long_names_are_cut(void **state)
     name.line = 0;
     snprintf(expected, sizeof(expected), "%.124s...", long_name);
     assert_string_equal(rps_share_name_text(text, sizeof(text), &name), expected);
-    long_name[114] = '\0'; /* just fits */
+    long_name[114] = '\0'; /* The name with its line number fits exactly. */
     name.line = 40;
     snprintf(expected, sizeof(expected), "%s (three.c:40)", long_name);
     assert_string_equal(rps_share_name_text(text, sizeof(text), &name), expected);

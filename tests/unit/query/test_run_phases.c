@@ -1,5 +1,5 @@
-/* The phases of recorded runs: found where they were put, in periods and in times, stored or not,
- * by CPU and added up; what they are like; principal components. */
+/* Tests of the phases of recorded runs: their boundaries in periods and in time, stored or not, by
+ * CPU and summed; their profiles; principal components. */
 #include "support/arena.h"
 #include "support/fixture.h"
 
@@ -18,14 +18,15 @@
 
 enum kind { QUIET, BUSY, ASLEEP };
 
-/* 0.98 ... 1.02, the same every time. */
+/* Return a factor from 0.98 to 1.02. The sequence is always the same. */
 static double jitter(uint64_t *state)
 {
     *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return 0.98 + 0.04 * (double)(*state >> 11) / (double)(UINT64_C(1) << 53);
 }
 
-/* Sets of arm1176: instructions and stalls; data cache; TLBs; branches. */
+/* Add a period of one of the arm1176 event sets: instructions and stalls, data cache, TLBs,
+ * branches. */
 static void add_period(struct fixture *fixture, enum kind kind, uint64_t *state)
 {
     static const double busy[4][2] = {{7e6, 9e6}, {5e6, 1e6}, {9e5, 4e5}, {8e5, 9e4}};
@@ -47,7 +48,8 @@ static void add_periods(struct fixture *fixture, enum kind kind, int count, uint
         add_period(fixture, kind, state);
 }
 
-/* Quiet, busy, asleep, quiet again: boundaries at 60, 120 and 160 of 220. */
+/* Make a run of 220 periods that is quiet, busy, asleep and quiet, with boundaries at 60, 120 and
+ * 160. */
 static void make_run(struct fixture *fixture)
 {
     uint64_t state = 1;
@@ -129,7 +131,7 @@ static void test_found(void **state)
     fixture_end(&fixture);
 }
 
-/* Period numbers stay those of the run. */
+/* In a part of a run, period numbers are those of the whole run. */
 static void test_part(void **state)
 {
     struct rps_run_phases_options options = {.from_ns = 30 * FIXTURE_PERIOD_NS,
@@ -153,7 +155,41 @@ static void test_part(void **state)
     assert_int_equal(rps_run_phases_detect(&(struct rps_run_at){fixture.reader, fixture.run_id}, 1,
                                            &options, &found, &err),
                      RPS_FAILED);
-    assert_non_null(strstr(err.message, "holds no measurement periods there"));
+    assert_non_null(strstr(err.message, "has no measurement periods in this range"));
+    fixture_end(&fixture);
+}
+
+/* Half of the periods were merged into longer periods, and the first one was the longest. A remark
+ * about a part of the run covers only that part. */
+static void test_late(void **state)
+{
+    struct rps_run_phases_options options = {.to_ns = INT64_MAX};
+    char remark[RPS_PHASE_REMARK_SIZE];
+    struct rps_run_phases found;
+    struct fixture fixture;
+    struct rps_error err;
+    uint64_t random = 1;
+
+    (void)state;
+    fixture_begin(&fixture, "arm1176");
+    fixture_write(&fixture);
+    for (int i = 0; i < 120; i++) {
+        fixture.next.missed = i == 0 ? 25 : i < 60 ? 2 : 0;
+        fixture.next.length_ns = FIXTURE_PERIOD_NS * (1 + fixture.next.missed);
+        add_period(&fixture, QUIET, &random);
+    }
+    fixture_read(&fixture);
+    for (int part = 0; part < 2; part++) {
+        const struct rps_run_at at = {fixture.reader, fixture.run_id};
+
+        options.from_ns = part == 0 ? 0 : (60 + 25 + 59 * 2) * FIXTURE_PERIOD_NS;
+        found = detect_with(&fixture, &options);
+        assert_int_equal(rps_run_phases_remark(&at, &options, &found, remark, &err), 0);
+        assert_int_equal(!strstr(remark, " 46 % of its periods: phases shorter than 10.4 s "),
+                         part);
+        assert_int_equal(!strstr(remark, "recorder"), part);
+        rps_run_phases_free(&found);
+    }
     fixture_end(&fixture);
 }
 
@@ -184,7 +220,8 @@ static void test_chosen_metrics(void **state)
     fixture_end(&fixture);
 }
 
-/* A detection that ends with the run is taken as it is; one that the run has outgrown is not. */
+/* A stored detection is used if it covers the whole run. A detection that ends before the end of
+ * the run is ignored. */
 static void test_stored_or_not(void **state)
 {
     struct rps_phase one = {.last = 219, .end_ns = 220 * FIXTURE_PERIOD_NS};
@@ -231,12 +268,12 @@ static void test_none(void **state)
     assert_int_equal(rps_run_phases_detect(&(struct rps_run_at){fixture.reader, fixture.run_id}, 1,
                                            &options, &found, &err),
                      RPS_FAILED);
-    assert_string_equal(err.message, "run 1 holds no measurement periods");
+    assert_string_equal(err.message, "run 1 has no measurement periods");
     assert_int_equal(rps_run_phases_get(fixture.reader, 77, &levels, NULL, &err), RPS_FAILED);
     fixture_end(&fixture);
 }
 
-/* Too long to be looked at by the way. */
+/* A run that is too long is not analysed automatically. */
 static void test_long_run(void **state)
 {
     const uint64_t count[8] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -259,7 +296,7 @@ static void test_long_run(void **state)
 
 /* --- by CPU ----------------------------------------------------------------------------------- */
 
-/* Two CPUs; the second is busy from 60 on, the first always quiet. */
+/* Make a run of two CPUs. The first CPU is always quiet; the second is busy from period 60. */
 static void make_cpus(struct fixture *fixture)
 {
     uint64_t state = 1;
@@ -315,7 +352,8 @@ static void test_by_cpu(void **state)
 
 enum stack { IN_FIRST, IN_SECOND, IN_KERNEL_FOR_FIRST, IN_KERNEL_ALONE, STACKS };
 
-/* Two functions of the workload, the first at two addresses, and one of the kernel. */
+/* Write two functions of the workload, the first one at two addresses, and one function of the
+ * kernel. */
 static void write_code(struct fixture *fixture)
 {
     static const struct rps_module module[] = {{0, RPS_MODULE_FILE, "/usr/bin/work", ""},
@@ -366,9 +404,9 @@ static int has_signal(const struct rps_run_phases *found, const char *name)
     return has;
 }
 
-/* Two CPUs on which the same is counted all the time. On the second the workload goes on from its
- * first function to its second at 60; both spend some time in the kernel, and the kernel for itself
- * more and more. */
+/* Make a run of two CPUs with constant counts. On the second CPU, the workload changes to its
+ * second function at period 60. Both CPUs spend some time in the kernel for the workload, and
+ * increasingly for the kernel itself. */
 static void make_sampled_cpus(struct fixture *fixture)
 {
     uint64_t state = 1;
@@ -425,8 +463,8 @@ static void test_samples_by_cpu(void **state)
     fixture_end(&fixture);
 }
 
-/* Where a run is thinned a block has the samples of all its periods; numbers that are nobody's, as
- * a damaged store has them, are left out. */
+/* In a downsampled run, a block has the samples of all its periods. Unknown function numbers, as in
+ * a damaged store, are ignored. */
 static void test_samples_of_blocks(void **state)
 {
     const struct rps_run_phases_options options = {.to_ns = INT64_MAX};
@@ -479,7 +517,7 @@ static void test_profile(void **state)
     make_run(&fixture);
     assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, NULL, &err), 1);
     phases = rps_phase_levels_shown(&levels);
-    phases->phase[1].first = 60; /* exactly, whatever was found */
+    phases->phase[1].first = 60; /* Set the exact boundary, whatever was found. */
     phases->phase[0].last = 59;
     phases->phase[1].last = 119;
     phases->phase[2].first = 120;
@@ -499,14 +537,15 @@ static void test_profile(void **state)
     assert_true(fabs(profile.phase[1 * n + misses] - 20) < 0.5);
     assert_true(fabs(profile.mean[0 * n + cpi] - 3.5) < 0.05);
     assert_true(fabs(profile.figure[use].whole - 100 * 180 / 220.0) < 1e-6);
-    /* cycles and instructions jitter by 2 %, evenly */
+    /* Cycles and instructions have a uniform jitter of 2 %. */
     assert_true(profile.spread[0 * n + cpi] > 0.02 && profile.spread[0 * n + cpi] < 0.09);
     assert_true(profile.figure[cpi].explained > 0.98 && profile.figure[cpi].explained < 1);
     assert_true(profile.figure[misses].apart > 0.5);
     assert_int_equal(profile.label[0].occurrences, 2);
     assert_int_equal(profile.label[0].periods, 120);
     assert_int_equal(profile.label[1].periods, 60);
-    /* A has more than half of the time: the rest is B, half asleep */
+    /* Label A has more than half of the time. The rest of the run is label B, which is asleep half
+     * of the time. */
     assert_int_equal(profile.main_label, 0);
     assert_true(profile.figure[cpi].rest == profile.mean[1 * n + cpi]);
     assert_int_equal(profile.figure[cpi].rest_interval.certainty, RPS_CERTAINTY_INTERVAL);
@@ -533,14 +572,15 @@ static void test_profile_of_signals(void **state)
     assert_true(fabs(profile.figure[1].whole - 47 / 7.0) < 1e-12);
     assert_true(fabs(profile.spread[0 * 3 + 1] - sqrt(0.5)) < 1e-12);
     assert_true(fabs(profile.figure[1].inside - sqrt(4 / 7.0)) < 1e-12);
-    /* of the squares about the mean of all, 4 * 3 / 7 * 4 ** 2 lie between the two */
+    /* Of the sum of squares about the overall mean, 4 * 3 / 7 * 4 ** 2 is between the two labels.
+     */
     assert_true(fabs(profile.figure[1].explained - 192 / (192 + 7 * 4.)) < 1e-12);
     assert_true(profile.figure[0].apart < 1e-9 && profile.figure[0].explained < 1e-9);
-    /* the copy says what was said, so that the noise is not shown later than it */
+    /* A copied metric adds no information, so it is not ordered before the noise. */
     assert_int_equal(profile.order[0], 1);
     assert_int_equal(profile.label[1].periods, 4);
     assert_int_equal(profile.label[1].length_ns, 0);
-    assert_int_equal(profile.main_label, -1); /* half is not more than half */
+    assert_int_equal(profile.main_label, -1); /* Exactly half is not a majority. */
     assert_true(isnan(profile.figure[1].rest));
 
     phase[0].last = 4;
@@ -570,19 +610,20 @@ static void test_components(void **state)
                                 &options, 2, &found, &err) < 0)
         fail_msg("%s", err.message);
     assert_int_equal(found.components.component_count, 2);
-    assert_int_equal(found.components.count, 55); /* rotations of four sets */
+    assert_int_equal(found.components.count, 55); /* number of rotations of four event sets */
     assert_true(found.components.share[0] > 0.6);
     assert_int_equal(found.row[3].start_ns, 12 * FIXTURE_PERIOD_NS);
     assert_int_equal(found.row[3].end_ns, 16 * FIXTURE_PERIOD_NS);
     assert_true(found.row[3].cycle > found.row[2].cycle);
     assert_string_equal(found.name[found.components.signal_count - 1], "cpu_use");
-    /* busy and quiet lie on two sides; asleep nothing is seen */
+    /* Busy and quiet rotations have opposite signs. Rotations asleep have no score. */
     assert_true(found.components.score[5] * found.components.score[20] < 0);
     assert_true(isnan(found.components.score[35]));
     fixture_end(&fixture);
 }
 
-/* Components are of the rates that are shown, by elapsed time, not of what the detector sees. */
+/* Components are computed from the displayed rates per elapsed time, not from the input of the
+ * detector. */
 static void test_components_of_shown_rates(void **state)
 {
     const struct rps_run_phases_options options = {.to_ns = INT64_MAX};
@@ -595,7 +636,7 @@ static void test_components_of_shown_rates(void **state)
     (void)state;
     fixture_begin(&fixture, "software");
     fixture_write(&fixture);
-    for (int i = 0; i < 120; i++) { /* two sets take turns */
+    for (int i = 0; i < 120; i++) { /* two event sets alternate */
         uint64_t ran_ns = (uint64_t)FIXTURE_PERIOD_NS / (i / 2 % 2 + 1);
         const uint64_t count[8] = {ran_ns, ran_ns / 50000, 0, 0, (uint64_t)i / 2 % 3};
 
@@ -619,19 +660,13 @@ static void test_components_of_shown_rates(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_found),
-        cmocka_unit_test(test_part),
-        cmocka_unit_test(test_chosen_metrics),
-        cmocka_unit_test(test_stored_or_not),
-        cmocka_unit_test(test_none),
-        cmocka_unit_test(test_long_run),
-        cmocka_unit_test(test_by_cpu),
-        cmocka_unit_test(test_samples_by_cpu),
-        cmocka_unit_test(test_samples_of_blocks),
-        cmocka_unit_test(test_profile),
-        cmocka_unit_test(test_profile_of_signals),
-        cmocka_unit_test(test_components),
-        cmocka_unit_test(test_components_of_shown_rates),
+        cmocka_unit_test(test_found),          cmocka_unit_test(test_part),
+        cmocka_unit_test(test_late),           cmocka_unit_test(test_chosen_metrics),
+        cmocka_unit_test(test_stored_or_not),  cmocka_unit_test(test_none),
+        cmocka_unit_test(test_long_run),       cmocka_unit_test(test_by_cpu),
+        cmocka_unit_test(test_samples_by_cpu), cmocka_unit_test(test_samples_of_blocks),
+        cmocka_unit_test(test_profile),        cmocka_unit_test(test_profile_of_signals),
+        cmocka_unit_test(test_components),     cmocka_unit_test(test_components_of_shown_rates),
     };
 
     return cmocka_run_group_tests(tests, open_arena, close_arena);

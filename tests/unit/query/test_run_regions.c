@@ -1,5 +1,5 @@
-/* Regions from marks: which end belongs to which begin, what is known of those that are marked in
- * part, and the walks that keep to one. */
+/* Tests of regions from marks: how begin and end marks are paired, incomplete regions, and reading
+ * only the periods of a region. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 #define MARKS_MAX (2 * RPS_RUN_REGIONS_MAX + 10)
 #define S         RPS_NS_PER_S
 
-/* Marks, and the regions that they come to. */
+/* Marks, and the regions derived from them. */
 struct found {
     struct rps_note note[MARKS_MAX];
     struct rps_notes notes;
@@ -30,7 +30,8 @@ static void find(struct found *found, int64_t from_ns, int64_t to_ns)
 
 static char begin_text[] = "region r begin", end_text[] = "region r end";
 
-/* "b" and "e" begin and end region r at 0, 1, 2, ... seconds. */
+/* Find the regions of a series of marks at 0, 1, 2, ... seconds. "b" begins region r, and "e" ends
+ * it. */
 static void find_series(struct found *found, const char *letters)
 {
     memset(found, 0, sizeof(*found));
@@ -73,23 +74,24 @@ static void test_pairs(void **state)
     assert_region(&found, 2, 0, 1, 2);
     assert_int_equal(found.regions.region[0].spans.count, 2);
     assert_span(&found, 1, 2, 3);
-    find(&found, S / 2, 2 * S + S / 2); /* a part: what lies in it */
+    find(&found, S / 2, 2 * S + S / 2); /* The time range begins and ends inside entries. Only
+                                           the time inside the range counts. */
     assert_region(&found, 2, 0, 1, 1);
 
-    find_series(&found, "bbeebe"); /* two threads, and one */
+    find_series(&found, "bbeebe"); /* two threads in the region, then one */
     assert_region(&found, 3, 0, 2, 5);
     assert_int_equal(found.regions.region[0].spans.count, 2);
     assert_span(&found, 0, 0, 3);
 
-    find_series(&found, "bbebe"); /* the first one is left without its end */
+    find_series(&found, "bbebe"); /* The first entry has no end. */
     assert_region(&found, 2, 1, 1, 2);
     assert_span(&found, 0, 1, 2);
 
-    find_series(&found, "ebbbee"); /* an end without begin; one that is still open */
+    find_series(&found, "ebbbee"); /* an end without a begin, and an entry without an end */
     assert_region(&found, 2, 1, 2, 4);
 
     find_series(&found, "be");
-    found.note[1].start_ns = 0; /* no time at all */
+    found.note[1].start_ns = 0; /* The entry takes no time. */
     find(&found, 0, INT64_MAX);
     assert_region(&found, 1, 0, 1, 0);
 }
@@ -100,7 +102,7 @@ static void test_touching(void **state)
 
     (void)state;
     find_series(&found, "bebebe");
-    found.note[2].start_ns = 1 * S; /* it is entered when it is left */
+    found.note[2].start_ns = 1 * S; /* The region is entered again at the time it ends. */
     find(&found, 0, INT64_MAX);
     assert_int_equal(found.regions.region[0].spans.count, 2);
     assert_span(&found, 0, 0, 3);
@@ -118,11 +120,11 @@ static void test_totals(void **state)
 
     (void)state;
     find_series(&found, "bebbb");
-    found.note[4].text = totals; /* the 3rd and 4th end was not told */
+    found.note[4].text = totals; /* The marks of the 3rd and 4th end are missing. */
     find(&found, 0, INT64_MAX);
     assert_region(&found, 2000, 0, 1, 3);
     assert_int_equal(found.regions.region[0].marked, 1);
-    find(&found, 0, 4 * S); /* totals are of the whole */
+    find(&found, 0, 4 * S); /* Totals apply only to the whole run. */
     assert_region(&found, 1, 0, 1, 1);
 }
 
@@ -146,7 +148,7 @@ static void test_texts(void **state)
         assert_false(rps_run_regions_is_mark(others[i]));
 }
 
-/* Region number n lasts n + 1 seconds; there are too many. */
+/* Region number n lasts n + 1 seconds. There are more regions than can be kept. */
 static void test_many(void **state)
 {
     static char text[MARKS_MAX][32];
@@ -185,7 +187,7 @@ static void count_rows(const struct rps_cpu_series *series, enum rps_cpus_way wa
     assert_int_equal(result, 0);
 }
 
-/* One who leaves in the middle leaves nothing behind, and begins at the beginning next time. */
+/* A walk that is left early releases everything, and the next walk starts at the beginning. */
 static void leave_in_the_middle(const struct rps_cpu_series *series, enum rps_cpus_way way)
 {
     struct rps_walk walk = {.series = series, .way = way};
@@ -205,7 +207,8 @@ static void leave_in_the_middle(const struct rps_cpu_series *series, enum rps_cp
     }
 }
 
-/* Two CPUs of 20 periods of 100 ms; the region is from 0.45 s to 1.05 s: 5 of them lie in. */
+/* Two CPUs have 20 periods of 100 ms each. The region from 0.45 s to 1.05 s holds five of these
+ * periods. */
 static void test_by_cpu(void **state)
 {
     const struct rps_cpus all = {.count = 0};

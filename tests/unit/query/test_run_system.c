@@ -1,4 +1,4 @@
-/* What system signals say: sums made by hand. */
+/* The derived system metrics are compared with sums made by hand. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,8 @@
 
 #define NEAR(a, b) assert_true(fabs((a) - (b)) < 1e-9)
 
-/* Ten readings of a second in which each slot had the same value; negative: not known. */
+/* Make ten readings of one second each, with a constant value in each slot. A negative value means
+ * unknown. */
 static struct rps_run_system made(const int64_t value[RPS_TREE_SLOTS])
 {
     struct rps_run_system system = {0};
@@ -50,14 +51,15 @@ static void test_one_thread(void **state)
     NEAR(rps_system_time_waited(&time), .6);
     NEAR(rps_system_taken(1, 1, 10), .5);
     NEAR(rps_system_taken(2, 6, 4),
-         .5); /* more threads than CPUs: half of what these wait is their own */
+         .5); /* With more threads than CPUs, half of the waiting is caused by the workload
+                 itself. */
     NEAR(rps_system_taken(4, 6, 4), 0);
     NEAR(rps_system_taken(0, 0, 4), 0);
     assert_true(isnan(rps_system_taken(1, NAN, 4)));
     assert_int_equal(rps_system_time_sleep(&time), -1);
     NEAR(rps_run_system_mean(&system, RPS_SYSTEM_TREE, RPS_TREE_RSS), 4096);
     NEAR(rps_run_system_mean(&system, RPS_SYSTEM_TREE, RPS_TREE_READ), 512);
-    /* where threads were gone between readings, its parts are not those of the run */
+    /* If threads ended between readings, the times are not those of the whole run. */
     assert_true(rps_system_time_is_of_one(&time));
     time.threads_s = 9.1;
     assert_true(rps_system_time_is_of_one(&time));
@@ -67,7 +69,7 @@ static void test_one_thread(void **state)
     assert_false(rps_system_time_is_of_one(&time));
 }
 
-/* A wait that began long before it ended is cut to what its threads were off the CPU. */
+/* A long wait is limited to the time that its threads were off the CPU. */
 static void test_long_wait(void **state)
 {
     const struct rps_run_system system = made((int64_t[RPS_TREE_SLOTS]){
@@ -96,12 +98,13 @@ static void test_children_and_unseen(void **state)
     NEAR(time.unseen_on_s, 2);
     NEAR(time.unknown_s, 6);
     NEAR(time.asleep_s, 38 - 3 - 6);
-    NEAR(time.asleep_in_s[RPS_SLEEP_LOCK], 29); /* not the 30 of the readings */
+    NEAR(time.asleep_in_s[RPS_SLEEP_LOCK], 29); /* The result is below the 30 s of the readings. */
     NEAR(time.asleep_in_s[RPS_SLEEP_UNKNOWN], 0);
     assert_int_equal(rps_system_time_sleep(&time), RPS_SLEEP_LOCK);
 }
 
-/* Threads that idle while one works do not make a workload that sleeps; threads in a lock do. */
+/* A workload with one busy thread and idle threads is not reported as sleeping. A workload whose
+ * threads wait for a lock is reported as sleeping. */
 static void test_sleep_beside_work(void **state)
 {
     int64_t value[RPS_TREE_SLOTS] = {
@@ -120,7 +123,7 @@ static void test_sleep_beside_work(void **state)
     assert_int_equal(rps_system_time_sleep(&time), RPS_SLEEP_LOCK);
 }
 
-/* Idle threads are not part of the threads' time, nor of any reason. */
+/* Idle threads are excluded from the time of the threads and from all reasons for waiting. */
 static void test_idle(void **state)
 {
     const struct rps_run_system system = made((int64_t[RPS_TREE_SLOTS]){[RPS_TREE_THREADS] = 6,
@@ -134,10 +137,11 @@ static void test_idle(void **state)
     NEAR(time.asleep_s, 20);
     NEAR(time.asleep_in_s[RPS_SLEEP_LOCK], 10);
     NEAR(time.idle_s, 40);
-    assert_false(rps_system_time_is_stuck(&time)); /* one sleeps in a timer */
+    assert_false(rps_system_time_is_stuck(&time)); /* One thread sleeps in a timer. */
 }
 
-/* Where a part of the readings does not know idle threads, all have them in locks. */
+/* If some readings do not know idle threads, the idle threads of all readings count as waiting for
+ * locks. */
 static void test_idle_of_older_stores(void **state)
 {
     struct rps_run_system old = made((int64_t[RPS_TREE_SLOTS]){[RPS_TREE_THREADS] = 5,
@@ -159,7 +163,8 @@ static void test_idle_of_older_stores(void **state)
     NEAR(time.asleep_in_s[RPS_SLEEP_LOCK], 80);
 }
 
-/* All threads sleep in futex, and hardly any ran: in locks, idle, or both. */
+/* A workload is stuck if all its threads sleep in futex and hardly any ran. The threads count as
+ * waiting for locks, idle, or both. */
 static void test_stuck(void **state)
 {
     static const struct {
@@ -201,7 +206,7 @@ static void test_blocks(void **state)
     NEAR(system.slot[RPS_SYSTEM_TREE][RPS_TREE_RSS].high, 400);
 }
 
-/* What was not read is not known, not 0. */
+/* A metric that was not read is unknown and not 0. */
 static void test_not_read(void **state)
 {
     int64_t value[RPS_TREE_SLOTS];

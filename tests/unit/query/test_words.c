@@ -1,4 +1,4 @@
-/* What sets labels apart, in words: of profiles made by hand. */
+/* Tests of the words that describe how labels differ, on profiles made by hand. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,14 +9,14 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "rpistat/fold.h"
+#include "rpistat/loops.h"
 #include "rpistat/profile.h"
 #include "rpistat/run_system.h"
 
 #define FIGURES_MAX 6
-#define PERIODS     100 /* of each label, of .1 s */
+#define PERIODS     100 /* periods of each label, of 0.1 s each */
 
-/* A profile of figures A, B, ... by label, all counted, all steady. */
+/* A profile of the metrics A, B, ... by label. All metrics are counted and constant. */
 struct made {
     struct rps_profile profile;
     struct rps_figure figure[FIGURES_MAX];
@@ -27,7 +27,7 @@ struct made {
     char words[RPS_PROFILE_WORDS_SIZE];
 };
 
-/* Three labels, none of them with more than half of the time, and no figure yet. */
+/* Make three labels without metrics. No label has more than half of the time. */
 static void begin(struct made *made)
 {
     *made = (struct made){.profile = {.label_count = 3,
@@ -45,10 +45,11 @@ static void begin(struct made *made)
             .occurrences = 1, .periods = PERIODS, .length_ns = PERIODS * INT64_C(100000000)};
 }
 
-/* The arrays are laid out by the number of figures: all of them are given at once. */
+/* A metric of the profile. All metrics are given at once, because the layout of the arrays depends
+ * on their number. */
 struct given {
     const char *name, *label, *unit;
-    double whole, value; /* of the run, and of label 1; the others are as the run */
+    double whole, value; /* values of the run and of label 1; other labels equal the run */
 };
 
 static void fill(struct made *made, const struct given *given, size_t count)
@@ -78,7 +79,7 @@ static const char *words_of(struct made *made, int label)
     return made->words;
 }
 
-/* The words of label 1 with a single figure. */
+/* Check the words of label 1 in a profile of one metric. */
 static void check_one(const char *name, const char *label, const char *unit, double value,
                       double whole, const char *expected)
 {
@@ -123,13 +124,14 @@ static void test_values(void **state)
     check_one("r", "Mispredict ratio", "%", 5.25, .9, "mispredict ratio 5.2 % (whole run: 0.9 %)");
     check_one("s", "FE stall percent", "%", 40, 10, "FE stall percent 40 (whole run: 10)");
     check_one("my_metric", "my_metric", "", 4, 1, "my_metric 4.0 (whole run: 1.0)");
-    check_one("Load", "Load", "", 4, 1, "Load 4.0 (whole run: 1.0)"); /* names itself */
+    /* The label already names the metric. */
+    check_one("Load", "Load", "", 4, 1, "Load 4.0 (whole run: 1.0)");
 }
 
-/* Below what matters to anybody, a ratio is no difference. */
+/* A ratio is not described as a difference if its values are too small to matter. */
 static void test_alike(void **state)
 {
-    static const char alike[] = "nothing counted sets it apart";
+    static const char alike[] = "similar to the whole run";
 
     (void)state;
     check_one("f", "Minor faults", "/s", 11000, 10000, alike);
@@ -138,10 +140,11 @@ static void test_alike(void **state)
     check_one("f", "LLC miss rate", "PTI", .01, .001, alike);
     check_one("cpi", "CPI", "", 1.2, 1.1, alike);
     check_one("cpi", "CPI", "", NAN, 1.1, "");
-    check_one("cpi", "CPI", "", -1, -2, alike); /* an error of measurement about nought */
+    check_one("cpi", "CPI", "", -1, -2, alike); /* a negative CPI, as a measurement error around
+                                                   zero */
 }
 
-/* Where nothing is known, or there is nothing to compare with, nothing is said. */
+/* There are no words if nothing is known, or if there is nothing to compare with. */
 static void test_nothing_to_say(void **state)
 {
     const struct given given = {"cpi", "CPI", "", 1, 3};
@@ -150,7 +153,7 @@ static void test_nothing_to_say(void **state)
     (void)state;
     fill(&made, &given, 1);
     assert_string_equal(words_of(&made, 1), "CPI 3.0 (whole run: 1.0)");
-    made.label[1].periods = 0; /* not in the part that is shown */
+    made.label[1].periods = 0; /* The label is not in the part that is shown. */
     assert_string_equal(words_of(&made, 1), "");
     made.profile.label_count = 1;
     assert_string_equal(words_of(&made, 0), "");
@@ -165,7 +168,7 @@ static const struct given many[] = {
     {"b", "Branch rate", "PTI", 100, 101},
 };
 
-/* The most telling first, three at most, and none twice. */
+/* The most distinctive metric comes first. At most three metrics are described, and none twice. */
 static void test_order(void **state)
 {
     struct made made;
@@ -186,8 +189,9 @@ static void test_order(void **state)
     assert_string_equal(made.words, "9.0 x the minor faults of the whole run");
     rps_profile_words(made.words, &made.profile, 1, 5);
     assert_string_equal(
-        made.words, "9.0 x the minor faults of the whole run"); /* to be cut by who has no room */
-    /* of two that differ as much, the one that tells all labels apart best */
+        /* The caller cuts text that does not fit. */
+        made.words, "9.0 x the minor faults of the whole run");
+    /* Of two metrics that differ equally, the metric that separates all labels best comes first. */
     made.mean[6 + 1] = 1000;
     made.mean[6 + 4] = 6;
     made.mean[6 + 3] = 2;
@@ -206,7 +210,7 @@ static void test_order(void **state)
         "2.0 x the branch rate of the whole run, 2.0 x the CPI, CPU use 95 % (whole run: 50 %)");
 }
 
-/* One label with nearly all events does not set the others apart: only itself. */
+/* If one label has nearly all events, only this label is described, not the others. */
 static void test_unlike_most(void **state)
 {
     const struct given given = {"f", "Context switches", "/s", 10200, 30000};
@@ -216,16 +220,16 @@ static void test_unlike_most(void **state)
     fill(&made, &given, 1);
     made.mean[0] = 300;
     made.mean[2] = 310;
-    assert_string_equal(words_of(&made, 0), "nothing counted sets it apart");
+    assert_string_equal(words_of(&made, 0), "similar to the whole run");
     assert_string_equal(words_of(&made, 1), "2.9 x the context switches of the whole run");
-    assert_string_equal(words_of(&made, 2), "nothing counted sets it apart");
+    assert_string_equal(words_of(&made, 2), "similar to the whole run");
     made.mean[0] = 9000;
-    made.mean[2] = 30; /* differs from both others */
+    made.mean[2] = 30; /* Label 2 differs from both others. */
     assert_string_equal(words_of(&made, 2), "1/340 of the context switches of the whole run");
 }
 
-/* Observations that follow one another are alike: a mean is known less well than from as many
- * independent ones. */
+/* Successive observations are similar, so the mean is less certain than that of as many independent
+ * observations. */
 static void test_clumps(void **state)
 {
     const struct given given = {"f", "Minor faults", "/s", 10000, 13000};
@@ -233,13 +237,14 @@ static void test_clumps(void **state)
 
     (void)state;
     fill(&made, &given, 1);
-    made.spread[1] = 5000; /* 500 of a mean */
+    made.spread[1] = 5000; /* The standard error of the mean is 500. */
     assert_string_equal(words_of(&made, 1), "1.3 x the minor faults of the whole run");
     made.figure[0].clumps = 9;
-    assert_string_equal(words_of(&made, 1), "nothing counted sets it apart");
+    assert_string_equal(words_of(&made, 1), "similar to the whole run");
 }
 
-/* Of columns that change every 16 rows, and every row. */
+/* Clump sizes are computed for one column that changes every 16 rows and one that changes every
+ * row. */
 static void test_clumps_of_columns(void **state)
 {
     static const char *const names[] = {"slow", "fast"};
@@ -259,13 +264,14 @@ static void test_clumps_of_columns(void **state)
         value[128 + i] = i % 2;
     }
     profile = rps_profile_signals(arena, &signals, names, 1, &phases);
-    /* four means of each label, 0 and 1: a variance of 1/3 instead of that of single rows by 16 */
+    /* Each label has four block means of 0 and 1, with a variance of 1/3. The variance for
+     * independent rows would be .25 / 16. */
     assert_float_equal(profile.figure[0].clumps, (1 / 3.) / (.25 / 16), 1e-9);
     assert_float_equal(profile.figure[1].clumps, 1, 1e-9);
     rps_arena_free(arena);
 }
 
-/* Of a column that changes every 64 rows: blocks of 16 rows show a part of it. */
+/* Blocks of 16 rows show only a part of the clump size of a column that changes every 64 rows. */
 static void test_long_clumps(void **state)
 {
     static const char *const names[] = {"slower"};
@@ -299,7 +305,7 @@ static void test_ramp(void **state)
     assert_string_equal(words_of(&made, 1), "a ramp: its values change steadily");
 }
 
-/* A label that its code alone sets apart is not called like the whole. */
+/* A label that differs only in its code is not described as similar to the whole run. */
 static void test_place(void **state)
 {
     const struct given given = {"f", "Minor faults", "/s", 1000, 1000};
@@ -310,11 +316,11 @@ static void test_place(void **state)
     strcpy(made.label[1].place, "in solve (a.c:7)");
     assert_string_equal(words_of(&made, 1), "in solve (a.c:7)");
     strcpy(made.label[1].place, "no function stands out");
-    assert_string_equal(words_of(&made, 1),
-                        "nothing counted sets it apart, no function stands out");
+    assert_string_equal(words_of(&made, 1), "similar to the whole run, no function stands out");
 }
 
-/* Two labels with the same name are told apart, or the words say that they are not. */
+/* Two labels with the same name are distinguished by their words, or the words report that there is
+ * no clear difference. */
 static void test_twins(void **state)
 {
     const struct given given = {"f", "Minor faults", "/s", 1000, 1000};
@@ -326,36 +332,37 @@ static void test_twins(void **state)
         strcpy(made.label[l].code, "solve");
         strcpy(made.label[l].place, "in solve");
     }
-    assert_string_equal(words_of(&made, 1),
-                        "in solve, no difference from C is large enough to name");
-    assert_string_equal(words_of(&made, 2),
-                        "in solve, no difference from B is large enough to name");
-    assert_string_equal(words_of(&made, 0), "nothing counted sets it apart");
-    made.label[1].place[0] = made.label[2].place[0] = '\0'; /* the caller adds it */
-    assert_string_equal(words_of(&made, 1), "no difference from C is large enough to name");
+    assert_string_equal(words_of(&made, 1), "in solve, no clear difference from C");
+    assert_string_equal(words_of(&made, 2), "in solve, no clear difference from B");
+    assert_string_equal(words_of(&made, 0), "similar to the whole run");
+    made.label[1].place[0] = made.label[2].place[0] = '\0'; /* The caller adds the place to the
+                                                               words. */
+    assert_string_equal(words_of(&made, 1), "no clear difference from C");
     made.mean[1] = 3100;
     assert_string_equal(words_of(&made, 1), "3.1 x the minor faults of the whole run");
-    assert_string_equal(words_of(&made, 2), "nothing counted sets it apart");
+    assert_string_equal(words_of(&made, 2), "similar to the whole run");
     made.mean[1] = 1000;
     strcpy(made.label[1].code, "load: solve");
-    assert_string_equal(words_of(&made, 1), "nothing counted sets it apart");
+    assert_string_equal(words_of(&made, 1), "similar to the whole run");
 }
 
-/* Faults and switches that take no time worth mention are not described; major faults wait for disks. */
+/* Faults and switches that take a negligible time are not described. Major faults are described,
+ * because they wait for disks. */
 static void test_what_matters(void **state)
 {
     (void)state;
     check_one("minor_fault_rate", "Minor faults", "/s", .2, 207,
-              "little sets it apart: under 1/1000 of the minor faults of the whole run");
+              "similar to the whole run; small difference: under 1/1000 of the minor faults");
     check_one("minor_fault_rate", "Minor faults", "/s", 4456, 199,
               "22 x the minor faults of the whole run");
     check_one("context_switch_rate", "Context switches", "/s", 150, 50,
-              "little sets it apart: 3.0 x the context switches of the whole run");
+              "similar to the whole run; small difference: 3.0 x the context switches");
     check_one("major_fault_rate", "Major faults", "/s", 150, 50,
               "3.0 x the major faults of the whole run");
 }
 
-/* What runs a quarter of the time has a quarter of everything a second: that is said once. */
+/* A label that runs a quarter of the time has a quarter of all rates. The words describe this only
+ * once. */
 static void test_follows_cpu_use(void **state)
 {
     struct given given[] = {
@@ -370,26 +377,27 @@ static void test_follows_cpu_use(void **state)
     assert_string_equal(
         words_of(&made, 1),
         "9.0 x the context switches of the whole run, CPU use 20 % (whole run: 80 %)");
-    given[1].value = 2; /* runs, and has far fewer */
+    given[1].value = 2; /* The label runs, and its rate is far lower. */
     given[0].value = 40;
     fill(&made, given, 3);
     assert_string_equal(words_of(&made, 1),
                         "1/500 of the minor faults of the whole run, 9.0 x the context "
                         "switches, CPU use 40 % (whole run: 80 %)");
-    given[0].value = 0; /* asleep */
+    given[0].value = 0; /* The label is asleep. */
     given[1].value = given[2].value = 0;
     fill(&made, given, 3);
     assert_string_equal(words_of(&made, 1), "CPU use 0 % (whole run: 80 %)");
-    given[0].whole = given[0].value = 80; /* the CPU use says nothing */
+    given[0].whole = given[0].value = 80; /* CPU use does not differ, so it explains nothing. */
     fill(&made, given, 3);
     assert_string_equal(words_of(&made, 1), "no minor faults, no context switches");
 }
 
-/* Intervals must not overlap; where there ought to be one and is not, nothing is sure. */
+/* A difference is described only if the intervals do not overlap. If an expected interval is
+ * missing, nothing is described. */
 static void test_intervals(void **state)
 {
     const struct given given = {"cpi", "CPI", "", 1, 2};
-    static const char unsure[] = "nothing counted sets it apart";
+    static const char unsure[] = "similar to the whole run";
     struct made made;
 
     (void)state;
@@ -406,41 +414,42 @@ static void test_intervals(void **state)
     made.figure[0].interval.certainty = RPS_CERTAINTY_COUNTED;
     made.interval[1].certainty = RPS_CERTAINTY_UNSEEN;
     assert_string_equal(words_of(&made, 1), unsure);
-    assert_string_equal(words_of(&made, 0), "nothing counted sets it apart");
+    assert_string_equal(words_of(&made, 0), "similar to the whole run");
 }
 
-/* What was counted is as sure as its observations are alike, and as there were many events. */
+/* The certainty of a counted event depends on the spread of its observations and on the number of
+ * events. */
 static void test_counted(void **state)
 {
     const struct given given = {"f", "Minor faults", "/s", 1000, 3000};
-    static const char unsure[] = "nothing counted sets it apart";
+    static const char unsure[] = "similar to the whole run";
     struct made made;
 
     (void)state;
     fill(&made, &given, 1);
-    made.spread[1] = 7900; /* ± 1,975 */
+    made.spread[1] = 7900; /* The interval is ± 1,975. */
     assert_string_equal(words_of(&made, 1), "3.0 x the minor faults of the whole run");
     made.spread[1] = 8100;
     assert_string_equal(words_of(&made, 1), unsure);
-    made.spread[1] = NAN; /* no whole observation */
+    made.spread[1] = NAN; /* The label has no complete observation. */
     assert_string_equal(words_of(&made, 1), unsure);
     made.spread[1] = 0;
-    made.figure[0].spread = 13600; /* of the run's 300 periods: ± 1,963 */
+    made.figure[0].spread = 13600; /* Over the 300 periods of the run, the interval is ± 1,963. */
     assert_string_equal(words_of(&made, 1), "3.0 x the minor faults of the whole run");
     made.figure[0].spread = 13900;
     assert_string_equal(words_of(&made, 1), unsure);
     made.figure[0].spread = 0;
     made.figure[0].whole = made.mean[0] = made.mean[2] =
-        5; /* in two periods one event is expected */
+        5; /* One event is expected in two periods. */
     made.mean[1] = 0;
     made.label[1].periods = 2;
     made.label[1].length_ns = 200000000;
     assert_string_equal(words_of(&made, 1), unsure);
-    made.label[1].length_ns = 2000000000; /* ten events */
+    made.label[1].length_ns = 2000000000; /* Ten events are expected. */
     assert_string_equal(words_of(&made, 1), "no minor faults");
 }
 
-/* Whether a label of more than half surely differs from the run is tested against the rest. */
+/* A label with more than half of the time is tested against the rest of the run. */
 static void test_main_label(void **state)
 {
     const struct given given = {"f", "Minor faults", "/s", 1000, 1500};
@@ -452,15 +461,16 @@ static void test_main_label(void **state)
     made.figure[0].rest = 10;
     made.figure[0].rest_interval.certainty = RPS_CERTAINTY_COUNTED;
     assert_string_equal(words_of(&made, 1), "1.5 x the minor faults of the whole run");
-    assert_string_equal(words_of(&made, 0), "nothing counted sets it apart");
+    assert_string_equal(words_of(&made, 0), "similar to the whole run");
     made.figure[0].rest = 1490;
-    assert_string_equal(words_of(&made, 1), "nothing counted sets it apart");
+    assert_string_equal(words_of(&made, 1), "similar to the whole run");
     made.figure[0].rest = 10;
     made.figure[0].rest_interval.certainty = RPS_CERTAINTY_ONCE;
-    assert_string_equal(words_of(&made, 1), "nothing counted sets it apart");
+    assert_string_equal(words_of(&made, 1), "similar to the whole run");
 }
 
-/* Columns differ by what they vary, wherever their nought is. */
+/* In a table, differences between columns are measured by their variation, so the zero point does
+ * not matter. */
 static void test_table(void **state)
 {
     const struct given given = {"Temperature", "Temperature", "", 20.1, 20.5};
@@ -475,23 +485,22 @@ static void test_table(void **state)
     made.figure[0].whole = made.mean[0] = made.mean[2] = -.1;
     made.mean[1] = .3;
     assert_string_equal(words_of(&made, 1), "Temperature 0.30 (all: -0.10)");
-    made.mean[1] = 0; /* a third of the deviation */
-    assert_string_equal(words_of(&made, 1), "no column sets it apart");
-    made.figure[0].spread = 0; /* all the same */
-    assert_string_equal(words_of(&made, 1), "no column sets it apart");
+    made.mean[1] = 0; /* a third of the standard deviation from the mean */
+    assert_string_equal(words_of(&made, 1), "similar to the whole table");
+    made.figure[0].spread = 0; /* All values are equal. */
+    assert_string_equal(words_of(&made, 1), "similar to the whole table");
     made.spread[0] = made.spread[2] = 2;
-    made.spread[1] = 2.4; /* it may be chance */
-    assert_string_equal(words_of(&made, 1), "no column sets it apart");
+    made.spread[1] = 2.4; /* The difference may be chance. */
+    assert_string_equal(words_of(&made, 1), "similar to the whole table");
     made.spread[1] = 6;
     assert_string_equal(words_of(&made, 1),
                         "standard deviation of Temperature 6.0 (elsewhere: 2.0)");
     made.spread[1] = 0;
     made.spread[2] = NAN; /* no row has a value */
-    assert_string_equal(words_of(&made, 1),
-                        "standard deviation of Temperature 0 (elsewhere: 2.0)");
+    assert_string_equal(words_of(&made, 1), "standard deviation of Temperature 0 (elsewhere: 2.0)");
 }
 
-/* Readings of 10 s in which a signal of the tree had a value throughout. */
+/* Make readings of 10 s in which the metrics of the process tree have constant values. */
 static struct rps_run_system read_system(const int64_t value[RPS_TREE_SLOTS])
 {
     struct rps_run_system system = {0};
@@ -505,9 +514,9 @@ static struct rps_run_system read_system(const int64_t value[RPS_TREE_SLOTS])
     return system;
 }
 
-#define READINGS 256 /* of each label */
+#define READINGS 256 /* readings of each label */
 
-/* Memory, and bytes read, of three labels, reading by reading. */
+/* Make a profile of memory and of bytes read for three labels, one value per reading. */
 static struct rps_profile read_io(struct rps_arena *arena, const double mib[3], double read_mib_s)
 {
     static const char *const names[] = {"uses MiB", "reads MiB/s from disks"};
@@ -530,8 +539,8 @@ static struct rps_profile read_io(struct rps_arena *arena, const double mib[3], 
     return rps_profile_signals(arena, &signals, names, 1, &phases);
 }
 
-/* What was read stands behind what was counted, as far as labels differ in it or it tells by
- * itself; what fits is said, whatever before it does not. */
+/* System metrics are described after counted events if the labels differ in them or if they are
+ * notable alone. A clause that fits is printed even if an earlier clause did not fit. */
 static void test_system(void **state)
 {
     static const struct given given = {"f", "Minor faults", "/s", 10000, 31000};
@@ -551,47 +560,50 @@ static void test_system(void **state)
     made.profile.io = &io;
     for (int l = 0; l < 3; l++)
         made.label[l].cpu_s = 4;
-    assert_string_equal(words_of(&made, 0), /* its memory is that of most others */
+    assert_string_equal(words_of(&made, 0), /* Label 0 uses as much memory as most labels. */
                         "waits for a CPU in 60 % of its runnable time");
     assert_string_equal(words_of(&made, 1),
-                        "3.1 x the minor faults of the whole run, sleeps in locks, or waiting for "
-                        "threads, uses 306 MiB (elsewhere 13 MiB), reads 866 MiB/s from disks "
+                        "3.1 x the minor faults of the whole run, sleeps in lock or thread "
+                        "waits, uses 306 MiB (elsewhere 13 MiB), reads 866 MiB/s from disks "
                         "(elsewhere 0 MiB/s)");
-    assert_string_equal(words_of(&made, 2), "nothing counted sets it apart");
-    rps_profile_words(made.words, &made.profile, 1, 73);
-    assert_string_equal(made.words, "3.1 x the minor faults of the whole run, uses 306 MiB "
+    assert_string_equal(words_of(&made, 2), "similar to the whole run");
+    strcpy(io.figure[0].name, "at MiB"); /* The new clause is shorter than the previous one. */
+    rps_profile_words(made.words, &made.profile, 1, 70);
+    assert_string_equal(made.words, "3.1 x the minor faults of the whole run, at 306 MiB "
                                     "(elsewhere 13 MiB)");
-    io.spread[2] = 600; /* MiB; clumps of 16 readings: 306 +- 375 */
+    strcpy(io.figure[0].name, "uses MiB");
+    io.spread[2] = 600; /* MiB; with clumps of 16 readings, 306 ± 375 */
     io.figure[0].clumps = 16;
     assert_null(strstr(words_of(&made, 1), "uses"));
-    io.figure[0].clumps = 1; /* +- 94 */
+    io.figure[0].clumps = 1; /* The interval is ± 94. */
     assert_non_null(strstr(words_of(&made, 1), "uses 306 MiB"));
-    io = read_io(arena, (double[]){13, 14, 13}, 1.9); /* too little to matter */
+    io = read_io(arena, (double[]){13, 14, 13}, 1.9); /* The values are too small to matter. */
     assert_null(strstr(words_of(&made, 1), "MiB"));
     io = read_io(arena, (double[]){1, 500, 500}, 3);
     assert_string_equal(words_of(&made, 0),
                         "uses 1.0 MiB (elsewhere 500 MiB), waits for a CPU in 60 % of its runnable "
                         "time");
-    made.profile.io = NULL; /* not read */
+    made.profile.io = NULL; /* Memory and reads were not measured. */
     made.mean[1] = 10000;
-    for (int l = 0; l < 3; l++) /* nor waiting */
+    for (int l = 0; l < 3; l++) /* Waiting is described only if labels differ in it. */
         system[l] = read_system(
             (int64_t[RPS_TREE_SLOTS]){[RPS_TREE_WAIT] = 6000000, [RPS_TREE_THREADS] = 1});
-    assert_string_equal(words_of(&made, 0), "nothing counted sets it apart");
-    for (int l = 0; l < 3; l++) /* nor idle threads that always are */
+    assert_string_equal(words_of(&made, 0), "similar to the whole run");
+    for (int l = 0; l < 3; l++) /* Threads that are always idle are not described. */
         system[l] = read_system(
             (int64_t[RPS_TREE_SLOTS]){[RPS_TREE_THREADS] = 11, [RPS_TREE_IN_LOCK] = 10});
-    assert_string_equal(words_of(&made, 0), "nothing counted sets it apart");
+    assert_string_equal(words_of(&made, 0), "similar to the whole run");
     system[2] =
         read_system((int64_t[RPS_TREE_SLOTS]){[RPS_TREE_THREADS] = 14, [RPS_TREE_IN_LOCK] = 12});
-    assert_string_equal(words_of(&made, 2), "sleeps in locks, or waiting for threads");
+    assert_string_equal(words_of(&made, 2), "sleeps in lock or thread waits");
     system[2] = read_system((int64_t[RPS_TREE_SLOTS]){
         [RPS_TREE_THREADS] = 14, [RPS_TREE_IN_LOCK] = 2, [RPS_TREE_IDLE] = 12});
-    assert_string_equal(words_of(&made, 2), "nothing counted sets it apart");
+    assert_string_equal(words_of(&made, 2), "similar to the whole run");
     rps_arena_free(arena);
 }
 
-/* CPU use that other processes took says nothing of a label: it wanted as much as the others did. */
+/* CPU use that was lost to other processes does not describe a label whose demand equals that of
+ * the others. */
 static void test_cpu_use_of_others(void **state)
 {
     static const struct given given = {"cpu_use", "CPU use", "%", 80, 40};
@@ -601,23 +613,28 @@ static void test_cpu_use_of_others(void **state)
     (void)state;
     fill(&made, &given, 1);
     made.profile.system = system;
-    for (int l = 0; l < 3; l++) { /* of 10 s: 8 s wanted, of which the second label got 4 s */
+    for (int l = 0; l < 3; l++) { /* Of 10 s, each label needs 8 s; label 1 gets only 4 s. */
         system[l] = read_system((int64_t[RPS_TREE_SLOTS]){
             [RPS_TREE_THREADS] = 1, [RPS_TREE_WAIT] = l == 1 ? 4000000 : 0});
         made.label[l].cpu_s = l == 1 ? 4 : 8;
     }
     assert_null(strstr(words_of(&made, 1), "CPU use"));
-    system[1] = system[0]; /* it wanted 4 s */
+    system[1] = system[0]; /* Label 1 needs only 4 s. */
     assert_string_equal(words_of(&made, 1), "CPU use 40 % (whole run: 80 %)");
-    made.mean[1] = 66; /* by less than a factor of 1.25, whoever did it */
-    assert_string_equal(words_of(&made, 1), "nothing counted sets it apart");
-    made.profile.system = NULL; /* nothing is known of waiting */
+    made.mean[1] = 66; /* The difference is below a factor of 1.25, whatever its cause. */
+    assert_string_equal(words_of(&made, 1), "similar to the whole run");
+    made.profile.system = NULL; /* The waiting time is unknown. */
     made.mean[1] = 40;
     assert_string_equal(words_of(&made, 1), "CPU use 40 % (whole run: 80 %)");
 }
 
-/* Add a turn: six times three turns of twelve phases, and one more; each of ten rows. */
-static void add_turn(struct rps_phases *phases, int label)
+/* Observation units of a remark. */
+static const struct rps_observing rows = {0}, periods = {.observation_ns = 1},
+                                  blocks = {.observation_ns = 1, .in_blocks = 1};
+
+/* Add a loop iteration: six times three inner iterations of twelve phases, and one more phase. Each
+ * phase has ten rows. */
+static void add_iteration(struct rps_phases *phases, int label)
 {
     for (int k = 0; k < 6 * 37; k++, phases->count++)
         phases->phase[phases->count] = (struct rps_phase){
@@ -627,7 +644,7 @@ static void add_turn(struct rps_phases *phases, int label)
         };
 }
 
-/* Two loops with loops inside, whose text with 12 parts of each is longer than a remark. */
+/* The remark about two nested loops with 12 parts each is longer than the buffer. */
 static void test_long_loops(void **state)
 {
     struct {
@@ -641,19 +658,20 @@ static void test_long_loops(void **state)
     (void)state;
     assert_non_null(shown.phase);
     for (int k = 0; k < 24; k++)
-        add_turn(&shown, k < 12 ? 26 : 52);
+        add_iteration(&shown, k < 12 ? 26 : 52);
     memset(&room, 'x', sizeof(room));
-    rps_fold(&shown, 0, shown.count);
-    assert_int_equal(rps_profile_remark(&found, 0, 0, NULL, NULL, room.remark, &err), 0);
+    rps_loops_fold(&shown, 0, shown.count);
+    assert_int_equal(rps_profile_remark(&found, &rows, NULL, NULL, room.remark, &err), 0);
     for (size_t i = 0; i < sizeof(room.after); i++)
         assert_int_equal(room.after[i], 'x');
-    assert_memory_equal(room.remark, "it repeats 12 times: 3 x (AA AB ", 32);
-    assert_non_null(strstr(room.remark, ", then 12 times: 3 x (BA BB "));
+    assert_memory_equal(room.remark, "[3 x (AA AB ", 12);
+    assert_non_null(strstr(room.remark, "] repeats (12 iterations, mean "));
+    assert_non_null(strstr(room.remark, ", then [3 x (BA BB "));
     assert_true(strlen(room.remark) < RPS_PHASE_REMARK_SIZE / 2);
     free(shown.phase);
 }
 
-/* A column that is steady, rises, is steady, rises again, and falls to other values. */
+/* Profile a column that is constant, rises, is constant, rises again, and falls to other values. */
 static int profile_ramps(const void *context, struct rps_arena *arena,
                          const struct rps_phases *phases, struct rps_profile *ret,
                          struct rps_error *err)
@@ -689,13 +707,13 @@ static void test_ramps(void **state)
                                       .trend = label[k] == 1   ? 1
                                                : label[k] == 2 ? -1
                                                                : 0};
-    assert_int_equal(rps_profile_remark(&found, 0, 0, profile_ramps, &walks, remark, &err), 0);
+    assert_int_equal(rps_profile_remark(&found, &rows, profile_ramps, &walks, remark, &err), 0);
     assert_int_equal(walks, 1);
     assert_string_equal(remark, "phase B is a ramp: x from 104 to 194; phase C is a ramp: x from "
                                 "996 to 906");
 }
 
-/* Tenths without metrics. */
+/* Return a profile without metrics. */
 static int profile_nothing(const void *context, struct rps_arena *arena,
                            const struct rps_phases *phases, struct rps_profile *ret,
                            struct rps_error *err)
@@ -707,7 +725,8 @@ static int profile_nothing(const void *context, struct rps_arena *arena,
     return 0;
 }
 
-/* The share of the time with an uncertain class: more than 2 %, of single periods, not of ramps. */
+/* The remark reports the share of time with an uncertain phase class if it is above 2 %. Only
+ * single periods, and not ramps, have the remark. */
 static void test_doubt(void **state)
 {
     struct rps_phase phase[] = {{.last = 59, .label_confidence = 1},
@@ -719,19 +738,49 @@ static void test_doubt(void **state)
     struct rps_error err;
 
     (void)state;
-    assert_int_equal(rps_profile_remark(&found, 1, 0, NULL, NULL, remark, &err), 0);
+    assert_int_equal(rps_profile_remark(&found, &periods, NULL, NULL, remark, &err), 0);
     assert_non_null(strstr(remark, " 5 % of the time "));
-    assert_int_equal(rps_profile_remark(&found, 1, 1, NULL, NULL, remark, &err), 0);
+    assert_int_equal(rps_profile_remark(&found, &blocks, NULL, NULL, remark, &err), 0);
     assert_string_equal(remark, "");
-    assert_int_equal(rps_profile_remark(&found, 0, 0, NULL, NULL, remark, &err), 0);
+    assert_int_equal(rps_profile_remark(&found, &rows, NULL, NULL, remark, &err), 0);
     assert_string_equal(remark, "");
-    phase[1].label_confidence = 1; /* 1.8 % */
-    assert_int_equal(rps_profile_remark(&found, 1, 0, NULL, NULL, remark, &err), 0);
+    phase[1].label_confidence = 1; /* The uncertain share is 1.8 %. */
+    assert_int_equal(rps_profile_remark(&found, &periods, NULL, NULL, remark, &err), 0);
     assert_string_equal(remark, "");
     phase[1].label_confidence = 0;
     phase[1].trend = 1;
-    assert_int_equal(rps_profile_remark(&found, 1, 0, profile_nothing, NULL, remark, &err), 0);
+    assert_int_equal(rps_profile_remark(&found, &periods, profile_nothing, NULL, remark, &err), 0);
     assert_string_equal(remark, "");
+}
+
+/* A remark reports a recorder that got less than 65 % of its periods. Blocks do not have the
+ * remark. */
+static void test_late(void **state)
+{
+    struct rps_phase phase = {.last = 99, .label_confidence = 1};
+    struct rps_phases shown = {.count = 1, .phase = &phase, .label_count = 1};
+    const struct rps_found_phases found = {.levels = {.count = 1, .level = &shown}};
+    struct rps_observing late = {
+        .observation_ns = 230000000, .longest_ns = 2400000000, .late = .57};
+    char remark[RPS_PHASE_REMARK_SIZE];
+    struct rps_error err;
+
+    (void)state;
+    assert_int_equal(rps_profile_remark(&found, &late, NULL, NULL, remark, &err), 0);
+    assert_non_null(strstr(remark, " 43 % of its periods"));
+    assert_non_null(strstr(remark, " 9.6 s "));
+    phase.label_confidence = .9;
+    assert_int_equal(rps_profile_remark(&found, &late, NULL, NULL, remark, &err), 0);
+    assert_non_null(strstr(remark, " 10 % of the time "));
+    assert_non_null(strstr(remark, "; the recorder got only 43 % "));
+    phase.label_confidence = 1;
+    late.late = .34;
+    assert_int_equal(rps_profile_remark(&found, &late, NULL, NULL, remark, &err), 0);
+    assert_string_equal(remark, "");
+    late.late = .57;
+    late.in_blocks = 1;
+    assert_int_equal(rps_profile_remark(&found, &late, NULL, NULL, remark, &err), 0);
+    assert_null(strstr(remark, "recorder"));
 }
 
 int main(void)
@@ -748,6 +797,7 @@ int main(void)
         cmocka_unit_test(test_ramp),
         cmocka_unit_test(test_ramps),
         cmocka_unit_test(test_doubt),
+        cmocka_unit_test(test_late),
         cmocka_unit_test(test_twins),
         cmocka_unit_test(test_place),
         cmocka_unit_test(test_what_matters),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Somebody else's program: what is installed is enough to compile, link and run it.
+"""Another project's program: the installed files are enough to compile, link and run it.
 
 usage: installed.py BUILD COMPILER...
 """
@@ -43,13 +43,13 @@ def find(folder, name):
 
 
 def installed(folder):
-    """Install into the folder; the compiler's arguments from the pkg-config file."""
+    """Install into the folder. Return the compiler's arguments from the pkg-config file."""
     if not shutil.which("pkg-config") or not shutil.which("meson"):
         raise tap.Skip("pkg-config or meson is not installed")
     run("meson", "install", "--no-rebuild", "--quiet", "-C", BUILD, "--destdir", folder)
     place = os.path.dirname(find(folder, "rpistat.pc"))
     environment = dict(os.environ, PKG_CONFIG_PATH=place)
-    # --destdir moved everything, so the folders that the file names are told anew.
+    # --destdir moved everything, so the folders in the file are replaced.
     library = os.path.dirname(find(folder, "librpistat-region.a"))
     include = os.path.dirname(os.path.dirname(find(folder, "region.h")))
     return run("pkg-config", "--define-variable=libdir=" + library,
@@ -68,13 +68,13 @@ def build_and_run(folder, compiler, suffix):
 
 
 def check_c():
-    """a C program compiles with what pkg-config says, links and measures itself"""
+    """a C program compiles with the flags of pkg-config, links and measures itself"""
     with tempfile.TemporaryDirectory() as folder:
         build_and_run(folder, COMPILER, ".c")
 
 
 def check_cxx():
-    """so does the same program as C++"""
+    """the same program compiles as C++"""
     if not shutil.which("c++"):
         raise tap.Skip("there is no C++ compiler")
     with tempfile.TemporaryDirectory() as folder:

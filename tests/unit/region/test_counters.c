@@ -1,4 +1,4 @@
-/* The counters of one thread, and the two ways of reading them. */
+/* Tests of the counters of one thread, and of the two ways of reading them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,11 +8,11 @@
 
 #include <cmocka.h>
 
-#include "region/choose.h"
+#include "region/state.h"
 #include "region/counters.h"
 #include "rpistat/micro.h"
 
-/* Whatever a reading itself may count. */
+/* Most instructions that a reading itself may count. */
 #define READING_MAX 1000000
 
 #define LOOP_TURNS        1000000
@@ -45,7 +45,8 @@ static void spin(void)
     rps_micro_find("loop")->run(NULL, 0, LOOP_TURNS);
 }
 
-/* Every measured event is valid, what was counted never shrinks, and work is seen. */
+/* Every measured event is valid, its count never decreases, and the count of the work is included.
+ */
 static void test_system(void **state)
 {
     struct rps_counters_sample before, after;
@@ -70,7 +71,7 @@ static void test_system(void **state)
         assert_true(!(expected >> i & 1) || after.value[i] >= before.value[i]);
 }
 
-/* A reading without a system call lies between two with one, in counts and in times. */
+/* A reading without a system call lies between two readings with one, in counts and in times. */
 static void test_both_ways(void **state)
 {
     struct rps_counters_sample first, middle, last;
@@ -103,7 +104,7 @@ static void test_both_ways(void **state)
     }
 }
 
-/* The loop's instructions, by either way and mixed. */
+/* The loop has its known number of instructions, in both ways of reading and in mixed readings. */
 static void test_known_count(void **state)
 {
     struct rps_counters_sample begin, end;
@@ -128,14 +129,15 @@ static void test_known_count(void **state)
         if ((way & 2) || rps_counters_read_user(&counters, &end) < 0)
             rps_counters_read_system(&counters, &end);
         if (end.running_ns - begin.running_ns + 1000 < end.enabled_ns - begin.enabled_ns)
-            continue; /* somebody else has the counters */
+            continue; /* Another program uses the counters. */
         counted = end.value[slot] - begin.value[slot];
         assert_true(counted >= (uint64_t)LOOP_TURNS * LOOP_INSTRUCTIONS);
         assert_true(counted < (uint64_t)LOOP_TURNS * LOOP_INSTRUCTIONS + READING_MAX);
     }
 }
 
-/* Waiting for somebody else is no time in which this thread's events could count. */
+/* Time spent waiting for another program is not time in which the events of this thread could be
+ * counted. */
 static void test_waiting(void **state)
 {
     struct rps_counters_sample begin, end;
@@ -155,7 +157,7 @@ static void test_waiting(void **state)
     assert_true(end.enabled_ns - begin.enabled_ns < (uint64_t)result.cpu_ns / 2);
 }
 
-/* Software events are never on a hardware counter. */
+/* Software events never use a hardware counter. */
 static void test_software(void **state)
 {
     struct rps_counters_sample sample;
@@ -167,7 +169,7 @@ static void test_software(void **state)
     assert_true(sample.valid & 1);
 }
 
-/* What could not be opened is read as nothing. */
+/* Counters that could not be opened are read as no values. */
 static void test_closed(void **state)
 {
     struct rps_counters_sample sample = {.valid = 1};
@@ -179,7 +181,7 @@ static void test_closed(void **state)
     rps_counters_read(&counters, &sample);
     assert_int_equal(sample.valid, 0);
     rps_counters_close(&counters, 0);
-    choice.plan->clock.type = 12345; /* no such PMU */
+    choice.plan->clock.type = 12345; /* No PMU has this type. */
     assert_int_equal(rps_counters_open(&counters, choice.plan, choice.set, &err), RPS_FAILED);
     assert_non_null(strstr(err.message, choice.plan->clock.spec));
     rps_counters_read(&counters, &sample);

@@ -1,4 +1,4 @@
-/* What is told to a recorder: here a socket of the test's own. */
+/* Marks that a program sends to a recorder. The test opens the recorder's socket itself. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "region/marks.h"
+#include "region/state.h"
 
 #define S INT64_C(1000000000)
 
@@ -54,7 +54,7 @@ static int close_recorder(void **state)
     return 0;
 }
 
-/* Number of marks of the next message; -1: there is none. */
+/* Return the number of marks in the next message, or -1 if there is no message. */
 static int next(struct rps_region_wire *wire)
 {
     ssize_t size = recv(accepted, wire, sizeof(*wire), 0);
@@ -73,7 +73,7 @@ static void enter(struct rps_marks *marks, int64_t begin_ns, int64_t end_ns)
     rps_marks_add(marks, fd, "name", RPS_REGION_WIRE_END, end_ns);
 }
 
-/* A region that is entered now and then is told at once, each time. */
+/* Each entry of a region that is entered only occasionally is sent at once. */
 static void test_slow(void **state)
 {
     struct rps_region_wire wire;
@@ -93,7 +93,8 @@ static void test_slow(void **state)
     }
 }
 
-/* Ten times in a second: the first at once, the others together when the second is over. */
+/* Of ten entries in one second, the first is sent at once and the others together at the end of the
+ * second. */
 static void test_ten(void **state)
 {
     struct rps_region_wire wire;
@@ -115,7 +116,7 @@ static void test_ten(void **state)
     assert_int_equal(next(&wire), -1);
 }
 
-/* Eleven times: the first entry, and the totals at the end. */
+/* Of eleven entries in one second, only the first is sent, followed by the totals. */
 static void test_eleven(void **state)
 {
     struct rps_region_wire wire;
@@ -137,7 +138,7 @@ static void test_eleven(void **state)
     assert_int_equal(wire.elapsed_ns, 345);
 }
 
-/* A recorder that does not listen holds nobody up, and gets what is left later. */
+/* A recorder that does not read delays nobody, and receives the remaining marks later. */
 static void test_full_queue(void **state)
 {
     struct rps_region_wire wire;
@@ -160,7 +161,7 @@ static void test_full_queue(void **state)
     assert_int_equal(wire.mark[1].time_ns, 5);
 }
 
-/* A socket of that name which another user listens at is told nothing. */
+/* Nothing is sent to a socket of that name if another user listens on it. */
 static void test_other_user(void **state)
 {
     int ready[2], status, found = -1;
@@ -193,7 +194,7 @@ static void test_other_user(void **state)
     assert_int_equal(found, -1);
 }
 
-/* A recorder that takes nobody any more holds nobody up. */
+/* A recorder that accepts no more connections delays nobody. */
 static void test_full_backlog(void **state)
 {
     int waiting[8], count = 0;
@@ -209,7 +210,8 @@ static void test_full_backlog(void **state)
     recorder = -1;
 }
 
-/* The recorder's child may be an ancestor: found through the parents in /proc. */
+/* The recorded command may be an ancestor of the process. An ancestor is found through the parents
+ * in /proc. */
 static void test_ancestors(void **state)
 {
     char folder[] = "/tmp/rpistat-test-XXXXXX", path[128];

@@ -1,4 +1,4 @@
-/* Regions, as a program uses them. */
+/* Tests of regions through the interface that programs use. */
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
@@ -17,6 +17,7 @@
 
 #include "rpistat/micro.h"
 #include "rpistat/region.h"
+#include "region/state.h"
 
 #define PAGES   500
 #define THREADS 4
@@ -50,7 +51,8 @@ static void touch_pages(int pages)
     munmap((void *)(uintptr_t)memory, (size_t)pages * size);
 }
 
-/* The thread sanitizer touches pages of its own for each of ours. */
+/* Expect a number of page faults. The thread sanitizer touches extra pages of its own for each
+ * page. */
 static void assert_about(double value, double expected, double more)
 {
 #ifdef __SANITIZE_THREAD__
@@ -60,7 +62,7 @@ static void assert_about(double value, double expected, double more)
         fail_msg("%g is not from %g to %g", value, expected, expected + more);
 }
 
-/* Two regions side by side, one in the other: each counts its own. */
+/* Two successive regions inside a third region count separately. */
 static void test_nested(void **state)
 {
     struct rps_region_times times;
@@ -90,7 +92,7 @@ static void test_nested(void **state)
     assert_true(rps_region_value("inner", "clock") > 0);
 }
 
-/* By what it counts, by role, and as a metric. */
+/* A value is found by the name of its event, by role, and by the name of a metric. */
 static void test_names(void **state)
 {
     double faults, seconds;
@@ -99,7 +101,8 @@ static void test_names(void **state)
     open_software();
     rps_region_begin("r");
     touch_pages(PAGES);
-    assert_true(isnan(rps_region_value("r", "seconds"))); /* nothing is known of an open one */
+    assert_true(isnan(rps_region_value("r", "seconds"))); /* A region that is still open has no
+                                                             values. */
     assert_true(isnan(rps_region_value("r", "minor_faults")));
     rps_region_end("r");
     faults = rps_region_value("r", "minor_faults");
@@ -111,7 +114,7 @@ static void test_names(void **state)
                        1e-6 * faults / seconds);
 }
 
-/* Begun again before it ended: the outermost entry counts, once. */
+/* If a region begins again before it ends, only the outermost entry counts, once. */
 static void test_recursive(void **state)
 {
     struct rps_region_times times;
@@ -139,7 +142,7 @@ static struct rps_region_times times_of(const char *name)
     return times;
 }
 
-/* What the report says of everything; to be freed. */
+/* Return the report of all regions. The caller frees the text. */
 static char *report_text(void)
 {
     char *text = NULL;
@@ -160,7 +163,7 @@ static void assert_reported(const char *expected)
     free(text);
 }
 
-/* Functions of their own, at a depth of the stack that a compiler does not merge. */
+/* Marks functions that the compiler must not inline, so that each has its own stack depth. */
 #define APART __attribute__((noinline))
 
 static jmp_buf back;
@@ -189,7 +192,8 @@ APART static void return_without_end(const char *name)
     touch_pages(PAGES);
 }
 
-/* Left by longjmp, again and again, and entered at the same place: all whole entries count. */
+/* A region is left by longjmp repeatedly and entered again at the same stack depth. All complete
+ * entries of the region count. */
 static void test_jump(void **state)
 {
     (void)state;
@@ -205,7 +209,7 @@ static void test_jump(void **state)
                     "  2 entries were left without their end\n");
 }
 
-/* Left in the depth of the stack, and entered less deep. */
+/* A region is left by longjmp deep in the stack and entered again less deep. */
 static void test_jump_up(void **state)
 {
     (void)state;
@@ -219,7 +223,8 @@ static void test_jump_up(void **state)
     assert_reported("  1 entry was left without its end\n");
 }
 
-/* Left, and entered deeper in the stack, which might be within: the entries count all the same. */
+/* A region is left by longjmp and entered again deeper in the stack, as if nested. Both entries
+ * count. */
 static void test_jump_down(void **state)
 {
     (void)state;
@@ -235,7 +240,7 @@ static void test_jump_down(void **state)
                     "  1 entry has not ended\n");
     for (volatile int i = 0; i < 2; i++)
         if (setjmp(back) == 0)
-            enter_deeper("r", i == 0); /* the second begin gives up one within */
+            enter_deeper("r", i == 0); /* The second begin gives up an inner entry. */
     assert_int_equal(times_of("r").entered, 4);
     assert_int_equal(times_of("r").left, 1);
     enter_or_leave("r", 0);
@@ -245,7 +250,7 @@ static void test_jump_down(void **state)
     assert_about(rps_region_value("r", "minor_faults"), 5 * PAGES, PAGES / 5.0);
 }
 
-/* Left by return, then by the end of the thread. */
+/* Leave a region by return, and at last by the end of the thread. */
 static void *leave_thrice(void *context)
 {
     (void)context;
@@ -268,7 +273,7 @@ static void test_return(void **state)
     assert_reported("  3 entries were left without their end\n");
 }
 
-/* A region that is open says so, and what it knows of entries before. */
+/* The report marks a region that is still open, and shows its earlier entries. */
 static void test_open(void **state)
 {
     char *text;
@@ -301,7 +306,7 @@ APART static int descend(int depth)
     return result;
 }
 
-/* A function that calls itself within its region: the outermost entry counts. */
+/* If a function with a region calls itself, only the outermost entry counts. */
 static void test_recursive_function(void **state)
 {
     (void)state;
@@ -311,12 +316,13 @@ static void test_recursive_function(void **state)
     assert_int_equal(times_of("r").entered, 2);
     assert_int_equal(times_of("r").left, 0);
     assert_about(rps_region_value("r", "minor_faults"), 2 * 5 * PAGES, PAGES / 5.0);
-    rps_region_begin("r"); /* nothing within this one */
+    rps_region_begin("r"); /* The new entry of the region has no inner entry. */
     assert_int_equal(times_of("r").entered, 2);
     rps_region_end("r");
 }
 
-/* Not asked to measure, and not recorded: nothing is known, opened or counted, which is said. */
+/* If measuring was not requested and the program is not recorded, nothing is opened or counted. The
+ * report mentions the reason. */
 static void test_nobody(void **state)
 {
     struct rps_region_times times;
@@ -358,7 +364,8 @@ static void *run_thread(void *context)
     return NULL;
 }
 
-/* Threads count for themselves and are added up, while they live and afterwards. */
+/* Threads are counted separately. The counts of threads are added up while the threads run and
+ * after their end. */
 static void test_threads(void **state)
 {
     pthread_t thread[THREADS];
@@ -384,7 +391,7 @@ static void test_threads(void **state)
     pthread_barrier_destroy(&barrier);
 }
 
-/* A child begins anew, with counters of its own; the parent's go on. */
+/* A child starts from zero with its own counters. The counters of the parent continue. */
 static void test_fork(void **state)
 {
     int status;
@@ -413,7 +420,25 @@ static void test_fork(void **state)
     assert_about(rps_region_value("r", "minor_faults"), 2 * PAGES, PAGES / 5.0);
 }
 
-/* Nothing to count: times are kept, and the reason is there. */
+/* A program can end although a thread holds the lock and will never release it. */
+static void test_end_while_locked(void **state)
+{
+    int status;
+    pid_t pid;
+
+    (void)state;
+    fflush(NULL);
+    pid = fork();
+    if (pid == 0) {
+        alarm(60); /* only a hang takes so long */
+        rps_region_state_lock();
+        exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+/* If nothing can be counted, times are still measured, and the reason is available. */
 static void test_unknown_sets(void **state)
 {
     struct rps_region_times times;
@@ -431,10 +456,10 @@ static void test_unknown_sets(void **state)
     assert_true(isnan(rps_region_value("r", "clock")));
     assert_true(isnan(rps_region_value("r", "instructions")));
     assert_true(rps_region_item(0, &item) < 0);
-    assert_true(rps_region_open(NULL) < 0); /* too late */
+    assert_true(rps_region_open(NULL) < 0); /* The regions are already open. */
 }
 
-/* What programs do wrong is harmless; errno is theirs. */
+/* Misuse of the interface is harmless, and errno of the program does not change. */
 static void test_harmless(void **state)
 {
     char name[200];
@@ -448,7 +473,7 @@ static void test_harmless(void **state)
     memset(name, 'n', sizeof(name) - 1);
     name[sizeof(name) - 1] = '\0';
     rps_region_begin(name);
-    name[100] = 'x'; /* beyond what counts */
+    name[100] = 'x'; /* The changed character is beyond the significant length. */
     rps_region_end(name);
     assert_int_equal(errno, 4711);
     assert_int_equal(rps_region_count(), 1);
@@ -461,7 +486,7 @@ static void test_harmless(void **state)
     assert_int_equal(rps_region_count(), 1);
 }
 
-/* The report shows what the accessors give. */
+/* The report shows the values that the accessors return. */
 static void test_report(void **state)
 {
     char *text, line[64];
@@ -491,7 +516,7 @@ static void test_report(void **state)
     free(text);
 }
 
-/* The processor's counters: a loop of known length, and what an entry adds. */
+/* The hardware counters count a loop of known length. The cost of an entry is known. */
 static void test_known_count(void **state)
 {
     const struct rps_micro *micro = rps_micro_find("loop");
@@ -506,13 +531,13 @@ static void test_known_count(void **state)
         print_message("instructions cannot be counted here\n");
         skip();
     }
-    assert_true(micro->predict(1000000, &nothing, prediction) > 0);
+    assert_true(rps_micro_predict(micro, 1000000, &nothing, prediction) > 0);
     if (strcmp(prediction[0].what, "instructions") != 0) {
         print_message("the loop of this processor has no known count of instructions\n");
         skip();
     }
     assert_about(empty, 1, 100000);
-    for (int i = 0; i < 5; i++) { /* interrupts are counted too: the least is taken */
+    for (int i = 0; i < 5; i++) { /* Interrupts are counted too, so the minimum is used. */
         char name[2] = {(char)('a' + i), '\0'};
 
         rps_region_begin(name);
@@ -539,6 +564,7 @@ int main(void)
         cmocka_unit_test_teardown(test_nobody, forget),
         cmocka_unit_test_teardown(test_threads, forget),
         cmocka_unit_test_teardown(test_fork, forget),
+        cmocka_unit_test_teardown(test_end_while_locked, forget),
         cmocka_unit_test_teardown(test_unknown_sets, forget),
         cmocka_unit_test_teardown(test_harmless, forget),
         cmocka_unit_test_teardown(test_report, forget),

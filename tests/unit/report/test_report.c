@@ -1,4 +1,5 @@
-/* The report: the published figures of 2013, their layout, and honesty about what was not counted. */
+/* Tests of the report: the published values of 2013, the layout, and events that were not counted.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +16,7 @@
 #include "rpistat/run.h"
 #include "rpistat/store.h"
 
-/* In the layout of 2013. */
+/* Return the report in the layout of 2013. */
 static char *report_text(struct fixture *fixture, const struct rps_report_options *options)
 {
     const struct rps_report_options all = {.to_ns = INT64_MAX};
@@ -65,10 +66,10 @@ static void assert_holds(const char *text, const char *part)
 
 /* --- the reports of 2013 ---------------------------------------------------------------------- */
 
-/* A quantity of the published reports, where it belongs, and what its line is called. */
+/* A quantity of the published reports: its event set, its slot, and the label of its line. */
 static const struct quantity {
     const char *name, *label;
-    int set, slot; /* set -1: not an event */
+    int set, slot; /* set is -1 if the quantity is not an event */
 } quantities[] = {
     {"cycles", "Cycles", -1, 0},
     {"instructions", "Instructions", 0, 0},
@@ -131,7 +132,7 @@ static void read_published(char report, struct published *ret)
     fclose(file);
 }
 
-/* Part number `part` of `parts` of a total; the parts add up to it. */
+/* Return part number `part` of `parts` of a total. The parts add up to the total. */
 static uint64_t portion(uint64_t total, uint64_t part, uint64_t parts)
 {
     return total / parts + (part < total % parts);
@@ -213,14 +214,15 @@ static void test_layout(void **state)
         "  Processor:                ARMv6-compatible processor rev 7 (v6l)\n"
         "  Host:                     pi\n"
         "  Kernel:                   Linux 3.6.11+\n"
-        "  Counters:                 hardware, 2 counters beside the clock event\n"
+        "  Counters:                 hardware, 2 counters in addition to the clock event\n"
         "\n"
         "Run\n"
         "  Number:                   1\n"
         "  Elapsed time:             16.9 s\n"
         "  Measurement period:       0.100 s\n"
         "  Exit status:              0\n"
-        "  Recorder's CPU time:      0.003 s while recording (0.018 %)\n"
+        "  Recorder's CPU time:      0.003 s while recording (0.018 % of the time, 0.018 % of the "
+        "workload's CPU time)\n"
         "\n"
         "Performance events\n"
         "  [ ... ] = scaled event count\n"
@@ -266,7 +268,8 @@ static void test_layout(void **state)
     fixture_end(&fixture);
 }
 
-/* A locale with separators of thousands: this system's, or one made in the fixture's folder. */
+/* Return a locale with thousands separators: a locale of this system, or one made in the directory
+ * of the fixture. */
 static locale_t grouping_locale(struct fixture *fixture)
 {
     static const char *const names[] = {"en_US.UTF-8", "en_GB.UTF-8", "de_DE.UTF-8"};
@@ -335,7 +338,7 @@ static void test_not_counted(void **state)
     fixture.run.state = RPS_RUN_INTERRUPTED;
     fixture_write(&fixture);
     fixture.next.missed = 2;
-    for (int i = 0; i < 3; i++) { /* the fourth set has no turn */
+    for (int i = 0; i < 3; i++) { /* The fourth event set is never active. */
         fixture.next.running_ns = fixture.next.enabled_ns / (i == 2 ? 2 : 1);
         fixture.next.counted = i == 2 ? 1 : 3;
         fixture_period(&fixture, 5000, count);
@@ -348,17 +351,17 @@ static void test_not_counted(void **state)
     assert_holds(text, "\n  DC miss ratio:      not known\n");
     assert_holds(text, "\n  Branches:           not counted\n");
     assert_holds(text, "\n  BR periods:         0\n");
-    assert_holds(text, "  State:                    interrupted: the periods that were kept are "
-                       "good\n");
+    assert_holds(text, "  State:                    interrupted: the recorded periods are valid\n");
     assert_holds(text, "\nRemarks\n");
-    assert_holds(text, "\n  Not counted: DC misses: this processor has no such event.\n");
-    assert_holds(text, "\n  Not counted: Branches, Mispredicted BR: the run ended before its turn "
-                       "came.\n");
-    assert_holds(text, "\n  Not counted: Main TLB misses: it was on a counter, which could not be "
-                       "read.\n");
-    assert_holds(text, "\n  Counted without the kernel (:u): Instructions.");
-    assert_holds(text, "\n  Set tlb was on counters for 50.0 % of its time: the PMU was shared");
-    assert_holds(text, "\n  Not recorded: 1.500 s from 00:00:00.500 on: the disk was full.\n");
+    assert_holds(text, "\n  Not counted: DC misses. Reason: this processor has no such event.\n");
+    assert_holds(text,
+                 "\n  Not counted: Branches, Mispredicted BR. Reason: the run ended before its\n"
+                 "    event set was counted.\n");
+    assert_holds(text,
+                 "\n  Not counted: Main TLB misses. Reason: its counter could not be read.\n");
+    assert_holds(text, "\n  Counted in user mode only (:u): Instructions.");
+    assert_holds(text, "\n  Set tlb was on counters for 50.0 % of its time: another program or");
+    assert_holds(text, "\n  Not recorded: 1.500 s from 00:00:00.500 on (the disk was full).\n");
     assert_holds(text, "woke up late: 6 periods became part");
     assert_holds(text, "\n  first line\n  second line\n");
     free(text);
@@ -367,7 +370,7 @@ static void test_not_counted(void **state)
 
 /* --- how sure it is --------------------------------------------------------------------------- */
 
-/* Four sets of two events; each event of a kind of its own. */
+/* Begin a run with four sets of two events each. Each event shows a different kind of certainty. */
 static void begin_certainties(struct fixture *fixture)
 {
     fixture_begin(fixture, "arm1176");
@@ -379,7 +382,7 @@ static void begin_certainties(struct fixture *fixture)
                                 {0, 20},
                                 {9, 9}};
 
-        if (i % 4 == 3) /* hardly counted */
+        if (i % 4 == 3) /* The event set is hardly counted. */
             fixture->next.enabled_ns = fixture->next.running_ns = i == 3 ? 1000 : 0;
         else
             fixture->next.enabled_ns = fixture->next.running_ns = (uint64_t)FIXTURE_PERIOD_NS;
@@ -403,7 +406,8 @@ static void test_certainties(void **state)
     (void)state;
     write_certainties(&fixture);
     text = document_text(&fixture);
-    assert_holds(text, "\n  Value: scaled to what counting all the time would have seen.\n");
+    assert_holds(text,
+                 "\n  Value: estimate for the whole time, scaled up from the counted time.\n");
     assert_holds(text, "\n    Instructions          20010       60030  ± 0.04 % ");
     assert_holds(text, "\n    IBUF stall cycles     29000       87000  72600 to 106000 ");
     assert_holds(text, "\n    DC cached accesses    20000       60000  ± 0.01 % ");
@@ -415,9 +419,9 @@ static void test_certainties(void **state)
                  "\n    Micro miss rate               0.000 PTI  none seen in 33 % of the time\n");
     assert_holds(text, "\n    Branches                180              hardly counted\n");
     assert_holds(text, "\n    Branch rate                              hardly counted\n");
-    assert_holds(text,
-                 "\n  Set br was on counters for 1.7e-05 % of the time that the workload ran: "
-                 "too little for an\n    estimate.");
+    assert_holds(
+        text, "\n  Set br was on counters for 1.7e-05 % of the time in which the workload ran: too "
+              "little for");
     free(text);
     text = report_text(&fixture, &old);
     assert_holds(text, "\n  [ ... ] = scaled event count\n");
@@ -428,7 +432,7 @@ static void test_certainties(void **state)
     fixture_end(&fixture);
 }
 
-/* What the end of a run leaves in the store is what its report shows. */
+/* The report shows the estimates that were stored at the end of the run. */
 static void test_concluded(void **state)
 {
     struct fixture fixture;
@@ -446,7 +450,8 @@ static void test_concluded(void **state)
     assert_int_equal(rps_reader_open(&fixture.reader, fixture.path, &err), 0);
     assert_int_equal(rps_report_conclude(fixture.reader, fixture.run_id, &plan, &err), 0);
     assert_true(fabs(plan->set[0].event[0].whole.value - 60030) < 1);
-    plan->metric[0].whole.high *= 1.05; /* so that it can be told where it is taken from */
+    plan->metric[0].whole.high *= 1.05; /* The changed bound shows whether the report uses the
+                                           stored value. */
     assert_int_equal(rps_writer_set_estimates(fixture.writer, plan, &err), 0);
     rps_plan_free(plan);
     rps_writer_close(fixture.writer);
@@ -461,8 +466,8 @@ static void test_concluded(void **state)
     fixture_end(&fixture);
 }
 
-/* What the run began with was seen by one set: the others' intervals are guessed, which one remark
- * says, and nobody in the layout of 2013. What is printed of an interval does not begin above the value. */
+/* Only one event set saw the start of the run, so the intervals of other events are guesses. One
+ * remark reports this, except in the layout of 2013. No printed interval begins above its value. */
 static void test_start(void **state)
 {
     struct rps_report_options old = {.to_ns = INT64_MAX};
@@ -483,13 +488,14 @@ static void test_start(void **state)
                  "\n    DC cached accesses    20021        78082  its start was not counted ");
     assert_holds(text,
                  "\n    DC misses                 0            0  none seen; its start was not");
-    assert_holds(text, "\n  The start was not counted of: DC cached accesses, DC misses, DC miss");
-    assert_null(strstr(strstr(text, "The start was") + 1, "The start was"));
+    assert_holds(text, "\n  Not counted at the start: DC cached accesses, DC misses, DC miss");
+    assert_null(strstr(strstr(text, "at the start:") + 1, "at the start:"));
     free(text);
     text = report_text(&fixture, &old);
     assert_null(strstr(text, "start"));
     free(text);
-    text = document_in(&fixture, RPS_FORMAT_JSON); /* 78081.9; its ends are whole numbers too */
+    text = document_in(&fixture, RPS_FORMAT_JSON); /* the value is 78081.9; its interval has
+                                                      integer bounds too */
     assert_holds(text, "\"value\": 78082, \"low\": 77037, \"high\": 879157, ");
     assert_holds(text,
                  "\"value\": 0, \"low\": 0, \"high\": null, \"certainty\": \"start not counted\"");
@@ -519,7 +525,7 @@ static void test_all_the_time(void **state)
     fixture_end(&fixture);
 }
 
-/* Somebody else had the clock event's counter for half of the time, or all of it. */
+/* Another program used the counter of the clock event for half of the time, or all the time. */
 static void test_clock_was_taken(void **state)
 {
     uint64_t count[2] = {1000, 10};
@@ -550,7 +556,8 @@ static void test_clock_was_taken(void **state)
     }
 }
 
-/* One reading in four of one event fails: its estimate is that of the others, and it is said. */
+/* One of four readings of an event fails. The estimate uses the other readings, and the report
+ * mentions the failure. */
 static void test_reading_failed(void **state)
 {
     uint64_t count[2] = {1000, 10};
@@ -569,13 +576,13 @@ static void test_reading_failed(void **state)
     assert_holds(text, "\n  Instructions:       12000  [64000]\n");
     assert_holds(text, "\n  IBUF stall cycles:  160  [640]\n");
     assert_holds(text,
-                 "\n  Could not be read for up to 25 % of the time on a counter: Instructions.\n"
-                 "    That time is left out of the estimates.");
+                 "\n  Could not be read for up to 25 % of the time on a counter: Instructions. "
+                 "The\n    estimates leave this time out.");
     free(text);
     fixture_end(&fixture);
 }
 
-/* One reason for all, once. */
+/* If all events have no counts for one reason, the report prints the reason once. */
 static void test_no_counts(void **state)
 {
     uint64_t count[2] = {0};
@@ -598,7 +605,7 @@ static void test_no_counts(void **state)
                  "\n  the command changes its user, group or capabilities, or may not be read:"
                  "\n    Linux stops");
     assert_null(strstr(text, "Not counted:"));
-    assert_null(strstr(text, "Counted without"));
+    assert_null(strstr(text, "in user mode only"));
     free(text);
     fixture_end(&fixture);
 }
@@ -634,17 +641,19 @@ static void test_software(void **state)
                        "  CPU use:            100.000 %\n"
                        "  Minor faults:       2000.000 /s\n");
     assert_holds(text,
-                 "\nPerformance events\n  Total periods:      4\n"); /* no symbol, no legend */
+                 /* If no symbol is used, the legend is missing. */
+                 "\nPerformance events\n  Total periods:      4\n");
     assert_holds(text, "\n  CPU migrations:     not known\n");
-    assert_holds(text, "Not counted: CPU migrations: this user may not count it.");
-    assert_null(strstr(text, "Slower"));
     assert_holds(text,
-                 "\n  CPU time waited for:      0.150 s in its own code, 0.020 s in the kernel\n");
+                 "Not counted: CPU migrations. Reason: this user is not permitted to count it.");
+    assert_null(strstr(text, "Counting cost"));
+    assert_holds(text,
+                 "\n  CPU time waited for:      0.150 s in user mode, 0.020 s in the kernel\n");
     free(text);
     fixture_end(&fixture);
 }
 
-/* Where a command has no room in the first line its folders go first. */
+/* If a command does not fit in the first line, its directories are left out first. */
 static void test_long_command(void **state)
 {
     uint64_t count[RPS_SLOT_MAX] = {50000000, 200};
@@ -687,7 +696,7 @@ static void assert_first_line(int argc, char **argv, const char *expected)
     fixture_end(&fixture);
 }
 
-/* An argument with blanks, or with other characters of a shell, is no path. */
+/* A command argument with blanks or other shell characters is not shortened as a path. */
 static void test_shell_command(void **state)
 {
     char sh[] = "/bin/sh", option[] = "-c", bare[] = "./build/tool",
@@ -703,7 +712,7 @@ static void test_shell_command(void **state)
     assert_first_line(3, of_bare, "tool '/bin/true; cat /etc/passwd");
 }
 
-/* 4,000 calls in each 100 ms of CPU time, 150 ns each, are 0.6 %. */
+/* 4,000 calls in each 100 ms of CPU time, 150 ns each, cost 0.6 %. */
 static void test_cost(void **state)
 {
     uint64_t count[RPS_SLOT_MAX] = {100000000, 0, 0, 0, 0, 4000, 0};
@@ -723,8 +732,8 @@ static void test_cost(void **state)
     fixture_read(&fixture);
     text = report_text(&fixture, NULL);
     assert_holds(text,
-                 "  Slower for being counted: System calls, by about 150 ns each (measured when\n"
-                 "    the recording began), in all about 0.6 % of the workload's CPU time.\n");
+                 "  Counting cost: System calls took about 150 ns longer each (measured when the\n"
+                 "    recording began), in total about 0.6 % of the workload's CPU time.\n");
     free(text);
     fixture_end(&fixture);
 }
@@ -808,7 +817,7 @@ static void test_failed_write(void **state)
     fixture_period(&fixture, 5000, count);
     fixture_read(&fixture);
     assert_int_equal(rps_report_write_2013(full, fixture.reader, 1, &all, &err), RPS_FAILED);
-    assert_holds(err.message, "could not be written");
+    assert_holds(err.message, "cannot write the report: No space left on device");
     assert_int_equal(rps_report_write_2013(stderr, fixture.reader, 99, &all, &err), RPS_FAILED);
     fclose(full);
     fixture_end(&fixture);

@@ -1,11 +1,11 @@
-/* Running the measurement loop over the simulated processor. */
+/* Run the measurement loop on the simulated processor. */
 #ifndef RPISTAT_TEST_SIM_SIMULATE_H
 #define RPISTAT_TEST_SIM_SIMULATE_H
 
 #include "support/run.h"
 
 #include "rpistat/loop.h"
-#include "rpistat/sim.h"
+#include "rpistat/micro.h"
 
 static const struct rps_pmu *const test_simulated[] = {&rps_pmu_sim, NULL};
 
@@ -31,7 +31,7 @@ static inline int test_wait_with_pause(void *self, int64_t deadline_ns, enum rps
     return test_unpaused.wait(self, deadline_ns, ret, err);
 }
 
-/* For options.adapt: a pause from 250 ms to test_resume_ns. */
+/* Use as options.adapt: pause the loop from 250 ms to test_resume_ns. */
 static inline void test_pause_it(struct rps_event_loop *event_loop)
 {
     test_unpaused = *event_loop;
@@ -67,7 +67,7 @@ static inline void test_simulate(struct test_run *ret, const char *script,
     target.first_set = rps_order_set(&ret->order, ret->plan->set_count, 0);
     if (pmu->attach(self, ret->plan, &target, &err) < 0)
         fail_msg("%s", err.message);
-    if (options->signals && pmu->open_signals(self, options->signals, &target, &system, &err) < 0)
+    if (options->signals && pmu->open_system(self, options->signals, &target, &system, &err) < 0)
         fail_msg("%s", err.message);
     struct rps_event_loop event_loop = *pmu->event_loop(self);
     event_loop.approach = options->approach;

@@ -1,12 +1,13 @@
-/* The loop and a sampler: what it is asked for, and when, on a simulated clock. */
+/* Tests of the measurement loop with a sampler: the requests to the sampler and their times, on a
+ * simulated clock. */
 #include "simulate.h"
 
 static struct {
-    char text[4096]; /* what was asked for: "start", "stop", "UNTIL/PERIODS" for a drain */
+    char text[4096]; /* requests: "start", "stop", "UNTIL/PERIODS" for a drain */
     size_t length;
     const struct test_run *run;
     int64_t within_ns;
-    int fail_at; /* the drain, from 1, that fails; 0: none */
+    int fail_at; /* number of the drain that fails, from 1; 0: none */
     int drains;
 } heard;
 
@@ -71,8 +72,8 @@ static void simulate(struct test_run *run, const char *script, const struct test
     test_simulate(run, script, options);
 }
 
-/* Where counting has begun it is started; behind each period it is drained, with what came before
- * the end of the period before. */
+/* The sampler is started when counting begins. After each period, samples from before the end of
+ * the previous period are drained. */
 static void test_periods(void **state)
 {
     static const struct test_options options = {.sampler = &plain};
@@ -84,7 +85,7 @@ static void test_periods(void **state)
     test_run_free(&run);
 }
 
-/* A sampler stands still before counting begins, and until then is told of maps all the same. */
+/* A sampler does not run before counting begins, but its maps are drained all the time. */
 static void test_delay(void **state)
 {
     static const struct test_options options = {.sampler = &often, .delay_ns = 250 * MS};
@@ -97,8 +98,8 @@ static void test_delay(void **state)
     test_run_free(&run);
 }
 
-/* Long periods: in between, so that the rings do not run full. The counters' own wake-ups, here
- * after 4.6 s, come as before. */
+/* In long periods the sampler is also drained within the period, so that its buffers do not fill
+ * up. The wake-ups for the counters (here after 4.6 s) are unchanged. */
 static void test_long_period(void **state)
 {
     static const struct test_options options = {.sampler = &often, .period_ns = 2000 * MS};
@@ -131,7 +132,7 @@ static void test_pause(void **state)
     test_run_free(&run);
 }
 
-/* A sampler that fails ends sampling with a mark, and not the recording. */
+/* If a sampler fails, sampling ends with a mark, and the recording continues. */
 static void test_failure(void **state)
 {
     static const struct rps_sample_sink sink = {0};

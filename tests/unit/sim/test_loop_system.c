@@ -1,13 +1,13 @@
-/* The loop and a reader of system signals: what it is asked for, what it hears, and when, on a
- * simulated clock. */
+/* Tests of the measurement loop with a reader of system metrics, on a simulated clock: the requests
+ * to the reader, its thread events, and their times. */
 #include "simulate.h"
 
 static struct {
-    char text[4096]; /* "from TIME", "PERIOD@TIME/PERIODS" for a reading, "!" where it is forced */
+    char text[4096]; /* "from TIME"; "PERIOD@TIME/PERIODS" for a reading, with "!" if forced */
     size_t length;
     const struct test_run *run;
-    int drains, fail_at; /* the drain, from 1, that fails; 0: none */
-    int samples;         /* that the sample sink has had */
+    int drains, fail_at; /* drains so far, and number of the drain that fails, from 1 (0: none) */
+    int samples;         /* number of samples in the sample sink */
 } heard;
 
 static void write_down(const char *format, ...)
@@ -61,7 +61,7 @@ static int fake_go(void *self, struct rps_error *err)
     return 0;
 }
 
-/* Hands over one of each kind that matters here. */
+/* Hand over one sample of each kind that matters here. */
 static int fake_drain(void *self, int64_t until_ns, const struct rps_sample_sink *sink,
                       struct rps_error *err)
 {
@@ -97,7 +97,8 @@ static void simulate(struct test_run *run, const char *script, const struct test
     test_simulate(run, script, options);
 }
 
-/* Behind each period, once; at the end in any case. A note is a mark at the end of the period. */
+/* Metrics are read once after each period, and always at the end. A note becomes a mark at the end
+ * of the period. */
 static void test_periods(void **state)
 {
     static const struct test_options options = {.system = &reader};
@@ -112,7 +113,8 @@ static void test_periods(void **state)
     test_run_free(&run);
 }
 
-/* It hears of threads before it reads, and of nothing else; the others have everything. */
+/* The reader receives thread events before each reading, and no other samples. Other sinks receive
+ * all samples. */
 static void test_hears(void **state)
 {
     static const struct rps_sample_sink sink = {NULL, count_sample};
@@ -137,7 +139,7 @@ static void test_hears(void **state)
     test_run_free(&run);
 }
 
-/* When the sampler fails no threads are heard of any more; reading goes on. */
+/* If the sampler fails, thread events stop, and readings continue. */
 static void test_deaf(void **state)
 {
     static const struct test_options options = {.system = &reader, .sampler = &sampler};
@@ -149,7 +151,7 @@ static void test_deaf(void **state)
     heard.fail_at = 0;
     assert_int_equal(run.mark_count, 1);
     assert_string_equal(heard.text, "from 0 fork exit exec 0@100/1 nothing 1@200/2 2@250/3! ");
-    assert_string_equal(run.mark, "threads are not heard of any more: the ring is broken");
+    assert_string_equal(run.mark, "no thread events are received any more: the ring is broken");
     test_run_free(&run);
 }
 
@@ -164,8 +166,8 @@ static void test_delay(void **state)
     test_run_free(&run);
 }
 
-/* A pause ends with a reading, and the next one counts from its end. A recording that ends in a
- * pause has had its last one. */
+/* A reading precedes each pause, and the next reading counts from the end of the pause. A recording
+ * that ends in a pause has no further reading. */
 static void test_pause(void **state)
 {
     static const struct test_options options = {.system = &reader, .adapt = test_pause_it};
@@ -182,7 +184,7 @@ static void test_pause(void **state)
     test_run_free(&run);
 }
 
-/* Where what was counted is lost there is a period less, and no second reading of one. */
+/* If the counts of a period are lost, there is one period fewer, and no period is read twice. */
 static void test_lost(void **state)
 {
     static const struct test_options options = {.system = &reader};

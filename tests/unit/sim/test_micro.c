@@ -1,4 +1,4 @@
-/* The microbenchmarks: they run, they end, and what they predict of themselves is consistent. */
+/* Tests of the microbenchmarks: each runs and ends, and its predictions are consistent. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,14 +21,14 @@ static int run_once(const struct rps_micro *micro, uint64_t turns, struct rps_mi
     if (rc != 0)
         return rc;
     assert_true(child.pid > 0 && child.pidfd >= 0);
-    assert_int_equal(waitpid(child.pid, NULL, WNOHANG), 0); /* it waits */
+    assert_int_equal(waitpid(child.pid, NULL, WNOHANG), 0); /* The child waits. */
     assert_int_equal(rps_micro_release(&child, &err), 0);
     assert_int_equal(rps_micro_finish(&child, result, &err), 0);
-    assert_int_equal(waitpid(child.pid, NULL, 0), -1); /* nothing is left of it */
+    assert_int_equal(waitpid(child.pid, NULL, 0), -1); /* The child was reaped. */
     return 0;
 }
 
-/* Each runs a few turns in a child and comes back. */
+/* Each microbenchmark runs a few iterations in a child and returns. */
 static void test_run(void **state)
 {
     (void)state;
@@ -36,14 +36,14 @@ static void test_run(void **state)
         struct rps_micro_result result = {.cpu_ns = -1};
         int rc = run_once(rps_micros[i], 10, &result);
 
-        if (rc == 1) /* one processor */
+        if (rc == 1) /* The benchmark needs a second processor. */
             continue;
         assert_int_equal(rc, 0);
         assert_true(result.cpu_ns >= 0);
     }
 }
 
-/* More turns, more time: the loop is not compiled away. */
+/* More iterations take more time, so the compiler has not removed the loop. */
 static void test_turns(void **state)
 {
     struct rps_micro_result few, many;
@@ -54,17 +54,18 @@ static void test_turns(void **state)
     assert_true(many.cpu_ns > 10 * few.cpu_ns);
 }
 
-/* Predictions grow with the turns; tolerances and what errors are a share of make sense. */
+/* Predictions grow with the iterations. Tolerances, and the bases of relative errors, are
+ * plausible. */
 static void test_predictions(void **state)
 {
     (void)state;
     for (int i = 0; rps_micros[i]; i++) {
         struct rps_micro_prediction one[RPS_MICRO_PREDICTION_MAX], two[RPS_MICRO_PREDICTION_MAX];
         const struct rps_micro_result result = {.cpu_ns = 1000}, twice = {.cpu_ns = 2000};
-        int count = rps_micros[i]->predict(1000, &result, one);
+        int count = rps_micro_predict(rps_micros[i], 1000, &result, one);
 
         assert_true(count > 0 && count <= RPS_MICRO_PREDICTION_MAX);
-        assert_int_equal(rps_micros[i]->predict(2000, &twice, two), count);
+        assert_int_equal(rps_micro_predict(rps_micros[i], 2000, &twice, two), count);
         for (int p = 0; p < count; p++) {
             assert_float_equal(two[p].count, 2 * one[p].count, 0);
             assert_true(one[p].of > 0);
@@ -109,7 +110,7 @@ static void die(void *memory, size_t bytes, uint64_t turns)
     _exit(3);
 }
 
-/* A machine that cannot run one, and a child that dies. */
+/* The tests cover a machine that cannot run a microbenchmark, and a child that dies. */
 static void test_failures(void **state)
 {
     const struct rps_micro impossible = {.name = "x", .turns = 1, .prepare = refuse, .run = die};
@@ -123,7 +124,7 @@ static void test_failures(void **state)
     assert_int_equal(rps_micro_launch(&child, &deadly, 1, &err), 0);
     assert_int_equal(rps_micro_release(&child, &err), 0);
     assert_int_equal(rps_micro_finish(&child, &result, &err), RPS_FAILED);
-    assert_non_null(strstr(err.message, "before its time"));
+    assert_non_null(strstr(err.message, "too early"));
     assert_int_equal(result.cpu_ns, 7);
     assert_null(rps_micro_find("no such"));
     assert_string_equal(rps_micro_find("load")->name, "load");

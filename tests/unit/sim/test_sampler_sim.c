@@ -1,4 +1,4 @@
-/* Samples of the simulated processor: how many, whose, when and where are exact. */
+/* Samples of the simulated processor are exact in number, task, time and address. */
 #include "simulate.h"
 
 #include "rpistat/sampler.h"
@@ -16,16 +16,16 @@ struct seen {
     size_t address_count, kernel_count;
 };
 
-/* A simulation, and what its sampler handed over. */
+/* A simulation, and the samples from its sampler. */
 struct sampling {
     const struct rps_pmu *pmu;
     void *self;
     struct rps_plan *plan;
     struct rps_sampler sampler;
-    struct seen *seen; /* owned: stacks */
+    struct seen *seen; /* stacks of the samples; owned by the struct */
     size_t count;
-    char waits[1024]; /* who begins to wait, where, or is awake */
-    char names[1024]; /* of symbols and tasks, in order */
+    char waits[1024]; /* tasks that begin to wait, with the code, or that wake up */
+    char names[1024]; /* names of symbols and tasks, in order */
     struct rps_sampling status;
 };
 
@@ -49,7 +49,7 @@ static void keep(void *context, const struct rps_sample *sample)
                  sample->kind == RPS_SAMPLE_WAIT ? (unsigned long long)sample->address[0] : 0);
     if (sample->kind != RPS_SAMPLE_STACK)
         return;
-    if ((s->count & (s->count - 1)) == 0) { /* full: twice the room */
+    if ((s->count & (s->count - 1)) == 0) { /* The array is full; double its size. */
         s->seen = realloc(s->seen, (2 * s->count + 1) * sizeof(*s->seen));
         assert_non_null(s->seen);
     }
@@ -64,7 +64,7 @@ static void keep(void *context, const struct rps_sample *sample)
     seen->kernel_count = sample->kernel_count;
 }
 
-/* What open_sampler returns on a simulation that is ready to run. */
+/* Open a sampler on a simulation that is ready to run. Return the result of open_sampler. */
 static int open_sampling(struct sampling *ret, const char *script,
                          const struct rps_sampling_options *options, struct rps_error *err)
 {
@@ -84,7 +84,7 @@ static int open_sampling(struct sampling *ret, const char *script,
     return ret->pmu->open_sampler(ret->self, options, &target, &ret->sampler, err);
 }
 
-/* Let time pass until it is until_ns. 0: the workload has ended. */
+/* Let time pass until until_ns. Return 0 if the workload has ended. */
 static int pass(struct sampling *s, int64_t until_ns)
 {
     const struct rps_event_loop *loop = s->pmu->event_loop(s->self);
@@ -112,7 +112,8 @@ static void close_sampling(struct sampling *s)
     free(s->seen);
 }
 
-/* A simulation to its end, drained each period as the loop does: what is older than the period. */
+/* Run a simulation to its end. As in the loop, each period drains the samples that are older than
+ * the period. */
 static void simulate(struct sampling *ret, const char *script,
                      const struct rps_sampling_options *options, int64_t period_ns)
 {
@@ -128,7 +129,8 @@ static void simulate(struct sampling *ret, const char *script,
         assert_true(ret->seen[i - 1].time_ns < ret->seen[i].time_ns);
 }
 
-/* Samples in [from_ns, to_ns) whose innermost address lies at the function of this first one. */
+/* Return the number of samples in [from_ns, to_ns) whose innermost address is in the function that
+ * starts at this address. */
 static size_t at(const struct sampling *s, uint64_t function, int64_t from_ns, int64_t to_ns)
 {
     size_t count = 0;
@@ -162,7 +164,8 @@ static void test_shares(void **state)
     for (size_t i = 0; i < s.count; i++)
         assert_int_equal(s.seen[i].time_ns, 5 * MS + (int64_t)i * 10 * MS);
     assert_int_equal(s.status.lost + s.status.throttled, 0);
-    simulate(&other, script, &hundred, 3333 * MS); /* whenever it is drained */
+    simulate(&other, script, &hundred, 3333 * MS); /* The samples do not depend on the times of
+                                                      drains. */
     assert_int_equal(other.count, s.count);
     assert_memory_equal(other.seen, s.seen, s.count * sizeof(*s.seen));
     close_sampling(&s);
@@ -218,8 +221,8 @@ static void test_frequency(void **state)
     close_sampling(&s);
 }
 
-/* What does not run has no samples, and the next comes when so much CPU time has passed; where
- * nobody knows the code there are none either. */
+/* A workload that does not run has no samples, and the next sample comes after the remaining CPU
+ * time. Time without known code has no samples either. */
 static void test_sleep(void **state)
 {
     struct sampling s;
@@ -269,7 +272,7 @@ static void test_threshold(void **state)
 
     (void)state;
     simulate(&s, script, &misses, 100 * MS);
-    assert_int_equal(s.count, 371); /* 370,999 misses */
+    assert_int_equal(s.count, 371); /* one sample per 1000 of 370,999 misses */
     assert_int_equal(at(&s, 0x1000, 0, 10 * S), 300);
     assert_int_equal(at(&s, 0x4000, 20 * S, 30 * S), 70);
     assert_int_equal(at(&s, 0x1000, 33 * S, 36 * S), 1);
@@ -280,16 +283,16 @@ static void test_threshold(void **state)
     simulate(&s, script, &each, 100 * MS);
     assert_int_equal(s.count + s.status.lost, 370999);
     close_sampling(&s);
-    simulate(&s, script, &cycles, 100 * MS); /* 700M a second */
+    simulate(&s, script, &cycles, 100 * MS); /* 700 million cycles per second */
     assert_int_equal(s.count, 3300);
     close_sampling(&s);
-    simulate(&s, script, &often, 100 * MS); /* as long as there are misses */
+    simulate(&s, script, &often, 100 * MS); /* Samples stop when the misses stop. */
     assert_int_equal(s.count, 2300);
     assert_int_equal(at(&s, 0x3000, 0, 33 * S), 0);
     close_sampling(&s);
 }
 
-/* Stopped and started: what passed meanwhile is not sampled. */
+/* Time between stop and start of the sampler is not sampled. */
 static void test_pause(void **state)
 {
     struct rps_error err = {""};
@@ -302,7 +305,7 @@ static void test_pause(void **state)
     pass(&s, 5 * S);
     assert_int_equal(s.sampler.start(s.sampler.self, &err), 0);
     drain(&s, 1995 * MS);
-    assert_int_equal(s.count, 199); /* that of 1995 ms waits */
+    assert_int_equal(s.count, 199); /* The sample at 1995 ms is still waiting. */
     pass(&s, 6 * S);
     drain(&s, 1995 * MS + 1);
     assert_int_equal(s.count, 200);
@@ -311,7 +314,7 @@ static void test_pause(void **state)
     assert_int_equal(s.seen[200].time_ns, 5005 * MS);
     s.sampler.close(s.sampler.self);
     memset(&s.sampler, 0, sizeof(s.sampler));
-    assert_int_equal(pass(&s, 11 * S), 0); /* the simulation goes on without it */
+    assert_int_equal(pass(&s, 11 * S), 0); /* The simulation continues without the sampler. */
     close_sampling(&s);
 }
 
@@ -330,7 +333,8 @@ static void test_stacks(void **state)
                                  "copy 4000+10 :0\ndo_read ffffffff81000000+100 :0\n"
                                  "sim 100 100\nworker 100 101\n");
     for (size_t i = 0; i < s.count; i += 2) {
-        seen = &s.seen[i]; /* lines in turn; callers are behind their end */
+        seen = &s.seen[i]; /* Lines of a function are sampled in rotation. The address of a
+                              caller is after its call. */
         assert_int_equal(seen->address_count, 3);
         assert_int_equal(seen->address[0], 0x3000 + i / 2 % 4 * 0x10);
         assert_int_equal(seen->address[1], 0x2200);
@@ -340,7 +344,7 @@ static void test_stacks(void **state)
         seen = &s.seen[i + 1];
         assert_int_equal(seen->address_count, 3);
         assert_int_equal(seen->address[0], UINT64_C(0xffffffff81000000));
-        assert_int_equal(seen->address[1], 0x4000); /* which was interrupted */
+        assert_int_equal(seen->address[1], 0x4000); /* address of the interrupted function */
         assert_int_equal(seen->address[2], 0x1100);
         assert_int_equal(seen->kernel_count, 1);
         assert_int_equal(seen->pid, 100);
@@ -358,7 +362,8 @@ static void test_stacks(void **state)
     close_sampling(&s);
 }
 
-/* With noise stacks are drawn: other ones for another seed, and within five deviations. */
+/* With noise, stacks are random. The stacks differ for another seed, and stay within five standard
+ * deviations. */
 static void test_noise(void **state)
 {
     static const char phase[] = "noise 1%\nphase a 100s code=main:70%,copy:30%\n";
@@ -378,7 +383,8 @@ static void test_noise(void **state)
         close_sampling(&s[i]);
 }
 
-/* The draws of one time are not those of another with a seed that differs as the times do. */
+/* Random numbers of two times and two seeds are independent, even if the seeds differ by as much as
+ * the times. */
 static void test_noise_of_near_seeds(void **state)
 {
     static const char script_of[] =
@@ -408,10 +414,10 @@ static void test_refused(void **state)
         int rc;
         const char *message;
     } bad[] = {
-        {{.event = "bogus"}, RPS_USAGE, "'bogus' is no event"},
+        {{.event = "bogus"}, RPS_USAGE, "'bogus' is not an event"},
         {{.event = "dc_miss"}, RPS_FAILED, "dc_miss cannot be sampled"},
-        {{.stacks = RPS_STACKS_DWARF}, RPS_FAILED, "by frame pointers alone"},
-        {{.stacks = RPS_STACKS_LBR}, RPS_FAILED, "by frame pointers alone"},
+        {{.stacks = RPS_STACKS_DWARF}, RPS_FAILED, "by frame pointers only"},
+        {{.stacks = RPS_STACKS_LBR}, RPS_FAILED, "by frame pointers only"},
     };
 
     (void)state;
@@ -427,7 +433,8 @@ static void test_refused(void **state)
     }
 }
 
-/* Tasks wait in the code of a sleep, while it lasts; where that is not asked for there is nothing. */
+/* Tasks wait in the code of a sleep while the sleep lasts. Without the option `waits` no waits are
+ * reported. */
 static void test_waits_in_code(void **state)
 {
     static const char script[] =
@@ -446,7 +453,8 @@ static void test_waits_in_code(void **state)
     simulate(&s, script, &hundred, 300 * MS);
     assert_string_equal(s.waits, "");
     close_sampling(&s);
-    assert_int_equal(open_sampling(&s, script, &options, &err), 0); /* a pause ends what is known */
+    /* A pause ends the known waits. */
+    assert_int_equal(open_sampling(&s, script, &options, &err), 0);
     pass(&s, 1500 * MS);
     assert_int_equal(s.sampler.stop(s.sampler.self, &err), 0);
     pass(&s, 1700 * MS);
@@ -458,8 +466,8 @@ static void test_waits_in_code(void **state)
     close_sampling(&s);
 }
 
-/* Samples are of CPU time: a workload that waits has fewer, two threads that run have twice as
- * many; one that waits all the time has none. */
+/* Samples follow CPU time. A workload that waits has fewer samples, two running threads have twice
+ * as many, and a workload that always waits has none. */
 static void test_waits(void **state)
 {
     struct sampling s;
@@ -479,7 +487,7 @@ static void test_waits(void **state)
     assert_int_equal(s.seen[20].time_ns, S + 2 * MS + MS / 2);
     assert_int_equal(s.seen[220].time_ns, 3 * S + 5 * MS);
     close_sampling(&s);
-    /* it is due when the first phase ends */
+    /* The sample is due at the end of the first phase. */
     simulate(&s,
              FUNCTIONS TASKS "phase a 5ms code=main\nphase b 1s wait=100% code=main\n"
                              "phase c 5ms code=main\n",

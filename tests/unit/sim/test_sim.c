@@ -1,4 +1,5 @@
-/* The loop, the multiplexer and fitting over the simulated ARM1176: every number is exact. */
+/* Tests of the loop, the multiplexer and event fitting on the simulated ARM1176. All numbers are
+ * exact. */
 #include "simulate.h"
 #include "rpistat/plan.h"
 
@@ -40,7 +41,8 @@ static void test_rotation(void **state)
     test_run_free(&run);
 }
 
-/* 4G events a second wrap a 32-bit counter each 1.07 s it counts, the cycle counter each 6.1 s. */
+/* At 4G events per second, a 32-bit counter wraps after each 1.07 s of counting, and the cycle
+ * counter every 6.1 s. */
 static void test_wrap(void **state)
 {
     struct test_run run;
@@ -58,7 +60,8 @@ static void test_wrap(void **state)
     test_run_free(&run);
 }
 
-/* Each set counts what its own periods saw, whichever place they have, and 32 bits wrap as ever. */
+/* In random order, each set counts the events of its own periods, whatever their place in the
+ * rotation. 32-bit counters wrap as usual. The first rotation lasts 10 ms per set. */
 static void test_random_order(void **state)
 {
     static const uint64_t per_period[4][2] = {
@@ -70,22 +73,28 @@ static void test_random_order(void **state)
         struct test_run run;
 
         test_simulate(&run, steady, &random);
-        assert_int_equal(run.count, 11);
+        assert_int_equal(run.count, 15);
         test_check_contiguous(&run);
-        for (size_t i = 0; i < 10; i++)
+        for (size_t i = 0; i < 14; i++) {
+            uint64_t parts = i < 4 ? 1 : 10;
+
+            assert_int_equal(run.period[i].length_ns, parts * 10 * MS);
             for (int s = 0; s < 2; s++)
-                assert_int_equal(run.period[i].count[s], per_period[run.period[i].set_no][s]);
+                assert_int_equal(run.period[i].count[s],
+                                 per_period[run.period[i].set_no][s] * parts / 10);
+        }
         test_run_free(&run);
-        test_simulate(&run, "phase fast 400s instructions=4G dc_access=4G branches=4G\n", &random);
+        test_simulate(&run, "phase fast 400040ms instructions=4G dc_access=4G branches=4G\n",
+                      &random);
         test_check_contiguous(&run);
         for (unsigned int set = 0; set < 4; set++)
-            assert_int_equal(test_total(&run, set, 0), set == 2 ? 0 : UINT64_C(400000000000));
+            assert_int_equal(test_total(&run, set, 0), set == 2 ? 0 : UINT64_C(400040000000));
         test_run_free(&run);
     }
 }
 
-/* What repeats itself in the time of a rotation shows each set one and the same part of itself when
- * the order never changes: the first set is always on for the hot tenth of a second. */
+/* A workload that repeats with the rotation shows each set always the same part, if the order is
+ * fixed. In this workload, the first set is always active in the hot 100 ms. */
 static void test_beat(void **state)
 {
     static const char beat[] = "repeat 1000\nphase hot 100ms instructions=400M branches=40M\n"
@@ -99,7 +108,7 @@ static void test_beat(void **state)
     assert_int_equal(4 * test_total(&run, 0, 0), UINT64_C(160000000000));
     assert_int_equal(4 * test_total(&run, 3, 0), UINT64_C(4000000000));
     test_run_free(&run);
-    for (uint64_t seed = 1; seed <= 10; seed++) { /* one deviation is 2.3 % */
+    for (uint64_t seed = 1; seed <= 10; seed++) { /* The standard deviation is 2.3 %. */
         test_simulate(&run, beat, &(struct test_options){.order = {1, seed}});
         test_check_contiguous(&run);
         assert_in_range(4 * test_total(&run, 0, 0), instructions / 10 * 9, instructions / 10 * 11);
@@ -108,7 +117,8 @@ static void test_beat(void **state)
     }
 }
 
-/* Within one period of a minute the cycle counter wraps nine times: it is read in between. */
+/* Within one period of a minute the cycle counter wraps nine times, so it is read within the
+ * period. */
 static void test_long_period(void **state)
 {
     static const struct test_options minute = {.period_ns = 60 * S};
@@ -137,7 +147,7 @@ static void test_late(void **state)
     assert_int_equal(run.period[9].length_ns, 450 * MS);
     assert_int_equal(run.period[9].missed, 3);
     assert_int_equal(run.period[9].cycles, 315000000);
-    assert_int_equal(run.period[10].length_ns, 50 * MS); /* back on the grid */
+    assert_int_equal(run.period[10].length_ns, 50 * MS); /* The period ends on the grid again. */
     assert_int_equal(run.period[10].missed, 0);
     assert_int_equal(run.period[11].length_ns, 100 * MS);
     assert_int_equal(run.period[17].length_ns, 199 * MS);
@@ -147,7 +157,7 @@ static void test_late(void **state)
     test_run_free(&run);
 }
 
-/* Kept from running for 60 ms at the so many-th look at the clock from 500 ms on. */
+/* The loop is suspended for 60 ms at a given query of the clock, counted from 500 ms on. */
 static struct {
     int looks, at_look;
 } held;
@@ -169,7 +179,8 @@ static void hold_it(struct rps_event_loop *event_loop)
     event_loop->now_ns = now_held;
 }
 
-/* Wherever the recorder is kept waiting, a period is as long as what was counted in it. */
+/* Wherever the recorder is delayed, the length of a period is the time in which its counts were
+ * made. */
 static void test_held(void **state)
 {
     static const struct test_options options[] = {{.adapt = hold_it, .merge = 1},
@@ -190,7 +201,8 @@ static void test_held(void **state)
         }
 }
 
-/* A gap, and periods on both sides that are numbered on and sum up to the cycle timestamp. */
+/* Expect a gap, and periods on both sides that are numbered consecutively and add up to the cycle
+ * timestamp. */
 static void check_gap(const struct test_run *run, int64_t start_ns, int64_t length_ns,
                       const char *reason)
 {
@@ -222,8 +234,8 @@ static void check_gap(const struct test_run *run, int64_t start_ns, int64_t leng
     assert_int_equal(time_ns + (time_ns == start_ns ? length_ns : 0), run->elapsed_ns);
 }
 
-/* The cycle counter of 32 bits wraps each 6.136 s. The difference of two readings is right up to
- * there; beyond, nobody can tell, and what was counted is a gap. */
+/* The 32-bit cycle counter wraps every 6.136 s. Up to this time, the difference of two readings is
+ * exact. A longer time is ambiguous, so its counts become a gap. */
 static void test_late_beyond_a_turn(void **state)
 {
     struct test_run run;
@@ -241,13 +253,13 @@ static void test_late_beyond_a_turn(void **state)
     check_gap(&run, 4900 * MS, 6140 * MS,
               "the counters may have wrapped more than once: 6.140 s between two readings");
     assert_int_equal(run.period[49].start_ns, 11040 * MS);
-    assert_int_equal(run.period[49].length_ns, 60 * MS); /* back on the grid */
+    assert_int_equal(run.period[49].length_ns, 60 * MS); /* The period ends on the grid again. */
     assert_int_equal(run.period[50].length_ns, 100 * MS);
     test_run_free(&run);
 }
 
-/* Within a period of a minute the counters are read each 4.6 s: what was read before the loop was
- * late is a period. */
+/* In a period of a minute, the counters are read every 4.6 s. The counts read before the delay of
+ * the loop become a period. */
 static void test_late_in_a_long_period(void **state)
 {
     static const struct test_options minute = {.period_ns = 60 * S};
@@ -263,7 +275,8 @@ static void test_late_in_a_long_period(void **state)
     test_run_free(&run);
 }
 
-/* The workload ends meanwhile: the gap lasts until then. One that slept counted nothing. */
+/* The workload ends while the loop is late. The gap lasts until the end. A workload that slept has
+ * no counts. */
 static void test_late_at_the_end(void **state)
 {
     struct test_run run;
@@ -283,7 +296,8 @@ static void test_late_at_the_end(void **state)
     test_run_free(&run);
 }
 
-/* Taken away for 250 ms in the middle of a period: partly on, then not counted, then on again. */
+/* The counters are taken away for 250 ms in the middle of a period. The events are counted in part,
+ * then not at all, then again. */
 static void test_steal(void **state)
 {
     struct test_run run;
@@ -292,21 +306,21 @@ static void test_steal(void **state)
     test_simulate(&run, "steal 850ms 250ms\nphase work 2s instructions=10M dc_access=1M\n",
                   &rotate);
     test_check_contiguous(&run);
-    assert_int_equal(run.period[8].running_ns, 50 * MS); /* set 0 */
+    assert_int_equal(run.period[8].running_ns, 50 * MS); /* Period 8 has event set 0. */
     assert_int_equal(run.period[8].enabled_ns, 100 * MS);
     assert_int_equal(run.period[8].count[0], 500000);
     assert_int_equal(run.period[8].counted, 3);
-    assert_int_equal(run.period[9].running_ns, 0); /* set 1 */
+    assert_int_equal(run.period[9].running_ns, 0); /* Period 9 has event set 1. */
     assert_int_equal(run.period[9].counted, 0);
-    assert_int_equal(run.period[9].cycles, 70000000); /* the cycle counter goes on */
+    assert_int_equal(run.period[9].cycles, 70000000); /* The cycle counter is not affected. */
     assert_int_equal(run.period[10].counted, 0);
     assert_int_equal(run.period[11].counted, 3);
-    assert_int_equal(run.period[13].count[0], 100000); /* set 1 again */
+    assert_int_equal(run.period[13].count[0], 100000); /* Period 13 has event set 1 again. */
     test_run_free(&run);
 }
 
-/* The cycle counter is taken away for 250 ms in the middle of a period, alone: enabled goes on, its
- * count and its running time stand still, and the set counts. */
+/* The cycle counter alone is taken away for 250 ms in the middle of a period. The count and running
+ * time of the clock stop; its enabled time and the event set continue. */
 static void test_steal_clock(void **state)
 {
     struct test_run run;
@@ -346,7 +360,8 @@ static void test_sleep(void **state)
         assert_int_equal(run.period[i].enabled_ns, 0);
         assert_int_equal(run.period[i].cycles, 0);
         assert_int_equal(run.period[i].cycle, 700000000);
-        assert_int_equal(run.period[i].counted, 3); /* true zeros */
+        assert_int_equal(run.period[i].counted, 3); /* The zeros of a sleeping workload are real
+                                                       counts. */
         assert_int_equal(run.period[i].count[0], 0);
         assert_int_equal(run.period[i].length_ns, 100 * MS);
     }
@@ -377,7 +392,7 @@ static void test_merge(void **state)
     test_run_free(&run);
 
     test_simulate(&run, "counters 8\nphase work 1s instructions=10M\n", &rotate);
-    assert_int_equal(run.plan->set_count, 4); /* --no-merge */
+    assert_int_equal(run.plan->set_count, 4); /* The sets rotate, as with --always-rotate. */
     assert_int_equal(run.fitting.counter_count, 8);
     test_run_free(&run);
 }
@@ -398,7 +413,7 @@ static void test_split(void **state)
     test_run_free(&run);
 }
 
-/* The clock event is counted anyway: asking for it takes none of the two counters. */
+/* The clock event is always counted, so requesting it takes neither of the two counters. */
 static void test_by_clock(void **state)
 {
     static const struct test_options two = {.events = {"instructions,cycles,dc_miss"}};
@@ -426,7 +441,8 @@ static void test_by_clock(void **state)
     test_simulate(&run, "clock 700M\nphase work 1s instructions=10M branches=1M\n", &three);
     assert_int_equal(run.plan->set_count, 2);
     assert_int_equal(run.plan->set[0].event_count, 3);
-    assert_int_equal(test_total(&run, 0, 0), 350000000); /* while its set was on */
+    assert_int_equal(test_total(&run, 0, 0), 350000000); /* The count covers only the time of its
+                                                            event set. */
     assert_int_equal(test_total(&run, 1, 0), 500000);
     test_run_free(&run);
 
@@ -441,13 +457,14 @@ static void test_by_clock(void **state)
     test_run_free(&run);
 
     test_simulate(&run, "clock 700M\nphase work 1s instructions=10M\n", &joined);
-    assert_int_equal(run.plan->set_count, 1); /* three events, two counters */
+    assert_int_equal(run.plan->set_count, 1); /* The set has three events on two counters. */
     assert_int_equal(test_total(&run, 0, 0), 700000000);
     assert_int_equal(test_total(&run, 0, 1), 10000000);
     test_run_free(&run);
 }
 
-/* An event that cannot be opened leaves the rest of its set; a set without any event is not on. */
+/* If an event cannot be opened, the rest of its set is counted. A set without events is never
+ * active. */
 static void test_fail_event(void **state)
 {
     const struct rps_event *event;
@@ -472,7 +489,8 @@ static void test_fail_event(void **state)
     test_run_free(&run);
 }
 
-/* A failed read: not counted then, nor in the next period of that set, whose count holds both. */
+/* If a read fails, its period has no count. The next period of the same set has none either,
+ * because its count would cover both. */
 static void test_fail_read(void **state)
 {
     struct test_run run;
@@ -519,7 +537,7 @@ static void test_stretch(void **state)
     test_run_free(&run);
 }
 
-static int approached, left; /* how often */
+static int approached, left; /* Number of calls to move closer, and to leave. */
 
 static int approach_well(void *self, int closer)
 {
@@ -543,7 +561,7 @@ static void test_shrink(void **state)
     test_run_free(&run);
 }
 
-/* Costs that go up and down are followed less and less often, not for ever. */
+/* If switching costs alternate, the period adapts less and less often, but never stops adapting. */
 static void test_shrink_patience(void **state)
 {
     char script[8192] = "";
@@ -562,8 +580,8 @@ static void test_shrink_patience(void **state)
     test_run_free(&run);
 }
 
-/* One set counts while it is read: a reading may take a quarter of the period, and to push the
- * workload off its CPU would not make it cheaper for it. */
+/* A single event set counts during its reading. A reading may take a quarter of the period. Pushing
+ * the workload off its CPU would not make a reading cheaper for the workload. */
 static void test_reading(void **state)
 {
     static const struct test_options quick = {
@@ -582,7 +600,7 @@ static void test_reading(void **state)
     assert_int_equal(run.mark_count, 1);
     assert_non_null(strstr(run.mark, "reading the counters takes 251.0 us"));
     test_run_free(&run);
-    /* A busy machine lets it wait to read: the period ends when it was read. */
+    /* A busy machine delays a reading. The period ends at the time of the reading. */
     test_simulate(&run, "switch 800us 450ms\nswitch 20us 455ms\nphase work 1s instructions=1G\n",
                   &quick);
     for (size_t i = 0; i < run.count; i++)
@@ -590,8 +608,8 @@ static void test_reading(void **state)
     test_run_free(&run);
 }
 
-/* Switches that take a large part of the period, as with thousands of threads, are not suffered for
- * sixteen periods. */
+/* If switches take a large part of the period, as with thousands of threads, the period grows
+ * before sixteen periods have passed. */
 static void test_stretch_soon(void **state)
 {
     struct test_run run;
@@ -605,7 +623,7 @@ static void test_stretch_soon(void **state)
     test_run_free(&run);
 }
 
-/* A machine that stands still for a moment, twice within 16 switches, is no reason to stretch. */
+/* A machine that stalls briefly, twice within 16 switches, does not lengthen the period. */
 static void test_hiccup(void **state)
 {
     struct test_run run;
@@ -641,18 +659,19 @@ static void go(const char *script, int (*approach)(void *self, int closer))
     test_run_free(&run);
 }
 
-/* Dear switches make the loop try, and stay where they are cheap. */
+/* If switches are slow, the loop tries another CPU, and stays there if switches are fast. */
 static void test_near(void **state)
 {
     (void)state;
     go("switch 200us\nswitch 20us 350ms\nphase work 60s instructions=1G\n", approach_well);
     assert_int_equal(approached, 1);
     assert_int_equal(left, 0);
-    go("switch 40us\nphase work 60s instructions=1G\n", approach_well); /* cheap anyway */
+    /* The switches are already fast. */
+    go("switch 40us\nphase work 60s instructions=1G\n", approach_well);
     assert_int_equal(approached, 0);
 }
 
-/* A workload that moves is followed as soon as two switches were dear, however often it does. */
+/* A workload that changes its CPU is followed after two slow switches, however often it moves. */
 static void test_near_follows(void **state)
 {
     char script[4096] = "switch 200us\nswitch 20us 350ms\n";
@@ -662,7 +681,7 @@ static void test_near_follows(void **state)
     go("switch 200us\nswitch 20us 350ms\nswitch 200us 4950ms\nswitch 20us 5050ms\n"
        "phase work 30s instructions=1G\n",
        approach_well);
-    assert_int_equal(approached, 1); /* one alone was a hiccup */
+    assert_int_equal(approached, 1); /* A single slow switch is ignored. */
     for (int second = 1; second < 30; second++)
         used += (size_t)snprintf(script + used, sizeof(script) - used,
                                  "switch 200us %d950ms\nswitch 20us %d150ms\n", second, second + 1);
@@ -672,11 +691,12 @@ static void test_near_follows(void **state)
     assert_int_equal(left, 0);
 }
 
-/* What does not help is given up, and tried again later. */
+/* If a move does not help, the loop gives up and tries again later. */
 static void test_near_in_vain(void **state)
 {
     (void)state;
-    /* a try and three moves in 0.8 s, then 8 rows of 1.6 s of rest, 16, ... */
+    /* A trial and three moves take 0.8 s. After these, the loop pauses for 8 rows of 1.6 s, then
+     * 16, and so on. */
     go("switch 200us\nphase work 90s instructions=1G\n", approach_well);
     assert_int_equal(approached, 3 * 4);
     assert_int_equal(left, 3);
@@ -700,7 +720,7 @@ static void test_duration(void **state)
     test_run_free(&run);
 }
 
-/* Nothing is counted before the delay is over; the time is a gap. */
+/* Nothing is counted before the delay has passed. The delay becomes a gap. */
 static void test_delay(void **state)
 {
     static const struct test_options late = {.delay_ns = 730 * MS};
@@ -720,12 +740,13 @@ static void test_delay(void **state)
     test_run_free(&run);
     test_simulate(&run, "phase setup 730ms branches=9M\nphase work 2s branches=1M\n",
                   &(struct test_options){.delay_ns = 730 * MS, .order = {1, 5}});
-    assert_int_equal(run.period[0].set_no, 3); /* counting begins with the set that was drawn */
-    assert_int_equal(run.period[0].count[0], 100000);
+    assert_int_equal(run.period[0].set_no, 3); /* The first set is the first in the random order. */
+    assert_int_equal(run.period[0].length_ns, 10 * MS);
+    assert_int_equal(run.period[0].count[0], 10000);
     test_run_free(&run);
 }
 
-/* The same noise however often it is read; another one for another seed. */
+/* Noise is the same however often it is read. Another seed gives other noise. */
 static void test_noise(void **state)
 {
     static const char script[] = "counters 8\nseed 7\nnoise 5%\nphase work 3s instructions=10M\n";
@@ -750,7 +771,7 @@ static void test_noise(void **state)
     test_run_free(&different);
 }
 
-/* Nor is it another seed's in another order, when the two differ in few bits. */
+/* Seeds that differ in few bits do not give the same noise in a different order. */
 static void test_noise_of_near_seeds(void **state)
 {
     uint64_t total[16];
@@ -771,7 +792,7 @@ static void test_noise_of_near_seeds(void **state)
     }
 }
 
-/* Noise takes rates beyond what 32 bits hold, and counters through their turn earlier. */
+/* Noise raises rates beyond 32 bits and makes counters wrap earlier. */
 static void test_noise_of_fast_events(void **state)
 {
     static const char script[] = "counters 8\nnoise 50%\nphase work 60s instructions=4G\n";
@@ -817,49 +838,49 @@ static void test_bad_scripts(void **state)
         {"", "no phase"},
         {"phase a 0s\n", "no phase"},
         {"# only\nphase a\n", ":2: expected: phase NAME"},
-        {"phase a 1s speed=3\n", ":1: 'speed' is no event"},
-        {"phase a 1s r99=3\n", "'r99' is no event"},
+        {"phase a 1s speed=3\n", ":1: 'speed' is not an event"},
+        {"phase a 1s r99=3\n", "'r99' is not an event"},
         {"phase a 1s instructions\n", "expected EVENT=RATE"},
-        {"phase a 1s instructions=5G\n", "must lie between 0 and 4G"},
+        {"phase a 1s instructions=5G\n", "must be between 0 and 4G"},
         {"phase a -1s\n", ":1: length"},
         {"repeat 3\nphase a 1s\n", ":1: 'repeat' without an 'end'"},
         {"phase a 1s\nend\n", ":2: 'end' without"},
         {"width 8\nphase a 1s\n", "between 16 and 64"},
         {"noise 2\nphase a 1s\n", "percentage"},
-        {"steal 5s 1s\nsteal 2s 1s\nphase a 9s\n", ":2: must stand in order"},
-        {"steal-clock 5s 1s\nsteal-clock 2s 1s\nphase a 9s\n", ":2: must stand in order"},
+        {"steal 5s 1s\nsteal 2s 1s\nphase a 9s\n", ":2: must be in order"},
+        {"steal-clock 5s 1s\nsteal-clock 2s 1s\nphase a 9s\n", ":2: must be in order"},
         {"fail instructions maybe\n", "unsupported or denied"},
         {"bogus\n", ":1: unknown statement 'bogus'"},
         {"clock\n", "'clock' takes 1 words"},
         {"repeat 100000\nrepeat 100000\nphase a 1s\nend\nend\n", "more than 4000000 phases"},
         {"repeat 100\nphase a 300d\nend\n", "more than a year"},
-        {"noise 51%\nphase a 1s\n", ":1: noise must lie between 0% and 50%"},
+        {"noise 51%\nphase a 1s\n", ":1: noise must be between 0% and 50%"},
         {"function f 0x10\n", ":1: expected: function NAME ADDRESS LENGTH"},
-        {"function a>b 0x10 4\n", ":1: 'a>b': a name has none of"},
+        {"function a>b 0x10 4\n", ":1: 'a>b': a name must not contain"},
         {"function f 0x10 0\n", ":1: length"},
         {"function f 0x10 4 f.c\n", ":1: 'f.c': expected FILE:LINE"},
         {"function f 0x10 4 f.c:9-8\n", ":1: line"},
         {"function f 0x10 4 f.c:1-5\n", ":1: more lines than bytes"},
         {"function f 0x10 4k f.c:1\n", ":1: length"},
-        {"function f 0x10 9999 f.c:1-1001\n", ":1: a function has 1000 lines at most"},
+        {"function f 0x10 9999 f.c:1-1001\n", ":1: a function has at most 1000 lines"},
         {"function f 0xffffffffffffffff 1\n", "beyond the last address"},
-        {"function f 0x10 4\nfunction f 0x20 4\n", ":2: there is a function f already"},
-        {"function f 0x10 4\nfunction g 0x13 1\n", ":2: function g lies where f does"},
-        {"function f 0x10 4\nfunction g 0x8 9\n", ":2: function g lies where f does"},
+        {"function f 0x10 4\nfunction f 0x20 4\n", ":2: there is already a function f"},
+        {"function f 0x10 4\nfunction g 0x13 1\n", ":2: function g overlaps with f"},
+        {"function f 0x10 4\nfunction g 0x8 9\n", ":2: function g overlaps with f"},
         {"task t\n", ":1: expected: task NAME PID"},
         {"task t 0\n", ":1: process"},
-        {"task t 1\ntask u 2 1\n", ":2: there is a task t, of thread 1, already"},
-        {"phase a 1s code=f\n", ":1: there is no function 'f' above"},
-        {"function f 1 4\nphase a 1s code=f>\n", ":2: there is no function '' above"},
-        {"function f 1 4\nphase a 1s code=t/f\n", ":2: there is no task 't' above"},
+        {"task t 1\ntask u 2 1\n", ":2: there is already a task t of thread 1"},
+        {"phase a 1s code=f\n", ":1: function 'f' is not defined above"},
+        {"function f 1 4\nphase a 1s code=f>\n", ":2: function '' is not defined above"},
+        {"function f 1 4\nphase a 1s code=t/f\n", ":2: task 't' is not defined above"},
         {"function f 1 4\nphase a 1s code=f:90%\n", ":2: the shares add up to 90%"},
         {"function f 1 4\nphase a 1s code=f:60%,f:60%,f\n", "add up to 120%"},
         {"function f 1 4\nphase a 1s code=f,f\n", "only one stack may be without"},
         {"function f 1 4\nphase a 1s code=f:101%\n", "between 0% and 100%"},
         {"function f 1 4\nfunction k 0xffff000000000000 4\nphase a 1s code=k>f\n",
          ":3: the kernel does not call f"},
-        {"lose-samples 5s 1s\nlose-samples 2s 1s\nphase a 9s\n", ":2: must stand in order"},
-        {"throttle 5s\nthrottle 2s\nphase a 9s\n", ":2: must stand in order"},
+        {"lose-samples 5s 1s\nlose-samples 2s 1s\nphase a 9s\n", ":2: must be in order"},
+        {"throttle 5s\nthrottle 2s\nphase a 9s\n", ":2: must be in order"},
     };
 
     (void)state;
@@ -889,11 +910,12 @@ static void test_choice(void **state)
     (void)state;
     assert_int_equal(rps_pmu_open("bogus", test_simulated, &pmu, &self, note, sizeof(note), &err),
                      RPS_USAGE);
-    assert_string_equal(err.message, "--pmu bogus: no such counters; known are auto, hardware, "
+    assert_string_equal(err.message, "--pmu bogus: no such counters; choose from auto, hardware, "
                                      "software and sim:SCRIPT");
     assert_int_equal(rps_pmu_open("sim:x", NULL, &pmu, &self, note, sizeof(note), &err), RPS_USAGE);
-    assert_string_equal(err.message, "--pmu sim:x: no such counters; known are auto, hardware and "
-                                     "software");
+    assert_string_equal(err.message,
+                        "--pmu sim:x: no such counters; choose from auto, hardware and "
+                        "software");
     assert_int_equal(rps_pmu_open("sim", test_simulated, &pmu, &self, note, sizeof(note), &err),
                      RPS_USAGE);
     assert_int_equal(
@@ -902,7 +924,8 @@ static void test_choice(void **state)
     assert_non_null(strstr(err.message, "/nonexistent.sim"));
 }
 
-/* A document of another processor's events is refused to hardware counters, and only to them. */
+/* A document of events of another processor is rejected for hardware counters, and only for them.
+ */
 static void test_document(void **state)
 {
     static const char text[] = "[plan]\nname = other\ntitle = Others\nmatch = NoSuchVendor-0-0-0\n"
@@ -916,7 +939,7 @@ static void test_document(void **state)
     snprintf(name, sizeof(name), "%s.ini", path);
     assert_int_equal(rename(path, name), 0);
     assert_int_equal(rps_pmu_load_plan(&rps_pmu_hardware, name, &plan, &err), RPS_FAILED);
-    assert_non_null(strstr(err.message, "other (Others) are not for this processor"));
+    assert_non_null(strstr(err.message, "other (Others) do not match this processor"));
     assert_null(plan);
     assert_int_equal(rps_pmu_load_plan(&rps_pmu_software, name, &plan, &err), 0);
     assert_string_equal(plan->name, "other");
@@ -930,7 +953,7 @@ static void test_document(void **state)
     unlink(name);
 }
 
-/* The simulated processor may stand for a CPU that is idle for a while. */
+/* The simulated processor can represent a CPU that is idle for a while. */
 static void test_idle(void **state)
 {
     struct test_run run;
@@ -957,7 +980,7 @@ static void test_idle(void **state)
 
 /* --- clocks ----------------------------------------------------------------------------------- */
 
-/* What happens to the clocks of a run: from the n-th look on, so much more. */
+/* Clock changes in a run: the query of the clock at which each change occurs, and its amounts. */
 struct clock_story {
     int look;
     int64_t slept_ns, set_ns;
@@ -966,7 +989,7 @@ struct clock_story {
 static const struct clock_story *story;
 static int looks;
 
-/* Each look comes 100 ms after the one before. */
+/* Return the clocks of the next query. Queries are 100 ms apart. */
 static void told_clocks(void *self, struct rps_clocks *ret)
 {
     int64_t time_ns = looks * 100 * MS;
@@ -1003,7 +1026,7 @@ static void test_machine_sleeps(void **state)
     tell(&run, night);
     assert_int_equal(run.mark_count, 1);
     assert_string_equal(run.mark,
-                        "the machine slept for 8 h 00 min, which the run's time leaves out");
+                        "the machine was suspended for 8 h 00 min (not in the elapsed time)");
     assert_int_equal(run.mark_ns, 2 * S);
     test_run_free(&run);
 }
@@ -1031,7 +1054,7 @@ static void test_clock_is_set(void **state)
     test_run_free(&run);
 }
 
-/* The network adjusts the clock by fractions of a second, all the time; no word of that. */
+/* The network continually adjusts the clock by fractions of a second, which is not reported. */
 static void test_clock_is_adjusted(void **state)
 {
     static const struct clock_story adjusted[] = {

@@ -1,4 +1,4 @@
-/* What the tests of the store share. */
+/* Functions that the tests of the store share. */
 #include "fixture.h"
 
 #include <dirent.h>
@@ -10,16 +10,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "store/heartbeat.h"
+#include "store/database.h"
 #ifdef RPS_HAS_CODE
 #include "rpistat/code_store.h"
 #include "rpistat/period.h"
 #include "rpistat/plan.h"
 #include "rpistat/store.h"
-#include "rpistat/system_signals.h"
+#include "rpistat/system_reader.h"
 
-/* As main does. */
-__attribute__((constructor)) static void use_wing(void)
+/* Install the hooks of the store, as main() does. */
+__attribute__((constructor)) static void use_hooks(void)
 {
     rps_store_use(&rps_code_store, NULL);
 }
@@ -82,7 +82,7 @@ static void fill_event(struct rps_event *event, const char *name, uint64_t confi
     event->config = config;
     event->config1 = 7;
     event->config2 = UINT64_MAX;
-    event->cost_ns = config == 0 ? 150 : 0; /* 0: not known */
+    event->cost_ns = config == 0 ? 150 : 0; /* cost of a call; 0: unknown */
 }
 
 static void fill_metric(struct rps_metric *metric, const char *name, const char *formula)
@@ -167,7 +167,7 @@ void fixture_run(struct rps_run *run)
     run->start_monotonic_ns = 5000000000;
 }
 
-/* A number like a measured one: the same for the same n and salt. */
+/* Return a realistic number below `range`, always the same for the same n and salt. */
 static uint64_t jitter(uint64_t n, uint64_t salt, uint64_t range)
 {
     uint64_t x = (n + 1) * UINT64_C(0x9e3779b97f4a7c15) + salt * UINT64_C(0xd1342543de82ef95);
@@ -178,7 +178,7 @@ static uint64_t jitter(uint64_t n, uint64_t salt, uint64_t range)
     return x % range;
 }
 
-/* When it begins: they follow one another. */
+/* Return the start of period n. Periods follow one another without holes. */
 static int64_t start_of(uint64_t n)
 {
     return (int64_t)(n * 100030000 + (n > 0 ? jitter(n, 1, 30000) : 0));
@@ -211,7 +211,7 @@ struct rps_writer *fixture_writer(const char *path, const struct rps_writer_opti
                                   struct rps_run *run)
 {
     const struct rps_writer_options none = {0};
-    static struct rps_plan *plan; /* borrowed until the writer is closed: kept */
+    static struct rps_plan *plan; /* The writer borrows the plan until it is closed. */
     struct rps_writer *writer = NULL;
     struct rps_error err;
 
@@ -225,7 +225,7 @@ struct rps_writer *fixture_writer(const char *path, const struct rps_writer_opti
     return writer;
 }
 
-/* A frame and a stack, eight deep at most; a task now and then. */
+/* Add a frame and a stack at most eight frames deep, and occasionally a task. */
 #ifdef RPS_HAS_CODE
 static void add_code(struct rps_writer *writer, int64_t n)
 {
@@ -461,4 +461,11 @@ void fixture_write_text(const char *path, const char *text)
     assert_non_null(file);
     fputs(text, file);
     fclose(file);
+}
+
+int fixture_is_in_quarter(uint64_t number)
+{
+    const char *quarter = getenv("RPISTAT_TEST_QUARTER");
+
+    return !quarter || number % 4 == strtoul(quarter, NULL, 10);
 }

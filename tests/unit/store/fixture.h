@@ -1,4 +1,4 @@
-/* What the tests of the store share: folders that are removed again, a plan, a run, periods. */
+/* Functions that the tests of the store share: temporary directories, a plan, a run, periods. */
 #ifndef RPISTAT_TEST_STORE_FIXTURE_H
 #define RPISTAT_TEST_STORE_FIXTURE_H
 
@@ -14,75 +14,75 @@
 
 #include "rpistat/store.h"
 
-/* How long the tests' own connections wait for a writer that is committing. */
+/* Time that connections of the tests wait for a committing writer. */
 #define FIXTURE_BUSY_MS 10000
 
-/* cmocka setup and teardown: *state is the path of a new folder. */
+/* Setup and teardown functions for cmocka. *state is the path of a new directory. */
 int fixture_make_folder(void **state);
 int fixture_remove_folder(void **state);
 
-/* FOLDER/NAME in a static buffer (four are used in turn). */
+/* Return FOLDER/NAME in a static buffer. Four buffers are reused in rotation. */
 const char *fixture_path(void **state, const char *name);
 
-/*
- * Two sets of two events (a, b; c, d) and metrics:
+/* Return a plan with two sets of two events (a, b; c, d) and the metrics
  *     a_per_clock = a / clock, c_share = 100 * c / (a + c), b_rate = b / seconds,
  *     d_per_cpu_s = d / cpu_seconds, nested = -(a - 2) * 3 + b, by_zero = a / (a - a)
- * Event d is not permitted. free with rps_plan_free.
- */
+ * Event d is not permitted. Free the plan with rps_plan_free. */
 struct rps_plan *fixture_plan(void);
 
-/* A run with every member set; free with rps_run_free. The recorder is this process. */
+/* Set every member of a run. The recorder is this process. Free the run with rps_run_free. */
 void fixture_run(struct rps_run *run);
 
-/* Period number n of a run with `sets` sets of two events, 100 ms each, realistic numbers. */
+/* Return period number n of a run with `sets` sets of two events. A period lasts 100 ms and has
+ * realistic numbers. */
 struct rps_period fixture_period(uint64_t n, unsigned int sets);
 
-/* A writer with a begun run; fails the test on any error. */
+/* Return a writer with a begun run. Any error fails the test. */
 struct rps_writer *fixture_writer(const char *path, const struct rps_writer_options *options,
                                   struct rps_run *run);
 
-/*
- * What a recorder with samples hands over behind period n, the first with 0, the last when n
- * periods were handed over: modules 0 and 1, frames, stacks and names of tasks as they come, counts
- * of the period before n, and what sampling came to: FIXTURE_SAMPLES a period.
- */
+/* Hand over everything that a recorder with samples writes after period n. Call with n = 0 first,
+ * and once more after the last period. The data are modules 0 and 1, new frames, stacks and task
+ * names, and the counts of period n - 1. Sampling totals grow by FIXTURE_SAMPLES per period. */
 #ifdef RPS_HAS_CODE
 #define FIXTURE_SAMPLES 3
 #else
-#define FIXTURE_SAMPLES 0 /* there is no wing, and nothing is handed over */
+#define FIXTURE_SAMPLES 0 /* Without the code extension, no samples are handed over. */
 #endif
 #define FIXTURE_STACKS 40
 void fixture_code(struct rps_writer *writer, uint64_t n);
 
-/* What a recorder hands over of system signals behind period n, the first with 0: a reading of the
- * tree, its memory each fifth time; each tenth time one of the group and one of the machine, whose
- * m_steal is not supported. */
+/* Hand over the system metrics that a recorder writes after period n, first with n = 0. Each call
+ * adds a reading of the process tree, every fifth with its memory. Every tenth call adds a reading
+ * of the group and one of the machine, whose m_steal is not supported. */
 void fixture_system(struct rps_writer *writer, uint64_t n);
 
-/* Wait until so many periods are committed. */
+/* Wait until `periods` periods are committed. */
 void fixture_wait_committed(struct rps_writer *writer, uint64_t periods);
 
-/* End the run, close, free the run. */
+/* End the run, close the writer, and free the run. */
 void fixture_end(struct rps_writer *writer, struct rps_run *run);
 
-/* A store of one run with three periods. */
+/* Write a store of one run with three periods. */
 void fixture_store(const char *path);
 
 void fixture_write_text(const char *path, const char *text);
 
-/* fork(), with a child in which a failed check ends the process and not only the test. */
+/* Call fork(). In the child, a failed check ends the process and not only the current test. */
 pid_t fixture_fork(void);
 
-/* The first column of the first row of sql on the file at path. */
+/* Return the first column of the first row of `sql` on the file at path. */
 int64_t fixture_number(const char *path, const char *sql);
 double fixture_real(const char *path, const char *sql);
-/* The same as text, "(null)" for NULL; static buffer. */
+/* Return the first column of the first row as text in a static buffer, or "(null)" for NULL. */
 const char *fixture_text(const char *path, const char *sql);
 /* Run SQL on the file at path. */
 void fixture_exec(const char *path, const char *sql);
 
-/* The error must say each of the texts (NULL ends) and be one sentence. */
+/* Return 1 if RPISTAT_TEST_QUARTER is not set, or is the remainder of the number and 4. */
+int fixture_is_in_quarter(uint64_t number);
+
+/* Expect that the error is one sentence and contains each of the texts. NULL ends the list. */
 void fixture_says(const struct rps_error *err, ...) __attribute__((sentinel));
 
 #endif

@@ -109,7 +109,7 @@ void recorder_expect(const char *path, int64_t run_id, uint64_t first, uint64_t 
     assert_int_equal(rps_cursor_next(cursor, &period, &err), 0);
     rps_cursor_close(cursor);
     rps_reader_close(reader);
-    if (end > 4000) /* takes long */
+    if (end > 4000) /* The following check takes long. */
         return;
     snprintf(sql, sizeof(sql),
              "SELECT count(*) FROM rollup AS r WHERE run_id = %lld AND (merged, length_ns, cycles,"

@@ -37,7 +37,7 @@ struct track {
     uint64_t number, cycle;
     int64_t end_ns;
     uint32_t counted;
-    uint64_t asleep; /* for so many periods */
+    uint64_t asleep; /* Number of periods that the workload still sleeps. */
 };
 
 static void order_sets(const struct shape_options *options, uint64_t *state, uint32_t *ret)
@@ -55,7 +55,7 @@ static void order_sets(const struct shape_options *options, uint64_t *state, uin
         ret[0] = ret[1];
 }
 
-/* Measure a period: false when it was lost. */
+/* Measure a period. Return false if the period was lost. */
 static bool measure(const struct shape_options *options, struct track *track, uint64_t *state,
                     struct rps_period *ret)
 {
@@ -154,7 +154,8 @@ static void add(struct rps_period *sum, const struct rps_period *period)
     sum->end_ns = period->start_ns + period->length_ns;
 }
 
-/* What was counted in a block, where all its periods agree but those in which nothing ran. */
+/* Return the counted slots of a block. All its periods agree, except periods in which nothing ran.
+ */
 static uint32_t counted_in(uint32_t running, uint32_t idle)
 {
     return running ? running : idle;

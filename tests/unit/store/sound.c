@@ -13,7 +13,8 @@ struct rps_period sound_period(uint64_t n)
     period.set_no ^= period.rotation % 5 == 4;
     period.cycles = 70000000 + n % 7;
     period.cycle =
-        70000000 * (n + 1) + (n + 1) / 7 * 21 + (n + 1) % 7 * (n % 7) / 2; /* of all so far */
+        /* cycles of all periods so far */
+        70000000 * (n + 1) + (n + 1) / 7 * 21 + (n + 1) % 7 * (n % 7) / 2;
     period.start_ns = (int64_t)n * SOUND_LENGTH_NS;
     period.length_ns = SOUND_LENGTH_NS;
     period.enabled_ns = (uint64_t)SOUND_LENGTH_NS - 500;
@@ -22,8 +23,8 @@ struct rps_period sound_period(uint64_t n)
     return period;
 }
 
-/* Rows that another build, with the wing, has written of the code: what is done with runs is done
- * with these, too. */
+/* Rows about code as written by another build with the code extension. Operations on runs must
+ * include these rows. */
 static const char code_of_another[] =
     "INSERT INTO sampling (run_id, event, frequency, threshold, stacks, samples, complete, lost,"
     " throttled, unmapped) SELECT run_id, 'cpu-clock', 99, 0, 'fp', 3, 3, 0, 0, 0 FROM run;"
@@ -51,7 +52,7 @@ void sound_store(const char *path, int runs, uint64_t periods, int64_t keep_ns)
             rps_writer_period(writer, &period);
             fixture_system(writer, n);
             fixture_code(writer, n);
-            if (n % 1000 == 999) /* rows of the code wait for no room in the queue */
+            if (n % 1000 == 999) /* Rows about code do not wait for room in the queue. */
                 fixture_wait_committed(writer, n + 1);
         }
         fixture_code(writer, periods);
@@ -68,7 +69,7 @@ static void keep(void *context, enum rps_finding_kind kind, const char *sentence
     struct findings *findings = context;
     size_t used = strlen(findings->text);
 
-    assert_null(strchr(sentence, '%')); /* no conversion was left */
+    assert_null(strchr(sentence, '%')); /* A conversion specifier was not replaced. */
     snprintf(findings->text + used, sizeof(findings->text) - used, "%s: %s\n", word[kind],
              sentence);
 }
@@ -139,4 +140,15 @@ void sound_write(const char *path, const unsigned char *data, size_t size)
     assert_non_null(file);
     assert_int_equal(fwrite(data, 1, size, file), size);
     assert_int_equal(fclose(file), 0);
+}
+
+size_t sound_part(int argc, char **argv, size_t *ret_first, size_t *ret_step)
+{
+    const char *quarter = getenv("RPISTAT_TEST_QUARTER");
+    size_t part = argc > 2 ? strtoul(argv[1], NULL, 10) : 0;
+    size_t step = argc > 2 ? strtoul(argv[2], NULL, 10) : 1;
+
+    *ret_first = part + (quarter ? strtoul(quarter, NULL, 10) * step : 0);
+    *ret_step = step * (quarter ? 4 : 1);
+    return part;
 }

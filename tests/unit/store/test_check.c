@@ -1,4 +1,4 @@
-/* Every way in which a store can be wrong is said, and only then; a repair takes it away. */
+/* Every kind of damage in a store is reported, and nothing else. A repair removes the damage. */
 #include "sound.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #define PERIODS 12
 
-/* Of each table of damages, every `step`th from number `first` on is tried. */
+/* Of each table of damages, every `step`th entry from number `first` on is tested. */
 static size_t first, step = 1;
 
 static void expect_text(const struct findings *findings, const char *text)
@@ -30,7 +30,8 @@ static void a_sound_store(void **state)
     assert_int_equal(findings.check.periods, 2 * PERIODS);
 }
 
-/* Time without periods is right when gap rows cover it, together, for all CPUs or for this one. */
+/* Time without periods is valid if gap rows cover it completely. A gap row is for one CPU or for
+ * all CPUs. */
 static void holes_with_gap_rows(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -55,24 +56,26 @@ static void holes_with_gap_rows(void **state)
     fixture_end(writer, &run);
     sound_check(&findings, path);
     assert_string_equal(findings.text, "");
-    assert_int_equal(findings.check.periods, PERIODS - 4); /* of CPU 0, which has most of them */
+    assert_int_equal(findings.check.periods, PERIODS - 4); /* periods of CPU 0, which has the
+                                                              most */
     fixture_exec(path, "DELETE FROM gap WHERE reason = 'three'");
     sound_check(&findings, path);
-    expect_text(&findings, "wrong: run 1, CPU 1: 1 stretch is missing, and no gap row says why "
-                           "(first: before period 7, at 0.500 s; 0.200 s in all)\n");
+    expect_text(&findings,
+                "wrong: run 1, CPU 1: 1 time range is missing, and no row of gap says why "
+                "(first: before period 7, at 0.500 s; 0.200 s in all)\n");
     assert_int_equal(findings.check.wrong, 1);
     fixture_exec(path, "DELETE FROM gap WHERE reason = 'offline'");
     sound_check(&findings, path);
-    expect_text(&findings, "2 stretches are missing");
+    expect_text(&findings, "2 time ranges are missing");
 }
 
-/* A detection of run 1, and phases: run_id, detection, level, phase, periods, label. */
+/* SQL for a detection of run 1 and its phases: run_id, detection, level, phase, periods, label. */
 #define DETECTION(shown) "INSERT INTO detection VALUES (1, 0, 'm', '{}', " #shown ", NULL);"
 #define PHASES                                                                                     \
     "INSERT INTO phase (run_id, detection, level, phase, first_period, last_period, label) "       \
     "VALUES "
 
-/* Its stacks in rows of one each, and as long paths. */
+/* SQL that rewrites the stacks of the run as rows of one stack each, or as long paths. */
 #define ROWS                                                                                       \
     "CREATE TEMP TABLE s AS SELECT * FROM stack_frame; DELETE FROM stack;"                         \
     "INSERT INTO stack SELECT *, NULL FROM s;"
@@ -80,18 +83,20 @@ static void holes_with_gap_rows(void **state)
     "DELETE FROM stack; INSERT INTO stack VALUES (1, 0, NULL, 0, 'PPPPPPP'),"                      \
     " (1, 8, NULL, 8, 'PPP');"
 
-/* What is done to a store, and what is said of it. */
+/* A change to the store, and the expected report. */
 struct damage {
     const char *sql, *says;
 };
 
 static const struct damage damages[] = {
     {"DELETE FROM period WHERE period BETWEEN 3 AND 5",
-     "wrong: run 1: 1 stretch is missing, and no gap row says why (first: before period 6, at "
+     "wrong: run 1: 1 time range is missing, and no row of gap says why (first: before period 6, "
+     "at "
      "0.300 s; 0.300 s in all)\n"},
-    {"DELETE FROM period WHERE period IN (0, 4, 11)", "run 1: 3 stretches are missing"},
-    {"DELETE FROM period", "run 1: 1 stretch is missing, and no gap row says why (first: before "
-                           "period 0, at 0.000 s; 1.200 s in all)\n"},
+    {"DELETE FROM period WHERE period IN (0, 4, 11)", "run 1: 3 time ranges are missing"},
+    {"DELETE FROM period",
+     "run 1: 1 time range is missing, and no row of gap says why (first: before "
+     "period 0, at 0.000 s; 1.200 s in all)\n"},
     {"UPDATE period SET cycle = cycle + 5 WHERE period = 4",
      "run 1: 2 periods with a cycle timestamp that is not the sum"},
     {"UPDATE period SET cycles = 3 WHERE period = 4",
@@ -100,8 +105,10 @@ static const struct damage damages[] = {
     {"UPDATE period SET cycle = 1 WHERE period = 7", "out of order"},
     {"UPDATE period SET period = 17 WHERE period = 4", "out of order"},
     {"UPDATE period SET start_ns = start_ns - 50000000 WHERE period = 4",
-     "run 1: 1 period beginning before the one before has ended (first: in period 4, at 0.350 s)"},
-    {"UPDATE period SET length_ns = 900000000 WHERE period = 4", "before the one before has ended"},
+     "run 1: 1 period beginning before the previous period has ended (first: in period 4, at 0.350 "
+     "s)"},
+    {"UPDATE period SET length_ns = 900000000 WHERE period = 4",
+     "before the previous period has ended"},
     {"UPDATE period SET set_no = 9 WHERE period = 2",
      "run 1: 1 period with a number that no recorder writes (first: in period 2, at 0.200 s, with "
      "set_no 9)"},
@@ -126,68 +133,68 @@ static const struct damage damages[] = {
     {"UPDATE event_set SET periods = NULL", "run 1: it is complete, but has no totals"},
     {"DELETE FROM event_set WHERE set_no = 1",
      "run 1: its number of event sets is not that of its rows"},
-    {"DELETE FROM event WHERE set_no = 1", "the events of run 1 make no sense"},
+    {"DELETE FROM event WHERE set_no = 1", "the events of run 1 are invalid"},
     {"DELETE FROM run", "table period has rows of 1 run that is not in the store, run 1 the first"},
     {"UPDATE gap SET run_id = 1; INSERT INTO gap VALUES (1, -5, 0, -1, 5, 'x')",
      "run 1: gap rows with times that make no sense: 1\n"},
 #ifdef RPS_HAS_CODE
     {ROWS "DELETE FROM stack WHERE stack = 11",
-     "run 1: counts of stacks and tasks that are not there: 1\n"},
-    {"DELETE FROM task",
-     "run 1: rows of code_count that cannot be read, or count what is not there: 12\n"},
+     "run 1: counts of stacks and tasks that do not exist: 1\n"},
+    {"DELETE FROM task", "run 1: rows of code_count that cannot be read, or count stacks or tasks "
+                         "that do not exist: 12\n"},
     {"DELETE FROM task WHERE task = 0; INSERT INTO task VALUES (1, 99, 1, 1, '', 0, NULL, NULL, "
      "NULL, NULL)",
-     "run 1: counts of stacks and tasks that are not there: "},
+     "run 1: counts of stacks and tasks that do not exist: "},
     {ROWS "DELETE FROM stack WHERE stack = 10",
-     "run 1: stacks whose caller is not one of the stacks before: 1\n"},
-    {ROWS "UPDATE stack SET parent = stack WHERE stack = 2",
-     "caller is not one of the stacks before: 1\n"},
+     "run 1: stacks whose caller is not a previous stack: 1\n"},
+    {ROWS "UPDATE stack SET parent = stack WHERE stack = 2", "caller is not a previous stack: 1\n"},
     {PATHS "UPDATE stack SET calls = 'PPP ' WHERE stack = 8",
      "run 1: rows of stack that cannot be read, or overlap: 1\n"},
     {PATHS "UPDATE stack SET calls = calls || 'N' WHERE stack = 0",
      "run 1: rows of stack that cannot be read, or overlap: 1\n"},
     {PATHS "UPDATE stack SET calls = 'PP\"N' WHERE stack = 8",
-     "run 1: stacks of frames that are not there: 1\n"},
-    {"DELETE FROM frame WHERE frame = 2", "run 1: stacks of frames that are not there: 1\n"},
-    {"DELETE FROM module WHERE module = 0", "run 1: frames of modules that are not there: 7\n"},
+     "run 1: stacks of frames that do not exist: 1\n"},
+    {"DELETE FROM frame WHERE frame = 2", "run 1: stacks of frames that do not exist: 1\n"},
+    {"DELETE FROM module WHERE module = 0", "run 1: frames of modules that do not exist: 7\n"},
     {"UPDATE module SET module = -7 WHERE module = 0",
      "run 1: modules, frames, stacks, tasks, programs and control groups with numbers that no "
      "recorder writes: 1\n"},
-    {"DELETE FROM cgroup", "run 1: tasks in control groups that are not there: 1\n"},
+    {"DELETE FROM cgroup", "run 1: tasks in control groups that do not exist: 1\n"},
     {"UPDATE cgroup SET cgroup = 2000000",
      "control groups with numbers that no recorder writes: 1\n"},
     {"INSERT INTO location VALUES (1, 99, 0, 'f', '', 0, 'debug', NULL)",
-     "run 1: names of frames that are not there: 1\n"},
+     "run 1: names of frames that do not exist: 1\n"},
     {"INSERT INTO location VALUES (1, 3, 0, '', '', 0, 'debug', 2)",
-     "run 1: names of frames that are not there: 1\n"},
+     "run 1: names of frames that do not exist: 1\n"},
     {"UPDATE code_count SET period = 99 WHERE period = 3",
      "run 1: counts of samples that are not inside the run: 1\n"},
     {"UPDATE code_count SET level = 1 WHERE period = 3",
-     "run 1: counts of samples in blocks that are not there: 1\n"},
+     "run 1: counts of samples in blocks that do not exist: 1\n"},
     {"UPDATE code_count SET stacks = '!' WHERE period = 3",
-     "run 1: rows of code_count that cannot be read, or count what is not there: 1\n"},
+     "run 1: rows of code_count that cannot be read, or count stacks or tasks that do not exist: "
+     "1\n"},
     {"DELETE FROM code_count WHERE period = 3",
      "run 1: samples by which its counts of stacks or tasks differ from their total number: 3\n"},
 #endif
     {DETECTION(0) PHASES "(1, 0, 0, 0, 0, 99, 'A')",
      "run 1: phases that are not inside the run: 1\n"},
     {DETECTION(0) PHASES "(1, 0, 0, 0, 0, 5, 'A'), (1, 0, 0, 1, 5, 7, 'B')",
-     "run 1 make no sense (phases do not follow one another); `rpistat phases` finds them again"},
+     "run 1 are invalid (phases do not follow one another); find them again with `rpistat phases`"},
     {DETECTION(0) PHASES "(1, 0, 0, 0, 0, 5, 'A'), (1, 0, 0, 2, 6, 7, 'B')",
-     "run 1 make no sense (a phase is missing)"},
-    {DETECTION(0) PHASES "(1, 0, 0, 0, 0, 5, 'B')", "run 1 make no sense (a label is none)"},
-    {DETECTION(0) PHASES "(1, 0, 1, 0, 0, 5, 'A')", "run 1 make no sense (a level is missing)"},
+     "run 1 are invalid (a phase is missing)"},
+    {DETECTION(0) PHASES "(1, 0, 0, 0, 0, 5, 'B')", "run 1 are invalid (a label is none)"},
+    {DETECTION(0) PHASES "(1, 0, 1, 0, 0, 5, 'A')", "run 1 are invalid (a level is missing)"},
     {DETECTION(0) PHASES "(1, 0, 0, 0, 0, 5, 'A'), (1, 0, 2, 0, 0, 5, 'A')",
-     "run 1 make no sense (a level is missing)"},
+     "run 1 are invalid (a level is missing)"},
     {DETECTION(1) PHASES "(1, 0, 0, 0, 0, 5, 'A')",
-     "run 1 make no sense (the level to show is missing)"},
+     "run 1 are invalid (the level to show is missing)"},
     {DETECTION(-1) PHASES "(1, 0, 0, 0, 0, 5, 'A')",
-     "run 1 make no sense (the level to show is missing)"},
-    {DETECTION(0), "run 1 make no sense (the level to show is missing)"},
+     "run 1 are invalid (the level to show is missing)"},
+    {DETECTION(0), "run 1 are invalid (the level to show is missing)"},
     {DETECTION(0) PHASES "(1, 0, 0, 0, 0, 5, 'A'), (1, 0, 1, 0, 0, 4, 'A')",
-     "run 1 make no sense (a level begins or ends elsewhere than the others)"},
+     "run 1 are invalid (a level does not begin or end where the other levels do)"},
     {DETECTION(0) PHASES "(1, 0, 0, 0, 0, 5, 'A'), (1, 0, 1, 0, 1, 5, 'A')",
-     "run 1 make no sense (a level begins or ends elsewhere than the others)"},
+     "run 1 are invalid (a level does not begin or end where the other levels do)"},
     {PHASES "(1, 0, 0, 0, 0, 5, 'A')",
      "run 1: phases and outliers that belong to no detection: 1\n"},
     {"INSERT INTO outlier (run_id, detection, period) VALUES (1, 0, 5)",
@@ -197,14 +204,15 @@ static const struct damage damages[] = {
     {"INSERT INTO detection VALUES (7, 0, 'm', '{}', 0, NULL)",
      "table detection has rows of 1 run that is not in the store, run 7 the first"},
     {"UPDATE period SET rotation = 0 WHERE period = 4",
-     "run 1: 2 periods with a rotation that goes back, or a set for the second time in one (first: "
+     "run 1: 2 periods with a lower rotation number than the period before, or with a set twice in "
+     "one rotation (first: "
      "in period 4,"},
     {"UPDATE period SET set_no = 1, c1 = NULL WHERE period = 4",
-     "a set for the second time in one (first: in period 5,"},
+     "a set twice in one rotation (first: in period 5,"},
     {"UPDATE period SET rotation = rotation + 100 WHERE period >= 4",
-     "run 1: 1 period with a rotation"},
+     "run 1: 1 period with a lower rotation number"},
     {"UPDATE period SET switch_ns = 300000000 WHERE period = 4",
-     "run 1: 1 period with a switch of event sets that goes on beyond the next period (first: in "
+     "run 1: 1 period with a switch of event sets that ends after the next period (first: in "
      "period 4, at 0.400 s; by up to 100.000 ms)"},
     {"UPDATE period SET switch_ns = 3000000000 WHERE period = 11", "by up to 1900.000 ms"},
     {"UPDATE period SET idle_ns = enabled_ns + 1 WHERE period = 4",
@@ -217,7 +225,7 @@ static const struct damage damages[] = {
      "run 1: blocks with rows that do not belong together: 1\n"},
     {"UPDATE rollup SET merged = 5 WHERE level = 1", "blocks with rows that do not belong"},
     {"UPDATE rollup SET set_no = 0 WHERE level = 2", "blocks with rows that do not belong"},
-    {"UPDATE rollup SET rotation = 12 WHERE level = 1", /* 12 ... 17: in two cells */
+    {"UPDATE rollup SET rotation = 12 WHERE level = 1", /* rotations 12 to 17 belong to two cells */
      "blocks with rows that do not belong"},
     {"UPDATE rollup SET last_period = last_period + 4 WHERE level = 3", "blocks with rows that"},
     {"UPDATE rollup SET cycles = 9223372036854775807 WHERE level = 1", "not the sum of the finer"},
@@ -229,15 +237,15 @@ static const struct damage damages[] = {
      " SELECT run_id, level, cpu, period + 2, last_period, rotation + 1, 5,"
      " set_no, start_ns, end_ns, length_ns, cycle, cycles, clock_running_ns, idle_ns, enabled_ns,"
      " running_ns, switch_ns, missed, c0, c1, c2, c3, c4, c5, c6, c7 FROM rollup WHERE level = 1",
-     "run 1: blocks of level 1 are not those that the finer rows make: 2 rows more\n"},
+     "run 1: blocks of level 1 do not match the finer rows: 2 additional rows\n"},
     {"UPDATE rollup SET c0 = NULL WHERE level = 4 AND set_no = 0",
      "(first: at period 0, by its c0)"},
     {"INSERT INTO thinned VALUES (1, -1, 0, 5)",
      "rows of blocks with the end of table thinned inside"},
     {"INSERT INTO thinned VALUES (1, -1, 0, 12)", "run 1: 1 period out of order"},
     {"INSERT INTO thinned VALUES (1, -1, 1, 12)",
-     "run 1: rows of thinned that take more away than those of the finer levels: 1\n"},
-    {"INSERT INTO thinned VALUES (1, -1, 7, 0)", "rows of thinned that take more away"},
+     "run 1: rows of thinned that delete more than the rows of the finer levels do: 1\n"},
+    {"INSERT INTO thinned VALUES (1, -1, 7, 0)", "rows of thinned that delete more"},
     {"INSERT INTO thinned VALUES (7, -1, 0, 0)", "table thinned has rows of 1 run that is not in"},
     {"INSERT INTO rollup (run_id, level, cpu, period, last_period, rotation, merged, set_no,"
      " start_ns, end_ns, length_ns, cycle, cycles, clock_running_ns, idle_ns, enabled_ns,"
@@ -303,7 +311,7 @@ static void everything_wrong_is_said_and_mended(void **state)
     free(sound);
 }
 
-/* Every number of a block is compared. */
+/* Each number of a block is compared with the sum of its rows. */
 static void blocks_are_sums(void **state)
 {
     static const char *const column[] = {
@@ -336,21 +344,22 @@ static void blocks_are_sums(void **state)
     free(sound);
 }
 
-/* Where rows were thinned away the blocks are the finest there is. */
-static const struct damage thinned_damages[] = {
-    {"DELETE FROM thinned", "run 1: 1 stretch is missing"},
-    {"DELETE FROM thinned WHERE level = 0", "rows of thinned that take more away"},
+/* Damages of a downsampled store, whose blocks are the finest rows left. */
+static const struct damage downsampled_damages[] = {
+    {"DELETE FROM thinned", "run 1: 1 time range is missing"},
+    {"DELETE FROM thinned WHERE level = 0", "rows of thinned that delete more"},
     {"UPDATE thinned SET before_period = before_period - 32 WHERE level = 0", "is missing"},
     {"UPDATE thinned SET before_period = before_period + 2 WHERE level = 0",
      "rows of blocks with the end of table thinned inside: 2\n"},
     {"DELETE FROM rollup WHERE level = 1 AND rotation = (SELECT min(rotation) FROM rollup"
      " WHERE level = 1)",
-     "run 1: 1 stretch is missing"},
+     "run 1: 1 time range is missing"},
     {"DELETE FROM rollup WHERE set_no = 1 AND level = 1 AND rotation = (SELECT min(rotation)"
      " FROM rollup WHERE level = 1)",
      "run 1: blocks with rows that do not belong together: 1\n"},
     {"UPDATE rollup SET merged = 1 << 62, cycles = 1 << 62, switch_ns = 1 << 62 WHERE level = 1"
-     " AND rotation = (SELECT min(rotation) FROM rollup WHERE level = 1)", /* sums beyond 64 bits */
+     /* The sums exceed 64 bits. */
+     " AND rotation = (SELECT min(rotation) FROM rollup WHERE level = 1)",
      "run 1: blocks with rows that do not belong together: 1\n"},
     {"UPDATE rollup SET cycles = cycles + 1 WHERE level = 2 AND rotation = 0",
      "with a cycle timestamp that is not the sum"},
@@ -363,10 +372,10 @@ static const struct damage thinned_damages[] = {
      " start_ns, end_ns, length_ns, cycle, cycles, clock_running_ns, idle_ns, enabled_ns,"
      " running_ns, switch_ns, missed, c0, c1, c2, c3, c4, c5, c6, c7 FROM rollup WHERE level = 2"
      " AND rotation = 0",
-     "run 1: rows of rollup that are there, though thinned says that they were taken away: 2\n"},
+     "run 1: rows of rollup that exist, although thinned says that they were deleted: 2\n"},
 };
 
-static void thinned_stores(void **state)
+static void downsampled_stores(void **state)
 {
     const char *path = fixture_path(state, "s"), *saved = fixture_path(state, "new");
     struct findings findings;
@@ -379,17 +388,17 @@ static void thinned_stores(void **state)
     sound_check(&findings, path);
     assert_string_equal(findings.text, "");
     assert_int_equal(findings.check.periods, 2000);
-    for (size_t i = first; i < sizeof(thinned_damages) / sizeof(thinned_damages[0]); i += step) {
+    for (size_t i = first; i < sizeof(downsampled_damages) / sizeof(downsampled_damages[0]); i += step) {
         sound_write(path, sound, size);
-        fixture_exec(path, thinned_damages[i].sql);
+        fixture_exec(path, downsampled_damages[i].sql);
         sound_check(&findings, path);
-        expect_text(&findings, thinned_damages[i].says);
+        expect_text(&findings, downsampled_damages[i].says);
         sound_repair(&findings, path, saved);
     }
     free(sound);
 }
 
-/* What is worth a word, and no damage. */
+/* Damages that are only warnings. */
 #define SUM(column)                                                                                \
     "UPDATE rollup SET " #column " = (SELECT sum(" #column ") FROM period AS p"                    \
     " WHERE p.set_no = rollup.set_no), c0_steps = NULL, c1_steps = NULL;"
@@ -398,7 +407,7 @@ static const struct damage oddities[] = {
                            "read instead: 2 (first: at period 0)"},
     {"DELETE FROM rollup WHERE level = 2", "odd: run 1: rows of blocks of level 2 are missing"},
     {"INSERT INTO heartbeat VALUES (1, 0, '', 1)",
-     "odd: run 1: it has ended, and has a heartbeat all the same"},
+     "odd: run 1: it has ended, but still has a heartbeat"},
     {"UPDATE period SET clock_running_ns = 3 * enabled_ns WHERE period = 2;" SUM(clock_running_ns),
      "odd: run 1: 1 period with more time on the counters than the workload ran (first: in period "
      "2, at 0.200 s; by up to 199.999 ms)"},
@@ -407,7 +416,8 @@ static const struct damage oddities[] = {
                      " WHERE p.set_no = event_set.set_no)",
      "odd: run 1: 1 period with more time on the counters than the workload ran (first: in period "
      "2, at 0.200 s; by up to 199.999 ms)"},
-    {"UPDATE period SET c0 = NULL WHERE period = 2; DELETE FROM rollup;" /* it ends a block */
+    /* The missing count ends a block. */
+    {"UPDATE period SET c0 = NULL WHERE period = 2; DELETE FROM rollup;"
      "UPDATE event SET count = (SELECT sum(c0) FROM period WHERE set_no = 0) WHERE name = 'a'",
      "odd: run 1: 1 period without a count of an event that was on the counters, as recorded: the "
      "recorder could not read it (first: in period 2, at 0.200 s)"},
@@ -416,7 +426,7 @@ static const struct damage oddities[] = {
      "odd: run 1: its recorder was killed"},
     {"INSERT INTO mark VALUES (1, 9000000000, 0, 'late')",
      "odd: run 1: marks outside the run: 1\n"},
-    {"CREATE TABLE mine (x)", "odd: table mine is not rpistat's: another program has added it"},
+    {"CREATE TABLE mine (x)", "odd: table mine was added by another program"},
     {"PRAGMA user_version = 1999", "odd: the store has format 1.999"},
 };
 
@@ -440,7 +450,7 @@ static void oddities_are_no_damage(void **state)
     free(sound);
 }
 
-/* Of a store from elsewhere, not more is listed than anybody reads. */
+/* For a store from elsewhere, the list of findings is limited to a readable length. */
 static void the_list_is_cut(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -477,33 +487,31 @@ static void what_is_no_store(void **state)
     assert_int_equal(rps_store_check(path, &sink, &result, &err), RPS_FAILED);
     fixture_says(&err, "is not an rpistat store", NULL);
     assert_int_equal(rps_store_repair(path, saved, &sink, &repaired, &err), RPS_FAILED);
-    fixture_says(&err, "nothing of", path, "store", NULL);
+    fixture_says(&err, "nothing in", path, "store", NULL);
     assert_int_equal(access(saved, F_OK), -1);
     sound_store(saved, 1, 2, 0);
     assert_int_equal(rps_store_repair(path, saved, &sink, &repaired, &err), RPS_FAILED);
-    fixture_says(&err, saved, "is there already", NULL);
+    fixture_says(&err, saved, "name a new file for", NULL);
     assert_int_equal(fixture_number(saved, "SELECT count(*) FROM period"), 2);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_make_folder, fixture_remove_folder)
+/* The SHARED tests have lists of damages. Two programs test one half each. */
+#define SHARED TEST(everything_wrong_is_said_and_mended), TEST(oddities_are_no_damage),            \
+    TEST(blocks_are_sums), TEST(downsampled_stores)
 
 /* test_check [FIRST STEP] */
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
+    const struct CMUnitTest shared[] = {SHARED}, tests[] = {
         TEST(a_sound_store),
         TEST(holes_with_gap_rows),
-        TEST(everything_wrong_is_said_and_mended),
-        TEST(oddities_are_no_damage),
-        TEST(blocks_are_sums),
-        TEST(thinned_stores),
         TEST(the_list_is_cut),
         TEST(what_is_no_store),
+        SHARED,
     };
 
-    if (argc > 2) {
-        first = strtoul(argv[1], NULL, 10);
-        step = strtoul(argv[2], NULL, 10);
-    }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return sound_part(argc, argv, &first, &step)
+               ? cmocka_run_group_tests(shared, NULL, NULL)
+               : cmocka_run_group_tests(tests, NULL, NULL);
 }

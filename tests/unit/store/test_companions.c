@@ -1,7 +1,5 @@
-/*
- * What lies beside a store under the names that SQLite gives its own files: what is not the store's
- * is refused in a sentence, holds nobody up, and is still there afterwards.
- */
+/* Tests of files alongside a store that have the names of SQLite's own files. A file that does not
+ * belong to the store is refused in one sentence, delays nobody, and is left in place. */
 #include "fixture.h"
 
 #include <fcntl.h>
@@ -13,16 +11,16 @@
 #include <unistd.h>
 
 #include "store/database.h"
-#include "store/path_check.h"
+#include "store/identity.h"
 #include "store/reader.h"
 
 #define NOBODY   65534
 #define STRANGER 12345
 
-/* A test that hangs ends with this. */
+/* Time limit, in seconds, for a test that hangs. */
 #define PATIENCE_S 600
 
-/* Where SQLite has the locks of readers. */
+/* File position of SQLite's shared (reader) locks. */
 #define AT_SHARED    0x40000002
 #define SHARED_BYTES 510
 
@@ -104,7 +102,7 @@ static void wait_for(pid_t child)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* SQL in a process that dies right after, with its transaction open or its log left. */
+/* Run SQL in a process that dies right after it, with an open transaction or a remaining log. */
 static void killed_after(const char *path, const char *sql)
 {
     pid_t child = fixture_fork();
@@ -120,7 +118,8 @@ static void killed_after(const char *path, const char *sql)
     wait_for(child);
 }
 
-/* A rollback journal that is to be played back: without syncs its header is complete at once. */
+/* Leave a rollback journal that must be played back. Without syncs, its header is complete at once.
+ */
 #define UNFINISHED                                                                                 \
     "PRAGMA journal_mode = DELETE; PRAGMA synchronous = OFF; BEGIN IMMEDIATE;"                     \
     " UPDATE run SET label = 'unfinished'"
@@ -133,7 +132,7 @@ static void need_root(void)
     }
 }
 
-/* In a child, as a user whom permissions bind. */
+/* Call `check` in a child process, as a user without root rights. */
 static void as_nobody(int (*check)(const char *path), const char *path)
 {
     pid_t child = fixture_fork();
@@ -155,7 +154,7 @@ static void put_number(unsigned char *at, uint32_t number)
         at[i] = (unsigned char)(number >> (24 - 8 * i));
 }
 
-/* The record of a super-journal at a journal's end, as SQLite's file format has it. */
+/* Write the super-journal record at the end of a journal, as in SQLite's file format. */
 static void name_super_journal(const char *journal, const char *name)
 {
     static const unsigned char magic[] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
@@ -177,7 +176,8 @@ static void name_super_journal(const char *journal, const char *name)
     fclose(file);
 }
 
-/* Whatever it says: it is refused before SQLite sees the store, and both are named. */
+/* Expect that the journal is refused before SQLite opens the store, whatever its contents. The
+ * message names both the journal and the store. */
 static void journal_is_refused(const char *path)
 {
     char journal[600];
@@ -186,7 +186,7 @@ static void journal_is_refused(const char *path)
     snprintf(journal, sizeof(journal), "%s-journal", path);
     size = size_of(journal);
     assert_true(size > 0);
-    refused_reading(path, "which rpistat never writes", journal);
+    refused_reading(path, "is a journal of another program", journal);
     refused_writing(path, "move the journal away", journal);
     assert_int_equal(size_of(journal), size);
 }
@@ -215,7 +215,7 @@ static void anothers_unfinished_transaction_is_left(void **state)
     killed_after(path, UNFINISHED);
     journal_is_refused(path);
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM run WHERE label = 'unfinished'"),
-                     0); /* SQLite's own undoes it */
+                     0); /* SQLite rolls its own journal back. */
     refused_nothing(path);
 
     snprintf(path, sizeof(path), "%s", fixture_path(state, "foreign"));
@@ -253,13 +253,13 @@ static void other_kinds_of_file(void **state)
             unlink(name);
             assert_int_equal(link(victim, name), 0);
             if (!is_fresh)
-                refused_reading(store, "2 names", name);
-            refused_writing(store, "2 names", name);
+                refused_reading(store, "2 hard links", name);
+            refused_writing(store, "2 hard links", name);
             unlink(name);
             assert_int_equal(mkdir(name, 0700), 0);
             if (!is_fresh)
-                refused_reading(store, "folder", name);
-            refused_writing(store, "folder", name);
+                refused_reading(store, "directory", name);
+            refused_writing(store, "directory", name);
             rmdir(name);
             assert_int_equal(size_of(fresh), -1);
         }
@@ -324,7 +324,8 @@ static int reads_the_log(const char *path)
     return found;
 }
 
-/* The members of a group let each other remove files: then they may also have made them. */
+/* In a directory shared by a group, members can remove each other's files, and so may also have
+ * created them. */
 static void a_shared_folder(void **state)
 {
     char path[512], log[600];
@@ -342,7 +343,7 @@ static void a_shared_folder(void **state)
     assert_true(reads(path));
 }
 
-/* A reader leaves nothing in a sticky folder that the store's owner could neither use nor
+/* A reader leaves no file in a sticky directory that the owner of the store could not use or
  * remove. */
 static void a_reader_locks_no_owner_out(void **state)
 {
@@ -373,7 +374,7 @@ static int leaves_nothing(const char *path)
     return 1;
 }
 
-/* Nor in a folder that its owner has opened to everybody. */
+/* A reader creates no file in a directory that its owner has opened to all users. */
 static void a_reader_makes_nothing(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -387,7 +388,8 @@ static void a_reader_makes_nothing(void **state)
     as_nobody(leaves_nothing, path);
 }
 
-/* What a recorder has in its log is read there, also when it was killed; with nothing changed. */
+/* A reader reads the log of a recorder in place, even if the recorder was killed, and changes
+ * nothing. */
 static void a_reader_changes_nothing(void **state)
 {
     char path[512], name[600];
@@ -421,7 +423,7 @@ static void a_reader_changes_nothing(void **state)
     sqlite3_close(db);
 }
 
-/* Where no log is made, it is looked whether there is one now. */
+/* A reader that created no log checks whether another process has changed the store. */
 static void a_reader_is_told_of_changes(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -459,7 +461,7 @@ static void a_reader_is_told_of_changes(void **state)
     }
 }
 
-/* What root makes by reading is the owner's. */
+/* Files that root creates by reading belong to the owner of the store. */
 static void root_locks_no_owner_out(void **state)
 {
     char path[512], name[600];
@@ -483,8 +485,7 @@ static void root_locks_no_owner_out(void **state)
     rps_reader_close(reader);
 }
 
-/* What is deleted at the end is deleted with the owner's rights, as long as that may be after the
- * opening. */
+/* Files deleted at the end are deleted with the rights of the owner, however long after opening. */
 static void root_closes_as_the_owner(void **state)
 {
     const struct rps_database_options options = {0};
@@ -497,7 +498,7 @@ static void root_closes_as_the_owner(void **state)
     snprintf(log, sizeof(log), "%s-wal", path);
     assert_int_equal(chown(*state, NOBODY, NOBODY), 0);
     assert_int_equal(rps_database_open_write(path, &options, &db, &err), 0);
-    chmod(*state, 0555); /* which binds its owner, and not root */
+    chmod(*state, 0555); /* The mode restricts the owner, but not root. */
     rps_database_close(db);
     assert_true(size_of(log) >= 0);
     chmod(*state, 0755);
@@ -529,7 +530,8 @@ static void a_log_of_a_moved_store_is_kept(void **state)
     assert_string_equal(text, "in the log");
 }
 
-/* Closing a store that was moved takes away what is its own, and not what came to its place. */
+/* When a moved store is closed, its own files are removed, but not the files that took their place.
+ */
 static void anothers_log_outlives_us(void **state)
 {
     const struct rps_database_options options = {0};
@@ -552,7 +554,7 @@ static void anothers_log_outlives_us(void **state)
     still_says(memory, "another's");
 }
 
-/* Twenty at the same moment: each finds a store, or makes it. */
+/* Twenty processes open the same path at the same moment. Each finds a store or creates it. */
 static void many_make_one_store(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -567,7 +569,7 @@ static void many_make_one_store(void **state)
             char byte;
 
             close(start[1]);
-            if (read(start[0], &byte, 1) != 0) /* until the pipe is closed */
+            if (read(start[0], &byte, 1) != 0) /* Wait until the pipe is closed. */
                 _exit(2);
             if (try_write(path, &err) == 0)
                 _exit(0);
@@ -583,7 +585,7 @@ static void many_make_one_store(void **state)
 
 /* --- locks ------------------------------------------------------------------------------------ */
 
-/* Does another process find the shared lock of this one? */
+/* Expect that another process sees the shared lock of this process. */
 static void is_locked_by_us(const char *path)
 {
     pid_t child = fixture_fork();
@@ -601,7 +603,8 @@ static void is_locked_by_us(const char *path)
     wait_for(child);
 }
 
-/* Linux drops all of a process's locks on a file when it closes any descriptor of it. */
+/* Linux drops all of a process's locks on a file when the process closes any descriptor of that
+ * file. */
 static void a_readers_locks_stay(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -667,10 +670,10 @@ static int says_what_to_copy(const char *path)
     return 0;
 }
 
-/* The header of a log's index, twice the same, as SQLite's WAL format has it; damaged in one of both,
- * as while a recorder writes it, until a reader has looked for the recorder's lock twice. */
+/* Header of a log index, which SQLite's WAL format stores twice. One copy is damaged, as during a
+ * write, until a reader has checked the recorder's lock twice. */
 static struct {
-    int file; /* opened by who may write */
+    int file; /* descriptor with write access */
     unsigned char header[48];
     int looks;
     sqlite3_io_methods methods;
@@ -682,7 +685,7 @@ static void write_header(unsigned char difference)
     unsigned char header[48];
 
     memcpy(header, torn.header, sizeof(header));
-    header[8] ^= difference; /* its counter of changes */
+    header[8] ^= difference; /* change counter of the header */
     assert_int_equal(pwrite(torn.file, header, sizeof(header), 0), sizeof(header));
 }
 
@@ -719,7 +722,8 @@ static int reads_a_torn_header(const char *path)
     return result == 0 && count == 1 && torn.looks == 2;
 }
 
-/* The store is opened after the fork: with a process that has it open a child shares the memory. */
+/* The store is opened after the fork, because a child of a process with an open store shares its
+ * memory. */
 static void a_header_that_is_being_written(void **state)
 {
     sqlite3 *db = NULL;
@@ -791,7 +795,7 @@ static void names_of_sqlites_functions(void **state)
     }
 }
 
-/* What is no table, however the schema says so. */
+/* The schema claims tables that are not tables. */
 static void tables_that_are_none(void **state)
 {
     static const struct {
@@ -835,7 +839,7 @@ static void a_query_ends(void **state)
     fixture_store(path);
     assert_int_equal(rps_reader_open(&reader, path, &err), 0);
     reader->limit.calls_max = 4;
-    /* more steps in all than are granted for a row */
+    /* The query takes more steps in total than the limit for one row. */
     assert_int_equal(rps_reader_prepare(reader,
                                         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1"
                                         " FROM n WHERE i < 2000000) SELECT i FROM n"

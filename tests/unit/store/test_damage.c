@@ -1,4 +1,5 @@
-/* A store from elsewhere may hold anything: every lie ends in a clear error or a harmless value. */
+/* A store from elsewhere may hold any values. Every wrong value leads to a clear error or to a
+ * harmless value. */
 #include "fixture.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@
 #include "rpistat/plan.h"
 #include "rpistat/run.h"
 
-/* A store of one run, which `sql` then changes; opened. */
+/* Open a store of one run after `sql` has changed it. */
 static struct rps_reader *spoilt(void **state, const char *sql)
 {
     const char *path = fixture_path(state, "s");
@@ -174,7 +175,8 @@ static void odd_json(void **state)
     rps_reader_close(reader);
 }
 
-/* A schema that calls functions when a table is only looked at. */
+/* The schema of a store may call functions when a table is only read. The reader does not run them.
+ */
 static void the_schema_runs_nothing(void **state)
 {
     const char *path = fixture_path(state, "s");

@@ -1,5 +1,5 @@
-/* Detections of phases: what is added is read back, beside a recorder too, and what a store may
- * claim of phases. */
+/* Tests of stored phase detections: an added detection can be read back, also while a recorder
+ * writes, and false data are refused. */
 #include "fixture.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ static const struct rps_phase three_phases[] = {
      .label_confidence = 1},
 };
 
-/* The level below: a boundary that the one above has not, and labels of its own. */
+/* Phases of the finer level, with an additional boundary and its own labels. */
 static const struct rps_phase four_phases[] = {
     {.first = 0,
      .last = 4,
@@ -83,7 +83,7 @@ static const struct {
 
 #define LEVELS (sizeof(levels_put) / sizeof(levels_put[0]))
 
-/* One of `levels` levels, of which the last is shown. */
+/* Return a detection of `levels` levels, of which the last is the shown level. */
 static struct rps_detection detection_of(const char *parameters, size_t levels, const char *remark)
 {
     static const uint64_t outliers[] = {3, 26};
@@ -112,7 +112,7 @@ static struct rps_detection detection_of(const char *parameters, size_t levels, 
     return detection;
 }
 
-/* Add one with these; its number. */
+/* Add a detection with these members, and return its number. */
 static int64_t add_levels(const char *path, int64_t run_id, const char *parameters, size_t levels,
                           const char *remark)
 {
@@ -132,7 +132,7 @@ static int64_t add(const char *path, int64_t run_id, const char *parameters)
     return add_levels(path, run_id, parameters, 1, NULL);
 }
 
-/* What rps_reader_detection answers; *ret is to be freed. */
+/* Return the result of rps_reader_detection. The caller frees *ret. */
 static int newest(const char *path, int64_t run_id, struct rps_detection *ret,
                   struct rps_error *err)
 {
@@ -163,7 +163,8 @@ static void check_level(const struct rps_phases *level, size_t i)
     }
 }
 
-/* What was read is what was put: `levels` levels, the outliers in the one that is shown. */
+/* Expect that the read detection equals the written one: `levels` levels, and outliers in the level
+ * that is shown. */
 static void check_detection(const struct rps_detection *back, size_t levels, size_t shown)
 {
     assert_string_equal(back->method, "screened");
@@ -225,7 +226,8 @@ static void a_detection_comes_back(void **state)
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM pragma_foreign_key_check"), 0);
 }
 
-/* All levels, the coarsest first, whichever is shown; a remark or none. */
+/* All levels can be read back, coarsest first, whichever level is shown, with or without a remark.
+ */
 static void levels_come_back(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -244,13 +246,13 @@ static void levels_come_back(void **state)
     assert_int_equal(newest(path, run_id, &back, &err), 1);
     check_detection(&back, LEVELS, 0);
     rps_detection_free(&back);
-    /* the same again, with fewer levels: nothing of the others stays */
+    /* Adding the same detection with fewer levels leaves nothing of the other levels. */
     assert_int_equal(add(path, run_id, "{\"b\":1}"), 2);
     check_newest(path, run_id, 2, "{\"b\":1}");
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM phase"), 2 * 3);
 }
 
-/* The phases that people and other programs are shown: of the newest detection, at its level. */
+/* The view shows the phases of the newest detection, at its shown level. */
 static void the_view_shows_one_level(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -274,7 +276,8 @@ static void the_view_shows_one_level(void **state)
                         "ABA");
 }
 
-/* Another program takes the newest away and puts it back meanwhile: it is read whole. */
+/* While another program removes the newest detection and adds it again, the detection is read
+ * completely. */
 static void one_state_of_the_store_is_read(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -311,7 +314,7 @@ static void the_same_again_takes_its_place(void **state)
     assert_int_equal(add(path, run_id, "{\"a\":1}"), 0);
     assert_int_equal(add(path, run_id, "{\"a\":2}"), 1);
     check_newest(path, run_id, 1, "{\"a\":2}");
-    /* the newest again, with what was first */
+    /* The newest detection again has the parameters of the first. */
     assert_int_equal(add(path, run_id, "{\"a\":1}"), 2);
     check_newest(path, run_id, 2, "{\"a\":1}");
     assert_string_equal(fixture_text(path, "SELECT group_concat(DISTINCT detection) FROM phase"),
@@ -331,13 +334,13 @@ static void a_run_that_is_not_there(void **state)
     assert_int_not_equal(access(path, F_OK), 0);
     make_run(path);
     assert_int_equal(rps_store_add_detection(path, 7, &detection, &err), RPS_FAILED);
-    fixture_says(&err, "run 7", "holds run 1 only", NULL);
+    fixture_says(&err, "run 7", "has run 1 only", NULL);
     assert_int_equal(detection.detection, -1);
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM phase"), 0);
     rps_detection_free(&detection);
 }
 
-/* While the recorder of the run, and of another, writes and goes on writing. */
+/* A detection can be added while the recorder of this run, or of another run, is writing. */
 static void beside_a_recorder(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -360,7 +363,7 @@ static void beside_a_recorder(void **state)
     assert_string_equal(fixture_text(path, "PRAGMA integrity_check"), "ok");
 }
 
-/* What is not known of a phase that something else wrote. */
+/* Unknown values of a phase, written by another program, can be read. */
 static void nulls_are_read(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -385,7 +388,7 @@ static void nulls_are_read(void **state)
     rps_detection_free(&back);
 }
 
-/* What is done to a detection of two levels, and what is said of it. */
+/* A change to a detection of two levels, and the expected error. */
 static const struct {
     const char *sql, *says;
 } impossible[] = {
@@ -404,19 +407,23 @@ static const struct {
     {"DELETE FROM phase", "the level to show is missing"},
     {"DELETE FROM phase WHERE level = 0 AND phase = 0", "a phase is missing"},
     {"DELETE FROM phase WHERE level = 1 AND phase = 2", "a phase is missing"},
-    {"DELETE FROM phase WHERE level = 1 AND phase = 3", "ends elsewhere than the others"},
-    {"UPDATE phase SET last_period = 28 WHERE level = 0 AND phase = 2", "ends elsewhere"},
-    {"UPDATE phase SET first_period = 1 WHERE level = 0 AND phase = 0", "begins or ends elsewhere"},
-    {"UPDATE phase SET loop = 2 WHERE level = 1 AND phase = 0", "the turns of a loop do not"},
-    {"UPDATE phase SET loop = -1 WHERE level = 0 AND phase = 0", "the turns of a loop do not"},
-    {"UPDATE phase SET loop = 9e15 WHERE level = 0 AND phase = 0", "the turns of a loop do not"},
-    {"UPDATE phase SET loop = NULL WHERE level = 1 AND phase = 1", "the turns of a loop do not"},
-    {"UPDATE phase SET turn = 4 WHERE level = 1 AND phase = 2", "the turns of a loop do not"},
-    {"UPDATE phase SET part = 3 WHERE level = 1 AND phase = 1", "the turns of a loop do not"},
+    {"DELETE FROM phase WHERE level = 1 AND phase = 3", "end where the other levels do"},
+    {"UPDATE phase SET last_period = 28 WHERE level = 0 AND phase = 2",
+     "begin or end where the other levels do"},
+    {"UPDATE phase SET first_period = 1 WHERE level = 0 AND phase = 0",
+     "does not begin or end where"},
+    {"UPDATE phase SET loop = 2 WHERE level = 1 AND phase = 0", "the iterations of a loop do not"},
+    {"UPDATE phase SET loop = -1 WHERE level = 0 AND phase = 0", "the iterations of a loop do not"},
+    {"UPDATE phase SET loop = 9e15 WHERE level = 0 AND phase = 0",
+     "the iterations of a loop do not"},
+    {"UPDATE phase SET loop = NULL WHERE level = 1 AND phase = 1",
+     "the iterations of a loop do not"},
+    {"UPDATE phase SET turn = 4 WHERE level = 1 AND phase = 2", "the iterations of a loop do not"},
+    {"UPDATE phase SET part = 3 WHERE level = 1 AND phase = 1", "the iterations of a loop do not"},
     {"DELETE FROM detection", "they belong to no detection"},
 };
 
-/* It is damage; a detection that is added then is read. */
+/* Impossible phases are reported as damage. A detection that is added afterwards can be read. */
 static void phases_that_cannot_be(void **state)
 {
     const char *path = fixture_path(state, "s");

@@ -1,5 +1,5 @@
-/* Downsampling: by age and by size; sums stay exact at every resolution, rotations that a gap cuts
- * stay as they are, `thinned` is right, and the store stays small. */
+/* Tests of downsampling by age and by size. Sums stay exact at every resolution, rotations cut by a
+ * gap are kept, table `thinned` is correct, and the store stays small. */
 #include "fixture.h"
 
 #include <stdio.h>
@@ -7,14 +7,14 @@
 #include <string.h>
 
 #include "store/database.h"
-#include "store/downsample.h"
+#include "store/writer.h"
 #include "rpistat/plan.h"
 #include "rpistat/run.h"
 
 #define LENGTH_NS INT64_C(100000000)
 #define MINUTE_NS (60 * INT64_C(1000000000))
 
-/* Everything that thinning must leave as it is. */
+/* SQL for all sums that downsampling must not change. */
 #define SUMS                                                                                       \
     "SELECT group_concat(line, '|') FROM (SELECT printf('%d %d %d %d %d %d %d %d %d %d %d', cpu,"  \
     " set_no, sum(merged), sum(length_ns), sum(cycles), sum(enabled_ns), sum(running_ns),"         \
@@ -28,7 +28,7 @@ struct source {
     int64_t start_ns;
 };
 
-/* The next period of a track. */
+/* Return the next period of a CPU. */
 static struct rps_period next_period(struct source *source, int32_t cpu)
 {
     struct rps_period period = fixture_period(source->number, 2);
@@ -60,7 +60,8 @@ struct sums {
     int64_t length_ns;
 };
 
-/* What a cursor of any resolution gives comes to the same. */
+/* Return the sums that a cursor of a given resolution reads. The sums are equal for all
+ * resolutions. */
 static struct sums sums_at(const char *path, int resolution)
 {
     struct rps_reader *reader = NULL;
@@ -100,15 +101,16 @@ static void expect_same(const char *path, const char *other)
     assert_string_equal(fixture_text(other, SUMS), text);
 }
 
-/* Rows of a level are gone up to where `thinned` says, and there is a block for each. */
-static void expect_thinned(const char *path)
+/* Expect that the rows of a level are deleted up to the position in `thinned`, and that blocks
+ * replace them. */
+static void expect_downsampled(const char *path)
 {
     assert_int_equal(
         fixture_number(path,
                        "SELECT count(*) FROM rollup AS r JOIN thinned AS t USING (run_id, cpu,"
                        " level) WHERE r.period < t.before_period"),
         0);
-    /* of level 0 what is left before the mark is in no block */
+    /* Remaining rows of level 0 before this position are in no block. */
     assert_int_equal(
         fixture_number(path, "SELECT count(*) FROM thinned AS t JOIN period AS p ON p.run_id ="
                              " t.run_id AND p.cpu = t.cpu WHERE t.level = 0 AND CASE WHEN p.period"
@@ -116,7 +118,7 @@ static void expect_thinned(const char *path)
                              " r.run_id = p.run_id AND r.cpu = p.cpu AND r.set_no = p.set_no AND"
                              " p.period BETWEEN r.period AND r.last_period) END"),
         0);
-    /* the mark stands behind a block of a coarser level */
+    /* The position follows directly after a block of a coarser level. */
     assert_int_equal(
         fixture_number(path, "SELECT count(*) FROM thinned AS t WHERE NOT EXISTS (SELECT 1 FROM"
                              " rollup AS r WHERE r.run_id = t.run_id AND r.cpu = t.cpu AND r.level"
@@ -127,7 +129,7 @@ static void expect_thinned(const char *path)
 
 /* --- by age ----------------------------------------------------------------------------------- */
 
-/* Three CPUs, of which one goes away; gaps, in the middle of a rotation too. */
+/* Record three CPUs, one of which goes away. Some gaps are in the middle of a rotation. */
 static void record_with_gaps(const char *path, const struct rps_writer_options *options)
 {
     struct source source[3] = {{0}};
@@ -150,7 +152,7 @@ static void record_with_gaps(const char *path, const struct rps_writer_options *
     fixture_end(writer, &run);
 }
 
-static void old_periods_are_thinned(void **state)
+static void old_periods_are_downsampled(void **state)
 {
     const struct rps_writer_options keep = {.keep_ns = MINUTE_NS / 4};
     const char *plain = fixture_path(state, "plain"), *thin = fixture_path(state, "thin");
@@ -158,10 +160,11 @@ static void old_periods_are_thinned(void **state)
     record_with_gaps(plain, NULL);
     record_with_gaps(thin, &keep);
     expect_same(plain, thin);
-    expect_thinned(thin);
+    expect_downsampled(thin);
     assert_int_equal(fixture_number(plain, "SELECT count(*) FROM thinned"), 0);
     assert_int_equal(fixture_number(thin, "SELECT count(*) FROM thinned WHERE level <= 1"), 6);
-    /* 15 s of periods are whole, and up to a block more; what gaps cut is left of the rest */
+    /* The last 15 s of periods are complete, plus up to one block. Of the rest, only periods of
+     * rotations cut by gaps are left. */
     assert_in_range(fixture_number(thin, "SELECT count(*) FROM period WHERE cpu = 0 AND start_ns >="
                                          " (SELECT max(start_ns) FROM period) - 18200000000"),
                     150, 182);
@@ -169,7 +172,7 @@ static void old_periods_are_thinned(void **state)
                                      "SELECT group_concat(period, ' ') FROM (SELECT period FROM"
                                      " period WHERE cpu = 0 AND period < 5000 ORDER BY cycle)"),
                         "46 47 500");
-    /* the older, the coarser */
+    /* Older rows are coarser. */
     assert_int_equal(fixture_number(thin, "SELECT count(*) FROM (SELECT level, lag(level) OVER"
                                           " (PARTITION BY cpu ORDER BY period) AS b FROM finest"
                                           " WHERE period > 600) WHERE level > b"),
@@ -177,8 +180,8 @@ static void old_periods_are_thinned(void **state)
     assert_true(fixture_number(thin, "SELECT count(*) FROM finest") < 1200);
 }
 
-/* A workload that sleeps: the cycle timestamps stand still, the numbers go on. */
-static void sleep_is_thinned(void **state)
+/* While a workload sleeps, its cycle timestamps stop and its period numbers continue. */
+static void sleep_is_downsampled(void **state)
 {
     const struct rps_writer_options keep = {.keep_ns = MINUTE_NS};
     const char *path = fixture_path(state, "s");
@@ -197,7 +200,7 @@ static void sleep_is_thinned(void **state)
         give(writer, &period);
     }
     fixture_end(writer, &run);
-    expect_thinned(path);
+    expect_downsampled(path);
     assert_in_range(fixture_number(path, "SELECT count(*) FROM period"), 600, 632);
     for (int resolution = 0; resolution <= RPS_LEVELS; resolution++)
         assert_int_equal(sums_at(path, resolution).periods, 4000);
@@ -207,7 +210,7 @@ static void sleep_is_thinned(void **state)
 
 static void the_store_stays_small(void **state)
 {
-    const struct rps_writer_options options = {.max_bytes = RPS_MAX_BYTES_LEAST};
+    const struct rps_writer_options options = {.max_bytes = RPS_MAX_BYTES_MIN};
     const char *path = fixture_path(state, "s");
     struct rps_writer_status status;
     struct source source = {0};
@@ -229,8 +232,8 @@ static void the_store_stays_small(void **state)
     rps_writer_status(writer, &status);
     assert_int_equal(status.dropped, 0);
     fixture_end(writer, &run);
-    assert_in_range(most, RPS_MAX_BYTES_LEAST * 3 / 5, RPS_MAX_BYTES_LEAST);
-    expect_thinned(path);
+    assert_in_range(most, RPS_MAX_BYTES_MIN * 3 / 5, RPS_MAX_BYTES_MIN);
+    expect_downsampled(path);
     for (int resolution = 0; resolution <= RPS_LEVELS; resolution++) {
         struct sums sums = sums_at(path, resolution);
 
@@ -253,7 +256,7 @@ static void keep_notice(void *context, const char *sentence)
 
 static void a_store_full_of_other_runs(void **state)
 {
-    const struct rps_writer_options small = {.max_bytes = RPS_MAX_BYTES_LEAST};
+    const struct rps_writer_options small = {.max_bytes = RPS_MAX_BYTES_MIN};
     const char *path = fixture_path(state, "s");
     struct rps_plan *plan = fixture_plan();
     struct rps_writer *writer = NULL;
@@ -278,13 +281,13 @@ static void a_store_full_of_other_runs(void **state)
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM run"), 1);
 }
 
-/* Rotations that a gap cuts are in no block: that no more can be thinned is said, and all are
- * kept. */
-static void what_cannot_be_thinned(void **state)
+/* Rotations cut by a gap are in no block. The writer reports that it cannot downsample further, and
+ * keeps them all. */
+static void what_cannot_be_downsampled(void **state)
 {
     char sentence[512] = "";
     const struct rps_writer_options options = {
-        .max_bytes = RPS_MAX_BYTES_LEAST, .notice = keep_notice, .notice_context = sentence};
+        .max_bytes = RPS_MAX_BYTES_MIN, .notice = keep_notice, .notice_context = sentence};
     const char *path = fixture_path(state, "s");
     struct source source = {0};
     struct rps_run run;
@@ -319,7 +322,8 @@ static int count_commit(void *context)
     return 0;
 }
 
-/* Much at once is many small transactions, and one that fails is tried again. */
+/* A large amount is downsampled in many small transactions, and a failed transaction is tried
+ * again. */
 static void small_transactions(void **state)
 {
     const struct rps_downsample_options options = {.run_id = 1, .keep_ns = MINUTE_NS};
@@ -352,17 +356,16 @@ static void small_transactions(void **state)
     for (left = 1; left;) {
         assert_int_equal(rps_downsample_work(downsample, 9000, 9000 * LENGTH_NS, 1, &left),
                          SQLITE_OK);
-        expect_same(plain, path); /* at each moment */
+        expect_same(plain, path); /* The sums are equal at each moment. */
     }
     rps_downsample_close(downsample);
     sqlite3_close(db);
-    expect_thinned(path);
+    expect_downsampled(path);
     assert_true(transactions >= 4);
     assert_in_range(most_rows, 1, 2000 + 2 * 16 + 1);
 }
 
-/* In a copy of its store a recording goes on thinning where it was: what is done is not done
- * again. */
+/* Downsampling of a copied store continues where it stopped, and does not repeat finished work. */
 static void it_goes_on_where_it_was(void **state)
 {
     const struct rps_writer_options keep = {.keep_ns = MINUTE_NS / 4};
@@ -378,14 +381,15 @@ static void it_goes_on_where_it_was(void **state)
         struct rps_downsample *downsample = NULL;
         int64_t before = sqlite3_total_changes64(db);
 
-        /* first what became a block at the run's end, at last what is old a minute later */
+        /* The first pass covers rows that became a block at the end of the run. The last pass
+         * covers rows that are old enough a minute later. */
         end_ns += i == 2 ? MINUTE_NS : 0;
         assert_int_equal(rps_downsample_open(db, &options, &downsample), SQLITE_OK);
         for (int left = 1; left;)
             assert_int_equal(rps_downsample_work(downsample, 16000, end_ns, 1, &left), SQLITE_OK);
         rps_downsample_close(downsample);
         rows[i] = sqlite3_total_changes64(db) - before;
-        expect_thinned(path);
+        expect_downsampled(path);
     }
     sqlite3_close(db);
     assert_int_equal(rows[1], 0);
@@ -397,8 +401,9 @@ static void it_goes_on_where_it_was(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(old_periods_are_thinned),    TEST(sleep_is_thinned),       TEST(the_store_stays_small),
-        TEST(a_store_full_of_other_runs), TEST(what_cannot_be_thinned), TEST(small_transactions),
+        TEST(old_periods_are_downsampled), TEST(sleep_is_downsampled),
+        TEST(the_store_stays_small),       TEST(a_store_full_of_other_runs),
+        TEST(what_cannot_be_downsampled),  TEST(small_transactions),
         TEST(it_goes_on_where_it_was),
     };
 

@@ -1,5 +1,5 @@
-/* Deleting runs, and changing their labels and tags: what is left is a sound store, and nobody
- * beside it is disturbed. */
+/* Tests of deleting runs and changing their labels and tags: the store stays valid, and other
+ * processes are not disturbed. */
 #include "recorder.h"
 #include "sound.h"
 
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Rows of a run in all tables. */
+/* SQL that counts the rows of a run in all tables. */
 #define ROWS(id)                                                                                   \
     "SELECT (SELECT count(*) FROM run WHERE run_id = " id ")"                                      \
     " + (SELECT count(*) FROM event_set WHERE run_id = " id ")"                                    \
@@ -34,7 +34,7 @@
     " + (SELECT count(*) FROM program WHERE run_id = " id ")"                                      \
     " + (SELECT count(*) FROM code_count WHERE run_id = " id ")"
 
-/* A row in each of the tables that a sound store leaves empty. */
+/* SQL that adds a row to each table that is empty in a valid store. */
 #define MORE_ROWS                                                                                  \
     "INSERT INTO detection VALUES (1, 0, 'm', '{}', 0, NULL); INSERT INTO outlier (run_id, "       \
     "detection, period) VALUES (1, 0, "                                                            \
@@ -44,7 +44,7 @@
     "INSERT INTO location VALUES (1, 3, 0, 'f', '', 0, 'debug', NULL);"                            \
     "INSERT INTO gap VALUES (1, 5, 0, -1, 0, 'x'); INSERT INTO heartbeat VALUES (1, 1, '', 1)"
 
-/* So many that a deletion does not fit into SQLite's cache. */
+/* Number of periods, so large that a deletion exceeds SQLite's cache. */
 #define PERIODS 20000
 
 static void delete_run(const char *path, int64_t run_id)
@@ -69,7 +69,7 @@ static void a_run_is_gone_with_all_its_rows(void **state)
     const char *path = fixture_path(state, "s");
     int64_t others;
 
-    sound_store(path, 2, 3000, 60 * INT64_C(1000000000)); /* thinned */
+    sound_store(path, 2, 3000, 60 * INT64_C(1000000000)); /* a downsampled store */
     fixture_exec(path, MORE_ROWS);
     others = fixture_number(path, ROWS("2"));
     assert_true(fixture_number(path, ROWS("1")) > others);
@@ -102,17 +102,17 @@ static void what_cannot_be_deleted(void **state)
     assert_true(fixture_number(path, ROWS("1")) >= rows);
     fixture_end(writer, &run);
     assert_int_equal(rps_store_delete_run(path, 7, &err), RPS_FAILED);
-    fixture_says(&err, "run 7", "holds run 1 only", NULL);
+    fixture_says(&err, "run 7", "has run 1 only", NULL);
     assert_int_equal(rps_store_delete_run(absent, 1, &err), RPS_FAILED);
     fixture_says(&err, absent, NULL);
     assert_int_equal(stat(absent, &status), -1);
-    /* of a recorder that died long ago */
+    /* The run looks as if its recorder had died long ago. */
     fixture_exec(path, "UPDATE run SET state = 'recording'");
     delete_run(path, 1);
     assert_int_equal(fixture_number(path, ROWS("1")), 0);
 }
 
-/* Transactions in a write-ahead log whose pages have 4,096 bytes. */
+/* Return the number of transactions in a write-ahead log with 4,096-byte pages. */
 static int transactions(const char *path)
 {
     size_t size = 0;
@@ -125,7 +125,8 @@ static int transactions(const char *path)
     return count;
 }
 
-/* A reader sees what it saw, and its log holds the transactions; a recorder writes on. */
+/* A reader continues to see its old state, and the log holds the transactions. A recorder continues
+ * to write. */
 static void beside_a_recorder_and_a_reader(void **state)
 {
     const char *path = fixture_path(state, "s"), *log = fixture_path(state, "s-wal");
@@ -149,7 +150,8 @@ static void beside_a_recorder_and_a_reader(void **state)
     assert_int_equal(rps_cursor_next(cursor, &period, &err), 1);
     before = transactions(log);
     delete_run(path, 1);
-    assert_int_equal(transactions(log) - before, 2); /* opening is one */
+    assert_int_equal(transactions(log) - before, 2); /* One transaction opens the store, the
+                                                        other deletes the run. */
     while (rps_cursor_next(cursor, &period, &err) > 0)
         read++;
     assert_int_equal(read, PERIODS);
@@ -166,7 +168,8 @@ static void beside_a_recorder_and_a_reader(void **state)
     " SELECT i + 1 FROM n WHERE i < 1000000) INSERT INTO period SELECT 1, -1, i, i, i / 2, 0,"     \
     " i * 100, 100, 1, 1, 0, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1 FROM n"
 
-/* While another one is recorded, a run of more than a million periods; one less may be. */
+/* While another run is recorded, a run of more than a million periods cannot be deleted. A run of
+ * exactly a million periods can. */
 static void a_large_run_beside_a_recorder(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -189,7 +192,7 @@ static void a_large_run_beside_a_recorder(void **state)
     recorder_expect(path, 2, 0, 100);
 }
 
-/* A recorder that is dead is not waited for, nor is a store that is not there. */
+/* A dead recorder or a missing store does not cause a wait. */
 static void who_is_waited_for(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -203,7 +206,8 @@ static void who_is_waited_for(void **state)
     fixture_exec(path,
                  "INSERT INTO heartbeat SELECT run_id, unixepoch() * 1000000000 - 44000000000,"
                  " boot_id, 5000000000 FROM run");
-    assert_int_equal(rps_store_wait(path, &err), 0); /* for the second that it may be alive */
+    assert_int_equal(rps_store_wait(path, &err), 0); /* waits one second, in which the recorder
+                                                        may still be alive */
     assert_true(fixture_number(path, "SELECT unixepoch() - realtime_ns / 1000000000"
                                      " FROM heartbeat") >= 45);
 }
@@ -229,7 +233,7 @@ static void free_space(void **state)
     assert_int_equal(stat(path, &status), 0);
     assert_true((uint64_t)status.st_size <= before - unused);
     assert_int_equal(fixture_number(path, "PRAGMA application_id"), 0x72706973);
-    assert_int_equal(fixture_number(path, "PRAGMA user_version"), 1006);
+    assert_int_equal(fixture_number(path, "PRAGMA user_version"), 1008);
     expect_sound(path, 1, "");
 }
 
@@ -273,10 +277,10 @@ static void labels_and_tags(void **state)
     assert_string_equal(fixture_text(path, "SELECT label FROM run"), "new \xef\xbf\xbd");
     assert_int_equal(fixture_number(path, "SELECT length(tags) FROM run"), 31);
     assert_int_equal(rps_store_edit_run(path, 2, &label, &err), RPS_FAILED);
-    fixture_says(&err, "run 2", "holds run 1 only", NULL);
+    fixture_says(&err, "run 2", "has run 1 only", NULL);
 }
 
-/* The newest run with a tag. */
+/* The newest run with a tag is found. */
 static void a_run_by_its_tag(void **state)
 {
     static char key[] = "build", value[] = "4=2";

@@ -1,4 +1,5 @@
-/* Opening: what is refused, in which words, and that what is refused stays as it was. */
+/* Tests of opening a store: the refused files, the messages, and that a refused file stays
+ * unchanged. */
 #include "fixture.h"
 
 #include <fcntl.h>
@@ -12,7 +13,7 @@
 #include <unistd.h>
 
 #include "store/database.h"
-#include "store/make.h"
+#include "store/identity.h"
 
 #define NOBODY 65534
 
@@ -45,7 +46,7 @@ static char *read_whole(const char *path, size_t *ret_size)
     return text;
 }
 
-/* Both ways of opening must fail, say so, and change nothing. */
+/* Expect that opening for reading and for writing fail with this message and change nothing. */
 static void refused(const char *path, const char *says)
 {
     struct rps_error err;
@@ -84,8 +85,8 @@ static void a_new_store_has_its_marks(void **state)
         "metric_step module outlier period phase program reading reading_rollup rollup run "
         "sampling "
         "signal stack task thinned "
-        "blocked_time code_number estimate finest frame_name function_count rate run_summary "
-        "sample "
+        "blocked_time code_number estimate finest frame_name function_count rate "
+        "reading_group reading_machine reading_package reading_tree run_summary sample "
         "shown_phase signal_value stack_count stack_frame task_count");
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM pragma_table_list WHERE"
                                           " type = 'table' AND schema = 'main' AND NOT strict AND"
@@ -95,12 +96,13 @@ static void a_new_store_has_its_marks(void **state)
         fixture_text(path, "SELECT group_concat(name, ' ') FROM pragma_table_info('period')"),
         "run_id cpu cycle period rotation set_no start_ns length_ns cycles clock_running_ns"
         " idle_ns enabled_ns running_ns switch_ns missed c0 c1 c2 c3 c4 c5 c6 c7");
-    /* closed cleanly: one file */
+    /* After a clean close there is only one file. */
     snprintf(side, sizeof(side), "%s-wal", path);
     assert_int_not_equal(access(side, F_OK), 0);
 }
 
-/* Whoever was first has made it: also a link to nothing stays, and no other file. */
+/* If another file already has the name, it is kept, even a dangling link, and no other file is
+ * created. */
 static void what_has_the_name_stays(void **state)
 {
     char *path = strdup(fixture_path(state, "s"));
@@ -122,7 +124,8 @@ static void what_has_the_name_stays(void **state)
     free(path);
 }
 
-/* And the same one as a new store, which is a copy of one that the build made. */
+/* An empty file becomes the same store as a new file, which is a copy of a store made at build
+ * time. */
 static void an_empty_file_is_a_fresh_store(void **state)
 {
     static const char *const same[] = {"PRAGMA application_id", "PRAGMA user_version",
@@ -154,7 +157,8 @@ static void an_empty_file_is_a_fresh_store(void **state)
     fixture_exec(path, sql);
 }
 
-/* What a recorder leaves that is killed before its first commit. */
+/* A database without tables, left by a recorder killed before its first commit, is a fresh store.
+ */
 static void a_database_without_tables_is_a_fresh_store(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -192,13 +196,13 @@ static void other_kinds_of_file(void **state)
     struct rps_error err;
 
     fixture_write_text(path, "hello\n");
-    refused(path, "some other kind of file");
+    refused(path, "is not an rpistat store");
     fixture_write_text(path, "a much longer text, which has more than sixteen bytes and no magic");
-    refused(path, "some other kind of file");
+    refused(path, "is not an rpistat store");
     assert_int_equal(try_write(*state, &err), RPS_FAILED);
-    fixture_says(&err, *state, "is a folder", NULL);
+    fixture_says(&err, *state, "is a directory", NULL);
     assert_int_equal(try_read(*state, &err), RPS_FAILED);
-    fixture_says(&err, *state, "is a folder", NULL);
+    fixture_says(&err, *state, "is a directory", NULL);
     assert_int_equal(try_write("/dev/null", &err), RPS_FAILED);
     fixture_says(&err, "/dev/null", "regular file", NULL);
     assert_int_equal(try_read("", &err), RPS_FAILED);
@@ -219,13 +223,14 @@ static void another_programs_database(void **state)
     const char *path = fixture_path(state, "s");
 
     sqlite3_close(make_foreign(path, "CREATE TABLE a (b)"));
-    refused(path, "another program's SQLite file");
+    refused(path, "belongs to another program that uses SQLite");
     unlink(path);
     sqlite3_close(make_foreign(path, "PRAGMA application_id = 5; PRAGMA user_version = 1000"));
-    refused(path, "another program's SQLite file");
+    refused(path, "belongs to another program that uses SQLite");
 }
 
-/* SQLite would move another program's log into its file when the last connection closes. */
+/* When SQLite closes the last connection, it would move the log of another program into its
+ * database file. */
 static void another_programs_log_is_left_alone(void **state)
 {
     char path[512], log[600];
@@ -238,7 +243,7 @@ static void another_programs_log_is_left_alone(void **state)
     snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
     snprintf(log, sizeof(log), "%s-wal", path);
     child = fixture_fork();
-    if (child == 0) { /* dies with its log not moved */
+    if (child == 0) { /* The child dies without moving its log. */
         make_foreign(path,
                      "PRAGMA journal_mode = WAL; CREATE TABLE a (b); INSERT INTO a VALUES(1)");
         _exit(0);
@@ -248,7 +253,7 @@ static void another_programs_log_is_left_alone(void **state)
     free(read_whole(log, &log_before));
     assert_true(log_before > 0);
     assert_int_equal(try_write(path, &err), RPS_FAILED);
-    fixture_says(&err, "another program's", NULL);
+    fixture_says(&err, "another program that uses SQLite", NULL);
     after = read_whole(path, &after_size);
     free(read_whole(log, &log_after));
     assert_int_equal(before_size, after_size);
@@ -264,15 +269,16 @@ static void newer_formats(void **state)
     struct rps_error err;
 
     fixture_store(path);
-    fixture_exec(path, "PRAGMA user_version = 1007");
+    fixture_exec(path, "PRAGMA user_version = 1008");
     assert_int_equal(try_read(path, &err), 0);
     assert_int_equal(try_write(path, &err), 0);
-    assert_int_equal(fixture_number(path, "PRAGMA user_version"), 1007);
+    assert_int_equal(fixture_number(path, "PRAGMA user_version"), 1008);
     fixture_exec(path, "PRAGMA journal_mode = DELETE; PRAGMA user_version = 2003");
     refused(path, "format 2.3");
 }
 
-/* What a store lacks is added where it is written to, and its run's rows stay as they are. */
+/* Missing parts of an older store are added when it is opened for writing. The rows of its run stay
+ * unchanged. */
 static void older_formats(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -330,7 +336,7 @@ static void places_that_do_not_exist(void **state)
 
     snprintf(path, sizeof(path), "%s/none/s", (char *)*state);
     assert_int_equal(try_write(path, &err), RPS_FAILED);
-    fixture_says(&err, path, "No such file or directory", "make it first", NULL);
+    fixture_says(&err, path, "No such file or directory", "create it", NULL);
     assert_int_equal(try_read(path, &err), RPS_FAILED);
     fixture_says(&err, "there is no store", path, NULL);
     fixture_write_text(fixture_path(state, "file"), "x");
@@ -339,7 +345,8 @@ static void places_that_do_not_exist(void **state)
     fixture_says(&err, path, "Not a directory", NULL);
 }
 
-/* In a child: as a user whom permissions bind, call `check`; fails the test when it returns 0. */
+/* Call `check` in a child process, as a user without root rights. Fail the test if `check` returns
+ * 0. */
 static void as_nobody(int (*check)(const char *path, struct rps_error *err), const char *path)
 {
     int status = -1;
@@ -370,7 +377,7 @@ static int says_read_only(const char *path, struct rps_error *err)
 static int says_folder(const char *path, struct rps_error *err)
 {
     return try_write(path, err) < 0 && strstr(err->message, "is not writable") &&
-           strstr(err->message, "choose another place");
+           strstr(err->message, "choose another store");
 }
 
 static int says_cannot_read(const char *path, struct rps_error *err)
@@ -379,7 +386,7 @@ static int says_cannot_read(const char *path, struct rps_error *err)
            strstr(err->message, "Permission denied");
 }
 
-/* A store in WAL mode without its side files, in a folder where none can be made. */
+/* Read a store in WAL mode whose side files are missing and cannot be created. */
 static int can_read(const char *path, struct rps_error *err)
 {
     struct rps_reader *reader = NULL;
@@ -424,7 +431,7 @@ static void fill_disk(const char *path)
     close(fd);
 }
 
-/* 0: right; 1: wrong; 2: no file system could be made. */
+/* Return 0 if the check passed, 1 if it failed, 2 if no file system could be made. */
 static int full_disk_child(const char *folder)
 {
     char path[600], filler[600];
@@ -480,7 +487,7 @@ static void count_notice(void *context, const char *sentence)
         ++*(int *)context;
 }
 
-/* SQLite's dot-file locking has no shared memory, as network file systems have none. */
+/* With SQLite's dot-file locking there is no shared memory, as on network file systems. */
 static void without_shared_memory(void **state)
 {
     const char *path = fixture_path(state, "s");

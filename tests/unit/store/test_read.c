@@ -1,4 +1,4 @@
-/* What is written is read back: runs, plans, periods, marks, gaps; and runs are found. */
+/* Written data can be read back: runs, plans, periods, marks, gaps. Runs can be found. */
 #include "fixture.h"
 #include "rpistat/interval.h"
 #include "rpistat/plan.h"
@@ -33,7 +33,7 @@ static void a_run_comes_back(void **state)
     run.exit_signal = 11;
     run.recorder_cpu_ns = 777;
     snprintf(run.end_reason, sizeof(run.end_reason), "asked to");
-    memset(run.fitting, 0, sizeof(run.fitting)); /* compared as memory below */
+    memset(run.fitting, 0, sizeof(run.fitting)); /* The array is compared as memory below. */
     snprintf(run.fitting, sizeof(run.fitting), "a last word");
     assert_int_equal(rps_writer_end(writer, &run, &err), 0);
     rps_writer_close(writer);
@@ -52,7 +52,7 @@ static void a_run_comes_back(void **state)
         assert_string_equal(back.tag[i].value, run.tag[i].value);
     }
     assert_string_equal(back.folder, run.folder);
-    /* the rest, at once: the owned members were compared above */
+    /* Compare the remaining members at once. The owned members were compared above. */
     rps_run_free(&(struct rps_run){.tag_count = back.tag_count,
                                    .tag = back.tag,
                                    .argc = back.argc,
@@ -132,7 +132,7 @@ static void text_that_is_not_utf8_is_repaired(void **state)
     rps_reader_close(reader);
 }
 
-/* Of an event of which nothing was counted nothing is known. */
+/* Expect that two events are equal. If an event was never counted, its estimates are unknown. */
 static void same_event(const struct rps_event *one, const struct rps_event *other)
 {
     struct rps_event expected;
@@ -206,11 +206,11 @@ static void periods_come_back(void **state)
     for (unsigned int n = 0; n < 7; n++) {
         written[n] = fixture_period(n, 2);
         written[n].missed = n == 4 ? UINT32_MAX : 0;
-        if (n >= 2 && n <= 4) /* the workload slept: the clock stood still */
+        if (n >= 2 && n <= 4) /* The workload slept, and its clock stopped. */
             written[n].cycle = written[1].cycle;
         if (n == 5)
             written[n].counted = 2, written[n].count[0] = 0;
-        if (written[n].set_no == 1) /* event d was not measured, whatever the period says */
+        if (written[n].set_no == 1) /* Event d is never measured, whatever the period contains. */
             written[n].counted |= 2;
         rps_writer_period(writer, &written[n]);
         if (written[n].set_no == 1)
@@ -227,7 +227,8 @@ static void periods_come_back(void **state)
     assert_int_equal(rps_cursor_next(cursor, &period, &err), 0);
     rps_cursor_close(cursor);
 
-    /* by their middle: the first may lie in it, the last may not */
+    /* A period is in the range if its middle is. The range includes the first period but not the
+     * last. */
     assert_int_equal(rps_cursor_open(&cursor, reader, 1,
                                      written[2].start_ns + written[2].length_ns / 2,
                                      written[4].start_ns + written[4].length_ns / 2, 0, &err),
@@ -306,8 +307,8 @@ static void sums_are_stored_at_the_end(void **state)
     rps_reader_close(reader);
 }
 
-/* CPUs that are counted side by side do not make more measurement periods of a run; one of them was
- * away for a while. */
+/* CPUs counted in parallel do not add to the number of periods of the run. One CPU was away for a
+ * while. */
 static void periods_are_those_of_one_cpu(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -347,7 +348,7 @@ static void notes_come_back_in_order_of_time(void **state)
     struct rps_error err;
 
     memset(long_text, 'x', 5000);
-    memcpy(long_text + 1023, "\xc3\xa9", 2); /* would be cut in two */
+    memcpy(long_text + 1023, "\xc3\xa9", 2); /* A cut here would split the character. */
     long_text[4999] = '\0';
     rps_writer_mark(writer, 300, "third");
     rps_writer_mark(writer, 100, "first \xff");
@@ -410,7 +411,7 @@ static void runs_are_found(void **state)
 
     assert_int_equal(rps_writer_open(&writer, path, &(struct rps_writer_options){0}, &err), 0);
     reader = reader_of(path);
-    finds_not(reader, "last", "holds no run yet");
+    finds_not(reader, "last", "has no runs; record one");
     assert_int_equal(rps_reader_runs(reader, &run_id, &count, &err), 0);
     assert_int_equal(count, 0);
     free(run_id);
@@ -423,7 +424,7 @@ static void runs_are_found(void **state)
         assert_int_equal(run.run_id, i + 1);
         assert_int_equal(rps_writer_end(writer, &run, &err), 0);
         if (i == 0)
-            finds_not(reader, "9", "holds run 1 only");
+            finds_not(reader, "9", "has run 1 only");
     }
     finds(reader, NULL, 5);
     finds(reader, "last", 5);
@@ -431,9 +432,9 @@ static void runs_are_found(void **state)
     finds(reader, "last-4", 1);
     finds(reader, "before", 3);
     finds(reader, "after", 2);
-    finds(reader, "2", 2);  /* a number before a label */
-    finds(reader, "77", 5); /* no such number: the label */
-    finds_not(reader, "7", "holds runs 1 to 5");
+    finds(reader, "2", 2);  /* A run number takes precedence over a label. */
+    finds(reader, "77", 5); /* There is no run 77, so the label is used. */
+    finds_not(reader, "7", "has runs 1 to 5");
     finds_not(reader, "last-5", "runs 1 to 5");
     finds_not(reader, "last-x", "runs 1 to 5");
     finds_not(reader, "", "runs 1 to 5");
@@ -461,7 +462,7 @@ static void a_run_that_is_not_there(void **state)
     fixture_end(writer, &run);
     reader = reader_of(fixture_path(state, "s"));
     assert_int_equal(rps_reader_run(reader, 7, &run, &err), RPS_FAILED);
-    fixture_says(&err, "run 7", "holds run 1 only", NULL);
+    fixture_says(&err, "run 7", "has run 1 only", NULL);
     assert_int_equal(rps_reader_summary(reader, 7, &summary, &err), RPS_FAILED);
     fixture_says(&err, "run 7", NULL);
     assert_int_equal(rps_reader_plan(reader, 7, &plan, &err), RPS_FAILED);

@@ -1,5 +1,5 @@
-/* The ring against a list: what is pushed comes out in order, and lies still until it is
- * dropped. */
+/* The ring is compared with a list. Pushed records come out in order, and stay in place until they
+ * are dropped. */
 #include "fixture.h"
 
 #include <stdio.h>
@@ -7,21 +7,21 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "store/ring.h"
+#include "store/writer.h"
 
 #define LIST_MAX 4096
 
 struct record {
     uint32_t kind;
     size_t payload;
-    uint8_t byte; /* all of the payload */
+    uint8_t byte; /* value of all bytes of the payload */
     uint8_t *at;
 };
 
 struct list {
     struct record record[LIST_MAX];
-    size_t first, end; /* modulo LIST_MAX */
-    size_t bytes;      /* that they need, without what the ring loses at its end */
+    size_t first, end; /* first and last position, modulo LIST_MAX */
+    size_t bytes;      /* bytes of all records, without space lost at the end of the ring */
 };
 
 static uint64_t random_number(uint64_t *state, uint64_t range)
@@ -44,7 +44,7 @@ static int push(struct rps_ring *ring, struct list *list, uint32_t kind, size_t 
     return 1;
 }
 
-/* Walk over `count` records; *place is where the walk stands then. */
+/* Walk over `count` records. *place is the final position of the walk. */
 static void walk(const struct rps_ring *ring, const struct list *list, size_t count, int lie_still,
                  struct rps_ring_place *place)
 {
@@ -73,7 +73,7 @@ static void drop(struct rps_ring *ring, struct list *list, size_t count)
     for (size_t i = 0; i < count; i++)
         list->bytes -= rps_ring_bytes(list->record[list->first++ % LIST_MAX].payload);
     rps_ring_drop(ring, &place);
-    /* what is left may have been moved */
+    /* Remaining records may have moved. */
     place = (struct rps_ring_place){0};
     for (size_t i = list->first; i < list->end; i++)
         list->record[i % LIST_MAX].at = (uint8_t *)(rps_ring_next(ring, &place) + 1);
@@ -105,7 +105,8 @@ static void like_a_list(void **state)
 
                 if (push(&ring, &list, 1 + (uint32_t)random_number(&random, 3), payload))
                     continue;
-                /* full: no more is lost than a record at the end of the memory */
+                /* When the ring is full, the unused space is at most a record at the end of the
+                 * memory. */
                 assert_true(list.bytes + 2 * (largest + 16) > ring.size);
                 refused++;
             }
@@ -115,13 +116,13 @@ static void like_a_list(void **state)
             drop(&ring, &list, random_number(&random, list.end - list.first + 1));
         }
         rps_ring_free(&ring);
-        rps_ring_free(&ring); /* harmless */
+        rps_ring_free(&ring); /* A second free is harmless. */
     }
     assert_true(refused > 100 && wrapped > 100);
 }
 
-/* A copy of the ring is a walk's view of it: what is pushed later is not in it, and disturbs
- * nothing. */
+/* A copy of the ring is the view of a walk. Records pushed later do not appear in the view and do
+ * not disturb it. */
 static void a_walk_needs_no_lock(void **state)
 {
     static struct list list;
@@ -135,7 +136,7 @@ static void a_walk_needs_no_lock(void **state)
         ;
     drop(&ring, &list, 5);
     copy = ring;
-    while (push(&ring, &list, 2, 60)) /* behind the end of the memory, too */
+    while (push(&ring, &list, 2, 60)) /* Records also wrap around the end of the memory. */
         ;
     assert_true(ring.head + ring.used > ring.size);
     walk(&copy, &list, copy.count, 1, &place);
@@ -174,7 +175,7 @@ static size_t resident_pages(const struct rps_ring *ring)
     return ret;
 }
 
-/* A ring that is never empty, and holds little, keeps to the beginning of its memory. */
+/* A ring that always holds a few records uses only the beginning of its memory. */
 static void it_does_not_walk_through_its_memory(void **state)
 {
     static struct list list;

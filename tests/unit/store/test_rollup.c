@@ -1,20 +1,20 @@
-/* Rollups over runs of every shape: which blocks there are, what is in them, and that a transaction
- * that was rolled back leaves no trace. */
+/* Tests of rollups over runs of every shape: the blocks that exist, their contents, and that a
+ * rolled-back transaction leaves no trace. */
 #include "shapes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/rollup.h"
+#include "store/writer.h"
 #include "rpistat/moments.h"
 
 /* --- rows that come out ----------------------------------------------------------------------- */
 
 struct rows {
     size_t count, room;
-    struct rps_period *row; /* owned */
-    uint64_t fail;          /* the call that fails; 0: none */
+    struct rps_period *row; /* rows; owned by the struct */
+    uint64_t fail;          /* number of the call that fails; 0: none */
 };
 
 static int keep_row(void *context, const struct rps_period *row)
@@ -62,10 +62,10 @@ static void roll_up(const struct shape *shape, struct rows *ret)
 /* --- blocks, found otherwise ------------------------------------------------------------------ */
 
 struct rotation {
-    uint64_t number, first; /* of its first period */
-    uint32_t counted;       /* by set, two bits each; with `running` */
-    uint32_t running;       /* by set: in which anything was on a counter */
-    bool joined;            /* it follows the rotation before it */
+    uint64_t number, first; /* rotation number, and number of its first period */
+    uint32_t counted;       /* counted slots, two bits per set; with `running` */
+    uint32_t running;       /* sets in which any event was on a counter */
+    bool joined;            /* The rotation follows the previous one. */
 };
 
 /* The periods of a CPU, in order. */
@@ -80,11 +80,11 @@ static size_t periods_of(const struct shape *shape, int32_t cpu, const struct rp
     return count;
 }
 
-/* The whole rotations among them. */
+/* Find the complete rotations among the periods. */
 static size_t find_rotations(const struct rps_period *const *period, size_t count, int sets,
                              struct rotation *ret)
 {
-    size_t found = 0, end = 0; /* end: behind the last whole one */
+    size_t found = 0, end = 0; /* end: index after the last complete rotation */
 
     for (size_t i = 0; i + (size_t)sets <= count; i++) {
         struct rotation rotation = {period[i]->rotation, period[i]->period, 0, 0, false};
@@ -112,7 +112,7 @@ static size_t find_rotations(const struct rps_period *const *period, size_t coun
     return found;
 }
 
-/* May a rotation join a block of this mask? The mask is widened by it. */
+/* Return whether a rotation may join a block with this mask. The rotation is added to the mask. */
 static bool match(struct rotation *block, const struct rotation *rotation, int sets)
 {
     for (int set = 0; set < sets; set++) {
@@ -129,8 +129,8 @@ static bool match(struct rotation *block, const struct rotation *rotation, int s
     return true;
 }
 
-/* The rows of a level are those of the blocks, row by row; changes of what is counted end a block
- * of the first level where the grid says nothing else. */
+/* Expect that the rows of a level are those of the blocks. A change of the counted slots also ends
+ * a block of level 1. */
 static void expect_level(const struct shape *shape, const struct rows *rows, int32_t cpu, int level,
                          const struct rotation *rotation, size_t count)
 {
@@ -173,7 +173,8 @@ static void expect_blocks(const struct shape *shape, const struct rows *rows)
         size_t rotations = find_rotations(period, periods, shape->options.sets, rotation);
 
         for (int level = 1; level <= RPS_LEVELS; level++) {
-            /* where nothing could be counted for a while blocks may be joined in several ways */
+            /* If nothing could be counted for a while, several ways of joining blocks are correct.
+             */
             if (level == 1 || !(shape->options.changes && shape->options.sleeps))
                 expect_level(shape, rows, cpu, level, rotation, rotations);
         }
@@ -209,7 +210,7 @@ static void blocks_of_every_shape(void **state)
 static void the_grid(void **state)
 {
     const struct shape_options options = {.seed = 5, .sets = 2, .cpus = 1, .rotations = 5000};
-    static const size_t blocks[] = {0, 313, 20, 2, 1}; /* 5000 / 16, / 256, / 4096, / 65536 */
+    static const size_t blocks[] = {0, 313, 20, 2, 1}; /* 5000 divided by 16, 256, 4096 and 65536 */
     struct shape shape;
     struct rows rows;
 
@@ -231,7 +232,8 @@ static void the_grid(void **state)
     shape_free(&shape);
 }
 
-/* Rows come when the block's last period does, finer ones first, and not before. */
+/* A row appears with the last period of its block and not earlier. Finer rows appear before coarser
+ * rows. */
 static void as_soon_as_complete(void **state)
 {
     const struct shape_options options = {.seed = 6, .sets = 3, .cpus = 1, .rotations = 300};
@@ -282,7 +284,7 @@ static void roll_up_with_failures(const struct shape *shape, uint64_t seed, stru
             at = end;
             continue;
         }
-        /* an insert failed, or COMMIT did */
+        /* An insert or the COMMIT failed. */
         rps_rollup_roll_back(rollup);
         while (ret->count > before)
             free((void *)ret->row[--ret->count].scatter);
@@ -297,7 +299,7 @@ static int compare_rows(const void *a, const void *b)
     return memcmp(a, b, sizeof(struct rps_period));
 }
 
-/* The same rows, and how their periods differ. */
+/* Expect equal rows and equal scatter of their periods. */
 static void expect_same(struct rows *a, struct rows *b)
 {
     assert_int_equal(a->count, b->count);
@@ -338,9 +340,10 @@ static void rolled_back(void **state)
     assert_true(failures > 200);
 }
 
-/* --- blocks in place of periods -------------------------------------------------------------- */
+/* --- blocks in place of periods --------------------------------------------------------------- */
 
-/* The rows of the block of a level that begins with the period; NULL when none does. */
+/* Return the rows of the block of a level that begins with the period, or NULL if there is no such
+ * block. */
 static const struct rps_period *block_at(const struct rows *rows, size_t sets, int level,
                                          const struct rps_period *first)
 {
@@ -356,7 +359,7 @@ static const struct rps_period *block_at(const struct rows *rows, size_t sets, i
     return NULL;
 }
 
-/* Take the block's rows, and those of finer levels that it stands for, out of the list. */
+/* Remove from the list the rows of the block, and all finer rows that it replaces. */
 static void take_out(struct rows *rows, struct rps_period block)
 {
     size_t kept = 0;
@@ -382,9 +385,9 @@ static uint64_t last_of(const struct rps_period *block, size_t sets)
     return last;
 }
 
-/* Roll a shape up, some of whose periods are given as the blocks that `all` has for them. What is
- * to come out of that is left in `all`. */
-static void roll_up_thinned(const struct shape *shape, struct rows *all, struct rows *ret)
+/* Roll up a shape in which some periods are replaced by their blocks in `all`. The expected rows
+ * stay in `all`. */
+static void roll_up_downsampled(const struct shape *shape, struct rows *all, struct rows *ret)
 {
     const struct rps_rollup_sink sink = {ret, keep_row};
     struct rps_rollup *rollup = rps_rollup_new(shape->options.sets, &sink);
@@ -413,7 +416,7 @@ static void roll_up_thinned(const struct shape *shape, struct rows *all, struct 
     rps_rollup_free(rollup);
 }
 
-/* Coarser blocks are the same whether they are made of periods or of the blocks that are left. */
+/* Coarser blocks are equal, whether they are made of periods or of remaining finer blocks. */
 static void blocks_of_blocks(void **state)
 {
     size_t given = 0;
@@ -427,7 +430,7 @@ static void blocks_of_blocks(void **state)
         shape_make(&shape, &options);
         roll_up(&shape, &rows);
         given += rows.count;
-        roll_up_thinned(&shape, &rows, &again);
+        roll_up_downsampled(&shape, &rows, &again);
         given -= rows.count;
         expect_same(&rows, &again);
         free_rows(&rows);

@@ -1,8 +1,6 @@
-/*
- * The store, or the run in it, is taken away from its recorder: it was deleted, moved or replaced,
- * with and without a reader that has it open. The recording goes on in a new file; nothing of the
- * user's is touched, and a file that was moved is whole.
- */
+/* The store, or the run in it, is deleted, moved or replaced during a recording, with and without a
+ * reader that has it open. The recording continues in a new file. Files of the user are not
+ * changed, and a moved file is complete. */
 #include "recorder.h"
 
 #include <stdio.h>
@@ -18,7 +16,7 @@ struct recording {
     struct notices notices;
     struct rps_writer *writer;
     struct rps_run run;
-    sqlite3 *reader; /* NULL: nobody has it open */
+    sqlite3 *reader; /* NULL: no reader has the store open */
     char saved[600];
 };
 
@@ -31,7 +29,7 @@ static void start(struct recording *recording, void **state, bool read)
     recorder_start_notices(&recording->notices);
     recording->writer = fixture_writer(recording->path, NULL, &recording->run);
     recorder_write(recording->writer, 0, 10);
-    fixture_end(recording->writer, &recording->run); /* a run before it */
+    fixture_end(recording->writer, &recording->run); /* The store has an earlier run. */
     recording->writer =
         fixture_writer(recording->path, &recording->notices.options, &recording->run);
     recorder_write(recording->writer, 0, 100);
@@ -46,14 +44,14 @@ static void start(struct recording *recording, void **state, bool read)
     assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
 }
 
-/* Hand over more, until the writer has looked whether the file is still there. */
+/* Hand over periods until the writer has checked whether its file still exists. */
 static void write_on(struct recording *recording)
 {
     pthread_mutex_lock(&recording->writer->lock);
-    recording->writer->last_beat_ns -= INT64_C(5000000000); /* that comes with a heartbeat */
+    recording->writer->last_beat_ns -= INT64_C(5000000000); /* The check comes with a heartbeat. */
     pthread_mutex_unlock(&recording->writer->lock);
     recorder_write(recording->writer, 100, 200);
-    recorder_expect_notice(&recording->notices, "the recording goes on in");
+    recorder_expect_notice(&recording->notices, "the recording continues in");
     recorder_write(recording->writer, 200, 1000);
 }
 
@@ -94,7 +92,8 @@ static void expect_moved_is_whole(const char *path)
     assert_string_equal(fixture_text(path, "PRAGMA integrity_check"), "ok");
     recorder_expect(path, 1, 0, 10);
     count = fixture_number(path, "SELECT count(*) FROM period WHERE run_id = 2");
-    assert_in_range(count, 100, 200); /* what was committed before it was found out */
+    assert_in_range(count, 100, 200); /* rows that were committed before the writer noticed the
+                                         move */
     recorder_expect(path, 2, 0, (uint64_t)count);
 }
 
@@ -123,7 +122,7 @@ static void moved_while_it_is_read(void **state)
     moved(state, true);
 }
 
-/* Into another folder, with the files beside it. */
+/* The store is moved to another directory, with the files alongside it. */
 static void moved_with_its_log(void **state)
 {
     static const char *const end[] = {"", "-wal", "-shm"};
@@ -177,7 +176,8 @@ static off_t size_of(const char *path)
     return stat(path, &status) == 0 ? status.st_size : -1;
 }
 
-/* Another store is moved to its place, with a log of its own that holds what its file does not. */
+/* Another store takes the place of the file. The log of the other store holds data that its
+ * database file does not. */
 static void replaced(void **state)
 {
     const char *other = fixture_path(state, "other"), *log = fixture_path(state, "s-wal");
@@ -202,9 +202,9 @@ static void replaced(void **state)
         assert_true(size > 8192);
         write_on(&recording);
         finish(&recording, "was deleted, moved or replaced");
-        assert_int_equal(size_of(log), size); /* not ours */
+        assert_int_equal(size_of(log), size); /* The log belongs to the other store. */
         expect_complete(recording.saved, 2, 0);
-        /* another process would find it like this; this one's locks are still db's */
+        /* Another process would see this state. In this process, `db` still holds its locks. */
         assert_int_equal(sqlite3_exec(db, "INSERT INTO t VALUES (3)", NULL, NULL, NULL), SQLITE_OK);
         sqlite3_close(db);
         unlink(recording.saved);
@@ -217,7 +217,7 @@ static void replaced(void **state)
     }
 }
 
-/* Nothing happens between the taking away and the end. */
+/* Nothing happens between the move of the store and the end of the run. */
 static void moved_before_the_end(void **state)
 {
     const char *elsewhere = fixture_path(state, "elsewhere");
@@ -232,7 +232,7 @@ static void moved_before_the_end(void **state)
     recorder_expect(elsewhere, 2, 0, 1000);
 }
 
-/* There is a file of that name already: it is somebody's. */
+/* The name for the saved file is already taken by a file of the user. */
 static void no_place_for_it(void **state)
 {
     const char *elsewhere = fixture_path(state, "elsewhere");
@@ -246,21 +246,20 @@ static void no_place_for_it(void **state)
     recording.writer->last_beat_ns -= INT64_C(5000000000);
     pthread_mutex_unlock(&recording.writer->lock);
     recorder_write(recording.writer, 100, 200);
-    recorder_expect_notice(&recording.notices,
-                           "cannot go on in another file beside it (");
+    recorder_expect_notice(&recording.notices, "cannot continue in a file next to it (");
     recording.run.state = RPS_RUN_COMPLETE;
     assert_int_equal(rps_writer_end(recording.writer, &recording.run, &err), RPS_FAILED);
-    fixture_says(&err, "could not go on beside it", NULL);
+    fixture_says(&err, "no other file could be made", NULL);
     rps_writer_close(recording.writer);
     rps_run_free(&recording.run);
     recorder_stop_notices(&recording.notices);
-    recorder_expect(elsewhere, 2, 0, 200); /* but the file that was moved is whole */
+    recorder_expect(elsewhere, 2, 0, 200); /* The moved file is complete. */
     assert_string_equal(fixture_text(elsewhere, "SELECT state FROM run WHERE run_id = 2"),
                         "complete");
 }
 
-/* Another program deletes the run: its rows are gone, what comes is saved, and the number is not
- * given again. */
+/* Another program deletes the run. The rows of the run are gone, later data are saved in a new
+ * file, and the run number is not reused. */
 static void the_run_is_deleted(void **state)
 {
     struct recording recording;
@@ -269,13 +268,14 @@ static void the_run_is_deleted(void **state)
 
     start(&recording, state, false);
     fixture_system(recording.writer, 0);
-    recorder_write(recording.writer, 100, 102); /* a commit behind it */
+    recorder_write(recording.writer, 100, 102); /* One commit follows the reading. */
     fixture_wait_committed(recording.writer, 102);
     fixture_exec(recording.path, "PRAGMA foreign_keys = ON; DELETE FROM run WHERE run_id = 2");
     recorder_write(recording.writer, 102, 200);
     fixture_system(recording.writer, 199);
-    recorder_expect_notice(&recording.notices,
-                           "the run was deleted while it is recorded into: the recording goes on");
+    recorder_expect_notice(
+        &recording.notices,
+        "the run was deleted while a run was recorded into it; the recording continues");
     recorder_write(recording.writer, 200, 1000);
     finish(&recording, "the run was deleted");
     expect_complete(recording.saved, 1, 102);
@@ -298,7 +298,7 @@ static void the_run_is_deleted(void **state)
     fixture_end(writer, &run);
 }
 
-/* And so it is when nothing comes after it. */
+/* The result is the same if no data follow the deletion. */
 static void the_run_is_deleted_before_the_end(void **state)
 {
     struct recording recording;

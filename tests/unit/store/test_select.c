@@ -1,4 +1,5 @@
-/* Which runs are meant by what a user types: groups, what is near, and what is live. */
+/* Tests of the run names that a user types: groups, suggestions for similar names, and live runs.
+ */
 #include "fixture.h"
 #include "rpistat/plan.h"
 #include "rpistat/run.h"
@@ -6,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Runs 1 ... 6 without periods; the last two share a label that has commas. */
+/* Make runs 1 to 6 without periods. The last two share a label with a comma. */
 static struct rps_reader *make_runs(const char *path)
 {
     static const char *const labels[] = {"main", "topic", "main", "", "a,b", "a,b"};
@@ -32,7 +33,7 @@ static struct rps_reader *make_runs(const char *path)
     return reader;
 }
 
-/* Expected: the numbers of the runs, or part of the sentence. */
+/* Expect the numbers of the runs found, or a part of the error message. */
 static void finds_group(struct rps_reader *reader, const char *text, int code, const char *expected)
 {
     struct rps_error err;
@@ -63,14 +64,15 @@ static void groups(void **state)
     finds_group(reader, "5-99", 0, "56");
     finds_group(reader, "last", 0, "6");
     finds_group(reader, "last-1", 0, "5");
-    finds_group(reader, "last,3,main,1-2", 0, "1236"); /* ascending, each once */
-    finds_group(reader, "a,b", 0, "56");               /* a label */
+    finds_group(reader, "last,3,main,1-2", 0, "1236"); /* The runs are ascending, without
+                                                          repeats. */
+    finds_group(reader, "a,b", 0, "56");               /* The text is a label with a comma. */
     finds_group(reader, "", RPS_USAGE, "empty");
     finds_group(reader, "1,,2", RPS_USAGE, "empty");
     finds_group(reader, "4-2", RPS_USAGE, "write 2-4");
-    finds_group(reader, "7-9", RPS_FAILED, "run 7-9: not in ");
-    finds_group(reader, "2-", RPS_FAILED, "holds runs 1 to 6");
-    finds_group(reader, "1,nothing", RPS_FAILED, "run nothing: not in ");
+    finds_group(reader, "7-9", RPS_FAILED, "run 7-9 is not in ");
+    finds_group(reader, "2-", RPS_FAILED, "has runs 1 to 6");
+    finds_group(reader, "1,nothing", RPS_FAILED, "run nothing is not in ");
     finds_group(reader, "label:", RPS_FAILED, "has this label; ");
     finds_group(reader, "label:topik", RPS_FAILED, "did you mean topic? ");
     rps_reader_close(reader);
@@ -88,9 +90,10 @@ static void one(void **state)
     fixture_says(&err, "topik: no run of ", "has this label or tag", "did you mean topic? ", NULL);
     assert_int_equal(rps_reader_find(reader, "host=b", &run_id, &err), RPS_FAILED);
     fixture_says(&err, "did you mean host=a? ", NULL);
-    assert_int_equal(rps_reader_find(reader, "1-2", &run_id, &err), RPS_FAILED); /* one, not some */
+    /* one run is needed, not a group */
+    assert_int_equal(rps_reader_find(reader, "1-2", &run_id, &err), RPS_FAILED);
     assert_int_equal(rps_reader_find(reader, "label:main", &run_id, &err), RPS_FAILED);
-    /* tags that are none are no hindrance to what is near */
+    /* Invalid tags do not prevent suggestions. */
     fixture_exec(fixture_path(state, "s"), "PRAGMA ignore_check_constraints = 1;"
                                            "UPDATE run SET tags = 'x' WHERE run_id = 1");
     assert_int_equal(rps_reader_find(reader, "topik", &run_id, &err), RPS_FAILED);
@@ -108,11 +111,12 @@ static void live(void **state)
     int64_t run_id = -1;
 
     assert_int_equal(rps_reader_find_live(reader, NULL, &run_id, &err), 0);
-    assert_int_equal(run_id, 6); /* none: the newest */
+    assert_int_equal(run_id, 6); /* No run is live, so the newest is found. */
     writer = fixture_writer(path, NULL, &run);
     assert_int_equal(rps_reader_find_live(reader, NULL, &run_id, &err), 0);
     assert_int_equal(run_id, 7);
-    fixture_exec(path, "UPDATE run SET run_id = 9 WHERE run_id = 6"); /* newer, and ended */
+    /* The run is newer, and has already ended. */
+    fixture_exec(path, "UPDATE run SET run_id = 9 WHERE run_id = 6");
     assert_int_equal(rps_reader_find(reader, NULL, &run_id, &err), 0);
     assert_int_equal(run_id, 9);
     assert_int_equal(rps_reader_find_live(reader, NULL, &run_id, &err), 0);

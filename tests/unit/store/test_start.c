@@ -1,8 +1,6 @@
-/*
- * A recording starts while another program holds the store's lock: it begins in memory, gets into
- * the store when the lock is free, or into a file of its own. A recording that never began leaves
- * nothing.
- */
+/* A recording starts while another program holds the lock of the store. The recording begins in
+ * memory. When the lock is free, it moves to the store, or else to a file of its own. A recording
+ * that never began leaves nothing. */
 #include "recorder.h"
 
 #include <stdio.h>
@@ -34,7 +32,7 @@ static void on_beat(void *context, const struct rps_writer_beat *beat)
     recording->last_beat = beat->run_id;
 }
 
-/* A store of one run is locked; nobody can even read it when `alone`. */
+/* Lock a store of one run. If `alone` is set, other processes cannot even read it. */
 static void start(struct recording *recording, void **state, bool alone)
 {
     *recording = (struct recording){.first_beat = -1, .last_beat = -1};
@@ -60,7 +58,7 @@ static void start(struct recording *recording, void **state, bool alone)
              recording->run.uuid);
 }
 
-/* What a recorder hands over of one period. */
+/* Hand over the data of a recorder for a range of periods. */
 static void write_all(struct rps_writer *writer, uint64_t first, uint64_t end)
 {
     for (uint64_t n = first; n < end; n++) {
@@ -71,7 +69,7 @@ static void write_all(struct rps_writer *writer, uint64_t first, uint64_t end)
     rps_writer_mark(writer, 1, "while it was locked");
 }
 
-/* From now on the lock is not waited for. */
+/* From now on the writer does not wait for the lock. */
 static void wait_no_more(struct rps_writer *writer)
 {
     pthread_mutex_lock(&writer->lock);
@@ -94,7 +92,7 @@ static void close_recording(struct recording *recording)
     recorder_stop_notices(&recording->notices);
 }
 
-/* All that write_all handed over is in the file, and the run is complete. */
+/* Expect that the file holds all data from write_all, and that the run is complete. */
 static void expect_all(const char *path, int64_t run_id, uint64_t periods)
 {
     char sql[200];
@@ -147,7 +145,7 @@ static void a_store_that_cannot_be_read_is_waited_for(void **state)
     starts_in_memory(state, true);
 }
 
-/* Let go of the lock when the end has begun. */
+/* Release the lock when the end of the run has begun. */
 static void *release_at_end(void *context)
 {
     struct recording *recording = context;
@@ -170,7 +168,7 @@ static void the_end_waits_for_the_lock(void **state)
     pthread_t thread;
 
     start(&recording, state, false);
-    recording.writer->patience_ns = 1; /* is of other failures */
+    recording.writer->patience_ns = 1; /* patience_ns applies only to other failures */
     write_all(recording.writer, 0, 20);
     assert_int_equal(pthread_create(&thread, NULL, release_at_end, &recording), 0);
     finish(&recording, 0, &err);
@@ -180,7 +178,7 @@ static void the_end_waits_for_the_lock(void **state)
     expect_all(recording.path, 2, 20);
 }
 
-/* The run of the saved file, and what the sentence says. */
+/* Expect the run in the saved file, and the text of the error message. */
 static void expect_saved(struct recording *recording, const struct rps_error *err, uint64_t periods)
 {
     char command[1300];
@@ -229,7 +227,8 @@ static void a_store_that_stays_locked_while_the_run_goes_on(void **state)
     expect_saved(&recording, &err, 30);
 }
 
-/* Long before the time is over. */
+/* If waiting records fill half of the ring, the recording moves to a file of its own, long before
+ * the wait for the lock ends. */
 static void records_that_wait_do_not_take_all_memory(void **state)
 {
     struct recording recording;
@@ -248,8 +247,8 @@ static void records_that_wait_do_not_take_all_memory(void **state)
     recorder_expect(recording.saved, 1, 0, room);
 }
 
-/* A file or a link of that name is left alone; the run is lost, and that is no failure of the
- * workload. */
+/* An existing file or link of that name is left alone. The run is lost, but the workload does not
+ * fail. */
 static void the_saved_file_replaces_nothing(void **state)
 {
     struct recording recording;
@@ -275,7 +274,7 @@ static void the_saved_file_replaces_nothing(void **state)
     assert_int_equal(status.st_size, strlen("precious"));
 }
 
-/* What is wrong with a store is found before the start all the same. */
+/* Other faults of the store are still reported before the start. */
 static void other_refusals_stay(void **state)
 {
     const struct rps_writer_options options = {.starts_locked = 1};
@@ -318,7 +317,7 @@ static void nothing_remains_of_a_new_store(void **state)
     rps_writer_abandon(NULL);
 }
 
-/* Neither the run nor its number. */
+/* An existing store is unchanged: it gets neither the run nor its number. */
 static void an_existing_store_stays(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -348,7 +347,7 @@ static void an_empty_store_that_was_there_stays(void **state)
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM run"), 0);
 }
 
-/* One that has not even begun in the locked store is forgotten at once. */
+/* A run that has not yet begun in the locked store is discarded at once. */
 static void a_run_that_waits_is_forgotten(void **state)
 {
     struct recording recording;
@@ -371,7 +370,7 @@ static void a_store_in_use_stays(void **state)
 
     other = fixture_writer(path, NULL, &other_run);
     recorder_write(other, 0, 3);
-    rps_writer_abandon(writer); /* it made the store */
+    rps_writer_abandon(writer); /* This writer has created the store. */
     rps_run_free(&run);
     fixture_end(other, &other_run);
     recorder_expect(path, 2, 0, 3);
@@ -381,7 +380,7 @@ static void a_store_in_use_stays(void **state)
 #define RACERS 4
 #define ROUNDS 25
 
-/* Record into the store again and again; every other run is taken back. */
+/* Record into the store repeatedly, and abandon every other run. */
 static void race(const char *path, int number)
 {
     const struct rps_writer_options options = {.starts_locked = 1};
@@ -401,7 +400,8 @@ static void race(const char *path, int number)
     _exit(0);
 }
 
-/* A recorder makes the store, another uses it, and the first takes it back: no run is lost. */
+/* A recorder creates the store, another one uses it, and the first one abandons it. No run is lost.
+ */
 static void recorders_race(void **state)
 {
     char sql[] = "SELECT count(*) FROM run WHERE state = 'complete'";

@@ -1,9 +1,9 @@
-/* Readings of system signals: what is written is read again, at every resolution, and stays right
- * when it is thinned, merged and repaired. */
+/* Readings of system metrics can be read back at every resolution, and stay correct after
+ * downsampling, merging and repair. */
 #include "sound.h"
 #include "rpistat/store.h"
 #include "rpistat/system_rows.h"
-#include "rpistat/system_signals.h"
+#include "rpistat/system_reader.h"
 #include "rpistat/period.h"
 
 #include <math.h>
@@ -23,20 +23,24 @@ static struct rps_reader *open_reader(const char *path)
     return reader;
 }
 
-/* What the rows of a part come to, and how many they are. */
+/* Sums over the rows of a part, and the number of rows. */
 struct all {
     uint64_t rows, readings[RPS_SYSTEM_SLOT_MAX];
-    int64_t sum[RPS_SYSTEM_SLOT_MAX], length_us;                         /* of counters; */
-    double integral[RPS_SYSTEM_SLOT_MAX], known_us[RPS_SYSTEM_SLOT_MAX]; /* of gauges, x us */
-    double lowest, highest;                                              /* of slot 1 */
-    int level;                                                           /* the coarsest */
+    /* sums of counters, and their time */
+    int64_t sum[RPS_SYSTEM_SLOT_MAX], length_us;
+    /* integrals and times of gauges, in us */
+    double integral[RPS_SYSTEM_SLOT_MAX], known_us[RPS_SYSTEM_SLOT_MAX];
+    /* lowest and highest value of slot 1 */
+    double lowest, highest;
+    /* coarsest level of the rows */
+    int level;
     uint64_t first, last;
 };
 
 static int is_gauge(enum rps_system_source source, int slot)
 {
-    return slot < rps_system_signal_count[source] &&
-           rps_system_signals[source][slot].kind == RPS_SYSTEM_GAUGE;
+    return slot < rps_system_metric_count[source] &&
+           rps_system_metrics[source][slot].kind == RPS_SYSTEM_GAUGE;
 }
 
 static struct all all_of(const char *path, enum rps_system_source source, int64_t from_ns,
@@ -147,7 +151,7 @@ static void what_is_written_is_read(void **state)
     rps_reader_close(reader);
 }
 
-/* A part has the readings whose middles lie in it, whatever the resolution. */
+/* A part contains the readings whose middles lie in it, at every resolution. */
 static void a_part_is_the_same_at_every_resolution(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -167,7 +171,7 @@ static void a_part_is_the_same_at_every_resolution(void **state)
     }
 }
 
-static void thinning_keeps_sums_and_extremes(void **state)
+static void downsampling_keeps_sums_and_extremes(void **state)
 {
     const char *path = fixture_path(state, "s"), *thin = fixture_path(state, "thin");
     struct findings findings;
@@ -193,8 +197,8 @@ static void thinning_keeps_sums_and_extremes(void **state)
     assert_string_equal(findings.text, "");
 }
 
-/* A run of so many periods, with a hole of five behind number 1001: blocks of periods begin and end
- * where those of readings do not. */
+/* Record a run with a hole of five periods after number 1001. Blocks of periods and blocks of
+ * readings have different boundaries. */
 static void record_with_hole(const char *path, int64_t keep_ns)
 {
     const struct rps_writer_options options = {.keep_ns = keep_ns};
@@ -212,7 +216,7 @@ static void record_with_hole(const char *path, int64_t keep_ns)
     fixture_end(writer, &run);
 }
 
-static void blocks_are_thinned_as_a_whole(void **state)
+static void blocks_are_downsampled_as_a_whole(void **state)
 {
     const char *path = fixture_path(state, "s");
     struct all all;
@@ -243,13 +247,20 @@ static void values_are_seen_in_the_view(void **state)
 
     sound_store(path, 1, 100, 0);
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM signal_value"),
-                     15 * 100 + 20 + 10 * 10 + 4 * 10 + 6 * 10);
+                     (RPS_TREE_SLOTS - 1) * 100 + 20 + 10 * 10 + 4 * 10 + 6 * 10);
     assert_int_equal(fixture_number(path,
                                     "SELECT count(*) FROM signal_value JOIN reading AS r USING"
                                     " (run_id, period) WHERE r.source = 0 AND ((name = 'rss'"
                                     " AND value = s10) OR (name = 'written'"
                                     " AND abs(value * length_s - s12) < 1e-6))"),
                      20 + 100);
+    assert_int_equal(fixture_number(path, "SELECT count(*) FROM reading_tree AS t JOIN reading AS r"
+                                          " USING (run_id, period) WHERE r.source = 0"
+                                          " AND rss IS s10 AND fds IS s16"),
+                     100);
+    assert_int_equal(fixture_number(path, "SELECT sum(m_wait) = (SELECT sum(s0) FROM reading WHERE"
+                                          " source = 1) FROM reading_machine"),
+                     1);
 }
 
 static void check_finds_what_was_changed(void **state)
@@ -267,11 +278,11 @@ static void check_finds_what_was_changed(void **state)
         {"INSERT INTO reading_rollup (run_id, source, level, period, last_period, end_ns, "
          "length_us)"
          " VALUES (1, 0, 1, 35, 36, 9, 9)",
-         "wrong: run 1: source tree: blocks that are made of no readings: 1\n"},
+         "wrong: run 1: source tree: blocks that sum no readings: 1\n"},
         {"DELETE FROM signal WHERE source = 1",
-         "wrong: run 1: readings that are not inside the run, or of no signals: "},
+         "wrong: run 1: readings that are outside the run, or of no system metrics: "},
         {"UPDATE reading SET period = 5000 WHERE source = 0 AND period = 299",
-         "wrong: run 1: readings that are not inside the run, or of no signals: 1\n"},
+         "wrong: run 1: readings that are outside the run, or of no system metrics: 1\n"},
     };
 
     for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
@@ -285,12 +296,12 @@ static void check_finds_what_was_changed(void **state)
         sound_check(&findings, path);
         if (!strstr(findings.text, changes[i][1]))
             fail_msg("%s: %s", changes[i][0], findings.text);
-        sound_repair(&findings, path, saved); /* it is sound then */
+        sound_repair(&findings, path, saved); /* The repaired store is valid. */
         remove(saved);
     }
 }
 
-/* Of a recorder that was killed there are no totals, and the last blocks are not there. */
+/* The run of a killed recorder has no totals, and its last blocks are missing. */
 static void a_killed_run_is_sound_and_gets_totals(void **state)
 {
     const char *path = fixture_path(state, "s"), *saved = fixture_path(state, "saved");
@@ -332,8 +343,8 @@ static void a_store_without_the_tables_has_no_readings(void **state)
     rps_reader_close(reader);
 }
 
-/* A gauge stands for the time since the reading before: of one of .1 s and one of .9 s the second
- * counts nine times, in blocks and in the total. */
+/* A gauge applies to the time since the previous reading. A reading over 0.9 s has nine times the
+ * weight of a reading over 0.1 s, in blocks and in the total. */
 static void a_gauge_is_weighed_by_time(void **state)
 {
     static const char total[] = "SELECT total FROM signal WHERE name = 'threads'";
@@ -370,7 +381,7 @@ static void a_gauge_is_weighed_by_time(void **state)
     assert_int_equal(fixture_number(saved, total), 2 * 100);
 }
 
-/* The second reading of a period, as at a pause, would be of the same row. */
+/* A period has one row of readings, so a second reading, as at a pause, is not stored. */
 static void a_period_has_one_reading(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -397,8 +408,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_is_written_is_read),
         TEST(a_part_is_the_same_at_every_resolution),
-        TEST(thinning_keeps_sums_and_extremes),
-        TEST(blocks_are_thinned_as_a_whole),
+        TEST(downsampling_keeps_sums_and_extremes),
+        TEST(blocks_are_downsampled_as_a_whole),
         TEST(values_are_seen_in_the_view),
         TEST(check_finds_what_was_changed),
         TEST(a_killed_run_is_sound_and_gets_totals),

@@ -1,18 +1,17 @@
-/* The views against figures worked out by hand, with the rules of rpistat/tally.h. */
+/* The views are compared with values computed by hand by the rules of rpistat/tally.h. */
 #include "fixture.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "store/downsample.h"
+#include "store/writer.h"
 
 #define MS 1000000
 
-/*
- * Rotation 0: a set of half its time, one of a third. Rotation 1: the workload slept. Rotation 2:
- * the set was never on a counter, and the run ended before the other set's turn.
- */
+/* In rotation 0, one set was counted half of its time, the other a third. In rotation 1 the
+ * workload slept. In rotation 2 the first set had no counter, and the run ended before the second
+ * set. */
 static const struct rps_period periods[] = {
     {.cpu = -1,
      .set_no = 0,
@@ -67,7 +66,7 @@ static int make_store(void **state)
 
     if (fixture_make_folder(state) != 0)
         return -1;
-    /* a run before, whose numbers must not get into the other */
+    /* Write an earlier run, whose numbers must not appear in the tested run. */
     for (int n = 0; n < 2; n++) {
         writer = fixture_writer(fixture_path(state, "s"), NULL, &run);
         for (size_t i = 0; i < sizeof(periods) / sizeof(periods[0]); i++) {
@@ -103,8 +102,10 @@ static void rate_is(void **state, int rotation, const char *metric, double expec
 
 static void rate_follows_the_tally_rules(void **state)
 {
-    /* enabled 400 ms: a = 10 * 400/50 = 80, b = 160, c = 7 * 400/100 = 28; d is not measured */
-    rate_is(state, 0, "a_per_clock", 80.0 / 8000); /* the clock had a counter half of the time */
+    /* Enabled 400 ms: a = 10 * 400/50 = 80, b = 160, c = 7 * 400/100 = 28. Event d is not measured.
+     */
+    rate_is(state, 0, "a_per_clock", 80.0 / 8000); /* The clock event had a counter half of the
+                                                      time. */
     rate_is(state, 0, "c_share", 100 * 28.0 / 108);
     rate_is(state, 0, "b_rate", 160 / 0.3);
     rate_is(state, 0, "d_per_cpu_s", NAN);
@@ -139,7 +140,7 @@ static void sample_is_the_long_form(void **state)
 {
     const char *path = fixture_path(state, "s");
 
-    /* d is not measured: two events in set 0, one in set 1 */
+    /* Event d is not measured, so set 0 has two events and set 1 has one. */
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM sample WHERE run_id = 2"), 8);
     assert_string_equal(fixture_text(path, "SELECT group_concat(event, ' ') FROM (SELECT event FROM"
                                            " sample WHERE run_id = 2 ORDER BY period, event)"),
@@ -188,7 +189,7 @@ static void views_need_no_trust(void **state)
 
 #define PERIODS 1001
 
-/* What the views say in sum, whatever was thinned. */
+/* Return the sums over the views, which do not depend on downsampling. */
 static void sums_of_views(const char *path, char *ret, size_t size)
 {
     int at =
@@ -218,7 +219,7 @@ static void thin(const char *path)
     sqlite3_close(db);
 }
 
-/* The figures of a rotation or block, made here of the rows that a cursor gives. */
+/* Expect the metric values of a rotation or block, computed from the rows of a cursor. */
 static void expect_rates(const char *path, const struct rps_period *set0,
                          const struct rps_period *set1)
 {
@@ -279,7 +280,7 @@ static void views_show_what_took_their_place(void **state)
     do {
         rps_writer_status(writer, &status);
     } while (status.committed < PERIODS);
-    rps_writer_close(writer); /* as if it had been killed: no sums were stored */
+    rps_writer_close(writer); /* as if killed: no sums were stored */
     rps_run_free(&run);
     sums_of_views(path, sums, sizeof(sums));
     assert_int_equal(expect_all_rates(path), 500);

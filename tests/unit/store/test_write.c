@@ -1,8 +1,6 @@
-/*
- * The writer: what it writes and when, and when things go wrong: locks, failing writes, a full
- * ring, another recorder, a changed schema. What happened is learnt from its own notices, through a
- * pipe.
- */
+/* Tests of the writer: its writes, and its reaction to locks, failed writes, a full ring, another
+ * recorder, and a changed schema. Events are observed through the writer's own notices, received
+ * through a pipe. */
 #include "recorder.h"
 
 #include <sched.h>
@@ -42,7 +40,7 @@ static void many_periods_are_kept_small(void **state)
     assert_in_range(status.st_size, 20000 * 40, 20000 * 107);
 }
 
-/* What a user changes while the run is recorded is not written again when it ends. */
+/* A change that a user makes to the run during the recording is not overwritten at its end. */
 static void a_label_that_changes_meanwhile_stays(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -77,7 +75,7 @@ static void several_runs_with_one_writer(void **state)
     rps_plan_free(plan);
 }
 
-/* Wait until the thread has nothing to do, behind its first heartbeat. */
+/* Wait until the writer thread is idle after its first heartbeat. */
 static void wait_asleep(struct rps_writer *writer)
 {
     bool asleep = false;
@@ -100,7 +98,8 @@ static void grouped_commits_wait_for_the_end(void **state)
 
     wait_asleep(writer);
     recorder_write(writer, 0, 1);
-    fixture_wait_committed(writer, 1); /* the first is written at once, behind a heartbeat too */
+    fixture_wait_committed(writer, 1); /* The first period is written at once, even after a
+                                          heartbeat. */
     recorder_write(writer, 1, 50);
     rps_writer_status(writer, &status);
     assert_int_equal(status.committed, 1);
@@ -109,8 +108,8 @@ static void grouped_commits_wait_for_the_end(void **state)
     recorder_expect(path, 1, 0, 50);
 }
 
-/* What comes into an empty ring waits for the commit, not for the heartbeat: the test's time would
- * not do for that. */
+/* A period in an empty ring waits for the commit interval and not for the heartbeat. If commits
+ * waited for heartbeats, the test would exceed its time limit. */
 static void commits_come_as_often_as_asked(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -127,7 +126,7 @@ static void commits_come_as_often_as_asked(void **state)
     recorder_expect(path, 1, 0, 40);
 }
 
-/* With 4,096 periods waiting the next commit is due. */
+/* When 4,096 periods are waiting, a commit is due. */
 static void many_periods_do_not_wait(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -152,7 +151,7 @@ static void rollups_are_whole_at_the_end(void **state)
     recorder_write(writer, 0, 1001);
     fixture_end(writer, &run);
     recorder_expect(path, 1, 0, 1001);
-    /* 500 rotations */
+    /* The run has 500 rotations. */
     assert_string_equal(fixture_text(path, "SELECT group_concat(level || ' ' || n || ' ' || m, ',')"
                                            " FROM (SELECT level, count(*) AS n, sum(merged) AS m"
                                            " FROM rollup GROUP BY level)"),
@@ -160,7 +159,7 @@ static void rollups_are_whole_at_the_end(void **state)
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM heartbeat"), 0);
 }
 
-/* More marks than are kept of a second: the rest is counted, and said. */
+/* Marks beyond the limit per second are counted, and the number is reported. */
 static void too_many_marks_are_counted(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -226,13 +225,13 @@ static void a_lock_is_waited_for(void **state)
     recorder_stop_notices(&notices);
 }
 
-/* Periods that the ring has room for. */
+/* Return the number of periods that fit in the ring. */
 static uint64_t room_of(const struct rps_writer *writer)
 {
     return writer->ring.size / rps_ring_bytes(sizeof(struct rps_period));
 }
 
-/* One gap, of just these periods. */
+/* Expect exactly one gap, of these periods. */
 static void expect_gap(const char *path, uint64_t first, uint64_t end)
 {
     struct rps_period first_lost = fixture_period(first, 2), last_lost = fixture_period(end - 1, 2);
@@ -267,7 +266,7 @@ static void a_full_ring_becomes_a_gap(void **state)
     fixture_wait_committed(writer, 5);
     other = recorder_hold_lock(path);
     recorder_write(writer, 5, 6);
-    recorder_expect_notice(&notices, "the recording goes on in memory, with room for");
+    recorder_expect_notice(&notices, "the recording continues in memory, with space for");
     recorder_write(writer, 6, 5 + room + 7);
     rps_writer_status(writer, &status);
     assert_int_equal(status.queued, room);
@@ -277,18 +276,19 @@ static void a_full_ring_becomes_a_gap(void **state)
     fixture_wait_committed(writer, 5 + room);
     recorder_write(writer, 5 + room + 7, 5 + room + 107);
     fixture_wait_committed(writer, 5 + room + 100);
-    assert_int_equal(fixture_number(path, "SELECT count(*) FROM gap"), 1); /* not only at the end */
+    /* The gap is not only written at the end. */
+    assert_int_equal(fixture_number(path, "SELECT count(*) FROM gap"), 1);
     fixture_end(writer, &run);
     expect_gap(path, 5 + room, 5 + room + 7);
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM period"), 5 + room + 100);
-    /* no block across the gap */
+    /* No block extends across the gap. */
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM rollup WHERE end_ns - start_ns >"
                                           " length_ns * 2 + 300000000"),
                      0);
     recorder_stop_notices(&notices);
 }
 
-/* Ten minutes of all CPUs, between 64 and 512 MiB. */
+/* The ring holds ten minutes of all CPUs, and has between 64 and 512 MiB. */
 static void room_of_the_ring(void **state)
 {
     const size_t bytes = rps_ring_bytes(sizeof(struct rps_period));
@@ -299,7 +299,7 @@ static void room_of_the_ring(void **state)
     assert_int_equal(rps_writer_ring_periods(1000000, 64), (512 << 20) / bytes);
 }
 
-/* Also when nothing comes after it, and the ring is full until the end. */
+/* A gap is stored even if no period follows it and the ring is full until the end. */
 static void a_gap_at_the_end_is_kept_too(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -317,7 +317,7 @@ static void a_gap_at_the_end_is_kept_too(void **state)
     recorder_write(writer, 0, 1);
     recorder_expect_notice(&notices, "cannot write");
     recorder_write(writer, 1, room + 4);
-    pthread_mutex_lock(&writer->lock); /* the end begins before the thread has written any */
+    pthread_mutex_lock(&writer->lock); /* The end begins before the thread has written. */
     recorder_release_lock(other);
     writer->stop = true;
     writer->give_up_ns = INT64_MAX;
@@ -332,8 +332,8 @@ static void a_gap_at_the_end_is_kept_too(void **state)
     recorder_stop_notices(&notices);
 }
 
-/* A lock that stays keeps nothing from being kept: the run ends in a copy of the store, with the run
- * before it. Where there is something of that name already, what was not written is lost. */
+/* If the lock is never released, the run ends in a copy of the store, with the earlier run. If the
+ * name of the copy is taken, unwritten data are lost. */
 static void end_while_locked(void **state, bool can_be_saved)
 {
     const char *path = fixture_path(state, "s");
@@ -360,12 +360,12 @@ static void end_while_locked(void **state, bool can_be_saved)
     if (can_be_saved)
         fixture_says(&err, path, saved, "rpistat merge", NULL);
     else
-        fixture_says(&err, "holds 4 periods", "but 3 more periods",
-                     "another program holds its lock", NULL);
+        fixture_says(&err, "has 4 periods", "but 3 more periods", "another program holds its lock",
+                     NULL);
     rps_writer_close(writer);
     rps_run_free(&run);
     recorder_release_lock(other);
-    recorder_expect(path, 1, 0, 4); /* what was committed */
+    recorder_expect(path, 1, 0, 4); /* The store holds the committed periods. */
     if (can_be_saved) {
         recorder_expect(saved, 1, 0, 7);
         assert_string_equal(fixture_text(saved, "SELECT state FROM run"), "complete");
@@ -383,7 +383,7 @@ static void what_cannot_be_saved_is_lost(void **state)
     end_while_locked(state, false);
 }
 
-/* Hand over periods, and what is read at their ends. */
+/* Hand over periods and the readings at their ends. */
 static void write_with_readings(struct rps_writer *writer, uint64_t first, uint64_t end)
 {
     for (uint64_t n = first; n < end; n++) {
@@ -392,8 +392,8 @@ static void write_with_readings(struct rps_writer *writer, uint64_t first, uint6
     }
 }
 
-/* 0 when a write that the file-size limit stops is made up for; in a child, for the limit's sake.
- */
+/* Return 0 if the writer recovers from a write stopped by the file-size limit. Run in a child,
+ * because of the limit. */
 static int limited_child(const char *path)
 {
     struct notices notices;
@@ -419,7 +419,7 @@ static int limited_child(const char *path)
     fixture_end(writer, &run);
     recorder_expect(path, 1, 0, 1000);
     assert_int_equal(fixture_number(path, "SELECT readings FROM signal WHERE name = 'wait'"), 1000);
-    /* what was rolled back is rolled up once, and all of it */
+    /* Rolled-back rows are rolled up once, and completely. */
     for (int level = 1; level <= RPS_LEVELS; level++) {
         char sql[80];
 
@@ -451,7 +451,7 @@ static void a_write_that_fails_is_tried_again(void **state)
 /* --- trouble that does not -----------------------------------------------------------------------
  */
 
-/* What cannot be written into the store any more goes on in a file of its own. */
+/* If the store can no longer be written, the recording continues in a file of its own. */
 static void damage_is_left_behind(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -469,11 +469,11 @@ static void damage_is_left_behind(void **state)
     fixture_wait_committed(writer, 4);
     fixture_exec(path, "ALTER TABLE period RENAME TO elsewhere");
     recorder_write(writer, 4, 6);
-    recorder_expect_notice(&notices, "the recording goes on in");
+    recorder_expect_notice(&notices, "the recording continues in");
     recorder_write(writer, 6, 9);
     run.state = RPS_RUN_COMPLETE;
     assert_int_equal(rps_writer_end(writer, &run, &err), RPS_FAILED);
-    fixture_says(&err, "damaged", "goes on in", saved, NULL);
+    fixture_says(&err, "damaged", "continues in", saved, NULL);
     rps_writer_status(writer, &status);
     assert_int_equal(status.is_damaged, 1);
     assert_int_equal(status.run_id, 1);
@@ -491,7 +491,7 @@ static void damage_is_left_behind(void **state)
 /* --- other processes -----------------------------------------------------------------------------
  */
 
-/* A child that writes periods, tells when they are committed, and waits to be killed. */
+/* Start a child that writes periods, reports the commit, and waits to be killed. */
 static pid_t start_recorder(const char *path, const struct rps_writer_options *options,
                             uint64_t periods, int *ret_ready)
 {
@@ -505,7 +505,7 @@ static pid_t start_recorder(const char *path, const struct rps_writer_options *o
         struct rps_run run;
         struct rps_writer *writer;
 
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves nothing behind */
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* A failed test leaves no child. */
         writer = fixture_writer(path, options, &run);
         recorder_write(writer, 0, 1);
         fixture_wait_committed(writer, 1); /* the next commit is due after commit_ns */
@@ -559,12 +559,12 @@ static void a_killed_recorder_leaves_a_good_run(void **state)
     pid_t child = start_recorder(path, NULL, 3000, &ready);
 
     wait_ready(ready);
-    /* read while it is being written */
+    /* The run is read while it is being written. */
     assert_int_equal(state_of(path, 1, &run), RPS_RUN_RECORDING);
     assert_int_equal(run.elapsed_ns, last.start_ns + last.length_ns);
     rps_run_free(&run);
     recorder_expect(path, 1, 0, 3000);
-    /* another opening does not touch a run whose recorder lives */
+    /* Opening the store again does not change a run whose recorder is alive. */
     assert_int_equal(rps_writer_open(&writer, path, &(struct rps_writer_options){0}, &err), 0);
     rps_writer_close(writer);
     assert_string_equal(fixture_text(path, "SELECT state FROM run"), "recording");
@@ -586,7 +586,7 @@ static void a_killed_recorder_leaves_a_good_run(void **state)
     recorder_expect(path, 1, 0, 3000);
 }
 
-/* Whether a recorder lives is read off its heartbeat alone, wherever it runs. */
+/* Only the heartbeat shows whether a recorder is alive, on whichever machine it runs. */
 static void the_heartbeat_decides(void **state)
 {
     static const struct {
@@ -621,7 +621,7 @@ static void the_heartbeat_decides(void **state)
         writer = fixture_writer(path, NULL, &run);
         recorder_write(writer, 0, 3);
         fixture_wait_committed(writer, 3);
-        rps_writer_close(writer); /* as if it had been killed */
+        rps_writer_close(writer); /* as if the recorder had been killed */
         rps_run_free(&run);
         fixture_exec(path, cases[i].sql);
         if (state_of(path, 1, &run) != cases[i].state)
@@ -637,7 +637,7 @@ static void the_heartbeat_decides(void **state)
     }
 }
 
-/* Before the thread has written anything the run is one that is being recorded. */
+/* A run is marked as being recorded before the thread has written anything. */
 static void a_run_begins_with_a_heartbeat(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -657,7 +657,7 @@ static void a_run_begins_with_a_heartbeat(void **state)
     rps_plan_free(plan);
 }
 
-/* Without anything to write the heartbeat is written all the same. */
+/* The heartbeat is written even if there are no data to write. */
 static void it_beats_while_idle(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -678,8 +678,8 @@ static void it_beats_while_idle(void **state)
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM heartbeat"), 0);
 }
 
-/* Another opening took it for dead, as after a clock that jumped: the next commit says
- * otherwise. */
+/* Another process considered the recorder dead, for example after a clock jump. The next commit
+ * corrects the state. */
 static void taken_for_interrupted(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -714,7 +714,7 @@ static void many_recorders_share_a_store(void **state)
     pid_t child[RECORDERS];
     int ready[RECORDERS], status;
 
-    /* each may create it */
+    /* Each recorder may create the store. */
     for (int i = 0; i < RECORDERS; i++)
         child[i] = start_recorder(path, NULL, 500, &ready[i]);
     for (int i = 0; i < RECORDERS; i++)
@@ -729,7 +729,7 @@ static void many_recorders_share_a_store(void **state)
     assert_string_equal(fixture_text(path, "PRAGMA integrity_check"), "ok");
 }
 
-/* The store that an intruder makes, once, as soon as somebody asked what it is. */
+/* Path at which an intruder creates a store once, as soon as the file type has been queried. */
 static const char *intruded;
 
 static int intrude(unsigned event, void *context, void *statement, void *ns)
@@ -757,7 +757,8 @@ static int watch_statements(sqlite3 *db, const char **message, const void *routi
     return sqlite3_trace_v2(db, SQLITE_TRACE_PROFILE, intrude, NULL);
 }
 
-/* Another recorder creates it between two questions: what it is must be one answer. */
+/* Another recorder creates the store between two queries. The opening process must act on a single
+ * answer. */
 static void a_store_is_made_while_it_is_opened(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -765,7 +766,8 @@ static void a_store_is_made_while_it_is_opened(void **state)
     sqlite3 *db = NULL;
     struct rps_run run;
 
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK); /* blank, but no empty file any more */
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK); /* a blank database, but no longer an
+                                                             empty file */
     assert_int_equal(sqlite3_exec(db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
     intruded = path;
@@ -805,7 +807,7 @@ static void a_cursor_sees_one_state(void **state)
     recorder_expect(path, 1, 0, 3000);
 }
 
-/* Who copies the file alone, as soon as the recorder has ended, has the run. */
+/* A copy of the database file alone, made right after the recorder ended, contains the run. */
 static void the_file_is_whole_beside_a_reader(void **state)
 {
     const char *path = fixture_path(state, "s"), *alone = fixture_path(state, "alone");
@@ -825,8 +827,8 @@ static void the_file_is_whole_beside_a_reader(void **state)
     recorder_expect(alone, 1, 0, 500);
 }
 
-/* A run whose command could not be started is taken back: with the store if that was created for it
- * and nobody else uses it, alone in a store that was there. */
+/* A run whose command could not be started is removed. If the store was created for it and is not
+ * used otherwise, the store is removed too. An existing store is kept. */
 static void a_run_that_never_began(void **state)
 {
     const char *path = fixture_path(state, "s"), *log = fixture_path(state, "s-wal");

@@ -1,4 +1,4 @@
-"""What the programs in Python share: marks of their phases, and work for a given time."""
+"""Functions for the recipes in Python: marks of phases, and work that lasts a given time."""
 import time
 
 

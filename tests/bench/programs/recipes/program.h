@@ -1,9 +1,7 @@
-/*
- * The programs in C are short because they share this: marks of their phases, and work for a given time.
+/* The programs in C are short because they share this: marks of their phases, and work for a given time.
  *
  * A function that works takes about a millisecond. At 6 % of a CPU it takes 16 ms, or the rest of a
- * quota's period of 100 ms: phases still end where they are meant to.
- */
+ * quota's period of 100 ms: phases still end where they are meant to. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,0 +1,511 @@
+/* The import of a file: finds the format, reads the file twice, and makes the run.
+ *
+ * The store is opened after the whole file has been checked. A later failure, such as a full disk,
+ * removes the run. */
+#include "rpistat/import.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "import_build.h"
+#include "import_parts.h"
+#include "rpistat/arena.h"
+#include "rpistat/check.h"
+#include "rpistat/clock.h"
+#include "rpistat/plan.h"
+#include "rpistat/report.h"
+#include "rpistat/run.h"
+#include "rpistat/store.h"
+#include "rpistat/text.h"
+
+#define ROW(object, name, help) &rps_import_##object,
+static const struct rps_import_format *const formats[] = {RPS_IMPORT_FORMATS(ROW)};
+
+#define FORMAT_COUNT (sizeof(formats) / sizeof(formats[0]))
+
+/* Return 1 for a header such as "run,cpu,...", also with another separator. */
+static int is_export(const char *head)
+{
+    return strncmp(head, "run", 3) == 0 && head[3] && strchr(",;\t|:", head[3]) &&
+           strncmp(head + 4, "cpu", 3) == 0 && head[7] == head[3];
+}
+
+/* Output of other tools that cannot be imported directly. Its first row begins with the text
+ * `begin` and contains the text `has`. The recipe is a command that converts the output. */
+static const struct {
+    const char *begin, *has, *what, *recipe;
+} recipes[] = {
+    {"{", "\"interval\"", "what perf stat -j writes", "sh examples/import/perf-json <FILE"},
+    {"{", "\"counter-value\"", "what perf stat -j writes", "sh examples/import/perf-json <FILE"},
+    {"{", "\"sysstat\"", "the JSON of sadf and iostat", "sadf -d -- -u"},
+    {"Timestamp", "Description", "what toplev writes", "awk -f examples/import/toplev.awk FILE"},
+    {"Timestamp", "Perf-event", "what toplev writes", "awk -f examples/import/toplev.awk FILE"},
+    {"\"D", "CSV output\"", "what dstat or dool writes", "awk -f examples/import/dstat.awk FILE"},
+    {"AAA,", "progname", "what nmon writes", "awk -f examples/import/nmon.awk FILE"},
+    {"RESET", "", "what atop -P writes", "awk -f examples/import/atop.awk FILE"},
+    {"usec\t", "\tCPU", "what turbostat writes", "awk -f examples/import/turbostat.awk FILE"},
+    {"top - ", "load average", "what top -b writes", "awk -f examples/import/top.awk FILE"},
+};
+
+#define RECIPE_COUNT (sizeof(recipes) / sizeof(recipes[0]))
+
+/* Return the index of the element of `recipes` that matches a file; RECIPE_COUNT: none. */
+static size_t find_recipe(const char *head)
+{
+    const char *row = rps_import_first_row(head), *end = row + strcspn(row, "\n"), *found;
+    size_t i = 0;
+
+    while (i < RECIPE_COUNT && (strncmp(row, recipes[i].begin, strlen(recipes[i].begin)) != 0 ||
+                                !(found = strstr(row, recipes[i].has)) || found > end))
+        i++;
+    return i;
+}
+
+static int choose_format(struct rps_import_builder *builder, const char *name,
+                         const struct rps_import_format **ret, struct rps_error *err)
+{
+    size_t recipe = name ? RECIPE_COUNT : find_recipe(rps_import_head(builder));
+    int is_other = !name && (recipe < RECIPE_COUNT ||
+                             (is_export(rps_import_head(builder)) && !builder->signals));
+    char names[256] = "", *const * cell;
+    size_t count;
+
+    for (size_t i = 0; i < FORMAT_COUNT && !is_other; i++) {
+        *ret = formats[i];
+        if (name ? strcmp(name, formats[i]->name) == 0
+                 : formats[i]->recognises(rps_import_head(builder)))
+            return 0;
+        rps_text_list(names, sizeof(names), formats[i]->name);
+    }
+    /* The file has no rows, or is not a text file. */
+    if (!name && !*rps_import_first_row(rps_import_head(builder)))
+        return rps_import_cells(builder, ',', &cell, &count, err) < 0
+                   ? RPS_FAILED
+                   : rps_error_set(err, RPS_FAILED, "%s has no rows", builder->path);
+    if (!name && strncmp(rps_import_head(builder), "SQLite format 3", 15) == 0)
+        return rps_error_set(err, RPS_FAILED,
+                             "%s is a store or another database; use `rpistat merge` to copy the "
+                             "runs of a store into another",
+                             builder->path);
+    if (recipe < RECIPE_COUNT)
+        return rps_error_set(
+            err, RPS_FAILED,
+            "%s is %s; import it with `%s | rpistat import -` (see examples/README.md)",
+            builder->path, recipes[recipe].what, recipes[recipe].recipe);
+    if (is_other)
+        return rps_error_set(err, RPS_FAILED,
+                             "%s is an export of rpistat and contains a part of a run; use "
+                             "`rpistat merge` to copy whole runs between stores",
+                             builder->path);
+    if (!name && (strncmp(rps_import_head(builder), "\xff\xfe", 2) == 0 ||
+                  strncmp(rps_import_head(builder), "\xfe\xff", 2) == 0))
+        return rps_error_set(err, RPS_FAILED, "%s is in UTF-16; save it as UTF-8", builder->path);
+    if (name)
+        return rps_error_set(err, RPS_USAGE, "'%s' is not an import format; choose from %s", name,
+                             names);
+    return rps_error_set(
+        err, RPS_FAILED,
+        "the format of %s is unknown (known: %s); convert it to a table as in examples/README.md",
+        builder->path, names);
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+/* Copy a stream that can be read only once into a file that can be read twice. */
+static FILE *copy_stream(FILE *from, const char *path, struct rps_error *err)
+{
+    FILE *copy = tmpfile();
+    char text[65536];
+    size_t size;
+
+    while (copy && (size = fread(text, 1, sizeof(text), from)) > 0) {
+        if (memchr(text, '\0', size)) { /* stop at a NUL byte, because /dev/zero has no end */
+            rps_error_set(err, RPS_FAILED,
+                          "%s has a NUL byte and is not a text file; check its name", path);
+            goto out;
+        }
+        if (fwrite(text, 1, size, copy) != size)
+            break;
+    }
+    if (copy && !ferror(from) && !ferror(copy) && fflush(copy) == 0)
+        return copy;
+    rps_error_set(err, RPS_FAILED, "cannot copy %s to a temporary file: %s", path, strerror(errno));
+out:
+    if (copy)
+        fclose(copy);
+    return NULL;
+}
+
+static FILE *open_file(const char *path, const char *name, int64_t *ret_changed_ns,
+                       struct rps_error *err)
+{
+    int is_standard = strcmp(path, "-") == 0;
+    FILE *file = is_standard ? stdin : fopen(path, "re"), *copy;
+    struct stat status;
+    int64_t changed_s;
+
+    *ret_changed_ns = rps_clock_realtime_ns();
+    if (!file || fstat(fileno(file), &status) < 0) {
+        rps_error_set(err, RPS_FAILED, "cannot open %s: %s; check its name and permissions", name,
+                      strerror(errno));
+        goto out;
+    }
+    if (S_ISDIR(status.st_mode)) {
+        rps_error_set(err, RPS_FAILED, "%s is a directory; name the file to import", name);
+        goto out;
+    }
+    changed_s = status.st_mtim.tv_sec;
+    if (S_ISREG(status.st_mode) && changed_s < INT64_MAX / RPS_NS_PER_S)
+        *ret_changed_ns = changed_s * RPS_NS_PER_S + status.st_mtim.tv_nsec;
+    if (S_ISREG(status.st_mode) && !is_standard)
+        return file;
+    copy = copy_stream(file, name, err);
+    if (!S_ISREG(status.st_mode)) /* the data of a pipe are as new as the current time */
+        *ret_changed_ns = rps_clock_realtime_ns();
+    if (!is_standard)
+        fclose(file);
+    return copy;
+out:
+    if (file && !is_standard)
+        fclose(file);
+    return NULL;
+}
+
+/* --- the run ---------------------------------------------------------------------------------- */
+
+static void describe_target(struct rps_import_builder *builder)
+{
+    char name[RPS_RUN_TEXT_SIZE - 40];
+    size_t cpus = 0;
+
+    rps_text_printable(name, sizeof(name), rps_text_file_name(builder->path));
+    for (size_t i = 0; i < builder->track_count; i++)
+        cpus += builder->track[i].cpu >= 0;
+    if (cpus > 0) /* the file has counts for each CPU */
+        snprintf(builder->run.target, sizeof(builder->run.target), "all %zu CPUs of %s", cpus,
+                 name);
+    else
+        snprintf(builder->run.target, sizeof(builder->run.target), "%s", name);
+}
+
+/* Return the start of the run, which has the file's time of day. The start is the latest such
+ * moment for which the run ends before the file was written. */
+static int64_t find_start(const struct rps_import_builder *builder, int64_t changed_ns)
+{
+    const struct rps_moment moment = {.time_of_day_ns = builder->time_of_day_ns};
+    int64_t latest_ns = changed_ns - builder->end_ns, start_ns;
+
+    if (builder->time_of_day_ns < 0 ||
+        !rps_moment_find(&moment, latest_ns - RPS_NS_PER_DAY, latest_ns, &start_ns))
+        return latest_ns;
+    return start_ns;
+}
+
+/* Fill in the run's data that the file does not contain. */
+static int describe_run(struct rps_import_builder *builder, const struct rps_import_format *format,
+                        int64_t changed_ns, const struct rps_import_options *options,
+                        struct rps_error *err)
+{
+    struct rps_plan *plan = builder->plan;
+    struct rps_run *run = &builder->run;
+
+    describe_target(builder);
+    rps_import_make_remarks(builder);
+    snprintf(plan->name, sizeof(plan->name), "%s", format->name);
+    snprintf(run->pmu, sizeof(run->pmu), "import");
+    snprintf(run->clock_label, sizeof(run->clock_label), "%s", plan->clock.label);
+    run->period_ns = (int64_t)(builder->seconds * RPS_NS_PER_S / (double)builder->periods) /
+                     plan->set_count; /* one interval of the file is stored as one row per set */
+    run->elapsed_ns = builder->end_ns;
+    run->state = RPS_RUN_COMPLETE;
+    if (run->start_realtime_ns < 0)
+        run->start_realtime_ns = find_start(builder, changed_ns);
+    if (options->start_realtime_ns >= 0)
+        run->start_realtime_ns = options->start_realtime_ns;
+    if (options->label)
+        snprintf(run->label, sizeof(run->label), "%s", options->label);
+    for (int i = 0; i < options->tag_count; i++) {
+        int length = (int)strcspn(options->tag[i], "=");
+        const char *key = rps_arena_print(builder->arena, "%.*s", length, options->tag[i]);
+
+        if (rps_run_add_tag(run, key, options->tag[i] + length + 1) < 0)
+            return rps_error_memory(err);
+    }
+    return 0;
+}
+
+/* Store the estimates of the whole run, which each report would otherwise compute. The shares of
+ * scaled values are stored first, since the estimates need these shares. */
+static void store_estimates(const struct rps_import_builder *builder, const char *store_path)
+{
+    struct rps_writer *writer = builder->writer;
+    int64_t run_id = builder->run.run_id;
+    struct rps_reader *reader = NULL;
+    struct rps_plan *plan = NULL;
+
+    rps_import_note_shares(builder);
+    rps_writer_set_estimates(writer, builder->plan, NULL);
+    if (rps_reader_open(&reader, store_path, NULL) == 0 &&
+        rps_report_conclude(reader, run_id, &plan, NULL) == 0)
+        rps_writer_set_estimates(writer, plan, NULL);
+    rps_plan_free(plan);
+    rps_reader_close(reader);
+}
+
+/* Check that the file describes a possible run, for example without a missing period. Errors that
+ * only writing reveals are found later. */
+static int check_sound(const struct rps_import_builder *builder, const char *store_path,
+                       struct rps_error *err)
+{
+    struct rps_reader *reader = NULL;
+    char why[256];
+    int result = rps_reader_open(&reader, store_path, err);
+
+    if (result == 0 && !rps_store_run_is_sound(reader, builder->run.run_id, why, sizeof(why)))
+        result = rps_error_set(err, RPS_FAILED, "%s has impossible values for its run: %s",
+                               builder->path, why[0] ? why : "no memory");
+    rps_reader_close(reader);
+    return result;
+}
+
+/* Begin the run. Until the import ends, the store shows the run as one that is being recorded. */
+static int begin_run(struct rps_import_builder *builder, struct rps_writer *writer,
+                     struct rps_error *err)
+{
+    struct rps_run begun = builder->run; /* a shallow copy */
+    int result;
+
+    begun.state = RPS_RUN_RECORDING;
+    begun.elapsed_ns = -1;
+    result = rps_writer_begin(writer, &begun, builder->plan, err);
+    builder->run.run_id = begun.run_id;
+    return result;
+}
+
+/* Check that the store has all periods. Periods are lost if other programs locked the store for a
+ * time. */
+static int check_written(struct rps_writer *writer, const char *store_path, struct rps_error *err)
+{
+    struct rps_writer_status status;
+
+    rps_writer_status(writer, &status);
+    if (status.dropped == 0)
+        return 0;
+    return rps_error_set(err, RPS_FAILED,
+                         "%s could not be written for a time, so %llu periods were lost; check its "
+                         "disk and import again",
+                         store_path, (unsigned long long)status.dropped);
+}
+
+static int write_imported_run(struct rps_import_builder *builder,
+                              const struct rps_import_format *format, const char *store_path,
+                              const struct rps_import_options *options, struct rps_error *err)
+{
+    const struct rps_writer_options writer_options = {.commit_ns = RPS_NS_PER_S};
+    struct rps_writer *writer = NULL;
+    int result = rps_writer_open(&writer, store_path, &writer_options, err);
+
+    if (result == 0)
+        result = begin_run(builder, writer, err);
+    if (result < 0) {
+        rps_writer_close(writer);
+        return result;
+    }
+    builder->writer = writer;
+    result = rps_import_read(builder, format, options, err);
+    if (result == 0)
+        result = check_written(writer, store_path, err);
+    if (result < 0) /* the run keeps this state in the store only if it cannot be deleted below */
+        builder->run.state = RPS_RUN_INTERRUPTED;
+    if (rps_writer_end(writer, &builder->run, result < 0 ? NULL : err) < 0)
+        result = RPS_FAILED;
+    if (result == 0)
+        result = check_sound(builder, store_path, err);
+    if (result == 0)
+        store_estimates(builder, store_path);
+    rps_writer_close(writer);
+    if (result < 0)
+        rps_store_delete_run(store_path, builder->run.run_id, NULL);
+    return result;
+}
+
+/* Count the run's periods in the same way as the readers of the store. */
+static int count_periods(const char *store_path, int64_t run_id, uint64_t *ret,
+                         struct rps_error *err)
+{
+    struct rps_run_summary summary = {0};
+    struct rps_reader *reader = NULL;
+    int result = rps_reader_open(&reader, store_path, err);
+
+    if (result == 0)
+        result = rps_reader_summary(reader, run_id, &summary, err);
+    rps_reader_close(reader);
+    *ret = summary.periods;
+    return result;
+}
+
+int rps_import_look(struct rps_import_builder *builder, const struct rps_import_options *options,
+                    const struct rps_import_format **ret, struct rps_error *err)
+{
+    int result = rps_import_rewind(builder, err);
+
+    if (result == 0)
+        result = choose_format(builder, options->format, ret, err);
+    if (result == 0)
+        result = rps_import_read(builder, *ret, options, err);
+    return result == 0 ? rps_import_make_plan(builder, err) : result;
+}
+
+/* --- the runs of a file ----------------------------------------------------------------------- */
+
+/* perf stat --append begins each of its runs with this comment. */
+#define RUN_MARK "# started on "
+
+/* A file, and the part that is read: one run of the file. */
+struct source {
+    FILE *file; /* file, owned, except for standard input */
+    const char *name;
+    int64_t changed_ns;
+    int is_continued; /* 1: the file may have several runs */
+    off_t at, end;
+    uint64_t line, end_line;
+};
+
+static int open_source(struct source *source, const char *path, struct rps_error *err)
+{
+    char mark[sizeof(RUN_MARK)] = "";
+
+    *source = (struct source){.name = strcmp(path, "-") == 0 ? "standard input" : path};
+    source->file = open_file(path, source->name, &source->changed_ns, err);
+    if (!source->file)
+        return RPS_FAILED;
+    source->is_continued = fgets(mark, sizeof(mark), source->file) && strcmp(mark, RUN_MARK) == 0;
+    rewind(source->file);
+    return 0;
+}
+
+/* Find the next run of the file. Returns 1, or 0 at the end. */
+static int next_run(struct source *source)
+{
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t size;
+    int has_rows = 0, is_first = source->end == 0;
+
+    source->at = source->end;
+    source->line = source->end_line;
+    if (!source->is_continued)
+        return source->end++ == 0;
+    if (fseeko(source->file, source->at, SEEK_SET) != 0)
+        return 0;
+    while ((size = getline(&line, &room, source->file)) > 0) {
+        if (has_rows && strncmp(line, RUN_MARK, strlen(RUN_MARK)) == 0)
+            break;
+        has_rows |= line[0] != '#' && line[strspn(line, " \t\r\n")] != '\0';
+        source->end += size;
+        source->end_line++;
+    }
+    free(line);
+    return has_rows || is_first;
+}
+
+static struct rps_import_builder *open_run(const struct source *source, int is_signals,
+                                           const struct rps_import_options *options)
+{
+    struct rps_import_builder *builder =
+        is_signals ? rps_import_open_signals(source->file, source->name, options->note)
+                   : rps_import_open(source->file, source->name, options->note);
+
+    builder->changed_ns = source->changed_ns;
+    builder->part_at = source->at;
+    if (source->is_continued && !is_signals)
+        rps_csv_rows_limit(builder->rows, (uint64_t)(source->end - source->at), source->line);
+    return builder;
+}
+
+static int import_run(const struct source *source, const char *store_path,
+                      const struct rps_import_options *options, struct rps_import_outcome *ret,
+                      struct rps_error *err)
+{
+    const struct rps_import_format *format = NULL;
+    struct rps_import_builder *builder = open_run(source, 0, options);
+    uint64_t periods = 0;
+    int result = rps_import_look(builder, options, &format, err);
+
+    if (result == 0)
+        result = describe_run(builder, format, source->changed_ns, options, err);
+    if (result == 0)
+        result = write_imported_run(builder, format, store_path, options, err);
+    if (result == 0)
+        result = count_periods(store_path, builder->run.run_id, &periods, err);
+    if (result == 0) {
+        ret->runs++;
+        ret->run_id = builder->run.run_id;
+        ret->periods_each = builder->plan->set_count;
+        ret->format = format->name;
+        ret->intervals += periods / (uint64_t)ret->periods_each;
+    }
+    rps_import_close(builder);
+    return result;
+}
+
+int rps_import_file(const char *path, const char *store_path,
+                    const struct rps_import_options *options, struct rps_import_outcome *ret,
+                    struct rps_error *err)
+{
+    struct rps_import_outcome outcome = {0};
+    struct source source;
+    int64_t *run_id = NULL;
+    size_t count = 0;
+    int result = open_source(&source, path, err);
+
+    while (result == 0 && next_run(&source)) {
+        result = import_run(&source, store_path, options, &outcome, err);
+        if (result == 0 && !rps_array_add(&run_id, count, sizeof(*run_id)))
+            rps_arena_exhausted();
+        if (result == 0)
+            run_id[count++] = outcome.run_id;
+    }
+    if (result == 0)
+        *ret = outcome;
+    while (result < 0 && count > 0)
+        rps_store_delete_run(store_path, run_id[--count], NULL);
+    free(run_id);
+    if (source.file)
+        fclose(source.file);
+    return result;
+}
+
+int rps_import_read_signals(struct rps_import_builder *builder, struct rps_arena *arena,
+                            const struct rps_import_options *options, struct rps_csv_signals *ret,
+                            struct rps_error *err)
+{
+    const struct rps_import_format *format = NULL;
+    int result = rps_import_rewind(builder, err);
+
+    if (result == 0)
+        result = choose_format(builder, options->format, &format, err);
+    if (result == 0)
+        result = rps_import_read(builder, format, options, err);
+    return result == 0 ? rps_import_take_signals(builder, arena, options, ret, err) : result;
+}
+
+int rps_import_signals_read(struct rps_arena *arena, const char *path,
+                            const struct rps_import_options *options, struct rps_csv_signals *ret,
+                            struct rps_error *err)
+{
+    struct rps_import_builder *builder;
+    struct source source;
+    int result = open_source(&source, path, err);
+
+    if (result < 0)
+        return result;
+    builder = open_run(&source, 1, options);
+    result = rps_import_read_signals(builder, arena, options, ret, err);
+    rps_import_close(builder);
+    fclose(source.file);
+    return result;
+}

@@ -1,0 +1,114 @@
+/* Conversions of cells of other tools' tables. */
+#include "import_build.h"
+
+#include <string.h>
+
+#include "rpistat/clock.h"
+#include "rpistat/text.h"
+
+#define DIGITS "0123456789"
+
+/* Limit of times, with a margin so that sums of times fit into 64 bits. */
+#define SECONDS_MAX_NS (INT64_C(9000000000) * RPS_NS_PER_S)
+
+int rps_cell_number(const char *cell, double *ret)
+{
+    char text[64], *comma;
+    struct rps_error err;
+    size_t length = strlen(cell);
+
+    if (length >= sizeof(text))
+        return 0;
+    memcpy(text, cell, length + 1);
+    comma = strchr(text, ',');
+    if (comma && !strchr(text, '.'))
+        *comma = '.';
+    return rps_parse_double("", text, ret, &err) == 0;
+}
+
+int rps_cell_count(const char *cell, uint64_t *ret)
+{
+    char text[32];
+    struct rps_error err;
+    size_t digits = strspn(cell, DIGITS);
+    const char *behind = cell + digits;
+
+    if (digits == 0 || digits >= sizeof(text))
+        return 0;
+    if (*behind && ((*behind != '.' && *behind != ',') || behind[1 + strspn(behind + 1, "0")]))
+        return 0;
+    memcpy(text, cell, digits);
+    text[digits] = '\0';
+    return rps_parse_uint64("", text, 0, UINT64_MAX, ret, &err) == 0;
+}
+
+int rps_cell_seconds(const char *cell, int64_t *ret_ns)
+{
+    return rps_import_decimal(cell, '.', RPS_NS_PER_S, ret_ns) && *ret_ns < SECONDS_MAX_NS;
+}
+
+int rps_cell_refuse(struct rps_import_builder *builder, const char *what, const char *cell,
+                    struct rps_error *err)
+{
+    char text[80];
+
+    return rps_import_refuse(builder, err, "%s '%s' is not a number", what,
+                             rps_text_printable(text, sizeof(text), cell));
+}
+
+const char *rps_import_first_row(const char *head)
+{
+    for (;;) {
+        const char *text = head + strspn(head, " \t\r");
+        const char *end = strchr(text, '\n');
+
+        if (*text != '#' && *text != '\n')
+            return text;
+        if (!end)
+            return "";
+        head = end + 1;
+    }
+}
+
+int rps_import_comment(const char *head, const char *mark, char *ret, size_t size)
+{
+    const char *row = rps_import_first_row(head), *found = strstr(head, mark);
+    size_t length;
+
+    if (!found || (*row && found >= row))
+        return 0;
+    found += strlen(mark);
+    length = strcspn(found, "\r\n");
+    if (length >= size)
+        return 0;
+    memcpy(ret, found, length);
+    ret[length] = '\0';
+    return 1;
+}
+
+char rps_import_separator(const char *row)
+{
+    size_t cell = strcspn(row, ",;\t|\r\n");
+
+    return row[cell] == '\r' || row[cell] == '\n' ? '\0' : row[cell];
+}
+
+size_t rps_import_split(const char *row, char *text, size_t size, char **ret, size_t max)
+{
+    char separator = rps_import_separator(row), *next = text;
+    size_t length = strcspn(row, "\r\n"), count = 0;
+
+    if (!separator || length >= size)
+        return 0;
+    memcpy(text, row, length);
+    text[length] = '\0';
+    while (next && count < max) {
+        char *end = strchr(next, separator);
+
+        if (end)
+            *end = '\0';
+        ret[count++] = next + strspn(next, " ");
+        next = end ? end + 1 : NULL;
+    }
+    return count;
+}

@@ -1,0 +1,739 @@
+/* Finds the meaning of a file of tables. The map may set properties of columns. All other
+ * properties are found from all rows, which are read twice. The first pass finds the header, the
+ * columns of numbers and the time. The second pass finds the distances between times and the
+ * columns that distinguish rows. The first row's length is not in the file, so that the median
+ * distance or the time since 0 is used. */
+#include "import_table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "import_build.h"
+#include "import_values.h"
+#include "rpistat/clock.h"
+#include "rpistat/csv_signals.h"
+#include "rpistat/text.h"
+
+#define CPU_ROWS         100 /* number of rows in which numbers of CPUs are searched */
+#define ROWS_PER_RESTART 10  /* minimum number of rows per restart of a running total at zero */
+
+/* Some rows have the same time as the row before. If fewer than 1 in KEYED_SHARE of all rows are
+ * such rows, these rows are treated as duplicates. */
+#define KEYED_SHARE 8
+
+/* --- the map ---------------------------------------------------------------------------------- */
+
+/* Find the column with that name, otherwise the column with that number. NULL: no such column. */
+static struct rps_import_table_column *find_column(const struct rps_import_table *table,
+                                                   const char *name)
+{
+    char *end;
+    unsigned long number = strtoul(name, &end, 10);
+
+    for (size_t c = 0; c < table->count && table->has_header; c++) {
+        if (strcmp(table->column[c].name, name) == 0)
+            return &table->column[c];
+    }
+    return !*end && number > 0 && number <= table->count ? &table->column[number - 1] : NULL;
+}
+
+static int map_column(struct rps_import_reading *reading, struct rps_import_table_column *column,
+                      enum rps_cells kind, const char *unit)
+{
+    column->mapped = kind;
+    snprintf(column->unit, sizeof(column->unit), "%s", unit ? unit : "");
+    if (kind != RPS_CELLS_TIME || !unit)
+        return 1;
+    column->format.is_excel = strcmp(unit, "excel") == 0;
+    if (strchr(unit, '%'))
+        column->format.pattern = rps_arena_text(reading->builder->arena, unit);
+    return 1;
+}
+
+static int map_item(struct rps_import_reading *reading, char *item, struct rps_error *err)
+{
+    char *equals = strrchr(item, '='), *kind = equals ? equals + 1 : NULL, *unit;
+    int found = 0;
+    enum rps_cells k;
+
+    if (!kind || equals == item)
+        return rps_error_set(err, RPS_USAGE,
+                             "--map: '%s' is not a column and its kind; write COLUMN=KIND", item);
+    *equals = '\0';
+    unit = strchr(kind, ':');
+    if (unit)
+        *unit++ = '\0';
+    k = rps_import_find_cells(kind);
+    if (k == RPS_CELLS)
+        return rps_error_set(err, RPS_USAGE,
+                             "--map: '%s' is not a kind of column; choose from time, cpu, count, "
+                             "counter, clock, gauge, key, skip",
+                             kind);
+    for (size_t t = 0; t < reading->table_count; t++) {
+        struct rps_import_table_column *column = find_column(reading->table[t], item);
+
+        if (column)
+            found = map_column(reading, column, k, unit);
+    }
+    if (!found && !reading->table[0]->has_header)
+        return rps_error_set(err, RPS_USAGE,
+                             "--map: '%s' is not a column number, and %s has no header (words "
+                             "above numbers, with '%c' as the decimal mark); write a number",
+                             item, reading->builder->path, reading->times.decimal);
+    if (!found)
+        return rps_error_set(err, RPS_USAGE,
+                             "--map: %s has no column '%s'; write the name as in its header",
+                             reading->builder->path, item);
+    return 0;
+}
+
+/* Return the next item of the list. Commas inside a format of time do not end the item. */
+static char *next_item(char **rest)
+{
+    char *item = strsep(rest, ",");
+
+    while (item && *rest && strchr(item, '%') && strstr(item, "=time:") &&
+           !memchr(*rest, '=', strcspn(*rest, ","))) {
+        (*rest)[-1] = ',';
+        strsep(rest, ",");
+    }
+    return item;
+}
+
+/* Read the map, and the names of columns in --metric. */
+static int read_map(struct rps_import_reading *reading, struct rps_error *err)
+{
+    const struct rps_import_options *options = reading->options;
+    char *rest = rps_arena_text(reading->builder->arena, options->map), *item;
+    int result = 0;
+
+    while (result == 0 && (item = next_item(&rest)))
+        result = *item ? map_item(reading, item, err) : 0;
+    for (size_t i = 0; i < options->metric_count; i++) {
+        for (size_t t = 0; t < reading->table_count; t++) {
+            struct rps_import_table_column *column =
+                find_column(reading->table[t], options->metric[i]);
+
+            if (column && column->mapped == RPS_CELLS_NONE && rps_import_is_numeric(column))
+                column->is_metric = 1;
+        }
+    }
+    return result;
+}
+
+/* --- detection -------------------------------------------------------------------------------- */
+
+/* Record the unit of a number. If values have different units of the same quantity, such as kB and
+ * MB, the values are scaled. */
+static void look_at_unit(struct rps_import_table_column *column, const char *unit)
+{
+    const char *base, *before;
+    int is_first = column->cell_unit[0] == '\0';
+
+    if (strcmp(unit, column->cell_unit) == 0 || rps_value_scale(unit, &base) == 0) {
+        if (is_first)
+            snprintf(column->cell_unit, sizeof(column->cell_unit), "%s", unit);
+        return;
+    }
+    if (is_first)
+        column->is_scaled |= base[0] == '\0';
+    else if (rps_value_scale(column->cell_unit, &before) > 0 && strcmp(base, before) == 0)
+        column->is_scaled = 1;
+    if (is_first)
+        snprintf(column->cell_unit, sizeof(column->cell_unit), "%s", unit);
+}
+
+/* Return 1 if a cell such as 20260304 may be a date. The first row decides, for speed. */
+static int may_be_compact(const struct rps_import_table_column *column, const char *cell)
+{
+    size_t digits;
+
+    if (column->numbers + column->words > 0 && column->time.parsed == 0)
+        return 0;
+    digits = strspn(cell, "0123456789");
+    return (digits == 8 || digits == 12 || digits == 14) && (cell[0] == '1' || cell[0] == '2') &&
+           (cell[digits] == '\0' || cell[digits] == '.');
+}
+
+static void look_at_cell(struct rps_import_reading *reading, struct rps_import_table_column *column,
+                         const char *cell, int is_sample)
+{
+    const char *unit;
+    int32_t cpu;
+    double value;
+    int kind = rps_value_read_unit(cell, reading->times.decimal, &value, &unit);
+
+    column->time.is_tolerant = reading->options->skip_bad;
+    if (kind > 0 && *unit)
+        look_at_unit(column, unit);
+    if (kind < 0 || *unit) {
+        rps_time_look(&column->time, cell);
+    } else if (may_be_compact(column, cell)) {
+        rps_time_look(&column->time, cell);
+        column->time.compact++;
+    }
+    if (kind > 0 && !isnan(value)) {
+        column->numbers++;
+        rps_time_add_order(&column->order, value, 0);
+        column->has_fraction |= value != floor(value);
+    } else if (kind < 0) {
+        column->words++;
+        if (!column->first_bad && column->time.failed > 0)
+            column->first_bad = rps_import_keep_name(reading, cell);
+    } else {
+        column->missing++;
+    }
+    column->cpus += is_sample && rps_import_cpu(cell, &cpu);
+    if ((cell[0] | 32) == 'a' || cell[0] == '-')
+        column->is_all |= rps_import_is_all_cpus(cell);
+    if (!column->first)
+        column->first = rps_import_keep_name(reading, cell);
+    if (!column->varies && (kind <= 0 || column->order.rises + column->order.falls > 0))
+        column->varies = strcmp(column->first, cell) != 0;
+}
+
+int rps_import_is_numeric(const struct rps_import_table_column *column)
+{
+    return column->numbers > 0 && column->numbers >= column->words;
+}
+
+/* Read the comment before the first row. The comment is the header if it has as many cells as the
+ * row, as in sadf -d. */
+static void read_comment(struct rps_import_reading *reading)
+{
+    const char *head = rps_import_head(reading->builder), *row = rps_import_first_row(head);
+    char text[RPS_CSV_HEAD_SIZE / 8], *cell[RPS_IMPORT_COLUMNS_MAX];
+    struct rps_import_table *table = reading->table[0];
+    const char *comment;
+
+    while (row > head && row[-1] != '\n')
+        row--;
+    if (row == head)
+        return;
+    for (comment = row - 1; comment > head && comment[-1] != '\n'; comment--)
+        ;
+    if (*comment != '#' || rps_import_separator(comment + 1) != reading->separator ||
+        rps_import_split(comment + 1, text, sizeof(text), cell, RPS_IMPORT_COLUMNS_MAX) !=
+            table->count)
+        return;
+    for (size_t c = 0; c < table->count; c++)
+        table->column[c].name = rps_import_keep_name(reading, cell[c]);
+    table->has_header = table->is_commented = 1;
+}
+
+/* Read vmstat's names of groups above the names of columns. The groups become panels. */
+static void read_groups(struct rps_import_reading *reading)
+{
+    const char *line = rps_import_first_row(rps_import_head(reading->builder)), *header;
+    struct rps_import_table *table = reading->table[0];
+    size_t length = strcspn(line, "\n"), at = 0;
+
+    header = line + length + (line[length] == '\n');
+    if (!rps_import_has_words(reading) || !memmem(line, length, "---", 3))
+        return;
+    for (size_t c = 0; c < table->count; c++) {
+        size_t from;
+
+        at += strspn(header + at, " ");
+        at += strcspn(header + at, " \r\n"); /* names of columns are right-aligned */
+        from = at < length ? at : length;
+        while (from > 0 && line[from - 1] == ' ')
+            from--;
+        while (from > 0 && line[from - 1] != ' ')
+            from--;
+        from += strspn(line + from, "-");
+        snprintf(table->column[c].panel, sizeof(table->column[c].panel), "%.*s",
+                 (int)strcspn(line + from, "- \r\n"), line + from);
+    }
+}
+
+/* Return 2 for pidstat's columns that identify a process, 1 for its other columns about a process,
+ * otherwise 0. The column CPU has the CPU on which the process ran most recently. */
+static int is_of_process(const char *name)
+{
+    static const char *const names[] = {"PID", "TGID", "TID", "UID", "CPU"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(name, names[i]) == 0)
+            return 1 + (i < 3);
+    }
+    return 0;
+}
+
+/* Find the header: a row that has a word above a column of numbers. If there is no header, the
+ * first row has values. */
+static void find_header(struct rps_import_table *table)
+{
+    for (size_t c = 0; c < table->count; c++)
+        table->has_header |=
+            table->column[c].starts_with_word && rps_import_is_numeric(&table->column[c]);
+    for (size_t c = 0; c < table->count && !table->has_header; c++) {
+        struct rps_time_order *order = &table->column[c].order;
+        double value = table->column[c].first_value;
+
+        if (isnan(value))
+            continue;
+        order->rises += order->count > 0 && order->first > value;
+        order->falls += order->count > 0 && order->first < value;
+        order->first = value;
+        order->count++;
+        table->column[c].has_fraction |= value != floor(value);
+    }
+}
+
+/* Find the columns of a file that rpistat export has written. Columns that give a row's position in
+ * the run are not values. Rows of one run or CPU follow those of another. */
+static int find_export(struct rps_import_table *table)
+{
+    static const char *const places[] = {"run",   "cpu", "period", "rotation", "time_s", "length_s",
+                                         "cycle", "set", "phase",  "label",    NULL};
+
+    table->is_export = table->has_header && table->count > 3 &&
+                       strcmp(table->column[0].name, "run") == 0 &&
+                       strcmp(table->column[1].name, "cpu") == 0;
+    for (size_t c = 0; c < table->count && table->is_export; c++) {
+        for (const char *const *place = places; *place; place++) {
+            if (strcmp(table->column[c].name, *place) == 0)
+                table->column[c].kind = RPS_CELLS_SKIP;
+        }
+    }
+    return table->is_export;
+}
+
+/* Set each column's meaning from the map and the header. If neither names the columns of the time
+ * and of the CPU, find these columns from the cells. */
+static int choose_places(struct rps_import_reading *reading, struct rps_import_table *table,
+                         int is_mapped, struct rps_error *err)
+{
+    for (size_t c = 0; c < table->count && table->has_header; c++) {
+        if (is_of_process(table->column[c].name) == 2) {
+            table->has_processes = 1;
+            table->has_several |= table->column[c].varies;
+        }
+    }
+    for (size_t c = 0; c < table->count; c++) {
+        struct rps_import_table_column *column = &table->column[c];
+        enum rps_cells kind = column->mapped != RPS_CELLS_NONE ? column->mapped : column->said;
+
+        if (column->mapped == RPS_CELLS_NONE && rps_import_is_value(kind) &&
+            (is_mapped || !rps_import_is_numeric(column)))
+            kind = RPS_CELLS_SKIP;
+        column->kind = kind;
+        if (kind == RPS_CELLS_NONE && column->is_metric)
+            column->kind = RPS_CELLS_GAUGE;
+        table->time = kind == RPS_CELLS_TIME ? (int)c : table->time;
+        table->cpu = kind == RPS_CELLS_CPU ? (int)c : table->cpu;
+    }
+    if (find_export(table))
+        return 0;
+    for (size_t c = 0; c < table->count; c++) {
+        struct rps_import_table_column *column = &table->column[c];
+        const char *name = table->has_header ? column->name : "x";
+
+        if (column->kind != RPS_CELLS_NONE)
+            continue;
+        if (table->has_header && strcasecmp(name, "interval") == 0 && rps_import_is_numeric(column))
+            table->interval = (int)c;
+        if (table->cpu < 0 && table->rows > 0 &&
+            (uint64_t)column->cpus == (table->rows < CPU_ROWS ? table->rows : CPU_ROWS) &&
+            !table->has_processes &&
+            (strcasecmp(name, "cpu") == 0 || strcasecmp(name, "core") == 0))
+            table->cpu = (int)c;
+    }
+    return rps_import_choose_time(reading, table, err);
+}
+
+static int is_place(const struct rps_import_table *table, size_t c)
+{
+    return (int)c == table->time || (int)c == table->day || (int)c == table->cpu;
+}
+
+/* Return 1 for a column that distinguishes rows, such as a column of words with several rows per
+ * moment, or a column of process numbers or commands with several processes. */
+static int is_key(const struct rps_import_table *table, size_t c, int is_by_word)
+{
+    const struct rps_import_table_column *column = &table->column[c];
+    int of_process = is_of_process(column->name);
+
+    if (!table->has_processes)
+        return (is_by_word || KEYED_SHARE * table->repeats >= table->rows) && table->repeats > 0 &&
+               column->varies && !rps_import_is_numeric(column) && !rps_import_is_text_time(column);
+    return table->has_several &&
+           (of_process == 2 ? column->varies : !of_process && !rps_import_is_numeric(column));
+}
+
+/* Return 1 if, by its name, a column numbers rows. Without a header, only the first column can. */
+static int is_row_number(const struct rps_import_table *table, size_t c)
+{
+    const struct rps_import_table_column *column = &table->column[c];
+
+    if (table->has_header)
+        return rps_csv_names_place(column->name) && column->order.falls == 0 &&
+               !column->has_fraction;
+    return c == 0 && table->count > 1 && !column->has_fraction && column->order.count > 1 &&
+           column->order.rises + 1 == column->order.count;
+}
+
+/* Return 1 for a running total: a column "x_total" that decreases only rarely, at the program's
+ * restart. Other running totals increase in every row and have a name like a counter's. */
+static int is_counter(const struct rps_import_table *table, size_t c)
+{
+    const struct rps_import_table_column *column = &table->column[c];
+    const struct rps_time_order *order = &column->order;
+    const char *name = table->has_header ? column->name : "";
+    size_t length = strlen(name);
+
+    if (order->rises < ROWS_PER_RESTART * order->falls || order->rises == 0 || table->time < 0)
+        return 0;
+    return (length >= 6 && strcasecmp(name + length - 6, "_total") == 0) ||
+           (order->falls == 0 && order->rises + 1 == order->count &&
+            (strcasestr(name, "total") || strcasestr(name, "cumul") ||
+             strcasestr(name, "counter")));
+}
+
+static enum rps_cells choose_value(const struct rps_import_reading *reading,
+                                   const struct rps_import_table *table, size_t c)
+{
+    char name[RPS_IMPORT_TEXT_SIZE];
+
+    if (!rps_import_is_numeric(&table->column[c]) ||
+        (!rps_import_has_words(reading) && is_row_number(table, c)))
+        return RPS_CELLS_NONE;
+    if (!is_counter(table, c))
+        return RPS_CELLS_GAUGE;
+    rps_text_printable(name, sizeof(name), table->column[c].name);
+    rps_import_note(reading->builder,
+                    "%s: '%s' is read as a running total: its growth is imported (--map '%s=gauge' "
+                    "imports its values)",
+                    reading->builder->path, name, name);
+    return RPS_CELLS_COUNTER;
+}
+
+/* Set the kinds of the other columns: values, and columns that distinguish rows. */
+static void choose_values(const struct rps_import_reading *reading, struct rps_import_table *table,
+                          int is_mapped)
+{
+    int has_keys = 0;
+
+    if (!table->descends && table->cpu >= 0 && table->column[table->cpu].kind != RPS_CELLS_CPU &&
+        table->column[table->cpu].varies && !table->column[table->cpu].is_all)
+        table->cpu = -1; /* there is one row per moment, so the column is not a CPU */
+    for (size_t c = 0; c < table->count; c++)
+        has_keys |= table->column[c].kind == RPS_CELLS_KEY;
+    for (size_t c = 0; c < table->count; c++) {
+        struct rps_import_table_column *column = &table->column[c];
+        int of_process = table->has_processes ? is_of_process(column->name) : 0;
+
+        if (column->kind != RPS_CELLS_NONE || is_place(table, c)) {
+            /* the kind of the column is already known */
+        } else if (!has_keys && is_key(table, c, rps_import_has_words(reading))) {
+            column->kind = RPS_CELLS_KEY;
+        } else if (!is_mapped && !of_process) {
+            column->kind = choose_value(reading, table, c);
+        }
+        table->is_keyed |= column->kind == RPS_CELLS_KEY;
+        table->adds |= of_process == 2 && column->mapped == RPS_CELLS_SKIP;
+    }
+}
+
+/* Report the columns that are left out, unless the user chose them. */
+static void note_left_out(const struct rps_import_reading *reading)
+{
+    char text[300] = "", name[RPS_IMPORT_TEXT_SIZE], shown[RPS_IMPORT_TEXT_SIZE + 20];
+
+    for (size_t t = 0; t < reading->table_count; t++) {
+        const struct rps_import_table *table = reading->table[t];
+
+        for (size_t c = 0; c < table->count && table->rows > 0; c++) {
+            const struct rps_import_table_column *column = &table->column[c];
+
+            if (is_place(table, c) || column->kind == RPS_CELLS_KEY ||
+                rps_import_is_value(column->kind) || column->mapped == RPS_CELLS_SKIP ||
+                (column->numbers + column->words == 0 && !column->name[0]) ||
+                (t > 0 && find_column(reading->table[0], column->name)))
+                continue;
+            rps_text_printable(shown, RPS_IMPORT_TEXT_SIZE, rps_import_column_name(table, c, name));
+            if (column->numbers + column->words == 0)
+                strcat(shown, " without values");
+            rps_text_list(text, sizeof(text), shown);
+        }
+    }
+    if (text[0])
+        rps_import_note(reading->builder,
+                        "%s: left out: %s (not measured values; import a column of numbers "
+                        "with --map COLUMN=gauge)",
+                        reading->builder->path, text);
+}
+
+static size_t count_words(const char *row)
+{
+    size_t words = 0;
+
+    for (row += strspn(row, " "); *row && *row != '\n'; row += strspn(row, " ")) {
+        row += strcspn(row, " \r\n");
+        words++;
+        row += strspn(row, "\r");
+    }
+    return words;
+}
+
+/* Return 1 if blanks separate cells: the file begins like those of sar, pidstat, iostat and vmstat,
+ * or the first two lines contain no other separator. */
+static int is_fixed_width(const char *head)
+{
+    const char *row = rps_import_first_row(head), *next = row + strcspn(row, "\n");
+    size_t length = strcspn(row, ",;\t|\n");
+
+    if (strncmp(row, "Linux ", 6) == 0 || (row + length == next && memmem(row, length, "---", 3)))
+        return 1;
+    return *next && row + length == next && next[1 + strcspn(next + 1, ",;\t|\n")] == '\n' &&
+           count_words(row) > 1 && count_words(row) == count_words(next + 1);
+}
+
+/* Read all rows, to find which cells each column contains. */
+static int look_at_columns(struct rps_import_reading *reading, struct rps_error *err)
+{
+    char *const *cell;
+    int result = rps_import_begin_again(reading, err);
+
+    while (result == 0 && (result = rps_import_next_row(reading, &cell, err)) > 0) {
+        struct rps_import_table *table = reading->now;
+
+        for (size_t c = 0; c < table->count; c++)
+            look_at_cell(reading, &table->column[c], cell[c], table->rows < CPU_ROWS);
+        table->rows++;
+        result = 0;
+    }
+    if (result == 0 && reading->table_count == 0)
+        return rps_error_set(err, RPS_FAILED, "%s has no rows to import", reading->builder->path);
+    for (size_t t = 0; t < reading->table_count; t++)
+        find_header(reading->table[t]);
+    reading->is_known = 1;
+    return result;
+}
+
+/* Record whether an earlier row has that time and CPU, and the distance from the previous time. */
+static int look_at_time(struct rps_import_reading *reading, struct rps_import_table *table,
+                        char *const *cell, int has_time, int64_t time_ns, struct rps_error *err)
+{
+    int32_t cpu = RPS_CPU_ALL;
+    int is_same = has_time ? time_ns == table->last_ns : reading->section == table->section;
+    int64_t last_ns = table->last_ns;
+
+    if (table->cpu >= 0)
+        rps_import_cpu(cell[table->cpu], &cpu);
+    if (table->section > 0) {
+        table->descends |= has_time ? time_ns <= last_ns : is_same;
+        table->repeats += is_same && cpu == table->last_cpu;
+    }
+    if (has_time)
+        rps_time_add_order(&table->order, (double)time_ns, 0);
+    table->last_cpu = cpu;
+    table->last_ns = time_ns;
+    if (has_time && table->section > 0 && time_ns > last_ns && table == reading->table[0]) {
+        table->section = reading->section;
+        return rps_order_add(&reading->order, time_ns - last_ns, err);
+    }
+    table->section = reading->section;
+    return 0;
+}
+
+/* Find the run's start, and the first row's length: the median distance between rows, or the time
+ * since 0 if the file has elapsed times and the first time is shorter than the median. */
+static int choose_start(struct rps_import_reading *reading, int64_t first_ns, struct rps_error *err)
+{
+    struct rps_import_builder *builder = reading->builder;
+    const struct rps_import_table *table = reading->table[0];
+    int64_t day_ns = rps_import_day(rps_import_head(builder)), time_of_day_ns = -1;
+    int has_day = (double)first_ns >= RPS_IMPORT_EPOCH_S * RPS_NS_PER_S;
+    char name[RPS_IMPORT_TEXT_SIZE] = "time";
+
+    reading->first_ns = reading->order.median_ns > 0 ? reading->order.median_ns : RPS_NS_PER_S;
+    if (reading->first_ns > RPS_IMPORT_LENGTH_MAX_NS)
+        return rps_error_set(err, RPS_FAILED, "%s: the time cannot advance by %.9g s",
+                             builder->path, (double)reading->first_ns / RPS_NS_PER_S);
+    if (!reading->is_moment && !has_day && first_ns > 0 && first_ns <= 2 * reading->first_ns)
+        reading->first_ns = first_ns; /* the first row begins at time 0 */
+    reading->zero_ns = first_ns - reading->first_ns;
+    if (has_day)
+        rps_import_run(builder)->start_realtime_ns = reading->zero_ns;
+    else if (day_ns >= 0)
+        rps_import_run(builder)->start_realtime_ns = day_ns + reading->zero_ns;
+    else if (reading->is_moment)
+        time_of_day_ns = (reading->zero_ns + RPS_NS_PER_DAY) % RPS_NS_PER_DAY;
+    if (table->time >= 0)
+        rps_import_column_name(table, (size_t)table->time, name);
+    rps_import_time_column(builder, name, has_day || reading->is_moment, time_of_day_ns);
+    if (time_of_day_ns >= 0 && reading->options->start_realtime_ns <= 0)
+        rps_import_note(builder,
+                        "%s has no date; the last change of the file dates its end (--start T "
+                        "sets the beginning)",
+                        builder->path);
+    if (reading->times.year > 0)
+        rps_import_note(builder,
+                        "%s has dates without a year; the last one is in %d, the year of the "
+                        "file's last change",
+                        builder->path, reading->times.year);
+    return 0;
+}
+
+/* Read the rows' times, and whether each row has its own time. Returns 1 if rows have times. */
+static int read_times(struct rps_import_reading *reading, int64_t *ret_first_ns,
+                      struct rps_error *err)
+{
+    int result = rps_import_begin_again(reading, err), has_time = 0, was_there = 0;
+    char *const *cell;
+
+    for (size_t t = 0; t < reading->table_count; t++) {
+        reading->table[t]->section = reading->table[t]->repeats = 0;
+        reading->table[t]->order = (struct rps_time_order){0};
+        reading->table[t]->descends = 0;
+    }
+    while (result == 0 && (result = rps_import_next_row(reading, &cell, err)) > 0) {
+        int64_t time_ns = 0;
+
+        result = 0;
+        if ((has_time = rps_import_row_time(reading, cell, &time_ns, err)) < 0)
+            return RPS_FAILED;
+        if (has_time == 2) /* a row with an invalid time is left out */
+            continue;
+        if (look_at_time(reading, reading->now, cell, has_time, time_ns, err) < 0)
+            return RPS_FAILED;
+        if (has_time && !was_there++)
+            *ret_first_ns = time_ns;
+    }
+    return result < 0 ? result : was_there > 0;
+}
+
+/* Find the distances between rows. If the newest row of the file comes first, reverse the file. */
+static int look_at_times(struct rps_import_reading *reading, struct rps_error *err)
+{
+    const struct rps_import_table *table = reading->table[0];
+    uint64_t head = reading->first_line - !(table->has_header && !table->is_commented);
+    int64_t first_ns = 0;
+    int result = read_times(reading, &first_ns, err);
+
+    if (result > 0 && reading->table_count == 1 && !rps_import_has_words(reading) &&
+        table->order.falls > 4 * table->order.rises) {
+        reading->order.count = 0;
+        result = rps_order_mirror(reading->builder, head, err);
+        result = result < 0 ? result : read_times(reading, &first_ns, err);
+    }
+    rps_order_end(&reading->order);
+    if (result < 0)
+        return result;
+    if (result > 0)
+        return choose_start(reading, first_ns, err);
+    if (!reading->builder->signals)
+        rps_import_note(reading->builder,
+                        "%s has no column of times, so its rows are taken to be one second apart",
+                        reading->builder->path);
+    for (size_t t = 0; t < reading->table_count; t++) {
+        if (!rps_import_has_words(reading) || reading->section <= 1)
+            reading->table[t]->repeats = 0;
+    }
+    return 0;
+}
+
+/* Print a note about the first output of vmstat and iostat, because it covers another time range
+ * than later rows. */
+static void note_first_row(const struct rps_import_reading *reading)
+{
+    int is_theirs = 0;
+
+    for (size_t t = 0; t < reading->table_count && rps_import_has_words(reading); t++)
+        is_theirs |= find_column(reading->table[t], "Device") ||
+                     strcmp(reading->table[t]->column[0].panel, "avg-cpu") == 0 ||
+                     strcmp(reading->table[t]->column[0].panel, "procs") == 0;
+    if (is_theirs)
+        rps_import_note(reading->builder,
+                        "%s: without -y, the first row of vmstat and iostat is the mean since the "
+                        "machine started",
+                        reading->builder->path);
+}
+
+static int check_values(const struct rps_import_reading *reading, struct rps_error *err)
+{
+    for (size_t t = 0; t < reading->table_count; t++) {
+        for (size_t c = 0; c < reading->table[t]->count; c++) {
+            if (rps_import_is_value(reading->table[t]->column[c].kind))
+                return 0;
+        }
+    }
+    return rps_error_set(err, RPS_FAILED,
+                         "%s has no column of measured values, with '%c' as the decimal mark; "
+                         "name one with --map COLUMN=gauge",
+                         reading->builder->path, reading->times.decimal);
+}
+
+static int choose_columns(struct rps_import_reading *reading, struct rps_error *err)
+{
+    int is_mapped = 0, result = 0;
+
+    for (size_t t = 0; t < reading->table_count; t++) {
+        for (size_t c = 0; c < reading->table[t]->count; c++)
+            is_mapped |= rps_import_is_value(reading->table[t]->column[c].mapped);
+    }
+    for (size_t t = 0; t < reading->table_count && result == 0; t++)
+        result = choose_places(reading, reading->table[t], is_mapped, err);
+    if (result == 0)
+        result = look_at_times(reading, err);
+    for (size_t t = 0; t < reading->table_count && result == 0; t++)
+        choose_values(reading, reading->table[t], is_mapped);
+    if (result == 0)
+        result = check_values(reading, err);
+    if (result == 0 && !is_mapped)
+        note_left_out(reading);
+    return result;
+}
+
+/* Refuse a file whose cells seem to be divided by an unsupported character. Each row of such a file
+ * is read as one cell of words that contains this character. */
+static int check_separator(const struct rps_import_reading *reading, struct rps_error *err)
+{
+    const struct rps_import_table *table = reading->table[0];
+    const char *row = rps_import_first_row(rps_import_head(reading->builder));
+    size_t at = strcspn(row, "~^:#!&@/\\*+$%=_\n");
+
+    if (reading->table_count > 1 || table->count > 1 || table->column[0].numbers > 0 ||
+        table->column[0].time.parsed > 0 || row[at] == '\n' || row[at] == '\0')
+        return 0;
+    return rps_error_set(err, RPS_FAILED,
+                         "%s: '%.*s' seems to separate the cells, which is not supported; use a "
+                         "comma, semicolon, tab or | (perf stat -x,)",
+                         reading->builder->path, (int)strspn(row + at, (char[]){row[at], 0}),
+                         row + at);
+}
+
+int rps_import_find_out(struct rps_import_reading *reading, struct rps_error *err)
+{
+    const char *head = rps_import_head(reading->builder);
+    int result;
+
+    reading->separator = reading->options->separator;
+    reading->times.decimal = reading->options->decimal;
+    reading->times.changed_ns = reading->builder->changed_ns;
+    if (!reading->separator && is_fixed_width(head)) {
+        reading->separator = ' ';
+        head += strcspn(head, "\n"); /* skip the first line, because it may contain a version
+                                        number */
+    }
+    rps_csv_guess(head, strlen(head), &reading->separator, &reading->times.decimal);
+    result = look_at_columns(reading, err);
+    if (result < 0)
+        return result;
+    if (check_separator(reading, err) < 0)
+        return RPS_FAILED;
+    if (!reading->table[0]->has_header)
+        read_comment(reading);
+    read_groups(reading);
+    if (read_map(reading, err) < 0)
+        return RPS_USAGE;
+    result = choose_columns(reading, err);
+    if (result < 0)
+        return result;
+    note_first_row(reading);
+    return rps_import_begin_again(reading, err);
+}

@@ -1,0 +1,141 @@
+/* The builder's internal declarations. import_text.c reads lines and rows, import_columns.c makes a
+ * plan, import_build.c makes periods, and import.c reads the file twice. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "import_build.h"
+#include "rpistat/arena.h"
+#include "rpistat/csv_rows.h"
+
+struct rps_import_signals;
+struct rps_plan;
+struct rps_writer;
+
+struct rps_import_known_column {
+    const char *name, *unit, *panel;
+    enum rps_import_kind kind;
+    uint64_t sum; /* sum of the counts of a column */
+    double enabled_ns, running_ns;
+    double counted_ns;  /* sum of enabled_ns over the periods that have a value */
+    uint64_t periods;   /* number of periods with a value */
+    int is_unsupported; /* 1: according to the file, the column cannot be counted */
+    double least, most; /* smallest and largest value of a gauge */
+    double base, scale; /* a gauge is stored as (value - base) x seconds x scale */
+    int set, slot;      /* set and slot of the column in the plan */
+    int time_slot;      /* slot in the same set that has the ns in which a gauge was available */
+};
+
+/* State of a CPU while its periods are read. */
+struct rps_import_track {
+    int32_t cpu;
+    int64_t end_ns;     /* end of the CPU's last period */
+    uint64_t intervals; /* number of the CPU's next interval */
+    uint64_t cycle;
+    uint8_t *has; /* for each column: 1 if the file has a value of this column for this CPU */
+};
+
+struct rps_import_builder {
+    struct rps_arena *arena; /* arena of the builder and of all members not marked as owned */
+
+    /* The file and the position in it. */
+    FILE *file;
+    const char *path; /* path of the file, for messages */
+    void (*note)(const char *sentence);
+    struct rps_csv_rows *rows;
+    int is_cut;   /* 1: the last line has no newline, and this was reported */
+    FILE *mirror; /* copy with the lines in reverse order, which `file` refers to; NULL: none */
+    int64_t changed_ns; /* time at which the file was last changed */
+    int64_t part_at;    /* start of the part of the file that is read */
+    int columns_max;
+
+    /* The contents of the file. */
+    struct rps_run run;
+    struct rps_run again;  /* the reader's values in the second pass; the writer uses `run` */
+    struct rps_plan *plan; /* plan of the run; owned */
+    int column_count, next_column;
+    struct rps_import_known_column *column;
+    const struct rps_import_known_column
+        *clock;             /* column of the clock event; NULL: there is none, or this is the
+                               first pass */
+    double seconds;         /* length of all periods together */
+    uint64_t periods;       /* number of rows in the store */
+    int64_t end_ns;         /* end of the last period */
+    const char *time_name;  /* "Zeit=time" or "t=time:s" for exports; NULL: unknown */
+    int64_t time_of_day_ns; /* time of day of the run's start; -1: unknown, or the date is known */
+
+    /* State of the current pass. */
+    struct rps_writer *writer;          /* writer of the run; NULL: the first pass */
+    struct rps_import_signals *signals; /* collects the values in the first pass; NULL: none */
+    size_t track_count;
+    struct rps_import_track *track;
+    int64_t interval_ns; /* start of the latest interval, and that interval's number */
+    uint64_t interval;
+
+    /* State of the current period. */
+    struct rps_import_track *current; /* CPU of the period; NULL: no period */
+    int64_t start_ns, length_ns;
+    int is_broken, has_gap; /* 1: the period follows a gap; is_broken may be set before the
+                               period begins */
+    struct rps_import_cell {
+        int is_there;
+        uint64_t count;
+        double value;
+    } * cell;
+};
+
+/* Return a builder for the first pass over the file, which stays open until rps_import_close. */
+struct rps_import_builder *rps_import_open(FILE *file, const char *path,
+                                           void (*note)(const char *sentence));
+
+/* Open a builder that collects values for the detector of phases; see import_signals.c. */
+struct rps_import_builder *rps_import_open_signals(FILE *file, const char *path,
+                                                   void (*note)(const char *sentence));
+
+/* Maximum number of signals of a table: each new signal is compared with all other signals. */
+#define RPS_IMPORT_SIGNALS_MAX 16384
+
+struct rps_import_signals *rps_import_new_signals(struct rps_arena *arena);
+
+/* Add the period's values to the signals. */
+void rps_import_collect(struct rps_import_builder *builder);
+
+/* Copy the signals into the arena. RPS_USAGE: the options name an unknown column. */
+int rps_import_take_signals(struct rps_import_builder *builder, struct rps_arena *arena,
+                            const struct rps_import_options *options, struct rps_csv_signals *ret,
+                            struct rps_error *err);
+/* Copy the whole file's signals into the arena. RPS_USAGE: the options name an unknown column. */
+int rps_import_read_signals(struct rps_import_builder *builder, struct rps_arena *arena,
+                            const struct rps_import_options *options, struct rps_csv_signals *ret,
+                            struct rps_error *err);
+void rps_import_free_signals(struct rps_import_signals *signals);
+void rps_import_close(struct rps_import_builder *builder);
+
+/* Read the whole file with a format. The first reading only checks the file; when the builder has a
+ * writer, a second reading writes the run. Returns RPS_FAILED for a file without periods, too. */
+int rps_import_read(struct rps_import_builder *builder, const struct rps_import_format *format,
+                    const struct rps_import_options *options, struct rps_error *err);
+
+/* Choose the format, check the whole file, and make the plan. Nothing is stored. */
+int rps_import_look(struct rps_import_builder *builder, const struct rps_import_options *options,
+                    const struct rps_import_format **ret, struct rps_error *err);
+
+/* Make the plan of the columns found in the first pass. */
+int rps_import_make_plan(struct rps_import_builder *builder, struct rps_error *err);
+
+/* Add remarks to the run's `fitting` about columns that were counted only part of the time. */
+void rps_import_make_remarks(struct rps_import_builder *builder);
+
+/* Mark events counted only part of the time as scaled, and store each such event's share. */
+void rps_import_note_shares(const struct rps_import_builder *builder);
+
+/* Return the end of the CPU's last period; 0 before the first period. */
+int64_t rps_import_last_end(const struct rps_import_builder *builder, int32_t cpu);
+
+/* Go to the beginning of the file. */
+int rps_import_rewind(struct rps_import_builder *builder, struct rps_error *err);
+
+/* Return the value of a gauge in its stored form. */
+uint64_t rps_import_gauge_count(const struct rps_import_known_column *column, double value,
+                                int64_t length_ns);

@@ -1,0 +1,156 @@
+/* How a window of a run differs from the rest of the run, as a document. */
+#include <math.h>
+#include <string.h>
+
+#include "rpistat/clock.h"
+#include "rpistat/report.h"
+#include "rpistat/run_window.h"
+
+static const char *heading_of(const struct rps_run_window *window)
+{
+    return window->to_ns[1] > 0 ? "Other window" : "Rest of the run";
+}
+
+/* Add the metrics that differ, the largest difference first. Return the number of tested metrics.
+ * *ret_unknown: number of metrics with too few observations. */
+static size_t add_metrics(struct rps_document *document, const struct rps_run_window *window,
+                          size_t *ret_unknown)
+{
+    const struct rps_column columns[] = {
+        {.name = "name"},
+        {"label", "Metric", .place = 1},
+        {"unit", "Unit", .place = 2},
+        {"window", "Window", RPS_VALUE_NUMBER, .place = 3},
+        {"other", heading_of(window), RPS_VALUE_NUMBER, .place = 4},
+        {"difference", "Difference", RPS_VALUE_NUMBER, .place = 5},
+        {"low", "Low", RPS_VALUE_NUMBER, .place = 6},
+        {"high", "High", RPS_VALUE_NUMBER, .place = 7},
+        {"log_ratio", .kind = RPS_VALUE_NUMBER},
+    };
+    struct rps_block *block =
+        rps_document_block(document, "metrics", columns, sizeof(columns) / sizeof(columns[0]));
+    size_t tested = 0;
+
+    block->indent = 2;
+    for (const struct rps_profile *of = &window->profile; of; of = of->io) {
+        for (size_t f = 0; f < of->figure_count; f++) {
+            const struct rps_figure *figure = &of->figure[f];
+            const double value = of->mean[f], other = of->mean[of->figure_count + f];
+            const double found = rps_profile_difference(of, f);
+
+            tested += !isnan(found) && (value != 0 || other != 0);
+            *ret_unknown += isnan(figure->error) && isfinite(value - other);
+            if (!(fabs(found) > 0))
+                continue;
+            rps_put_texts(block, 3, figure->name, figure->label[0] ? figure->label : figure->name,
+                          figure->unit);
+            rps_put_number(block, value);
+            rps_put_number(block, other);
+            rps_put_number(block, value - other);
+            rps_put_number(block, value - other - figure->error);
+            rps_put_number(block, value - other + figure->error);
+            rps_put_number(block, fabs(found));
+        }
+    }
+    rps_block_sort(block, "log_ratio", 1);
+    return tested;
+}
+
+/* Add the programs, control groups and functions whose share of the samples differs most. */
+static void add_code(struct rps_document *document, const struct rps_run_window *window)
+{
+    const struct rps_column columns[] = {
+        {"kind", "Kind", .place = 0},
+        {"name", "Code", .place = 1, .width_max = 60},
+        {"self_share", "Window", RPS_VALUE_SHARE, .place = 2},
+        {"elsewhere_share", heading_of(window), RPS_VALUE_SHARE, .place = 3},
+        {.name = "module"},
+    };
+    const struct rps_share_group *group = window->shares.group;
+    struct rps_block *block;
+
+    if (window->shares.group_count == 0 || !group->apart[RPS_APART_FUNCTION].is_tested)
+        return;
+    block =
+        rps_document_block(document, "stands_out", columns, sizeof(columns) / sizeof(columns[0]));
+    block->indent = 2;
+    rps_share_block_stand_out(block, group);
+}
+
+/* Return a remark on the comparison of code, or "". */
+static const char *code_of(const struct rps_document *document, const struct rps_run_window *window)
+{
+    const struct rps_share_group *group = window->shares.group;
+
+    return window->shares.group_count == 0 ? "Code: the run has no samples."
+           : !group->apart[RPS_APART_FUNCTION].is_tested
+               ? "Code: too few samples to exclude chance."
+           : rps_block_rows(document->last) == 0
+               ? "Code: chance may explain the differences of programs and functions."
+               : "";
+}
+
+/* Return the sentence on the differences. */
+static const char *words_of(struct rps_document *document, const struct rps_run_window *window)
+{
+    char words[RPS_PROFILE_WORDS_SIZE];
+
+    rps_profile_words(words, &window->profile, 0, 0);
+    if (!words[0])
+        strcpy(words, "too few measurement periods to compare all metrics; choose a longer range");
+    return rps_arena_text(document->arena, words);
+}
+
+static const char *side_text(const struct rps_document *document,
+                             const struct rps_run_window *window, int side)
+{
+    return rps_arena_print(
+        document->arena, "%s to %s (%s)", rps_document_clock(document, window->from_ns[side]),
+        rps_document_clock(document, window->to_ns[side]),
+        rps_document_duration(document, window->to_ns[side] - window->from_ns[side]));
+}
+
+void rps_window_document(struct rps_document *document, const struct rps_run *run,
+                         const struct rps_run_window *window)
+{
+    locale_t before = uselocale(document->locale);
+    const char *const names[] = {"from_s", "to_s", "other_from_s", "other_to_s"};
+    const int has_other = window->to_ns[1] > 0;
+    struct rps_block *sentence = rps_document_block(document, NULL, NULL, 0);
+    size_t tested, listed, unknown = 0;
+    const char *words, *code;
+
+    document->csv = "metrics";
+    document->width = RPS_DOCUMENT_WIDTH;
+    document->period_ns = run->period_ns;
+    document->length_ns = run->elapsed_ns;
+    rps_put_int(rps_document_field(document, "run", RPS_VALUE_INT), run->run_id, 1);
+    for (int i = 0; i < 4; i++)
+        rps_put_int(rps_document_field(document, names[i], RPS_VALUE_CLOCK),
+                    (i % 2 ? window->to_ns : window->from_ns)[i / 2], i < 2 || has_other);
+    tested = add_metrics(document, window, &unknown);
+    listed = rps_block_rows(document->last);
+    add_code(document, window);
+    code = code_of(document, window);
+    words = words_of(document, window);
+    rps_put_text(rps_document_field(document, "words", RPS_VALUE_TEXT), words);
+    rps_put_int(rps_document_field(document, "tested", RPS_VALUE_INT), (int64_t)tested, 1);
+    rps_block_wrap(
+        sentence, 0, 0, "From %s%s%s: %s%s.", side_text(document, window, 0),
+        has_other ? ", compared with " : "", has_other ? side_text(document, window, 1) : "", words,
+        listed > 0 && strncmp(words, "similar", 7) == 0 ? ", except for the table below" : "");
+    if (tested > 0)
+        rps_document_print(document,
+                           "%zu of %zu metrics differ by at least 5 %% and by more than chance.%s",
+                           listed, tested,
+                           listed > 0 ? " Low to High is the interval of the difference "
+                                        "(confidence 99 % for all metrics together)."
+                                      : "");
+    if (unknown > 0)
+        rps_document_print(document,
+                           "%zu more metric%s: too few measurement periods to compare them.",
+                           unknown, unknown > 1 ? "s" : "");
+    if (code[0])
+        rps_document_print(document, "%s", code);
+    uselocale(before);
+}

@@ -1,0 +1,151 @@
+"""explain: how a window of a run differs from the rest, or from another window."""
+import csv
+import json
+import math
+import random
+import re
+
+from program import Folder, expect, refused, tap
+
+# Reads, lock waits, other code and another CPI from 20 to 24 s. The values of the rest vary by 5 %.
+BURST = """\
+seed 3
+noise 5%
+width 64
+task main 100
+function main 0x1000 0x100 main.c:10
+function load 0x2000 0x100 load.c:5
+default instructions=300M dc_access=100M dc_miss=2M threads=2 rss=100M read=0 wait=0% in=lock:1 code=main
+phase a 20s
+phase b 4s instructions=200M dc_miss=10M read=80M in=io:1 code=main>load
+phase c 20s
+"""
+LOOP = """\
+seed 5
+noise 5%
+width 64
+default instructions=300M dc_access=100M
+repeat 6
+phase a 10s dc_miss=1M
+phase b 10s dc_miss=8M
+end
+"""
+WINDOWS = 30  # of noise, of which one may differ
+
+
+def explained(folder, *arguments):
+    return json.loads(expect(folder.call("explain", *arguments, "--format", "json"), 0).stdout)
+
+
+def differing(found):
+    return {row["name"]: row for row in found["metrics"]}
+
+
+def test_burst():
+    """the metrics, I/O and code of a window are those of the script; nothing else differs"""
+    with Folder(runs=0) as folder:
+        folder.write("burst.sim", BURST)
+        expect(folder.call("record", "-q", "--pmu", "sim:burst.sim", "--order", "fixed"), 0)
+        for against in [], ["--against", "2s,12s"]:
+            found = explained(folder, "--from", "20s", "--to", "24s", *against)
+            rows = differing(found)
+            assert {"read", "in_io", "in_lock", "dc_miss_ratio", "cpi"} <= set(rows), rows
+            assert not {"rss", "cpu_use", "in_timer"} & set(rows), rows
+            assert abs(rows["read"]["window"] - 80 * 10**6 / 2**20) < 5, rows["read"]
+            assert abs(rows["cpi"]["window"] - 3.5) < .1 and abs(rows["cpi"]["other"] - 7 / 3) < .1, rows["cpi"]
+            for row in rows.values():
+                assert row["low"] <= row["difference"] <= row["high"], row
+                assert row["low"] > 0 or row["high"] < 0, row
+            assert rows["cpi"]["low"] < 3.5 - 7 / 3 < rows["cpi"]["high"], rows["cpi"]
+            assert [(row["kind"], row["name"]) for row in found["stands_out"]][0] == ("function", "load"), found
+            assert found["words"].startswith("in load (100 %") and "reads " in found["words"], found["words"]
+        quiet = explained(folder, "--from", "2s", "--to", "10s", "--against", "26s,40s")
+        assert not quiet["metrics"] and not quiet["stands_out"], quiet
+        assert quiet["words"].startswith("similar to the other window"), quiet["words"]
+        text = expect(folder.call("explain", "--from", "20s", "--to", "24s"), 0).stdout
+        assert " ".join(text.split()).startswith("From 00:20.0 to 00:24.0 (4.0 s): in load (100 % of samples, rest of the run: 0 %), reads "), " ".join(text.split())
+        short = explained(folder, "--from", "20s", "--to", "20.2s")
+        assert short["tested"] == 0 and not short["metrics"] and "similar" not in short["words"], short
+        assert "stands_out" not in short and short["words"].startswith("in load (100 %"), short
+        text = expect(folder.call("explain", "--from", "20s", "--to", "20.2s"), 0).stdout
+        assert "too few measurement periods" in text and "Code: too few samples" in text, text
+        refused(folder.call("explain", "B"), 1, "--from phase:B --to phase:B")
+        more = explained(folder, "--from", "2s", "--to", "10s", "--against", "34s,40s")  # load is between them
+        assert not more["stands_out"] and more["words"] == "similar to the other window", more
+
+
+def test_phase():
+    """a phase of a loop is compared with the rest, which has similar phases; its values equal the report's"""
+    with Folder(runs=0) as folder:
+        folder.write("loop.sim", LOOP)
+        expect(folder.call("record", "-q", "--pmu", "sim:loop.sim", "--order", "fixed", "--label", "loop"), 0)
+        for part in [["--from", "30s", "--to", "40s"], ["--from", "phase:B.2", "--to", "phase:B.2"]]:
+            row = differing(explained(folder, "loop", *part))["dc_miss_ratio"]
+            figures = json.loads(expect(folder.call("report", *part, "--format", "json"), 0).stdout)["figures"]
+            value = next(each["value"] for each in figures if each["name"] == "dc_miss_ratio")
+            assert abs(row["window"] / value - 1) < 1e-6, (row, value)
+            assert row["low"] > 2 and row["window"] > 7 and row["other"] < 5, row
+        assert "dc_miss_ratio" not in differing(explained(folder, "--from", "20s", "--to", "60s"))
+
+
+def test_long():
+    """the rest includes all periods outside the window, also distant ones; a window that divides a block is widened"""
+    with Folder(runs=0) as folder:
+        folder.write("long.sim", "seed 2\nnoise 2%\nwidth 64\nphase a 1300s instructions=350M\n"
+                     "phase b 300s instructions=100M\nphase a 400s instructions=350M\n")
+        expect(folder.call("record", "-q", "--pmu", "sim:long.sim", "--order", "fixed", "--label", "long"), 0)
+        for start, wanted in (100, 1600 * 350 + 300 * 100), (1300, 1700 * 350 + 200 * 100), (1800, 1600 * 350 + 300 * 100):
+            found = explained(folder, "--from", "%ds" % start, "--to", "%ds" % (start + 100))
+            row = differing(found)["cpi"]
+            assert abs(row["other"] / (1900 * 700 / wanted) - 1) < .01, (start, row)
+            assert abs(row["window"] - (7 if start == 1300 else 2)) < .1, row
+        expect(folder.call("record", "-q", "--pmu", "sim:long.sim", "--keep", "60s", "-o", "kept.data"), 0)
+        found = explained(folder, "-i", "kept.data", "--from", "1305s", "--to", "1500s")
+        assert found["from_s"] <= 1305 and found["to_s"] >= 1500, found
+        assert found["from_s"] < 1305 or found["to_s"] > 1500, found
+        assert abs(differing(found)["cpi"]["window"] - 7) < 1, found
+
+
+def noise(folder, correlation, number):
+    """A table of four columns of correlated noise, imported as a run."""
+    chance = random.Random(number)
+    values = [chance.gauss(0, 1) for _ in range(4)]
+    rows = [["time"] + ["m%d=gauge" % c for c in range(4)]]
+    for i in range(1500):
+        values = [correlation * x + math.sqrt(1 - correlation**2) * chance.gauss(0, 1) for x in values]
+        rows.append(["%.1f" % (i / 10)] + ["%.5f" % (10 + 3 * x) for x in values])
+    folder.write("noise.csv", "".join(",".join(row) + "\n" for row in rows))
+    expect(folder.call("import", "-q", "-o", "noise.data", "noise.csv"), 0)
+
+
+def test_noise():
+    """windows of noise do not differ, nor if neighbours are alike"""
+    with Folder(runs=0) as folder:
+        for number, correlation in enumerate((0, .6, .9)):
+            noise(folder, correlation, number)
+            chance = random.Random(number)
+            found = 0
+            for _ in range(WINDOWS):
+                length = chance.uniform(1, 60)
+                start = chance.uniform(0, 150 - length)
+                got = explained(folder, "-i", "noise.data", "--from", "%.2fs" % start, "--to", "%.2fs" % (start + length))
+                found += bool(got["metrics"])
+                assert got["tested"] == 4, got
+            assert found <= 1, (correlation, found)
+
+
+def test_formats():
+    """CSV has the metrics of JSON; Markdown and HTML have the sentence"""
+    with Folder(runs=1) as folder:
+        part = ["--from", "2s", "--to", "8s"]
+        found = explained(folder, *part)
+        rows = list(csv.DictReader(expect(folder.call("explain", *part, "--format", "csv"), 0).stdout.splitlines()))
+        assert [row["name"] for row in rows] == [row["name"] for row in found["metrics"]], rows
+        assert found["metrics"], found
+        for form in "markdown", "html":
+            text = expect(folder.call("explain", *part, "--format", form), 0).stdout
+            assert "From 00:02.0 to 00:08.0" in re.sub(r"\\", "", text), text
+        refused(folder.call("explain", *part, "--format", "xml"), 2, "xml")
+
+
+tap.main([test_burst, test_phase, test_long, test_noise, test_formats])
