@@ -463,7 +463,8 @@ def test_max_size():
     found = re.findall(rb"--max-size lasts (\d+) d (\d+) h", scene.shown)
     assert found, scene.shown
     lasts_h, true_h = 24 * int(found[-1][0]) + int(found[-1][1]), 24 * (500 << 20) / os.path.getsize(FOLDER / "day.data")
-    assert abs(lasts_h / true_h - 1) < 0.15, (lasts_h, true_h)
+    # A drawing is up to 4 simulated hours later than the file's last growth, so the time is too long.
+    assert 0.85 < lasts_h / true_h < 2, (lasts_h, true_h)
     with Scene(RPISTAT, *record, "sim:12.sim", "-o", "more.data") as scene:
         scene.resize(120, 24)
         assert scene.end() == 0 and b"periods" in scene.shown and b"lasts" not in scene.shown, scene.shown
