@@ -10,6 +10,7 @@ Other tests check values. After a change of words, renew the files and read the 
 The runs are simulated, so their values are exact. What depends on the machine is masked with "...".
 """
 import contextlib
+import json
 import os
 import pty
 import re
@@ -130,6 +131,14 @@ CALLS = [
 ]
 
 
+def check_help():
+    """the help of the program and of each command equals its golden file"""
+    with Folder() as folder:
+        compare("help", expect(folder.call("--help"), 0).stdout)
+        for name in json.loads(expect(folder.call("help", "--format", "json"), 0).stdout)["commands"]:
+            compare("help_" + name["name"], expect(folder.call(name["name"], "--help"), 0).stdout)
+
+
 def check_history():
     """the text of a history, with an outlier and a level since run 8, is that of its golden file"""
     with Folder() as folder:
@@ -183,4 +192,4 @@ def check_words():
         assert not name.isupper() or word in texts or word in " ".join(texts.split()), "%s is in no golden file: %s" % (name, word)
 
 
-tap.main([check_texts, check_history, check_answers, check_status, check_words])
+tap.main([check_texts, check_help, check_history, check_answers, check_status, check_words])
