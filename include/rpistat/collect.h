@@ -13,12 +13,14 @@
  * period in which the workload ran. A rate with a weight below 1 % is unknown. Only the signal
  * cpu_use distinguishes whether the workload sleeps or works. Rates that are requested by name, and
  * rates for principal components, are per elapsed time, as shown to users. Rates per elapsed time
- * are 0 while the workload sleeps.
+ * are 0 while the workload sleeps. If the workload sleeps nearly all the time, rates are per elapsed
+ * time too: other programs hardly affect them, and rates per CPU time would be unknown.
  *
  * Transforms make the noise equal for small and large values, by the counts in a value:
  *   rates    2 / 0.05 asinh(0.05 sqrt(n)): a count of n has a variance of n + (0.05 n)^2. Context
  *            switches and migrations, which other programs cause too, often come in groups of four.
- *            The resolution is 1.
+ *            The resolution is 1. If the workload sleeps nearly all the time, it is the size of a
+ *            change of the mean count by a tenth, limited to 0.25 ... 1.
  *   ratios   The transform of rates, with the counts of the numerator, and with v in place of 0.05.
  *            v is three times the ratio's drift between ranges of eight periods, limited to
  *            0.03 ... 0.15. For blocks, v is 0.03, because eight blocks may be longer than a phase.
@@ -60,6 +62,8 @@ struct rps_collect_options {
     const int32_t *cpu;   /* CPUs whose tracks give separate signals: one signal per metric and
                              CPU */
     int cpu_count;        /* Number of tracks (0 or 1: one track) */
+    int sleeps;           /* 1: the workload sleeps nearly all the time; rates are per second of
+                             elapsed time */
     int together;         /* 1: collected together with other runs; signals are sorted by name */
     uint64_t first, last; /* Lowest and highest period number over all tracks, needed only for
                              several tracks; with by_rotation, rotation numbers */

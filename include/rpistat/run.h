@@ -19,6 +19,9 @@
     "Linux stops counting a process that changes its user, group or capabilities, or that may "    \
     "not be read; its counts are missing"
 
+/* Words of the line of `fitting` if the CPU time of wait4 differs from the counted CPU time. */
+#define RPS_RUN_OTHER_TIME "of CPU time were counted, but Linux reports"
+
 /* First words of the line of `fitting` if hardware counters cannot be used. */
 #define RPS_RUN_NO_COUNTERS "the processor's counters"
 

@@ -42,7 +42,7 @@
 #define SHARE_APART      .15
 #define DEVIATIONS_APART 2.0
 #define DEVIATIONS_MIN   1.0
-#define LONG             100.0
+#define LONG             25.0
 
 /* Page faults and memory make a boundary visible only if both segments have at least this length:
  * the smaller of a number of observations and a share of the run. Shorter segments are pieces of

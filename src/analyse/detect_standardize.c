@@ -25,6 +25,11 @@
 /* Differences of neighbours beyond STEP_LEVEL deviations are changes, not noise. */
 #define STEP_LEVEL 5
 
+/* A signal of a recording is used only if it is seen in at least this share of the observations
+ * that may have it. Fewer values do not show the noise, and made each boundary too expensive: two
+ * values in 643 observations hid seven clear changes of CPU use. */
+#define SEEN_MIN .02
+
 /* Maximum autocorrelation. At this value the signal is a random walk. */
 #define CORRELATION_MAX 0.99
 
@@ -289,14 +294,24 @@ static void prepare_signal(struct preparation *job, size_t signal, size_t to)
     fill_column(job, signal, to, &unit);
 }
 
-/* List the signals that vary. Store whether all values of these signals were seen. */
+static int is_rarely_seen(const struct rps_signals *signals, size_t signal)
+{
+    const double rotation = fmax((double)signals->in_rotation, 1);
+    size_t seen = 0;
+
+    for (size_t i = 0; i < signals->count; i++)
+        seen += weight_of(signals, signal * signals->count + i) > 0;
+    return signals->resolution && (double)seen * rotation < SEEN_MIN * (double)signals->count;
+}
+
+/* List the signals that vary and are not rarely seen. Return whether all values of these signals were seen. */
 static int find_used(struct preparation *job)
 {
     const struct rps_signals *signals = job->signals;
     int whole = 1, exponent;
 
     for (size_t s = 0; s < signals->signal_count; s++) {
-        if (!find_scale(signals, s, &exponent))
+        if (!find_scale(signals, s, &exponent) || is_rarely_seen(signals, s))
             continue;
         job->used[job->out->width++] = s;
         for (size_t i = 0; i < signals->count && whole; i++)

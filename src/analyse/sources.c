@@ -35,6 +35,11 @@
 #define USE_VARIATION     0.1
 #define USE_VARIATION_MAX 0.35
 
+/* If a workload sleeps nearly all the time, a change of a rate by less than this share does not
+ * matter to the user. The resolution is at least SLEEPING_MIN, because counts are rarely as even. */
+#define SLEEPING_VARIATION 0.1
+#define SLEEPING_MIN       0.25
+
 /* If CPU use is below this share of its maximum, the low use is caused by the workload itself. */
 #define USE_LOW 0.1
 
@@ -304,6 +309,15 @@ static double use_noise(const double *value, size_t count)
     return rps_robust_deviation(difference, taken) / sqrt(2);
 }
 
+/* Return how much a transformed count changes if the mean count changes by SLEEPING_VARIATION. */
+static double sleeping_resolution(const struct rps_source *source)
+{
+    const double mean = source->seen.value / (double)source->seen.looks / quantum(source);
+    const double slope = sqrt(mean / (1 + COUNT_VARIATION * COUNT_VARIATION * mean));
+
+    return fmin(fmax(SLEEPING_VARIATION * slope, SLEEPING_MIN), 1);
+}
+
 double rps_source_transform(const struct rps_source *source, double *value, size_t count)
 {
     double scale = source->kind == RPS_SOURCE_USE ? USE_NONE : quantum(source);
@@ -321,6 +335,6 @@ double rps_source_transform(const struct rps_source *source, double *value, size
         value[i] = copysign(size, value[i]);
     }
     if (source->kind != RPS_SOURCE_USE)
-        return 1;
+        return source->sleeps ? sleeping_resolution(source) : 1;
     return fmin(fmax(USE_VARIATION, USE_WANDERS * use_noise(value, count)), USE_VARIATION_MAX);
 }

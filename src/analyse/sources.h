@@ -36,6 +36,7 @@ struct rps_source {
     enum rps_source_kind kind;
     int elapsed; /* 1: rate per elapsed time, which has values even while the workload sleeps; 0:
                     rate per CPU time */
+    int sleeps;  /* 1: rate per elapsed time of a workload that sleeps nearly all the time */
     int others;  /* 1: other programs affect the source */
     int faults;  /* 1: the source counts page faults that need no input */
     int named;   /* 1: the user requested the source by name */

@@ -186,9 +186,12 @@ int rps_sources_choose(struct rps_arena *arena, const struct rps_collect_options
     if (options->together)
         qsort(sources.source, sources.count, sizeof(*sources.source), compare_names);
     for (size_t i = 0; i < sources.count; i++) {
-        sources.source[i].named = options->name_count > 0;
-        sources.source[i].elapsed |= (options->name_count > 0 || options->as_shown) &&
-                                     sources.source[i].kind == RPS_SOURCE_RATE;
+        struct rps_source *source = &sources.source[i];
+
+        source->named = options->name_count > 0;
+        source->sleeps = options->sleeps && source->kind == RPS_SOURCE_RATE;
+        source->elapsed |= source->sleeps || ((options->name_count > 0 || options->as_shown) &&
+                                              source->kind == RPS_SOURCE_RATE);
     }
     *ret = sources;
     return result;

@@ -404,16 +404,15 @@ static void compare_cpu_time(struct rps_recording *r)
         r->settings->delay_ns != 0 || r->control || apart_ns <= APART_NS_MIN ||
         (double)apart_ns <= APART_SHARE * (double)used_ns)
         return;
-    snprintf(line, sizeof(line),
-             "%.3f s of CPU time were counted, but Linux reports %.3f s for the command: ",
-             (double)r->task_ns / RPS_NS_PER_S, (double)used_ns / RPS_NS_PER_S);
+    snprintf(line, sizeof(line), "%.3f s " RPS_RUN_OTHER_TIME " %.3f s for the command. %s: ",
+             (double)r->task_ns / RPS_NS_PER_S, (double)used_ns / RPS_NS_PER_S,
+             r->hidden_us > 0 ? "Reason" : "Possible reason");
     rps_record_add_fitting(
         r, line,
-        r->hidden_us > 0 || !r->system.self ? RPS_RUN_SOME_COUNTS
-        : r->task_ns < used_ns
-            ? "Linux stops counting set-user-ID programs, and counts no process "
-              "while it starts and ends"
-            : "Linux leaves out processes that nobody waited for, and time that a hypervisor took");
+        r->task_ns > used_ns
+            ? "Linux leaves out processes that nobody waited for, and time that a hypervisor took"
+        : r->hidden_us > 0 || !r->system.self ? RPS_RUN_SOME_COUNTS
+                                              : "Linux counts no process while it starts and ends");
 }
 
 /* Find the CPU time that neither the workload nor the recorder used. Linux counts the machine's CPU

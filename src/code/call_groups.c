@@ -25,10 +25,16 @@
 #define BLOCK_BITS 7
 #define IS_BLOCK   (INT64_C(1) << 62) /* marks the keys of pages and blocks */
 
+/* A known function with more than this share of all samples is divided into blocks too. Compilers
+ * inline small programs into main, and interpreters run many kinds of work in one function. Blocks
+ * of all functions gain less: groups get too few samples if a program gets 6 % of a CPU. */
+#define DIVIDED_MIN .25
+
 /* A node of the call tree. The root is number 0; callers have lower numbers than their callees. */
 struct call {
     struct rps_intern_key key; /* Number of the caller, and the function. */
     double samples;            /* Samples of the call and of those callees that form no group. */
+    double own;                /* Samples in the call's function, if its beginning is known. */
     int64_t group;
 };
 
@@ -47,42 +53,83 @@ static int64_t add_call(struct rps_intern *calls, int64_t caller, int64_t functi
     return number;
 }
 
-/* Return the call to which a stack's samples belong: the innermost call `at`, or if its function is
- * unknown, a block of code. The block's caller is its page. */
-static int64_t add_innermost(const struct rps_call_run *run, struct rps_intern *calls, size_t s,
-                             int64_t at)
+/* Return the innermost frame of a stack, if its code may be divided into blocks, or NULL. */
+static const struct rps_frame *divisible_frame(const struct rps_call_run *run, size_t s)
 {
-    const struct rps_frame *frame;
+    const size_t at = rps_share_frame_of(run->code, s);
 
-    if (run->samples[s] == 0 || !run->name || !run->name[run->function[s]].is_unnamed)
+    if (run->function[s] < 0 || !run->name || !run->name[run->function[s]].is_unnamed ||
+        at == run->code->frame_count ||
+        rps_share_index_is_kernel(run->code, (size_t)run->code->frame[at].module))
+        return NULL;
+    return &run->code->frame[at];
+}
+
+/* Return 1 if a just-in-time compiler made the code of the stack's innermost frame. */
+static int is_made(const struct rps_call_run *run, const struct rps_frame *frame)
+{
+    return frame && (size_t)frame->module < run->code->module_count &&
+           run->code->module[frame->module].kind == RPS_MODULE_JIT;
+}
+
+/* Return the innermost call of a stack, whose caller is the call `at`. Recursive calls of a
+ * function are one call. */
+static int64_t add_function(const struct rps_call_run *run, struct rps_intern *calls, size_t s,
+                            int64_t at)
+{
+    const int64_t function = run->function[s];
+
+    return function < 0 || (uint64_t)function == call_at(calls, at)->key.b
+               ? at
+               : add_call(calls, at, function);
+}
+
+/* Return the call to which a stack's samples belong: the innermost call `at`, or a block of code if
+ * its function is unknown or has many of `all` samples. An unknown block's caller is its page. */
+static int64_t add_innermost(const struct rps_call_run *run, struct rps_intern *calls, size_t s,
+                             int64_t at, double all)
+{
+    const struct rps_frame *frame = run->samples[s] > 0 ? divisible_frame(run, s) : NULL;
+
+    if (!frame || (frame->function > 0 && call_at(calls, at)->own <= DIVIDED_MIN * all))
         return at;
-    frame = &run->code->frame[rps_share_frame_of(run->code, s)];
-    if (frame->function > 0 || rps_share_index_is_kernel(run->code, (size_t)frame->module))
-        return at;
-    at = add_call(calls, at, IS_BLOCK | (int64_t)(frame->address >> PAGE_BITS));
+    if (frame->function == 0)
+        at = add_call(calls, at, IS_BLOCK | (int64_t)(frame->address >> PAGE_BITS));
     return add_call(calls, at, IS_BLOCK | (int64_t)(frame->address >> BLOCK_BITS));
 }
 
-/* Add a run's calls to the tree, and set each stack's group to the stack's innermost call.
- * Recursive calls of a function are one call. Return the number of samples. */
+/* Add a run's calls to the tree, and set each stack's group to the call that is the caller of
+ * callees. Made code without a name is no caller: a compiler makes the same code again, elsewhere
+ * and with other functions inlined. Return the number of samples. */
 static double grow_calls(const struct rps_call_run *run, struct rps_intern *calls)
 {
     double all = 0;
 
     for (size_t s = 0; s < run->code->stack_count; s++) {
-        size_t parent = rps_share_parent_of(run->code, s);
-        int64_t at = parent == RPS_SHARE_NONE ? 0 : run->group[parent], function = run->function[s];
+        const size_t parent = rps_share_parent_of(run->code, s);
+        const int64_t caller = parent == RPS_SHARE_NONE ? 0 : run->group[parent];
+        const int64_t at = add_function(run, calls, s, caller);
+        const struct rps_frame *frame = divisible_frame(run, s);
 
-        if (function >= 0 && (uint64_t)function != call_at(calls, at)->key.b)
-            at = add_call(calls, at, function);
-        run->group[s] = at;
-        if (function >= 0) {
-            all += (double)run->samples[s];
-            at = add_innermost(run, calls, s, at);
-            call_at(calls, at)->samples += (double)run->samples[s];
-        }
+        run->group[s] = is_made(run, frame) ? caller : at;
+        all += run->function[s] >= 0 ? (double)run->samples[s] : 0;
+        if (frame && frame->function > 0)
+            call_at(calls, at)->own += (double)run->samples[s];
     }
     return all;
+}
+
+/* Add the blocks of a run's code to the tree. Set each stack's group to the call to which the
+ * stack's samples belong, and add the samples to this call. */
+static void add_samples(const struct rps_call_run *run, struct rps_intern *calls, double all)
+{
+    for (size_t s = 0; s < run->code->stack_count; s++) {
+        const int64_t at = add_function(run, calls, s, run->group[s]);
+
+        run->group[s] = add_innermost(run, calls, s, at, all);
+        if (run->function[s] >= 0)
+            call_at(calls, run->group[s])->samples += (double)run->samples[s];
+    }
 }
 
 /* Make a group of each call that has at least `least` samples, beginning with the innermost calls.
@@ -117,15 +164,14 @@ size_t rps_call_groups_find(const struct rps_call_run *run, size_t count)
     add_call(&calls, -1, -1);
     for (size_t r = 0; r < count; r++)
         all += grow_calls(&run[r], &calls);
+    for (size_t r = 0; r < count; r++)
+        add_samples(&run[r], &calls, all);
     groups = choose_groups(&calls, fmax(SAMPLES_MIN, all / RPS_COUNT_SYMBOLS_MAX));
     for (size_t r = 0; r < count; r++) {
         for (size_t s = 0; s < run[r].code->stack_count; s++) {
             int64_t *group = &run[r].group[s];
 
-            if (run[r].function[s] >= 0)
-                *group = call_at(&calls, add_innermost(&run[r], &calls, s, *group))->group;
-            else
-                *group = -1;
+            *group = run[r].function[s] >= 0 ? call_at(&calls, *group)->group : -1;
         }
     }
     rps_intern_free(&calls);

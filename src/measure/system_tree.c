@@ -532,6 +532,8 @@ static void exec_process(struct rps_system_tree *tree, const struct rps_system_e
     struct rps_system_thread *thread = find(tree, event->tid);
     struct rps_system_process *process = thread ? thread->process : find_process(tree, event->pid);
 
+    if (process)
+        process->is_dropped = 0; /* the EXIT record before was that of the first thread */
     if (!process || (thread && process->threads == 1) ||
         (!thread && !(thread = add_thread(tree, event->tid, process, event->time_ns))))
         return;
@@ -543,7 +545,8 @@ static void exec_process(struct rps_system_tree *tree, const struct rps_system_e
 }
 
 /* Return 1 if the process of an EXIT record continues. Linux also sends this record when it stops
- * counting a process that executes a program with other rights. */
+ * counting a process that executes a program with other rights, and when a thread that is not the
+ * first one executes a program. Only then, an exec record follows. */
 static int goes_on(struct rps_system_tree *tree, pid_t pid)
 {
     const struct task_stat stat = read_stat(tree, pid, 0);

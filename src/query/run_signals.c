@@ -12,6 +12,9 @@
  * periods. */
 #define HOLES_MAX 1000
 
+/* A workload that uses less of one CPU than this sleeps nearly all the time. */
+#define SLEEPING_USE .02
+
 /* Number of values that take as much memory as an observation's counts in a table. */
 #define TABLE_VALUES 6
 
@@ -20,7 +23,8 @@ struct work {
     int as_shown;
     const char **name; /* Requested metrics of the plan, then requested metrics of samples. */
     size_t metric_count, sample_count;
-    int level; /* Level at which all runs are read. */
+    int level;  /* Level at which all runs are read. */
+    int sleeps; /* 1: the workloads of all runs sleep nearly all the time. */
 };
 
 static void split_names(struct rps_arena *arena, const struct rps_signal_provider *provider,
@@ -121,6 +125,23 @@ static int check_numbers(const struct rps_run_member *member, struct rps_error *
         member->run.run_id);
 }
 
+/* Find whether all workloads use so little CPU time that rates per CPU time are mostly unknown. */
+static int find_sleeping(struct work *work, const struct rps_run_signals *signals,
+                         struct rps_error *err)
+{
+    work->sleeps = 1;
+    for (size_t r = 0; r < signals->count; r++) {
+        const struct rps_run_member *member = &signals->member[r];
+        struct rps_run_summary summary;
+
+        if (rps_reader_summary(member->reader, member->run.run_id, &summary, err) < 0)
+            return RPS_FAILED;
+        work->sleeps = work->sleeps && summary.cpu_ns >= 0 &&
+                       (double)summary.cpu_ns < SLEEPING_USE * (double)member->run.elapsed_ns;
+    }
+    return 0;
+}
+
 /* Walk the periods of a run, with CPUs side by side or added up. */
 static int walk_run(const struct work *work, struct rps_run_member *member, int together,
                     struct rps_error *err)
@@ -137,6 +158,7 @@ static int walk_run(const struct work *work, struct rps_run_member *member, int 
         .as_table = !together && !work->as_shown && work->level == 0 &&
                     rps_run_is_import(&member->run) && !rps_plan_knows_cpu_time(member->plan),
         .period_ns = member->run.period_ns,
+        .sleeps = work->sleeps,
         .least_ns = rps_rotation_least_ns(&member->run, member->plan->set_count, 1),
         .together = together};
     int result = 0;
@@ -205,6 +227,8 @@ int rps_run_signals_collect(struct rps_arena *arena, const struct rps_run_at *ru
         result = find_samples(arena, &work, ret, err);
     if (result == 0)
         result = choose_level(&work, ret, err);
+    if (result == 0)
+        result = find_sleeping(&work, ret, err);
     for (size_t r = 0; r < count && result == 0; r++)
         result = walk_run(&work, &ret->member[r], count > 1, err);
     if (result == 0)

@@ -115,8 +115,8 @@ int rps_report_has_fine_start(const struct rps_report *report);
 /* Return 1 if only a part of the run is reported. */
 int rps_report_is_part(const struct rps_report *report);
 
-/* Return the CPU time of the part in seconds. For a whole run that Linux did not count completely,
- * return at least the command's resource usage. */
+/* Return the CPU time of the part in seconds. For a whole run whose counted CPU time differs from
+ * the command's resource usage, return the larger of both. */
 double rps_report_cpu_s(const struct rps_report *report);
 
 /* Return the recorder's CPU time while recording, as a share of the workload's CPU time. Return NaN

@@ -37,7 +37,8 @@ double rps_report_cpu_s(const struct rps_report *report)
     const struct rps_run *run = &report->run;
     const double counted_s = report->operand[RPS_OPERAND_CPU_SECONDS];
 
-    if (rps_report_is_part(report) || run->user_ns < 0 || !rps_run_lacks_counts(run))
+    if (rps_report_is_part(report) || run->user_ns < 0 ||
+        (!rps_run_lacks_counts(run) && !strstr(run->fitting, RPS_RUN_OTHER_TIME)))
         return counted_s;
     return fmax(counted_s, (double)(run->user_ns + run->system_ns) / RPS_NS_PER_S);
 }

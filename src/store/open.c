@@ -308,7 +308,8 @@ int rps_database_mark_interrupted(sqlite3 *db)
     sqlite3_stmt *stmt = NULL;
     int code = sqlite3_prepare_v2(
         db,
-        "UPDATE run SET state = 'interrupted', end_reason = 'the recorder was killed',"
+        "UPDATE run SET state = 'interrupted', end_reason = 'the recorder was killed, or its disk "
+        "was full',"
         " elapsed_ns = " RPS_SQL_LAST_END("run.run_id") " WHERE " RPS_HEARTBEAT_IS_DEAD,
         -1, &stmt, NULL);
 

@@ -190,7 +190,8 @@ static int read_row(struct rps_reader *reader, int64_t run_id, struct rps_run *r
         run->run_id = run_id;
         if (sqlite3_column_int(stmt, 0)) {
             run->state = RPS_RUN_INTERRUPTED;
-            snprintf(run->end_reason, sizeof(run->end_reason), "the recorder was killed");
+            snprintf(run->end_reason, sizeof(run->end_reason),
+                     "the recorder was killed, or its disk was full");
         }
         result = 1;
     }

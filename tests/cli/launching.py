@@ -264,6 +264,21 @@ def check_incomplete(folder, store):
         assert "are not sampled" not in text and SCALED not in text, text
 
 
+def check_larger_time():
+    """the CPU time of the answer is the larger one if counted time and resource usage of the command differ"""
+    with Folder() as folder:
+        folder.write("script.sim", "phase a 2s\n")
+        folder.record("-q")
+        for counted, used_s, words in ((True, 4, "with 4.000 s of CPU time (2.0 CPUs)"), (True, 1, "2.000 s of CPU time"),
+                                       (False, 4, "2.000 s of CPU time")):
+            with sqlite3.connect(folder / "rpistat.data") as store:
+                store.execute("UPDATE run SET target = 'command', user_ns = ?, system_ns = 0, fitting = ?",
+                              (used_s * 10**9, "2.000 s of CPU time were counted, but Linux reports" if counted else ""))
+            store.close()
+            answer = json.loads(expect(folder.call("report", "--format", "json"), 0).stdout)["answer"]
+            assert words in answer, answer
+
+
 def check_dropped_in_the_middle():
     """the same in the middle of a run: one remark, and periods of that program have no counts"""
     with Folder() as folder:
@@ -441,6 +456,5 @@ def check_foreign_proc():
 
 tap.main([check_interpreter, check_loader, check_busy_file, check_long_arguments,
           check_shell_semantics, check_existing_store, check_all_cpus, check_ignored_children,
-          check_dropped,
-          check_dropped_in_the_middle, check_left, check_left_by_a_chain, check_peak_memory,
-          check_memory_limits, check_foreign_proc])
+          check_dropped, check_dropped_in_the_middle, check_larger_time, check_left, check_left_by_a_chain,
+          check_peak_memory, check_memory_limits, check_foreign_proc])

@@ -126,11 +126,11 @@ def test_part_with_end():
     assert execute(name, (gaps, (number,))) == [(end - shift, 2 * 10 ** 9)]
     shutil.copy(FOLDER / "rpistat.data", FOLDER / "killed.data")
     cut("killed.data", 1, 101)
-    execute("killed.data", ("UPDATE run SET end_reason = 'the recorder was killed' WHERE run_id = 1",),
+    execute("killed.data", ("UPDATE run SET end_reason = 'the recorder was killed, or its disk was full' WHERE run_id = 1",),
             *(("DELETE FROM " + table,) for table in ("detection", "phase", "outlier")))
     end = execute("killed.data", ("SELECT elapsed_ns FROM run WHERE run_id = 1",))[0][0]
     _, _, row, shift = part("killed.data", "--from", "5")
-    assert row == (end - shift, "interrupted", "the recorder was killed", 0), (row, end, shift)
+    assert row == (end - shift, "interrupted", "the recorder was killed, or its disk was full", 0), (row, end, shift)
     _, _, row, shift = part("killed.data", "--from", "5", "--to", "8")
     assert row[1:] == ("complete", "", None), row
 

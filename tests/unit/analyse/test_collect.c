@@ -137,6 +137,33 @@ static void near(double value, double expected)
         fail_msg("%.17g is not %.17g", value, expected);
 }
 
+/* If a workload sleeps nearly all the time, its rates are known, and per elapsed time. A change by
+ * a tenth matters. */
+static void test_a_sleeping_workload(void **state)
+{
+    struct rps_plan *plan = make_plan(1);
+
+    (void)state;
+    for (int sleeps = 0; sleeps < 2; sleeps++) {
+        const struct rps_collect_options options = {
+            .plan = plan, .period_ns = PERIOD_NS, .sleeps = sleeps};
+        struct rps_collect *collect = begin(&options);
+        struct rps_collected collected;
+
+        for (uint64_t n = 0; n < 40; n++)
+            add(collect, 0, period_of(n, 1, n % 2 ? 0.002 : 0.004, 500 + n, n < 20 ? 10 : 30));
+        collected = end(collect);
+        assert_int_equal(has_signal(&collected, "rate"), sleeps);
+        for (size_t n = 0; n < 40 && sleeps; n++)
+            near(value_of(&collected, "rate", n), 40 * asinh(0.05 * sqrt(n < 20 ? 10 : 30)));
+        if (sleeps) /* the mean count is 20 */
+            near(collected.signals.resolution[signal_of(&collected, "rate")],
+                 0.1 * sqrt(20 / 1.05));
+        rps_collected_free(&collected);
+    }
+    rps_plan_free(plan);
+}
+
 /* Return the transformed ratio of `count` counts that varies by v. A ratio that does not drift has
  * v = 0.03. */
 static double ratio(double count, double v)
@@ -768,6 +795,7 @@ int main(void)
         cmocka_unit_test(test_sleep),
         cmocka_unit_test(test_rates_are_by_cpu_time),
         cmocka_unit_test(test_hardly_running),
+        cmocka_unit_test(test_a_sleeping_workload),
         cmocka_unit_test(test_idle_cpus),
         cmocka_unit_test(test_sets_that_take_turns),
         cmocka_unit_test(test_a_metric_across_sets),

@@ -362,7 +362,7 @@ static void test_an_end_of_a_signal(void **state)
         signals.value = calloc(2 * 400, sizeof(*signals.value));
         assert_non_null(signals.value);
         for (size_t i = 0; i < 400; i++) {
-            signals.value[i] = rps_random_unit(&series.state) + (i < 200 ? 0 : .29);
+            signals.value[i] = rps_random_unit(&series.state) + (i < 200 ? 0 : .2);
             signals.value[400 + i] =
                 ends && i >= 200 ? (double)NAN : rps_random_unit(&series.state);
         }
@@ -370,6 +370,27 @@ static void test_an_end_of_a_signal(void **state)
         check(&phases, first, ends ? "AB" : "A");
         rps_signals_free(&signals);
     }
+}
+
+/* In segments of 100 observations, a signal that differs by 1.4 deviations makes a boundary. */
+static void test_a_step_of_noise(void **state)
+{
+    static const size_t first[] = {0, 100};
+    struct series series = {.state = 7};
+    struct rps_signals signals;
+    struct rps_phases phases;
+
+    (void)state;
+    add(&series, &a, 200, 5, 1);
+    signals = end(&series, 1);
+    signals.signal_count = 1;
+    signals.value = calloc(200, sizeof(*signals.value));
+    assert_non_null(signals.value);
+    for (size_t i = 0; i < 200; i++)
+        signals.value[i] = rps_random_unit(&series.state) + (i < 100 ? 0 : .4);
+    phases = find(&signals);
+    check(&phases, first, "AB");
+    rps_signals_free(&signals);
 }
 
 /* Add a signal without values. The signal is read from the system, like memory. */
@@ -582,6 +603,7 @@ int main(void)
         cmocka_unit_test(test_short_iterations),
         cmocka_unit_test(test_short_iterations_of_two_runs),
         cmocka_unit_test(test_an_end_of_a_signal),
+        cmocka_unit_test(test_a_step_of_noise),
         cmocka_unit_test(test_ramps),
         cmocka_unit_test(test_a_step_beside_a_ramp),
         cmocka_unit_test(test_short_growth_is_no_phase),

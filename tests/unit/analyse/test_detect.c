@@ -764,6 +764,27 @@ static void resolution_hides(void **state)
     rps_signals_free(&signals);
 }
 
+/* A signal of a recording that is seen twice in 600 observations does not hide boundaries. */
+static void rarely_seen_signal(void **state)
+{
+    static const double levels[] = {0, 2, 0};
+    struct rps_signals signals = series_levels(levels, 3, 200, 2, 1, 23);
+    struct rps_phases phases;
+
+    (void)state;
+    for (size_t i = 1; i < 599; i++)
+        signals.value[600 + i] = NAN;
+    signals.value[600] = 0;
+    signals.value[1199] = 5;
+    signals.resolution = calloc(2, sizeof(*signals.resolution));
+    assert_non_null(signals.resolution);
+    signals.resolution[0] = signals.resolution[1] = .1;
+    phases = detect(&signals);
+    expect_phases(&phases, "ABA", 200, 2);
+    rps_phases_free(&phases);
+    rps_signals_free(&signals);
+}
+
 /* A noise floor hides small boundaries too. */
 static void noise_floor_hides(void **state)
 {
@@ -959,6 +980,7 @@ int main(void)
         cmocka_unit_test(mixed_units),
         cmocka_unit_test(many_signals),
         cmocka_unit_test(resolution_hides),
+        cmocka_unit_test(rarely_seen_signal),
         cmocka_unit_test(noise_floor_hides),
         cmocka_unit_test(noise_floor_by_itself),
         cmocka_unit_test(period_of_both),

@@ -424,6 +424,65 @@ static void groups_of_blocks(void **unused)
     assert_int_equal(rps_call_groups_find(&run, 1), 1 + 2);
 }
 
+/* A known function (0) with more than a quarter of the samples is divided into blocks. A function
+ * (1) with fewer samples is not. */
+static void groups_of_a_large_function(void **unused)
+{
+    static struct rps_frame frame[] = {{0, 0, 0x1000, 0x1000}, {1, 0, 0x1040, 0x1000},
+                                       {2, 0, 0x1080, 0x1000}, {3, 0, 0x3000, 0x3000},
+                                       {4, 0, 0x3080, 0x3000}, {5, 0, 0x5000, 0x5000}};
+    static struct rps_stack tree[] = {{0, -1, 0}, {1, -1, 1}, {2, -1, 2},
+                                      {3, -1, 3}, {4, -1, 4}, {5, -1, 5}};
+    static const struct rps_share_name name[] = {
+        {.is_unnamed = 1}, {.is_unnamed = 1}, {.is_unnamed = 1}};
+    static const int64_t function[] = {0, 0, 0, 1, 1, 2};
+    static const uint64_t seen[] = {10, 10, 10, 10, 10, 60};
+    const struct rps_code of = {.stack_count = 6,
+                                .stack = tree,
+                                .frame_count = 6,
+                                .frame = frame,
+                                .module_count = 2,
+                                .module = modules};
+    int64_t group[6];
+    const struct rps_call_run run = {&of, function, name, seen, group};
+
+    (void)unused;
+    assert_int_equal(rps_call_groups_find(&run, 1), 1 + 4);
+    assert_int_equal(group[0], group[1]);
+    assert_true(group[2] != group[0]);
+    assert_int_equal(group[3], group[4]);
+}
+
+/* Code that a just-in-time compiler made is no caller: what it calls is in the same group, whether
+ * the code was interpreted (by function 1), or compiled (0) once or twice. */
+static void groups_below_made_code(void **unused)
+{
+    static struct rps_module made[] = {{.path = "node", .kind = RPS_MODULE_FILE},
+                                       {.path = "perf-1.map", .kind = RPS_MODULE_JIT}};
+    static struct rps_frame frame[] = {
+        {0, 0, 0x1000, 0x1000}, {1, 1, 0x9000, 0}, {2, 1, 0xa000, 0}, {3, 0, 0x2000, 0x2000}};
+    static struct rps_stack tree[] = {{0, -1, 0}, {1, 0, 1}, {2, 1, 2}, /* 1 > 0 > 0 */
+                                      {3, 0, 3},  {4, 1, 3}, {5, 2, 3}};
+    static const struct rps_share_name name[] = {
+        {.is_unnamed = 1}, {.is_unnamed = 1}, {.is_unnamed = 1}};
+    static const int64_t function[] = {1, 0, 0, 2, 2, 2};
+    static const uint64_t seen[] = {0, 8, 8, 8, 8, 8};
+    const struct rps_code of = {.stack_count = 6,
+                                .stack = tree,
+                                .frame_count = 4,
+                                .frame = frame,
+                                .module_count = 2,
+                                .module = made};
+    int64_t group[6];
+    const struct rps_call_run run = {&of, function, name, seen, group};
+
+    (void)unused;
+    assert_int_equal(rps_call_groups_find(&run, 1), 1 + 3);
+    assert_true(group[1] != group[2] && group[1] != group[3] && group[2] != group[3]);
+    assert_int_equal(group[3], group[4]);
+    assert_int_equal(group[3], group[5]);
+}
+
 /* Counts in a store may have any value, and sums must not overflow. */
 static void sums_too_large(void **state)
 {
@@ -750,6 +809,8 @@ int main(void)
         cmocka_unit_test(trees),
         cmocka_unit_test(groups_of_calls),
         cmocka_unit_test(groups_of_blocks),
+        cmocka_unit_test(groups_of_a_large_function),
+        cmocka_unit_test(groups_below_made_code),
         cmocka_unit_test(sums_too_large),
         cmocka_unit_test(nothing),
         cmocka_unit_test(deep_recursion),

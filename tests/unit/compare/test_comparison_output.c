@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "compare/words.h"
 #include "compare/work.h"
 
 #define ROWS      4
@@ -192,6 +193,23 @@ static void check_answer(const struct made *made, const char *expected)
     assert_string_equal(rps_comparison_answer(&made->comparison), expected);
 }
 
+/* A change is printed with one decimal, and is 0 only if it is below .05 %. */
+static void test_small_changes(void **state)
+{
+    static const struct {
+        double b;
+        const char *text;
+    } cases[] = {{1.00049, "0 %"}, {1.00051, "+0.1 %"}, {.999, "-0.1 %"}, {1, "0 %"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct rps_change change = tested(1, cases[i].b, .002, 0);
+        const struct rps_comparison_figure figure = {.unit = ""};
+
+        assert_string_equal(rps_comparison_words(arena, &figure, &change).change, cases[i].text);
+    }
+}
+
 /* --- limits ----------------------------------------------------------------------------------- */
 
 /* An inconclusive answer names the number of runs that would give a decision, which is larger than
@@ -229,8 +247,7 @@ static void test_limits(void **state)
         limit.change = cases[i].change;
         limit.answer = cases[i].answer;
         made.change[0][CPI].spread = cases[i].spread;
-        made.change[0][CPI].why =
-            isnan(cases[i].spread) ? RPS_CHANGE_SINGLE : RPS_CHANGE_TESTED;
+        made.change[0][CPI].why = isnan(cases[i].spread) ? RPS_CHANGE_SINGLE : RPS_CHANGE_TESTED;
         assert_string_equal(rps_comparison_limit_text(&made.comparison, &limit), cases[i].text);
     }
 }
@@ -975,15 +992,25 @@ static void test_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_limits),        cmocka_unit_test(test_answer_groups),
-        cmocka_unit_test(test_answer_phases), cmocka_unit_test(test_answer_pair),
-        cmocka_unit_test(test_answer_same),   cmocka_unit_test(test_text),
-        cmocka_unit_test(test_text_pair),     cmocka_unit_test(test_markdown),
-        cmocka_unit_test(test_all),           cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_names),         cmocka_unit_test(test_once),
-        cmocka_unit_test(test_empty),         cmocka_unit_test(test_narrow),
-        cmocka_unit_test(test_rows),          cmocka_unit_test(test_amounts),
-        cmocka_unit_test(test_one_phase),     cmocka_unit_test(test_one_phase_tests),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_small_changes),
+        cmocka_unit_test(test_answer_groups),
+        cmocka_unit_test(test_answer_phases),
+        cmocka_unit_test(test_answer_pair),
+        cmocka_unit_test(test_answer_same),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_text_pair),
+        cmocka_unit_test(test_markdown),
+        cmocka_unit_test(test_all),
+        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_once),
+        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_amounts),
+        cmocka_unit_test(test_one_phase),
+        cmocka_unit_test(test_one_phase_tests),
     };
 
     int failed;

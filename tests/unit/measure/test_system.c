@@ -1104,18 +1104,19 @@ static void test_exec(void **state)
     reading = read_next(&test);
     assert_int_equal(reading->value[RPS_TREE_RUNNING], 120000);
     assert_int_equal(reading->value[RPS_TREE_THREADS], 3);
-    write_thread(7, 7, "71000000 5000 10\n", "futex_wait", "7 (c) S 1 7");
+    write_thread(7, 7, "71000000 5000 10\n", "futex_wait", "7 (c) S 1 7 7 0 -1 0");
     hear(&test, RPS_SAMPLE_EXIT, 7, 8, 0, test.time_ns + 3);
     hear(&test, RPS_SAMPLE_EXIT, 7, 7, 0, test.time_ns + 4);
     hear(&test, RPS_SAMPLE_NAME, 7, 7, 0, test.time_ns + 5);
     reading = read_next(&test);
     assert_int_equal(reading->value[RPS_TREE_THREADS], 1);
     assert_int_equal(reading->value[RPS_TREE_RUNNING], 0);
-    write_thread(7, 7, "75000000 8000 12\n", "futex_wait", "7 (c) S 1 7");
+    write_thread(7, 7, "75000000 8000 12\n", "futex_wait", "7 (c) S 1 7 7 0 -1 0");
     test.count = 0;
     reading = read_next(&test);
     assert_int_equal(reading->value[RPS_TREE_RUNNING], 4000);
     assert_int_equal(reading->value[RPS_TREE_WAIT], 3);
+    assert_int_equal(reading->hidden_us, 0); /* Linux counts the new program */
     test.reader.close(test.reader.self);
     open_reader(&test, root, RPS_SYSTEM_TREE, &seven, 1, 0, 1000); /* its exec is not reported */
     write_thread(7, 7, "1000000 5000 13\n", "futex_wait", "7 (d) S 1 7");

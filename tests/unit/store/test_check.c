@@ -388,7 +388,8 @@ static void downsampled_stores(void **state)
     sound_check(&findings, path);
     assert_string_equal(findings.text, "");
     assert_int_equal(findings.check.periods, 2000);
-    for (size_t i = first; i < sizeof(downsampled_damages) / sizeof(downsampled_damages[0]); i += step) {
+    for (size_t i = first; i < sizeof(downsampled_damages) / sizeof(downsampled_damages[0]);
+         i += step) {
         sound_write(path, sound, size);
         fixture_exec(path, downsampled_damages[i].sql);
         sound_check(&findings, path);
@@ -423,7 +424,7 @@ static const struct damage oddities[] = {
      "recorder could not read it (first: in period 2, at 0.200 s)"},
     {"UPDATE run SET state = 'recording', elapsed_ns = NULL;"
      "UPDATE event_set SET periods = NULL; UPDATE event SET count = NULL",
-     "odd: run 1: its recorder was killed"},
+     "odd: run 1: its recorder was killed, or its disk was full"},
     {"INSERT INTO mark VALUES (1, 9000000000, 0, 'late')",
      "odd: run 1: marks outside the run: 1\n"},
     {"CREATE TABLE mine (x)", "odd: table mine was added by another program"},
@@ -497,21 +498,21 @@ static void what_is_no_store(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_make_folder, fixture_remove_folder)
 /* The SHARED tests have lists of damages. Two programs test one half each. */
-#define SHARED TEST(everything_wrong_is_said_and_mended), TEST(oddities_are_no_damage),            \
-    TEST(blocks_are_sums), TEST(downsampled_stores)
+#define SHARED                                                                                     \
+    TEST(everything_wrong_is_said_and_mended), TEST(oddities_are_no_damage),                       \
+        TEST(blocks_are_sums), TEST(downsampled_stores)
 
 /* test_check [FIRST STEP] */
 int main(int argc, char **argv)
 {
     const struct CMUnitTest shared[] = {SHARED}, tests[] = {
-        TEST(a_sound_store),
-        TEST(holes_with_gap_rows),
-        TEST(the_list_is_cut),
-        TEST(what_is_no_store),
-        SHARED,
-    };
+                                                     TEST(a_sound_store),
+                                                     TEST(holes_with_gap_rows),
+                                                     TEST(the_list_is_cut),
+                                                     TEST(what_is_no_store),
+                                                     SHARED,
+                                                 };
 
-    return sound_part(argc, argv, &first, &step)
-               ? cmocka_run_group_tests(shared, NULL, NULL)
-               : cmocka_run_group_tests(tests, NULL, NULL);
+    return sound_part(argc, argv, &first, &step) ? cmocka_run_group_tests(shared, NULL, NULL)
+                                                 : cmocka_run_group_tests(tests, NULL, NULL);
 }
