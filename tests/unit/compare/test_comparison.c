@@ -608,7 +608,7 @@ static void test_remarks(void **state)
 }
 
 /* What differs between the environments is said, and what is not known of them. */
-static void test_environment(void **state)
+static void compare_environments(int tenths)
 {
     static const struct rps_module file[][2] = {
         {{0, RPS_MODULE_FILE, "/a/libx.so", "1111aaaabbbb"},
@@ -618,7 +618,6 @@ static void test_environment(void **state)
     };
     struct rps_comparison comparison;
 
-    (void)state;
     for (int side = RPS_SIDE_A; side <= RPS_SIDE_B; side++) {
         struct fixture *fixture = begin_run((enum rps_comparison_side)side);
 
@@ -626,19 +625,35 @@ static void test_environment(void **state)
         fixture_write(fixture);
         for (int i = 0; i < 2; i++)
             rps_writer_module(fixture->writer, &file[side][i]);
-        add_periods(fixture, QUIET, 8, 1, NULL);
-        fixture->run.others_cpu_ns = side == RPS_SIDE_A ? 80000000 : 600000000; /* of .8 s */
+        add_periods(fixture, QUIET, tenths, 1, NULL);
+        fixture->run.others_cpu_ns = side == RPS_SIDE_A ? 100000000 : 30000000000;
         end_run();
     }
     must_compare(&whole_only, &comparison);
     needs_remark(&comparison, "Different CPU frequency governors: powersave of run 1, performance");
     needs_remark(&comparison, "Different builds: libx.so (build-id 1111aaaa) of run 1, libx.so "
                               "(build-id 2222aaaa) of run 2.");
-    needs_remark(&comparison, "Different load by other programs: 0.10 CPUs on average during run "
-                              "1, 0.75 during run 2.");
+    if (tenths >= 10)
+        needs_remark(&comparison, "Different load by other programs: 0.10 CPUs on average during "
+                                  "run 1, 1.00 during run 2.");
+    else
+        assert_false(has_remark(&comparison, "load by other programs"));
     assert_false(has_remark(&comparison, "Unknown for some runs"));
     assert_false(has_remark(&comparison, "only a part"));
     rps_comparison_free(&comparison);
+}
+
+/* Others use at most all CPUs. The load during a run of less than one second is unknown. */
+static void test_environment(void **state)
+{
+    (void)state;
+    compare_environments(10);
+}
+
+static void test_environment_of_short_runs(void **state)
+{
+    (void)state;
+    compare_environments(9);
 }
 
 /* A file with a build-id in one run only is unknown, not different. A part of a run is named. */
@@ -682,13 +697,13 @@ static void test_unknown_machine(void **state)
         if (side == RPS_SIDE_B)
             fixture->run.cpu_model[0] = '\0';
         fixture_write(fixture);
-        add_periods(fixture, QUIET, 8, 1, NULL);
+        add_periods(fixture, QUIET, 10, 1, NULL);
         end_run();
     }
     must_compare(&whole_only, &comparison);
     assert_false(has_remark(&comparison, "Different machines"));
-    needs_remark(&comparison,
-                 "Unknown for some runs, so not compared: CPU model, build-ids of the program and its libraries, load by other programs.");
+    needs_remark(&comparison, "Unknown for some runs, so not compared: CPU model, build-ids of the "
+                              "program and its libraries, load by other programs.");
     rps_comparison_free(&comparison);
 }
 
@@ -806,7 +821,9 @@ int main(void)
         TEST(test_functions_of_programs),
         TEST(test_functions_of_phases),
         TEST(test_remarks),
-        TEST(test_environment), TEST(test_lacking_build),
+        TEST(test_environment),
+        TEST(test_environment_of_short_runs),
+        TEST(test_lacking_build),
         TEST(test_unknown_machine),
         TEST(test_refused),
         TEST(test_hostile),
