@@ -374,7 +374,7 @@ static const char *find_lacking(const struct rps_comparison_work *work, size_t r
                            count++ < NAMES_MAX ? rps_phase_label(row->label, label) : "...");
     }
     return lacking ? rps_arena_print(arena_of(work),
-                                     "no phase %s, so left out of the comparison of this phase",
+                                     "no phase %s, so 0 s in it, and left out of its other metrics",
                                      lacking)
                    : NULL;
 }

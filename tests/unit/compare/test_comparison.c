@@ -325,7 +325,8 @@ static void test_phases(void **state)
     rps_comparison_free(&comparison);
 }
 
-/* A run without the phase is reported, and does not count in the phase's mean. */
+/* A run without the phase is reported, and spent no time in it, so that the classes add up to the
+ * whole run. It does not count in the phase's other metrics. */
 static void test_phase_that_a_run_lacks(void **state)
 {
     static const struct rps_comparison_options options = {0};
@@ -344,8 +345,12 @@ static void test_phase_that_a_run_lacks(void **state)
         add_phases(RPS_SIDE_B, &noise);
     must_compare(&options, &comparison);
     assert_int_equal(comparison.row_count, 3);
-    near(change_of(&comparison, 2, "elapsed")->a, 8, .5);
-    needs_remark(&comparison, "Run 3: no phase B, so left out of the comparison of this phase.");
+    near(change_of(&comparison, 1, "elapsed")->a, 14, .5);
+    near(change_of(&comparison, 2, "elapsed")->a, 16. / 3, .3);
+    near(change_of(&comparison, 0, "elapsed")->a, (22 + 22 + 14) / 3., .6);
+    near(change_of(&comparison, 2, "cpi")->ratio, 1 / .9 - 1, .01);
+    needs_remark(&comparison,
+                 "Run 3: no phase B, so 0 s in it, and left out of its other metrics.");
     rps_comparison_free(&comparison);
 }
 
@@ -372,6 +377,8 @@ static void test_phases_of_two(void **state)
     assert_int_equal(change_of(&comparison, 2, "cpi")->why, RPS_CHANGE_SINGLE);
     near(change_of(&comparison, 2, "cpi")->ratio, .11, .05);
     near(change_of(&comparison, 1, "cpi")->ratio, 0, .05);
+    assert_true(change_of(&comparison, 1, "cpi")->is_chance); /* one period at its boundary */
+    assert_false(change_of(&comparison, 2, "cpi")->is_chance);
     assert_int_equal(comparison.row[3].a_times, 0);
     assert_int_equal(comparison.row[3].b_times, 1);
     assert_int_equal(comparison.row[3].a_start_ns, -1);
