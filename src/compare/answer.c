@@ -300,7 +300,7 @@ static void report_name(struct answer *answer, const char *before,
     char name[8 * NAME_WIDTH], cut[4 * NAME_WIDTH + 4];
 
     rps_share_name_text(name, sizeof(name), &function->name);
-    say(answer, "; %s%s has ", before, rps_words_cut(cut, sizeof(cut), name, NAME_WIDTH));
+    say(answer, "; %s%s ", before, rps_words_cut(cut, sizeof(cut), name, NAME_WIDTH));
 }
 
 /* Append the function with the largest change in the run, if the change is sure and strong: "; f
@@ -308,6 +308,7 @@ static void report_name(struct answer *answer, const char *before,
 static int report_strongest(struct answer *answer, const char *before)
 {
     const struct rps_comparison_row *row = &answer->comparison->row[0];
+    const char *time = answer->comparison->is_latency ? "latency" : "CPU time";
 
     for (size_t i = 0; i < row->function_count; i++) {
         const struct rps_change *change = &row->function[i].seconds;
@@ -316,8 +317,13 @@ static int report_strongest(struct answer *answer, const char *before)
             rps_comparison_is_possible(change) || !rps_comparison_is_notable(row, change))
             continue;
         report_name(answer, before, &row->function[i]);
-        print_more(answer, change, decimals_for(change), "less", "more",
-                   answer->comparison->is_latency ? "latency" : "CPU time", NULL);
+        if (!(change->a > 0 && change->b > 0)) {
+            say(answer, "is %s (%s of %s)", change->b > 0 ? "new" : "gone",
+                seconds_text(answer, fmax(change->a, change->b)), time);
+            return 1;
+        }
+        say(answer, "has ");
+        print_more(answer, change, decimals_for(change), "less", "more", time, NULL);
         say(answer, " (%s instead of %s)", seconds_text(answer, change->b),
             seconds_text(answer, change->a));
         return 1;
@@ -338,7 +344,7 @@ static void report_function(struct answer *answer, size_t r, double longer)
             !rps_comparison_is_sayable(&function->seconds))
             continue;
         report_name(answer, "", function);
-        say(answer, "most of it");
+        say(answer, "has most of it");
         report_shares(answer, function);
         return;
     }

@@ -1,4 +1,5 @@
 """System metrics in each command. Recordings are simulated, so that each sum and each word is known."""
+import contextlib
 import csv
 import io
 import json
@@ -280,6 +281,15 @@ def test_answer():
     assert re.search(r"while recording, \S+ s afterwards", text), text  # 30 ms are too short for a share
     figures = json.loads(report("once.data", "--format", "json"))["figures"]
     assert [one["unit"] for one in figures if one["label"] == "Minor faults"] == ["events", "/s"], figures
+    with contextlib.closing(store("once.data")) as db:  # what ticks of 10 ms cannot show is unknown
+        others_ns, wait_us, end_ns, elapsed_ns = db.execute(
+            "SELECT others_cpu_ns, wait, end_ns, elapsed_ns FROM run JOIN reading_tree USING (run_id) ORDER BY period").fetchone()
+    assert others_ns is None or elapsed_ns >= 10**9, (others_ns, elapsed_ns)
+    assert wait_us is None or end_ns > 10**7, (wait_us, end_ns)
+    if end_ns <= 10**7:
+        assert json.loads(report("once.data", "--format", "json"))["system"]["wait_s"] is None
+        row = next(csv.DictReader(expect(FOLDER.call("export", "-i", "once.data"), 0).stdout.splitlines()))
+        assert row["wait_s_per_s"] == row["in_timer"] == "", row
 
 
 def test_compare():

@@ -350,6 +350,10 @@ static void test_answer_pair(void **state)
                  "new took as long as main (13.3 s); but solve (three.c:40) has 70 % more CPU "
                  "time (5.10 s instead of 3.00 s); one run per side does not show how much "
                  "runs vary");
+    made.function[0][0].seconds = untested(3, 0, RPS_CHANGE_SINGLE);
+    check_answer(&made,
+                 "new took as long as main (13.3 s); but solve (three.c:40) is gone (3.00 s of "
+                 "CPU time); one run per side does not show how much runs vary");
     made.function[0][0].seconds.is_chance = 1;
     check_answer(
         &made,
