@@ -84,6 +84,15 @@ static void add_slot(struct rps_system_sum *sum, double length_s, double value, 
     sum->sum += value;
 }
 
+/* Return 1 if the reading was too early to show a state of the threads. Recorders up to 0.2 stored
+ * such states. */
+static int is_early(const struct rps_system_row *row, int slot)
+{
+    return row->source == RPS_SYSTEM_TREE && row->end_ns <= SHORT_S * 1e9 &&
+           (double)row->length_us <= SHORT_S * US_PER_S &&
+           (slot <= RPS_TREE_IN_OTHER || slot == RPS_TREE_IDLE);
+}
+
 /* A block has sums of gauges over its readings; each reading has an equal part of the time. */
 void rps_run_system_add(struct rps_run_system *system, const struct rps_system_row *row)
 {
@@ -94,7 +103,7 @@ void rps_run_system_add(struct rps_run_system *system, const struct rps_system_r
     for (int s = 0; s < rps_system_metric_count[row->source]; s++) {
         double value = (double)row->sum[s], length_s = row_s * (double)row->readings[s] / count;
 
-        if (row->readings[s] == 0 || row->length_us <= 0)
+        if (row->readings[s] == 0 || row->length_us <= 0 || is_early(row, s))
             continue;
         if (rps_system_metrics[row->source][s].kind == RPS_SYSTEM_GAUGE)
             value *= length_s / (double)row->readings[s];

@@ -91,6 +91,9 @@ static void test_unseen_states(void **state)
 {
     struct rps_run_system system = made((int64_t[RPS_TREE_SLOTS]){
         [RPS_TREE_RUNNING] = 100000, [RPS_TREE_THREADS] = 1, [RPS_TREE_IN_TIMER] = 1});
+    struct rps_system_row early = {
+        .source = RPS_SYSTEM_TREE, .length_us = 10000, .end_ns = 10000000};
+    struct rps_run_system first = {0};
     struct rps_system_time time = rps_run_system_time(&system, 3.9);
 
     (void)state;
@@ -99,6 +102,15 @@ static void test_unseen_states(void **state)
     time = rps_run_system_time(&system, 4.1); /* the readings saw 1 s */
     NEAR(time.elapsed_s, 0);
     assert_true(isnan(time.asleep_in_s[RPS_SLEEP_TIMER]) && isnan(time.idle_s));
+    early.readings[RPS_TREE_THREADS] = early.readings[RPS_TREE_IDLE] =
+        early.readings[RPS_TREE_READ] = 1;
+    rps_run_system_add(&first, &early);
+    assert_true(isnan(rps_run_system_mean(&first, RPS_SYSTEM_TREE, RPS_TREE_THREADS)));
+    assert_true(isnan(rps_run_system_mean(&first, RPS_SYSTEM_TREE, RPS_TREE_IDLE)));
+    NEAR(rps_run_system_mean(&first, RPS_SYSTEM_TREE, RPS_TREE_READ), 0);
+    early.end_ns++; /* not in the first 10 ms of the run */
+    rps_run_system_add(&first, &early);
+    NEAR(rps_run_system_mean(&first, RPS_SYSTEM_TREE, RPS_TREE_THREADS), 0);
     system.length_s[RPS_SYSTEM_TREE] = .01;
     NEAR(rps_run_system_time(&system, 1).elapsed_s, 0);
     system.length_s[RPS_SYSTEM_TREE] = .011;
