@@ -406,8 +406,8 @@ static size_t only_row(const struct rps_comparison *comparison, size_t figure)
     return only;
 }
 
-/* If the elapsed time did not change, append a change of a function or a metric. The change is in the only
- * phase that changed, in the whole run, or in the first phase that changed. */
+/* If the elapsed time did not change, append a change of a function or a metric. The change is in
+ * the only phase that changed, in the whole run, or in the first phase that changed. */
 static void report_other(struct answer *answer)
 {
     const struct rps_comparison *comparison = answer->comparison;
