@@ -16,6 +16,11 @@
 /* Minimum ratio of a reported name's larger share to its smaller share. */
 #define RPS_APART_FACTOR_MIN 1.5
 
+/* Chance explains a difference of up to this many standard deviations. Samples come in clusters, so
+ * their number has RPS_CHANCE_CLUSTER times the variance of independent draws. */
+#define RPS_CHANCE_Z       3.
+#define RPS_CHANCE_CLUSTER 2.
+
 /* Number of samples per name and block. Group g starts at block g * RPS_APART_BLOCKS. */
 struct rps_apart_counts {
     size_t group_count, name_count;

@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 
+#include "rpistat/apart.h"
 #include "rpistat/arena.h"
 
 #define RPS_CHANGE_ALPHA    .05 /* Differences with a p value below this level are significant. */
@@ -51,6 +52,8 @@ struct rps_change {
                       is the deviation of `ratio`, or of b - a if a is 0. */
     int is_log;    /* 1 if the values are compared as logarithms, 0 if not */
     int is_few;    /* 1 if p is below RPS_CHANGE_ALPHA but a side has too few runs */
+    int is_chance; /* 1 if there is one run per side, and the floors alone explain the difference:
+                      it is within RPS_CHANCE_Z standard deviations */
 };
 
 /* Find the change from the runs of side A to the runs of side B. Runs without a value are left out.

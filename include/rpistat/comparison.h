@@ -80,7 +80,8 @@ struct rps_comparison {
                                              totals, waiting */
     size_t row_count;
     struct rps_comparison_row *row; /* The whole run, then phase classes by label */
-    double taken; /* Share of a side's CPU time that other programs used (0: little or unknown) */
+    double taken; /* Share of the CPU time for which a side was ready that other programs used, at
+                     least (0: little or unknown) */
     size_t remark_count;
     char **remark; /* Remarks on doubts and on data that could not be compared: other machines,
                       other event sets, no samples on a side, time without phases */

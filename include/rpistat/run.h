@@ -102,6 +102,11 @@ int rps_run_is_import(const struct rps_run *run);
 /* Return how many periods users see as one row: an import's number of event sets, otherwise 1. */
 int rps_run_row_periods(const struct rps_run *run, int sets);
 
+/* Return how many CPUs other programs used on average, at most all CPUs. Return NaN if this is
+ * unknown, also for a run of less than RPS_RUN_OTHERS_MIN_NS: Linux counts CPU time in ticks. */
+#define RPS_RUN_OTHERS_MIN_NS INT64_C(1000000000)
+double rps_run_others_cpus(const struct rps_run *run);
+
 /* Replace the run's argv by a deep copy of `argv`. Return 0, or RPS_FAILED without memory. */
 int rps_run_set_command(struct rps_run *run, int argc, char *const argv[]);
 

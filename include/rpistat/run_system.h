@@ -88,7 +88,8 @@ int rps_run_system_read(struct rps_arena *arena, struct rps_reader *reader, int6
                         int64_t from_ns, int64_t to_ns, const struct rps_run_part *part,
                         struct rps_run_system **ret, struct rps_error *err);
 
-/* Return the times of a segment. on_s is the time on a CPU according to the counters. */
+/* Return the times of a segment. on_s is the time on a CPU according to the counters. The times are
+ * unknown for 10 ms or less, and if the readings saw too little of on_s. */
 struct rps_system_time rps_run_system_time(const struct rps_run_system *system, double on_s);
 
 /* Return the mean of a gauge, or the rate per second of a counter; NaN if unknown. */
@@ -108,13 +109,14 @@ int rps_system_time_is_stuck(const struct rps_system_time *time);
 /* Return waiting time / (running time + waiting time) of the threads (0 to 1); NaN if unknown. */
 double rps_system_time_waited(const struct rps_system_time *time);
 
-/* Return the share (0 to 1) of the workload's possible CPU time that other programs used; NaN if
- * unknown. The workload ran for on_s and waited for wait_s. The possible CPU time is on_s + wait_s,
- * but at most most_s, the time of all CPUs. If on_s + wait_s is larger than most_s, the workload's
- * own threads wait for one another. */
-double rps_system_taken(double on_s, double wait_s, double most_s);
+/* Return the CPU time in s that the workload used, and that other programs took while it was ready;
+ * NaN if unknown. This is a lower limit, because threads also wait for one another. The CPUs that
+ * the workload was allowed to use are unknown: the limit is that for the fewest CPUs that its CPU
+ * time needs. While a thread waits, its CPUs are busy. If others use them, all ready threads wait:
+ * n CPUs and T threads, of which the share f of the time is on a CPU or waits, give n f. */
+double rps_system_time_ready_s(const struct rps_system_time *time);
 
-/* A share from rps_system_taken is reported if it is above this threshold. */
+/* The share of this time that others took is reported if it is above this threshold. */
 #define RPS_SYSTEM_TAKEN_THRESHOLD .05
 
 /* Return the share of the machine's CPU time that a hypervisor took; NaN if unknown. */

@@ -9,9 +9,9 @@
  *   p = X / N,  var p = sum (x - p n)^2 / N^2 * B / (B - 1)
  *
  * The variance is computed twice: from these blocks, and from blocks that are RPS_APART_LONG times
- * as long. The larger variance is used, but at least CLUSTER times the variance of independent
- * draws. In the test below, B is the number of longer blocks. A group's share p and the other
- * groups' share q differ if |p - q| > Z (1 + Z_CORRECTION / (B - 1)) sqrt(var p + var q). Of 320
+ * as long. The larger variance is used, but at least RPS_CHANCE_CLUSTER times the variance of
+ * independent draws. In the test below, B is the number of longer blocks. A group's share p and the other
+ * groups' share q differ if |p - q| > z (1 + Z_CORRECTION / (B - 1)) sqrt(var p + var q). Of 320
  * phases that did not differ, this test gives a name to 2 phases. With only one block length, the
  * test gives a name to 7 phases. */
 #include "rpistat/apart.h"
@@ -22,8 +22,6 @@
 
 #define BLOCK_PERIODS_MIN 3
 #define GROUP_SAMPLES_MIN 20.
-#define CLUSTER           2.
-#define Z                 3.
 #define Z_CORRECTION      1.5
 #define LACKING_MIN       .15  /* minimum share in other groups of a name that a group lacks */
 #define SCORE_MAX         10.  /* maximum score, above log(1 / SHARE_ADDED) */
@@ -96,7 +94,7 @@ static int is_enough(const struct sums *sums)
 static double variance_of(const struct sums *sums)
 {
     const double p = sums->x / sums->n, even = (sums->x + 1) / (sums->n + 2);
-    double variance = CLUSTER * even * (1 - even) / sums->n;
+    double variance = RPS_CHANCE_CLUSTER * even * (1 - even) / sums->n;
 
     for (int i = 0; i < 2; i++) {
         const struct squares *of = &sums->of[i];
@@ -112,8 +110,8 @@ static double score_of(const struct sums *own, const struct sums *rest)
 {
     const double p = own->x / own->n, q = rest->x / rest->n, apart = fabs(p - q);
     const double blocks = fmin(own->of[1].blocks, rest->of[1].blocks);
-    const double error =
-        Z * (1 + Z_CORRECTION / (blocks - 1)) * sqrt(variance_of(own) + variance_of(rest));
+    const double error = RPS_CHANCE_Z * (1 + Z_CORRECTION / (blocks - 1)) *
+                         sqrt(variance_of(own) + variance_of(rest));
     const double factor = fabs(log((p + SHARE_ADDED) / (q + SHARE_ADDED)));
 
     if (apart < RPS_APART_SHARE_MIN || factor < log(RPS_APART_FACTOR_MIN) || apart <= error ||

@@ -4,6 +4,7 @@
 #include "rpistat/text.h"
 #include "rpistat/error.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,15 @@ int rps_run_set_command(struct rps_run *run, int argc, char *const argv[])
     run->argc = argc;
     run->argv = copy;
     return 0;
+}
+
+double rps_run_others_cpus(const struct rps_run *run)
+{
+    double cpus = (double)run->others_cpu_ns / (double)run->elapsed_ns;
+
+    if (run->others_cpu_ns < 0 || run->elapsed_ns < RPS_RUN_OTHERS_MIN_NS)
+        return NAN;
+    return run->cpu_count > 0 && cpus > run->cpu_count ? run->cpu_count : cpus;
 }
 
 struct rps_tag *rps_run_tag(const struct rps_run *run, const char *key)

@@ -227,7 +227,6 @@ static int describe_run(struct rps_recording *r, int argc, struct rps_error *err
     snprintf(run->clock_label, sizeof(run->clock_label), "%s", r->plan->clock.label);
     run->counter_count = r->fitting.counter_count;
     run->period_ns = r->settings->period_ns;
-    r->busy_ns = r->simulated || rps_run_is_of_machine(run->target) ? -1 : rps_proc_busy_ns();
     if (r->settings->order.is_random && r->plan->set_count > 1)
         run->order_seed = (int64_t)r->settings->order.seed;
     return rps_tag_add(run, &r->settings->tag, err);
@@ -416,14 +415,15 @@ static void compare_cpu_time(struct rps_recording *r)
 }
 
 /* Find the CPU time that neither the workload nor the recorder used. Linux counts the machine's CPU
- * time in ticks. */
+ * time in ticks, so the time is unknown for a short run. */
 static void find_others(struct rps_recording *r)
 {
     const int64_t used_ns = r->run.user_ns + r->run.system_ns;
-    int64_t others_ns = rps_proc_busy_ns() - r->busy_ns - r->run.recorder_cpu_ns -
+    int64_t others_ns = r->busy_ns - r->children_cpu_ns -
                         (r->run.user_ns >= 0 && used_ns > r->task_ns ? used_ns : r->task_ns);
 
-    if (r->busy_ns >= 0)
+    if (!r->simulated && !rps_run_is_of_machine(r->run.target) && rps_proc_busy_ns() >= 0 &&
+        r->run.elapsed_ns >= RPS_RUN_OTHERS_MIN_NS)
         r->run.others_cpu_ns = others_ns > 0 ? others_ns : 0;
 }
 

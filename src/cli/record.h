@@ -150,7 +150,7 @@ struct rps_recording {
     int64_t task_ns, row_ns; /* CPU time counted so far; CPU time since the last system reading */
     uint64_t period_count;   /* number of periods, not multiplied by the recorded CPUs */
     uint64_t last_period;    /* number of the previous period */
-    int64_t busy_ns;         /* busy time of the machine's CPUs at the start; -1: unknown */
+    int64_t busy_ns;         /* busy time of the machine's CPUs in the loop, without the recorder */
     int64_t before_end_ns;   /* recorder's CPU time until the recording ended, without later
                                 symbolization */
 

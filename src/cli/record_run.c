@@ -451,7 +451,9 @@ int rps_record_loop(struct rps_recording *r, enum rps_loop_end *ret_end, struct 
 
     if ((rc = start_status(r, err)) < 0)
         return rc;
+    r->busy_ns = rps_clock_process_cpu_ns() - rps_proc_busy_ns();
     rc = rps_loop_run(&options, ret_end, &r->run.elapsed_ns, err);
+    r->busy_ns += rps_proc_busy_ns() - rps_clock_process_cpu_ns();
     hand_over_period(r);
     if (r->samples.self)
         r->children_cpu_ns = r->samples.end(r->samples.self);

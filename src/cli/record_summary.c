@@ -23,9 +23,9 @@ struct spread {
 
 struct look {
     size_t count;
-    double *elapsed, *cpu;       /* times of the runs in s; NaN: unknown */
-    double on_s, wait_s, most_s; /* sums over the runs in s: time on a CPU, time waiting, elapsed
-                                    time x number of CPUs; NaN: unknown */
+    double *elapsed, *cpu;        /* times of the runs in s; NaN: unknown */
+    double on_s, wait_s, ready_s; /* sums over the runs in s: time on a CPU, time waiting, and
+                                     rps_system_time_ready_s; NaN: unknown */
 };
 
 /* Read the times of a side's runs. Runs that cannot be read are left out. */
@@ -52,7 +52,7 @@ static struct look look_at(struct rps_cli *cli, struct rps_reader *reader,
             time = rps_run_system_time(system, look.cpu[i]);
             look.on_s += look.cpu[i];
             look.wait_s += time.elapsed_s > 0 ? time.wait_s : NAN;
-            look.most_s += look.elapsed[i] * run.cpu_count;
+            look.ready_s += rps_system_time_ready_s(&time);
         }
         rps_run_free(&run);
     }
@@ -129,17 +129,17 @@ static void report_outliers(struct rps_cli *cli, const struct rps_series_side *s
 
 static void report_taken(const struct look *look, size_t count)
 {
-    double on_s = 0, wait_s = 0, most_s = 0, taken;
+    double on_s = 0, wait_s = 0, ready_s = 0, taken;
 
     for (size_t i = 0; i < count; i++) {
         on_s += look[i].on_s;
         wait_s += look[i].wait_s;
-        most_s += look[i].most_s;
+        ready_s += look[i].ready_s;
     }
-    taken = rps_system_taken(on_s, wait_s, most_s);
+    taken = 1 - on_s / ready_s;
     if (taken > RPS_SYSTEM_TAKEN_THRESHOLD && wait_s >= TAKEN_MIN_S)
-        rps_output_print("other processes used %.0f %% of the CPU time that these runs needed: "
-                         "compare CPU time, not elapsed time",
+        rps_output_print("other processes used at least %.0f %% of the CPU time that these runs "
+                         "were ready to use: compare CPU time, not elapsed time",
                          100 * taken);
 }
 

@@ -15,7 +15,6 @@
 
 #define FIGURES_MAX   4  /* maximum number of metrics shown per phase class */
 #define FUNCTIONS_MAX 3  /* maximum number of functions shown per phase class */
-#define NOTABLE       .1 /* minimum difference of a shown function, as a share of the row's time */
 #define CELL_MAX      32 /* maximum width of a metric's name */
 #define NAME_MAX      48 /* maximum width of a function's name */
 
@@ -166,6 +165,7 @@ void rps_comparison_put_change(struct rps_block *block, const struct rps_compari
                                                                : NULL);
     rps_put_text(block, change->is_few                     ? "too few runs"
                         : change->basis != RPS_CHANGE_NONE ? NULL
+                        : change->is_chance                ? "chance"
                         : change->why == RPS_CHANGE_SINGLE ? "one run a side"
                         : change->why == RPS_CHANGE_WILD   ? "no bounds"
                                                            : "no value");
@@ -190,8 +190,8 @@ static const char *label_of(const struct rps_comparison_row *row, char text[RPS_
 }
 
 /* Put the label of a row and the time of its first occurrence. The text uses the time on side A, or
- * on side B if side A lacks the row. */
-static void put_place(struct rps_block *block, const struct rps_comparison_row *row)
+ * on side B if side A lacks the row. If is_both is 1, the text has both times. */
+static void put_place(struct rps_block *block, const struct rps_comparison_row *row, int is_both)
 {
     int64_t start_ns = row->a_start_ns < 0 && !block->name ? row->b_start_ns : row->a_start_ns;
     char label[RPS_PHASE_LABEL_SIZE];
@@ -204,7 +204,21 @@ static void put_place(struct rps_block *block, const struct rps_comparison_row *
         rps_put_words(block, "%zu, %zu", row->a_times, row->b_times);
     rps_put_int(block, (int64_t)row->b_times, 1);
     rps_put_int(block, start_ns, start_ns >= 0)->words = row->label < 0 ? "" : NULL;
+    if (is_both && row->a_start_ns >= 0 && row->b_start_ns >= 0 && row->label >= 0)
+        rps_put_words(block, "%s, %s", rps_document_clock(block->document, row->a_start_ns),
+                      rps_document_clock(block->document, row->b_start_ns));
     rps_put_int(block, row->b_start_ns, row->b_start_ns >= 0);
+}
+
+/* Return 1 if a side lacks a phase class. Then the times of one side are not in order. */
+static int has_one_sided(const struct rps_comparison *comparison)
+{
+    size_t r = 0;
+
+    while (r < comparison->row_count && comparison->row[r].a_times > 0 &&
+           comparison->row[r].b_times > 0)
+        r++;
+    return r < comparison->row_count;
 }
 
 static void put_row(struct rps_block *block, const struct rps_comparison *comparison, size_t row,
@@ -219,7 +233,7 @@ static void put_row(struct rps_block *block, const struct rps_comparison *compar
         is->kind == RPS_FIGURE_TIME ? rps_comparison_share_of_change(comparison, row) : NAN;
     char label[RPS_PHASE_LABEL_SIZE];
 
-    put_place(block, of);
+    put_place(block, of, has_one_sided(comparison));
     rps_comparison_put_name(block, is);
     if (row > 0)
         rps_put_words(block, "  phase %s", label_of(of, label));
@@ -296,26 +310,6 @@ static void put_function(struct rps_block *block, const struct rps_comparison_ro
     rps_comparison_put_change(block, &seconds, &function->seconds, NULL, 1);
 }
 
-/* Return the total seconds in the functions of a row. For each function, use the seconds of the
- * side that spent more time in it. */
-static double seconds_of(const struct rps_comparison_row *row)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < row->function_count; i++)
-        sum += fmax(row->function[i].seconds.a, row->function[i].seconds.b);
-    return sum;
-}
-
-/* Return 1 if the text shows the function. The function must have changed, or differ between two
- * single runs by a notable share of the row's time. */
-static int is_reported(const struct rps_comparison_row *row, const struct rps_change *seconds)
-{
-    return rps_comparison_is_changed(seconds) ||
-           (rps_comparison_is_sayable(seconds) &&
-            fabs(seconds->b - seconds->a) >= NOTABLE * seconds_of(row));
-}
-
 static void put_functions(struct rps_document *document, const struct rps_comparison_output *output)
 {
     const struct rps_comparison *comparison = output->comparison;
@@ -330,8 +324,8 @@ static void put_functions(struct rps_document *document, const struct rps_compar
         const struct rps_comparison_row *row = &comparison->row[r];
 
         for (size_t i = 0, said = 0; i < row->function_count; i++) {
-            if (!output->all &&
-                (!is_reported(row, &row->function[i].seconds) || said == FUNCTIONS_MAX))
+            if (!output->all && (!rps_comparison_is_notable(row, &row->function[i].seconds) ||
+                                 said == FUNCTIONS_MAX))
                 continue;
             put_function(block, row, &row->function[i]);
             said++;
@@ -398,7 +392,7 @@ static void put_parts(struct rps_document *document, const struct rps_comparison
         const struct rps_comparison_row *row = &comparison->row[r];
         struct rps_block *functions;
 
-        put_place(block, row);
+        put_place(block, row, 0);
         functions = rps_put_block(block, NULL, 0);
         add_columns(functions, comparison, TO_PROGRAMS, function_columns, COUNT(function_columns));
         add_columns(functions, comparison, TO_PROGRAMS, change_columns, COUNT(change_columns));
@@ -519,6 +513,9 @@ void rps_comparison_put(struct rps_document *document, const struct rps_comparis
             put_row(block, comparison, r, elapsed);
         put_row(block, comparison, 0, elapsed);
         rps_block_title(block, "Elapsed time");
+        rps_block_wrap(rps_document_block(document, NULL, NULL, 0), 2, 2,
+                       "Phases are found in all runs together; `rpistat phases` of one run may "
+                       "differ.");
     }
     if (comparison->row_count > 0)
         put_figures(document, output, has_phases);

@@ -226,7 +226,7 @@ struct rps_change rps_change_find(const struct rps_change_value *a, size_t a_cou
                                   enum rps_change_statistic statistic)
 {
     struct rps_change ret = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, RPS_CHANGE_NONE, RPS_CHANGE_ABSENT,
-                             NAN, 0,   0};
+                             NAN, 0,   0,   0};
     struct scale scale = {.logarithms = 1};
     struct difference difference = {.of_runs = NAN};
     struct side before, after;
@@ -263,6 +263,8 @@ struct rps_change rps_change_find(const struct rps_change_value *a, size_t a_cou
     if (ret.basis != RPS_CHANGE_NONE)
         conclude(&scale, &difference, &ret);
     ret.is_few = is_few(&before, &after, ret.p);
+    ret.is_chance = ret.why == RPS_CHANGE_SINGLE && difference.size != 0 &&
+                    fabs(difference.size) <= RPS_CHANCE_Z * sqrt(before.floor + after.floor);
     return ret;
 }
 

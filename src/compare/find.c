@@ -168,6 +168,20 @@ static int find_rows(struct rps_comparison_work *work, struct rps_error *err)
 
 /* --- changes ---------------------------------------------------------------------------------- */
 
+/* If a run lacks a phase class that other runs of its side have, set its time in the class to 0, so
+ * that the times of the classes add up to that of the run. */
+static void set_lacking(const struct rps_comparison *comparison, struct rps_change_value *value)
+{
+    int has[2] = {0};
+
+    for (size_t r = 0; r < comparison->run_count; r++)
+        has[comparison->run[r].side] |= !isnan(value[r].value);
+    for (size_t r = 0; r < comparison->run_count; r++) {
+        if (isnan(value[r].value) && has[comparison->run[r].side])
+            value[r].value = 0;
+    }
+}
+
 static void find_changes(struct rps_comparison_work *work)
 {
     struct rps_comparison *comparison = &work->comparison;
@@ -178,6 +192,8 @@ static void find_changes(struct rps_comparison_work *work)
     for (size_t i = 0; i < comparison->row_count * figures; i++) {
         for (size_t r = 0; r < comparison->run_count; r++)
             value[r] = work->run[r].value[i];
+        if (i >= figures && comparison->figure[i % figures].kind == RPS_FIGURE_TIME)
+            set_lacking(comparison, value);
         comparison->row[i / figures].change[i % figures] = rps_change_find(
             value, a_count, value + a_count, comparison->b_count, comparison->statistic);
     }

@@ -213,7 +213,8 @@ static void remark_unknown(struct rps_comparison_work *work)
         const int of_machine = rps_run_is_of_machine(run->target);
         const int is_known[] = {run->kernel[0] != 0, run->cpu_model[0] != 0, run->governor[0] != 0,
                                 of_machine || work->run[r].builds[0],
-                                of_machine || run->others_cpu_ns >= 0};
+                                of_machine || run->others_cpu_ns >= 0 ||
+                                    run->elapsed_ns < RPS_RUN_OTHERS_MIN_NS};
 
         has_governor |= run->governor[0] != 0;
         if (!of_machine)
@@ -231,17 +232,18 @@ static void remark_unknown(struct rps_comparison_work *work)
 
 static void remark_others(struct rps_comparison_work *work)
 {
-    double others_ns[2] = {0}, elapsed_ns[2] = {0}, cpus[2];
+    double others_s[2] = {0}, elapsed_s[2] = {0}, cpus[2];
 
     for (size_t r = 0; r < work->comparison.run_count; r++) {
         const struct rps_run *run = run_of(work, r);
         int side = (int)work->comparison.run[r].side;
+        double run_s = (double)run->elapsed_ns / RPS_NS_PER_S;
 
-        others_ns[side] += run->others_cpu_ns >= 0 ? (double)run->others_cpu_ns : NAN;
-        elapsed_ns[side] += run->elapsed_ns > 0 ? (double)run->elapsed_ns : NAN;
+        others_s[side] += run_s * rps_run_others_cpus(run);
+        elapsed_s[side] += run_s;
     }
     for (int side = 0; side < 2; side++)
-        cpus[side] = others_ns[side] / elapsed_ns[side];
+        cpus[side] = others_s[side] / elapsed_s[side];
     if (fabs(cpus[0] - cpus[1]) >= OTHERS_DIFFER)
         rps_comparison_remark(&work->comparison,
                               "Different load by other programs: %.2f CPUs on average during %s, "
@@ -372,7 +374,7 @@ static const char *find_lacking(const struct rps_comparison_work *work, size_t r
                            count++ < NAMES_MAX ? rps_phase_label(row->label, label) : "...");
     }
     return lacking ? rps_arena_print(arena_of(work),
-                                     "no phase %s, so left out of the comparison of this phase",
+                                     "no phase %s, so 0 s in it, and left out of its other metrics",
                                      lacking)
                    : NULL;
 }
@@ -449,38 +451,26 @@ static void remark_signals(struct rps_comparison_work *work)
 
 /* --- a busy machine --------------------------------------------------------------------------- */
 
-/* Return the share of the CPU time of all CPUs that went to other programs, in the runs of a side.
- * Return NaN if the share is unknown in any run. */
-static double taken_of(const struct rps_comparison_work *work, enum rps_comparison_side side)
-{
-    double wait_s = 0, on_s = 0, most_s = 0;
-
-    for (size_t r = 0; r < work->comparison.run_count; r++) {
-        const struct rps_system_time *time = &work->run[r].time;
-
-        if (work->comparison.run[r].side != side)
-            continue;
-        if (!(time->elapsed_s > 0))
-            return NAN;
-        wait_s += time->wait_s;
-        on_s += time->on_s;
-        most_s += time->elapsed_s * run_of(work, r)->cpu_count;
-    }
-    return rps_system_taken(on_s, wait_s, most_s);
-}
-
 static void remark_taken(struct rps_comparison_work *work)
 {
     struct rps_comparison *comparison = &work->comparison;
-    double a = taken_of(work, RPS_SIDE_A), b = taken_of(work, RPS_SIDE_B);
+    double on_s[2] = {0}, ready_s[2] = {0}, share[2];
 
-    if (!(fmax(a, b) > RPS_SYSTEM_TAKEN_THRESHOLD) || !isfinite(a + b))
+    for (size_t r = 0; r < comparison->run_count; r++) {
+        on_s[comparison->run[r].side] += work->run[r].time.on_s;
+        ready_s[comparison->run[r].side] += rps_system_time_ready_s(&work->run[r].time);
+    }
+    for (int side = 0; side < 2; side++)
+        share[side] = ready_s[side] > 0 ? 1 - on_s[side] / ready_s[side] : ready_s[side];
+    if (!(fmax(share[0], share[1]) > RPS_SYSTEM_TAKEN_THRESHOLD) || !isfinite(share[0] + share[1]))
         return;
-    comparison->taken = fmax(a, b);
+    comparison->taken = fmax(share[0], share[1]);
     rps_comparison_remark(comparison,
-                          "The machine was busy: other programs took %.0f %% of the CPU time that "
-                          "%s needed, and %.0f %% of the CPU time that %s needed.",
-                          100 * a, comparison->name[0], 100 * b, comparison->name[1]);
+                          "The machine was busy: other programs used at least %.0f %% of the CPU "
+                          "time that %s was ready to use (%.3g s of %.3g s), and at least %.0f %% "
+                          "of that of %s (%.3g s of %.3g s).",
+                          100 * share[0], comparison->name[0], ready_s[0] - on_s[0], ready_s[0],
+                          100 * share[1], comparison->name[1], ready_s[1] - on_s[1], ready_s[1]);
 }
 
 int rps_comparison_remark_pair(struct rps_comparison *comparison, struct rps_reader *reader,

@@ -174,7 +174,8 @@ static struct rps_change change_of(struct joining *joining, size_t row, const ui
         int is_there = joining->has[r] && joining->of[r * comparison->row_count + row] > 0;
 
         joining->value[r] = (struct rps_change_value){.value = is_there ? n / frequency : NAN,
-                                                      .floor = fmax(1, n) / frequency / frequency};
+                                                      .floor = RPS_CHANCE_CLUSTER * fmax(1, n) /
+                                                               frequency / frequency};
     }
     return rps_change_find(joining->value, a_count, joining->value + a_count, comparison->b_count,
                            comparison->statistic);

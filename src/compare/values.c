@@ -126,7 +126,9 @@ static struct rps_change_value value_of(struct measuring *measuring, size_t row,
     const struct rps_formula *formula = &offered->formula;
     const struct rps_tally *tally = &measuring->tally[row];
     struct rps_change_value ret = {.value = NAN};
-    double grain_s = measuring->grain_s, rate; /* length: the variance of the row's length, s^2 */
+    double grain_s = measuring->grain_s; /* length: the variance of the row's length, s^2 */
+    double seconds = measuring->operand[RPS_OPERAND_SECONDS], whole = run->value[figure].value,
+           rate;
     double length =
         row == 0 ? END_S * END_S : (double)measuring->times[row] * grain_s * grain_s / 6;
 
@@ -147,8 +149,12 @@ static struct rps_change_value value_of(struct measuring *measuring, size_t row,
         return ret;
     }
     ret.floor = chance_of_formula(measuring, tally, formula);
-    rate = ret.value / measuring->operand[RPS_OPERAND_SECONDS];
-    if (kind != RPS_FIGURE_METRIC && (row > 0 || kind == RPS_FIGURE_CPU) && isfinite(rate))
+    /* At a wrong boundary, the row has time of another phase, with the run's mean rate or value. */
+    if (kind == RPS_FIGURE_METRIC)
+        rate = row > 0 ? (ret.value - whole) / seconds : 0;
+    else
+        rate = fmax(ret.value / seconds, row > 0 ? whole / elapsed_of(measuring, 0) : 0);
+    if ((row > 0 || kind == RPS_FIGURE_CPU) && isfinite(rate))
         ret.floor += length * rate * rate;
     return ret;
 }

@@ -12,6 +12,7 @@
 #define TIMES_MAX     1e6  /* largest factor that is printed in full */
 #define CHANGED_MIN   .005 /* minimum change of the whole run, for rows to have a share of it */
 #define FACT_MIN      .05  /* two single runs must differ by more than this (a logarithm) */
+#define NOTABLE       .1 /* minimum difference of a named function, as a share of the row's time */
 #define LONG_S        1000 /* a time of at least this many seconds has minutes and hours */
 #define LONGEST_S     9e9  /* maximum number of seconds whose nanoseconds fit into an integer */
 #define STORE_WIDTH   40   /* maximum characters of a store's path */
@@ -214,7 +215,18 @@ int rps_comparison_is_possible(const struct rps_change *change)
 int rps_comparison_is_sayable(const struct rps_change *change)
 {
     return rps_comparison_is_changed(change) || rps_comparison_is_possible(change) ||
-           change->why == RPS_CHANGE_SINGLE;
+           (change->why == RPS_CHANGE_SINGLE && !change->is_chance);
+}
+
+int rps_comparison_is_notable(const struct rps_comparison_row *row,
+                              const struct rps_change *seconds)
+{
+    double sum = 0; /* for each function, the seconds of the side that spent more time in it */
+
+    for (size_t i = 0; i < row->function_count; i++)
+        sum += fmax(row->function[i].seconds.a, row->function[i].seconds.b);
+    return rps_comparison_is_changed(seconds) ||
+           (rps_comparison_is_sayable(seconds) && fabs(seconds->b - seconds->a) >= NOTABLE * sum);
 }
 
 /* --- what says most --------------------------------------------------------------------------- */
@@ -304,7 +316,7 @@ static double magnitude(const struct rps_change *change)
 static int is_tellable(const struct rps_comparison_figure *figure, const struct rps_change *change)
 {
     return rps_comparison_is_changed(change) || rps_comparison_is_possible(change) ||
-           (change->why == RPS_CHANGE_SINGLE && magnitude(change) > FACT_MIN &&
+           (rps_comparison_is_sayable(change) && magnitude(change) > FACT_MIN &&
             (figure->kind != RPS_FIGURE_TOTAL ||
              fmax(change->a, change->b) >= RPS_COMPARISON_COUNTED_MIN));
 }

@@ -37,6 +37,11 @@ int rps_comparison_is_possible(const struct rps_change *change);
  * it would have a verdict with more runs, or it compares two single runs without a test. */
 int rps_comparison_is_sayable(const struct rps_change *change);
 
+/* Return 1 if a function of the row changed, or if single runs differ by a notable part of the
+ * row's time in functions. */
+int rps_comparison_is_notable(const struct rps_comparison_row *row,
+                              const struct rps_change *seconds);
+
 /* Minimum count of an event that is shown if each side has one run and there is no test. */
 #define RPS_COMPARISON_COUNTED_MIN 1000
 

@@ -25,6 +25,13 @@
 #define SECOND_NS     RPS_NS_PER_S
 #define OPENED_NS     (10 * RPS_NS_PER_MS)
 
+/* Linux counts the times of a thread that still runs at its ticks, so a reading this early does not
+ * show in which states the threads were. */
+#define STATES_FROM_NS (10 * RPS_NS_PER_MS)
+#define STATES                                                                                     \
+    ((UINT32_C(2) << RPS_TREE_IN_OTHER) - (UINT32_C(1) << RPS_TREE_RUNNING) +                      \
+     (UINT32_C(1) << RPS_TREE_IDLE))
+
 /* State of the readings of one source. */
 struct row {
     int is_read;
@@ -96,6 +103,8 @@ static void hand_over(struct reader *reader, enum rps_system_source source, uint
         rps_system_package_report(&reader->package, &reading);
     else
         rps_system_group_report(&reader->group, &reading);
+    if (source == RPS_SYSTEM_TREE && reading.end_ns <= STATES_FROM_NS)
+        reading.valid &= ~STATES;
     *row = (struct row){1, 1, period, time_ns};
     sink->reading(sink->context, &reading);
 }

@@ -6,6 +6,14 @@
 
 #define US_PER_S 1e6
 
+#define SHORT_S .01 /* In less time, one reading does not show in which states threads were. */
+
+/* CPU use may exceed a whole number of CPUs by this much, because the times are not exact. */
+#define CPU_ROUNDING .05
+
+/* The times in states are unknown if the readings saw less than this share of the CPU time. */
+#define SEEN_MIN .25
+
 #define ALL .9999 /* Readings that cover this share of the time are complete, within rounding. */
 
 /* Average number of threads that counts as one thread. */
@@ -76,6 +84,15 @@ static void add_slot(struct rps_system_sum *sum, double length_s, double value, 
     sum->sum += value;
 }
 
+/* Return 1 if the reading was too early to show a state of the threads. Recorders up to 0.2 stored
+ * such states. */
+static int is_early(const struct rps_system_row *row, int slot)
+{
+    return row->source == RPS_SYSTEM_TREE && row->end_ns <= SHORT_S * 1e9 &&
+           (double)row->length_us <= SHORT_S * US_PER_S &&
+           (slot <= RPS_TREE_IN_OTHER || slot == RPS_TREE_IDLE);
+}
+
 /* A block has sums of gauges over its readings; each reading has an equal part of the time. */
 void rps_run_system_add(struct rps_run_system *system, const struct rps_system_row *row)
 {
@@ -86,7 +103,7 @@ void rps_run_system_add(struct rps_run_system *system, const struct rps_system_r
     for (int s = 0; s < rps_system_metric_count[row->source]; s++) {
         double value = (double)row->sum[s], length_s = row_s * (double)row->readings[s] / count;
 
-        if (row->readings[s] == 0 || row->length_us <= 0)
+        if (row->readings[s] == 0 || row->length_us <= 0 || is_early(row, s))
             continue;
         if (rps_system_metrics[row->source][s].kind == RPS_SYSTEM_GAUGE)
             value *= length_s / (double)row->readings[s];
@@ -235,10 +252,15 @@ struct rps_system_time rps_run_system_time(const struct rps_run_system *system, 
     double wait_s = sum_of(system, RPS_TREE_WAIT) / US_PER_S;
     double unseen_s = fmax(0, sum_of(system, RPS_TREE_UNSEEN) / US_PER_S);
     double seen_on_s = sum_of(system, RPS_TREE_RUNNING) / US_PER_S;
-    struct rps_system_time time = {.on_s = on_s, .unseen_s = unseen_s};
+    struct rps_system_time time = {.on_s = on_s, .unseen_s = unseen_s, .idle_s = NAN};
+    int is_known =
+        system->length_s[RPS_SYSTEM_TREE] > SHORT_S && !(seen_on_s + unseen_s < SEEN_MIN * on_s);
 
     for (int i = 0; i < RPS_SLEEPS; i++)
-        time.asleep_in_s[i] = i < RPS_SLEEP_UNKNOWN ? sum_of(system, sleep_slot[i]) : NAN;
+        time.asleep_in_s[i] =
+            i < RPS_SLEEP_UNKNOWN && is_known ? sum_of(system, sleep_slot[i]) : NAN;
+    if (!is_known)
+        return time;
     split_futex(system, &time);
     time.threads_s = sum_of(system, RPS_TREE_THREADS) + unseen_s - fmax(0, time.idle_s) -
                      fmax(0, sum_of(system, RPS_TREE_IN_CHILD));
@@ -270,11 +292,16 @@ int rps_system_time_is_stuck(const struct rps_system_time *time)
                STUCK_SLEEP_MIN * (time->threads_s + idle_s);
 }
 
-double rps_system_taken(double on_s, double wait_s, double most_s)
+double rps_system_time_ready_s(const struct rps_system_time *time)
 {
-    double alone_s = most_s < on_s + wait_s ? most_s : on_s + wait_s;
+    double cpus = fmax(1, ceil(time->on_s / time->elapsed_s - CPU_ROUNDING));
+    double ready = (time->on_s + time->wait_s) / time->threads_s;
 
-    return on_s < alone_s ? 1 - on_s / alone_s : on_s + wait_s >= 0 ? 0 : NAN;
+    if (!(time->elapsed_s > 0))
+        return NAN;
+    return time->threads_s > 0
+               ? fmax(time->on_s, ready * fmin(cpus * time->elapsed_s, time->threads_s))
+               : time->on_s;
 }
 
 double rps_system_time_waited(const struct rps_system_time *time)

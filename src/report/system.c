@@ -10,7 +10,6 @@
 #include "rpistat/profile.h"
 #include "rpistat/text.h"
 
-#define SHORT_S        .01  /* minimum elapsed seconds for a line on the states of threads */
 #define WAITED_MIN     .1   /* minimum share of waiting in the time that a thread ran or waited */
 #define WAIT_MIN       .01  /* minimum share of waiting in the elapsed time */
 #define STEAL_MIN      .02  /* minimum share of the CPU time that a hypervisor took away */
@@ -166,7 +165,7 @@ char *rps_report_threads(const struct rps_report *report, char *ret, size_t size
         state_s[ASLEEP] = fmax(0, rounded(&line, total_s) - state_s[RUNNING] - state_s[WAITING] -
                                       state_s[UNKNOWN]);
     total_s = state_s[RUNNING] + state_s[WAITING] + state_s[ASLEEP] + state_s[UNKNOWN];
-    if (!(time.elapsed_s > SHORT_S) || !(total_s > 0))
+    if (!(time.elapsed_s > 0) || !(total_s > 0))
         return ret;
     for (int s = 0; s < STATES; s++) {
         if (s == UNKNOWN && state_s[s] <= 0)

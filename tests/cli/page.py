@@ -715,7 +715,7 @@ def chosen_row(browser):
 def test_compare_rows():
     """a click on a row or strip, the arrow keys and the list select a row, with its figures, functions and calls"""
     browser = opened("compare.html", **WIDE)
-    assert re.match(r"Run 2 took as long as run 1 \(22\.0 s\); but run 2 has ", text_of(browser, "title")), text_of(browser, "title")
+    assert re.match(r"Run 2 took as long as run 1 \(22\.0 s\); but main \(main\.c:10\) is new \(4\.00 s of CPU time\)", text_of(browser, "title")), text_of(browser, "title")
     rows = table_of(browser, "The whole and its phases")
     assert [row[:2] for row in rows] == [["Whole", ""], ["A", "2"], ["B", "1"], ["C", "run 2 alone, 1"]], rows
     assert rows[0][3:5] == ["22.0 s", "22.0 s"] and rows[3][3] == "-" and re.match("-(3[5-9]|4[0-5])", rows[2][5]), rows

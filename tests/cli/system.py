@@ -1,4 +1,5 @@
 """System metrics in each command. Recordings are simulated, so that each sum and each word is known."""
+import contextlib
 import csv
 import io
 import json
@@ -280,17 +281,26 @@ def test_answer():
     assert re.search(r"while recording, \S+ s afterwards", text), text  # 30 ms are too short for a share
     figures = json.loads(report("once.data", "--format", "json"))["figures"]
     assert [one["unit"] for one in figures if one["label"] == "Minor faults"] == ["events", "/s"], figures
+    with contextlib.closing(store("once.data")) as db:  # what ticks of 10 ms cannot show is unknown
+        others_ns, wait_us, end_ns, elapsed_ns = db.execute(
+            "SELECT others_cpu_ns, wait, end_ns, elapsed_ns FROM run JOIN reading_tree USING (run_id) ORDER BY period").fetchone()
+    assert others_ns is None or elapsed_ns >= 10**9, (others_ns, elapsed_ns)
+    assert wait_us is None or end_ns > 10**7, (wait_us, end_ns)
+    if end_ns <= 10**7:
+        assert json.loads(report("once.data", "--format", "json"))["system"]["wait_s"] is None
+        row = next(csv.DictReader(expect(FOLDER.call("export", "-i", "once.data"), 0).stdout.splitlines()))
+        assert row["wait_s_per_s"] == row["in_timer"] == "", row
 
 
 def test_compare():
     """compare: rows, and a remark if one side waited"""
     text = words(expect(FOLDER.call("compare", "-i", "locked.data", "-i", "waiting.data", "1", "1"),
                         0).stdout)
-    assert re.search("The machine was busy: other programs took 0 % of the CPU time that run 1 of locked.data needed, and "
-                     "64 % of the CPU time that run 1 of waiting.data needed.", text), text
+    assert re.search("The machine was busy: other programs used at least 0 % of the CPU time that run 1 of locked.data was "
+                     r"ready to use \(0 s of \S+ s\), and at least 64 % of that of run 1 of waiting.data \(\S+ s of 10 s\)\.", text), text
     assert re.search(r"Waiting for a CPU 0 s 6\.4\d* s", text), text
     answer = json.loads(expect(FOLDER.call("compare", "-i", "locked.data", "-i", "waiting.data", "1", "1", "--format", "json"), 0).stdout)["answer"]
-    assert "compare CPU time, since other programs took up to 64 % of the CPU time that the runs needed" in answer, answer
+    assert "compare CPU time, since other programs used at least 64 % of the CPU time that one side was ready to use" in answer, answer
     text = words(expect(FOLDER.call("compare", "-i", "none.data", "-i", "waiting.data", "1", "1"),
                         0).stdout)
     assert "busy" not in text and "Waiting for a CPU" not in text.split("Remarks")[0], text

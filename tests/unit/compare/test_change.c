@@ -15,7 +15,7 @@
 #include "rpistat/random.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
-#define RUNS_MAX    10
+#define RUNS_MAX     10
 
 /* Check that the values agree to a relative 1e-9. NaN agrees only with NaN. */
 static void assert_near(double value, double expected)
@@ -199,8 +199,7 @@ static void test_medians(void **state)
         double value[2][RUNS_MAX], median[2], ratio, low, high, p, spread;
     } row[] = {
         {{5, 10}, /* positive values (as logarithms), with an outlier */
-         {{1.21, 1.18, 1.2, 1.23, 1.19},
-          {1.25, 1.22, 1.27, 9, 1.24, 1.26, 1.23, 1.28, 1.21, 1.29}},
+         {{1.21, 1.18, 1.2, 1.23, 1.19}, {1.25, 1.22, 1.27, 9, 1.24, 1.26, 1.23, 1.28, 1.21, 1.29}},
          {1.2, 1.255},
          .0458333333333,
          .0126116417836,
@@ -215,7 +214,7 @@ static void test_medians(void **state)
          10.2524201966,
          .676394941273,
          24.0879872525 / 2.5}, /* relative to the magnitude of a */
-        {{3, 3}, /* three runs: Student's t is used */
+        {{3, 3},               /* three runs: Student's t is used */
          {{-1, -2, -3}, {-3, -2, -1}},
          {-2, -2},
          0,
@@ -273,7 +272,7 @@ static void test_few(void **state)
     static const double mixed[] = {1.1, 1.11, 1.035, 1.12}, tie[] = {1.1, 1.11, 1.04, 1.12};
 
     (void)state;
-    assert_true(find(a, 3, six, 3, 0).is_few);                                 /* probability .1 */
+    assert_true(find(a, 3, six, 3, 0).is_few); /* probability .1 */
     /* probability .057 */
     assert_true(find(six, 3, a, 4, 0).is_few);
     /* probability .036 */
@@ -332,6 +331,25 @@ static void test_untested(void **state)
     assert_true(isnan(change.a) && change.b == 2.1);
 }
 
+/* Single counts differ by chance up to three standard deviations: of logarithms, or of values. */
+static void test_chance(void **state)
+{
+    static const struct {
+        double a, b;
+        int is_chance;
+    } of[] = {{3, 5, 1},     {10, 20, 1}, {10, 40, 0}, {100, 145, 1},
+              {100, 150, 0}, {0, 9, 1},   {0, 11, 0}};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(of); i++) {
+        struct rps_change_value a = {of[i].a, fmax(1, of[i].a)}, b = {of[i].b, of[i].b};
+        struct rps_change change = rps_change_find(&a, 1, &b, 1, RPS_CHANGE_MEAN);
+
+        assert_untested(&change, RPS_CHANGE_SINGLE);
+        assert_int_equal(change.is_chance, of[i].is_chance);
+    }
+}
+
 /* Return a number that is difficult for arithmetic, at random. */
 static double odd(uint64_t *random)
 {
@@ -355,7 +373,8 @@ static void test_hostile(void **state)
 
         for (size_t k = 0; k < COUNT(value); k++)
             value[k] = (struct rps_change_value){odd(&random), odd(&random)};
-        change = rps_change_find(value, (size_t)(i % 4), value + 3, (size_t)(i / 4 % 4), RPS_CHANGE_MEAN);
+        change = rps_change_find(value, (size_t)(i % 4), value + 3, (size_t)(i / 4 % 4),
+                                 RPS_CHANGE_MEAN);
         assert_int_equal(isnan(change.p), change.basis == RPS_CHANGE_NONE);
         assert_int_equal(isnan(change.p), change.why != RPS_CHANGE_TESTED);
         assert_int_equal(isnan(change.p), isnan(change.low) || isnan(change.high));
@@ -429,7 +448,8 @@ static void test_deciding_runs(void **state)
         int of[3];
 
         count_answers(changes[i], (size_t)rps_change_runs(&change, GATE_LIMIT), of);
-        assert_in_range(GATE_TRIES - of[RPS_CHANGE_INCONCLUSIVE], .77 * GATE_TRIES, .92 * GATE_TRIES);
+        assert_in_range(GATE_TRIES - of[RPS_CHANGE_INCONCLUSIVE], .77 * GATE_TRIES,
+                        .92 * GATE_TRIES);
     }
 }
 
@@ -540,16 +560,27 @@ static void test_correct(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_student),      cmocka_unit_test(test_student_ends),
-        cmocka_unit_test(test_groups),       cmocka_unit_test(test_units),
-        cmocka_unit_test(test_not_positive), cmocka_unit_test(test_floor),
-        cmocka_unit_test(test_few),          cmocka_unit_test(test_all_zero),
-        cmocka_unit_test(test_rounding),     cmocka_unit_test(test_baseline),
-        cmocka_unit_test(test_untested),     cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_gate),         cmocka_unit_test(test_deciding_runs),
-        cmocka_unit_test(test_judge),        cmocka_unit_test(test_judge_negative),
-        cmocka_unit_test(test_many_runs),    cmocka_unit_test(test_correct),
-        cmocka_unit_test(test_medians),      cmocka_unit_test(test_outliers),
+        cmocka_unit_test(test_student),
+        cmocka_unit_test(test_student_ends),
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_not_positive),
+        cmocka_unit_test(test_floor),
+        cmocka_unit_test(test_few),
+        cmocka_unit_test(test_all_zero),
+        cmocka_unit_test(test_rounding),
+        cmocka_unit_test(test_baseline),
+        cmocka_unit_test(test_untested),
+        cmocka_unit_test(test_chance),
+        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_gate),
+        cmocka_unit_test(test_deciding_runs),
+        cmocka_unit_test(test_judge),
+        cmocka_unit_test(test_judge_negative),
+        cmocka_unit_test(test_many_runs),
+        cmocka_unit_test(test_correct),
+        cmocka_unit_test(test_medians),
+        cmocka_unit_test(test_outliers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -325,7 +325,8 @@ static void test_phases(void **state)
     rps_comparison_free(&comparison);
 }
 
-/* A run without the phase is reported, and does not count in the phase's mean. */
+/* A run without the phase is reported, and spent no time in it, so that the classes add up to the
+ * whole run. It does not count in the phase's other metrics. */
 static void test_phase_that_a_run_lacks(void **state)
 {
     static const struct rps_comparison_options options = {0};
@@ -344,8 +345,12 @@ static void test_phase_that_a_run_lacks(void **state)
         add_phases(RPS_SIDE_B, &noise);
     must_compare(&options, &comparison);
     assert_int_equal(comparison.row_count, 3);
-    near(change_of(&comparison, 2, "elapsed")->a, 8, .5);
-    needs_remark(&comparison, "Run 3: no phase B, so left out of the comparison of this phase.");
+    near(change_of(&comparison, 1, "elapsed")->a, 14, .5);
+    near(change_of(&comparison, 2, "elapsed")->a, 16. / 3, .3);
+    near(change_of(&comparison, 0, "elapsed")->a, (22 + 22 + 14) / 3., .6);
+    near(change_of(&comparison, 2, "cpi")->ratio, 1 / .9 - 1, .01);
+    needs_remark(&comparison,
+                 "Run 3: no phase B, so 0 s in it, and left out of its other metrics.");
     rps_comparison_free(&comparison);
 }
 
@@ -372,6 +377,8 @@ static void test_phases_of_two(void **state)
     assert_int_equal(change_of(&comparison, 2, "cpi")->why, RPS_CHANGE_SINGLE);
     near(change_of(&comparison, 2, "cpi")->ratio, .11, .05);
     near(change_of(&comparison, 1, "cpi")->ratio, 0, .05);
+    assert_true(change_of(&comparison, 1, "cpi")->is_chance); /* one period at its boundary */
+    assert_false(change_of(&comparison, 2, "cpi")->is_chance);
     assert_int_equal(comparison.row[3].a_times, 0);
     assert_int_equal(comparison.row[3].b_times, 1);
     assert_int_equal(comparison.row[3].a_start_ns, -1);
@@ -608,7 +615,7 @@ static void test_remarks(void **state)
 }
 
 /* What differs between the environments is said, and what is not known of them. */
-static void test_environment(void **state)
+static void compare_environments(int tenths)
 {
     static const struct rps_module file[][2] = {
         {{0, RPS_MODULE_FILE, "/a/libx.so", "1111aaaabbbb"},
@@ -618,7 +625,6 @@ static void test_environment(void **state)
     };
     struct rps_comparison comparison;
 
-    (void)state;
     for (int side = RPS_SIDE_A; side <= RPS_SIDE_B; side++) {
         struct fixture *fixture = begin_run((enum rps_comparison_side)side);
 
@@ -626,19 +632,35 @@ static void test_environment(void **state)
         fixture_write(fixture);
         for (int i = 0; i < 2; i++)
             rps_writer_module(fixture->writer, &file[side][i]);
-        add_periods(fixture, QUIET, 8, 1, NULL);
-        fixture->run.others_cpu_ns = side == RPS_SIDE_A ? 80000000 : 600000000; /* of .8 s */
+        add_periods(fixture, QUIET, tenths, 1, NULL);
+        fixture->run.others_cpu_ns = side == RPS_SIDE_A ? 100000000 : 30000000000;
         end_run();
     }
     must_compare(&whole_only, &comparison);
     needs_remark(&comparison, "Different CPU frequency governors: powersave of run 1, performance");
     needs_remark(&comparison, "Different builds: libx.so (build-id 1111aaaa) of run 1, libx.so "
                               "(build-id 2222aaaa) of run 2.");
-    needs_remark(&comparison, "Different load by other programs: 0.10 CPUs on average during run "
-                              "1, 0.75 during run 2.");
+    if (tenths >= 10)
+        needs_remark(&comparison, "Different load by other programs: 0.10 CPUs on average during "
+                                  "run 1, 1.00 during run 2.");
+    else
+        assert_false(has_remark(&comparison, "load by other programs"));
     assert_false(has_remark(&comparison, "Unknown for some runs"));
     assert_false(has_remark(&comparison, "only a part"));
     rps_comparison_free(&comparison);
+}
+
+/* Others use at most all CPUs. The load during a run of less than one second is unknown. */
+static void test_environment(void **state)
+{
+    (void)state;
+    compare_environments(10);
+}
+
+static void test_environment_of_short_runs(void **state)
+{
+    (void)state;
+    compare_environments(9);
 }
 
 /* A file with a build-id in one run only is unknown, not different. A part of a run is named. */
@@ -682,13 +704,13 @@ static void test_unknown_machine(void **state)
         if (side == RPS_SIDE_B)
             fixture->run.cpu_model[0] = '\0';
         fixture_write(fixture);
-        add_periods(fixture, QUIET, 8, 1, NULL);
+        add_periods(fixture, QUIET, 10, 1, NULL);
         end_run();
     }
     must_compare(&whole_only, &comparison);
     assert_false(has_remark(&comparison, "Different machines"));
-    needs_remark(&comparison,
-                 "Unknown for some runs, so not compared: CPU model, build-ids of the program and its libraries, load by other programs.");
+    needs_remark(&comparison, "Unknown for some runs, so not compared: CPU model, build-ids of the "
+                              "program and its libraries, load by other programs.");
     rps_comparison_free(&comparison);
 }
 
@@ -806,7 +828,9 @@ int main(void)
         TEST(test_functions_of_programs),
         TEST(test_functions_of_phases),
         TEST(test_remarks),
-        TEST(test_environment), TEST(test_lacking_build),
+        TEST(test_environment),
+        TEST(test_environment_of_short_runs),
+        TEST(test_lacking_build),
         TEST(test_unknown_machine),
         TEST(test_refused),
         TEST(test_hostile),

@@ -267,7 +267,8 @@ static void test_answer_groups(void **state)
     made.change[2][INSTRUCTIONS] = untested(9e9, 9e9, RPS_CHANGE_ABSENT);
     made.row[2].function_count = 0;
     check_answer(&made,
-                 "new takes 31 % less time than main (29 to 33 %): phase B is 4.6 s shorter");
+                 "new takes 31 % less time than main (29 to 33 %): phase B is 4.6 s shorter; solve "
+                 "(three.c:40) has 56 % less CPU time (3.50 s instead of 7.90 s)");
     made.comparison.row_count = 1;
     made.row[0].function_count = 0;
     made.change[0][ELAPSED] = tested(4, 12.4, .21, 1);
@@ -291,8 +292,8 @@ static void test_answer_groups(void **state)
     check_answer(&made, "new takes 3.1 x the time of main (2.9 to 3.3 x), with CPI 3.30 instead of "
                         "1.10; wait (:40) has most of it (under 1 % of samples, 60 % in main)");
     made.change[0][CPU_TIME] = tested(1, 1.5, .2, 1);
-    check_answer(&made,
-                 "new takes 3.1 x the time of main (2.9 to 3.3 x), with CPI 3.30 instead of 1.10");
+    check_answer(&made, "new takes 3.1 x the time of main (2.9 to 3.3 x), with CPI 3.30 instead of "
+                        "1.10; wait (:40) has 7.0 x the CPU time (0.700 s instead of 0.100 s)");
     made.row[0].function_count = 0;
     made.change[0][CPU_TIME] = tested(1, 1, .2, 0);
     made.comparison.b_count = 1;
@@ -314,7 +315,8 @@ static void test_answer_phases(void **state)
     made.change[0][INSTRUCTIONS] = made.change[0][CPI];
     made.change[2][ELAPSED] = tested(4, 4.1, .02, 0);
     made.change[3][ELAPSED] = untested(NAN, 4, RPS_CHANGE_ABSENT);
-    check_answer(&made, "new takes 45 % more time than main (43 to 47 %): phase C (4 s) is new");
+    check_answer(&made, "new takes 45 % more time than main (43 to 47 %): phase C (4 s) is new; "
+                        "solve (three.c:40) has 56 % less CPU time (3.50 s instead of 7.90 s)");
     made.row[3].a_times = 1;
     made.row[3].b_times = 0;
     made.change[3][ELAPSED] = untested(4, NAN, RPS_CHANGE_ABSENT);
@@ -358,6 +360,19 @@ static void test_answer_pair(void **state)
                  "new took as long as main (13.3 s); but new has CPI 1.10 instead of 1.21; one run "
                  "per side does not show how much runs vary");
     made.change[0][CPI] = untested(1.21, 1.2, RPS_CHANGE_SINGLE);
+    check_answer(
+        &made,
+        "new took as long as main (13.3 s); one run per side does not show how much runs vary");
+    add_function(&made, 0, "solve", "three.c", untested(3, 5.1, RPS_CHANGE_SINGLE));
+    check_answer(&made,
+                 "new took as long as main (13.3 s); but solve (three.c:40) has 70 % more CPU "
+                 "time (5.10 s instead of 3.00 s); one run per side does not show how much "
+                 "runs vary");
+    made.function[0][0].seconds = untested(3, 0, RPS_CHANGE_SINGLE);
+    check_answer(&made,
+                 "new took as long as main (13.3 s); but solve (three.c:40) is gone (3.00 s of "
+                 "CPU time); one run per side does not show how much runs vary");
+    made.function[0][0].seconds.is_chance = 1;
     check_answer(
         &made,
         "new took as long as main (13.3 s); one run per side does not show how much runs vary");
@@ -417,7 +432,12 @@ static void test_answer_same(void **state)
     made.change[1][CPI] = tested(1, 1, .1, 0);
     made.change[0][ELAPSED] = tested(13.3, 9.2, .3, 0);
     check_answer(&made, "new possibly takes 31 % less time than main (1 to 61 %); one of 6 tests "
+                        "may differ that much by chance; but solve (three.c:40) has 44 % less CPU "
+                        "time (4.50 s instead of 8.00 s)");
+    made.function[0][0].seconds = tested(6.7, 4.5, .1, 1); /* less than 1.5 times */
+    check_answer(&made, "new possibly takes 31 % less time than main (1 to 61 %); one of 6 tests "
                         "may differ that much by chance");
+    made.function[0][0].seconds = tested(8, 4.5, .1, 1);
     made.change[0][ELAPSED] = tested(13.3, 9.2, .02, 1);
     made.change[0][ELAPSED].is_few = 1;
     check_answer(&made,
@@ -426,7 +446,7 @@ static void test_answer_same(void **state)
     made.change[0][ELAPSED] = tested(13.3, 13.4, 1.2, 0);
     made.change[0][CPU_TIME].is_few = 1;
     made.change[0][FAULTS] = tested(812, 2560, .2, 1);
-    made.change[0][FAULTS].is_few = 1;
+    made.change[0][FAULTS].is_few = made.function[0][0].seconds.is_few = 1;
     check_answer(&made, "No significant change of the elapsed time, which varies too much for a "
                         "verdict; but new possibly has 3.2 x the minor faults; a verdict needs "
                         "more runs per side");
@@ -503,12 +523,22 @@ static void test_text(void **state)
         "\n"
         "Elapsed time\n"
         "\n"
-        "                                                             95 %           Share of\n"
-        "  Class  Phases    Start    main      new    Change      interval  Verdict    change\n"
-        "  A           1  00:01.5  5.20 s   5.18 s       0 %    -3 to +3 %                0 %\n"
-        "  B           2  00:03.0  8.10 s   3.50 s     -57 %  -59 to -55 %  lower       112 %\n"
-        "  C           1  00:04.2       -  0.520 s  new only                            -13 %\n"
-        "  all                     13.3 s   9.20 s     -31 %  -33 to -29 %  lower       100 %\n"
+        "                                                                      95 %           "
+        "Share of"
+        "\n"
+        "  Class  Phases             Start    main      new    Change      interval  Verdict    "
+        "change"
+        "\n"
+        "  A           1  00:01.5, 00:01.4  5.20 s   5.18 s       0 %    -3 to +3 %                "
+        "0 %\n"
+        "  B           2  00:03.0, 00:02.8  8.10 s   3.50 s     -57 %  -59 to -55 %  lower       "
+        "112 %\n"
+        "  C           1           00:04.2       -  0.520 s  new only                            "
+        "-13 %\n"
+        "  all                              13.3 s   9.20 s     -31 %  -33 to -29 %  lower       "
+        "100 %\n"
+        "\n"
+        "  Phases are found in all runs together; `rpistat phases` of one run may differ.\n"
         "\n"
         "                                                     95 %\n"
         "  Metric          main     new   Change          interval  Verdict\n"
@@ -555,6 +585,8 @@ static void test_text_pair(void **state)
         "  B           1  00:03.0  8.10 s  4.00 s   -51 %     100 %\n"
         "  all                     13.3 s  9.20 s   -31 %     100 %\n"
         "\n"
+        "  Phases are found in all runs together; `rpistat phases` of one run may differ.\n"
+        "\n"
         "  Metric               main          new  Change\n"
         "  CPU time      16 min 40 s  16 min 40 s     0 %\n"
         "  CPI                  1.21        0.840   -31 %\n"
@@ -584,10 +616,12 @@ static void test_markdown(void **state)
         "| Class | Phases | Start | main | new | Change | 95 % interval | Verdict | Share of "
         "change |\n"
         "| :-- | --: | --: | --: | --: | --: | --: | :-- | --: |\n"
-        "| A | 1 | 00:01.5 | 5.20 s | 5.18 s | 0 % | -3 to +3 % |  | 0 % |\n"
-        "| B | 2 | 00:03.0 | 8.10 s | 3.50 s | -57 % | -59 to -55 % | lower | 112 % |\n"
+        "| A | 1 | 00:01.5, 00:01.4 | 5.20 s | 5.18 s | 0 % | -3 to +3 % |  | 0 % |\n"
+        "| B | 2 | 00:03.0, 00:02.8 | 8.10 s | 3.50 s | -57 % | -59 to -55 % | lower | 112 % |\n"
         "| C | 1 | 00:04.2 | - | 0.520 s | new only |  |  | -13 % |\n"
         "| all |  |  | 13.3 s | 9.20 s | -31 % | -33 to -29 % | lower | 100 % |\n"
+        "\n"
+        "Phases are found in all runs together; \\`rpistat phases\\` of one run may differ.\n"
         "\n"
         "| Metric | main | new | Change | 95 % interval | Verdict |\n"
         "| :-- | --: | --: | --: | --: | :-- |\n"
@@ -653,6 +687,8 @@ static void test_all(void **state)
         "  Class  Phases    Start    main     new  Change      interval  Verdict    change\n"
         "  A           1  00:01.5  5.20 s  5.18 s     0 %    -3 to +3 %                0 %\n"
         "  all                     13.3 s  9.20 s   -31 %  -33 to -29 %  lower       100 %\n"
+        "\n"
+        "  Phases are found in all runs together; `rpistat phases` of one run may differ.\n"
         "\n"
         "                                                        95 %\n"
         "  Metric          main      new    Change           interval  Verdict\n"
@@ -731,6 +767,8 @@ static void test_hostile(void **state)
         "  all                             1e+282 E s`|           <0.0001 s`|             0 x     "
         "100 %\n"
         "\n"
+        "  Phases are found in all runs together; `rpistat phases` of one run may differ.\n"
+        "\n"
         "CPU time by function, from samples\n"
         "\n"
         "  Class  Function                                          <script>\\xe2\\x80\\xae\n"
@@ -762,6 +800,8 @@ static void test_hostile(void **state)
         "| :-- | --: | --: | --: | --: | --: | --: |\n"
         "| A | 1 | 00:01.5 | 1.00 s\\`\\| | 1 T s\\`\\| | over 1000000 x | 0 % |\n"
         "| all |  |  | 1e+282 E s\\`\\| | \\<0.0001 s\\`\\| | 0 x | 100 % |\n"
+        "\n"
+        "Phases are found in all runs together; \\`rpistat phases\\` of one run may differ.\n"
         "\n"
         "<details><summary>CPU time by function, from samples</summary>\n"
         "\n"

@@ -49,13 +49,6 @@ static void test_one_thread(void **state)
     NEAR(time.asleep_in_s[RPS_SLEEP_UNKNOWN], 5);
     NEAR(time.unknown_s, 0);
     NEAR(rps_system_time_waited(&time), .6);
-    NEAR(rps_system_taken(1, 1, 10), .5);
-    NEAR(rps_system_taken(2, 6, 4),
-         .5); /* With more threads than CPUs, half of the waiting is caused by the workload
-                 itself. */
-    NEAR(rps_system_taken(4, 6, 4), 0);
-    NEAR(rps_system_taken(0, 0, 4), 0);
-    assert_true(isnan(rps_system_taken(1, NAN, 4)));
     assert_int_equal(rps_system_time_sleep(&time), -1);
     NEAR(rps_run_system_mean(&system, RPS_SYSTEM_TREE, RPS_TREE_RSS), 4096);
     NEAR(rps_run_system_mean(&system, RPS_SYSTEM_TREE, RPS_TREE_READ), 512);
@@ -67,6 +60,61 @@ static void test_one_thread(void **state)
     assert_false(rps_system_time_is_of_one(&time));
     time.threads_s = 10.6;
     assert_false(rps_system_time_is_of_one(&time));
+}
+
+static double ready_s(double on_s, double wait_s, double threads_s)
+{
+    struct rps_system_time time = {
+        .elapsed_s = 10, .on_s = on_s, .wait_s = wait_s, .threads_s = threads_s};
+
+    return rps_system_time_ready_s(&time);
+}
+
+/* Other programs are not blamed for threads that wait for one another, however many CPUs they may
+ * use. */
+static void test_ready(void **state)
+{
+    struct rps_system_time unknown = {.on_s = 1};
+
+    (void)state;
+    NEAR(ready_s(2, 3, 10), 5);
+    NEAR(ready_s(4, 56, 60), 10);        /* 6 busy threads on one CPU, of which others use 60 % */
+    NEAR(ready_s(10.01, 50, 60), 10.01); /* the same without others */
+    NEAR(ready_s(16, 24, 40), 20);       /* 4 busy threads on two CPUs, of which others use 20 % */
+    NEAR(ready_s(.3, .75, 60), .3);      /* 6 threads that are ready together for short times */
+    NEAR(ready_s(0, 0, 0), 0);
+    assert_true(isnan(rps_system_time_ready_s(&unknown)));
+}
+
+/* A reading at the wrong time does not show states. */
+static void test_unseen_states(void **state)
+{
+    struct rps_run_system system = made((int64_t[RPS_TREE_SLOTS]){
+        [RPS_TREE_RUNNING] = 100000, [RPS_TREE_THREADS] = 1, [RPS_TREE_IN_TIMER] = 1});
+    struct rps_system_row early = {
+        .source = RPS_SYSTEM_TREE, .length_us = 10000, .end_ns = 10000000};
+    struct rps_run_system first = {0};
+    struct rps_system_time time = rps_run_system_time(&system, 3.9);
+
+    (void)state;
+    NEAR(time.elapsed_s, 10);
+    NEAR(time.wait_s, 0);
+    time = rps_run_system_time(&system, 4.1); /* the readings saw 1 s */
+    NEAR(time.elapsed_s, 0);
+    assert_true(isnan(time.asleep_in_s[RPS_SLEEP_TIMER]) && isnan(time.idle_s));
+    early.readings[RPS_TREE_THREADS] = early.readings[RPS_TREE_IDLE] =
+        early.readings[RPS_TREE_READ] = 1;
+    rps_run_system_add(&first, &early);
+    assert_true(isnan(rps_run_system_mean(&first, RPS_SYSTEM_TREE, RPS_TREE_THREADS)));
+    assert_true(isnan(rps_run_system_mean(&first, RPS_SYSTEM_TREE, RPS_TREE_IDLE)));
+    NEAR(rps_run_system_mean(&first, RPS_SYSTEM_TREE, RPS_TREE_READ), 0);
+    early.end_ns++; /* not in the first 10 ms of the run */
+    rps_run_system_add(&first, &early);
+    NEAR(rps_run_system_mean(&first, RPS_SYSTEM_TREE, RPS_TREE_THREADS), 0);
+    system.length_s[RPS_SYSTEM_TREE] = .01;
+    NEAR(rps_run_system_time(&system, 1).elapsed_s, 0);
+    system.length_s[RPS_SYSTEM_TREE] = .011;
+    NEAR(rps_run_system_time(&system, .001).elapsed_s, .011);
 }
 
 /* A long wait is limited to the time that its threads were off the CPU. */
@@ -177,7 +225,8 @@ static void test_stuck(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
         const struct rps_run_system system =
-            made((int64_t[RPS_TREE_SLOTS]){[RPS_TREE_THREADS] = 3,
+            made((int64_t[RPS_TREE_SLOTS]){[RPS_TREE_RUNNING] = (int64_t)(of[i].on_s * 1e5),
+                                           [RPS_TREE_THREADS] = 3,
                                            [RPS_TREE_IN_LOCK] = of[i].lock,
                                            [RPS_TREE_IDLE] = of[i].idle,
                                            [RPS_TREE_IN_CHILD] = of[i].child});
@@ -229,6 +278,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_thread),
+        cmocka_unit_test(test_ready),
+        cmocka_unit_test(test_unseen_states),
         cmocka_unit_test(test_long_wait),
         cmocka_unit_test(test_children_and_unseen),
         cmocka_unit_test(test_sleep_beside_work),

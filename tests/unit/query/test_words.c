@@ -500,7 +500,8 @@ static void test_table(void **state)
     assert_string_equal(words_of(&made, 1), "standard deviation of Temperature 0 (elsewhere: 2.0)");
 }
 
-/* Make readings of 10 s in which the metrics of the process tree have constant values. */
+/* Make readings of 10 s in which the metrics of the process tree have constant values. All CPU time
+ * was seen. */
 static struct rps_run_system read_system(const int64_t value[RPS_TREE_SLOTS])
 {
     struct rps_run_system system = {0};
@@ -508,7 +509,7 @@ static struct rps_run_system read_system(const int64_t value[RPS_TREE_SLOTS])
 
     for (int s = 0; s < RPS_TREE_SLOTS; s++) {
         row.readings[s] = value[s] >= 0;
-        row.sum[s] = value[s];
+        row.sum[s] = s == RPS_TREE_RUNNING ? row.length_us : value[s];
     }
     rps_run_system_add(&system, &row);
     return system;
