@@ -98,7 +98,7 @@ int rps_shares_are_of_programs(const struct rps_code *code, const struct rps_sha
 size_t *rps_shares_processes(struct rps_arena *arena, const struct rps_code *code,
                              size_t *ret_first);
 
-#define RPS_SHARES_ONE_PROGRAM .9 /* if one program has more than this share, functions are named */
+#define RPS_SHARES_ONE_PROGRAM .97 /* above this share of one program, functions are named */
 
 /* Return the number of each task's program or control group. A program has the name of its
  * processes' first threads. *ret_name receives the names; a control group has its path as its

@@ -15,8 +15,8 @@
     METRIC(RUNNING, "running", "On a CPU", "us", RPS_SYSTEM_COUNTER, "schedstat",                  \
         "Time that the workload's threads were on a CPU, of those that were read twice.")          \
     METRIC(WAIT, "wait", "Waiting for a CPU", "us", RPS_SYSTEM_COUNTER, "schedstat",               \
-        "Time that threads were ready to run and waited for a CPU; one that goes on counts up to " \
-        "the reading.", .column = {"wait", "_s_per_s", RPS_PER_S})                                 \
+        "Time that threads were ready to run and waited for a CPU. Linux may count a wait late, "  \
+        "so that a period has more than its length.", .column = {"wait", "_s_per_s", RPS_PER_S})                                 \
     METRIC(UNSEEN, "unseen", "Not seen", "us", RPS_SYSTEM_COUNTER, "sampler",                      \
         "Time that threads lived after they were read last, or that were gone before they were "   \
         "ever read.")                                                                              \

@@ -143,9 +143,9 @@ static void report_waits(const struct rps_code_filling *filling, struct rps_bloc
     if (s->blocked_of > 1)
         rps_block_wrap(head, 0, 0,
                        "The length of each wait was measured. While switches were frequent, the "
-                       "call stacks of waits are estimates: they were taken in 1 of %" PRIu64
-                       " tenths of a second.",
-                       s->blocked_of);
+                       "call stacks of waits are estimates: they were taken for 0.1 s of every "
+                       "%.1f s.",
+                       (double)s->blocked_of / 10);
     if (s->blocked_off_us > 0)
         rps_block_wrap(head, 0, 0,
                        "Unknown: %s more off-CPU (switches were too frequent, or were lost)",

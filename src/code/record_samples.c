@@ -330,10 +330,11 @@ static void mark_waits(struct recorder *samples, const struct rps_sampling *samp
     else if (of == 1)
         snprintf(text, sizeof(text), "from here on, all waits off the CPU are recorded (--wall)");
     else
-        snprintf(text, sizeof(text),
-                 "from here on, stacks of threads that leave their CPU are taken in 1 of %" PRIu64
-                 " tenths of a second, because there are many switches (--wall)",
-                 of);
+        snprintf(
+            text, sizeof(text),
+            "from here on, stacks of threads that leave their CPU are taken for 0.1 s of every "
+            "%.1f s, because there are many switches (--wall)",
+            (double)of / 10);
     rps_writer_mark(samples->writer, samples->heard_ns, text);
 }
 

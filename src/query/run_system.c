@@ -262,8 +262,9 @@ struct rps_system_time rps_run_system_time(const struct rps_run_system *system, 
     if (!is_known)
         return time;
     split_futex(system, &time);
-    time.threads_s = sum_of(system, RPS_TREE_THREADS) + unseen_s - fmax(0, time.idle_s) -
-                     fmax(0, sum_of(system, RPS_TREE_IN_CHILD));
+    time.child_s = fmax(0, sum_of(system, RPS_TREE_IN_CHILD));
+    time.threads_s =
+        sum_of(system, RPS_TREE_THREADS) + unseen_s - fmax(0, time.idle_s) - time.child_s;
     if (!isfinite(time.threads_s + wait_s + on_s))
         return time;
     time.elapsed_s = system->length_s[RPS_SYSTEM_TREE];

@@ -305,9 +305,9 @@ static void report_change(struct words *words, const struct rps_report *report)
 char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANSWER_SIZE])
 {
     static rps_report_line *const line[] = {
-        rps_report_deadlock, rps_report_threads,       rps_report_limit,
-        rps_report_steal,    rps_report_queue,         rps_report_waiting,
-        rps_report_packages, rps_report_shares_of_run, rps_report_differences,
+        rps_report_deadlock,      rps_report_threads,     rps_report_io,      rps_report_limit,
+        rps_report_steal,         rps_report_queue,       rps_report_waiting, rps_report_packages,
+        rps_report_shares_of_run, rps_report_differences,
     };
     struct words words = {.used = 0};
     char text[1024];

@@ -141,11 +141,11 @@ int rps_report_read_system(struct rps_report *report, struct rps_error *err);
 void rps_report_system(struct rps_report *report);
 
 /* Format a line of the answer without its line feed, or "" if the line's values were not read.
- * Return ret. The lines are: threads' time by state, possible deadlock, CPU limit, time that a
+ * Return ret. The lines are: threads' time by state, bytes read and written, possible deadlock, CPU limit, time that a
  * hypervisor took, machine's run queue, programs in the run queue, readings of packages. */
 typedef char *rps_report_line(const struct rps_report *report, char *ret, size_t size);
-rps_report_line rps_report_threads, rps_report_deadlock, rps_report_limit, rps_report_steal,
-    rps_report_queue, rps_report_waiting, rps_report_packages;
+rps_report_line rps_report_threads, rps_report_io, rps_report_deadlock, rps_report_limit,
+    rps_report_steal, rps_report_queue, rps_report_waiting, rps_report_packages;
 
 char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANSWER_SIZE]);
 

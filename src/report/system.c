@@ -20,6 +20,8 @@
 #define QUEUE_MIN      .5   /* minimum waiting threads, if those of the workload are unknown */
 #define UNKNOWN_MIN    .02  /* minimum share of the threads' time that is printed as unknown */
 
+#define IO_MIN_BYTES 10e6 /* minimum bytes read or written that are printed */
+
 /* If the longest time of a line has at least this many seconds, the line uses minutes or hours. */
 #define MINUTES_FROM_S 600
 #define HOURS_FROM_S   36000
@@ -129,12 +131,13 @@ static void append_sleeps(struct line *line, const struct rps_system_time *time,
 }
 
 /* Return the time for which the state of threads is unknown (waiting or sleeping). Return 0 if this
- * time is short. In a run of one thread, the time outside the thread's readings is unknown too. */
+ * time is short. In a run of one thread, the time outside the thread's readings is unknown too,
+ * unless the thread waited for a child. */
 static double unknown_of(const struct rps_system_time *time)
 {
     double unknown_s = rps_system_time_is_of_one(time)
-                           ? fmax(0, fmax(time->elapsed_s, time->threads_s) - time->on_s -
-                                         time->wait_s - time->asleep_s)
+                           ? fmax(0, fmax(time->elapsed_s - time->child_s, time->threads_s) -
+                                         time->on_s - time->wait_s - time->asleep_s)
                            : time->unknown_s;
 
     return unknown_s > UNKNOWN_MIN * time->threads_s ? unknown_s : 0;
@@ -144,6 +147,20 @@ static int is_limited(const struct rps_report *report)
 {
     return rps_run_system_throttled_s(&report->system) >
            LIMIT_MIN * report->system.length_s[RPS_SYSTEM_GROUP];
+}
+
+/* Append the times that the total does not include. */
+static void append_left_out(struct line *line, const struct rps_system_time *time, double total_s)
+{
+    const double idle = time->idle_s / time->elapsed_s;
+    const char *before = ", not counting ";
+
+    if (time->child_s > UNKNOWN_MIN * total_s) {
+        append_time(line, before, time->child_s, " waiting for children");
+        before = " and ";
+    }
+    if (idle >= IDLE_THRESHOLD && !rps_system_time_is_stuck(time))
+        append(line, "%s%.0f idle thread%s", before, idle, idle < 1.5 ? "" : "s");
 }
 
 char *rps_report_threads(const struct rps_report *report, char *ret, size_t size)
@@ -156,7 +173,7 @@ char *rps_report_threads(const struct rps_report *report, char *ret, size_t size
     const int others_ran = is_one && !is_limited(report) &&
                            rps_system_time_waited(&time) > WAITED_MIN &&
                            time.wait_s > WAIT_MIN * time.elapsed_s;
-    double idle = time.idle_s / time.elapsed_s, total_s = fmax(time.elapsed_s, time.threads_s);
+    double total_s = fmax(time.elapsed_s - (is_one ? time.child_s : 0), time.threads_s);
     struct line line = begin_line(ret, size, total_s, time.elapsed_s);
     double state_s[STATES] = {rounded(&line, time.on_s), rounded(&line, time.wait_s),
                               rounded(&line, time.asleep_s), rounded(&line, unknown_of(&time))};
@@ -165,23 +182,62 @@ char *rps_report_threads(const struct rps_report *report, char *ret, size_t size
         state_s[ASLEEP] = fmax(0, rounded(&line, total_s) - state_s[RUNNING] - state_s[WAITING] -
                                       state_s[UNKNOWN]);
     total_s = state_s[RUNNING] + state_s[WAITING] + state_s[ASLEEP] + state_s[UNKNOWN];
-    if (!(time.elapsed_s > 0) || !(total_s > 0))
+    if (!(time.elapsed_s > 0))
         return ret;
+    if (!(total_s > 0)) {
+        if (time.child_s > 0)
+            append_time(&line, "Threads: ", time.child_s, " waiting for children (100 %)");
+        return ret;
+    }
     for (int s = 0; s < STATES; s++) {
         if (s == UNKNOWN && state_s[s] <= 0)
             continue;
         append_time(&line, s > 0 ? ", " : "Threads: ", state_s[s], name[s]);
         append(&line, "%.0f %%%s", 100 * state_s[s] / total_s,
                s == WAITING && others_ran ? ", others used it"
-               : s == UNKNOWN             ? ", exited between readings"
-                                          : "");
-        if (s == ASLEEP && state_s[s] > SLEEPS_MIN * total_s)
+               : s == UNKNOWN && time.unknown_s > (1 - SLEEPS_MIN) * state_s[s]
+                   ? ", exited between readings"
+                   : "");
+        if (s == ASLEEP && state_s[s] > 0)
             append_sleeps(&line, &time, state_s[s]);
         append(&line, ")");
     }
     append_time(&line, "; total ", total_s, "");
-    if (idle >= IDLE_THRESHOLD && !rps_system_time_is_stuck(&time))
-        append(&line, " without %.0f idle thread%s", idle, idle < 1.5 ? "" : "s");
+    append_left_out(&line, &time, total_s);
+    return ret;
+}
+
+/* Return a total of a counter in bytes, or NaN. */
+static double bytes_of(const struct rps_report *report, enum rps_system_source source, int slot)
+{
+    const struct rps_system_sum *sum = &report->system.slot[source][slot];
+
+    return sum->length_s > 0 ? 1024 * sum->sum : NAN;
+}
+
+char *rps_report_io(const struct rps_report *report, char *ret, size_t size)
+{
+    double read = bytes_of(report, RPS_SYSTEM_TREE, RPS_TREE_READ),
+           written = bytes_of(report, RPS_SYSTEM_TREE, RPS_TREE_WRITTEN),
+           disk_read = bytes_of(report, RPS_SYSTEM_TREE, RPS_TREE_DISK_READ),
+           disk_written = bytes_of(report, RPS_SYSTEM_TREE, RPS_TREE_DISK_WRITTEN);
+    char text[4][RPS_TEXT_NUMBER_SIZE];
+
+    ret[0] = '\0';
+    if (fmax(read, written) >= IO_MIN_BYTES && isfinite(disk_read + disk_written))
+        snprintf(ret, size, "I/O: read %s (%s from disks), wrote %s (%s to disks)",
+                 rps_text_size(text[0], sizeof(text[0]), (uint64_t)read),
+                 rps_text_size(text[1], sizeof(text[1]), (uint64_t)disk_read),
+                 rps_text_size(text[2], sizeof(text[2]), (uint64_t)written),
+                 rps_text_size(text[3], sizeof(text[3]), (uint64_t)disk_written));
+    if (isfinite(read + written))
+        return ret;
+    disk_read = bytes_of(report, RPS_SYSTEM_MACHINE, RPS_MACHINE_DISK_READ);
+    disk_written = bytes_of(report, RPS_SYSTEM_MACHINE, RPS_MACHINE_DISK_WRITTEN);
+    if (fmax(disk_read, disk_written) >= IO_MIN_BYTES)
+        snprintf(ret, size, "I/O: the machine read %s from disks and wrote %s to disks",
+                 rps_text_size(text[0], sizeof(text[0]), (uint64_t)disk_read),
+                 rps_text_size(text[1], sizeof(text[1]), (uint64_t)disk_written));
     return ret;
 }
 

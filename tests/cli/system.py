@@ -108,7 +108,7 @@ def test_threads():
     record("locked.data", LOCKED)
     text = words(report("locked.data"))
     assert ("Threads: 4.0 s running (11 %), 0.0 s waiting for a CPU (0 %), 32.0 s asleep (89 %, in lock or thread waits); "
-            "total 36.0 s Steal time: 5 % of all CPUs' time (taken by the hypervisor) " in text), text
+            "total 36.0 s, not counting 12.0 s waiting for children Steal time: 5 % of all CPUs' time (taken by the hypervisor) " in text), text
     near(system("locked.data"), threads_s=36, asleep_s=32, in_lock_s=32, stolen=0.05, m_wait=3)
     record("never.data", "default threads=3 wait=0%\nsleep 8s in=timer:2,message:1\n")  # no thread ever ran or waited
     text = words(report("never.data"))
@@ -117,14 +117,29 @@ def test_threads():
     record("many.data", "phase build 3s threads=40 wait=75% in=message:5,child:5,io:20\n")
     text = words(report("many.data"))
     assert ("Threads: 7.5 s running (7 %), 22.5 s waiting for a CPU (21 %), "
-            "75.0 s asleep (71 %: 60.0 s in block I/O, 15.0 s in pipes or sockets); total 105.0 s " in text), text
+            "75.0 s asleep (71 %: 60.0 s in block I/O, 15.0 s in pipes or sockets); total 105.0 s, "
+            "not counting 15.0 s waiting for children" in text), text
+    record("child.data", "default threads=1 wait=0%\nsleep 3s in=child:1\n")
+    assert "Threads: 3.0 s waiting for children (100 %)" in words(report("child.data")), report("child.data")
+
+
+def test_bytes():
+    """report: bytes read and written, with those of disks; for a machine those of its disks; not below 10 MB"""
+    line = "I/O: read 30.0 MiB (3.0 MiB from disks), wrote 6.0 MiB (3.0 MiB to disks)"
+    for store, script, wanted in (("io.data", "read=10M written=2M disk_read=1M disk_written=1M", line),
+                                  ("little.data", "read=1M written=1M disk_read=1M disk_written=1M", None),
+                                  ("disks.data", "m_disk_read=1M m_disk_written=8M",
+                                   "I/O: the machine read 3.0 MiB from disks and wrote 24.0 MiB to disks")):
+        record(store, "phase a 3s " + script + "\n")
+        text = words(report(store))
+        assert wanted + " " in text if wanted else "I/O:" not in text, text
 
 
 def test_unseen():
     """report: threads that ended unread are reported, and not distributed; for one thread the parts add up to the whole"""
     record("little.data", "default threads=1 in=io:0 wait=70%\nphase work 9900ms\nsleep 100ms in=child:1\n")
-    assert ("Threads: 3.0 s running (30 %), 6.9 s waiting for a CPU (69 %, others used it), 0.1 s asleep (1 %); "
-            "total 10.0 s " in words(report("little.data"))), report("little.data")
+    assert ("Threads: 3.0 s running (30 %), 6.9 s waiting for a CPU (70 %, others used it), 0.0 s asleep (0 %); "
+            "total 9.9 s " in words(report("little.data"))), report("little.data")
     record("unseen.data", "phase work 2s seen=50% unseen=2s\nsleep 8s\nphase work 2s seen=50% unseen=2s\n")
     text = words(report("unseen.data"))
     assert "6.0 s unknown (30 %, exited between readings); total 20.0 s " in text, text
@@ -547,8 +562,8 @@ def test_idle():
     make_old("old.data")
     expect(FOLDER.call("check", "-i", "parked.data"), 0)
     near(system("parked.data"), idle_s=32, threads_s=28, asleep_s=26, in_lock_s=8, in_timer_s=18)
-    assert words(report("parked.data")).count(" without 3 idle threads ") == 1, report("parked.data")
-    assert " without 4 idle threads " in words(report("parked.data", "--from", "3s"))
+    assert words(report("parked.data")).count(", not counting 3 idle threads ") == 1, report("parked.data")
+    assert ", not counting 4 idle threads " in words(report("parked.data", "--from", "3s"))
     assert "B (asleep in timers) 8.0 s" in report("parked.data"), report("parked.data")
     assert system("old.data")["idle_s"] is None
     near(system("old.data"), threads_s=60, asleep_s=58, in_lock_s=40, in_timer_s=18)
@@ -667,7 +682,7 @@ def test_real_threads():
 
 
 with FOLDER:
-    tap.main([test_one_thread, test_descriptors, test_threads, test_unseen, test_sums, test_not_read, test_export, test_export_every, test_phases,
+    tap.main([test_one_thread, test_descriptors, test_threads, test_bytes, test_unseen, test_sums, test_not_read, test_export, test_export_every, test_phases,
               test_detector, test_drawn, test_compare, test_thinned, test_region, test_merged, test_killed,
               test_failed, test_factor, test_options, test_heard, test_group, test_exec, test_hidden,
               test_late, test_long_wait, test_partial, test_idle, test_disks, test_idle_is_no_boundary,
