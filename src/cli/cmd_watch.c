@@ -419,8 +419,7 @@ static int serve(const struct watch *watch)
                              settings->once    ? "--once"
                              : settings->chars ? "--chars"
                                                : "--plot");
-    result = rps_signals_take(ending, sizeof(ending) / sizeof(ending[0]), &signal_fd, &before,
-                              &cli->err);
+    result = rps_signals_take(ending, RPS_COUNT(ending), &signal_fd, &before, &cli->err);
     if (result < 0)
         return result;
     result = rps_live_page_serve(&page, &cli->err);

@@ -84,8 +84,6 @@ static const struct column share_column = {{.name = "share_of_change",
                                             .drop = 3},
                                            TO_PHASES};
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static void add_columns(struct rps_block *block, const struct rps_comparison *comparison, int table,
                         const struct column *column, size_t count)
 {
@@ -108,7 +106,8 @@ static void add_columns(struct rps_block *block, const struct rps_comparison *co
 
 void rps_comparison_add_change(struct rps_block *block, const struct rps_comparison *comparison)
 {
-    add_columns(block, comparison, TO_PROGRAMS | TO_HUMANS, change_columns, COUNT(change_columns));
+    add_columns(block, comparison, TO_PROGRAMS | TO_HUMANS, change_columns,
+                RPS_COUNT(change_columns));
 }
 
 static struct rps_block *add_table(struct rps_document *document,
@@ -117,8 +116,8 @@ static struct rps_block *add_table(struct rps_document *document,
     struct rps_block *block =
         rps_document_block(document, table == TO_PROGRAMS ? "changes" : NULL, NULL, 0);
 
-    add_columns(block, comparison, table, row_columns, COUNT(row_columns));
-    add_columns(block, comparison, table, change_columns, COUNT(change_columns));
+    add_columns(block, comparison, table, row_columns, RPS_COUNT(row_columns));
+    add_columns(block, comparison, table, change_columns, RPS_COUNT(change_columns));
     add_columns(block, comparison, table, &share_column, 1);
     block->indent = 2;
     block->fixed = 1;
@@ -321,8 +320,8 @@ static void put_functions(struct rps_document *document, const struct rps_compar
     const struct rps_comparison *comparison = output->comparison;
     struct rps_block *block = rps_document_block(document, NULL, NULL, 0);
 
-    add_columns(block, comparison, TO_FUNCTIONS, function_columns, COUNT(function_columns));
-    add_columns(block, comparison, TO_FUNCTIONS, change_columns, COUNT(change_columns));
+    add_columns(block, comparison, TO_FUNCTIONS, function_columns, RPS_COUNT(function_columns));
+    add_columns(block, comparison, TO_FUNCTIONS, change_columns, RPS_COUNT(change_columns));
     block->indent = 2;
     block->fixed = 2;
     block->is_folded = 1;
@@ -357,7 +356,7 @@ static void put_runs(struct rps_document *document, const struct rps_comparison 
         {.name = "elapsed_s", .kind = RPS_VALUE_DURATION},
         {.name = "is_outlier", .kind = RPS_VALUE_BOOL},
     };
-    struct rps_block *block = rps_document_block(document, "runs", columns, COUNT(columns));
+    struct rps_block *block = rps_document_block(document, "runs", columns, RPS_COUNT(columns));
     char command[4096];
 
     for (size_t i = 0; i < comparison->run_count; i++) {
@@ -377,7 +376,7 @@ static void put_figure_names(struct rps_document *document, const struct rps_com
 {
     static const struct rps_column columns[] = {
         {.name = "name"}, {.name = "label"}, {.name = "kind"}, {.name = "unit"}};
-    struct rps_block *block = rps_document_block(document, "figures", columns, COUNT(columns));
+    struct rps_block *block = rps_document_block(document, "figures", columns, RPS_COUNT(columns));
 
     for (size_t f = 0; f < comparison->figure_count; f++) {
         const struct rps_comparison_figure *figure = &comparison->figure[f];
@@ -400,8 +399,9 @@ static void put_parts(struct rps_document *document, const struct rps_comparison
 
         put_place(block, row);
         functions = rps_put_block(block, NULL, 0);
-        add_columns(functions, comparison, TO_PROGRAMS, function_columns, COUNT(function_columns));
-        add_columns(functions, comparison, TO_PROGRAMS, change_columns, COUNT(change_columns));
+        add_columns(functions, comparison, TO_PROGRAMS, function_columns,
+                    RPS_COUNT(function_columns));
+        add_columns(functions, comparison, TO_PROGRAMS, change_columns, RPS_COUNT(change_columns));
         for (size_t i = 0; i < row->function_count; i++)
             put_function(functions, row, &row->function[i]);
     }
@@ -420,7 +420,7 @@ void rps_comparison_put_limits(struct rps_document *document,
         {.name = "change_high", .kind = RPS_VALUE_NUMBER},
         {.name = "deciding_runs", .kind = RPS_VALUE_INT},
     };
-    struct rps_block *block = rps_document_block(document, "limits", columns, COUNT(columns));
+    struct rps_block *block = rps_document_block(document, "limits", columns, RPS_COUNT(columns));
     char label[RPS_PHASE_LABEL_SIZE];
 
     if (output->limit_count > 0)
@@ -455,7 +455,7 @@ static void put_compared(struct rps_document *document, const struct rps_compari
         {"Tested", rps_comparison_tested_text(comparison)},
     };
 
-    for (size_t i = 0; i < COUNT(line); i++) {
+    for (size_t i = 0; i < RPS_COUNT(line); i++) {
         if (line[i][1][0])
             rps_block_wrap(block, 0, 2, "%s: %s", line[i][0], line[i][1]);
     }

@@ -276,15 +276,6 @@ static void find_stretch(const struct rps_export_job *job, int64_t time_ns, int6
     }
 }
 
-/* Return a metric of a tally whose operands are set; NaN: unknown. */
-static double value_of(const struct rps_export_job *job, const struct rps_tally *tally, int m)
-{
-    const struct rps_formula *formula = &job->plan->metric[m].formula;
-    const struct rotations *every = job->state;
-
-    return rps_tally_carries(tally, formula) ? rps_formula_value(formula, every->operand) : NAN;
-}
-
 /* Write an interval of the format `every`. The interval is complete. */
 static void write_stretch(struct rps_export_job *job)
 {
@@ -306,7 +297,10 @@ static void write_stretch(struct rps_export_job *job)
         row.start_ns = stretch->start_ns;
     rps_tally_operands(stretch, job->plan, every->operand);
     for (int m = 0; m < metrics; m++) {
-        cell[m] = rps_sheet_real(value_of(job, stretch, m));
+        const struct rps_formula *formula = &job->plan->metric[m].formula;
+
+        cell[m] = rps_sheet_real(
+            rps_tally_carries(stretch, formula) ? rps_formula_value(formula, every->operand) : NAN);
         cell[metrics + 2 * m] = rps_sheet_real(every->is_unknown[m] ? NAN : every->range[m].least);
         cell[metrics + 2 * m + 1] =
             rps_sheet_real(every->is_unknown[m] ? NAN : every->range[m].most);

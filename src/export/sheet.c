@@ -75,7 +75,7 @@ static const struct rps_sheet_column {
     {"high", CELL, MEMBER(high), LONG_RATES, OF_ROW, COUNTS, "Upper end of its 95 % interval"},
 };
 
-#define COLUMNS_END (columns + sizeof(columns) / sizeof(columns[0]))
+#define COLUMNS_END (columns + RPS_COUNT(columns))
 
 static void put_text(struct rps_export_job *job, const char *text)
 {

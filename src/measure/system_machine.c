@@ -69,15 +69,6 @@ static void read_stat(struct rps_system_machine *machine)
     set_total(machine, RPS_MACHINE_STEAL, ticks[7] * tick_us);
 }
 
-static void read_memory(struct rps_system_machine *machine)
-{
-    const char *text = read_text(machine, MEMINFO);
-
-    if (!text || (machine->available_kib = rps_system_behind(text, "MemAvailable:")) < 0)
-        return;
-    machine->valid |= BIT(RPS_MACHINE_AVAILABLE);
-}
-
 /* Return 1 for whole disks. Partitions and devices built from disks have no `device` directory. */
 static int is_whole_disk(const struct rps_system_machine *machine, const char *disk)
 {
@@ -171,6 +162,8 @@ void rps_system_machine_look(struct rps_system_machine *machine)
 
 void rps_system_machine_read(struct rps_system_machine *machine)
 {
+    const char *memory;
+
     machine->valid = 0;
     read_delay(machine);
     if (machine->looks == 0)
@@ -183,7 +176,9 @@ void rps_system_machine_read(struct rps_system_machine *machine)
         if (total >= 0)
             set_total(machine, slot, total);
     }
-    read_memory(machine);
+    memory = read_text(machine, MEMINFO);
+    if (memory && (machine->available_kib = rps_system_behind(memory, "MemAvailable:")) >= 0)
+        machine->valid |= BIT(RPS_MACHINE_AVAILABLE);
     read_disks(machine);
     read_network(machine);
 }

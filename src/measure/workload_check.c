@@ -46,7 +46,7 @@ static int set_error(struct rps_error *err, const char *command, int number)
     };
     const char *why = NULL;
 
-    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]) && !why; i++)
+    for (size_t i = 0; i < RPS_COUNT(reasons) && !why; i++)
         why = reasons[i].number == number ? reasons[i].why : NULL;
     if (number == ENOENT && strchr(command, '/'))
         why = "command not found: no such file; check its path";

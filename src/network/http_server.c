@@ -145,7 +145,7 @@ static int send_answer(struct rps_http_server *server, struct MHD_Connection *co
         free(answer->text);
         return MHD_NO;
     }
-    for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++)
+    for (size_t i = 0; i < RPS_COUNT(headers); i++)
         server->add_response_header(response, headers[i][0], headers[i][1]);
     server->add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
     if (answer->status == MHD_HTTP_METHOD_NOT_ALLOWED)

@@ -11,8 +11,7 @@
 #include "rpistat/run.h"
 #include "rpistat/text.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-#define MARKS_MAX       30 /* maximum number of marks in the text */
+#define MARKS_MAX 30 /* maximum number of marks in the text */
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
@@ -58,7 +57,7 @@ void rps_report_members(struct rps_report *report)
     block = rps_document_block(report->document, "cpus", &cpu, 1);
     for (int i = 0; report->cpu_series.by_cpu && i < report->cpu_series.count; i++)
         rps_put_int(block, report->cpu_series.cpu[i], 1);
-    block = rps_document_block(report->document, NULL, columns, COUNT_OF(columns));
+    block = rps_document_block(report->document, NULL, columns, RPS_COUNT(columns));
     put_stretch(block, &report->run, tally->start_ns, tally->end_ns);
     rps_put_int(block, report->cpu_series.widened, 1);
     rps_put_int(block, (int64_t)tally->periods, 1);
@@ -269,7 +268,7 @@ static void put_legend(struct rps_report *report, struct rps_block *block)
 void rps_report_figures(struct rps_report *report)
 {
     struct rps_block *block =
-        rps_document_block(report->document, "figures", figure_columns, COUNT_OF(figure_columns));
+        rps_document_block(report->document, "figures", figure_columns, RPS_COUNT(figure_columns));
     char per_clock[RPS_REPORT_LABEL_SIZE];
     int unsure = 0;
 
@@ -291,7 +290,7 @@ void rps_report_figures(struct rps_report *report)
     for (size_t first = 1; first < report->item_count; first = rps_report_family_end(report, first))
         put_family(report, block, first);
     block =
-        rps_document_block(report->document, "figures", figure_columns, COUNT_OF(figure_columns));
+        rps_document_block(report->document, "figures", figure_columns, RPS_COUNT(figure_columns));
     for (size_t c = 0; c < block->column_count; c++)
         block->column[c].heading = NULL;
     block->column[EXPLAIN].name = report->options->explain ? "explain" : NULL;
@@ -404,7 +403,7 @@ static void put_region(struct rps_report *report, struct rps_block *block, size_
     rps_put_words(block, "%s", rps_report_count(text, tally->periods));
     rps_put_int(block, tally->length_ns, 1);
     rps_put_words(block, "%s", rps_report_figure(text, 3, (double)tally->length_ns / RPS_NS_PER_S));
-    figures = rps_put_block(block, figure_columns, COUNT_OF(figure_columns));
+    figures = rps_put_block(block, figure_columns, RPS_COUNT(figure_columns));
     if (tally->periods > 0)
         put_figures(report, figures, tally, RPS_CPU_ALL);
     if (!report->options->region) /* with the option --region, the text has no columns for events */
@@ -476,7 +475,7 @@ void rps_report_regions(struct rps_report *report)
         {"figures", .kind = RPS_VALUE_BLOCK},
     };
     struct rps_block *block =
-        rps_document_block(report->document, "regions", columns, COUNT_OF(columns));
+        rps_document_block(report->document, "regions", columns, RPS_COUNT(columns));
 
     if (report->options->region) /* the whole report is about this region */
         for (size_t c = 0; c < block->column_count; c++)
@@ -532,7 +531,7 @@ void rps_report_notes(struct rps_report *report)
     static const struct rps_column gaps[] = {
         {"cpu", .kind = RPS_VALUE_INT}, STRETCH_COLUMNS, {.name = "reason"}};
     static const struct rps_column marks[] = {STRETCH_COLUMNS, {.name = "text"}};
-    struct rps_block *block = rps_document_block(report->document, "gaps", gaps, COUNT_OF(gaps));
+    struct rps_block *block = rps_document_block(report->document, "gaps", gaps, RPS_COUNT(gaps));
 
     for (size_t i = 0; i < report->gaps.count; i++) {
         const struct rps_note *gap = &report->gaps.note[i];
@@ -543,7 +542,7 @@ void rps_report_notes(struct rps_report *report)
         put_stretch(block, &report->run, gap->start_ns, gap->start_ns + gap->length_ns);
         rps_put_text(block, gap->text);
     }
-    block = rps_document_block(report->document, "marks", marks, COUNT_OF(marks));
+    block = rps_document_block(report->document, "marks", marks, RPS_COUNT(marks));
     report_marks(report, block);
     for (size_t i = 0; i < report->marks.count; i++) {
         const struct rps_note *mark = &report->marks.note[i];

@@ -12,10 +12,15 @@
 
 #define NAME_SIZE 128
 
-#define FUNCTIONS_MAX       3   /* maximum number of the run's functions in a sentence */
-#define FUNCTION_MIN .01 /* minimum share of samples of each function after the first */
+#define FUNCTIONS_MAX 3   /* maximum number of the run's functions in a sentence */
+#define FUNCTION_MIN  .01 /* minimum share of samples of each function after the first */
 
-enum { WHOLE, LABELS, REST, PARTS }; /* WHOLE: the reported part; LABELS: its phases; REST: the
+enum {
+    WHOLE,
+    LABELS,
+    REST,
+    PARTS
+}; /* WHOLE: the reported part; LABELS: its phases; REST: the
                                         part against the rest of the run */
 
 static int choose_parts(struct rps_report *report, struct rps_run_part part[PARTS],
@@ -100,7 +105,7 @@ static void put_owners(struct rps_report *report, const struct rps_share_owners 
 
     if (owners->count == 0 || all < RPS_SHARES_SAMPLES_MIN)
         return;
-    block = rps_document_block(report->document, name, columns, sizeof(columns) / sizeof(*columns));
+    block = rps_document_block(report->document, name, columns, RPS_COUNT(columns));
     block->indent = 2;
     for (size_t i = 0; i < owners->count; i++) {
         const struct rps_share_owner *owner = &owners->owner[i];
@@ -113,7 +118,7 @@ static void put_owners(struct rps_report *report, const struct rps_share_owners 
     }
     if (owners->count < owners->all)
         rps_document_print(report->document, "  %zu more rows (see `rpistat code --by %s`)",
-                         owners->all - owners->count, by);
+                           owners->all - owners->count, by);
 }
 
 /* For programs, put how the reported part differs from the other parts of the run. */
@@ -240,7 +245,8 @@ char *rps_report_differences(const struct rps_report *report, char *ret, size_t 
                                  rps_shares_percent_text(rest, sizeof(rest), apart->rest), from);
     }
     if (count > FUNCTIONS_MAX && used < size)
-        snprintf(ret + used, size - used, ", %d more (see `rpistat phases`)", count - FUNCTIONS_MAX);
+        snprintf(ret + used, size - used, ", %d more (see `rpistat phases`)",
+                 count - FUNCTIONS_MAX);
     return ret;
 }
 
@@ -305,8 +311,6 @@ char *rps_report_waits(const struct rps_report *report, char *ret, size_t size)
 
 /* Put shares with names into a document for programs. */
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 static const struct rps_column columns[] = {{.name = "name"},
                                             {"self_share", .kind = RPS_VALUE_SHARE},
                                             {.name = "module"},
@@ -328,8 +332,7 @@ static void put_top(struct rps_block *top, const struct rps_share_group *group)
 struct rps_block *rps_share_block_top(struct rps_document *document,
                                       const struct rps_share_group *group)
 {
-    struct rps_block *top =
-        rps_document_block(document, "top", columns, sizeof(columns) / sizeof(columns[0]));
+    struct rps_block *top = rps_document_block(document, "top", columns, RPS_COUNT(columns));
 
     put_top(top, group);
     return top;
@@ -346,7 +349,7 @@ void rps_share_block_put(struct rps_block *block, const struct rps_sampling *sam
         rps_put_words(block, "%" PRIu64 " of %s%.0f", group->samples,
                       rps_samples_at_most(sampling, 0, 0) ? "at most " : "", expected);
     rps_put_number(block, expected);
-    put_top(rps_put_block(block, columns, sizeof(columns) / sizeof(columns[0])), group);
+    put_top(rps_put_block(block, columns, RPS_COUNT(columns)), group);
 }
 
 const struct rps_column *rps_share_block_columns(size_t *ret_count)
@@ -357,17 +360,15 @@ const struct rps_column *rps_share_block_columns(size_t *ret_count)
                                                    {"elsewhere_share", .kind = RPS_VALUE_SHARE},
                                                    {.name = "module"}};
 
-    *ret_count = COUNT_OF(stands_out);
+    *ret_count = RPS_COUNT(stands_out);
     return stands_out;
 }
 
 void rps_share_block_stand_out(struct rps_block *block, const struct rps_share_group *group)
 {
     static const char *const kind[RPS_APART_KINDS] = {
-        [RPS_APART_FUNCTION] = "function",
-        [RPS_APART_PROGRAM] = "program",
-        [RPS_APART_PROGRAM_2] = "program",
-        [RPS_APART_CGROUP] = "control group",
+        [RPS_APART_FUNCTION] = "function", [RPS_APART_PROGRAM] = "program",
+        [RPS_APART_PROGRAM_2] = "program", [RPS_APART_CGROUP] = "control group",
         [RPS_APART_CALLER] = "caller",
     };
 
@@ -397,7 +398,7 @@ void rps_share_block_unsampled(struct rps_document *document, struct rps_block *
 
     rps_put_number(rps_document_field(document, "kernel_not_sampled_s", RPS_VALUE_NUMBER),
                    kernel_s > 0 ? kernel_s : NAN);
-    rows = rps_document_block(document, "not_sampled", programs, COUNT_OF(programs));
+    rows = rps_document_block(document, "not_sampled", programs, RPS_COUNT(programs));
     for (size_t i = 0; i < unsampled->count; i++) {
         const struct rps_unsampled_program *program = &unsampled->program[i];
 

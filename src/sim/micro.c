@@ -151,6 +151,15 @@ static void run_call(void *memory, size_t bytes, uint64_t turns)
 
 /* Columns of a prediction: event, count per iteration, base of the error, permitted error, the same
  * above the count, and whether it is valid only for a loop in assembly. */
+#define WALKED(access)                                                                             \
+    {                                                                                              \
+        {"instructions", RPS_WALK_INSTRUCTIONS, RPS_WALK_INSTRUCTIONS, 0.001, 0.001, 1},           \
+            {"branches", 1, 1, 0.01, 0.01, 0}, {access, 1, 1, 0.05, 0.05, 0},                      \
+            {"l1d_miss", 0, 1, 0.01, 0.01, 0}, {"dtlb_l1_miss", 0, 1, 0.01, 0.01, 0},              \
+        {                                                                                          \
+            "dtlb_miss", 0, 1, 0.01, 0.01, 0                                                       \
+        }                                                                                          \
+    }
 static const struct rps_micro micros[] = {
     {"linear",
      "1,000 additions in a row",
@@ -181,31 +190,11 @@ static const struct rps_micro micros[] = {
      {{"instructions", RPS_RANDOM_INSTRUCTIONS, RPS_RANDOM_INSTRUCTIONS, 0.001, 0.001, 1},
       {"branches", RPS_RANDOM_BRANCHES, RPS_RANDOM_BRANCHES, 0.05, 0.05, 1},
       {"branch_misses", 0.5, 0.5, 0.1, 0.1, 1}}},
-    {"load",
-     "reading an array of 16 KiB",
-     10000000,
-     RPS_WALK_BYTES,
-     prepare_walk,
-     rps_loop_load,
-     {{"instructions", RPS_WALK_INSTRUCTIONS, RPS_WALK_INSTRUCTIONS, 0.001, 0.001, 1},
-      {"branches", 1, 1, 0.01, 0.01, 0},
-      {"l1d_access", 1, 1, 0.05, 0.05, 0},
-      {"l1d_miss", 0, 1, 0.01, 0.01, 0},
-      {"dtlb_l1_miss", 0, 1, 0.01, 0.01, 0},
-      {"dtlb_miss", 0, 1, 0.01, 0.01, 0}}},
-    {"store",
-     "writing an array of 16 KiB",
-     10000000,
-     RPS_WALK_BYTES,
-     prepare_walk,
-     rps_loop_store,
-     {{"instructions", RPS_WALK_INSTRUCTIONS, RPS_WALK_INSTRUCTIONS, 0.001, 0.001, 1},
-      {"branches", 1, 1, 0.01, 0.01, 0},
-      /* processors differ in whether l1d_access counts stores */
-      {"L1-dcache-stores", 1, 1, 0.05, 0.05, 0},
-      {"l1d_miss", 0, 1, 0.01, 0.01, 0},
-      {"dtlb_l1_miss", 0, 1, 0.01, 0.01, 0},
-      {"dtlb_miss", 0, 1, 0.01, 0.01, 0}}},
+    {"load", "reading an array of 16 KiB", 10000000, RPS_WALK_BYTES, prepare_walk, rps_loop_load,
+     WALKED("l1d_access")},
+    {"store", "writing an array of 16 KiB", 10000000, RPS_WALK_BYTES, prepare_walk, rps_loop_store,
+     /* processors differ in whether l1d_access counts stores */
+     WALKED("L1-dcache-stores")},
     {"chase",
      "a random chase through memory",
      1000000,
