@@ -137,21 +137,16 @@ static void use_median(const struct scale *scale, const struct rps_change_value 
 
 /* ---------------------------------------------------------------------------------------------- */
 
-/* Add two variances. The degrees of freedom follow Satterthwaite (1946). */
-static void add_variances(struct difference *difference, double a, double a_degrees, double b,
-                          double b_degrees)
-{
-    double part = a / (a + b);
-
-    difference->variance = a + b;
-    difference->degrees = 1 / (part * part / a_degrees + (1 - part) * (1 - part) / b_degrees);
-}
-
+/* Add the variances of both means. The degrees of freedom follow Satterthwaite (1946). */
 static enum rps_change_basis compare_groups(const struct side *a, const struct side *b,
                                             struct difference *difference)
 {
-    add_variances(difference, a->variance / a->count, a->count - 1, b->variance / b->count,
-                  b->count - 1);
+    double part;
+
+    difference->variance = a->variance / a->count + b->variance / b->count;
+    part = a->variance / a->count / difference->variance;
+    difference->degrees =
+        1 / (part * part / (a->count - 1) + (1 - part) * (1 - part) / (b->count - 1));
     difference->of_runs = a->variance + b->variance;
     return RPS_CHANGE_GROUPS;
 }

@@ -514,13 +514,6 @@ static int resume_counting(struct loop *loop, struct rps_error *err)
 
 /* --- waiting ---------------------------------------------------------------------------------- */
 
-static int64_t next_deadline(const struct loop *loop)
-{
-    int64_t deadline_ns = loop->counting ? loop->grid_ns + loop->length_ns : loop->resume_ns;
-
-    return deadline_ns < loop->end_ns ? deadline_ns : loop->end_ns;
-}
-
 /* Add ns to a time. INT64_MAX means never and is returned unchanged. */
 static int64_t later(int64_t time_ns, int64_t ns)
 {
@@ -552,7 +545,8 @@ static int wait_period(struct loop *loop, enum rps_wake *wake, struct rps_error 
 {
     const struct rps_event_loop *event_loop = loop->o->event_loop;
     int64_t within_ns = loop->o->pmu->read_within_ns(loop->o->pmu_self) / 4 * 3;
-    int64_t deadline_ns = next_deadline(loop);
+    int64_t next_ns = loop->counting ? loop->grid_ns + loop->length_ns : loop->resume_ns;
+    int64_t deadline_ns = next_ns < loop->end_ns ? next_ns : loop->end_ns;
     int64_t read_ns = loop->counting ? later(now(loop), within_ns) : INT64_MAX;
 
     for (;;) {

@@ -37,14 +37,6 @@ static int prepare_walk(void *memory, size_t bytes)
     return 0;
 }
 
-static uint64_t next_random(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
-}
-
 /* Build a circle of pointers through all lines in random order (Sattolo), one pointer per line. */
 static int prepare_chase(void *memory, size_t bytes)
 {
@@ -58,8 +50,12 @@ static int prepare_chase(void *memory, size_t bytes)
         memcpy(base + i * LINE_BYTES + LINE_BYTES / 2, &own, sizeof(own));
     }
     for (size_t i = lines - 1; i > 0; i--) {
-        size_t other = (size_t)(next_random(&random) % i), a, b;
+        size_t other, a, b;
 
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        other = (size_t)(random % i);
         memcpy(&a, base + i * LINE_BYTES + LINE_BYTES / 2, sizeof(a));
         memcpy(&b, base + other * LINE_BYTES + LINE_BYTES / 2, sizeof(b));
         memcpy(base + i * LINE_BYTES + LINE_BYTES / 2, &b, sizeof(b));
