@@ -24,8 +24,7 @@
 static char *of_samples_text(char ret[RPS_CODE_TEXT_SIZE], uint64_t samples, uint64_t all)
 {
     if (all >= RPS_SHARES_SAMPLES_MIN)
-        snprintf(ret, RPS_CODE_TEXT_SIZE, all > 0 ? "%.1f %%" : "-",
-                 100 * rps_shares_part(samples, all));
+        snprintf(ret, RPS_CODE_TEXT_SIZE, "%.1f %%", 100 * rps_shares_part(samples, all));
     else
         snprintf(ret, RPS_CODE_TEXT_SIZE, "%" PRIu64 " of %" PRIu64, samples, all);
     return ret;
