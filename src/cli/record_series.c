@@ -93,10 +93,11 @@ static void report_end(struct series *s)
     /* no message here if the command could not be executed, because that is already reported */
     if (s->done < all && s->status == 0 && !s->signal)
         rps_output_print("%zu of %" PRIu64 " runs are in the store", s->done, all);
-    else if (s->done < all && (s->done > 0 || s->step == STEP_PREPARE ||
-                               (s->step == STEP_WARM_UP && s->status != 126 && s->status != 127)))
+    else if (s->done < all &&
+             (s->done > 0 || s->step == STEP_PREPARE ||
+              (s->step == STEP_WARM_UP && s->status != 126 && s->status != 127)))
         rps_output_print("%s ended the series: %zu of %" PRIu64 " runs were recorded", why, s->done,
-                         all);
+                       all);
     if (s->done > 0 && !s->cli->quiet && rps_output_has_terminal())
         rps_series_summary(s->cli, s->side, s->count, s->done == all && s->status == 0);
 }
@@ -190,7 +191,7 @@ static int execute(struct series *s, char *const *argv)
 static int run(struct series *s, struct rps_series_side *side, enum step step, int *ret_status)
 {
     struct rps_record_settings *settings = s->cli->settings;
-    char *const prepare[] = {(char *)(uintptr_t) "/bin/sh", (char *)(uintptr_t) "-c",
+    char *const prepare[] = {(char *)(uintptr_t)"/bin/sh", (char *)(uintptr_t)"-c",
                              (char *)(uintptr_t)settings->prepare, NULL};
     int told[2];
 

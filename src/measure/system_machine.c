@@ -80,8 +80,8 @@ static int is_whole_disk(const struct rps_system_machine *machine, const char *d
     return faccessat(machine->disks_fd, path, F_OK, 0) == 0;
 }
 
-/* Read the totals of both directions, in and out, of all disks or network devices. The slot of `out`
- * follows that of `in`. */
+/* Read the totals of both directions, in and out, of all disks or network devices. The slot of
+ * `out` follows that of `in`. */
 static void read_traffic(struct rps_system_machine *machine, int in_slot, int64_t unit)
 {
     const int is_disk = in_slot == RPS_MACHINE_DISK_READ;

@@ -315,8 +315,8 @@ int rps_push_open(struct rps_push **ret, struct rps_reader **reader, int64_t run
         result = rps_reader_run(*reader, run_id, &push->run, err);
     if (result == 0)
         result = rps_reader_plan(*reader, run_id, &push->plan, err);
-    /* When a run ends, the recorder corrects the run's start by some ms. All samples of a run use the
-     * start before the correction, so that repeated samples have the same times as before. */
+    /* When a run ends, the recorder corrects the run's start by some ms. All samples of a run use
+     * the start before the correction, so that repeated samples have the same times as before. */
     if (result == 0)
         result = get_noted(push, CPU_START, &push->run.start_realtime_ns, err);
     if (result >= 0 && options->again)

@@ -204,8 +204,8 @@ static void put_sure(struct rps_block *block, const struct rps_phase *phase)
         rps_put_words(block, "%s", "");
 }
 
-/* Return the number of loops that contain the phase, one inside the other. *ret_turns: the iterations
- * in the form of --from "3.2"; NULL if there is at most one loop. */
+/* Return the number of loops that contain the phase, one inside the other. *ret_turns: the
+ * iterations in the form of --from "3.2"; NULL if there is at most one loop. */
 static int find_inner(struct rps_arena *arena, const struct rps_phase *phase,
                       const char **ret_turns)
 {

@@ -12,15 +12,10 @@
 
 #define NAME_SIZE 128
 
-#define FUNCTIONS_MAX 3   /* maximum number of the run's functions in a sentence */
-#define FUNCTION_MIN  .01 /* minimum share of samples of each function after the first */
+#define FUNCTIONS_MAX       3   /* maximum number of the run's functions in a sentence */
+#define FUNCTION_MIN .01 /* minimum share of samples of each function after the first */
 
-enum {
-    WHOLE,
-    LABELS,
-    REST,
-    PARTS
-}; /* WHOLE: the reported part; LABELS: its phases; REST: the
+enum { WHOLE, LABELS, REST, PARTS }; /* WHOLE: the reported part; LABELS: its phases; REST: the
                                         part against the rest of the run */
 
 static int choose_parts(struct rps_report *report, struct rps_run_part part[PARTS],
@@ -118,7 +113,7 @@ static void put_owners(struct rps_report *report, const struct rps_share_owners 
     }
     if (owners->count < owners->all)
         rps_document_print(report->document, "  %zu more rows (see `rpistat code --by %s`)",
-                           owners->all - owners->count, by);
+                         owners->all - owners->count, by);
 }
 
 /* For programs, put how the reported part differs from the other parts of the run. */
@@ -245,8 +240,7 @@ char *rps_report_differences(const struct rps_report *report, char *ret, size_t 
                                  rps_shares_percent_text(rest, sizeof(rest), apart->rest), from);
     }
     if (count > FUNCTIONS_MAX && used < size)
-        snprintf(ret + used, size - used, ", %d more (see `rpistat phases`)",
-                 count - FUNCTIONS_MAX);
+        snprintf(ret + used, size - used, ", %d more (see `rpistat phases`)", count - FUNCTIONS_MAX);
     return ret;
 }
 
@@ -367,8 +361,10 @@ const struct rps_column *rps_share_block_columns(size_t *ret_count)
 void rps_share_block_stand_out(struct rps_block *block, const struct rps_share_group *group)
 {
     static const char *const kind[RPS_APART_KINDS] = {
-        [RPS_APART_FUNCTION] = "function", [RPS_APART_PROGRAM] = "program",
-        [RPS_APART_PROGRAM_2] = "program", [RPS_APART_CGROUP] = "control group",
+        [RPS_APART_FUNCTION] = "function",
+        [RPS_APART_PROGRAM] = "program",
+        [RPS_APART_PROGRAM_2] = "program",
+        [RPS_APART_CGROUP] = "control group",
         [RPS_APART_CALLER] = "caller",
     };
 
