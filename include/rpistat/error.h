@@ -20,6 +20,9 @@ struct rps_error {
     char message[768];
 };
 
+/* Number of elements of an array. */
+#define RPS_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
 /* rps_error_set(err, code, format, ...) writes a message into err, which may be NULL, and returns
  * code. The message has the style of printf. A message that is too long is cut in the middle. A
  * caller can write `return rps_error_set(err, RPS_FAILED, ...)`. The call cannot fail.

@@ -38,6 +38,7 @@ struct rps_export_options {
 
 /* Input and output of a format. */
 struct rps_export_job {
+    const struct rps_export_format *format;
     FILE *out;
     struct rps_reader *reader;
     const struct rps_run *run;
@@ -90,6 +91,7 @@ struct rps_export_job {
  * their writes, because the caller ends the export after a failed write to job->out. */
 struct rps_export_format {
     const char *name; /* Name of the format: "wide", "rates", "long" */
+    int sheet;        /* Columns of a table (enum rps_sheet_format); 0: no table */
     int rotations;    /* 1: rows are whole rotations */
     int phases;       /* 1: rows include phases, from the job's phases */
     int own_form;     /* 1: the format is neither CSV nor JSON lines, and has no options for them */

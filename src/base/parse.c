@@ -346,7 +346,7 @@ static bool lacks_unit(const char *what, const char *text, int64_t min_ns, int64
     if (text[strcspn(text, "abcdefghijklmnopqrstuvwxyz")] != '\0' || !scan_duration(text, &ns) ||
         ns == 0)
         return false;
-    for (size_t i = 0; i < sizeof(unit) / sizeof(unit[0]) && count < 2; i++) {
+    for (size_t i = 0; i < RPS_COUNT(unit) && count < 2; i++) {
         size_t used = strlen(readings);
 
         if (snprintf(reading, sizeof(reading), "%s%s", text, unit[i]) >= (int)sizeof(reading) ||
@@ -483,12 +483,6 @@ int rps_parse_cpus(const char *what, const char *text, int **ret, int *ret_count
 
 #define NEAR_LENGTH_MAX (RPS_SUGGESTION_SIZE - 1)
 
-/* Return the number of letters that may be wrong: a fifth, so that short names are not confused. */
-static int tolerance(size_t length)
-{
-    return length < 5 ? 1 : (int)(length / 5);
-}
-
 static bool same_letter(char a, char b)
 {
     return (a >= 'A' && a <= 'Z' ? a + 'a' - 'A' : a) == (b >= 'A' && b <= 'Z' ? b + 'a' - 'A' : b);
@@ -526,7 +520,8 @@ static int distance_between(const char *a, const char *b)
 void rps_suggestion_consider(struct rps_suggestion *suggestion, const char *name)
 {
     size_t typed_length = strlen(suggestion->typed), length = strlen(name);
-    int limit = tolerance(typed_length), distance;
+    /* A fifth of the letters may be wrong, so that short names are not confused. */
+    int limit = typed_length < 5 ? 1 : (int)(typed_length / 5), distance;
 
     if (typed_length == 0 || typed_length > NEAR_LENGTH_MAX || length > NEAR_LENGTH_MAX ||
         length + (size_t)limit < typed_length || typed_length + (size_t)limit < length)

@@ -102,15 +102,6 @@ struct rps_tag *rps_run_tag(const struct rps_run *run, const char *key)
     return NULL;
 }
 
-/* Append a tag that takes ownership of key and value. */
-static int append_tag(struct rps_run *run, char *key, char *value)
-{
-    if (!rps_array_add(&run->tag, (size_t)run->tag_count, sizeof(*run->tag)))
-        return RPS_FAILED;
-    run->tag[run->tag_count++] = (struct rps_tag){.key = key, .value = value};
-    return 0;
-}
-
 int rps_run_add_tag(struct rps_run *run, const char *key, const char *value)
 {
     struct rps_tag *old = rps_run_tag(run, key);
@@ -125,11 +116,12 @@ int rps_run_add_tag(struct rps_run *run, const char *key, const char *value)
         return 0;
     }
     new_key = strdup(key);
-    if (!new_key || append_tag(run, new_key, new_value) < 0) {
+    if (!new_key || !rps_array_add(&run->tag, (size_t)run->tag_count, sizeof(*run->tag))) {
         free(new_key);
         free(new_value);
         return RPS_FAILED;
     }
+    run->tag[run->tag_count++] = (struct rps_tag){.key = new_key, .value = new_value};
     return 0;
 }
 

@@ -475,7 +475,7 @@ char *rps_text_number(char *ret, size_t size, double value)
     static const char *const suffix[] = {"", " k", " M", " G", " T", " P", " E"};
     size_t i = 0;
 
-    for (; fabs(value) >= 999.5 && i + 1 < sizeof(suffix) / sizeof(suffix[0]); i++)
+    for (; fabs(value) >= 999.5 && i + 1 < RPS_COUNT(suffix); i++)
         value /= 1000;
     if (value > 0 && value < 1e-4)
         snprintf(ret, size, "<0.0001");
@@ -537,7 +537,7 @@ char *rps_text_size(char *ret, size_t size, uint64_t bytes)
         snprintf(ret, size, "%" PRIu64 " B", bytes);
         return ret;
     }
-    while (i + 1 < sizeof(units) / sizeof(units[0]) && bytes / unit >= 1024) {
+    while (i + 1 < RPS_COUNT(units) && bytes / unit >= 1024) {
         unit *= 1024;
         i++;
     }
@@ -547,7 +547,7 @@ char *rps_text_size(char *ret, size_t size, uint64_t bytes)
         tenths = 0;
         whole++;
     }
-    if (whole == 1024 && i + 1 < sizeof(units) / sizeof(units[0])) {
+    if (whole == 1024 && i + 1 < RPS_COUNT(units)) {
         whole = 1;
         i++;
     }

@@ -26,9 +26,8 @@ struct settings {
     struct rps_texts fail_if;
     struct rps_comparison_limit limit[RPS_TEXTS_MAX]; /* parsed values of fail_if */
     struct rps_names metric;
-    enum rps_theme theme;
-    const char *size, *keep; /* NULL if the option is not given */
-    int width, height;
+    struct rps_comparison_plot plot;
+    const char *size; /* NULL if the option is not given */
 };
 
 #define AT(member) RPS_AT(struct settings, member)
@@ -56,11 +55,11 @@ static const struct rps_option options[] = {
      .old_name = "undecided"},
     {"metric", 0, "LIST", "in pictures: show these metrics, separated by commas", NULL,
      RPS_OPTION_NAMES, AT(metric)},
-    {"theme", 0, "THEME", "in pictures: light or dark", NULL, RPS_OPTION_CHOICE, AT(theme),
+    {"theme", 0, "THEME", "in pictures: light or dark", NULL, RPS_OPTION_CHOICE, AT(plot.theme),
      RPS_THEME_LIGHT, .words = "light dark"},
     {"size", 0, "WxH", "in pictures: size in pixels", NULL, RPS_OPTION_TEXT, AT(size)},
     {"keep-script", 0, "DIR", "keep gnuplot's script and data in DIR", NULL, RPS_OPTION_TEXT,
-     AT(keep), 1, .old_name = "keep"},
+     AT(plot.keep), 1, .old_name = "keep"},
     {"input", 'i', "FILE", "store; twice: A's and B's", RPS_STORE_DEFAULT_PATH, RPS_OPTION_LIST,
      AT(input), .max = 2},
     {NULL},
@@ -234,7 +233,7 @@ static int is_picture(const struct rps_cli *cli)
     static const char *const endings[] = {".png", ".svg", ".pdf", ".html"};
     const char *ending = cli->output ? strrchr(cli->output, '.') : NULL;
 
-    for (size_t i = 0; ending && i < sizeof(endings) / sizeof(endings[0]); i++) {
+    for (size_t i = 0; ending && i < RPS_COUNT(endings); i++) {
         if (strcasecmp(ending, endings[i]) == 0)
             return 1;
     }
@@ -266,8 +265,8 @@ static int check_compare(struct rps_cli *cli)
             return RPS_USAGE;
     }
     cli->no_stream = is_picture(cli);
-    return rps_picture_size(settings->size, &rps_picture_pixels, &settings->width,
-                            &settings->height, &cli->err);
+    return rps_picture_size(settings->size, &rps_picture_pixels, &settings->plot.width,
+                            &settings->plot.height, &cli->err);
 }
 
 /* --- sides ------------------------------------------------------------------------------------ */
@@ -379,31 +378,27 @@ static int find_comparison(struct rps_cli *cli, struct job *job)
 
 static int draw_comparison(struct rps_cli *cli, const struct job *job)
 {
-    const struct settings *settings = cli->settings;
-    const struct rps_comparison_plot plot = {
-        .comparison = &job->comparison,
-        .path = cli->output,
-        .metric = settings->metric.count > 0 ? settings->metric.name : NULL,
-        .metric_count = settings->metric.count,
-        .theme = settings->theme,
-        .width = settings->width,
-        .height = settings->height,
-        .keep = settings->keep,
-        .script_folder = rps_output_scripts(),
-        .temporary_folder = getenv("TMPDIR"),
-    };
+    struct settings *settings = cli->settings;
+    struct rps_comparison_plot *plot = &settings->plot;
     int result;
 
+    plot->comparison = &job->comparison;
+    plot->path = cli->output;
+    plot->metric = settings->metric.count > 0 ? settings->metric.name : NULL;
+    plot->metric_count = settings->metric.count;
+    plot->script_folder = rps_output_scripts();
+    plot->temporary_folder = getenv("TMPDIR");
     rps_progress_begin(cli, "drawing");
-    result = rps_comparison_draw(&plot, &cli->err);
+    result = rps_comparison_draw(plot, &cli->err);
     rps_progress_end(cli);
     return result;
 }
 
 /* Write the document. Numbers in text use the decimal sign of the user's locale. */
-static void put_document(struct rps_cli *cli, const struct job *job, struct rps_document *document)
+static void write_text(struct rps_cli *cli, const struct job *job)
 {
     const struct settings *settings = cli->settings;
+    struct rps_document document = {.arena = cli->arena, .width = RPS_DOCUMENT_WIDTH};
     const struct rps_comparison_output output = {
         .comparison = &job->comparison,
         .all = settings->all,
@@ -412,18 +407,9 @@ static void put_document(struct rps_cli *cli, const struct job *job, struct rps_
     };
     locale_t before = uselocale(rps_format_locale(cli, settings->format));
 
-    rps_comparison_put(document, &output);
+    rps_comparison_put(&document, &output);
     uselocale(before);
-}
-
-static int write_text(struct rps_cli *cli, const struct job *job)
-{
-    const struct settings *settings = cli->settings;
-    struct rps_document document = {.arena = cli->arena, .width = RPS_DOCUMENT_WIDTH};
-
-    put_document(cli, job, &document);
     rps_format_document(cli, &document, settings->format);
-    return 0;
 }
 
 static int run_compare(struct rps_cli *cli)
@@ -439,8 +425,10 @@ static int run_compare(struct rps_cli *cli)
     if (result == 0)
         result = rps_limits_check(&job.comparison, settings->limit, (size_t)settings->fail_if.count,
                                   &cli->err);
-    if (result == 0)
-        result = is_picture(cli) ? draw_comparison(cli, &job) : write_text(cli, &job);
+    if (result == 0 && is_picture(cli))
+        result = draw_comparison(cli, &job);
+    else if (result == 0)
+        write_text(cli, &job);
     if (result == 0)
         result = rps_limits_status(cli, &job.comparison, settings->limit,
                                    (size_t)settings->fail_if.count, settings->inconclusive);

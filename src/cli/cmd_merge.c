@@ -192,8 +192,7 @@ static int run(struct rps_cli *cli)
             return result;
     }
     rps_put_text(rps_document_field(&merge.document, "store", RPS_VALUE_TEXT), settings->store);
-    merge.runs =
-        rps_document_block(&merge.document, "runs", columns, sizeof(columns) / sizeof(columns[0]));
+    merge.runs = rps_document_block(&merge.document, "runs", columns, RPS_COUNT(columns));
     result = merge_stores(&merge);
     rps_format_document(cli, &merge.document, settings->format);
     return result;

@@ -71,7 +71,7 @@ static int write_found(struct rps_cli *cli, struct rps_phase_output *output,
     output->level = found->tree;
     output->level_shown = found->tree_shown;
     output->level_usual = found->tree_usual;
-    output->unfolded = settings->find.level.fine;
+    output->unfolded = settings->of.find.level.fine;
     output->is_passing =
         rps_options_set(cli, "level at-most sensitivity", RPS_SOURCE_COMMAND_LINE) != NULL;
     if (output->remark && !output->remark[0])
@@ -89,7 +89,7 @@ static int write_found(struct rps_cli *cli, struct rps_phase_output *output,
 
 struct run_job {
     struct rps_run run;
-    struct rps_run_phases_options options;
+    struct rps_run_phases_options *options;
     struct rps_run_phases found;
     struct rps_profile profile;
     struct rps_run_components components;
@@ -100,21 +100,19 @@ struct run_job {
 
 static int detect_run(struct rps_cli *cli, struct run_job *job)
 {
-    const struct rps_phases_settings *settings = cli->settings;
+    struct rps_phases_settings *settings = cli->settings;
+    struct rps_run_phases_options *options = job->options = &settings->of;
     const struct rps_run_at at = {cli->reader, cli->run_id};
-    int result = rps_cpus_choose(cli, settings->cpus, &job->options.cpus);
+    int result = rps_cpus_choose(cli, settings->cpus, &options->cpus);
 
-    job->options.from_ns = cli->from_ns;
-    job->options.to_ns = cli->to_ns;
-    job->options.metric = settings->metric.name;
-    job->options.metric_count = settings->metric.count;
-    job->options.no_samples = settings->no_samples;
-    job->options.min_length_ns = settings->min_length_ns;
-    job->options.find = settings->find;
+    options->from_ns = cli->from_ns;
+    options->to_ns = cli->to_ns;
+    options->metric = settings->metric.name;
+    options->metric_count = settings->metric.count;
     if (result == 0)
         result = rps_reader_run(cli->reader, cli->run_id, &job->run, &cli->err);
     if (result == 0)
-        result = rps_run_phases_detect(&at, 1, &job->options, &job->found, &cli->err);
+        result = rps_run_phases_detect(&at, 1, options, &job->found, &cli->err);
     if (result == 0 && job->found.observation_count < OBSERVATIONS_MIN)
         result = rps_error_set(
             &cli->err, RPS_FAILED,
@@ -123,18 +121,18 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
             cli->run_id, job->found.observation_count, job->found.observation_count == 1 ? "" : "s",
             OBSERVATIONS_MIN);
     if (result == 0)
-        result = rps_profile_run(cli->arena, cli->reader, cli->run_id, cli->from_ns, cli->to_ns,
-                                 &job->options.cpus, shown_of(&job->found.found), &job->profile,
-                                 &cli->err);
+        result =
+            rps_profile_run(cli->arena, cli->reader, cli->run_id, cli->from_ns, cli->to_ns,
+                            &options->cpus, shown_of(&job->found.found), &job->profile, &cli->err);
     if (result == 0)
         result =
-            rps_run_bursts_find(cli->arena, cli->reader, cli->run_id, &job->options.cpus,
+            rps_run_bursts_find(cli->arena, cli->reader, cli->run_id, &options->cpus,
                                 shown_of(&job->found.found), &job->shares, &job->bursts, &cli->err);
-    if (result == 0 && !settings->no_samples)
+    if (result == 0 && !settings->of.no_samples)
         rps_profile_code(&job->profile, &job->shares);
     if (result == 0 && settings->components)
-        result = rps_run_components_find(cli->arena, &at, &job->options, COMPONENTS_MAX,
-                                         &job->components, &cli->err);
+        result = rps_run_components_find(cli->arena, &at, options, COMPONENTS_MAX, &job->components,
+                                         &cli->err);
     if (result < 0)
         return result;
     job->signal =
@@ -165,13 +163,13 @@ static int write_run(struct rps_cli *cli, struct run_job *job)
         .component_signal = job->component_signal,
         .remark = remark,
     };
-    struct rps_phases_options find = job->options.find;
+    struct rps_phases_options find = job->options->find;
     int result;
 
     find.detect.min_length = job->found.min_length;
     snprintf(title, sizeof(title), "run %" PRId64 ", %s", cli->run_id,
              rps_run_title(command, sizeof(command), &job->run));
-    result = rps_run_phases_remark(&(struct rps_run_at){cli->reader, cli->run_id}, &job->options,
+    result = rps_run_phases_remark(&(struct rps_run_at){cli->reader, cli->run_id}, job->options,
                                    &job->found, remark, &cli->err);
     return result == 0 ? write_found(cli, &output, &job->found.found, &find) : result;
 }
@@ -219,16 +217,17 @@ static int read_table(struct rps_cli *cli, struct table_job *job)
                                      &cli->err);
     rps_zone_leave(zone);
     if (result == 0 && job->table.signals.count < OBSERVATIONS_MIN)
-        result = rps_error_set(&cli->err, RPS_FAILED, "%s has %zu row%s; use a table of at least %d",
-                               table_name(settings), job->table.signals.count,
-                               job->table.signals.count == 1 ? "" : "s", OBSERVATIONS_MIN);
+        result =
+            rps_error_set(&cli->err, RPS_FAILED, "%s has %zu row%s; use a table of at least %d",
+                          table_name(settings), job->table.signals.count,
+                          job->table.signals.count == 1 ? "" : "s", OBSERVATIONS_MIN);
     return result;
 }
 
 static int find_in_table(struct rps_cli *cli, struct table_job *job)
 {
     const struct rps_phases_settings *settings = cli->settings;
-    struct rps_phases_options find = settings->find;
+    struct rps_phases_options find = settings->of.find;
     struct rps_signals even = rps_csv_signals_even(&job->table.signals);
     int result;
 
@@ -296,7 +295,7 @@ static int phases_of_table(struct rps_cli *cli)
         result = rps_profile_remark(&job.found, &(struct rps_observing){0}, profile_table, &job,
                                     remark, &cli->err);
         if (result == 0)
-            result = write_found(cli, &output, &job.found, &settings->find);
+            result = write_found(cli, &output, &job.found, &settings->of.find);
     }
     rps_found_phases_free(&job.found);
     return result;

@@ -346,8 +346,7 @@ static int run_push(struct rps_cli *cli)
     if (result == 0)
         result = read_secret(cli->arena, settings->bearer_file, &options_of->bearer, &cli->err);
     if (result == 0)
-        result =
-            rps_signals_take(taken, sizeof(taken) / sizeof(taken[0]), &signals, NULL, &cli->err);
+        result = rps_signals_take(taken, RPS_COUNT(taken), &signals, NULL, &cli->err);
     if (result == 0) {
         options_of->store_path = cli->input;
         options_of->note = cli->quiet ? NULL : print_note;

@@ -82,14 +82,6 @@ static void report_notes(struct rps_recording *r)
     pthread_mutex_unlock(&r->note_lock);
 }
 
-/* Return 1 if a store exists. The store is not opened, since the store may be locked. */
-static int has_store(const struct rps_recording *r)
-{
-    struct stat status;
-
-    return stat(r->cli->output, &status) == 0 && status.st_size > 0;
-}
-
 /* Return the event with this number, from 0, among the plan's events not counted; NULL: none. */
 static const struct rps_event *not_counted(const struct rps_plan *plan, size_t number)
 {
@@ -132,10 +124,12 @@ static void show_fitting(const struct rps_recording *r)
     int asked = settings->events.count > 0 || settings->scenario || settings->sets, is_first;
     char text[sizeof(r->run.fitting)];
     char *save = NULL;
+    struct stat store;
 
     if (r->cli->quiet || !isatty(STDERR_FILENO) || (r->turn && r->turn->number > 0))
         return;
-    is_first = !has_store(r);
+    /* The store is not opened, since the store may be locked. */
+    is_first = stat(r->cli->output, &store) < 0 || store.st_size == 0;
     snprintf(text, sizeof(text), "%s", r->run.fitting);
     for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
         if (is_first || strcmp(line, RPS_RUN_NO_COUNTS) == 0)

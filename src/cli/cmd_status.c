@@ -89,14 +89,6 @@ static void put_written(struct rps_block *block, const struct rps_recorder *reco
         rps_put_words(block, "%s", rps_text_size(size, sizeof(size), (uint64_t)written_per_s));
 }
 
-static void put_recorder(struct rps_block *block, const struct rps_recorder *recorder)
-{
-    const struct rps_run *run = &recorder->entry.run;
-    int known = run->run_id >= 0;
-
-    COLUMNS(RPS_PUT, RPS_PUT_BY)
-}
-
 /* Put one sentence about all recorders to which this reason applies. */
 static void put_reason(struct rps_block *block, const struct rps_recorders *recorders,
                        const char *reason)
@@ -122,13 +114,18 @@ static int run(struct rps_cli *cli)
     const struct status_settings *settings = cli->settings;
     struct rps_document document = {.arena = cli->arena};
     struct rps_block *block =
-        rps_document_block(&document, "recorders", columns, sizeof(columns) / sizeof(columns[0]));
+        rps_document_block(&document, "recorders", columns, RPS_COUNT(columns));
     struct rps_recorders recorders = {0};
     int result = rps_recorders_find(cli->arena, &recorders, &cli->err);
     locale_t before = uselocale(rps_format_locale(cli, settings->format));
 
-    for (size_t i = 0; i < recorders.count && result == 0; i++)
-        put_recorder(block, &recorders.recorder[i]);
+    for (size_t i = 0; i < recorders.count && result == 0; i++) {
+        const struct rps_recorder *recorder = &recorders.recorder[i];
+        const struct rps_run *run = &recorder->entry.run;
+        int known = run->run_id >= 0;
+
+        COLUMNS(RPS_PUT, RPS_PUT_BY)
+    }
     uselocale(before);
     put_reason(block, &recorders, why_unknown);
     put_reason(block, &recorders, why_no_number);

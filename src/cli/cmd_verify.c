@@ -190,7 +190,7 @@ static void put_end(struct rps_verify *verify)
     const int count[] = {verify->rows, verify->right, verify->intervals, verify->held};
     struct rps_block *end;
 
-    for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++)
+    for (size_t i = 0; i < RPS_COUNT(name); i++)
         rps_put_int(rps_document_field(&verify->document, name[i], RPS_VALUE_INT), count[i], 1);
     if (verify->cli->quiet)
         return;

@@ -321,15 +321,6 @@ static void report_end(const struct watch *watch, int followed)
                          watch->cli->input, (long long)run->run_id, state);
 }
 
-static void report_seen(const struct watch *watch)
-{
-    const struct rps_watch_condition *seen = watch->seen;
-    char since[RPS_TEXT_NUMBER_SIZE];
-
-    rps_output_print("run %lld: %s since %s", (long long)watch->run_id, seen->text,
-                     rps_text_clock(since, sizeof(since), seen->start_ns, 0));
-}
-
 /* Wait for running commands, and start the commands still due. Returns 1 if any was due. */
 static int finish_commands(struct watch *watch)
 {
@@ -346,6 +337,7 @@ static int watch_run(struct watch *watch)
 {
     struct rps_cli *cli = watch->cli;
     const struct settings *settings = cli->settings;
+    char since[RPS_TEXT_NUMBER_SIZE];
     int full = watch->picture == NULL && watch->draws, quit = 0, result = look_again(watch);
     int follows = watch->view.run.state == RPS_RUN_RECORDING && !settings->once && !watch->seen &&
                   (!full || rps_output_screen());
@@ -364,7 +356,8 @@ static int watch_run(struct watch *watch)
         result = draw_view(watch);
     if (result == 0 && !quit && fflush(stdout) == 0 && !cli->quiet) {
         if (watch->seen)
-            report_seen(watch);
+            rps_output_print("run %lld: %s since %s", (long long)watch->run_id, watch->seen->text,
+                             rps_text_clock(since, sizeof(since), watch->seen->start_ns, 0));
         else
             report_end(watch, follows);
     }
@@ -419,8 +412,7 @@ static int serve(const struct watch *watch)
                              settings->once    ? "--once"
                              : settings->chars ? "--chars"
                                                : "--plot");
-    result = rps_signals_take(ending, sizeof(ending) / sizeof(ending[0]), &signal_fd, &before,
-                              &cli->err);
+    result = rps_signals_take(ending, RPS_COUNT(ending), &signal_fd, &before, &cli->err);
     if (result < 0)
         return result;
     result = rps_live_page_serve(&page, &cli->err);

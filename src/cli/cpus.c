@@ -16,7 +16,7 @@ int rps_cpus_parse(const char *text, struct rps_cpus *ret, int **ret_list, struc
     struct rps_cpus cpus = {.way = RPS_CPUS_CHOSEN};
     int *list = NULL, rc;
 
-    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+    for (size_t i = 0; i < RPS_COUNT(ways); i++) {
         size_t length = strlen(ways[i].word);
 
         if (strncmp(text, ways[i].word, length) != 0 || !strchr(",", text[length]))

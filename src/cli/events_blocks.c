@@ -72,7 +72,7 @@ static struct rps_block *add_events(struct rps_document *document,
         {.name = "reason"},
         {.name = "explain"},
     };
-    size_t count = sizeof(columns) / sizeof(columns[0]);
+    size_t count = RPS_COUNT(columns);
     struct rps_block *block;
 
     if (!shows_spec)
@@ -93,7 +93,7 @@ static char *print_encoding(char ret[ENCODING_SIZE], const struct rps_event *eve
     ret[0] = '\0';
     if (event->state != RPS_EVENT_MEASURED && event->type == 0 && event->config == 0)
         return ret;
-    if (event->type < sizeof(type_name) / sizeof(type_name[0]))
+    if (event->type < RPS_COUNT(type_name))
         snprintf(type, sizeof(type), "%s", type_name[event->type]);
     else
         snprintf(type, sizeof(type), "pmu %" PRIu32, event->type);

@@ -5,8 +5,6 @@
 #include "cli.h"
 #include "config.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 enum { HELP_TEXT, HELP_JSON };
 static const char formats[] = "text json";
 
@@ -45,7 +43,7 @@ static void put_command(struct rps_block *block, const struct rps_command *comma
     rps_put_text(block, command->answers);
     rps_put_text(block, command->usage);
     rps_put_text(block, command->description);
-    options = rps_put_block(block, option_columns, COUNT_OF(option_columns));
+    options = rps_put_block(block, option_columns, RPS_COUNT(option_columns));
     for (const struct rps_option *row = list.row; row < list.row + list.count; row++) {
         rps_put_text(options, row->name);
         rps_put_text(options, row->letter ? (char[]){(char)row->letter, '\0'} : NULL);
@@ -63,7 +61,7 @@ static void print_json(const struct rps_command *command)
     struct rps_block *block;
 
     rps_put_text(rps_document_field(&document, "version", RPS_VALUE_TEXT), RPS_VERSION);
-    block = rps_document_block(&document, "commands", command_columns, COUNT_OF(command_columns));
+    block = rps_document_block(&document, "commands", command_columns, RPS_COUNT(command_columns));
     for (int c = 0; rps_commands[c]; c++) {
         if (!command || command == rps_commands[c])
             put_command(block, rps_commands[c]);

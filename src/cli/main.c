@@ -121,15 +121,6 @@ out:
     return result;
 }
 
-static int exit_status(int result)
-{
-    if (result == RPS_USAGE)
-        return 2;
-    if (result == RPS_CANNOT_EXEC || result == RPS_CANNOT_FIND)
-        return -result;
-    return result < 0 ? 1 : result;
-}
-
 static struct rps_cli *running; /* for end_early(), which has no parameter for this pointer */
 
 /* End a command that only reads, if it gets no memory, or if another program damaged the store. */
@@ -233,5 +224,8 @@ out:
         rps_output_message(cli.note);
     if (result < 0 && cli.err.message[0] != '\0')
         rps_output_message(cli.err.message);
-    return exit_status(result);
+    return result == RPS_USAGE                                      ? 2
+           : result == RPS_CANNOT_EXEC || result == RPS_CANNOT_FIND ? -result
+           : result < 0                                             ? 1
+                                                                    : result;
 }

@@ -51,7 +51,7 @@ const char *rps_names_habit(const char *word)
     char alone[64];
 
     snprintf(alone, sizeof(alone), " %.60s ", word);
-    for (size_t i = 0; i < sizeof(habits) / sizeof(habits[0]); i++) {
+    for (size_t i = 0; i < RPS_COUNT(habits); i++) {
         if (strstr(habits[i].words, alone))
             return habits[i].meant;
     }

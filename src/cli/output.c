@@ -195,7 +195,7 @@ int rps_output_utf8(void)
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
     const char *term = getenv("TERM"), *locale = NULL;
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && (!locale || !locale[0]); i++)
+    for (size_t i = 0; i < RPS_COUNT(names) && (!locale || !locale[0]); i++)
         locale = getenv(names[i]);
     if (term != NULL && strcmp(term, "dumb") == 0)
         return 0;
@@ -223,7 +223,7 @@ const char *rps_output_scripts(void)
 
     if (access(RPS_PLOT_FOLDER "/draw.gp", R_OK) == 0)
         return RPS_PLOT_FOLDER;
-    for (size_t i = 0; slash && i < sizeof(nearby) / sizeof(nearby[0]); i++) {
+    for (size_t i = 0; slash && i < RPS_COUNT(nearby); i++) {
         strcpy(slash, nearby[i]);
         if (access(path, R_OK) == 0)
             return path;

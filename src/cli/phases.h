@@ -7,10 +7,10 @@
 #include "rpistat/import.h"
 #include "rpistat/phase_output.h"
 #include "rpistat/phases.h"
+#include "rpistat/run_phases.h"
 
 struct rps_phases_settings {
-    struct rps_phases_options find;
-    int64_t min_length_ns; /* minimum length as a duration */
+    struct rps_run_phases_options of; /* options of the detection; without the metrics' names */
     const char *cpus;
     struct rps_names metric; /* metrics to use; no names: all metrics */
     enum rps_format format;
@@ -18,7 +18,6 @@ struct rps_phases_settings {
     struct rps_import_options table;
     const char *zone; /* time zone of times in the table; NULL: local time */
     int components;
-    int no_samples;
 };
 
 extern const struct rps_option rps_phases_options[];

@@ -13,16 +13,16 @@ static int set_min_length(const char *option, const char *text, void *member, st
     struct rps_phases_settings *settings = member;
     uint64_t periods = 0;
 
-    settings->find.detect.min_length = 0;
-    settings->min_length_ns = 0;
+    settings->of.find.detect.min_length = 0;
+    settings->of.min_length_ns = 0;
     if (strcmp(text, "auto") == 0)
         return 0;
     if (rps_parse_uint64(option, text, 1, INT32_MAX, &periods, NULL) == 0) {
-        settings->find.detect.min_length = (size_t)periods;
+        settings->of.find.detect.min_length = (size_t)periods;
         return 0;
     }
     if (isalpha((unsigned char)text[strlen(text) - (text[0] != '\0')]) &&
-        rps_parse_duration_ns(option, text, 1, INT64_MAX, &settings->min_length_ns, NULL) == 0)
+        rps_parse_duration_ns(option, text, 1, INT64_MAX, &settings->of.min_length_ns, NULL) == 0)
         return 0;
     return rps_error_set(err, RPS_USAGE,
                          "%s: '%s' is not a length; write a number of periods, as in 5, or a time "
@@ -63,17 +63,18 @@ const struct rps_option rps_phases_options[] = {
     {"metric", 0, "LIST", "use only these metrics (default all that vary)", NULL, RPS_OPTION_NAMES,
      AT(metric)},
     {"level", 0, "N", "use the level of N phases, or fine (default readable)", NULL,
-     RPS_OPTION_OTHER, AT(find.level), .set = rps_phases_level, .words = "fine",
+     RPS_OPTION_OTHER, AT(of.find.level), .set = rps_phases_level, .words = "fine",
      .excludes = "at-most"},
     {"at-most", 0, "N", "use the finest level of at most N phases", NULL, RPS_OPTION_INT,
-     AT(find.level.at_most), 1, INT32_MAX},
+     AT(of.find.level.at_most), 1, INT32_MAX},
     {"min-length", 0, "N", "shortest phase: 5 (periods), 500ms (default auto)", NULL,
      RPS_OPTION_OTHER, RPS_AT_SETTINGS, .set = set_min_length},
     {"sensitivity", 0, "N", "find more (up to 12) or fewer (to -12) phases", "0", RPS_OPTION_OTHER,
-     AT(find.level.steps), .set = set_sensitivity},
+     AT(of.find.level.steps), .set = set_sensitivity},
     {"exact", 0, NULL, "search exactly; slow for long runs", NULL, RPS_OPTION_FLAG,
-     AT(find.detect.exact)},
-    {"no-samples", 0, NULL, "use counters only, not code", NULL, RPS_OPTION_FLAG, AT(no_samples)},
+     AT(of.find.detect.exact)},
+    {"no-samples", 0, NULL, "use counters only, not code", NULL, RPS_OPTION_FLAG,
+     AT(of.no_samples)},
     {"cpu", 0, "CPUS", "CPUs: each, sum or a list", "sum", RPS_OPTION_TEXT, AT(cpus),
      .check = rps_cpus_check, .words = "each sum"},
     {"pca", 0, NULL, "show principal components of the metrics", NULL, RPS_OPTION_FLAG,
@@ -111,7 +112,7 @@ int rps_phases_check(struct rps_cli *cli)
     if (cli->from_ns > 0 || cli->to_ns < INT64_MAX || cli->from_phase || cli->to_phase)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--from, --to: a table has no times; use `rpistat import` first");
-    if (settings->min_length_ns > 0)
+    if (settings->of.min_length_ns > 0)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--min-length: a table has no times; write a number of rows");
     if (settings->table.separator != '\0' && settings->table.separator == settings->table.decimal)

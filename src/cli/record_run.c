@@ -35,7 +35,7 @@
 static const int handled[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 static const char *const handled_name[] = {"SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP"};
 
-#define HANDLED_COUNT (sizeof(handled) / sizeof(handled[0]))
+#define HANDLED_COUNT RPS_COUNT(handled)
 
 const char *rps_record_signal_name(int number)
 {

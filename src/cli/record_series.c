@@ -102,14 +102,6 @@ static void report_end(struct series *s)
         rps_series_summary(s->cli, s->side, s->count, s->done == all && s->status == 0);
 }
 
-static void series_free(struct series *s)
-{
-    for (size_t i = 0; i < s->count; i++)
-        free(s->side[i].run_id);
-    if (s->signal_fd >= 0)
-        close(s->signal_fd);
-}
-
 /* --- the sides -------------------------------------------------------------------------------- */
 
 /* Split a label "old,new" between the sides. */
@@ -273,6 +265,9 @@ int rps_record_series(struct rps_cli *cli)
         report_end(&s);
         status = s.status == 0 && s.signal ? 128 + s.signal : s.status;
     }
-    series_free(&s);
+    for (size_t i = 0; i < s.count; i++)
+        free(s.side[i].run_id);
+    if (s.signal_fd >= 0)
+        close(s.signal_fd);
     return result < 0 ? result : status;
 }

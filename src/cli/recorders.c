@@ -32,15 +32,6 @@
 
 const char *const rps_recorder_states[] = {"recording", "late", "unknown"};
 
-static void name_user(struct rps_recorder *found)
-{
-    const struct passwd *user = getpwuid(found->uid);
-
-    snprintf(found->user, sizeof(found->user), "%lu", (unsigned long)found->uid);
-    if (user)
-        rps_text_printable(found->user, sizeof(found->user), user->pw_name);
-}
-
 /* Return 1 for the command line of a recording: `rpistat record`, or `rpistat` with a workload. */
 static int says_it_records(int argc, char *const argv[])
 {
@@ -55,6 +46,7 @@ static int read_process(struct rps_recorder *found, int proc_fd)
     char text[COMMAND_BYTES], *argv[ARGUMENTS_MAX];
     struct pollfd ended = {.fd = found->pidfd, .events = POLLIN};
     unsigned long real = 0, effective = 1;
+    const struct passwd *user;
     const char *line;
     int argc = 0, is_recorder;
     size_t length;
@@ -63,7 +55,9 @@ static int read_process(struct rps_recorder *found, int proc_fd)
         (line = strstr(text, "\nUid:")) != NULL)
         sscanf(line, "\nUid: %lu %lu", &real, &effective);
     found->uid = (uid_t)real;
-    name_user(found);
+    snprintf(found->user, sizeof(found->user), "%lu", real);
+    if ((user = getpwuid(found->uid)) != NULL)
+        rps_text_printable(found->user, sizeof(found->user), user->pw_name);
     if (rps_proc_read(text, sizeof(text), IN_FOLDER "io", proc_fd) > 0 &&
         (line = strstr(text, "\nwchar:")) != NULL)
         sscanf(line, "\nwchar: %" SCNd64, &found->written_bytes);

@@ -46,7 +46,7 @@ static const struct field {
     {"late_ns", AT(late_ns), 0},
 };
 
-#define FIELDS (sizeof(fields) / sizeof(fields[0]))
+#define FIELDS RPS_COUNT(fields)
 
 /* Open a directory; -1 if that user does not own the directory, or if others may write it. */
 static int open_folder(const char *path, uid_t uid)

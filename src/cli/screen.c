@@ -72,8 +72,7 @@ void rps_screen_restore(void)
 int rps_screen_open(struct rps_screen *screen, int full, struct rps_error *err)
 {
     *screen = (struct rps_screen){.full = full, .signal_fd = -1};
-    if (rps_signals_take(taken, sizeof(taken) / sizeof(taken[0]), &screen->signal_fd,
-                         &screen->old_mask, err) < 0)
+    if (rps_signals_take(taken, RPS_COUNT(taken), &screen->signal_fd, &screen->old_mask, err) < 0)
         return RPS_FAILED;
     enter_screen(screen);
     return 0;

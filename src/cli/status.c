@@ -38,15 +38,6 @@ struct rps_status {
     int64_t last_ns;                             /* time when the file reached last_bytes */
 };
 
-static void copy_view(struct view *to, const struct view *from, const struct rps_plan *plan)
-{
-    double *operand = to->operand;
-
-    memcpy(operand, from->operand, (size_t)rps_plan_operand_count(plan) * sizeof(*operand));
-    *to = *from;
-    to->operand = operand;
-}
-
 /* Add the time until --max-size is reached, if the file has grown for at least a minute. The size
  * of the log is not included, because the log's pages are later moved into the file. */
 static void add_growth(struct rps_status *status, struct rps_status_text *line, uint64_t bytes)
@@ -75,11 +66,15 @@ static void compose(void *context, struct rps_status_text *line)
     struct rps_status *status = context;
     char number[RPS_TEXT_NUMBER_SIZE];
     const struct view *view = &status->drawn;
+    double *operand = view->operand;
     struct rps_writer_status written;
     int metrics = 0;
 
     pthread_mutex_lock(&status->lock);
-    copy_view(&status->drawn, &status->view, status->plan);
+    memcpy(operand, status->view.operand,
+           (size_t)rps_plan_operand_count(status->plan) * sizeof(*operand));
+    status->drawn = status->view;
+    status->drawn.operand = operand;
     pthread_mutex_unlock(&status->lock);
     rps_writer_status(status->writer, &written);
     rps_status_text_add(line, "rpistat");

@@ -354,15 +354,6 @@ static int find_moment(const struct rps_run *run, const char *text, int64_t afte
     return 1;
 }
 
-/* Return 1 if the text is a time since the run's start, without hours only in runs under an hour.
- * The text may be slightly outside the run, because printed times are rounded. */
-static int find_position(const struct rps_run *run, const char *text, struct rps_position *ret)
-{
-    return rps_position_parse(text, ret) &&
-           (ret->has_hours || run->elapsed_ns < 3600 * RPS_NS_PER_S) &&
-           ret->ns <= rps_clock_add_ns(run->elapsed_ns, RPS_NS_PER_S);
-}
-
 static int has_two_meanings(struct rps_cli *cli, const char *option, const char *text,
                             const struct rps_run *run, int64_t position_ns, int64_t moment_ns)
 {
@@ -387,7 +378,10 @@ static int resolve_moment(struct resolving *of, const char *option, const char *
     int64_t end_ns = rps_clock_add_ns(run->start_realtime_ns, elapsed_ns);
     char start[RPS_WALL_TEXT_SIZE], end[RPS_WALL_TEXT_SIZE];
     struct rps_position position;
-    int is_position = find_position(run, text, &position);
+    /* Printed times are rounded, so the text may be slightly outside the run. */
+    int is_position = rps_position_parse(text, &position) &&
+                      (position.has_hours || run->elapsed_ns < 3600 * RPS_NS_PER_S) &&
+                      position.ns <= rps_clock_add_ns(run->elapsed_ns, RPS_NS_PER_S);
     int is_moment =
         find_moment(run, text, after_ns, end_ns < LATEST_NS ? end_ns : LATEST_NS, &at_ns);
 

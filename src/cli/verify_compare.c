@@ -57,7 +57,7 @@ static void begin_table(struct rps_verify *verify, const char *title, const char
         {"right", "", RPS_VALUE_BOOL, .place = 8},
         {"held", interval, RPS_VALUE_BOOL, .place = 7},
     };
-    size_t count = sizeof(columns) / sizeof(columns[0]);
+    size_t count = RPS_COUNT(columns);
     struct rps_block *table = rps_document_block(&verify->document, "comparisons", columns, count);
 
     for (size_t c = 0; c < count && is_quiet; c++)

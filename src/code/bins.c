@@ -143,14 +143,6 @@ static void choose_edges(const struct filling *filling, size_t bin_count)
 
 RPS_ARRAY_BEFORE(is_edge_by, int64_t, , <=, int64_t)
 
-static uint32_t bin_of(const struct rps_code_bins *bins, int64_t time_ns)
-{
-    size_t at = rps_array_find(bins->edge_ns, bins->bin_count, sizeof(*bins->edge_ns), is_edge_by,
-                               &time_ns);
-
-    return (uint32_t)(at > 0 ? at - 1 : 0);
-}
-
 /* --- counts ----------------------------------------------------------------------------------- */
 
 static int compare_cells(const void *a, const void *b)
@@ -199,14 +191,17 @@ static int add_count(void *context, const struct rps_code_count *count, struct r
     struct filling *filling = context;
     struct rps_code_bins *bins = filling->bins;
     int64_t time_ns;
+    size_t at;
 
     (void)err;
     if (count->id < 0 || (uint64_t)count->id >= filling->ids ||
         !find_time(filling, count->period, &time_ns))
         return 0;
     make_room(filling);
-    bins->cell[bins->cell_count++] =
-        (struct rps_code_cell){bin_of(bins, time_ns), (uint32_t)count->id, count->samples};
+    at = rps_array_find(bins->edge_ns, bins->bin_count, sizeof(*bins->edge_ns), is_edge_by,
+                        &time_ns);
+    bins->cell[bins->cell_count++] = (struct rps_code_cell){(uint32_t)(at > 0 ? at - 1 : 0),
+                                                            (uint32_t)count->id, count->samples};
     return 0;
 }
 

@@ -20,18 +20,13 @@
 #define REASONS      3   /* Maximum number of modules whose missing names are explained. */
 #define WHOLE_CHAINS .9  /* Calls are reliable if at least this share of call stacks is complete. */
 
-static char *share_text(char ret[RPS_CODE_TEXT_SIZE], double share)
-{
-    snprintf(ret, RPS_CODE_TEXT_SIZE, isfinite(share) ? "%.1f %%" : "-", 100 * share);
-    return ret;
-}
-
 /* Format "12.5 %", or "3 of 9" if there are too few samples for shares. */
 static char *of_samples_text(char ret[RPS_CODE_TEXT_SIZE], uint64_t samples, uint64_t all)
 {
     if (all >= RPS_SHARES_SAMPLES_MIN)
-        return share_text(ret, rps_shares_part(samples, all));
-    snprintf(ret, RPS_CODE_TEXT_SIZE, "%" PRIu64 " of %" PRIu64, samples, all);
+        snprintf(ret, RPS_CODE_TEXT_SIZE, "%.1f %%", 100 * rps_shares_part(samples, all));
+    else
+        snprintf(ret, RPS_CODE_TEXT_SIZE, "%" PRIu64 " of %" PRIu64, samples, all);
     return ret;
 }
 
@@ -282,8 +277,8 @@ static void put_sampling(const struct rps_code_filling *filling)
 {
     static const struct rps_column columns[] = {SAMPLING(RPS_COLUMN, RPS_COLUMN)};
     const struct rps_sampling *s = &filling->output->code->sampling;
-    struct rps_block *block = rps_document_block(filling->document, "sampling", columns,
-                                                 sizeof(columns) / sizeof(columns[0]));
+    struct rps_block *block =
+        rps_document_block(filling->document, "sampling", columns, RPS_COUNT(columns));
 
     block->is_object = 1;
     SAMPLING(RPS_PUT, RPS_PUT_BY)
@@ -349,14 +344,6 @@ static size_t rows_of(const struct rps_code_output *output, size_t count)
     return output->at_most > 0 && output->at_most < count ? output->at_most : count;
 }
 
-static void report_rest(const struct rps_code_filling *filling, size_t count)
-{
-    size_t rows = rows_of(filling->output, count);
-
-    if (rows < count)
-        rps_document_print(filling->document, "%zu more rows (--at-most N)", count - rows);
-}
-
 /* Return 1 if the exact CPU time of at least one process is known. If `files` is 1, return 1 if the
  * source file of at least one process is known. */
 static int has_any(const struct rps_shares *shares, int files)
@@ -414,9 +401,9 @@ static struct rps_block *begin_shares(const struct rps_code_filling *filling)
         {"waited_in", by == RPS_SHARES_FUNCTION && is_table ? "Waited in" : NULL, .place = 5,
          .width_max = MODULE_MAX},
     };
-    struct rps_block *block = rps_document_block(filling->document, "code", columns,
-                                                 sizeof(columns) / sizeof(columns[0]) -
-                                                     (filling->output->off_cpu ? 0 : 2));
+    struct rps_block *block =
+        rps_document_block(filling->document, "code", columns,
+                           RPS_COUNT(columns) - (filling->output->off_cpu ? 0 : 2));
 
     if (filling->output->latency)
         rps_block_column(block, (struct rps_column){"cpu_share", is_table ? "CPU" : NULL,
@@ -454,9 +441,10 @@ static void put_shares(const struct rps_code_filling *filling)
     const struct rps_shares *shares = output->shares;
     struct rps_block *block = begin_shares(filling);
     int is_task = output->by >= RPS_SHARES_PROCESS;
+    size_t count = count_rows(output), rows = rows_of(output, count);
     char line[RPS_CODE_TEXT_SIZE], name[RPS_CODE_TEXT_SIZE];
 
-    for (size_t i = 0; i < rows_of(output, count_rows(output)); i++) {
+    for (size_t i = 0; i < rows; i++) {
         const struct rps_share *share = &shares->share[i];
 
         rps_put_text(block, share->name);
@@ -495,8 +483,8 @@ static void put_shares(const struct rps_code_filling *filling)
                  rps_samples_kernel_s(&output->code->sampling, output->time.cpu_s));
         put_rest(block, "[not sampled]", output->unsampled->cpu_s);
     }
-    if (!output->is_tree)
-        report_rest(filling, count_rows(output));
+    if (!output->is_tree && rows < count)
+        rps_document_print(filling->document, "%zu more rows (--at-most N)", count - rows);
 }
 
 /* Return why frames of the module have no names; NULL: the module was not symbolized. */
@@ -606,9 +594,9 @@ static void put_labels(const struct rps_code_filling *filling)
         {NULL, "Functions", .place = 4},
     };
     int is_wall = filling->output->off_cpu != NULL;
-    struct rps_block *block = rps_document_block(
-        filling->document, "labels", is_wall ? of_time : columns,
-        is_wall ? sizeof(of_time) / sizeof(of_time[0]) : sizeof(columns) / sizeof(columns[0]));
+    struct rps_block *block =
+        rps_document_block(filling->document, "labels", is_wall ? of_time : columns,
+                           is_wall ? RPS_COUNT(of_time) : RPS_COUNT(columns));
     char label[RPS_PHASE_LABEL_SIZE], text[RPS_CODE_TEXT_SIZE];
 
     block->indent = 2;

@@ -47,9 +47,8 @@ void rps_code_put_calls(const struct rps_code_filling *filling)
     };
     const struct rps_calls *calls = filling->output->calls;
     const uint64_t *waited = waits_of_calls(filling), all = filling->output->shares->samples;
-    struct rps_block *block =
-        rps_document_block(filling->document, "calls", columns,
-                           sizeof(columns) / sizeof(columns[0]) - (waited ? 0 : 1));
+    struct rps_block *block = rps_document_block(filling->document, "calls", columns,
+                                                 RPS_COUNT(columns) - (waited ? 0 : 1));
 
     for (size_t node = 0; node < calls->count; node++) {
         const struct rps_call *call = &calls->call[node];
@@ -152,7 +151,7 @@ void rps_code_put_tree(const struct rps_code_filling *filling)
         .count = rps_arena_get(arena, calls->count, sizeof(*tree.count)),
     };
 
-    for (int c = 0; c < (int)(sizeof(columns) / sizeof(columns[0])); c++) {
+    for (int c = 0; c < (int)RPS_COUNT(columns); c++) {
         if (tree.waited || columns[c].place != 3)
             rps_block_column(tree.block, columns[c]);
     }

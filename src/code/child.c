@@ -63,9 +63,9 @@ void rps_child_begin(const char *name)
     prctl(PR_SET_NAME, name);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     rps_arena_on_exhaustion(end_early);
-    for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++)
+    for (size_t i = 0; i < RPS_COUNT(parents); i++)
         signal(parents[i], SIG_IGN);
-    for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++)
+    for (size_t i = 0; i < RPS_COUNT(deadly); i++)
         signal(deadly[i], SIG_DFL);
     rps_child_limit(RLIMIT_CORE, 0);
     rps_child_limit(RLIMIT_DATA, inherited_bytes() + RPS_CHILD_MEMORY_BYTES);

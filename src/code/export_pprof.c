@@ -135,18 +135,13 @@ static void write_head(struct profile *profile)
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-static size_t frame_of(const struct rps_code *code, size_t stack)
-{
-    return code->stack[stack].frame < 0 ? code->frame_count : (size_t)code->stack[stack].frame;
-}
-
 /* Write the samples of a stack. phase: string number of the phase's label, or 0 for none. */
 static void write_sample(struct profile *profile, size_t stack, uint64_t samples, uint64_t phase)
 {
     const struct rps_code *code = profile->of->code;
 
     for (int64_t s = (int64_t)stack; s >= 0; s = code->stack[s].parent) {
-        size_t frame = frame_of(code, (size_t)s);
+        size_t frame = code->stack[s].frame < 0 ? code->frame_count : (size_t)code->stack[s].frame;
 
         rps_protobuf_varint(&profile->inner, frame + 1);
         profile->frame_used[frame] = 1;

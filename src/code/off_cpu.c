@@ -111,17 +111,12 @@ static int is_one_of(const struct moving *moving, size_t stack, const char *cons
     return 0;
 }
 
-static int is_for_child(const struct moving *moving, size_t stack)
-{
-    return is_one_of(moving, stack, children, sizeof(children) / sizeof(children[0]));
-}
-
 static size_t find_reason(const struct moving *moving, size_t stack)
 {
     size_t at = stack;
 
     while (at != RPS_SHARE_NONE && is_kernel(moving->code, at) &&
-           is_one_of(moving, at, scheduler, sizeof(scheduler) / sizeof(scheduler[0])))
+           is_one_of(moving, at, scheduler, RPS_COUNT(scheduler)))
         at = rps_share_parent_of(moving->code, at);
     return at == RPS_SHARE_NONE || !is_kernel(moving->code, at) ? stack : at;
 }
@@ -283,8 +278,10 @@ static struct rps_off_cpu leave_children(struct rps_arena *arena, const struct r
     left.time = rps_arena_get(arena, code->stack_count, sizeof(*left.time));
     left.waited = rps_arena_get(arena, code->stack_count, sizeof(*left.waited));
     for (size_t s = 0; s < code->stack_count; s++) {
-        uint64_t us =
-            of->waited[s] > 0 && is_for_child(&moving, find_reason(&moving, s)) ? of->waited[s] : 0;
+        uint64_t us = of->waited[s] > 0 && is_one_of(&moving, find_reason(&moving, s), children,
+                                                     RPS_COUNT(children))
+                          ? of->waited[s]
+                          : 0;
 
         left.waited[s] = of->waited[s] - us;
         left.time[s] = of->time[s] - us;

@@ -43,7 +43,7 @@ static int is_kernels(long type)
         0x19800202,           0x6e667364,          0x67596969,
         0x0a647361,           0xaee71ee7,          0x5a3c69f0};
 
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+    for (size_t i = 0; i < RPS_COUNT(types); i++) {
         if ((uint32_t)type == types[i])
             return 1;
     }

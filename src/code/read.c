@@ -265,7 +265,7 @@ static int read_sampling(void *context, sqlite3_stmt *stmt, struct rps_error *er
     r->is_sampled = 1;
     rps_fields_copy_text(stmt, 0, s->event, sizeof(s->event));
     rps_fields_copy_text(stmt, 1, s->stacks, sizeof(s->stacks));
-    for (int i = 0; i < (int)(sizeof(number) / sizeof(number[0])); i++)
+    for (int i = 0; i < (int)RPS_COUNT(number); i++)
         *number[i] = count_of(stmt, i + 2);
     s->is_wide = sqlite3_column_int64(stmt, 9) == 1;
     s->is_fixed = sqlite3_column_int64(stmt, 10) == 1;

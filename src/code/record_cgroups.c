@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "rpistat/code.h"
+#include "rpistat/error.h"
 #include "rpistat/proc.h"
 
 #define CONTAINER_DIGITS 64 /* Hexadecimal digits of a container's identifier. */
@@ -55,7 +56,7 @@ static int is_unit(const char *component, size_t length)
     static const char *const kinds[] = {".service", ".scope",  ".slice",
                                         ".mount",   ".socket", ".swap"};
 
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+    for (size_t i = 0; i < RPS_COUNT(kinds); i++) {
         size_t kind = strlen(kinds[i]);
 
         if (length > kind && strncmp(component + length - kind, kinds[i], kind) == 0)

@@ -14,7 +14,7 @@ static int is_anonymous(const char *path)
     static const char *const start[] = {
         "[", "//anon", "/anon_hugepage", "/memfd:", "memfd:", "/dev/zero", "/SYSV"};
 
-    for (size_t i = 0; i < sizeof(start) / sizeof(start[0]); i++) {
+    for (size_t i = 0; i < RPS_COUNT(start); i++) {
         if (strncmp(path, start[i], strlen(start[i])) == 0)
             return 1;
     }

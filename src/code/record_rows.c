@@ -25,8 +25,6 @@ enum {
 
 /* --- handing over ----------------------------------------------------------------------------- */
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 void rps_writer_sampling(struct rps_writer *writer, const struct rps_sampling *sampling)
 {
     const char *const text[] = {sampling->event, sampling->stacks, sampling->no_wait};
@@ -47,7 +45,7 @@ void rps_writer_sampling(struct rps_writer *writer, const struct rps_sampling *s
         (int64_t)sampling->switches_lost,
     };
 
-    rps_writer_row(writer, SAMPLING, number, COUNT(number), text, COUNT(text));
+    rps_writer_row(writer, SAMPLING, number, RPS_COUNT(number), text, RPS_COUNT(text));
 }
 
 void rps_writer_module(struct rps_writer *writer, const struct rps_module *module)
@@ -55,7 +53,7 @@ void rps_writer_module(struct rps_writer *writer, const struct rps_module *modul
     const int64_t number[] = {module->module};
     const char *const text[] = {rps_module_kind_name(module->kind), module->path, module->build_id};
 
-    rps_writer_row(writer, MODULE, number, COUNT(number), text, COUNT(text));
+    rps_writer_row(writer, MODULE, number, RPS_COUNT(number), text, RPS_COUNT(text));
 }
 
 void rps_writer_frame(struct rps_writer *writer, const struct rps_frame *frame)
@@ -63,14 +61,14 @@ void rps_writer_frame(struct rps_writer *writer, const struct rps_frame *frame)
     const int64_t number[] = {frame->frame, frame->module, (int64_t)frame->address,
                               (int64_t)frame->function};
 
-    rps_writer_row(writer, FRAME, number, COUNT(number), NULL, 0);
+    rps_writer_row(writer, FRAME, number, RPS_COUNT(number), NULL, 0);
 }
 
 void rps_writer_stack(struct rps_writer *writer, const struct rps_stack *stack)
 {
     const int64_t number[] = {stack->stack, stack->parent, stack->frame};
 
-    rps_writer_row(writer, STACK, number, COUNT(number), NULL, 0);
+    rps_writer_row(writer, STACK, number, RPS_COUNT(number), NULL, 0);
 }
 
 void rps_writer_task(struct rps_writer *writer, const struct rps_task *task)
@@ -79,7 +77,7 @@ void rps_writer_task(struct rps_writer *writer, const struct rps_task *task)
                               task->start_ns, task->end_ns, task->cgroup};
     const char *const text[] = {task->name, task->file ? task->file : ""};
 
-    rps_writer_row(writer, TASK, number, COUNT(number), text, COUNT(text));
+    rps_writer_row(writer, TASK, number, RPS_COUNT(number), text, RPS_COUNT(text));
 }
 
 void rps_writer_cgroup(struct rps_writer *writer, const struct rps_cgroup *cgroup)
@@ -95,14 +93,14 @@ void rps_writer_location(struct rps_writer *writer, const struct rps_location *l
                                 alike < 0 ? location->file : "",
                                 rps_location_how_name(location->how)};
 
-    rps_writer_row(writer, LOCATION, number, COUNT(number), text, COUNT(text));
+    rps_writer_row(writer, LOCATION, number, RPS_COUNT(number), text, RPS_COUNT(text));
 }
 
 void rps_writer_process_time(struct rps_writer *writer, int64_t task, int64_t cpu_ns)
 {
     const int64_t number[] = {task, cpu_ns};
 
-    rps_writer_row(writer, PROCESS_TIME, number, COUNT(number), NULL, 0);
+    rps_writer_row(writer, PROCESS_TIME, number, RPS_COUNT(number), NULL, 0);
 }
 
 void rps_writer_program(struct rps_writer *writer, const struct rps_program *program)
@@ -118,7 +116,7 @@ void rps_writer_program(struct rps_writer *writer, const struct rps_program *pro
     };
     const char *const text[] = {program->name};
 
-    rps_writer_row(writer, PROGRAM, number, COUNT(number), text, COUNT(text));
+    rps_writer_row(writer, PROGRAM, number, RPS_COUNT(number), text, RPS_COUNT(text));
 }
 
 void rps_writer_code_count(struct rps_writer *writer, enum rps_code_counted what,
@@ -127,7 +125,7 @@ void rps_writer_code_count(struct rps_writer *writer, enum rps_code_counted what
     const int64_t number[] = {count->level, count->cpu, (int64_t)count->period, count->id,
                               (int64_t)count->samples};
 
-    rps_writer_row(writer, COUNTS + (int)what, number, COUNT(number), NULL, 0);
+    rps_writer_row(writer, COUNTS + (int)what, number, RPS_COUNT(number), NULL, 0);
 }
 
 /* --- gathering -------------------------------------------------------------------------------- */

@@ -19,13 +19,6 @@
 
 /* --- modules, frames, stacks ------------------------------------------------------------------ */
 
-static int is_module(const struct rps_tracker_module *module, enum rps_module_kind kind,
-                     const char *path, const char *build_id)
-{
-    return module->kind == kind && strcmp(module->path, path) == 0 &&
-           strcmp(module->build_id, build_id) == 0;
-}
-
 /* Return the module's number. If the module is new, add it. Negative: no memory. */
 static int64_t add_module(struct rps_tracker *tracker, enum rps_module_kind kind, const char *path,
                           const char *build_id)
@@ -38,7 +31,9 @@ static int64_t add_module(struct rps_tracker *tracker, enum rps_module_kind kind
     int is_new;
 
     while ((number = rps_intern_find(&tracker->module, hash, same)) >= 0) {
-        if (is_module(rps_intern_at(&tracker->module, number), kind, path, build_id))
+        module = rps_intern_at(&tracker->module, number);
+        if (module->kind == kind && strcmp(module->path, path) == 0 &&
+            strcmp(module->build_id, build_id) == 0)
             return number;
         same++;
     }

@@ -102,7 +102,7 @@ static int is_beginning(const char *function)
         "runtime.rt0_go*", "ret_from_fork*", "*startup_64*",
     };
 
-    for (size_t i = 0; i < sizeof(pattern) / sizeof(pattern[0]); i++) {
+    for (size_t i = 0; i < RPS_COUNT(pattern); i++) {
         if (fnmatch(pattern[i], function, 0) == 0)
             return 1;
     }

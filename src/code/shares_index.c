@@ -19,13 +19,6 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return hash ^ (hash >> 29);
 }
 
-static uint64_t hash_key(const struct rps_share_key *key)
-{
-    uint64_t hash = rps_intern_hash(UINT64_C(0xcbf29ce484222325), key->name);
-
-    return mix(mix(rps_intern_hash(hash, key->file), key->module), (uint64_t)key->line);
-}
-
 static int is_same(const struct rps_share_key *a, const struct rps_share_key *b)
 {
     return a->hash == b->hash && a->module == b->module && a->line == b->line &&
@@ -48,7 +41,8 @@ size_t rps_share_items_number(struct rps_arena *arena, struct rps_share_items *i
     struct rps_share_key own = *key;
     size_t at;
 
-    own.hash = hash_key(key);
+    own.hash = rps_intern_hash(UINT64_C(0xcbf29ce484222325), key->name);
+    own.hash = mix(mix(rps_intern_hash(own.hash, key->file), key->module), (uint64_t)key->line);
     if (items->count >= items->slots / 2) {
         size_t size = sizeof(*items->slot);
 
@@ -154,7 +148,7 @@ static const char *find_hook(const char *function)
 
     if (!strstr(function, "idle") && !strstr(function, "halt") && !strstr(function, "irq_enable"))
         return NULL; /* Skip most functions here, because matching patterns is slow. */
-    for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++) {
+    for (size_t i = 0; i < RPS_COUNT(hooks); i++) {
         if (fnmatch(hooks[i].pattern, function, 0) == 0)
             return hooks[i].group;
     }

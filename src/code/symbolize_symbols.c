@@ -195,7 +195,7 @@ static void add_plts(struct rps_symbols *symbols, Elf *elf, GElf_Addr bias)
 
     if (!gelf_getehdr(elf, &header))
         return;
-    for (size_t i = 0; i < sizeof(plts) / sizeof(plts[0]) && !is_added; i++) {
+    for (size_t i = 0; i < RPS_COUNT(plts) && !is_added; i++) {
         if (plts[i].machine == header.e_machine)
             is_added = add_plt(symbols, elf, &plts[i], bias);
     }

@@ -152,7 +152,7 @@ static int compare_threads(const void *a, const void *b)
                               {one->start_ns, other->start_ns},
                               {one->end_ns, other->end_ns}};
 
-    for (size_t i = 0; i < sizeof(key) / sizeof(key[0]); i++) {
+    for (size_t i = 0; i < RPS_COUNT(key); i++) {
         if (key[i][0] != key[i][1])
             return key[i][0] < key[i][1] ? -1 : 1;
     }

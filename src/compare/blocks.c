@@ -83,8 +83,6 @@ static const struct column share_column = {{.name = "share_of_change",
                                             .drop = 3},
                                            TO_PHASES};
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static void add_columns(struct rps_block *block, const struct rps_comparison *comparison, int table,
                         const struct column *column, size_t count)
 {
@@ -107,7 +105,8 @@ static void add_columns(struct rps_block *block, const struct rps_comparison *co
 
 void rps_comparison_add_change(struct rps_block *block, const struct rps_comparison *comparison)
 {
-    add_columns(block, comparison, TO_PROGRAMS | TO_HUMANS, change_columns, COUNT(change_columns));
+    add_columns(block, comparison, TO_PROGRAMS | TO_HUMANS, change_columns,
+                RPS_COUNT(change_columns));
 }
 
 static struct rps_block *add_table(struct rps_document *document,
@@ -116,8 +115,8 @@ static struct rps_block *add_table(struct rps_document *document,
     struct rps_block *block =
         rps_document_block(document, table == TO_PROGRAMS ? "changes" : NULL, NULL, 0);
 
-    add_columns(block, comparison, table, row_columns, COUNT(row_columns));
-    add_columns(block, comparison, table, change_columns, COUNT(change_columns));
+    add_columns(block, comparison, table, row_columns, RPS_COUNT(row_columns));
+    add_columns(block, comparison, table, change_columns, RPS_COUNT(change_columns));
     add_columns(block, comparison, table, &share_column, 1);
     block->indent = 2;
     block->fixed = 1;
@@ -315,8 +314,8 @@ static void put_functions(struct rps_document *document, const struct rps_compar
     const struct rps_comparison *comparison = output->comparison;
     struct rps_block *block = rps_document_block(document, NULL, NULL, 0);
 
-    add_columns(block, comparison, TO_FUNCTIONS, function_columns, COUNT(function_columns));
-    add_columns(block, comparison, TO_FUNCTIONS, change_columns, COUNT(change_columns));
+    add_columns(block, comparison, TO_FUNCTIONS, function_columns, RPS_COUNT(function_columns));
+    add_columns(block, comparison, TO_FUNCTIONS, change_columns, RPS_COUNT(change_columns));
     block->indent = 2;
     block->fixed = 2;
     block->is_folded = 1;
@@ -338,32 +337,27 @@ static void put_functions(struct rps_document *document, const struct rps_compar
 
 /* --- only in JSON ----------------------------------------------------------------------------- */
 
+#define RUNS(CELL, BY)                                                                             \
+    CELL(TEXT, (run->side == RPS_SIDE_A ? "A" : "B"), "side")                                      \
+    CELL(TEXT, (run->store), "store")                                                              \
+    CELL(INT, (run->run_id, 1), "run")                                                             \
+    CELL(TEXT, (run->run.uuid), "uuid")                                                            \
+    CELL(TEXT, (run->run.label), "label")                                                          \
+    CELL(TEXT, (rps_run_title(command, sizeof(command), &run->run)), "command")                    \
+    CELL(TIME, (run->run.start_realtime_ns, run->run.start_realtime_ns >= 0), "start")             \
+    CELL(DURATION, (run->run.elapsed_ns, run->run.elapsed_ns >= 0), "elapsed_s")                   \
+    CELL(BOOL, (run->is_outlier, 1), "is_outlier")
+
 static void put_runs(struct rps_document *document, const struct rps_comparison *comparison)
 {
-    static const struct rps_column columns[] = {
-        {.name = "side"},
-        {.name = "store"},
-        {.name = "run", .kind = RPS_VALUE_INT},
-        {.name = "uuid"},
-        {.name = "label"},
-        {.name = "command"},
-        {.name = "start", .kind = RPS_VALUE_TIME},
-        {.name = "elapsed_s", .kind = RPS_VALUE_DURATION},
-        {.name = "is_outlier", .kind = RPS_VALUE_BOOL},
-    };
-    struct rps_block *block = rps_document_block(document, "runs", columns, COUNT(columns));
+    static const struct rps_column columns[] = {RUNS(RPS_COLUMN, RPS_COLUMN)};
+    struct rps_block *block = rps_document_block(document, "runs", columns, RPS_COUNT(columns));
     char command[4096];
 
     for (size_t i = 0; i < comparison->run_count; i++) {
         const struct rps_comparison_run *run = &comparison->run[i];
 
-        rps_put_texts(block, 2, run->side == RPS_SIDE_A ? "A" : "B", run->store);
-        rps_put_int(block, run->run_id, 1);
-        rps_put_texts(block, 3, run->run.uuid, run->run.label,
-                      rps_run_title(command, sizeof(command), &run->run));
-        rps_put_int(block, run->run.start_realtime_ns, run->run.start_realtime_ns >= 0);
-        rps_put_int(block, run->run.elapsed_ns, run->run.elapsed_ns >= 0);
-        rps_put_int(block, run->is_outlier, 1);
+        RUNS(RPS_PUT, RPS_PUT_BY)
     }
 }
 
@@ -371,7 +365,7 @@ static void put_figure_names(struct rps_document *document, const struct rps_com
 {
     static const struct rps_column columns[] = {
         {.name = "name"}, {.name = "label"}, {.name = "kind"}, {.name = "unit"}};
-    struct rps_block *block = rps_document_block(document, "figures", columns, COUNT(columns));
+    struct rps_block *block = rps_document_block(document, "figures", columns, RPS_COUNT(columns));
 
     for (size_t f = 0; f < comparison->figure_count; f++) {
         const struct rps_comparison_figure *figure = &comparison->figure[f];
@@ -394,45 +388,42 @@ static void put_parts(struct rps_document *document, const struct rps_comparison
 
         put_place(block, row, 0);
         functions = rps_put_block(block, NULL, 0);
-        add_columns(functions, comparison, TO_PROGRAMS, function_columns, COUNT(function_columns));
-        add_columns(functions, comparison, TO_PROGRAMS, change_columns, COUNT(change_columns));
+        add_columns(functions, comparison, TO_PROGRAMS, function_columns,
+                    RPS_COUNT(function_columns));
+        add_columns(functions, comparison, TO_PROGRAMS, change_columns, RPS_COUNT(change_columns));
         for (size_t i = 0; i < row->function_count; i++)
             put_function(functions, row, &row->function[i]);
     }
 }
 
+#define LIMITS(CELL, BY)                                                                           \
+    CELL(TEXT, (limit->text), "limit")                                                             \
+    CELL(TEXT, (label_of(row, label)), "label")                                                    \
+    CELL(TEXT, (comparison->figure[limit->figure].name), "name")                                   \
+    CELL(TEXT, (rps_change_answers[limit->answer]), "decision")                                    \
+    CELL(NUMBER, (change->ratio), "change")                                                        \
+    CELL(NUMBER, (change->low), "change_low")                                                      \
+    CELL(NUMBER, (change->high), "change_high")                                                    \
+    CELL(INT, (isfinite(runs) ? (int64_t)runs : 0, isfinite(runs)), "deciding_runs")
+
 void rps_comparison_put_limits(struct rps_document *document,
                                const struct rps_comparison_output *output)
 {
-    static const struct rps_column columns[] = {
-        {.name = "limit"},
-        {.name = "label"},
-        {.name = "name"},
-        {.name = "decision"},
-        {.name = "change", .kind = RPS_VALUE_NUMBER},
-        {.name = "change_low", .kind = RPS_VALUE_NUMBER},
-        {.name = "change_high", .kind = RPS_VALUE_NUMBER},
-        {.name = "deciding_runs", .kind = RPS_VALUE_INT},
-    };
-    struct rps_block *block = rps_document_block(document, "limits", columns, COUNT(columns));
+    static const struct rps_column columns[] = {LIMITS(RPS_COLUMN, RPS_COLUMN)};
+    const struct rps_comparison *comparison = output->comparison;
+    struct rps_block *block = rps_document_block(document, "limits", columns, RPS_COUNT(columns));
     char label[RPS_PHASE_LABEL_SIZE];
 
     if (output->limit_count > 0)
         rps_block_title(block, "Limits");
     for (size_t i = 0; i < output->limit_count; i++) {
         const struct rps_comparison_limit *limit = &output->limit[i];
-        const struct rps_comparison_row *row = &output->comparison->row[limit->row];
+        const struct rps_comparison_row *row = &comparison->row[limit->row];
         const struct rps_change *change = &row->change[limit->figure];
-        double runs = rps_comparison_limit_runs(output->comparison, limit);
+        double runs = rps_comparison_limit_runs(comparison, limit);
 
-        rps_put_texts(block, 4, limit->text, label_of(row, label),
-                      output->comparison->figure[limit->figure].name,
-                      rps_change_answers[limit->answer]);
-        rps_put_number(block, change->ratio);
-        rps_put_number(block, change->low);
-        rps_put_number(block, change->high);
-        rps_put_int(block, isfinite(runs) ? (int64_t)runs : 0, isfinite(runs));
-        rps_block_wrap(block, 2, 4, "%s", rps_comparison_limit_text(output->comparison, limit));
+        LIMITS(RPS_PUT, RPS_PUT_BY)
+        rps_block_wrap(block, 2, 4, "%s", rps_comparison_limit_text(comparison, limit));
     }
 }
 
@@ -449,7 +440,7 @@ static void put_compared(struct rps_document *document, const struct rps_compari
         {"Tested", rps_comparison_tested_text(comparison)},
     };
 
-    for (size_t i = 0; i < COUNT(line); i++) {
+    for (size_t i = 0; i < RPS_COUNT(line); i++) {
         if (line[i][1][0])
             rps_block_wrap(block, 0, 2, "%s: %s", line[i][0], line[i][1]);
     }

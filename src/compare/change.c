@@ -62,14 +62,6 @@ static double compared(const struct scale *scale, double value)
     return scale->logarithms ? log(value) : scale->unit > 0 ? value / scale->unit : 0;
 }
 
-/* Convert a variance to the scale of the comparison. NaN remains NaN. */
-static double variance_of(const struct scale *scale, double value, double variance)
-{
-    double unit = scale->logarithms ? value : scale->unit > 0 ? scale->unit : 1;
-
-    return variance / unit / unit;
-}
-
 /* Compute mean and variance of a side. The differences of all values from the first value are added
  * up, so that the mean of equal values is exact. */
 static struct side add_up(const struct scale *scale, const struct rps_change_value *value,
@@ -79,17 +71,18 @@ static struct side add_up(const struct scale *scale, const struct rps_change_val
     double first = 0, sum = 0, squares = 0, least = 0;
 
     for (size_t i = 0; i < count; i++) {
-        double above;
+        double above, unit;
 
         if (!has_value(&value[i]))
             continue;
+        unit = scale->logarithms ? value[i].value : scale->unit > 0 ? scale->unit : 1;
         first = ret.count > 0 ? first : value[i].value;
         above = compared(scale, value[i].value) - compared(scale, first);
         ret.least = fmin(ret.least, value[i].value);
         ret.most = fmax(ret.most, value[i].value);
         sum += above;
         squares += above * above;
-        least += variance_of(scale, value[i].value, fmax(0, value[i].floor));
+        least += fmax(0, value[i].floor) / unit / unit;
         ret.count++;
     }
     ret.mean = compared(scale, first) + sum / ret.count;
@@ -144,21 +137,16 @@ static void use_median(const struct scale *scale, const struct rps_change_value 
 
 /* ---------------------------------------------------------------------------------------------- */
 
-/* Add two variances. The degrees of freedom follow Satterthwaite (1946). */
-static void add_variances(struct difference *difference, double a, double a_degrees, double b,
-                          double b_degrees)
-{
-    double part = a / (a + b);
-
-    difference->variance = a + b;
-    difference->degrees = 1 / (part * part / a_degrees + (1 - part) * (1 - part) / b_degrees);
-}
-
+/* Add the variances of both means. The degrees of freedom follow Satterthwaite (1946). */
 static enum rps_change_basis compare_groups(const struct side *a, const struct side *b,
                                             struct difference *difference)
 {
-    add_variances(difference, a->variance / a->count, a->count - 1, b->variance / b->count,
-                  b->count - 1);
+    double part;
+
+    difference->variance = a->variance / a->count + b->variance / b->count;
+    part = a->variance / a->count / difference->variance;
+    difference->degrees =
+        1 / (part * part / (a->count - 1) + (1 - part) * (1 - part) / (b->count - 1));
     difference->of_runs = a->variance + b->variance;
     return RPS_CHANGE_GROUPS;
 }

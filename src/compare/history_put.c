@@ -18,7 +18,7 @@ static const struct rps_column run_columns[] = {
     {.name = "tags_changed", .heading = "New tags", .shown = RPS_SHOWN_IF_KNOWN, .width_max = 32},
 };
 
-#define RUN_COLUMNS (sizeof(run_columns) / sizeof(run_columns[0]))
+#define RUN_COLUMNS RPS_COUNT(run_columns)
 
 static void add_run_columns(struct rps_block *block, int is_shown)
 {

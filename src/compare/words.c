@@ -262,7 +262,7 @@ double rps_comparison_explains(const struct rps_comparison_figure *figure,
         double sign;
     } factor[] = {{"instructions", 1}, {"cpi", 1}, {"cpu_use", -1}};
 
-    for (size_t i = 0; i < sizeof(factor) / sizeof(factor[0]); i++) {
+    for (size_t i = 0; i < RPS_COUNT(factor); i++) {
         if (strcmp(figure->name, factor[i].name) == 0)
             return factor[i].sign * log1p(change->ratio);
     }

@@ -68,14 +68,6 @@ char *rps_document_clock(const struct rps_document *document, int64_t ns)
     return rps_arena_text(document->arena, text + (has_no_hours ? strlen("00:") : 0));
 }
 
-/* Return the number of decimals (at most 4) for three or four significant digits. */
-static int decimals_for(double value)
-{
-    double size = fabs(value);
-
-    return size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : size >= 1 ? 3 : 4;
-}
-
 static const char *decimal_text(char *ret, double value, int decimals)
 {
     double size = fabs(value);
@@ -101,7 +93,10 @@ static const char *off_text(char *ret, double off, double value, int decimals)
 static void write_figure(char *ret, const struct rps_value *value)
 {
     const struct rps_interval *sure = &value->sure;
-    int decimals = decimals_for(value->real), has_ends = sure->certainty == RPS_CERTAINTY_INTERVAL;
+    double size = fabs(value->real);
+    /* three or four significant digits, at most 4 decimals */
+    int decimals = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : size >= 1 ? 3 : 4;
+    int has_ends = sure->certainty == RPS_CERTAINTY_INTERVAL;
     char number[CELL_SIZE];
     size_t used;
 
@@ -185,21 +180,16 @@ static const char *words_of(const struct rps_document *document, const struct rp
 
 /* --- the grid --------------------------------------------------------------------------------- */
 
-static char *heading_of(const struct rps_document *document, const struct rps_column *column)
-{
-    if (!column->unit || !column->unit[0])
-        return rps_document_printable(document, column->heading);
-    return rps_document_printable(
-        document, rps_arena_print(document->arena, "%s (%s)", column->heading, column->unit));
-}
-
 static void fill_column(struct rps_grid *grid, size_t c)
 {
     const struct rps_document *document = grid->block->document;
     const struct rps_column *column = grid->column[c];
     char text[CELL_SIZE];
 
-    grid->heading[c] = heading_of(document, column);
+    grid->heading[c] = rps_document_printable(
+        document, column->unit && column->unit[0]
+                      ? rps_arena_print(document->arena, "%s (%s)", column->heading, column->unit)
+                      : column->heading);
     grid->has_head |= grid->heading[c][0] != '\0';
     for (size_t i = 0; i < grid->row_count; i++) {
         const struct rps_value *value =
@@ -359,20 +349,13 @@ char *rps_interval_percent(char *ret, const struct rps_interval *interval)
     return ret;
 }
 
-/* Return the number of decimals of a share: "12 %". A share just below 1 gets more decimals ("99.95
- * %"), so that it is not shown as 100 %. */
-static int share_decimals(double share)
+char *rps_interval_share(char *ret, double share)
 {
     int decimals = share < .1 ? 1 : 0;
 
     while (share < 1 && share * 100 >= 100 - .5 * pow(10, -decimals) && decimals < SHARE_DECIMALS)
-        decimals++;
-    return decimals;
-}
-
-char *rps_interval_share(char *ret, double share)
-{
-    snprintf(ret, RPS_INTERVAL_TEXT_SIZE, "%.*f %%", share_decimals(share), 100 * share);
+        decimals++; /* a share just below 1 is not shown as 100 % */
+    snprintf(ret, RPS_INTERVAL_TEXT_SIZE, "%.*f %%", decimals, 100 * share);
     return ret;
 }
 
@@ -387,8 +370,7 @@ char *rps_interval_words(char *ret, const struct rps_interval *interval)
     else if (interval->certainty == RPS_CERTAINTY_SCALED)
         snprintf(ret, RPS_INTERVAL_TEXT_SIZE, "counted for %s of the time",
                  rps_interval_share(share, interval->share));
-    else if (interval->certainty == RPS_CERTAINTY_START ||
-             interval->certainty == RPS_CERTAINTY_END)
+    else if (interval->certainty == RPS_CERTAINTY_START || interval->certainty == RPS_CERTAINTY_END)
         snprintf(ret, RPS_INTERVAL_TEXT_SIZE, "%sits %s was not counted",
                  interval->value > 0 ? "" : "none seen; ",
                  interval->certainty == RPS_CERTAINTY_START ? "start" : "end");

@@ -58,15 +58,6 @@ static int width_of(const char *text)
     return width;
 }
 
-/* Cut text to `limit` columns, with three dots at the end. */
-static void cut(char *text, int limit)
-{
-    int width;
-
-    if (width_of(text) > limit)
-        memcpy(text + measure(text, limit - 3, &width), "...", 4);
-}
-
 static void widen(struct page *page, size_t c, const char *text)
 {
     int width = width_of(text);
@@ -190,9 +181,11 @@ static void fit(struct page *page, int limit)
     }
     for (size_t i = 0; i < grid->row_count * count; i++) {
         size_t c = i % count;
+        int width;
 
-        if (page->width[c] > 0 && (grid->column[c]->width_max > 0 || c == giving))
-            cut(grid->cell[i], page->width[c]);
+        if (page->width[c] > 0 && (grid->column[c]->width_max > 0 || c == giving) &&
+            width_of(grid->cell[i]) > page->width[c])
+            memcpy(grid->cell[i] + measure(grid->cell[i], page->width[c] - 3, &width), "...", 4);
     }
 }
 
@@ -224,7 +217,7 @@ static int is_unit(const char *word, size_t length)
 
     while (length > 0 && strchr(".,;:)", word[length - 1]))
         length--;
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+    for (size_t i = 0; i < RPS_COUNT(units); i++)
         if (strlen(units[i]) == length && strncmp(word, units[i], length) == 0)
             return 1;
     return 0;

@@ -12,8 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 struct generic {
     const char *name;
     enum rps_event_type type;
@@ -78,7 +76,7 @@ const char *const rps_name_roles[] = {
 
 static const struct generic *find_generic(const char *name)
 {
-    for (size_t i = 0; i < COUNT(generics); i++) {
+    for (size_t i = 0; i < RPS_COUNT(generics); i++) {
         if (strcmp(name, generics[i].name) == 0)
             return &generics[i];
     }
@@ -87,12 +85,12 @@ static const struct generic *find_generic(const char *name)
 
 static bool find_cache(const char *name, uint64_t *ret_config)
 {
-    for (size_t cache = 0; cache < COUNT(caches); cache++) {
+    for (size_t cache = 0; cache < RPS_COUNT(caches); cache++) {
         size_t length = strlen(caches[cache]);
 
         if (strncmp(name, caches[cache], length) != 0)
             continue;
-        for (size_t i = 0; i < COUNT(cache_operations); i++) {
+        for (size_t i = 0; i < RPS_COUNT(cache_operations); i++) {
             if (strcmp(name + length, cache_operations[i].suffix) == 0) {
                 *ret_config = cache | cache_operations[i].config;
                 return true;
@@ -193,10 +191,10 @@ void rps_name_take_modifiers(char *text, char ret[8])
 
 void rps_name_suggest(struct rps_suggestion *suggestion)
 {
-    for (size_t i = 0; i < COUNT(generics); i++)
+    for (size_t i = 0; i < RPS_COUNT(generics); i++)
         rps_suggestion_consider(suggestion, generics[i].name);
-    for (size_t cache = 0; cache < COUNT(caches); cache++) {
-        for (size_t i = 0; i < COUNT(cache_operations); i++) {
+    for (size_t cache = 0; cache < RPS_COUNT(caches); cache++) {
+        for (size_t i = 0; i < RPS_COUNT(cache_operations); i++) {
             char name[RPS_NAME_SIZE];
 
             snprintf(name, sizeof(name), "%s%s", caches[cache], cache_operations[i].suffix);

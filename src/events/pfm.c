@@ -23,29 +23,28 @@
 #define LIBRARY "libpfm.so.4"
 
 /* The library's functions in use. */
+#define FUNCTIONS(FUNCTION)                                                                        \
+    FUNCTION(initialize)                                                                           \
+    FUNCTION(strerror)                                                                             \
+    FUNCTION(find_event)                                                                           \
+    FUNCTION(get_pmu_info)                                                                         \
+    FUNCTION(get_event_next)                                                                       \
+    FUNCTION(get_event_info)                                                                       \
+    FUNCTION(get_event_attr_info)                                                                  \
+    FUNCTION(get_os_event_encoding)
+#define MEMBER(name) __typeof__(pfm_##name) *name;
+
 struct pfm {
-    __typeof__(pfm_initialize) *initialize;
-    __typeof__(pfm_strerror) *strerror;
-    __typeof__(pfm_find_event) *find_event;
-    __typeof__(pfm_get_pmu_info) *get_pmu_info;
-    __typeof__(pfm_get_event_next) *get_event_next;
-    __typeof__(pfm_get_event_info) *get_event_info;
-    __typeof__(pfm_get_event_attr_info) *get_event_attr_info;
-    __typeof__(pfm_get_os_event_encoding) *get_os_event_encoding;
+    FUNCTIONS(MEMBER)
 };
 
 static bool open_libpfm(struct pfm *ret)
 {
     const struct rps_library_function functions[] = {
-        {"pfm_initialize", &ret->initialize},
-        {"pfm_strerror", &ret->strerror},
-        {"pfm_find_event", &ret->find_event},
-        {"pfm_get_pmu_info", &ret->get_pmu_info},
-        {"pfm_get_event_next", &ret->get_event_next},
-        {"pfm_get_event_info", &ret->get_event_info},
-        {"pfm_get_event_attr_info", &ret->get_event_attr_info},
-        {"pfm_get_os_event_encoding", &ret->get_os_event_encoding},
-        {NULL, NULL},
+#define ROW(name) {"pfm_" #name, &ret->name},
+        FUNCTIONS(ROW)
+#undef ROW
+            {NULL, NULL},
     };
 
     return rps_library_open(LIBRARY, functions) && ret->initialize() == PFM_SUCCESS;

@@ -127,7 +127,7 @@ int rps_plan_operand(void *plan, const char *name)
         if (strcmp(fixed_operands[i], name) == 0)
             return i;
     }
-    for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]) && operand < 0; i++)
+    for (size_t i = 0; i < RPS_COUNT(offsets) && operand < 0; i++)
         operand = find_event(plan, name, offsets[i]);
     return operand;
 }

@@ -18,8 +18,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* Return true for NAME:REST if NAME is an event. The user then meant REST as modifiers. */
 static bool has_bad_modifiers(const char *text)
 {
@@ -72,7 +70,7 @@ static int resolve_tracepoint(struct rps_event *event, const char *text, const c
     snprintf(path, sizeof(path), "%s", text);
     *strchr(path, ':') = '/';
     event->type = RPS_EVENT_TRACEPOINT;
-    for (size_t i = 0; i < COUNT(folders) && best != TRACE_FOUND; i++) {
+    for (size_t i = 0; i < RPS_COUNT(folders) && best != TRACE_FOUND; i++) {
         enum trace here = look_up(sys, folders[i], path, &event->config);
 
         if (here < best)

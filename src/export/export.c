@@ -31,7 +31,6 @@ const struct rps_export_format *rps_export_find(const char *name)
 }
 
 struct walk {
-    const struct rps_export_format *format;
     struct rps_export_job *job;
     int write_errno; /* errno of the write that failed, or 0 */
 };
@@ -47,7 +46,7 @@ static int has_failed(struct walk *walk)
 /* Write a period. Returns 1 if the export cannot write any more. */
 static int write_period(struct walk *walk, const struct rps_period *period)
 {
-    walk->format->period(walk->job, period);
+    walk->job->format->period(walk->job, period);
     return has_failed(walk) || walk->job->result < 0;
 }
 
@@ -72,8 +71,8 @@ static int end_periods(struct walk *walk, int result, struct rps_error *err)
 
     if (result < 0)
         return result;
-    if (!has_failed(walk) && job->result == 0 && walk->format->end)
-        walk->format->end(job);
+    if (!has_failed(walk) && job->result == 0 && walk->job->format->end)
+        walk->job->format->end(job);
     return finish(walk, err);
 }
 
@@ -92,17 +91,18 @@ static void choose_resolution(struct rps_cpu_series *cpu_series, const struct wa
     char level[RPS_CPU_SERIES_TEXT_SIZE], note[RPS_CPU_SERIES_TEXT_SIZE + 256];
 
     if (options->every_ns <= 0 || to_ns <= options->from_ns ||
-        (!walk->format->takes_every && cpu_series->periods <= EVERY_FINE_PERIODS))
+        (!walk->job->format->takes_every && cpu_series->periods <= EVERY_FINE_PERIODS))
         return;
     rps_cpu_series_choose_bins(cpu_series,
                                (size_t)((to_ns - options->from_ns) / options->every_ns) + 1);
     job->is_coarse = cpu_series->resolution > 0;
-    if (walk->format->takes_every || !job->is_coarse || !options->note)
+    if (walk->job->format->takes_every || !job->is_coarse || !options->note)
         return;
-    snprintf(note, sizeof(note),
-             "run %lld is long: it was read %s, without minimum and maximum; select a part with --from "
-             "and --to for full detail",
-             (long long)job->run->run_id, rps_cpu_series_level_text(level, cpu_series));
+    snprintf(
+        note, sizeof(note),
+        "run %lld is long: it was read %s, without minimum and maximum; select a part with --from "
+        "and --to for full detail",
+        (long long)job->run->run_id, rps_cpu_series_level_text(level, cpu_series));
     options->note(note);
 }
 
@@ -196,7 +196,8 @@ static int look(struct follow *follow, struct rps_reader *reader, int *ret_goes_
                 struct rps_error *err)
 {
     const struct rps_export_job *job = follow->walk.job;
-    int whole = follow->walk.format->rotations || job->options->cpus.way == RPS_CPUS_SUM, result;
+    int whole = follow->walk.job->format->rotations || job->options->cpus.way == RPS_CPUS_SUM,
+        result;
     struct rps_cpus cpus = job->options->cpus;
     struct rps_cpu_series cpu_series = {0};
     struct rps_walk periods = {.series = &cpu_series, .way = cpus.way};
@@ -249,14 +250,14 @@ static int walk_run(struct walk *walk, struct follow *follow, struct rps_reader 
     if (!c_locale)
         return rps_error_memory(err);
     before = uselocale(c_locale);
-    result = walk->format->begin ? walk->format->begin(walk->job, err) : 0;
+    result = walk->job->format->begin ? walk->job->format->begin(walk->job, err) : 0;
     if (result == 0 && walk->job->options->explain) {
         rps_csv_flush(walk->job->state); /* in tables, job->state begins with the CSV writer */
         result = finish(walk, err);
     } else if (result == 0)
         result = follow ? walk_on(follow, reader, err) : walk_once(walk, reader, err);
-    if (walk->format->release)
-        walk->format->release(walk->job);
+    if (walk->job->format->release)
+        walk->job->format->release(walk->job);
     uselocale(before);
     freelocale(c_locale);
     return result;
@@ -286,7 +287,8 @@ static int find_phases(const struct rps_export_job *job, struct rps_phase_levels
         snprintf(note, sizeof(note), "the phases of run %lld are left out: %s", run, err->message);
     else if (summary.rows > RPS_RUN_PHASES_PERIODS_MAX)
         snprintf(note, sizeof(note),
-                 "the phases of run %lld are left out, because it is long: find them with `rpistat phases`",
+                 "the phases of run %lld are left out, because it is long: find them with `rpistat "
+                 "phases`",
                  run);
     if (note[0] && job->options && job->options->note)
         job->options->note(note);
@@ -299,7 +301,7 @@ static int export_run(struct walk *walk, struct follow *follow, int64_t run_id,
                       const struct rps_part_choice *choice, const struct rps_cpus *cpus,
                       struct rps_error *err)
 {
-    const struct rps_export_format *format = walk->format;
+    const struct rps_export_format *format = walk->job->format;
     struct rps_phase_levels levels = {0};
     struct rps_export_job *job = walk->job;
     struct rps_plan *plan = NULL;
@@ -331,31 +333,29 @@ int rps_export_run(const struct rps_export_format *format, FILE *out, struct rps
 {
     const struct rps_part_choice choice = {
         .from_ns = options->from_ns, .to_ns = options->to_ns, .region = options->region};
-    struct rps_export_job job = {.out = out, .reader = reader, .options = options};
+    struct rps_export_job job = {
+        .format = format, .out = out, .reader = reader, .options = options};
 
-    return export_run(&(struct walk){.format = format, .job = &job}, NULL, run_id, &choice,
-                      &options->cpus, err);
+    return export_run(&(struct walk){.job = &job}, NULL, run_id, &choice, &options->cpus, err);
 }
 
 int rps_export_part(const struct rps_export_format *format, FILE *out, struct rps_reader *reader,
                     int64_t run_id, const struct rps_part_choice *choice,
                     const struct rps_cpus *cpus, struct rps_error *err)
 {
-    struct rps_export_job job = {.out = out, .reader = reader};
+    struct rps_export_job job = {.format = format, .out = out, .reader = reader};
 
-    return export_run(&(struct walk){.format = format, .job = &job}, NULL, run_id, choice, cpus,
-                      err);
+    return export_run(&(struct walk){.job = &job}, NULL, run_id, choice, cpus, err);
 }
 
 int rps_export_follow(const struct rps_export_format *format, FILE *out, struct rps_reader *reader,
                       int64_t run_id, const struct rps_export_options *options,
                       int (*wait)(void *context), void *context, struct rps_error *err)
 {
-    struct rps_export_job job = {.out = out, .reader = reader, .options = options};
-    struct follow follow = {.walk = {.format = format, .job = &job},
-                            .wait = wait,
-                            .wait_context = context,
-                            .from_ns = options->from_ns};
+    struct rps_export_job job = {
+        .format = format, .out = out, .reader = reader, .options = options};
+    struct follow follow = {
+        .walk = {.job = &job}, .wait = wait, .wait_context = context, .from_ns = options->from_ns};
 
     return export_run(&follow.walk, &follow, run_id, NULL, NULL, err);
 }

@@ -90,21 +90,13 @@ static const char *make_key(struct rps_arena *arena, const char *text)
     return make_text(arena, &part, 1);
 }
 
-static const char *make_tags(struct rps_arena *arena, const struct rps_run *run, const char *set)
-{
-    const struct part part[] = {
-        {",instance=", run->host}, {",job=", RPS_TIME_JOB}, {",run=", run->uuid}, {",set=", set}};
-
-    return make_text(arena, part, sizeof(part) / sizeof(part[0]));
-}
-
 static const char *make_event(struct rps_arena *arena, const char *name, const char *clock)
 {
     static const char *const own[] = {"enabled_ns", "length_ns", "running_ns"};
     char text[RPS_NAME_SIZE + sizeof("_event")];
     int taken = strcmp(name, clock) == 0;
 
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+    for (size_t i = 0; i < RPS_COUNT(own); i++)
         taken |= strcmp(name, own[i]) == 0;
     snprintf(text, sizeof(text), "%s%s", name, taken ? "_event" : "");
     return make_key(arena, text);
@@ -127,7 +119,12 @@ static int line_begin(struct rps_export_job *job, struct rps_error *err)
     state->set = rps_arena_get(job->arena, (size_t)plan->set_count, sizeof(*state->set));
     state->gauges = rps_gauges_find(job->arena, plan);
     for (int n = 0; n < plan->set_count; n++) {
-        state->set[n].tags = make_tags(job->arena, job->run, plan->set[n].name);
+        const struct part tags[] = {{",instance=", job->run->host},
+                                    {",job=", RPS_TIME_JOB},
+                                    {",run=", job->run->uuid},
+                                    {",set=", plan->set[n].name}};
+
+        state->set[n].tags = make_text(job->arena, tags, RPS_COUNT(tags));
         for (int s = 0; s < plan->set[n].event_count; s++)
             state->set[n].event[s] = make_event(job->arena, plan->set[n].event[s].name, clock);
     }

@@ -198,7 +198,7 @@ static int put_families(struct rps_export_job *job, struct rps_error *err)
 {
     int result = 0;
 
-    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]) && result == 0; i++)
+    for (size_t i = 0; i < RPS_COUNT(families) && result == 0; i++)
         result = put_family(job, &families[i], err);
     if (result == 0 && !((struct metrics_state *)job->state)->is_text)
         fputs("# EOF\n", job->out);

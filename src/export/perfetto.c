@@ -75,14 +75,6 @@ static void begin_event(struct rps_json *json, const char *kind, const char *nam
                        PID_MAX + process * TRACKS + track);
 }
 
-/* Begin the event of a phase, region or mark, with a category, without which DevTools fails. */
-static void begin_slice(struct rps_json *json, const char *kind, const char *name, int64_t time_ns,
-                        int track)
-{
-    begin_event(json, kind, name, time_ns, OF_RUN, track);
-    rps_json_text(json, "cat", "rpistat");
-}
-
 /* Put the name of a process, or of a thread. */
 static void put_thread_name(struct rps_json *json, const char *what, int64_t pid, int64_t tid,
                             const char *name)
@@ -249,7 +241,9 @@ static void put_stretch(struct rps_export_job *job, const char *track, const cha
     if (perfetto->track != track)
         put_name(json, "thread_name", OF_RUN, OF_CALLS + ++perfetto->track_count, track);
     perfetto->track = track;
-    begin_slice(json, is_mark ? "i" : "X", name, start_ns, OF_CALLS + perfetto->track_count);
+    begin_event(json, is_mark ? "i" : "X", name, start_ns, OF_RUN,
+                OF_CALLS + perfetto->track_count);
+    rps_json_text(json, "cat", "rpistat"); /* DevTools fails without a category */
     if (is_mark)
         rps_json_text(json, "s", "t");
     else

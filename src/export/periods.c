@@ -105,14 +105,13 @@ static void map_slots(struct periods *periods, const struct rps_plan *plan,
     }
 }
 
-static int begin_cells(struct rps_export_job *job, enum rps_sheet_format format,
-                       struct rps_error *err)
+static int cells_begin(struct rps_export_job *job, struct rps_error *err)
 {
     size_t sets = (size_t)job->plan->set_count, most = sets * RPS_SLOT_MAX;
     const struct rps_event **event =
         rps_arena_get(job->arena, most, sizeof(const struct rps_event *));
     struct periods *periods;
-    int result = rps_sheet_begin(job, sizeof(*periods), format, (int)most, err);
+    int result = rps_sheet_begin(job, sizeof(*periods), (int)most, err);
 
     if (result < 0)
         return result;
@@ -123,11 +122,6 @@ static int begin_cells(struct rps_export_job *job, enum rps_sheet_format format,
     map_slots(periods, job->plan, event);
     rps_sheet_end_head(job);
     return 0;
-}
-
-static int wide_begin(struct rps_export_job *job, struct rps_error *err)
-{
-    return begin_cells(job, RPS_SHEET_WIDE, err);
 }
 
 /* Fill the cells of the period's set. The cells of other sets are not changed. */
@@ -161,19 +155,15 @@ static void wide_period(struct rps_export_job *job, const struct rps_period *per
 
 const struct rps_export_format rps_export_wide = {
     .name = "wide",
+    .sheet = RPS_SHEET_WIDE,
     .phases = 1,
-    .begin = wide_begin,
+    .begin = cells_begin,
     .period = wide_period,
     .end = rps_sheet_end,
     .release = rps_sheet_release,
 };
 
 /* --- table ------------------------------------------------------------------------------------ */
-
-static int table_begin(struct rps_export_job *job, struct rps_error *err)
-{
-    return begin_cells(job, RPS_SHEET_TABLE, err);
-}
 
 static void put_table_row(struct rps_export_job *job)
 {
@@ -209,9 +199,10 @@ static void table_end(struct rps_export_job *job)
 
 const struct rps_export_format rps_export_table = {
     .name = "table",
+    .sheet = RPS_SHEET_TABLE,
     .rotations = 1,
     .phases = 1,
-    .begin = table_begin,
+    .begin = cells_begin,
     .period = table_period,
     .end = table_end,
     .release = rps_sheet_release,
@@ -222,7 +213,7 @@ const struct rps_export_format rps_export_table = {
 static int long_begin(struct rps_export_job *job, struct rps_error *err)
 {
     struct periods *periods;
-    int result = rps_sheet_begin(job, sizeof(*periods), RPS_SHEET_LONG, 0, err);
+    int result = rps_sheet_begin(job, sizeof(*periods), 0, err);
 
     periods = job->state;
     periods->gauges = rps_gauges_find(job->arena, job->plan);
@@ -264,6 +255,7 @@ static void long_period(struct rps_export_job *job, const struct rps_period *per
 
 const struct rps_export_format rps_export_long = {
     .name = "long",
+    .sheet = RPS_SHEET_LONG,
     .phases = 1,
     .begin = long_begin,
     .period = long_period,

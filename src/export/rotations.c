@@ -53,10 +53,11 @@ struct rotations {
 };
 
 /* Write all metrics' names (gauges: from their file), then those of each metric's extra columns. */
-static void head_metrics(struct rps_export_job *job, const char *lower, const char *upper)
+static void head_metrics(struct rps_export_job *job)
 {
     const struct rps_plan *plan = job->plan;
-    const int is_every = job->options->every_ns > 0;
+    const int is_every = job->format->sheet == RPS_SHEET_EVERY;
+    const char *lower = is_every ? "min" : "low", *upper = is_every ? "max" : "high";
     static const char *const how[][3] = {
         {"from the counts of the rotation", "lower end of the 95 % interval",
          "upper end of the 95 % interval"},
@@ -77,14 +78,12 @@ static void head_metrics(struct rps_export_job *job, const char *lower, const ch
     }
 }
 
-/* Begin the export. If `lower` is NULL, the format has no cells of metrics. */
-static int rotations_begin(struct rps_export_job *job, enum rps_sheet_format format,
-                           const char *lower, const char *upper, struct rps_error *err)
+static int rotations_begin(struct rps_export_job *job, struct rps_error *err)
 {
     size_t metrics = (size_t)job->plan->metric_count;
-    int cells = lower ? 3 * job->plan->metric_count : 0;
+    int cells = job->format->sheet == RPS_SHEET_LONG_RATES ? 0 : 3 * job->plan->metric_count;
     struct rotations *rotations;
-    int result = rps_sheet_begin(job, sizeof(*rotations), format, cells, err);
+    int result = rps_sheet_begin(job, sizeof(*rotations), cells, err);
 
     if (result < 0)
         return result;
@@ -97,23 +96,13 @@ static int rotations_begin(struct rps_export_job *job, enum rps_sheet_format for
     for (size_t i = 0; i < RPS_TALLY_NEIGHBOURS; i++)
         rotations->gathered[i] = rps_rotation_new(job->arena, job->plan);
     rotations->sheet.cell_count = cells;
-    if (lower)
-        head_metrics(job, lower, upper);
+    if (cells > 0)
+        head_metrics(job);
     rps_sheet_end_head(job);
     return 0;
 }
 
 /* --- rates ------------------------------------------------------------------------------------ */
-
-static int rates_begin(struct rps_export_job *job, struct rps_error *err)
-{
-    return rotations_begin(job, RPS_SHEET_RATES, "low", "high", err);
-}
-
-static int long_begin(struct rps_export_job *job, struct rps_error *err)
-{
-    return rotations_begin(job, RPS_SHEET_LONG_RATES, NULL, NULL, err);
-}
 
 static double *values_of(const struct rotations *rates, int metric)
 {
@@ -221,9 +210,10 @@ static void rates_end(struct rps_export_job *job)
 
 const struct rps_export_format rps_export_rates = {
     .name = "rates",
+    .sheet = RPS_SHEET_RATES,
     .rotations = 1,
     .phases = 1,
-    .begin = rates_begin,
+    .begin = rotations_begin,
     .period = rates_period,
     .end = rates_end,
     .release = rps_sheet_release,
@@ -231,9 +221,10 @@ const struct rps_export_format rps_export_rates = {
 
 const struct rps_export_format rps_export_long_rates = {
     .name = "long-rates",
+    .sheet = RPS_SHEET_LONG_RATES,
     .rotations = 1,
     .phases = 1,
-    .begin = long_begin,
+    .begin = rotations_begin,
     .period = rates_period,
     .end = rates_end,
     .release = rps_sheet_release,
@@ -250,7 +241,7 @@ static int every_begin(struct rps_export_job *job, struct rps_error *err)
     if (job->options->every_ns <= 0)
         return rps_error_set(err, RPS_USAGE,
                              "the length of a row is missing; add it, as in --every 10s");
-    result = rotations_begin(job, RPS_SHEET_EVERY, "min", "max", err);
+    result = rotations_begin(job, err);
     if (result < 0)
         return result;
     every = job->state;
@@ -276,15 +267,6 @@ static void find_stretch(const struct rps_export_job *job, int64_t time_ns, int6
     }
 }
 
-/* Return a metric of a tally whose operands are set; NaN: unknown. */
-static double value_of(const struct rps_export_job *job, const struct rps_tally *tally, int m)
-{
-    const struct rps_formula *formula = &job->plan->metric[m].formula;
-    const struct rotations *every = job->state;
-
-    return rps_tally_carries(tally, formula) ? rps_formula_value(formula, every->operand) : NAN;
-}
-
 /* Write an interval of the format `every`. The interval is complete. */
 static void write_stretch(struct rps_export_job *job)
 {
@@ -306,7 +288,10 @@ static void write_stretch(struct rps_export_job *job)
         row.start_ns = stretch->start_ns;
     rps_tally_operands(stretch, job->plan, every->operand);
     for (int m = 0; m < metrics; m++) {
-        cell[m] = rps_sheet_real(value_of(job, stretch, m));
+        const struct rps_formula *formula = &job->plan->metric[m].formula;
+
+        cell[m] = rps_sheet_real(
+            rps_tally_carries(stretch, formula) ? rps_formula_value(formula, every->operand) : NAN);
         cell[metrics + 2 * m] = rps_sheet_real(every->is_unknown[m] ? NAN : every->range[m].least);
         cell[metrics + 2 * m + 1] =
             rps_sheet_real(every->is_unknown[m] ? NAN : every->range[m].most);
@@ -380,6 +365,7 @@ static void every_end(struct rps_export_job *job)
 
 const struct rps_export_format rps_export_every = {
     .name = "every",
+    .sheet = RPS_SHEET_EVERY,
     .rotations = 1,
     .phases = 1,
     .begin = every_begin,

@@ -75,7 +75,7 @@ static const struct rps_sheet_column {
     {"high", CELL, MEMBER(high), LONG_RATES, OF_ROW, COUNTS, "Upper end of its 95 % interval"},
 };
 
-#define COLUMNS_END (columns + sizeof(columns) / sizeof(columns[0]))
+#define COLUMNS_END (columns + RPS_COUNT(columns))
 
 static void put_text(struct rps_export_job *job, const char *text)
 {
@@ -237,13 +237,12 @@ static void put_name(struct rps_export_job *job, const struct rps_sheet_column *
                    column->how, column->meaning);
 }
 
-int rps_sheet_begin(struct rps_export_job *job, size_t size, enum rps_sheet_format format,
-                    int cells, struct rps_error *err)
+int rps_sheet_begin(struct rps_export_job *job, size_t size, int cells, struct rps_error *err)
 {
     struct rps_sheet *sheet = rps_arena_get(job->arena, 1, size);
     int result = rps_sheet_begin_csv(job, &sheet->csv, err);
 
-    sheet->format = format;
+    sheet->format = (enum rps_sheet_format)job->format->sheet;
     find_time(sheet, job->plan->clock.spec, job->options->clock);
     sheet->cell = rps_arena_get(job->arena, (size_t)cells, sizeof(*sheet->cell));
     sheet->column = rps_arena_get(job->arena, COLUMNS_END - columns, sizeof(*sheet->column));

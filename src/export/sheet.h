@@ -121,8 +121,7 @@ int rps_sheet_begin_csv(struct rps_export_job *job, struct rps_csv_writer *csv,
 
 /* Make job->state, of `size` bytes: the sheet, and zeros after it. The sheet has at most `cells`
  * cells per row. Write the names of the format's columns. The errors are those of rps_csv_begin. */
-int rps_sheet_begin(struct rps_export_job *job, size_t size, enum rps_sheet_format format,
-                    int cells, struct rps_error *err);
+int rps_sheet_begin(struct rps_export_job *job, size_t size, int cells, struct rps_error *err);
 
 /* Add the name of the next column. If KIND is not NULL, the name gets its unit (NAME_percent, but
  * not in the format table), and _KIND if another column has the name (`-e cycles` makes

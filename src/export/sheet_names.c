@@ -40,7 +40,7 @@ static void append_unit(char *name, size_t size, const char *unit)
     char suffix[RPS_NAME_SIZE + 16] = "_";
     size_t used = 1, length = strlen(name);
 
-    for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+    for (size_t i = 0; i < RPS_COUNT(none); i++) {
         if (strcmp(unit, none[i]) == 0)
             return;
     }

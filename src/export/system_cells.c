@@ -25,7 +25,7 @@ static void add_slot(struct rps_system_cells *cells, struct rps_export_job *job,
     struct unit unit = {"", "", signal->unit, "", "", 1};
     char name[64];
 
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+    for (size_t i = 0; i < RPS_COUNT(units); i++)
         unit = strcmp(signal->unit, units[i].stored) == 0 ? units[i] : unit;
     for (int end = 0; end < (is_interval ? 3 : 1); end++) {
         int is_counter = signal->kind == RPS_SYSTEM_COUNTER;

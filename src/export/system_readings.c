@@ -14,7 +14,7 @@ static const char *unit_of(const struct rps_system_metric *signal)
     static const char *const behind[][2] = {
         {"us", "_us"}, {"KiB", "_kib"}, {"uJ", "_uj"}, {"MHz", "_mhz"}};
 
-    for (size_t i = 0; i < sizeof(behind) / sizeof(behind[0]); i++)
+    for (size_t i = 0; i < RPS_COUNT(behind); i++)
         if (strcmp(signal->unit, behind[i][0]) == 0)
             return behind[i][1];
     return "";
@@ -96,7 +96,7 @@ static int signals_begin(struct rps_export_job *job, struct rps_error *err)
 
     if (result < 0)
         return result;
-    for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
+    for (size_t i = 0; i < RPS_COUNT(first); i++)
         rps_sheet_name(job, first[i][0], first[i][1], "one per row", first[i][2]);
     put_columns(job, NULL);
     if (!job->options->explain)

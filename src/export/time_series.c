@@ -203,7 +203,7 @@ static void make_info(struct rps_time_totals *totals)
         {"target", run->target},
         {"version", run->version},
     };
-    const size_t facts = sizeof(fact) / sizeof(fact[0]);
+    const size_t facts = RPS_COUNT(fact);
 
     totals->info_label =
         rps_arena_get(totals->arena, facts + (size_t)tags, sizeof(*totals->info_label));
@@ -289,7 +289,7 @@ static void make_total(struct rps_time_totals *totals, struct track *track, stru
 
     total->series.metric = metric;
     total->is_time = strcmp(metric, "rpistat_events_total") != 0;
-    put_labels(&total->series, total->label, label, sizeof(label) / sizeof(label[0]));
+    put_labels(&total->series, total->label, label, RPS_COUNT(label));
 }
 
 static struct track *make_track(struct rps_time_totals *totals, const struct rps_period *row)
@@ -519,7 +519,7 @@ static struct phase_series *find_phase(struct rps_time_totals *totals, int numbe
     phase->series.metric = "rpistat_phase";
     phase->series.number = totals->series_count++;
     phase->last_ms = NOTHING_SENT_MS;
-    put_labels(&phase->series, phase->label, label, sizeof(label) / sizeof(label[0]));
+    put_labels(&phase->series, phase->label, label, RPS_COUNT(label));
     return phase;
 }
 
@@ -563,7 +563,7 @@ static const struct {
     {"other", RPS_TREE_IN_OTHER},     {"idle", RPS_TREE_IDLE},
 };
 
-#define WAITS (sizeof(waits) / sizeof(waits[0]))
+#define WAITS RPS_COUNT(waits)
 
 /* Make a track whose totals are the waiting times by reason. */
 static struct track *make_waiting(struct rps_time_totals *totals, int64_t from_ns)

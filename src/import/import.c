@@ -24,7 +24,7 @@
 #define ROW(object, name, help) &rps_import_##object,
 static const struct rps_import_format *const formats[] = {RPS_IMPORT_FORMATS(ROW)};
 
-#define FORMAT_COUNT (sizeof(formats) / sizeof(formats[0]))
+#define FORMAT_COUNT RPS_COUNT(formats)
 
 /* Return 1 for a header such as "run,cpu,...", also with another separator. */
 static int is_export(const char *head)
@@ -50,7 +50,7 @@ static const struct {
     {"top - ", "load average", "what top -b writes", "awk -f examples/import/top.awk FILE"},
 };
 
-#define RECIPE_COUNT (sizeof(recipes) / sizeof(recipes[0]))
+#define RECIPE_COUNT RPS_COUNT(recipes)
 
 /* Return the index of the element of `recipes` that matches a file; RECIPE_COUNT: none. */
 static size_t find_recipe(const char *head)

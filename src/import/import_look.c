@@ -255,7 +255,7 @@ static int is_of_process(const char *name)
 {
     static const char *const names[] = {"PID", "TGID", "TID", "UID", "CPU"};
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < RPS_COUNT(names); i++) {
         if (strcmp(name, names[i]) == 0)
             return 1 + (i < 3);
     }

@@ -268,7 +268,7 @@ static const struct perf_unit perf_units[] = {
 /* Return the unit of a count. NULL: no count, but for example a temperature or a power. */
 static const struct perf_unit *find_unit(const char *name)
 {
-    for (size_t i = 0; i < sizeof(perf_units) / sizeof(perf_units[0]); i++)
+    for (size_t i = 0; i < RPS_COUNT(perf_units); i++)
         if (strcmp(perf_units[i].name, name) == 0)
             return &perf_units[i];
     return NULL;

@@ -119,11 +119,14 @@ static int is_restart(char *const *cell, size_t count)
 /* Return 1 for a row of totals below the table, which begins with a word such as "total". */
 static int is_footer(const struct rps_import_table *table, char *const *cell, size_t count)
 {
-    static const char *const words[] = {
-        "average", "averages", "avg",     "mean",         "total",   "totals",
-        "sum",     "summary",  "minimum", "maximum",      "min",     "max",
-        "median",  "stddev",   "stdev",   "durchschnitt", "moyenne", "mittelwert",
-        "std dev", "std. dev.", "standard deviation", "grand total", "subtotal"};
+    static const char *const words[] = {"average",      "averages",  "avg",
+                                        "mean",         "total",     "totals",
+                                        "sum",          "summary",   "minimum",
+                                        "maximum",      "min",       "max",
+                                        "median",       "stddev",    "stdev",
+                                        "durchschnitt", "moyenne",   "mittelwert",
+                                        "std dev",      "std. dev.", "standard deviation",
+                                        "grand total",  "subtotal"};
     char word[40];
     size_t c = 0;
 
@@ -133,7 +136,7 @@ static int is_footer(const struct rps_import_table *table, char *const *cell, si
         (int)c == table->cpu || table->column[c < table->count ? c : 0].kind == RPS_CELLS_KEY)
         return 0;
     snprintf(word, sizeof(word), "%.*s", (int)strcspn(cell[c], ":"), cell[c]);
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+    for (size_t i = 0; i < RPS_COUNT(words); i++) {
         if (strcasecmp(word, words[i]) == 0)
             return 1;
     }

@@ -109,7 +109,7 @@ static int take_date(const char **at, struct rps_time *time)
 
     if (take_iso_date(at, time))
         return 1;
-    for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+    for (size_t i = 0; i < RPS_COUNT(patterns); i++) {
         const char *pattern = patterns[i], *start = *at;
 
         if (!take_pattern(at, pattern, time))
@@ -510,7 +510,7 @@ int64_t rps_import_time_unit(const char *name)
 
     while (end > 0 && !isalpha((unsigned char)name[end - 1]))
         end--;
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+    for (size_t i = 0; i < RPS_COUNT(units); i++) {
         size_t length = strlen(units[i].name);
 
         if (end >= length && strncmp(name + end - length, units[i].name, length) == 0 &&

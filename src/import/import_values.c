@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "rpistat/error.h"
+
 #define NUMBER_SIZE  64 /* maximum length of a number; longer cells are words */
 #define EXACT_DIGITS 15 /* maximum digits of an integer that a double holds exactly */
 
@@ -64,7 +66,7 @@ static size_t separator_length(const char *at, char other)
 
     if (other && *at == other)
         return 1;
-    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+    for (size_t i = 0; i < RPS_COUNT(marks); i++) {
         if (strncmp(at, marks[i], strlen(marks[i])) == 0)
             return strlen(marks[i]);
     }
@@ -139,7 +141,7 @@ double rps_value_scale(const char *unit, const char **ret_base)
     static const char *const bases[] = {"B",  "s",     "b",     "bit",   "Hz",  "W",
                                         "J",  "V",     "A",     "B/s",   "b/s", "bps",
                                         "/s", "bit/s", "req/s", "ops/s", ""};
-    size_t length, count = sizeof(bases) / sizeof(bases[0]);
+    size_t length, count = RPS_COUNT(bases);
     double factor = read_prefix(unit, &length);
 
     for (size_t i = 0; i < 2 * count; i++) { /* try the whole unit first, then the unit without

@@ -182,14 +182,6 @@ static void start_samples(struct loop *loop)
         check_sampler(loop, loop->sampler->start(loop->sampler->self, &err), &err);
 }
 
-static void stop_samples(struct loop *loop)
-{
-    struct rps_error err = {""};
-
-    if (loop->sampler)
-        check_sampler(loop, loop->sampler->stop(loop->sampler->self, &err), &err);
-}
-
 /* Read system metrics. Call this function after passing on the most recent period and its samples.
  * Metrics are read at most once per period. Nothing is read without a new period: after a lost
  * period, or if the run ends during a pause. */
@@ -341,16 +333,6 @@ static int read_at_once(struct loop *loop, int64_t *ret_ns, struct rps_error *er
     return 0;
 }
 
-/* Insert a value into a sorted array of `count` values, which has space for one more. */
-static void insert_sorted(int64_t *row, int count, int64_t value)
-{
-    while (count > 0 && row[count - 1] > value) {
-        row[count] = row[count - 1];
-        count--;
-    }
-    row[count] = value;
-}
-
 /* Return the factor by which the period must be stretched for a switch of this length. */
 static int64_t stretch_factor(const struct loop *loop, int64_t switch_ns)
 {
@@ -400,10 +382,12 @@ static void set_period(struct loop *loop, int64_t factor, int64_t median_ns, int
 static void consider_stretching(struct loop *loop, int64_t switch_ns, int64_t time_ns)
 {
     int64_t median_ns, factor;
-    int count = loop->switch_count;
+    int count = loop->switch_count, at = count;
 
-    insert_sorted(loop->switch_ns, count++, switch_ns);
-    loop->switch_count = count;
+    for (; at > 0 && loop->switch_ns[at - 1] > switch_ns; at--)
+        loop->switch_ns[at] = loop->switch_ns[at - 1];
+    loop->switch_ns[at] = switch_ns;
+    loop->switch_count = ++count;
     if (rps_affinity_policy_switch(&loop->policy, switch_ns) ||
         (count == RPS_AFFINITY_POLICY_FIRST &&
          rps_affinity_policy_first(&loop->policy, loop->switch_ns[count / 2]))) {
@@ -468,10 +452,12 @@ static int switch_set(struct loop *loop, struct rps_error *err)
 /* Finish the last, shorter period. Afterwards no event set is enabled. */
 static int finish(struct loop *loop, struct rps_error *err)
 {
+    struct rps_error failure = {""};
     int64_t end_ns;
     int rc;
 
-    stop_samples(loop);
+    if (loop->sampler)
+        check_sampler(loop, loop->sampler->stop(loop->sampler->self, &failure), &failure);
     end_ns = now(loop);
     if ((rc = loop->o->pmu->stop(loop->o->pmu_self, loop->current, err)) < 0 ||
         (rc = read_all(loop, loop->reading, err)) < 0)
@@ -528,13 +514,6 @@ static int resume_counting(struct loop *loop, struct rps_error *err)
 
 /* --- waiting ---------------------------------------------------------------------------------- */
 
-static int64_t next_deadline(const struct loop *loop)
-{
-    int64_t deadline_ns = loop->counting ? loop->grid_ns + loop->length_ns : loop->resume_ns;
-
-    return deadline_ns < loop->end_ns ? deadline_ns : loop->end_ns;
-}
-
 /* Add ns to a time. INT64_MAX means never and is returned unchanged. */
 static int64_t later(int64_t time_ns, int64_t ns)
 {
@@ -566,7 +545,8 @@ static int wait_period(struct loop *loop, enum rps_wake *wake, struct rps_error 
 {
     const struct rps_event_loop *event_loop = loop->o->event_loop;
     int64_t within_ns = loop->o->pmu->read_within_ns(loop->o->pmu_self) / 4 * 3;
-    int64_t deadline_ns = next_deadline(loop);
+    int64_t next_ns = loop->counting ? loop->grid_ns + loop->length_ns : loop->resume_ns;
+    int64_t deadline_ns = next_ns < loop->end_ns ? next_ns : loop->end_ns;
     int64_t read_ns = loop->counting ? later(now(loop), within_ns) : INT64_MAX;
 
     for (;;) {

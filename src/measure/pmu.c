@@ -236,26 +236,19 @@ static void keep_lone_clocks(struct rps_plan *plan)
     }
 }
 
-static void append_name(struct rps_event_set *set, const char *name)
-{
-    size_t used = strlen(set->name);
-
-    snprintf(set->name + used, sizeof(set->name) - used, "%s%s", used ? "+" : "", name);
-}
-
-static void append_explain(struct rps_event_set *set, const char *explain)
-{
-    size_t used = strlen(set->explain);
-
-    snprintf(set->explain + used, sizeof(set->explain) - used, "%s%s", used && *explain ? " " : "",
-             explain);
-}
-
 static void append_events(struct rps_event_set *into, const struct rps_event_set *set)
 {
     memcpy(&into->event[into->event_count], set->event,
            (size_t)set->event_count * sizeof(set->event[0]));
     into->event_count += set->event_count;
+}
+
+/* Append to a text of `size` bytes, with a separator if the text is not empty. */
+static void append_text(char *text, size_t size, const char *separator, const char *more)
+{
+    size_t used = strlen(text);
+
+    snprintf(text + used, size - used, "%s%s", used ? separator : "", more);
 }
 
 /* Return 1 if two sets may be joined. Events that are not measured need no counter. With `merge`
@@ -315,8 +308,9 @@ static int arrange_sets(struct fit *fit, struct rps_plan *plan, int merge, struc
 
         if (merge && last && joins(fit, last, set)) {
             append_events(last, set);
-            append_name(last, set->name);
-            append_explain(last, set->explain);
+            append_text(last->name, sizeof(last->name), "+", set->name);
+            append_text(last->explain, sizeof(last->explain), set->explain[0] ? " " : "",
+                        set->explain);
         } else if (set_fits(fit, set)) {
             last = rps_plan_add_set(fitted);
             if (last)

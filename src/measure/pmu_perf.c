@@ -36,7 +36,7 @@ static int perf_choose_clock(void *self, struct rps_event *clock, struct rps_err
     };
     struct rps_perf *perf = self;
 
-    for (size_t i = perf->hardware ? 0 : 1; i < sizeof(choice) / sizeof(choice[0]); i++) {
+    for (size_t i = perf->hardware ? 0 : 1; i < RPS_COUNT(choice); i++) {
         struct rps_event event;
         int rc;
 

@@ -155,15 +155,6 @@ static size_t push_chain(struct stack *stack, const uint64_t *chain, uint64_t co
     return total;
 }
 
-/* Add the calls that the processor recorded (LBR). The record has the address of each call, but
- * stacks have return addresses. The call's address plus one serves the same purpose, because
- * readers subtract one to get an address inside the call. */
-static void push_calls(struct stack *stack, const struct perf_branch_entry *entry, uint64_t count)
-{
-    for (uint64_t i = 0; i < count; i++)
-        push_address(stack, entry[i].from + 1);
-}
-
 /* Offset of a stack pointer in its page. */
 #define PAGE_BITS UINT64_C(0xfff)
 
@@ -283,7 +274,11 @@ static int parse_sample(const struct rps_perf_rings *rings, const struct rps_per
     if (calls > 0) {
         if (stack->count > ret->kernel_count)
             stack->count = ret->kernel_count + 1;
-        push_calls(stack, call, calls);
+        /* The record has the address of each call, but stacks have return addresses. The call's
+         * address plus one serves the same purpose, because readers subtract one to get an address
+         * inside the call. */
+        for (uint64_t i = 0; i < calls; i++)
+            push_address(stack, call[i].from + 1);
     }
     ret->address = stack->address;
     ret->address_count = stack->count;

@@ -69,15 +69,6 @@ static void read_stat(struct rps_system_machine *machine)
     set_total(machine, RPS_MACHINE_STEAL, ticks[7] * tick_us);
 }
 
-static void read_memory(struct rps_system_machine *machine)
-{
-    const char *text = read_text(machine, MEMINFO);
-
-    if (!text || (machine->available_kib = rps_system_behind(text, "MemAvailable:")) < 0)
-        return;
-    machine->valid |= BIT(RPS_MACHINE_AVAILABLE);
-}
-
 /* Return 1 for whole disks. Partitions and devices built from disks have no `device` directory. */
 static int is_whole_disk(const struct rps_system_machine *machine, const char *disk)
 {
@@ -89,47 +80,32 @@ static int is_whole_disk(const struct rps_system_machine *machine, const char *d
     return faccessat(machine->disks_fd, path, F_OK, 0) == 0;
 }
 
-static void read_disks(struct rps_system_machine *machine)
+/* Read the totals of both directions, in and out, of all disks or network devices. The slot of
+ * `out` follows that of `in`. */
+static void read_traffic(struct rps_system_machine *machine, int in_slot, int64_t unit)
 {
-    const char *line = read_text(machine, DISKS);
-    int64_t sectors[2] = {0, 0};
+    const int is_disk = in_slot == RPS_MACHINE_DISK_READ;
+    const char *line = read_text(machine, is_disk ? DISKS : NETWORK);
+    int64_t total[2] = {0, 0};
 
     if (!line)
         return;
     for (; line && *line; line = strchr(line, '\n'), line += line != NULL) {
         unsigned long long in, out;
-        char disk[64];
+        char device[64];
+        int found =
+            is_disk ? sscanf(line, "%*u %*u %63s %*u %*u %llu %*u %*u %*u %llu", device, &in, &out)
+                    : sscanf(line, " %63[^:\n]: %llu %*u %*u %*u %*u %*u %*u %*u %llu", device, &in,
+                             &out);
 
-        if (sscanf(line, "%*u %*u %63s %*u %*u %llu %*u %*u %*u %llu", disk, &in, &out) == 3 &&
-            in + out > 0 && is_whole_disk(machine, disk)) {
-            sectors[0] += (int64_t)in;
-            sectors[1] += (int64_t)out;
+        if (found == 3 && (is_disk ? in + out > 0 && is_whole_disk(machine, device)
+                                   : strcmp(device, "lo") != 0)) {
+            total[0] += (int64_t)in;
+            total[1] += (int64_t)out;
         }
     }
-    set_total(machine, RPS_MACHINE_DISK_READ, sectors[0] * SECTOR_BYTES);
-    set_total(machine, RPS_MACHINE_DISK_WRITTEN, sectors[1] * SECTOR_BYTES);
-}
-
-static void read_network(struct rps_system_machine *machine)
-{
-    const char *line = read_text(machine, NETWORK);
-    int64_t bytes[2] = {0, 0};
-
-    if (!line)
-        return;
-    for (; line && *line; line = strchr(line, '\n'), line += line != NULL) {
-        unsigned long long in, out;
-        char card[64];
-
-        if (sscanf(line, " %63[^:\n]: %llu %*u %*u %*u %*u %*u %*u %*u %llu", card, &in, &out) ==
-                3 &&
-            strcmp(card, "lo") != 0) {
-            bytes[0] += (int64_t)in;
-            bytes[1] += (int64_t)out;
-        }
-    }
-    set_total(machine, RPS_MACHINE_NET_IN, bytes[0]);
-    set_total(machine, RPS_MACHINE_NET_OUT, bytes[1]);
+    set_total(machine, in_slot, total[0] * unit);
+    set_total(machine, in_slot + 1, total[1] * unit);
 }
 
 /* Read how long threads waited for each CPU. This fails if the kernel does not count the waits, or
@@ -171,6 +147,8 @@ void rps_system_machine_look(struct rps_system_machine *machine)
 
 void rps_system_machine_read(struct rps_system_machine *machine)
 {
+    const char *memory;
+
     machine->valid = 0;
     read_delay(machine);
     if (machine->looks == 0)
@@ -183,9 +161,11 @@ void rps_system_machine_read(struct rps_system_machine *machine)
         if (total >= 0)
             set_total(machine, slot, total);
     }
-    read_memory(machine);
-    read_disks(machine);
-    read_network(machine);
+    memory = read_text(machine, MEMINFO);
+    if (memory && (machine->available_kib = rps_system_behind(memory, "MemAvailable:")) >= 0)
+        machine->valid |= BIT(RPS_MACHINE_AVAILABLE);
+    read_traffic(machine, RPS_MACHINE_DISK_READ, SECTOR_BYTES);
+    read_traffic(machine, RPS_MACHINE_NET_IN, 1);
 }
 
 void rps_system_machine_report(struct rps_system_machine *machine, struct rps_system_reading *ret)

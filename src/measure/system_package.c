@@ -42,7 +42,7 @@ static const struct {
 
 #define PARTS_MAX 1e17 /* more than any counter can reach */
 
-#define CHOICES ((int)(sizeof(choices) / sizeof(choices[0])))
+#define CHOICES ((int)RPS_COUNT(choices))
 
 /* Read a counter: value, enabled, running. A counter that is not running returns end of file. */
 static int read_counter(const struct rps_package_counter *counter, uint64_t *ret)

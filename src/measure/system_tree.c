@@ -278,7 +278,7 @@ static int has_word(const char *text, const char *word)
 
 static int reason_of(const char *wchan)
 {
-    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+    for (size_t i = 0; i < RPS_COUNT(reasons); i++)
         if (has_word(wchan, reasons[i].word))
             return (int)reasons[i].slot;
     return RPS_TREE_IN_OTHER;
@@ -1020,7 +1020,7 @@ static void find_lacking(struct rps_system_tree *tree, pid_t pid)
 {
     char path[64];
 
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+    for (size_t i = 0; i < RPS_COUNT(files); i++) {
         snprintf(path, sizeof(path), "%ld/%s", (long)pid, files[i].name);
         if (faccessat(tree->files.folder_fd, path, F_OK, 0) < 0)
             tree->lacks |= files[i].slots;
@@ -1079,7 +1079,7 @@ void rps_system_tree_state(const struct rps_system_tree *tree, struct rps_system
     for (int s = 0; s < RPS_TREE_SLOTS; s++) {
         const char *reason = "only events of forks and exits report it, and there are none";
 
-        for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        for (size_t i = 0; i < RPS_COUNT(files); i++) {
             int is_lacking = (tree->lacks & files[i].slots) == files[i].slots;
 
             if ((files[i].slots & BIT(s)) == 0)

@@ -233,7 +233,7 @@ static void read_cpu_model(char *ret, size_t size)
     char line[512];
 
     ret[0] = '\0';
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !ret[0]; i++) {
+    for (size_t i = 0; i < RPS_COUNT(names) && !ret[0]; i++) {
         FILE *file = fopen("/proc/cpuinfo", "re");
 
         while (file && !ret[0] && fgets(line, sizeof(line), file)) {

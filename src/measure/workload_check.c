@@ -20,13 +20,6 @@
 /* Directories that execvp searches if PATH is not set. */
 #define DEFAULT_PATH "/bin:/usr/bin"
 
-static int is_noexec(const char *path)
-{
-    struct statvfs fs;
-
-    return statvfs(path, &fs) == 0 && (fs.f_flag & ST_NOEXEC);
-}
-
 /* Set the error of a command whose file cannot be executed. */
 static int set_error(struct rps_error *err, const char *command, int number)
 {
@@ -45,12 +38,13 @@ static int set_error(struct rps_error *err, const char *command, int number)
                 "pass fewer arguments, for example with xargs"},
     };
     const char *why = NULL;
+    struct statvfs fs;
 
-    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]) && !why; i++)
+    for (size_t i = 0; i < RPS_COUNT(reasons) && !why; i++)
         why = reasons[i].number == number ? reasons[i].why : NULL;
     if (number == ENOENT && strchr(command, '/'))
         why = "command not found: no such file; check its path";
-    if (number == EACCES && is_noexec(command))
+    if (number == EACCES && statvfs(command, &fs) == 0 && (fs.f_flag & ST_NOEXEC))
         why = "permission denied: its file system is mounted with noexec";
     return rps_error_set(
         err, number == ENOENT || number == ENOTDIR ? RPS_CANNOT_FIND : RPS_CANNOT_EXEC, "%s: %s%s",

@@ -40,19 +40,24 @@ struct connection {
     int64_t until_ns; /* time limit; INT64_MAX: the connection has already ended */
 };
 
+/* The library's functions in use. */
+#define FUNCTIONS(FUNCTION)                                                                        \
+    FUNCTION(start_daemon)                                                                         \
+    FUNCTION(stop_daemon)                                                                          \
+    FUNCTION(run)                                                                                  \
+    FUNCTION(get_timeout)                                                                          \
+    FUNCTION(get_daemon_info)                                                                      \
+    FUNCTION(get_connection_info)                                                                  \
+    FUNCTION(lookup_connection_value)                                                              \
+    FUNCTION(create_response_from_buffer)                                                          \
+    FUNCTION(add_response_header)                                                                  \
+    FUNCTION(queue_response)                                                                       \
+    FUNCTION(destroy_response)
+#define MEMBER(name) __typeof__(MHD_##name) *name;
+
 struct rps_http_server {
     const struct rps_http_server_options *options;
-    __typeof__(MHD_start_daemon) *start_daemon;
-    __typeof__(MHD_stop_daemon) *stop_daemon;
-    __typeof__(MHD_run) *run;
-    __typeof__(MHD_get_timeout) *get_timeout;
-    __typeof__(MHD_get_daemon_info) *get_daemon_info;
-    __typeof__(MHD_get_connection_info) *get_connection_info;
-    __typeof__(MHD_lookup_connection_value) *lookup_connection_value;
-    __typeof__(MHD_create_response_from_buffer) *create_response_from_buffer;
-    __typeof__(MHD_add_response_header) *add_response_header;
-    __typeof__(MHD_queue_response) *queue_response;
-    __typeof__(MHD_destroy_response) *destroy_response;
+    FUNCTIONS(MEMBER)
     struct MHD_Daemon *daemon;
     int epoll_fd;
     struct connection connection[PLACES];
@@ -145,7 +150,7 @@ static int send_answer(struct rps_http_server *server, struct MHD_Connection *co
         free(answer->text);
         return MHD_NO;
     }
-    for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++)
+    for (size_t i = 0; i < RPS_COUNT(headers); i++)
         server->add_response_header(response, headers[i][0], headers[i][1]);
     server->add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
     if (answer->status == MHD_HTTP_METHOD_NOT_ALLOWED)
@@ -280,18 +285,10 @@ int64_t rps_http_server_run(struct rps_http_server *server, int64_t limit_ns)
 static int open_libmicrohttpd(struct rps_http_server *server, struct rps_error *err)
 {
     const struct rps_library_function functions[] = {
-        {"MHD_start_daemon", &server->start_daemon},
-        {"MHD_stop_daemon", &server->stop_daemon},
-        {"MHD_run", &server->run},
-        {"MHD_get_timeout", &server->get_timeout},
-        {"MHD_get_daemon_info", &server->get_daemon_info},
-        {"MHD_get_connection_info", &server->get_connection_info},
-        {"MHD_lookup_connection_value", &server->lookup_connection_value},
-        {"MHD_create_response_from_buffer", &server->create_response_from_buffer},
-        {"MHD_add_response_header", &server->add_response_header},
-        {"MHD_queue_response", &server->queue_response},
-        {"MHD_destroy_response", &server->destroy_response},
-        {NULL, NULL},
+#define ROW(name) {"MHD_" #name, &server->name},
+        FUNCTIONS(ROW)
+#undef ROW
+            {NULL, NULL},
     };
 
     if (rps_library_open(LIBRARY, functions))

@@ -296,18 +296,6 @@ static int is_there(struct rps_push *push, int *ret, struct rps_error *err)
     return noted < 0 ? noted : 0;
 }
 
-/* Find the position of the run in the state. When a run ends, the recorder corrects the run's start
- * by some ms. All samples of a run use the start before the correction, so that repeated samples
- * have the same times as before. */
-static int find_position(struct rps_push *push, struct rps_error *err)
-{
-    int result = get_noted(push, CPU_START, &push->run.start_realtime_ns, err);
-
-    if (result >= 0 && push->options->again)
-        result = rps_pushed_forget(push->pushed, push->target.url.shown, push->run.uuid, err);
-    return result < 0 ? result : is_there(push, &push->outcome.present, err);
-}
-
 int rps_push_open(struct rps_push **ret, struct rps_reader **reader, int64_t run_id,
                   const struct rps_push_options *options, struct rps_error *err)
 {
@@ -327,8 +315,14 @@ int rps_push_open(struct rps_push **ret, struct rps_reader **reader, int64_t run
         result = rps_reader_run(*reader, run_id, &push->run, err);
     if (result == 0)
         result = rps_reader_plan(*reader, run_id, &push->plan, err);
+    /* When a run ends, the recorder corrects the run's start by some ms. All samples of a run use
+     * the start before the correction, so that repeated samples have the same times as before. */
     if (result == 0)
-        result = find_position(push, err);
+        result = get_noted(push, CPU_START, &push->run.start_realtime_ns, err);
+    if (result >= 0 && options->again)
+        result = rps_pushed_forget(push->pushed, push->target.url.shown, push->run.uuid, err);
+    if (result >= 0)
+        result = is_there(push, &push->outcome.present, err);
     if (result < 0)
         rps_push_close(push);
     else

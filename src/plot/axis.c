@@ -35,7 +35,7 @@ static double round_clock_step(double step)
 
     if (step < 0.5001)
         return round_step(step);
-    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+    for (size_t i = 0; i < RPS_COUNT(steps); i++) {
         if (step <= steps[i])
             return steps[i];
     }
@@ -50,7 +50,7 @@ static void choose_prefix(struct rps_picture_axis *axis, double size)
     } prefixes[] = {{1e12, 1e12, " T"}, {1e9, 1e9, " G"}, {1e6, 1e6, " M"},
                     {1e4, 1e3, " k"},   {1e-3, 1, ""},    {1e-6, 1e-3, " m"}};
 
-    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+    for (size_t i = 0; i < RPS_COUNT(prefixes); i++) {
         if (size >= prefixes[i].from) {
             axis->scale = prefixes[i].scale;
             axis->suffix = prefixes[i].suffix;

@@ -154,16 +154,6 @@ static void choose_signals(const struct rps_components *components, size_t *ret,
     }
 }
 
-/* Return the label of a metric of the plan, or the name of any other metric. */
-static const char *signal_label(const struct rps_picture *picture, const char *name)
-{
-    int m = rps_plan_metric(picture->plan, name);
-
-    if (m >= 0)
-        return picture->plan->metric[m].label;
-    return strcmp(name, "cpu_use") == 0 ? "CPU use" : name;
-}
-
 /* Add the contributions of as many metrics as fit. Each metric has two bars, one per component. */
 static void add_loadings(struct rps_chart *chart, const struct rps_picture *picture,
                          const struct rps_run_components *found, double left, double right,
@@ -194,7 +184,13 @@ static void add_loadings(struct rps_chart *chart, const struct rps_picture *pict
     rps_chart_text(chart, right, top - 12, RPS_LOOK_RIGHT, RPS_TEXT_NORMAL, RPS_INK_TEXT,
                    "Correlation with the components");
     for (int k = 0; k < count; k++) {
-        snprintf(text, sizeof(text), "%s", signal_label(picture, found->name[signal[k]]));
+        const char *name = found->name[signal[k]];
+        int m = rps_plan_metric(picture->plan, name);
+
+        snprintf(text, sizeof(text), "%s",
+                 m >= 0                         ? picture->plan->metric[m].label
+                 : strcmp(name, "cpu_use") == 0 ? "CPU use"
+                                                : name);
         rps_picture_cut_text(text, 22);
         rps_chart_text(chart, left - 8, top + (k + 0.5) * PCA_ROW, RPS_LOOK_RIGHT, RPS_TEXT_NORMAL,
                        RPS_INK_TEXT, text);

@@ -38,7 +38,7 @@ const struct rps_gnuplot_format *rps_gnuplot_format(const char *path)
 {
     const char *dot = strrchr(path, '.');
 
-    for (size_t i = 0; dot && i < sizeof(formats) / sizeof(formats[0]); i++) {
+    for (size_t i = 0; dot && i < RPS_COUNT(formats); i++) {
         if (strcasecmp(dot, formats[i].ending) == 0)
             return &formats[i];
     }
@@ -162,8 +162,7 @@ static int hold_signals(struct folder *folder, struct rps_error *err)
 {
     static const int number[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 
-    if (rps_signals_take(number, sizeof(number) / sizeof(number[0]), &folder->stop_fd,
-                         &folder->before, err) < 0)
+    if (rps_signals_take(number, RPS_COUNT(number), &folder->stop_fd, &folder->before, err) < 0)
         return RPS_FAILED;
     if (sigismember(&folder->before, SIGINT)) {
         close(folder->stop_fd);

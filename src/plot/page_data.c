@@ -555,10 +555,7 @@ static void put_areas(struct rps_json *json, const char *name, const char *unit,
     rps_json_text(json, "title", code->title);
     rps_json_text(json, "unit", unit);
     rps_json_double(json, "top", code->top);
-    rps_json_array(json, "at");
-    for (size_t i = 0; i <= code->step_count; i++)
-        rps_page_put_number(json, code->at[i], 9);
-    rps_json_end(json);
+    put_numbers(json, "at", code->at, code->step_count + 1, 9);
     rps_json_array(json, "lines");
     for (int line = 0; line < code->line_count; line++) {
         rps_json_object(json, NULL);

@@ -127,7 +127,7 @@ static char ascii_code(uint32_t code)
     } known[] = {{0x2500, '-'}, {0x2502, '|'}, {0x2514, '+'}, {0x251c, '|'},
                  {0x2524, '+'}, {0x252c, '+'}, {0x00b7, '-'}, {0x2026, '~'}};
 
-    for (size_t i = 0; code >= 0x80 && i < sizeof(known) / sizeof(known[0]); i++) {
+    for (size_t i = 0; code >= 0x80 && i < RPS_COUNT(known); i++) {
         if (known[i].code == code)
             return known[i].ascii;
     }
@@ -150,11 +150,9 @@ static void put_colour(int colour, FILE *file)
 
     if (colour >= RPS_RASTER_BACKGROUND)
         fprintf(file, "\033[0;30;%dm",
-                backgrounds[(size_t)(colour - RPS_RASTER_BACKGROUND) %
-                            (sizeof(backgrounds) / sizeof(backgrounds[0]))]);
+                backgrounds[(size_t)(colour - RPS_RASTER_BACKGROUND) % RPS_COUNT(backgrounds)]);
     else if (colour >= RPS_RASTER_INK)
-        fprintf(file, "\033[0;%dm",
-                inks[(size_t)(colour - RPS_RASTER_INK) % (sizeof(inks) / sizeof(inks[0]))]);
+        fprintf(file, "\033[0;%dm", inks[(size_t)(colour - RPS_RASTER_INK) % RPS_COUNT(inks)]);
     else if (colour != RPS_RASTER_PLAIN)
         fprintf(file, "\033[0;%dm", other[colour]);
     else

@@ -27,7 +27,7 @@ static const struct {
     {"unknown", RPS_TREE_UNSEEN, US_PER_S, 6},
 };
 
-#define LINES ((int)(sizeof(line_of) / sizeof(line_of[0])))
+#define LINES ((int)RPS_COUNT(line_of))
 
 struct step {
     double from, to; /* range on the axis; each step begins at the end of the previous one */

@@ -322,7 +322,7 @@ char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANS
     if (report->part_words && report->part_words[0])
         say(&words, "This part: %s", report->part_words);
     end_line(&words);
-    for (size_t i = 0; i < sizeof(line) / sizeof(line[0]); i++) {
+    for (size_t i = 0; i < RPS_COUNT(line); i++) {
         say(&words, "%s", line[i](report, text, sizeof(text)));
         end_line(&words);
     }

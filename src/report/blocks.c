@@ -11,44 +11,33 @@
 #include "rpistat/run.h"
 #include "rpistat/text.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-#define MARKS_MAX       30 /* maximum number of marks in the text */
+#define MARKS_MAX 30 /* maximum number of marks in the text */
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
-/* The columns of a range of the run: start_s, end_s, and the clock times of both ends. */
-#define STRETCH_COLUMNS                                                                            \
-    {"start_s", .kind = RPS_VALUE_CLOCK}, {"end_s", .kind = RPS_VALUE_CLOCK},                      \
-        {"start", .kind = RPS_VALUE_TIME},                                                         \
-    {                                                                                              \
-        "end", .kind = RPS_VALUE_TIME                                                              \
-    }
+/* The columns of a range of the run: both ends, as times of the run and of the clock. */
+#define STRETCH(CELL, BY, from_ns, to_ns)                                                          \
+    BY(CLOCK, rps_put_int(block, from_ns, 1), "start_s")                                           \
+    BY(CLOCK, rps_put_int(block, to_ns, 1), "end_s")                                               \
+    CELL(TIME, (rps_clock_add_ns(epoch_ns, from_ns), epoch_ns >= 0), "start")                      \
+    CELL(TIME, (rps_clock_add_ns(epoch_ns, to_ns), epoch_ns >= 0), "end")
 
-static void put_stretch(struct rps_block *block, const struct rps_run *run, int64_t start_ns,
-                        int64_t end_ns)
-{
-    int has_clock = run->start_realtime_ns >= 0;
-
-    rps_put_int(block, start_ns, 1);
-    rps_put_int(block, end_ns, 1);
-    rps_put_int(block, rps_clock_add_ns(run->start_realtime_ns, start_ns), has_clock);
-    rps_put_int(block, rps_clock_add_ns(run->start_realtime_ns, end_ns), has_clock);
-}
+#define MEMBERS(CELL, BY)                                                                          \
+    STRETCH(CELL, BY, tally->start_ns, tally->end_ns)                                              \
+    CELL(BOOL, (report->cpu_series.widened, 1), "widened")                                         \
+    CELL(INT, (tally->periods, 1), "periods")                                                      \
+    CELL(INT, (tally->missed, 1), "missed")                                                        \
+    CELL(DURATION, (stretched_ns, stretched_ns > 0), "stretched_s")                                \
+    BY(CLOCK, rps_put_int(block, report->thinned_ns, report->thinned_ns >= 0), "thinned_s")        \
+    CELL(NUMBER, (rps_report_recorder_share(report)), "recorder_cpu_share")
 
 void rps_report_members(struct rps_report *report)
 {
-    static const struct rps_column columns[] = {
-        STRETCH_COLUMNS,
-        {"widened", .kind = RPS_VALUE_BOOL},
-        {"periods", .kind = RPS_VALUE_INT},
-        {"missed", .kind = RPS_VALUE_INT},
-        {"stretched_s", .kind = RPS_VALUE_DURATION},
-        {"thinned_s", .kind = RPS_VALUE_CLOCK},
-        {"recorder_cpu_share", .kind = RPS_VALUE_NUMBER},
-    };
+    static const struct rps_column columns[] = {MEMBERS(RPS_COLUMN, RPS_COLUMN)};
     static const struct rps_column cpu = {"", .kind = RPS_VALUE_INT};
     const struct rps_tally *tally = &report->tally;
-    int64_t stretched_ns = rps_report_stretched_ns(report);
+    int64_t stretched_ns = rps_report_stretched_ns(report),
+            epoch_ns = report->run.start_realtime_ns;
     struct rps_block *block = rps_run_block(report->document, "run");
 
     block->is_object = 1;
@@ -58,14 +47,8 @@ void rps_report_members(struct rps_report *report)
     block = rps_document_block(report->document, "cpus", &cpu, 1);
     for (int i = 0; report->cpu_series.by_cpu && i < report->cpu_series.count; i++)
         rps_put_int(block, report->cpu_series.cpu[i], 1);
-    block = rps_document_block(report->document, NULL, columns, COUNT_OF(columns));
-    put_stretch(block, &report->run, tally->start_ns, tally->end_ns);
-    rps_put_int(block, report->cpu_series.widened, 1);
-    rps_put_int(block, (int64_t)tally->periods, 1);
-    rps_put_int(block, (int64_t)tally->missed, 1);
-    rps_put_int(block, stretched_ns, stretched_ns > 0);
-    rps_put_int(block, report->thinned_ns, report->thinned_ns >= 0);
-    rps_put_number(block, rps_report_recorder_share(report));
+    block = rps_document_block(report->document, NULL, columns, RPS_COUNT(columns));
+    MEMBERS(RPS_PUT, RPS_PUT_BY)
 }
 
 /* --- events and metrics ----------------------------------------------------------------------- */
@@ -269,7 +252,7 @@ static void put_legend(struct rps_report *report, struct rps_block *block)
 void rps_report_figures(struct rps_report *report)
 {
     struct rps_block *block =
-        rps_document_block(report->document, "figures", figure_columns, COUNT_OF(figure_columns));
+        rps_document_block(report->document, "figures", figure_columns, RPS_COUNT(figure_columns));
     char per_clock[RPS_REPORT_LABEL_SIZE];
     int unsure = 0;
 
@@ -291,7 +274,7 @@ void rps_report_figures(struct rps_report *report)
     for (size_t first = 1; first < report->item_count; first = rps_report_family_end(report, first))
         put_family(report, block, first);
     block =
-        rps_document_block(report->document, "figures", figure_columns, COUNT_OF(figure_columns));
+        rps_document_block(report->document, "figures", figure_columns, RPS_COUNT(figure_columns));
     for (size_t c = 0; c < block->column_count; c++)
         block->column[c].heading = NULL;
     block->column[EXPLAIN].name = report->options->explain ? "explain" : NULL;
@@ -404,7 +387,7 @@ static void put_region(struct rps_report *report, struct rps_block *block, size_
     rps_put_words(block, "%s", rps_report_count(text, tally->periods));
     rps_put_int(block, tally->length_ns, 1);
     rps_put_words(block, "%s", rps_report_figure(text, 3, (double)tally->length_ns / RPS_NS_PER_S));
-    figures = rps_put_block(block, figure_columns, COUNT_OF(figure_columns));
+    figures = rps_put_block(block, figure_columns, RPS_COUNT(figure_columns));
     if (tally->periods > 0)
         put_figures(report, figures, tally, RPS_CPU_ALL);
     if (!report->options->region) /* with the option --region, the text has no columns for events */
@@ -476,7 +459,7 @@ void rps_report_regions(struct rps_report *report)
         {"figures", .kind = RPS_VALUE_BLOCK},
     };
     struct rps_block *block =
-        rps_document_block(report->document, "regions", columns, COUNT_OF(columns));
+        rps_document_block(report->document, "regions", columns, RPS_COUNT(columns));
 
     if (report->options->region) /* the whole report is about this region */
         for (size_t c = 0; c < block->column_count; c++)
@@ -527,30 +510,35 @@ static void report_marks(struct rps_report *report, struct rps_block *block)
         rps_block_line(block, "  %zu more rows (--format json)", all - listed);
 }
 
+#define GAPS(CELL, BY)                                                                             \
+    CELL(INT, (note->cpu, 1), "cpu")                                                               \
+    STRETCH(CELL, BY, note->start_ns, note->start_ns + note->length_ns)                            \
+    CELL(TEXT, (note->text), "reason")
+#define MARKS(CELL, BY)                                                                            \
+    STRETCH(CELL, BY, note->start_ns, note->start_ns + note->length_ns)                            \
+    CELL(TEXT, (note->text), "text")
+
 void rps_report_notes(struct rps_report *report)
 {
-    static const struct rps_column gaps[] = {
-        {"cpu", .kind = RPS_VALUE_INT}, STRETCH_COLUMNS, {.name = "reason"}};
-    static const struct rps_column marks[] = {STRETCH_COLUMNS, {.name = "text"}};
-    struct rps_block *block = rps_document_block(report->document, "gaps", gaps, COUNT_OF(gaps));
+    static const struct rps_column gaps[] = {GAPS(RPS_COLUMN, RPS_COLUMN)};
+    static const struct rps_column marks[] = {MARKS(RPS_COLUMN, RPS_COLUMN)};
+    struct rps_block *block = rps_document_block(report->document, "gaps", gaps, RPS_COUNT(gaps));
+    int64_t epoch_ns = report->run.start_realtime_ns;
 
     for (size_t i = 0; i < report->gaps.count; i++) {
-        const struct rps_note *gap = &report->gaps.note[i];
+        const struct rps_note *note = &report->gaps.note[i];
 
-        if (!has_note(report, gap))
+        if (!has_note(report, note))
             continue;
-        rps_put_int(block, gap->cpu, 1);
-        put_stretch(block, &report->run, gap->start_ns, gap->start_ns + gap->length_ns);
-        rps_put_text(block, gap->text);
+        GAPS(RPS_PUT, RPS_PUT_BY)
     }
-    block = rps_document_block(report->document, "marks", marks, COUNT_OF(marks));
+    block = rps_document_block(report->document, "marks", marks, RPS_COUNT(marks));
     report_marks(report, block);
     for (size_t i = 0; i < report->marks.count; i++) {
-        const struct rps_note *mark = &report->marks.note[i];
+        const struct rps_note *note = &report->marks.note[i];
 
-        if (!has_note(report, mark))
+        if (!has_note(report, note))
             continue;
-        put_stretch(block, &report->run, mark->start_ns, mark->start_ns + mark->length_ns);
-        rps_put_text(block, mark->text);
+        MARKS(RPS_PUT, RPS_PUT_BY)
     }
 }

@@ -204,45 +204,55 @@ static void put_sure(struct rps_block *block, const struct rps_phase *phase)
         rps_put_words(block, "%s", "");
 }
 
-/* Put the number of loops that contain the phase, one inside the other. If there are several, also
- * put the iterations in the form of --from "3.2". */
-static void put_inner(struct rps_block *block, const struct rps_phase *phase)
+/* Return the number of loops that contain the phase, one inside the other. *ret_turns: the
+ * iterations in the form of --from "3.2"; NULL if there is at most one loop. */
+static int find_inner(struct rps_arena *arena, const struct rps_phase *phase,
+                      const char **ret_turns)
 {
-    const char *turns = rps_arena_print(block->document->arena, "%d", phase->turn);
+    const char *turns = rps_arena_print(arena, "%d", phase->turn);
     int depth = phase->turn > 0;
 
     for (int d = 0; d < RPS_PHASE_INNER_MAX && phase->inner[d].turn > 0; d++, depth++)
-        turns = rps_arena_print(block->document->arena, "%s.%d", turns, phase->inner[d].turn);
-    rps_put_int(block, depth, 1);
-    rps_put_text(block, depth > 1 ? turns : NULL);
+        turns = rps_arena_print(arena, "%s.%d", turns, phase->inner[d].turn);
+    *ret_turns = depth > 1 ? turns : NULL;
+    return depth;
 }
 
+#define PHASES(CELL, BY)                                                                           \
+    CELL(INT, (i, 1), "phase")                                                                     \
+    BY(TEXT, put_label(block, profile, phase->label, phase->label_confidence < LABEL_SURE),        \
+       "label", "Phase", .place = 1)                                                               \
+    CELL(INT, (phase->first, 1), "first", run ? NULL : "First", .place = 2, .is_id = 1)            \
+    BY(TEXT, put_uncertainty(block, run, phase), NULL, "±", .unit = run ? "s" : "rows",            \
+       .place = 3, .shown = RPS_SHOWN_IF_KNOWN)                                                    \
+    CELL(INT, (phase->last, 1), "last", run ? NULL : "Last", .place = 4, .is_id = 1)               \
+    CELL(INT, (phase->earliest, 1), "earliest")                                                    \
+    CELL(INT, (phase->latest, 1), "latest")                                                        \
+    BY(SHARE, put_sure(block, phase), "confidence", "Boundary confidence", .place = 5)             \
+    CELL(SHARE, (phase->label_confidence), "label_confidence")                                     \
+    CELL(SHARE, (rps_profile_share(profile, length_ns, rows)), "share", "Share", .place = 7)       \
+    BY(CLOCK, rps_put_int(block, phase->start_ns, 1), run ? "start_s" : NULL,                      \
+       run ? "Start" : NULL, .place = 2)                                                           \
+    BY(CLOCK, rps_put_int(block, phase->end_ns, 1), run ? "end_s" : NULL, run ? "End" : NULL,      \
+       .place = 4)                                                                                 \
+    CELL(TIME, (rps_clock_add_ns(epoch_ns, phase->start_ns), epoch_ns >= 0), run ? "start" : NULL) \
+    CELL(TIME, (rps_clock_add_ns(epoch_ns, phase->end_ns), epoch_ns >= 0), run ? "end" : NULL)     \
+    CELL(INT, (phase->turn, phase->turn > 0), "turn")                                              \
+    CELL(INT, (phase->part, phase->part > 0), "part")                                              \
+    CELL(INT, (depth, 1), "depth")                                                                 \
+    CELL(TEXT, (turns), "inner_turn")                                                              \
+    CELL(BOOL, (1, phase->trend != 0), "ramp")
+
 static void put_phase(struct rps_block *block, const struct rps_run *run,
-                      const struct rps_profile *profile, const struct rps_phase *phase)
+                      const struct rps_profile *profile, const struct rps_phase *phase, size_t i)
 {
     int64_t length_ns = phase->end_ns - phase->start_ns;
+    int64_t epoch_ns = run ? run->start_realtime_ns : -1;
     uint64_t rows = phase->last - phase->first + 1;
-    int has_clock = run && run->start_realtime_ns >= 0;
+    const char *turns;
+    int depth = find_inner(block->document->arena, phase, &turns);
 
-    put_label(block, profile, phase->label, phase->label_confidence < LABEL_SURE);
-    rps_put_int(block, (int64_t)phase->first, 1);
-    put_uncertainty(block, run, phase);
-    rps_put_int(block, (int64_t)phase->last, 1);
-    rps_put_int(block, (int64_t)phase->earliest, 1);
-    rps_put_int(block, (int64_t)phase->latest, 1);
-    put_sure(block, phase);
-    rps_put_number(block, phase->label_confidence);
-    rps_put_number(block, rps_profile_share(profile, length_ns, rows));
-    rps_put_int(block, phase->start_ns, 1);
-    rps_put_int(block, phase->end_ns, 1);
-    rps_put_int(block, run ? rps_clock_add_ns(run->start_realtime_ns, phase->start_ns) : 0,
-                has_clock);
-    rps_put_int(block, run ? rps_clock_add_ns(run->start_realtime_ns, phase->end_ns) : 0,
-                has_clock);
-    rps_put_int(block, phase->turn, phase->turn > 0);
-    rps_put_int(block, phase->part, phase->part > 0);
-    put_inner(block, phase);
-    rps_put_int(block, 1, phase->trend != 0);
+    PHASES(RPS_PUT, RPS_PUT_BY)
     put_length(block, run, length_ns, rows);
 }
 
@@ -258,30 +268,10 @@ struct rps_block *rps_phase_block(struct rps_document *document, const struct rp
                                   const struct rps_profile *profile)
 {
     const struct rps_column columns[] = {
-        {"phase", .kind = RPS_VALUE_INT},
-        {"label", "Phase", .place = 1},
-        {"first", run ? NULL : "First", RPS_VALUE_INT, .place = 2, .is_id = 1},
-        {NULL, "±", .unit = run ? "s" : "rows", .place = 3, .shown = RPS_SHOWN_IF_KNOWN},
-        {"last", run ? NULL : "Last", RPS_VALUE_INT, .place = 4, .is_id = 1},
-        {"earliest", .kind = RPS_VALUE_INT},
-        {"latest", .kind = RPS_VALUE_INT},
-        {"confidence", "Boundary confidence", RPS_VALUE_SHARE, .place = 5},
-        {"label_confidence", .kind = RPS_VALUE_SHARE},
-        {"share", "Share", RPS_VALUE_SHARE, .place = 7},
-        {run ? "start_s" : NULL, run ? "Start" : NULL, RPS_VALUE_CLOCK, .place = 2},
-        {run ? "end_s" : NULL, run ? "End" : NULL, RPS_VALUE_CLOCK, .place = 4},
-        {run ? "start" : NULL, .kind = RPS_VALUE_TIME},
-        {run ? "end" : NULL, .kind = RPS_VALUE_TIME},
-        {"turn", .kind = RPS_VALUE_INT},
-        {"part", .kind = RPS_VALUE_INT},
-        {"depth", .kind = RPS_VALUE_INT},
-        {.name = "inner_turn"},
-        {"ramp", .kind = RPS_VALUE_BOOL},
-        {run ? "length_s" : "length", run ? "Length" : "Rows",
-         run ? RPS_VALUE_DURATION : RPS_VALUE_INT, .place = 6},
+        PHASES(RPS_COLUMN, RPS_COLUMN){run ? "length_s" : "length", run ? "Length" : "Rows",
+                                       run ? RPS_VALUE_DURATION : RPS_VALUE_INT, .place = 6},
     };
-    struct rps_block *block =
-        rps_document_block(document, "phases", columns, sizeof(columns) / sizeof(columns[0]));
+    struct rps_block *block = rps_document_block(document, "phases", columns, RPS_COUNT(columns));
 
     set_times(document, run, phases);
     block->indent = 2;
@@ -290,8 +280,7 @@ struct rps_block *rps_phase_block(struct rps_document *document, const struct rp
     for (size_t i = 0; i < phases->count; i++) {
         size_t at = i * profile->figure_count;
 
-        rps_put_int(block, (int64_t)i, 1);
-        put_phase(block, run, profile, &phases->phase[i]);
+        put_phase(block, run, profile, &phases->phase[i], i);
         put_figures(block, profile, profile->phase + at, profile->phase_interval + at, NULL);
     }
     put_all(block, run, profile, 1);
@@ -445,8 +434,7 @@ static void add_folded(struct rps_document *document, const struct rps_phase_out
         {.heading = "sd", .unit = run ? "s" : "rows"},
         {.heading = "Share", .kind = RPS_VALUE_SHARE},
     };
-    struct rps_block *block =
-        rps_document_block(document, NULL, columns, sizeof(columns) / sizeof(columns[0]));
+    struct rps_block *block = rps_document_block(document, NULL, columns, RPS_COUNT(columns));
 
     block->indent = 2;
     block->fixed = 8;
@@ -464,6 +452,19 @@ static void add_folded(struct rps_document *document, const struct rps_phase_out
         }
     }
 }
+
+/* Lengths of iterations and parts are in ns, or for a table in rows. */
+#define PARTS(CELL, BY)                                                                            \
+    CELL(INT, (loop->depth, 1), "depth")                                                           \
+    CELL(TEXT, (part->loop ? NULL : rps_phase_label(part->label, label)), "label")                 \
+    CELL(INT, (part->iterations_min, part->loop != NULL), "turns_min")                             \
+    CELL(INT, (part->iterations_max, part->loop != NULL), "turns_max")
+#define LOOPS(CELL, BY)                                                                            \
+    CELL(INT, (loop->first, 1), "first_phase")                                                     \
+    CELL(INT, (loop->count, 1), "phases")                                                          \
+    CELL(INT, (output->phases->phase[loop->first].turn, 1), "first_turn")                          \
+    CELL(INT, (loop->iteration_count, 1), "turns")                                                 \
+    CELL(INT, (loop->outlier_count, 1), "odd_turns")
 
 static void put_iteration_length(struct rps_block *block, const struct rps_run *run, double length,
                                  double deviation)
@@ -487,10 +488,7 @@ static void add_parts(struct rps_block *block, const struct rps_run *run,
     for (size_t k = 0; k < loop->part_count; k++) {
         const struct rps_loop_part *part = &loop->part[k];
 
-        rps_put_int(block, (int64_t)loop->depth, 1);
-        rps_put_text(block, part->loop ? NULL : rps_phase_label(part->label, label));
-        rps_put_int(block, (int64_t)part->iterations_min, part->loop != NULL);
-        rps_put_int(block, (int64_t)part->iterations_max, part->loop != NULL);
+        PARTS(RPS_PUT, RPS_PUT_BY)
         put_iteration_length(block, run, part->length, part->deviation);
         if (part->loop)
             add_parts(block, run, part->loop);
@@ -503,37 +501,23 @@ static void add_loops(struct rps_document *document, const struct rps_phase_outp
     const struct rps_run *run = output->run;
     const enum rps_value_kind kind = run ? RPS_VALUE_DURATION : RPS_VALUE_NUMBER;
     const struct rps_column columns[] = {
-        {"first_phase", .kind = RPS_VALUE_INT},
-        {"phases", .kind = RPS_VALUE_INT},
-        {"first_turn", .kind = RPS_VALUE_INT},
-        {"turns", .kind = RPS_VALUE_INT},
-        {"odd_turns", .kind = RPS_VALUE_INT},
-        {run ? "turn_s" : "turn_length", .kind = kind},
+        LOOPS(RPS_COLUMN, RPS_COLUMN){run ? "turn_s" : "turn_length", .kind = kind},
         {run ? "turn_s_sd" : "turn_length_sd", .kind = kind},
         {"parts", .kind = RPS_VALUE_BLOCK},
     };
     const struct rps_column parts[] = {
-        {"depth", .kind = RPS_VALUE_INT},
-        {.name = "label"},
-        {"turns_min", .kind = RPS_VALUE_INT},
-        {"turns_max", .kind = RPS_VALUE_INT},
-        {run ? "part_s" : "part_length", .kind = kind},
+        PARTS(RPS_COLUMN, RPS_COLUMN){run ? "part_s" : "part_length", .kind = kind},
         {run ? "part_s_sd" : "part_length_sd", .kind = kind},
     };
-    struct rps_block *block =
-        rps_document_block(document, "loops", columns, sizeof(columns) / sizeof(columns[0]));
+    struct rps_block *block = rps_document_block(document, "loops", columns, RPS_COUNT(columns));
     const struct rps_loops *loops = &output->profile->loops;
 
     for (size_t l = 0; l < loops->count; l++) {
         const struct rps_loop *loop = &loops->loop[l];
 
-        rps_put_int(block, (int64_t)loop->first, 1);
-        rps_put_int(block, (int64_t)loop->count, 1);
-        rps_put_int(block, output->phases->phase[loop->first].turn, 1);
-        rps_put_int(block, (int64_t)loop->iteration_count, 1);
-        rps_put_int(block, (int64_t)loop->outlier_count, 1);
+        LOOPS(RPS_PUT, RPS_PUT_BY)
         put_iteration_length(block, run, loop->length, loop->deviation);
-        add_parts(rps_put_block(block, parts, sizeof(parts) / sizeof(parts[0])), run, loop);
+        add_parts(rps_put_block(block, parts, RPS_COUNT(parts)), run, loop);
     }
 }
 
@@ -570,8 +554,7 @@ struct rps_block *rps_label_block(struct rps_document *document, const struct rp
         {run ? "time_s" : "length", run ? "Total" : "Rows",
          run ? RPS_VALUE_DURATION : RPS_VALUE_INT, .place = 3},
     };
-    struct rps_block *block =
-        rps_document_block(document, "labels", columns, sizeof(columns) / sizeof(columns[0]));
+    struct rps_block *block = rps_document_block(document, "labels", columns, RPS_COUNT(columns));
     size_t stands_out_count;
     const struct rps_column *stands_out = rps_share_block_columns(&stands_out_count);
     char words[RPS_PROFILE_WORDS_SIZE];
@@ -668,28 +651,24 @@ static void add_samples(struct rps_document *document, const struct rps_phase_ou
 
 /* --- the rest --------------------------------------------------------------------------------- */
 
+#define FIGURES(CELL, BY)                                                                          \
+    CELL(TEXT, (figure->name), "name")                                                             \
+    CELL(TEXT, (figure->label), "label")                                                           \
+    CELL(TEXT, (figure->unit), "unit")                                                             \
+    CELL(FIGURE, (figure->whole, &figure->interval), "whole", .has_interval = 1)                   \
+    BY(FIGURE, rps_put_number(block, figure->spread), "spread")                                    \
+    CELL(SHARE, (figure->explained), "explained")                                                  \
+    CELL(NUMBER, (figure->apart), "apart")
+
 static void add_whole(struct rps_document *document, const struct rps_profile *profile)
 {
-    static const struct rps_column columns[] = {
-        {.name = "name"},
-        {.name = "label"},
-        {.name = "unit"},
-        {"whole", .kind = RPS_VALUE_FIGURE, .has_interval = 1},
-        {"spread", .kind = RPS_VALUE_FIGURE},
-        {"explained", .kind = RPS_VALUE_SHARE},
-        {"apart", .kind = RPS_VALUE_NUMBER},
-    };
-    struct rps_block *block =
-        rps_document_block(document, "figures", columns, sizeof(columns) / sizeof(columns[0]));
+    static const struct rps_column columns[] = {FIGURES(RPS_COLUMN, RPS_COLUMN)};
+    struct rps_block *block = rps_document_block(document, "figures", columns, RPS_COUNT(columns));
 
     for (size_t f = 0; f < profile->figure_count; f++) {
         const struct rps_figure *figure = &profile->figure[f];
 
-        rps_put_texts(block, 3, figure->name, figure->label, figure->unit);
-        rps_put_figure(block, figure->whole, &figure->interval);
-        rps_put_number(block, figure->spread);
-        rps_put_number(block, figure->explained);
-        rps_put_number(block, figure->apart);
+        FIGURES(RPS_PUT, RPS_PUT_BY)
     }
 }
 
@@ -803,42 +782,37 @@ static void add_heading(struct rps_document *document, const struct rps_phase_ou
                        output->remark + 1);
 }
 
+#define SETTINGS(CELL, BY)                                                                         \
+    CELL(TEXT, (output->title), "of")                                                              \
+    CELL(INT, (run ? run->run_id : 0, run != NULL), "run")                                         \
+    CELL(TEXT, (output->unit), "unit")                                                             \
+    CELL(INT, (output->block, 1), output->block > 0 ? "block_rotations" : NULL)                    \
+    BY(CLOCK, rps_put_int(block, output->periods_from_ns, output->periods_from_ns >= 0),           \
+       run ? "periods_from_s" : NULL)                                                              \
+    CELL(INT, (output->observations, 1), "observations")                                           \
+    CELL(DURATION, (run ? run->period_ns : 0, run && run->period_ns > 0), run ? "period_s" : NULL) \
+    CELL(TEXT, (output->method), "method")                                                         \
+    BY(JSON, rps_put_text(block, output->parameters), "parameters")                                \
+    CELL(TEXT, (output->remark), "remark")
+#define LEVELS(CELL, BY)                                                                           \
+    CELL(INT, (level->stretches, 1), "phases")                                                     \
+    CELL(INT, (level->rows, level->rows > 0), "rows")                                              \
+    CELL(SHARE, (level->lost), "lost")                                                             \
+    CELL(BOOL, (at == output->level_shown, 1), "shown")
+
 static void add_settings(struct rps_document *document, const struct rps_phase_output *output)
 {
-    static const struct rps_column level[] = {{"phases", .kind = RPS_VALUE_INT},
-                                              {"rows", .kind = RPS_VALUE_INT},
-                                              {"lost", .kind = RPS_VALUE_SHARE},
-                                              {"shown", .kind = RPS_VALUE_BOOL}};
+    static const struct rps_column levels[] = {LEVELS(RPS_COLUMN, RPS_COLUMN)};
     const struct rps_run *run = output->run;
-    const struct rps_column columns[] = {
-        {.name = "of"},
-        {"run", .kind = RPS_VALUE_INT},
-        {.name = "unit"},
-        {output->block > 0 ? "block_rotations" : NULL, .kind = RPS_VALUE_INT},
-        {run ? "periods_from_s" : NULL, .kind = RPS_VALUE_CLOCK},
-        {"observations", .kind = RPS_VALUE_INT},
-        {run ? "period_s" : NULL, .kind = RPS_VALUE_DURATION},
-        {.name = "method"},
-        {"parameters", .kind = RPS_VALUE_JSON},
-        {.name = "remark"},
-    };
-    struct rps_block *block =
-        rps_document_block(document, NULL, columns, sizeof(columns) / sizeof(columns[0]));
+    const struct rps_column columns[] = {SETTINGS(RPS_COLUMN, RPS_COLUMN)};
+    struct rps_block *block = rps_document_block(document, NULL, columns, RPS_COUNT(columns));
 
-    rps_put_text(block, output->title);
-    rps_put_int(block, run ? run->run_id : 0, run != NULL);
-    rps_put_text(block, output->unit);
-    rps_put_int(block, output->block, 1);
-    rps_put_int(block, output->periods_from_ns, output->periods_from_ns >= 0);
-    rps_put_int(block, (int64_t)output->observations, 1);
-    rps_put_int(block, run ? run->period_ns : 0, run && run->period_ns > 0);
-    rps_put_texts(block, 3, output->method, output->parameters, output->remark);
-    block = rps_document_block(document, "levels", level, sizeof(level) / sizeof(level[0]));
+    SETTINGS(RPS_PUT, RPS_PUT_BY)
+    block = rps_document_block(document, "levels", levels, RPS_COUNT(levels));
     for (size_t at = 0; at < output->level_count; at++) {
-        rps_put_int(block, (int64_t)output->level[at].stretches, 1);
-        rps_put_int(block, (int64_t)output->level[at].rows, output->level[at].rows > 0);
-        rps_put_number(block, output->level[at].lost);
-        rps_put_int(block, at == output->level_shown, 1);
+        const struct rps_level *level = &output->level[at];
+
+        LEVELS(RPS_PUT, RPS_PUT_BY)
     }
 }
 

@@ -49,7 +49,7 @@ static const struct rps_column columns[] = {COLUMNS(RPS_COLUMN, RPS_COLUMN)};
 
 struct rps_block *rps_run_block(struct rps_document *document, const char *name)
 {
-    return rps_document_block(document, name, columns, sizeof(columns) / sizeof(columns[0]));
+    return rps_document_block(document, name, columns, RPS_COUNT(columns));
 }
 
 /* Put the name of the PMU. If the plan has another name, put the plan's name too. */

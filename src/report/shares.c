@@ -100,7 +100,7 @@ static void put_owners(struct rps_report *report, const struct rps_share_owners 
 
     if (owners->count == 0 || all < RPS_SHARES_SAMPLES_MIN)
         return;
-    block = rps_document_block(report->document, name, columns, sizeof(columns) / sizeof(*columns));
+    block = rps_document_block(report->document, name, columns, RPS_COUNT(columns));
     block->indent = 2;
     for (size_t i = 0; i < owners->count; i++) {
         const struct rps_share_owner *owner = &owners->owner[i];
@@ -309,8 +309,6 @@ char *rps_report_waits(const struct rps_report *report, char *ret, size_t size)
 
 /* Put shares with names into a document for programs. */
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 static const struct rps_column columns[] = {{.name = "name"},
                                             {"self_share", .kind = RPS_VALUE_SHARE},
                                             {.name = "module"},
@@ -332,8 +330,7 @@ static void put_top(struct rps_block *top, const struct rps_share_group *group)
 struct rps_block *rps_share_block_top(struct rps_document *document,
                                       const struct rps_share_group *group)
 {
-    struct rps_block *top =
-        rps_document_block(document, "top", columns, sizeof(columns) / sizeof(columns[0]));
+    struct rps_block *top = rps_document_block(document, "top", columns, RPS_COUNT(columns));
 
     put_top(top, group);
     return top;
@@ -350,7 +347,7 @@ void rps_share_block_put(struct rps_block *block, const struct rps_sampling *sam
         rps_put_words(block, "%" PRIu64 " of %s%.0f", group->samples,
                       rps_samples_at_most(sampling, 0, 0) ? "at most " : "", expected);
     rps_put_number(block, expected);
-    put_top(rps_put_block(block, columns, sizeof(columns) / sizeof(columns[0])), group);
+    put_top(rps_put_block(block, columns, RPS_COUNT(columns)), group);
 }
 
 const struct rps_column *rps_share_block_columns(size_t *ret_count)
@@ -361,7 +358,7 @@ const struct rps_column *rps_share_block_columns(size_t *ret_count)
                                                    {"elsewhere_share", .kind = RPS_VALUE_SHARE},
                                                    {.name = "module"}};
 
-    *ret_count = COUNT_OF(stands_out);
+    *ret_count = RPS_COUNT(stands_out);
     return stands_out;
 }
 
@@ -401,7 +398,7 @@ void rps_share_block_unsampled(struct rps_document *document, struct rps_block *
 
     rps_put_number(rps_document_field(document, "kernel_not_sampled_s", RPS_VALUE_NUMBER),
                    kernel_s > 0 ? kernel_s : NAN);
-    rows = rps_document_block(document, "not_sampled", programs, COUNT_OF(programs));
+    rows = rps_document_block(document, "not_sampled", programs, RPS_COUNT(programs));
     for (size_t i = 0; i < unsampled->count; i++) {
         const struct rps_unsampled_program *program = &unsampled->program[i];
 

@@ -416,8 +416,7 @@ void rps_report_system(struct rps_report *report)
     rps_tally_operands(&report->tally, report->plan, report->operand);
     time = time_of(report);
     known = time.elapsed_s > 0;
-    block = rps_document_block(report->document, "system", columns,
-                               sizeof(columns) / sizeof(columns[0]));
+    block = rps_document_block(report->document, "system", columns, RPS_COUNT(columns));
     block->is_object = 1;
     each_member(report, block, 1);
     rps_block_column(block, (struct rps_column){"stolen", .kind = RPS_VALUE_SHARE});

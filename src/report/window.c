@@ -27,8 +27,7 @@ static size_t add_metrics(struct rps_document *document, const struct rps_run_wi
         {"high", "High", RPS_VALUE_NUMBER, .place = 7},
         {"log_ratio", .kind = RPS_VALUE_NUMBER},
     };
-    struct rps_block *block =
-        rps_document_block(document, "metrics", columns, sizeof(columns) / sizeof(columns[0]));
+    struct rps_block *block = rps_document_block(document, "metrics", columns, RPS_COUNT(columns));
     size_t tested = 0;
 
     block->indent = 2;
@@ -71,8 +70,7 @@ static void add_code(struct rps_document *document, const struct rps_run_window 
 
     if (window->shares.group_count == 0 || !group->apart[RPS_APART_FUNCTION].is_tested)
         return;
-    block =
-        rps_document_block(document, "stands_out", columns, sizeof(columns) / sizeof(columns[0]));
+    block = rps_document_block(document, "stands_out", columns, RPS_COUNT(columns));
     block->indent = 2;
     rps_share_block_stand_out(block, group);
 }

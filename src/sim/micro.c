@@ -37,14 +37,6 @@ static int prepare_walk(void *memory, size_t bytes)
     return 0;
 }
 
-static uint64_t next_random(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state;
-}
-
 /* Build a circle of pointers through all lines in random order (Sattolo), one pointer per line. */
 static int prepare_chase(void *memory, size_t bytes)
 {
@@ -58,8 +50,12 @@ static int prepare_chase(void *memory, size_t bytes)
         memcpy(base + i * LINE_BYTES + LINE_BYTES / 2, &own, sizeof(own));
     }
     for (size_t i = lines - 1; i > 0; i--) {
-        size_t other = (size_t)(next_random(&random) % i), a, b;
+        size_t other, a, b;
 
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        other = (size_t)(random % i);
         memcpy(&a, base + i * LINE_BYTES + LINE_BYTES / 2, sizeof(a));
         memcpy(&b, base + other * LINE_BYTES + LINE_BYTES / 2, sizeof(b));
         memcpy(base + i * LINE_BYTES + LINE_BYTES / 2, &b, sizeof(b));
@@ -151,6 +147,15 @@ static void run_call(void *memory, size_t bytes, uint64_t turns)
 
 /* Columns of a prediction: event, count per iteration, base of the error, permitted error, the same
  * above the count, and whether it is valid only for a loop in assembly. */
+#define WALKED(access)                                                                             \
+    {                                                                                              \
+        {"instructions", RPS_WALK_INSTRUCTIONS, RPS_WALK_INSTRUCTIONS, 0.001, 0.001, 1},           \
+            {"branches", 1, 1, 0.01, 0.01, 0}, {access, 1, 1, 0.05, 0.05, 0},                      \
+            {"l1d_miss", 0, 1, 0.01, 0.01, 0}, {"dtlb_l1_miss", 0, 1, 0.01, 0.01, 0},              \
+        {                                                                                          \
+            "dtlb_miss", 0, 1, 0.01, 0.01, 0                                                       \
+        }                                                                                          \
+    }
 static const struct rps_micro micros[] = {
     {"linear",
      "1,000 additions in a row",
@@ -181,31 +186,11 @@ static const struct rps_micro micros[] = {
      {{"instructions", RPS_RANDOM_INSTRUCTIONS, RPS_RANDOM_INSTRUCTIONS, 0.001, 0.001, 1},
       {"branches", RPS_RANDOM_BRANCHES, RPS_RANDOM_BRANCHES, 0.05, 0.05, 1},
       {"branch_misses", 0.5, 0.5, 0.1, 0.1, 1}}},
-    {"load",
-     "reading an array of 16 KiB",
-     10000000,
-     RPS_WALK_BYTES,
-     prepare_walk,
-     rps_loop_load,
-     {{"instructions", RPS_WALK_INSTRUCTIONS, RPS_WALK_INSTRUCTIONS, 0.001, 0.001, 1},
-      {"branches", 1, 1, 0.01, 0.01, 0},
-      {"l1d_access", 1, 1, 0.05, 0.05, 0},
-      {"l1d_miss", 0, 1, 0.01, 0.01, 0},
-      {"dtlb_l1_miss", 0, 1, 0.01, 0.01, 0},
-      {"dtlb_miss", 0, 1, 0.01, 0.01, 0}}},
-    {"store",
-     "writing an array of 16 KiB",
-     10000000,
-     RPS_WALK_BYTES,
-     prepare_walk,
-     rps_loop_store,
-     {{"instructions", RPS_WALK_INSTRUCTIONS, RPS_WALK_INSTRUCTIONS, 0.001, 0.001, 1},
-      {"branches", 1, 1, 0.01, 0.01, 0},
-      /* processors differ in whether l1d_access counts stores */
-      {"L1-dcache-stores", 1, 1, 0.05, 0.05, 0},
-      {"l1d_miss", 0, 1, 0.01, 0.01, 0},
-      {"dtlb_l1_miss", 0, 1, 0.01, 0.01, 0},
-      {"dtlb_miss", 0, 1, 0.01, 0.01, 0}}},
+    {"load", "reading an array of 16 KiB", 10000000, RPS_WALK_BYTES, prepare_walk, rps_loop_load,
+     WALKED("l1d_access")},
+    {"store", "writing an array of 16 KiB", 10000000, RPS_WALK_BYTES, prepare_walk, rps_loop_store,
+     /* processors differ in whether l1d_access counts stores */
+     WALKED("L1-dcache-stores")},
     {"chase",
      "a random chase through memory",
      1000000,

@@ -145,10 +145,7 @@ static inline void rps_loop_plain(void *memory, size_t bytes, uint64_t turns)
     while (--turns > 0);
 }
 
-static inline void rps_loop_linear(void *memory, size_t bytes, uint64_t turns)
-{
-    rps_loop_plain(memory, bytes, turns);
-}
+#define rps_loop_linear rps_loop_plain
 
 static inline void rps_loop_load(void *memory, size_t bytes, uint64_t turns)
 {
@@ -188,9 +185,6 @@ static inline void rps_loop_chase(void *memory, size_t bytes, uint64_t turns)
 }
 
 /* The compiler may turn the condition into code without a branch, so nothing is predicted. */
-static inline void rps_loop_random(void *memory, size_t bytes, uint64_t turns)
-{
-    rps_loop_plain(memory, bytes, turns);
-}
+#define rps_loop_random rps_loop_plain
 
 #endif

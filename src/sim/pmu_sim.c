@@ -111,13 +111,6 @@ static void next_segment(struct sim *sim)
         begin_segment(sim, start_ns);
 }
 
-/* Return the CPU time between now and limit_ns, which is in the segment. */
-static uint64_t cpu_until(const struct sim *sim, int64_t limit_ns)
-{
-    return (uint64_t)(rps_sim_cpu_at(phase_on(sim), limit_ns - sim->start_ns) -
-                      rps_sim_cpu_at(phase_on(sim), sim->now_ns - sim->start_ns));
-}
-
 /* Return the number of events between now and limit_ns, which is in the segment. */
 static uint64_t events_until(const struct sim *sim, uint64_t rate, int64_t limit_ns)
 {
@@ -181,7 +174,9 @@ static void sample_until(struct sim *sim, int64_t limit_ns)
 /* Count from now to limit_ns, which is within the segment. */
 static void count_until(struct sim *sim, int64_t limit_ns, int stolen, int clock_stolen)
 {
-    uint64_t passed_ns = cpu_until(sim, limit_ns);
+    uint64_t passed_ns =
+        (uint64_t)(rps_sim_cpu_at(phase_on(sim), limit_ns - sim->start_ns) -
+                   rps_sim_cpu_at(phase_on(sim), sim->now_ns - sim->start_ns)); /* CPU time */
 
     sample_until(sim, limit_ns);
     if (sim->clock_runs && !phase_on(sim)->sleeping) {

@@ -111,15 +111,6 @@ static uint64_t next_due(const struct sim_sampler *sampler)
     return halves / per_s * RPS_NS_PER_S + halves % per_s * RPS_NS_PER_S / per_s;
 }
 
-static void count_throttled(struct sim_sampler *sampler, int64_t until_ns)
-{
-    const struct sim_stretches *list = &sampler->script->throttle;
-
-    for (; sampler->throttle < list->count && list->item[sampler->throttle].at_ns < until_ns;
-         sampler->throttle++)
-        sampler->status.throttled++;
-}
-
 static uint64_t events_until(const struct sim_going *going, int64_t time_ns)
 {
     return rps_sim_events_at(going->rate, rps_sim_cpu_at(going->phase, time_ns - going->start_ns));
@@ -137,10 +128,13 @@ static int64_t when_events(const struct sim_going *going, uint64_t events)
 
 void rps_sampler_sim_go(struct sim_sampler *sampler, const struct sim_going *going)
 {
+    const struct sim_stretches *list = &sampler->script->throttle;
     uint64_t before = events_until(going, going->from_ns);
     uint64_t after = events_until(going, going->to_ns);
 
-    count_throttled(sampler, going->to_ns);
+    for (; sampler->throttle < list->count && list->item[sampler->throttle].at_ns < going->to_ns;
+         sampler->throttle++)
+        sampler->status.throttled++;
     while (going->rate > 0) {
         uint64_t due = next_due(sampler);
         uint64_t left = due > sampler->passed ? due - sampler->passed : 0;

@@ -37,7 +37,7 @@ static const struct {
 
 int rps_sim_event(const char *name)
 {
-    size_t count = sizeof(event_names) / sizeof(event_names[0]);
+    size_t count = RPS_COUNT(event_names);
     char *end;
     unsigned long code;
 
@@ -77,7 +77,7 @@ int rps_sim_event_asked(const char *spec)
         {"branch_misses", 0x06},
     };
 
-    for (size_t i = 0; i < sizeof(generic) / sizeof(generic[0]); i++)
+    for (size_t i = 0; i < RPS_COUNT(generic); i++)
         if (strcmp(generic[i].spec, spec) == 0)
             return generic[i].code;
     return rps_sim_event(spec);

@@ -304,7 +304,7 @@ static const struct {
 static int parse_statement(struct parser *p, int count, char **word)
 {
     struct sim_script *s = p->script;
-    size_t i = 0, known = sizeof(statements) / sizeof(statements[0]);
+    size_t i = 0, known = RPS_COUNT(statements);
     const char *name = word[0];
 
     while (i < known && strcmp(statements[i].name, name) != 0)

@@ -240,6 +240,16 @@ static void *push(struct rps_writer *writer, int kind, size_t payload)
     return place;
 }
 
+/* Append a record with a copy of the payload. Returns false if there is no space. */
+static bool push_copy(struct rps_writer *writer, int kind, const void *payload, size_t size)
+{
+    void *place = push(writer, kind, size);
+
+    if (place)
+        memcpy(place, payload, size);
+    return place != NULL;
+}
+
 /* Append a record with a row. Returns false if there is no space. */
 static bool push_row(struct rps_writer *writer, int kind, const int64_t *number, size_t numbers,
                      const char *const *text, size_t texts)
@@ -342,13 +352,8 @@ static void unlock_and_wake(struct rps_writer *writer)
 
 void rps_writer_period(struct rps_writer *writer, const struct rps_period *period)
 {
-    struct rps_period *place;
-
     pthread_mutex_lock(&writer->lock);
-    place = push(writer, RPS_WRITE_RECORD_PERIOD, sizeof(*place));
-    if (place)
-        *place = *period;
-    else
+    if (!push_copy(writer, RPS_WRITE_RECORD_PERIOD, period, sizeof(*period)))
         lose(writer, period);
     unlock_and_wake(writer);
 }
@@ -409,25 +414,15 @@ void rps_writer_row(struct rps_writer *writer, int kind, const int64_t *number, 
 
 void rps_writer_system_state(struct rps_writer *writer, const struct rps_system_state *state)
 {
-    struct rps_system_state *place;
-
     pthread_mutex_lock(&writer->lock);
-    place = push(writer, RPS_WRITE_RECORD_STATE, sizeof(*place));
-    if (place)
-        *place = *state;
-    else
-        writer->lost_notes++;
+    writer->lost_notes += !push_copy(writer, RPS_WRITE_RECORD_STATE, state, sizeof(*state));
     unlock_and_wake(writer);
 }
 
 void rps_writer_system(struct rps_writer *writer, const struct rps_system_reading *reading)
 {
-    struct rps_system_reading *place;
-
     pthread_mutex_lock(&writer->lock);
-    place = push(writer, RPS_WRITE_RECORD_READING, sizeof(*place));
-    if (place)
-        *place = *reading;
+    push_copy(writer, RPS_WRITE_RECORD_READING, reading, sizeof(*reading));
     unlock_and_wake(writer);
 }
 
