@@ -48,7 +48,7 @@ static void leave_out_copies(struct rps_history *history)
 }
 
 /* Read the runs that ended without error. If `near` is not NULL, the runs must have the tag that is
- * typed, and labels and keys of tags are considered as suggestions. */
+ * typed, and the keys of tags are considered as suggestions. */
 static int read_runs(struct rps_history *history, const int64_t *run_id, size_t count,
                      struct rps_suggestion *near, struct rps_error *err)
 {
@@ -60,8 +60,6 @@ static int read_runs(struct rps_history *history, const int64_t *run_id, size_t 
         rps_run_init(run);
         if (rps_reader_run(history->reader, run_id[i], run, err) < 0)
             return RPS_FAILED;
-        if (near)
-            rps_suggestion_consider(near, run->label);
         for (int t = 0; t < run->tag_count && near; t++)
             rps_suggestion_consider(near, run->tag[t].key);
         is_chosen = !near || rps_run_tag(run, near->typed);
