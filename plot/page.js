@@ -1153,7 +1153,7 @@ function meanShown({ x, value }) {
 function explainNotes() {
     const number = data.axisIsTime && !isAll() && data.run.find(([name]) => name === "Number");
     const time = x => Math.max(0, x).toFixed(Math.max(1, Math.min(6, Math.ceil(2 - Math.log10(to - from))))) + "s";
-    return number ? [`How this range differs from the rest of the run: rpistat explain ${number[1]} --from ${time(from)} --to ${time(to)}`] : [];
+    return number ? [`This page tests no differences. For the metrics, programs and functions that differ from the rest of the run by more than chance: rpistat explain ${number[1]} --from ${time(from)} --to ${time(to)}`] : [];
 }
 
 /* Of the whole run, and where a part is shown of that. */

@@ -166,6 +166,9 @@ const amount = inSeconds ? value => value === 0 ? "0 s" : page.duration(value) :
 const difference = inSeconds ? value => sign(value) + amount(Math.abs(value)) : points;
 const ofB = data.rows ? ", B" : "";
 const ofSamples = () => inSeconds ? "" : byTime() ? " of the time" : " of the samples";
+/* With `compare --latency`, counts are microseconds of latency. */
+const isLatency = data.functionTime === "latency";
+const sizeOf = each => isLatency ? amount(share(each, each.all)) : each.all.toLocaleString("en");
 const seconds = us => (us / 1e6).toFixed(us < 1e6 ? 3 : us < 1e8 ? 2 : 0) + " s";
 
 function choose() {
@@ -218,8 +221,8 @@ function tellAbout() {
         about.replaceChildren("Time of all threads in " + choices[of.value].name + ": " + seconds(mine.all) + ", of which " + seconds(mine.all - mine.off[0]) +
             " running (estimated from samples) and " + seconds(mine.off[0]) + " asleep" + (other ? "; compared with " + seconds(other.all) + " in " + against.name : "") + ". ");
     else
-        about.replaceChildren(mine.all.toLocaleString("en") + " samples of " + choices[of.value].name +
-        (other ? ", compared with " + other.all.toLocaleString("en") + " of " + against.name : "") +
+        about.replaceChildren(sizeOf(mine) + (isLatency ? " of latency in " : " samples of ") + choices[of.value].name +
+        (other ? ", compared with " + sizeOf(other) + " of " + against.name : "") +
         (code.frequency > 0 && data.axisIsTime && could >= FEWEST ? tellOff(choices[of.value].isIn) : "") + (isFew() && !inSeconds ? "; too few samples for shares. " : ". "));
     if (complete < FEW && code.samples >= FEWEST)
         about.append(element("span", { className: "warning" }, "Complete call stacks: " + Math.floor(100 * complete) + " % of the samples. "),

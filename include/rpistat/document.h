@@ -41,6 +41,7 @@ enum rps_format {
     RPS_FORMAT_JSON,
     RPS_FORMAT_CSV,
     RPS_FORMAT_MARKDOWN, /* First of the markup formats, which are at the end of the list */
+    RPS_FORMAT_HTML,
 };
 
 /* The words of enum rps_format for the option --format of a command that writes a document. Markup
@@ -141,10 +142,11 @@ struct rps_block {
 struct rps_document {
     struct rps_arena *arena;
     struct rps_block *first, *last;
-    const char *title; /* Title of the page (NULL: "rpistat") */
-    const char *csv;   /* Name of the table for CSV (NULL: the first table with a name) */
-    int width;         /* Width of tables without a terminal (0: no limit) */
-    int64_t period_ns; /* Period of the run. Times get enough decimals to distinguish periods. */
+    const char *title;   /* Title of the page (NULL: "rpistat") */
+    const char *csv;     /* Name of the table for CSV (NULL: the first table with a name) */
+    const char *picture; /* An <svg> element for HTML, below the first block (NULL: none) */
+    int width;           /* Width of tables without a terminal (0: no limit) */
+    int64_t period_ns;   /* Period of the run. Times get enough decimals to distinguish periods. */
     int64_t length_ns; /* Length of the run, which decides if times show hours (0: plain lengths) */
     locale_t locale;   /* Locale of numbers for users; (locale_t)0: the thread's locale */
 };

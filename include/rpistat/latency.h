@@ -30,5 +30,5 @@ struct rps_latency {
 int rps_latency_read(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                      const struct rps_code *code, struct rps_run_part *part, struct rps_error *err);
 
-/* Return the latency, in us, of a number of samples of a period. NULL: return the number. */
-uint64_t rps_latency_us(const struct rps_latency *latency, uint64_t period, uint64_t samples);
+/* Return the latency, in us, of a number of samples of a period. */
+double rps_latency_us(const struct rps_latency *latency, uint64_t period, uint64_t samples);

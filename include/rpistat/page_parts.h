@@ -40,8 +40,9 @@ struct rps_page_joint {
     const struct rps_page_joint_run {
         struct rps_reader *reader;
         const struct rps_run *run;
-        const struct rps_run_part *part; /* Part of the run, with one group per row */
-        size_t first_bin;                /* Number of the first bin of group 0 */
+        struct rps_run_part *part; /* Part of the run, with one group per row; the weights of
+                                      --latency are read into it */
+        size_t first_bin;          /* Number of the first bin of group 0 */
     } * run;
     size_t bin_count;
     const struct rps_run *named; /* Run whose command name is shown for all runs */

@@ -23,7 +23,7 @@ struct rps_run_bursts {
  * arena. Bursts get a text, and so do other outliers if there are ten or more of them. For these
  * texts, the run is read once more. *ret_labels receives the shares of the phases, with one group
  * per label (empty if the run has no samples). Errors are those of rps_part_shares_find and
- * rps_part_words_find. */
+ * rps_profile_run. */
 int rps_run_bursts_find(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                         const struct rps_cpus *cpus, const struct rps_phases *phases,
                         struct rps_part_shares *ret_labels, struct rps_run_bursts *ret,

@@ -15,11 +15,13 @@ struct rps_run;
 
 struct rps_run_window {
     int64_t from_ns[2], to_ns[2];  /* [0]: the window; [1]: the other window, both 0 for the rest */
+    const char *region;            /* only the periods of the window inside it (NULL: all) */
+    struct rps_cpus cpus;          /* CPUs (count 0: all) */
     struct rps_profile profile;    /* label 0: the window; label 1: the other window or the rest */
     struct rps_part_shares shares; /* one group per label; group_count 0: no samples */
 };
 
-/* Compare the window of *window, which has its times, and set the other members, in the arena.
+/* Compare the window of *window, which has the first four members, and set the others, in the arena.
  * Errors come from the store. RPS_FAILED: a side has no period, or both have the same periods. */
 int rps_run_window_find(struct rps_arena *arena, struct rps_reader *reader,
                         const struct rps_run *run, struct rps_run_window *window,

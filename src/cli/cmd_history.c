@@ -31,6 +31,42 @@ static int check_history(struct rps_cli *cli)
     return rps_limits_parse(cli, &settings->fail_if, settings->limit);
 }
 
+/* Draw the history to the descriptor, or to the file of -o if `fd` is negative. */
+static int draw(struct rps_cli *cli, const struct rps_history *history, int fd)
+{
+    const char *path = fd < 0 ? cli->output : ".svg";
+    const struct rps_gnuplot_picture picture = {.chart = rps_history_chart(history),
+                                                .format = rps_gnuplot_format(path),
+                                                .script_folder = rps_output_scripts(),
+                                                .temporary_folder = getenv("TMPDIR"),
+                                                .out_fd = fd};
+
+    return fd < 0 ? rps_gnuplot_draw_file(&picture, path, &cli->err)
+                  : rps_gnuplot_draw(&picture, &cli->err);
+}
+
+/* Return the picture as an element of a page, or NULL with a note if gnuplot cannot draw it. */
+static const char *picture_of(struct rps_cli *cli, const struct rps_history *history)
+{
+    FILE *file = tmpfile();
+    const char *element = NULL;
+    char *text;
+    long size;
+
+    if (file && draw(cli, history, fileno(file)) == 0 && fseek(file, 0, SEEK_END) == 0 &&
+        (size = ftell(file)) > 0) {
+        text = rps_arena_get(cli->arena, (size_t)size + 1, 1);
+        rewind(file);
+        if (fread(text, 1, (size_t)size, file) == (size_t)size)
+            element = strstr(text, "<svg");
+    }
+    if (file)
+        fclose(file);
+    if (!element)
+        snprintf(cli->note, sizeof(cli->note), "the page has no picture: %.200s", cli->err.message);
+    return element;
+}
+
 static int run_history(struct rps_cli *cli)
 {
     struct settings *settings = cli->settings;
@@ -49,17 +85,14 @@ static int run_history(struct rps_cli *cli)
     if (result == 0)
         result = rps_limits_check(&history.latest, settings->limit, limits, &cli->err);
     if (result == 0 && cli->no_stream) {
-        const struct rps_gnuplot_picture picture = {.chart = rps_history_chart(&history),
-                                                    .format = rps_gnuplot_format(cli->output),
-                                                    .script_folder = rps_output_scripts(),
-                                                    .temporary_folder = getenv("TMPDIR")};
-
-        result = rps_gnuplot_draw_file(&picture, cli->output, &cli->err);
+        result = draw(cli, &history, -1);
     } else if (result == 0) {
         locale_t before = uselocale(rps_format_locale(cli, settings->format));
 
         rps_history_put(&document, &history, settings->limit, limits);
         uselocale(before);
+        if (settings->format == RPS_FORMAT_HTML)
+            document.picture = picture_of(cli, &history);
         rps_format_document(cli, &document, settings->format);
     }
     if (result == 0)

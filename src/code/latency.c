@@ -21,7 +21,9 @@ struct reading {
     int has_row;               /* 1; 0: no more readings; negative: an error. */
     struct rps_period sum; /* A period, or a sum over a downsampled block; at first no length. */
     double interval_ns;    /* Time between two samples of a thread that runs. */
-    double length_ns, cpu_ns, wait_ns, busy_ns; /* Times since the last weight began. */
+    double gap_ns;         /* Time before `sum`, or within it, in which no periods were recorded. */
+    double length_ns, cpu_ns, wait_ns, busy_ns; /* Times since the last weight began, */
+    double sampled_ns; /* and the time of its samples: that of the periods and of the gaps. */
 };
 
 /* Return the time in ns that threads waited for a CPU in reading->sum. If a reading overlaps only
@@ -50,7 +52,9 @@ static double read_wait(struct reading *reading, struct rps_error *err)
 
 /* Add the times of reading->sum. The time of threads that wait, which have no samples, is divided
  * among the samples of the same time. If threads mostly wait, a weight is of several periods:
- * weights of rare samples would be very large, and Linux counts a long wait when it ends. */
+ * weights of rare samples would be very large, and Linux counts a long wait when it ends. The
+ * samples of a gap belong to the period that ends it. Their times are unknown, so all samples of
+ * the period share its time. */
 static void add_sum(struct reading *reading, struct rps_error *err)
 {
     struct rps_latency *latency = reading->latency;
@@ -59,7 +63,7 @@ static void add_sum(struct reading *reading, struct rps_error *err)
 
     if (reading->cpu_ns >= fmin(reading->wait_ns, SAMPLES_MIN * reading->interval_ns)) {
         latency->busy_s += reading->busy_ns / RPS_NS_PER_S;
-        reading->length_ns = reading->cpu_ns = reading->wait_ns = 0;
+        reading->length_ns = reading->cpu_ns = reading->wait_ns = reading->sampled_ns = 0;
         latency->from =
             rps_arena_grow(reading->arena, latency->from, latency->count, sizeof(*latency->from));
         latency->from[latency->count++].period = reading->sum.period;
@@ -68,14 +72,18 @@ static void add_sum(struct reading *reading, struct rps_error *err)
     latency->cpu_s += cpu_ns / RPS_NS_PER_S;
     latency->wait_s += wait_ns / RPS_NS_PER_S;
     reading->length_ns += length_ns;
+    reading->sampled_ns += length_ns + reading->gap_ns;
     reading->cpu_ns += cpu_ns;
     reading->wait_ns += wait_ns;
     reading->busy_ns = fmin(reading->cpu_ns + reading->wait_ns, reading->length_ns);
     latency->from[latency->count - 1].us =
-        reading->cpu_ns > 0 ? reading->interval_ns / 1e3 * reading->busy_ns / reading->cpu_ns : 0;
+        reading->cpu_ns > 0 ? reading->interval_ns / 1e3 * reading->busy_ns / reading->cpu_ns *
+                                  (reading->length_ns / fmax(1, reading->sampled_ns))
+                            : 0;
 }
 
-static void add_period(struct reading *reading, const struct rps_period *period,
+/* `gap_ns` is the time between the period and the previous period of the run. */
+static void add_period(struct reading *reading, const struct rps_period *period, double gap_ns,
                        struct rps_error *err)
 {
     struct rps_period *sum = &reading->sum;
@@ -84,9 +92,11 @@ static void add_period(struct reading *reading, const struct rps_period *period,
         sum->end_ns = period->end_ns;
         sum->length_ns += period->length_ns;
         sum->enabled_ns += period->enabled_ns;
+        reading->gap_ns += gap_ns;
     } else {
         add_sum(reading, err);
         *sum = *period;
+        reading->gap_ns = gap_ns;
     }
 }
 
@@ -95,6 +105,7 @@ static int read_periods(struct reading *reading, const struct rps_cpu_series *se
 {
     struct rps_walk walk = {.series = series, .way = RPS_CPUS_EACH};
     size_t at = 0;
+    double end_ns = INFINITY; /* End of the previous period. */
     int result = rps_system_cursor_open(&reading->cursor, series->reader, series->run_id,
                                         RPS_SYSTEM_TREE, 0, INT64_MAX, 0, err);
 
@@ -105,7 +116,8 @@ static int read_periods(struct reading *reading, const struct rps_cpu_series *se
         while (at < part->count && part->stretch[at].last < walk.period->period)
             at++;
         if (at < part->count && part->stretch[at].first <= walk.period->period)
-            add_period(reading, walk.period, err);
+            add_period(reading, walk.period, fmax(0, (double)walk.period->start_ns - end_ns), err);
+        end_ns = (double)rps_period_end_ns(walk.period);
         result = reading->has_row < 0 ? RPS_FAILED : 0;
     }
     if (result == 0)
@@ -143,13 +155,10 @@ int rps_latency_read(struct rps_arena *arena, struct rps_reader *reader, int64_t
 
 RPS_ARRAY_BEFORE(starts_before, struct rps_latency_from, .period, <=, uint64_t)
 
-uint64_t rps_latency_us(const struct rps_latency *latency, uint64_t period, uint64_t samples)
+double rps_latency_us(const struct rps_latency *latency, uint64_t period, uint64_t samples)
 {
-    size_t at = latency ? rps_array_find(latency->from, latency->count, sizeof(*latency->from),
-                                         starts_before, &period)
-                        : 0;
+    size_t at = rps_array_find(latency->from, latency->count, sizeof(*latency->from), starts_before,
+                               &period);
 
-    if (!latency || at == 0)
-        return latency ? 0 : samples;
-    return (uint64_t)llround(fmin((double)samples * latency->from[at - 1].us, 1e18));
+    return at > 0 ? fmin((double)samples * latency->from[at - 1].us, 1e18) : 0;
 }

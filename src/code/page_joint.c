@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "rpistat/latency.h"
 #include "rpistat/page_parts.h"
 #include "rpistat/run_code.h"
 #include "rpistat/text.h"
@@ -116,7 +117,7 @@ static int add_count(void *context, size_t group, int64_t id, struct rps_code_we
     bins->cell = rps_arena_grow(counting->arena, bins->cell, bins->cell_count, sizeof(*bins->cell));
     bins->cell[bins->cell_count++] =
         (struct rps_code_cell){(uint32_t)(counting->first_bin + group),
-                               (uint32_t)(counting->first_stack + (size_t)id), of.samples};
+                               (uint32_t)(counting->first_stack + (size_t)id), of.weight};
     return 0;
 }
 
@@ -145,6 +146,9 @@ static int count_all(const struct rps_page_joint *joint, const struct rps_code *
         counting.first_bin = run->first_bin;
         counting.stack_count = of[i].stack_count;
         if (counting.stack_count > 0)
+            result = rps_latency_read(code->arena, run->reader, run->run->run_id, &of[i], run->part,
+                                      err);
+        if (counting.stack_count > 0 && result == 0)
             result = rps_run_code_walk(run->reader, run->run->run_id, run->part, &all, 0, add_count,
                                        &counting, err);
         counting.first_stack += counting.stack_count;

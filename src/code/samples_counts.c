@@ -1,6 +1,8 @@
 /* Counts the samples of parts of a run, by stack or by task. */
 #include "sample_source.h"
 
+#include <math.h>
+
 #include "rpistat/arena.h"
 #include "rpistat/cpus.h"
 #include "rpistat/latency.h"
@@ -10,7 +12,8 @@
 
 struct walk {
     const struct rps_run_part *part;
-    size_t at; /* Range of the previous count. */
+    size_t at;      /* Range of the previous count. */
+    double rest_us; /* Latency that is left over because weights are whole numbers. */
     rps_run_code_each *each;
     void *context;
 };
@@ -41,10 +44,16 @@ static int walk_count(void *context, const struct rps_code_count *count, struct 
 {
     struct walk *walk = context;
     const struct rps_run_stretch *stretch = find_stretch(walk, count->period);
-    const struct rps_code_weight of = {
-        count->samples, rps_latency_us(walk->part->latency, count->period, count->samples)};
+    struct rps_code_weight of = {count->samples, count->samples};
 
-    return stretch ? walk->each(walk->context, stretch->group, count->id, of, err) : 0;
+    if (!stretch)
+        return 0;
+    if (walk->part->latency) {
+        walk->rest_us += rps_latency_us(walk->part->latency, count->period, count->samples);
+        of.weight = (uint64_t)floor(walk->rest_us + .5);
+        walk->rest_us -= (double)of.weight;
+    }
+    return walk->each(walk->context, stretch->group, count->id, of, err);
 }
 
 /* Read the counts of the chosen or all CPUs. Return the last result of the query's `count`. */

@@ -11,7 +11,8 @@
 #include "rpistat/text.h"
 #include "work.h"
 
-#define END_S      1e-3 /* uncertainty of the time at which a run ends, in seconds */
+#define END_S      1e-3      /* uncertainty of the time at which a run ends, in seconds */
+#define COPY_TAG   "copy_of" /* tag that merge gives to copies; its value is the original's uuid */
 #define BYTES_MIB  1048576.0
 #define INTERVAL_Z 3.92 /* width of a 95 % interval in standard deviations */
 
@@ -27,9 +28,29 @@ static int compare_starts(const void *a, const void *b)
     return order != 0 ? order : (x->run_id > y->run_id) - (x->run_id < y->run_id);
 }
 
-/* Read the runs that ended without error. If `key` is not NULL, the runs must have this tag. */
+/* Keep one run of those that `rpistat merge` stored as copies of each other, because they are one
+ * measurement. Copies start at the same time, and the original has the lowest number. */
+static void leave_out_copies(struct rps_history *history)
+{
+    size_t kept = 0;
+
+    for (size_t r = 0; r < history->run_count; r++) {
+        struct rps_run *run = &history->run[r].run;
+        const struct rps_tag *of = rps_run_tag(run, COPY_TAG);
+
+        if (kept > 0 && of && strcmp(of->value, history->run[kept - 1].run.uuid) == 0)
+            rps_run_free(run);
+        else
+            history->run[kept++] = history->run[r];
+    }
+    history->copies = history->run_count - kept;
+    history->run_count = kept;
+}
+
+/* Read the runs that ended without error. If `near` is not NULL, the runs must have the tag that is
+ * typed, and the keys of tags are considered as suggestions. */
 static int read_runs(struct rps_history *history, const int64_t *run_id, size_t count,
-                     const char *key, struct rps_error *err)
+                     struct rps_suggestion *near, struct rps_error *err)
 {
     history->run = rps_arena_get(history->arena, count + 1, sizeof(*history->run));
     for (size_t i = 0; i < count; i++) {
@@ -39,7 +60,9 @@ static int read_runs(struct rps_history *history, const int64_t *run_id, size_t 
         rps_run_init(run);
         if (rps_reader_run(history->reader, run_id[i], run, err) < 0)
             return RPS_FAILED;
-        is_chosen = !key || rps_run_tag(run, key);
+        for (int t = 0; t < run->tag_count && near; t++)
+            rps_suggestion_consider(near, run->tag[t].key);
+        is_chosen = !near || rps_run_tag(run, near->typed);
         is_complete = run->state == RPS_RUN_COMPLETE;
         is_failed = run->exit_status > 0 || run->exit_signal > 0;
         if (is_chosen && is_complete && !is_failed) {
@@ -51,13 +74,16 @@ static int read_runs(struct rps_history *history, const int64_t *run_id, size_t 
         rps_run_free(run);
     }
     qsort(history->run, history->run_count, sizeof(*history->run), compare_starts);
+    leave_out_copies(history);
     return 0;
 }
 
 /* Choose the runs. *ret_key is set if the text is the key of a tag. */
 static int choose_runs(struct rps_history *history, const char **ret_key, struct rps_error *err)
 {
+    struct rps_suggestion near = {.typed = history->name};
     struct rps_error none;
+    char question[256];
     int64_t *run_id = NULL;
     size_t count = 0;
     int result = rps_reader_find_group(history->reader, history->name, &run_id, &count, err);
@@ -65,10 +91,15 @@ static int choose_runs(struct rps_history *history, const char **ret_key, struct
     if (result == 0) {
         result = read_runs(history, run_id, count, NULL, err);
     } else if (rps_reader_runs(history->reader, &run_id, &count, &none) == 0 &&
-               read_runs(history, run_id, count, history->name, &none) == 0 &&
-               history->run_count + history->unfinished + history->failed > 0) {
-        *ret_key = history->name;
-        result = 0;
+               read_runs(history, run_id, count, &near, &none) == 0) {
+        if (history->run_count + history->unfinished + history->failed > 0) {
+            *ret_key = history->name;
+            result = 0;
+        } else if (near.count > 0) {
+            rps_suggestion_question(&near, question, sizeof(question));
+            rps_error_set(err, result, "%s: no run has this label or tag; %ssee `rpistat runs`",
+                          history->name, question);
+        }
     }
     free(run_id);
     if (result == 0 && history->run_count < 2)
@@ -92,7 +123,7 @@ static void find_repeats(struct rps_history *history, const char *key)
             const struct rps_tag *tag = &of->run.tag[i];
             const struct rps_tag *before = r > 0 ? rps_run_tag(&of[-1].run, tag->key) : NULL;
 
-            if ((key && strcmp(tag->key, key) != 0) ||
+            if ((key && strcmp(tag->key, key) != 0) || strcmp(tag->key, COPY_TAG) == 0 ||
                 (before && strcmp(before->value, tag->value) == 0))
                 continue;
             of->tags = rps_arena_print(history->arena, "%s%s%s=%s", of->tags ? of->tags : "",

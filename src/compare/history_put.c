@@ -119,6 +119,7 @@ static void put_levels(struct rps_document *document, const struct rps_history *
         block, (struct rps_column){.name = "level_runs", .heading = "Runs", .kind = RPS_VALUE_INT});
     rps_comparison_add_change(block, &history->latest);
     rps_block_column(block, (struct rps_column){.name = "found_change", .kind = RPS_VALUE_NUMBER});
+    rps_block_column(block, (struct rps_column){.name = "drift", .kind = RPS_VALUE_NUMBER});
     block->fixed = 1;
     for (size_t m = 0; m < history->metric_count; m++) {
         const struct rps_history_metric *metric = &history->metric[m];
@@ -131,6 +132,8 @@ static void put_levels(struct rps_document *document, const struct rps_history *
             rps_put_int(block, (int64_t)level->count, 1);
             rps_comparison_put_change(block, &metric->is, &level->change, k == 0 ? "" : NULL, 0);
             rps_put_number(block, k + 1 == metric->level_count ? metric->found : NAN);
+            rps_put_number(block, k + 1 == metric->level_count && metric->trend != 0 ? metric->trend
+                                                                                     : NAN);
         }
     }
 }
@@ -211,6 +214,8 @@ void rps_history_put(struct rps_document *document, const struct rps_history *hi
     if (history->unfinished + history->failed > 0)
         rps_block_line(block, "Left out: %zu unfinished runs and %zu that ended with an error.",
                        history->unfinished, history->failed);
+    if (history->copies > 0)
+        rps_block_line(block, "Left out: %zu copies of other runs (tag copy_of).", history->copies);
     rps_put_int(rps_document_field(document, "unfinished_count", RPS_VALUE_INT),
                 (int64_t)history->unfinished, 1);
     rps_put_int(rps_document_field(document, "failed_count", RPS_VALUE_INT),

@@ -193,8 +193,8 @@ static int has_samples(const struct rps_comparison *comparison, size_t run, int 
            comparison->shares[run].sample_count > 0;
 }
 
-/* Return the total number of samples per second of CPU time in the runs of a side. Return 0 if the
- * number is unknown because some samples were taken by a threshold. */
+/* Return the total weight of the samples per second of the functions' time in the runs of a side.
+ * Return 0 if it is unknown because some samples were taken by a threshold. */
 static double samples_per_s(const struct rps_comparison *comparison, int side)
 {
     double per_s = 0;
@@ -205,7 +205,7 @@ static double samples_per_s(const struct rps_comparison *comparison, int side)
 
         if (frequency == 0 && has_samples(comparison, i, (int)comparison->run[i].side))
             return 0;
-        per_s += has_samples(comparison, i, side) ? frequency : 0;
+        per_s += !has_samples(comparison, i, side) ? 0 : comparison->is_latency ? 1e6 : frequency;
     }
     return per_s;
 }
@@ -248,6 +248,7 @@ static int put_samples(struct rps_json *json, const struct rps_comparison *compa
         for (int side = 0; side < 2; side++)
             has[side] |= has_samples(comparison, i, side);
         part[i] = rps_comparison_part(comparison->arena, &of->phases, comparison->row_count);
+        part[i].is_latency = comparison->is_latency;
         run[i] = (struct rps_page_joint_run){of->reader, &of->run, &part[i],
                                              (size_t)of->side * comparison->row_count};
     }

@@ -235,6 +235,8 @@ void rps_document_to_markup(const struct rps_document *document, FILE *out, int 
             continue;
         fputs(is_first ? "" : "\n", out);
         write_block(&to, block, &grid, &told);
+        if (is_first && document->picture && to.markup->head[0][0])
+            fprintf(out, "<div tabindex=\"0\">%s</div>\n", document->picture);
         is_first = 0;
     }
     fputs(to.markup->end, out);

@@ -35,8 +35,8 @@ struct rps_window {
 
 /* Profile a window. In the result, label 0 is the window and label 1 the other side. */
 int rps_profile_window(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
-                       const struct rps_window *window, struct rps_profile *ret,
-                       struct rps_error *err);
+                       const struct rps_cpus *cpus, const struct rps_window *window,
+                       struct rps_profile *ret, struct rps_error *err);
 
 void rps_spread_add(struct rps_spread *spread, double value);
 

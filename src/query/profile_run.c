@@ -460,11 +460,10 @@ int rps_profile_run(struct rps_arena *arena, struct rps_reader *reader, int64_t 
 }
 
 int rps_profile_window(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
-                       const struct rps_window *window, struct rps_profile *ret,
-                       struct rps_error *err)
+                       const struct rps_cpus *cpus, const struct rps_window *window,
+                       struct rps_profile *ret, struct rps_error *err)
 {
-    const struct rps_cpus all = {0};
     struct work work = {.phases = &window->part, .window = window};
 
-    return profile_run(&work, arena, reader, run_id, &all, ret, err);
+    return profile_run(&work, arena, reader, run_id, cpus, ret, err);
 }

@@ -1,6 +1,7 @@
 /* Bursts of a run and outliers outside bursts, described as if they were phases of two classes. */
 #include "rpistat/run_bursts.h"
 #include "rpistat/arena.h"
+#include "rpistat/profile.h"
 
 #include <stdlib.h>
 
@@ -89,7 +90,8 @@ int rps_run_bursts_find(struct rps_arena *arena, struct rps_reader *reader, int6
     struct rps_run_part part[2] = {rps_run_part_of_phases(arena, phases, 1)}, stretches;
     struct rps_part_shares shares[2];
     struct rps_phases described;
-    const char **words = NULL;
+    struct rps_profile profile = {0};
+    char words[RPS_PROFILE_WORDS_SIZE];
     const size_t outliers = list_stretches(arena, phases, &found.bursts, &stretches);
     const size_t parts = found.bursts.count > 0 || outliers >= OUTLIERS_MIN ? 2 : 1;
 
@@ -99,14 +101,16 @@ int rps_run_bursts_find(struct rps_arena *arena, struct rps_reader *reader, int6
     }
     if (rps_part_shares_find(arena, reader, run_id, part, parts, cpus, shares, err) < 0 ||
         (parts == 2 &&
-         rps_part_words_find(arena, reader, run_id, cpus, &described, &shares[1], &words, err) < 0))
+         rps_profile_run(arena, reader, run_id, 0, INT64_MAX, cpus, &described, &profile, err) < 0))
         return RPS_FAILED;
+    if (parts == 2)
+        rps_profile_place(&profile, &shares[1]);
     if (found.bursts.count > 0) {
         add_times(arena, phases, &found);
-        found.words = words[BURST];
+        found.words = rps_arena_text(arena, rps_profile_words(words, &profile, BURST, 0));
     }
     if (outliers >= OUTLIERS_MIN && stands_out(&shares[1], OUTLIER))
-        found.outlier_words = words[OUTLIER];
+        found.outlier_words = rps_arena_text(arena, rps_profile_words(words, &profile, OUTLIER, 0));
     *ret_labels = shares[0];
     *ret = found;
     return 0;

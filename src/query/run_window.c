@@ -53,6 +53,8 @@ static int choose_sides(struct job *job, struct rps_error *err)
     struct rps_run_window *window = job->window;
     int64_t begin_ns = 0, end_ns = INT64_MAX;
     const int is_later = job->is_later;
+    const struct rps_part_choice choice = {
+        .from_ns = window->from_ns[0], .to_ns = window->to_ns[0], .region = window->region};
     struct rps_run_stretch side[2] = {{.group = 0}, {.group = 1}}, all;
     struct rps_run_part part = {.count = 1 + (size_t)job->has_other, .stretch = side};
 
@@ -69,7 +71,11 @@ static int choose_sides(struct job *job, struct rps_error *err)
             "--to and --against");
     if (!job->has_other && find_periods(job, &begin_ns, &end_ns, &all, err) < 0)
         return RPS_FAILED;
-    if (!job->has_other && side[0].first <= all.first && side[0].last >= all.last)
+    if (window->region &&
+        rps_run_part_choose(job->arena, job->at.reader, job->at.run_id, &choice, &part, err) < 0)
+        return RPS_FAILED;
+    if (!job->has_other && part.count == 1 && part.stretch->first <= all.first &&
+        part.stretch->last >= all.last)
         return rps_error_set(err, RPS_FAILED,
                              "the window is the whole of run %" PRId64 ", so there is no rest to "
                              "compare it with; choose a part with --from and --to",
@@ -173,14 +179,13 @@ static int divide_at_phases(struct job *job, struct rps_error *err)
 /* Read the code of both sides, without the time between two windows. Put it before the words. */
 static int read_code(struct job *job, struct rps_error *err)
 {
-    const struct rps_cpus all = {0};
     struct rps_run_window *window = job->window;
     struct rps_run_part part = rps_run_part_of_phases(job->arena, &job->read.side, 1);
 
     if (job->has_other && part.count == 3) /* The gap is the second. */
         part.stretch[1] = part.stretch[--part.count];
     part.group_count = 2;
-    if (rps_part_shares_find(job->arena, job->at.reader, job->at.run_id, &part, 1, &all,
+    if (rps_part_shares_find(job->arena, job->at.reader, job->at.run_id, &part, 1, &window->cpus,
                              &window->shares, err) < 0)
         return RPS_FAILED;
     if (window->shares.group_count > 0)
@@ -205,7 +210,8 @@ int rps_run_window_find(struct rps_arena *arena, struct rps_reader *reader,
         window->to_ns[i] = window->to_ns[i] < run->elapsed_ns ? window->to_ns[i] : run->elapsed_ns;
     if (choose_sides(&job, err) < 0 || choose_ranges(&job, err) < 0 ||
         divide_at_phases(&job, err) < 0 ||
-        rps_profile_window(arena, reader, run->run_id, &job.read, &window->profile, err) < 0)
+        rps_profile_window(arena, reader, run->run_id, &window->cpus, &job.read, &window->profile,
+                           err) < 0)
         return RPS_FAILED;
     return read_code(&job, err);
 }

@@ -319,8 +319,8 @@ char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANS
         strstr(report->run.fitting, RPS_RUN_NO_COUNTERS))
         say(&words, "Note: kernel events only, without hardware counters (see Remarks)");
     end_line(&words);
-    if (report->part_words && report->part_words[0])
-        say(&words, "This part: %s", report->part_words);
+    if (report->window)
+        say(&words, "This part: %s", rps_window_words(report->arena, report->window));
     end_line(&words);
     for (size_t i = 0; i < RPS_COUNT(line); i++) {
         say(&words, "%s", line[i](report, text, sizeof(text)));

@@ -61,8 +61,7 @@ struct rps_report {
     char remark[RPS_PHASE_REMARK_SIZE];  /* remark that applies to all phases */
     struct rps_profile *profile;         /* profile of the reported part; no metrics if unknown */
     struct rps_part_shares label_shares; /* functions' shares in the part, one group per class */
-    struct rps_part_shares rest_shares;  /* functions' shares in the part and outside the part */
-    const char *part_words;              /* how the part differs; NULL: unknown, or no part */
+    const struct rps_run_window *window; /* the part against the rest of the run; NULL: unknown */
     struct rps_run_system system;        /* system readings in the reported part */
     double *operand;                     /* operands of the plan's formulas */
     rps_report_remark *tell;
@@ -160,6 +159,14 @@ void rps_report_figures(struct rps_report *report);
 void rps_report_cpus(struct rps_report *report, struct rps_document *document);
 void rps_report_regions(struct rps_report *report);
 void rps_report_notes(struct rps_report *report);
+
+/* Return how the window differs, in one sentence without full stop, in the arena (window.c). */
+const char *rps_window_words(struct rps_arena *arena, const struct rps_run_window *window);
+
+/* Compare the reported part with the rest of the run. If that fails, for example because the part is
+ * the whole run, nothing is reported. The second function puts the result, for programs. */
+void rps_report_read_window(struct rps_report *report);
+void rps_report_window(struct rps_report *report);
 
 /* Find the samples' functions (shares.c). The second function puts these into the document. */
 int rps_report_read_shares(struct rps_report *report, struct rps_error *err);

@@ -239,6 +239,7 @@ static int fill(struct rps_report *report, struct rps_error *err)
     rps_report_figures(report);
     rps_report_cpus(report, report->document);
     rps_report_regions(report);
+    rps_report_window(report);
     rps_report_shares(report);
     rps_report_notes(report);
     report->fields = rps_document_block(report->document, "remarks", &texts, 1);
@@ -267,6 +268,8 @@ static int make(struct rps_report *report, struct rps_reader *reader, int64_t ru
             result = rps_report_read_phases(report, err);
         if (result == 0)
             result = rps_report_read_shares(report, err);
+        if (result == 0)
+            rps_report_read_window(report);
     }
     if (result == 0) {
         before = uselocale(options->locale ? options->locale : c_locale);

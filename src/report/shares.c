@@ -7,80 +7,43 @@
 #include "rpistat/plan.h"
 #include "rpistat/profile.h"
 #include "rpistat/report.h"
-#include "rpistat/run_phases.h"
 #include "rpistat/text.h"
 
 #define NAME_SIZE 128
 
-#define FUNCTIONS_MAX       3   /* maximum number of the run's functions in a sentence */
-#define FUNCTION_MIN .01 /* minimum share of samples of each function after the first */
+#define FUNCTIONS_MAX 3   /* maximum number of the run's functions in a sentence */
+#define FUNCTION_MIN  .01 /* minimum share of samples of each function after the first */
 
-enum { WHOLE, LABELS, REST, PARTS }; /* WHOLE: the reported part; LABELS: its phases; REST: the
-                                        part against the rest of the run */
+enum { WHOLE, LABELS, PARTS }; /* WHOLE: the reported part; LABELS: its phases */
 
-static int choose_parts(struct rps_report *report, struct rps_run_part part[PARTS],
-                        struct rps_phases *ret_rest, struct rps_error *err)
+int rps_report_read_shares(struct rps_report *report, struct rps_error *err)
 {
     const struct rps_report_options *options = report->options;
     const struct rps_part_choice choice = {
         .from_ns = options->from_ns, .to_ns = options->to_ns, .region = options->region};
     struct rps_reader *reader = report->cpu_series.reader;
     struct rps_arena *arena = report->document->arena;
-    int64_t run_id = report->run.run_id, period_ns = report->run.period_ns;
-    uint64_t first, last;
+    int64_t run_id = report->run.run_id;
+    struct rps_run_part part[PARTS] = {{0}};
+    struct rps_part_shares shares[PARTS];
     int result = rps_run_part_choose(arena, reader, run_id, &choice, &part[WHOLE], err);
 
     if (result == 0 && report->phases) { /* the phases that lie within the reported part */
         part[LABELS] = rps_run_part_of_phases(arena, report->phases, 1);
         part[LABELS] = rps_run_part_both(arena, &part[LABELS], &part[WHOLE]);
     }
-    if (result == 0 && rps_report_is_part(report) && part[WHOLE].count > 0 &&
-        report->summary.rows <= RPS_RUN_PHASES_PERIODS_MAX)
-        result = rps_reader_periods(reader, run_id, 0, INT64_MAX, &first, &last, err);
-    if (result > 0) {
-        /* impossible lengths of periods are replaced by 1 ns */
-        if (period_ns <= 0 || last >= (uint64_t)(INT64_MAX / period_ns))
-            period_ns = 1;
-        *ret_rest = rps_part_words_phases(arena, &part[WHOLE], 0, last, 1);
-        ret_rest->label_count = 2;
-        for (size_t i = 0; i < ret_rest->count; i++) {
-            ret_rest->phase[i].start_ns = (int64_t)ret_rest->phase[i].first * period_ns;
-            ret_rest->phase[i].end_ns = (int64_t)(ret_rest->phase[i].last + 1) * period_ns;
-        }
-        part[REST] = rps_run_part_of_phases(arena, ret_rest, 1);
-    }
-    return result < 0 ? result : 0;
-}
-
-int rps_report_read_shares(struct rps_report *report, struct rps_error *err)
-{
-    struct rps_reader *reader = report->cpu_series.reader;
-    struct rps_arena *arena = report->document->arena;
-    int64_t run_id = report->run.run_id;
-    struct rps_run_part part[PARTS] = {{0}};
-    struct rps_part_shares shares[PARTS];
-    struct rps_phases rest;
-    const char **words;
-    int result = choose_parts(report, part, &rest, err);
-
     rps_tally_operands(&report->tally, report->plan, report->operand);
     report->cpu_s = report->operand[RPS_OPERAND_CPU_SECONDS];
     if (result == 0)
-        result = rps_part_shares_find(arena, reader, run_id, part, PARTS, &report->options->cpus,
-                                      shares, err);
+        result =
+            rps_part_shares_find(arena, reader, run_id, part, PARTS, &options->cpus, shares, err);
     if (result < 0)
         return result;
     report->shares = shares[WHOLE];
     report->label_shares = shares[LABELS];
-    report->rest_shares = shares[REST];
-    if (part[REST].count > 0) {
-        result = rps_part_words_find(arena, reader, run_id, &report->options->cpus, &rest,
-                                     &report->rest_shares, &words, err);
-        report->part_words = result == 0 ? words[0] : NULL;
-    }
-    if (result >= 0 && report->phases)
+    if (report->phases)
         rps_profile_code(report->profile, &report->label_shares);
-    return result < 0 ? result : 0;
+    return 0;
 }
 
 /* Put the programs or control groups that used a machine's time. `by` is the grouping (`rpistat
@@ -113,22 +76,7 @@ static void put_owners(struct rps_report *report, const struct rps_share_owners 
     }
     if (owners->count < owners->all)
         rps_document_print(report->document, "  %zu more rows (see `rpistat code --by %s`)",
-                         owners->all - owners->count, by);
-}
-
-/* For programs, put how the reported part differs from the other parts of the run. */
-static void put_part_words(struct rps_report *report)
-{
-    size_t count;
-    const struct rps_column *columns = rps_share_block_columns(&count);
-    const struct rps_share_group *group = report->rest_shares.group;
-
-    if (!report->part_words)
-        return;
-    rps_put_text(rps_document_field(report->document, "words", RPS_VALUE_TEXT), report->part_words);
-    if (report->rest_shares.group_count > 0 && group->apart[RPS_APART_FUNCTION].is_tested)
-        rps_share_block_stand_out(
-            rps_document_block(report->document, "stands_out", columns, count), group);
+                           owners->all - owners->count, by);
 }
 
 /* Append "solve 12.3 %, main 4.0 %" to a text. If text is NULL, begin a new text. */
@@ -170,7 +118,6 @@ void rps_report_shares(struct rps_report *report)
     char *text = NULL, name[NAME_SIZE];
     int is_whole = !rps_report_is_part(report) && report->options->cpus.count == 0;
 
-    put_part_words(report);
     if (report->shares.group_count == 0)
         return;
     rps_put_int(rps_document_field(document, "samples", RPS_VALUE_INT), (int64_t)group->samples, 1);
@@ -240,7 +187,8 @@ char *rps_report_differences(const struct rps_report *report, char *ret, size_t 
                                  rps_shares_percent_text(rest, sizeof(rest), apart->rest), from);
     }
     if (count > FUNCTIONS_MAX && used < size)
-        snprintf(ret + used, size - used, ", %d more (see `rpistat phases`)", count - FUNCTIONS_MAX);
+        snprintf(ret + used, size - used, ", %d more (see `rpistat phases`)",
+                 count - FUNCTIONS_MAX);
     return ret;
 }
 
@@ -365,10 +313,8 @@ const struct rps_column *rps_share_block_columns(size_t *ret_count)
 void rps_share_block_stand_out(struct rps_block *block, const struct rps_share_group *group)
 {
     static const char *const kind[RPS_APART_KINDS] = {
-        [RPS_APART_FUNCTION] = "function",
-        [RPS_APART_PROGRAM] = "program",
-        [RPS_APART_PROGRAM_2] = "program",
-        [RPS_APART_CGROUP] = "control group",
+        [RPS_APART_FUNCTION] = "function", [RPS_APART_PROGRAM] = "program",
+        [RPS_APART_PROGRAM_2] = "program", [RPS_APART_CGROUP] = "control group",
         [RPS_APART_CALLER] = "caller",
     };
 

@@ -2,8 +2,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "parts.h"
 #include "rpistat/clock.h"
 #include "rpistat/report.h"
+#include "rpistat/run_phases.h"
 #include "rpistat/run_window.h"
 
 static const char *heading_of(const struct rps_run_window *window)
@@ -88,15 +90,13 @@ static const char *code_of(const struct rps_document *document, const struct rps
                : "";
 }
 
-/* Return the sentence on the differences. */
-static const char *words_of(struct rps_document *document, const struct rps_run_window *window)
+const char *rps_window_words(struct rps_arena *arena, const struct rps_run_window *window)
 {
     char words[RPS_PROFILE_WORDS_SIZE];
 
     rps_profile_words(words, &window->profile, 0, 0);
-    if (!words[0])
-        strcpy(words, "too few measurement periods to compare all metrics; choose a longer range");
-    return rps_arena_text(document->arena, words);
+    return words[0] ? rps_arena_text(arena, words)
+                    : "too few measurement periods to compare all metrics; choose a longer range";
 }
 
 static const char *side_text(const struct rps_document *document,
@@ -130,7 +130,7 @@ void rps_window_document(struct rps_document *document, const struct rps_run *ru
     listed = rps_block_rows(document->last);
     add_code(document, window);
     code = code_of(document, window);
-    words = words_of(document, window);
+    words = rps_window_words(document->arena, window);
     rps_put_text(rps_document_field(document, "words", RPS_VALUE_TEXT), words);
     rps_put_int(rps_document_field(document, "tested", RPS_VALUE_INT), (int64_t)tested, 1);
     rps_block_wrap(
@@ -151,4 +151,39 @@ void rps_window_document(struct rps_document *document, const struct rps_run *ru
     if (code[0])
         rps_document_print(document, "%s", code);
     uselocale(before);
+}
+
+/* --- in the report ---------------------------------------------------------------------------- */
+
+void rps_report_read_window(struct rps_report *report)
+{
+    const struct rps_report_options *options = report->options;
+    struct rps_run_window *window = rps_arena_get(report->arena, 1, sizeof(*window));
+    struct rps_error none;
+
+    *window = (struct rps_run_window){.from_ns = {options->from_ns},
+                                      .to_ns = {options->to_ns},
+                                      .region = options->region,
+                                      .cpus = options->cpus};
+    if (rps_report_is_part(report) && report->summary.rows <= RPS_RUN_PHASES_PERIODS_MAX &&
+        rps_run_window_find(report->document->arena, report->cpu_series.reader, &report->run,
+                            window, &none) == 0)
+        report->window = window;
+}
+
+void rps_report_window(struct rps_report *report)
+{
+    const struct rps_run_window *window = report->window;
+    struct rps_document *document = report->document;
+    const struct rps_column *columns;
+    size_t count;
+
+    if (!window)
+        return;
+    rps_put_text(rps_document_field(document, "words", RPS_VALUE_TEXT),
+                 rps_window_words(document->arena, window));
+    columns = rps_share_block_columns(&count);
+    if (window->shares.group_count > 0 && window->shares.group->apart[RPS_APART_FUNCTION].is_tested)
+        rps_share_block_stand_out(rps_document_block(document, "stands_out", columns, count),
+                                  window->shares.group);
 }

@@ -399,6 +399,7 @@ def test_history():
         unchanged = history("main", "cpi", "--fail-if", "cpi<-90%")
         found_change, low = unchanged["levels"][0]["found_change"], unchanged["limits"][0]["change_low"]
         assert 0 < found_change < .1 and abs((1 + low) * (1 + found_change) - 1) < 1e-6, unchanged
+        assert unchanged["levels"][0]["drift"] is None, unchanged
         assert level["p"] <= level["p_corrected"] and "Since run 8" in found["answer"], found
         with contextlib.closing(sqlite3.connect(folder / "rpistat.data")) as store, store:
             store.execute("UPDATE run SET kernel = '7.0' WHERE run_id > 7")
@@ -409,7 +410,7 @@ def test_history():
             assert history("main", "--fail-if", limit, status=status)["limits"][0]["limit"] == limit
         assert not history("1-3")["outliers"] and "too few" in history("1-3")["answer"]
         assert len(expect(folder.call("history", "main", "--format", "csv"), 0).stdout.splitlines()) == 15
-        for arguments, status, words in [(["man"], 1, ["main"]), (["few15"], 1, ["1 run ended"]), (["main", "elaps"], 2, ["elapsed"]),
+        for arguments, status, words in [(["man"], 1, ["main"]), (["comit"], 1, ["did you mean commit?"]), (["few15"], 1, ["1 run ended"]), (["main", "elaps"], 2, ["elapsed"]),
                                          (["main", "--fail-if", "x>+3%"], 2, ["elapsed"]), ([], 2, ["label"])]:
             refused(folder.call("history", *arguments), status, *words)
         if shutil.which("gnuplot"):
@@ -417,13 +418,44 @@ def test_history():
             with open(folder / "history.svg", encoding="utf-8") as file:
                 picture = file.read()
             assert "Elapsed (s)" in picture and "+6" in picture, picture[:2000]
-        expect(folder.call("history", "main", "-o", "history.html"), 0)
+        answer = expect(folder.call("history", "main", "-o", "history.html"), 0)
+        with open(folder / "history.html", encoding="utf-8") as file:
+            assert (file.read().count("<svg") == 1) == (shutil.which("gnuplot") is not None), answer.stderr
+        answer = expect(folder.call("history", "main", "-o", "bare.html", env=environment(PATH="/nonexistent")), 0)
+        with open(folder / "bare.html", encoding="utf-8") as file:
+            assert "<svg" not in file.read() and "the page has no picture: " in answer.stderr, answer.stderr
+
+
+def test_history_copies():
+    """history: a copy that merge stored is neither a run nor a new tag; a drift is in JSON, and has no run with a change"""
+    with Folder() as folder:
+        for run in range(12):
+            folder.write("script.sim", "seed %d\nnoise 1%%\nphase a %ss instructions=200M\n" % (run + 1, 4 + .3 * run))
+            folder.record("-q", "--label", "main", "--tag", "commit=%d" % (run // 4))
+        shutil.copy(folder / "rpistat.data", folder / "other.data")
+        with contextlib.closing(sqlite3.connect(folder / "other.data")) as store, store:
+            store.execute("UPDATE run SET cpu_model = 'x' WHERE run_id IN (5, 6)")
+        for name in ("rpistat.data", "other.data"):
+            expect(folder.call("merge", name, "-i", "both.data"), 0)
+
+        def history(store, *arguments):
+            return json.loads(expect(folder.call("history", "-i", store, *arguments, "--format", "json"), 0).stdout)
+
+        assert len(history("both.data", "label:main", "elapsed")["runs"]) == 12
+        assert history("both.data", "main") == history("rpistat.data", "main")
+        assert "2 copies of other runs" in expect(folder.call("history", "-i", "both.data", "main"), 0).stdout
+        copy, = history("both.data", "13,1", "elapsed")["runs"][1:]
+        assert copy["tags_changed"] == "commit=1", copy
+        with contextlib.closing(sqlite3.connect(folder / "rpistat.data")) as store, store:
+            store.execute("UPDATE run SET tags = '{}'")
+        level, = history("rpistat.data", "main", "elapsed")["levels"]
+        assert .75 < level["drift"] < .88, level  # 4 to 7.3 s, of which a line through the logarithms has 81 %
 
 
 
 prepare()
 try:
-    tap.main([test_runs, test_history, test_against, test_stores, test_no_such_run, test_recording, test_limits,
+    tap.main([test_runs, test_history, test_history_copies, test_against, test_stores, test_no_such_run, test_recording, test_limits,
               test_negative, test_outlier, test_many_runs, test_undecided, test_one_a_side, test_limit_names, test_formats, test_options, test_files, test_configuration,
               test_unchanged, test_job])
 finally:

@@ -58,6 +58,9 @@ def test_burst():
                 assert row["low"] > 0 or row["high"] < 0, row
             assert rows["cpi"]["low"] < 3.5 - 7 / 3 < rows["cpi"]["high"], rows["cpi"]
             assert [(row["kind"], row["name"]) for row in found["stands_out"]][0] == ("function", "load"), found
+            report = json.loads(expect(folder.call("report", "--from", "20s", "--to", "24s", "--format", "json"), 0).stdout)
+            if not against:
+                assert [report[name] for name in ("words", "stands_out")] == [found[name] for name in ("words", "stands_out")], report
             assert found["words"].startswith("in load (100 %") and "reads " in found["words"], found["words"]
         quiet = explained(folder, "--from", "2s", "--to", "10s", "--against", "26s,40s")
         assert not quiet["metrics"] and not quiet["stands_out"], quiet

@@ -801,6 +801,14 @@ def test_compare_code():
     assert text_of(browser, "codeFound") == "6.0 s" and [row[0] for row in functions(browser)] == ["solve"]
 
 
+def test_compare_latency():
+    """the calls of `compare --latency` have latency: four threads of 10 s have a quarter of their CPU time"""
+    for name, seconds, about in (("cpu.html", "40.0 s", "4,500 samples of "), ("latency.html", "10.0 s", "15.0 s of latency in ")):
+        browser = opened(name, **WIDE)
+        assert functions(browser)[0][:2] == ["parallel", seconds], functions(browser)
+        assert text_of(browser, "codeAbout").startswith(about), text_of(browser, "codeAbout")
+
+
 def test_compare_bare():
     """without phases and samples there is one row, and no strips, calls or second axis"""
     browser = opened("bare.html", **WIDE)
@@ -926,7 +934,7 @@ def test_live_code():
 
 CASES = [test_wheel, test_drag, test_drag_outside, test_drag_cancelled, test_width, test_tip, test_touch, test_keyboard, test_tables, test_view, test_loop, test_nested_loop, test_ticks, test_axe, test_print,
          test_code_stretches, test_code_search, test_code_keyboard, test_code_marks, test_code_compared, test_code_touch, test_code_print,
-         test_code_panel, test_code_steps, test_function_steps, test_code_fine_steps, test_compare_rows, test_compare_groups, test_compare_axes, test_compare_code, test_compare_bare,
+         test_code_panel, test_code_steps, test_function_steps, test_code_fine_steps, test_compare_rows, test_compare_groups, test_compare_axes, test_compare_code, test_compare_latency, test_compare_bare,
          test_compare_narrow, test_live, test_live_code]
 
 with FOLDER:
@@ -942,6 +950,12 @@ with FOLDER:
         expect(FOLDER.call("record", "-q", "--pmu", "sim:one.sim", "--label", label, "-o", "groups.data"), 0)
     expect(FOLDER.call("compare", "-i", "groups.data", "-o", "groups.html", "before", "after"), 0)
     expect(FOLDER.call("compare", "-i", "two.data", "--no-phases", "--no-samples", "-o", "bare.html", "1", "2"), 0)
+    FOLDER.write("four.sim", "function serial 0x1000 0x100\nfunction parallel 0x2000 0x100\n"
+                 "phase a 5s instructions=1M code=serial\nphase b 10s threads=4 instructions=1M code=parallel\n")
+    for run in range(2):
+        expect(FOLDER.call("record", "-q", "--pmu", "sim:four.sim", "--frequency", "100", "-o", "four.data"), 0)
+    for name, options in (("cpu.html", ()), ("latency.html", ("--latency",))):
+        expect(FOLDER.call("compare", "-i", "four.data", *options, "-o", name, "1", "2"), 0)
     FOLDER.write("loop.sim", "phase a 90s instructions=30M\nrepeat 50\nphase b 20s instructions=200M\n"
                  "phase c 10s instructions=400M\nend\nphase d 60s instructions=90M dc_miss=9M\n")
     expect(FOLDER.call("record", "-q", "--pmu", "sim:loop.sim", "-o", "loop.data"), 0)

@@ -550,6 +550,23 @@ def check_latency_starved():
         assert 18 < found["busy_s"] <= 20 and abs(found["latency_s"] - found["busy_s"]) < .5, found
 
 
+def check_latency_sums():
+    """--latency: fractions of microseconds add up, and the samples of a gap share the time of the period that ends it"""
+    with Folder(runs=0) as folder:
+        folder.write("thirds.sim", "task main 100\ntask w1 100 101\ntask w2 100 102\nfunction f 0x1000 0x100\n"
+                     "phase a 7s threads=3 instructions=1M code=main/f:34%,w1/f:33%,w2/f:33%\n")
+        expect(folder.call("record", "-q", "--order", "fixed", "--period", "7ms", "--frequency", "1000", "--pmu", "sim:thirds.sim"), 0)
+        found = latency_of(folder, "--by", "thread")  # a sample weighs 333 1/3 us, and a thread mostly has 7 per period
+        assert found["samples"] == 21000 and sum(selves(found).values()) == 7000000, found
+    with Folder(runs=0) as folder:
+        record_latency(folder, "rpistat.data", "late 10s 30s\nfunction f 0x1000 0x100\nphase a 70s instructions=1M code=f\n")
+        found = latency_of(folder)
+        assert found["samples"] == 7000 and found["busy_s"] == found["elapsed_s"] and found["elapsed_s"] < 40, found
+        assert abs(found["latency_s"] - found["busy_s"]) < .11, found  # the period before the gap has its samples in the gap
+        part = latency_of(folder, "--from", "50s")  # the time that was not chosen is no gap
+        assert part["latency_s"] == part["busy_s"] and part["busy_s"] > 19, part
+
+
 def check_latency_compared():
     """compare --latency: the seconds of functions are latency"""
     with Folder(runs=0) as folder:
@@ -673,5 +690,5 @@ def check_ramps():
 tap.main([check_functions, check_functions_wall, check_functions_cpus, check_functions_names, check_ramps, check_off_cpu,
           check_counts, check_names, check_periods, check_options, check_cgroups, check_missing, check_wall,
           check_wall_without_code, check_wall_children, check_wall_phases, check_wall_thinned, check_wall_refused,
-          check_latency, check_latency_thinned, check_latency_starved, check_latency_compared, check_latency_refused,
+          check_latency, check_latency_thinned, check_latency_starved, check_latency_sums, check_latency_compared, check_latency_refused,
           check_many_names, check_refused])
