@@ -196,11 +196,3 @@ char *rps_samples_short_text(char *ret, size_t size, const struct rps_sampling *
  * sets label_count and times. */
 struct rps_phases rps_part_words_phases(struct rps_arena *arena, const struct rps_run_part *part,
                                         uint64_t first, uint64_t last, int rest);
-
-/* Describe how each label of the phases differs from the whole run, as rps_profile_words does. The
- * result is an array in the arena with one text per label. `shares` has one group per label, or is
- * empty. The run is read once. Errors come from the store and rps_profile_run. */
-int rps_part_words_find(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
-                        const struct rps_cpus *cpus, const struct rps_phases *phases,
-                        const struct rps_part_shares *shares, const char ***ret,
-                        struct rps_error *err);

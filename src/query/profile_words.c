@@ -776,20 +776,14 @@ struct rps_phases rps_part_words_phases(struct rps_arena *arena, const struct rp
     return ret;
 }
 
-int rps_part_words_find(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
-                        const struct rps_cpus *cpus, const struct rps_phases *phases,
-                        const struct rps_part_shares *shares, const char ***ret,
-                        struct rps_error *err)
+const char **rps_part_words(struct rps_profile *profile, const struct rps_part_shares *shares)
 {
-    struct rps_profile profile = {0};
+    struct rps_arena *arena = profile->arena;
+    const char **ret = rps_arena_get(arena, (size_t)profile->label_count, sizeof(*ret));
     char words[RPS_PROFILE_WORDS_SIZE];
-    int result = rps_profile_run(arena, reader, run_id, 0, INT64_MAX, cpus, phases, &profile, err);
 
-    if (result < 0)
-        return result;
-    rps_profile_place(&profile, shares);
-    *ret = rps_arena_get(arena, (size_t)phases->label_count, sizeof(**ret));
-    for (int l = 0; l < phases->label_count; l++)
-        (*ret)[l] = rps_arena_text(arena, rps_profile_words(words, &profile, l, 0));
-    return 0;
+    rps_profile_place(profile, shares);
+    for (int l = 0; l < profile->label_count; l++)
+        ret[l] = rps_arena_text(arena, rps_profile_words(words, profile, l, 0));
+    return ret;
 }

@@ -60,7 +60,7 @@ int rps_report_read_shares(struct rps_report *report, struct rps_error *err)
     struct rps_run_part part[PARTS] = {{0}};
     struct rps_part_shares shares[PARTS];
     struct rps_phases rest;
-    const char **words;
+    struct rps_profile profile;
     int result = choose_parts(report, part, &rest, err);
 
     rps_tally_operands(&report->tally, report->plan, report->operand);
@@ -74,9 +74,10 @@ int rps_report_read_shares(struct rps_report *report, struct rps_error *err)
     report->label_shares = shares[LABELS];
     report->rest_shares = shares[REST];
     if (part[REST].count > 0) {
-        result = rps_part_words_find(arena, reader, run_id, &report->options->cpus, &rest,
-                                     &report->rest_shares, &words, err);
-        report->part_words = result == 0 ? words[0] : NULL;
+        result = rps_profile_run(arena, reader, run_id, 0, INT64_MAX, &report->options->cpus, &rest,
+                                 1, &profile, err);
+        if (result == 0)
+            report->part_words = rps_part_words(&profile, &report->rest_shares)[0];
     }
     if (result >= 0 && report->phases)
         rps_profile_code(report->profile, &report->label_shares);
