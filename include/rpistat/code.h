@@ -174,4 +174,5 @@ struct rps_code {
     struct rps_task *task;
     struct rps_program *program;
     struct rps_cgroup *cgroup;
+    const struct rps_sample_source *source; /* Counts that were read before; NULL: none */
 };

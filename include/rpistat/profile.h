@@ -86,13 +86,14 @@ struct rps_profile {
     struct rps_loops loops; /* loops in the sequence of phases */
 };
 
-/* Profile a run's phases (from rps_run_phases_get or _detect), reading its periods once. The
- * metrics are those of the run's plan, then CPU use, then metrics of packages if present. Each
- * value is computed from sums over the segment. CPUs of a recording by CPU are added up. Periods
- * outside [from_ns, to_ns) are left out. Errors are those of the store. */
+/* Make `count` profiles of a run, each of other phases (from rps_run_phases_get or _detect, or parts
+ * of these), reading the run's periods once. The metrics are those of the run's plan, then CPU use,
+ * then metrics of packages if present. Each value is computed from sums over the segment. CPUs of a
+ * recording by CPU are added up. Periods outside [from_ns, to_ns) are left out. Errors are those of
+ * the store. */
 int rps_profile_run(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                     int64_t from_ns, int64_t to_ns, const struct rps_cpus *cpus,
-                    const struct rps_phases *phases, struct rps_profile *ret,
+                    const struct rps_phases *phases, size_t count, struct rps_profile *ret,
                     struct rps_error *err);
 
 /* Return the profile of the phases of signals: means of the observed values. `name` has the
@@ -132,23 +133,26 @@ char *rps_profile_join(char *ret, size_t size, const char *names, const char *wo
 int rps_profile_reported(const struct rps_profile *profile, int label,
                          size_t ret[RPS_PROFILE_DIFFERENCES_MAX]);
 
-/* A function that profiles phases of the analysed data. `context` is data of the caller. */
-typedef int rps_profile_find(const void *context, struct rps_arena *arena,
-                             const struct rps_phases *phases, struct rps_profile *ret,
-                             struct rps_error *err);
+/* Return the phases whose profile the remark needs: the tenths of ramps, or of a run that drifts.
+ * Without ramps and drift, there are no phases. The phases are in the arena. */
+struct rps_phases rps_profile_tenths(struct rps_arena *arena, const struct rps_found_phases *found);
 
 /* Write the remark on the whole run into ret: a sentence without its full stop, or "". The remark
- * reports repetition, and how large the drift is according to a profile of the ten tenths of the
- * run. If observations are single periods, the remark reports for which share of the time the class
- * is uncertain, and whether the recorder missed most periods. If observations are blocks, the
- * remark reports changes that blocks hide. Errors are those of `profile`. */
-int rps_profile_remark(const struct rps_found_phases *found, const struct rps_observing *observing,
-                       rps_profile_find *profile, const void *context,
-                       char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err);
+ * reports repetition, and how large the drift is according to `tenths`, the profile of the phases
+ * from rps_profile_tenths. If observations are single periods, the remark reports for which share
+ * of the time the class is uncertain, and whether the recorder missed most periods. If observations
+ * are blocks, the remark reports changes that blocks hide. */
+void rps_profile_remark(const struct rps_found_phases *found, const struct rps_observing *observing,
+                        const struct rps_profile *tenths, char ret[RPS_PHASE_REMARK_SIZE]);
 
 /* Set the text that precedes the words of a label: the functions in which the label was sampled.
  * `shares` has one group per label. Source lines are left out, because legends lack the space. */
 void rps_profile_place(struct rps_profile *profile, const struct rps_part_shares *shares);
+
+/* Describe how each label of a profile differs from the whole run, as rps_profile_words does. The
+ * result is an array in the profile's arena with one text per label. `shares` has one group per
+ * label, or is empty. */
+const char **rps_part_words(struct rps_profile *profile, const struct rps_part_shares *shares);
 
 /* Give each label a name, used in reports, tables, charts, pages and exports. A label with little
  * CPU time is named after its main reason of sleep: "asleep in timers". Any other label is named

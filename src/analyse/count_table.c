@@ -118,7 +118,7 @@ static double log_gamma(double x)
     for (; x < STIRLING_FROM; x++)
         product *= x;
     inverse = 1 / (x * x);
-    return (x - .5) * log(x) - x + HALF_LOG_TWO_PI - log(product) +
+    return (x - .5) * log(x) - x + HALF_LOG_TWO_PI - (product == 1 ? 0 : log(product)) +
            (1. / 12 - inverse * (1. / 360 - inverse / 1260)) / x;
 }
 

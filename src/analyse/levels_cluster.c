@@ -153,14 +153,16 @@ static double limit_of(const struct labelling *l, const struct rps_moments3 *x,
     return 1 - others * (1 - (double)ALIKE_OF_OTHERS / ALIKE_OF_COUNTS);
 }
 
-/* Return the difference of two segments, scaled so that it can be compared with l->limit. */
+/* Return the difference of two segments, scaled so that it can be compared with l->limit. Above the
+ * limit, the difference is not exact, because limit_of() takes long and could only raise it. */
 static double difference_to_limit(struct labelling *l, const struct rps_moments3 *x, double x_cost,
                                   const struct rps_moments3 *y, double y_cost)
 {
     const double each = by_observation(l, x, y);
-    const double apart = difference(l, x, x_cost, y, y_cost) / limit_of(l, x, y);
+    const double apart = difference(l, x, x_cost, y, y_cost);
+    const double by = l->beside > 0 && each > 0 ? fmin(1, l->limit / l->beside * each) : 1;
 
-    return l->beside > 0 && each > 0 ? apart * fmin(1, l->limit / l->beside * each) : apart;
+    return apart * by > l->limit ? apart * by : apart / limit_of(l, x, y) * by;
 }
 
 /* Return the trend of a cluster's first segment. Return 0 if this segment has several phases. */

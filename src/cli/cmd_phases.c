@@ -96,7 +96,28 @@ struct run_job {
     struct rps_part_shares shares; /* shares of the labels; empty without samples */
     struct rps_run_bursts bursts;
     const char **signal, **component_signal; /* pointers to the names in the members above */
+    char remark[RPS_PHASE_REMARK_SIZE];
 };
+
+/* Profile the phases, the bursts, and the tenths for the remark. */
+static int profile_phases(struct rps_cli *cli, struct run_job *job)
+{
+    struct rps_phases phases[3] = {*shown_of(&job->found.found)};
+    struct rps_profile profile[3];
+    int result;
+
+    job->bursts = rps_run_bursts_find(cli->arena, &phases[0]);
+    phases[1] = job->bursts.described;
+    phases[2] = rps_profile_tenths(cli->arena, &job->found.found);
+    result = rps_profile_run(cli->arena, cli->reader, cli->run_id, cli->from_ns, cli->to_ns,
+                             &job->options->cpus, phases, 3, profile, &cli->err);
+    if (result < 0)
+        return result;
+    job->profile = profile[0];
+    rps_profile_remark(&job->found.found, &job->found.observing, &profile[2], job->remark);
+    return rps_run_bursts_describe(cli->arena, cli->reader, cli->run_id, &job->options->cpus,
+                                   &phases[0], &profile[1], &job->shares, &job->bursts, &cli->err);
+}
 
 static int detect_run(struct rps_cli *cli, struct run_job *job)
 {
@@ -121,13 +142,7 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
             cli->run_id, job->found.observation_count, job->found.observation_count == 1 ? "" : "s",
             OBSERVATIONS_MIN);
     if (result == 0)
-        result =
-            rps_profile_run(cli->arena, cli->reader, cli->run_id, cli->from_ns, cli->to_ns,
-                            &options->cpus, shown_of(&job->found.found), &job->profile, &cli->err);
-    if (result == 0)
-        result =
-            rps_run_bursts_find(cli->arena, cli->reader, cli->run_id, &options->cpus,
-                                shown_of(&job->found.found), &job->shares, &job->bursts, &cli->err);
+        result = profile_phases(cli, job);
     if (result == 0 && !settings->of.no_samples)
         rps_profile_code(&job->profile, &job->shares);
     if (result == 0 && settings->components)
@@ -146,7 +161,7 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
 static int write_run(struct rps_cli *cli, struct run_job *job)
 {
     const struct rps_phases_settings *settings = cli->settings;
-    char title[640], command[512], remark[RPS_PHASE_REMARK_SIZE];
+    char title[640], command[512];
     struct rps_phase_output output = {
         .title = title,
         .unit = rps_run_is_import(&job->run) ? "row" : "period",
@@ -161,17 +176,14 @@ static int write_run(struct rps_cli *cli, struct run_job *job)
         .shares = job->shares.group_count > 0 ? &job->shares : NULL,
         .components = settings->components ? &job->components.components : NULL,
         .component_signal = job->component_signal,
-        .remark = remark,
+        .remark = job->remark,
     };
     struct rps_phases_options find = job->options->find;
-    int result;
 
     find.detect.min_length = job->found.min_length;
     snprintf(title, sizeof(title), "run %" PRId64 ", %s", cli->run_id,
              rps_run_title(command, sizeof(command), &job->run));
-    result = rps_run_phases_remark(&(struct rps_run_at){cli->reader, cli->run_id}, job->options,
-                                   &job->found, remark, &cli->err);
-    return result == 0 ? write_found(cli, &output, &job->found.found, &find) : result;
+    return write_found(cli, &output, &job->found.found, &find);
 }
 
 static int phases_of_run(struct rps_cli *cli)
@@ -240,17 +252,6 @@ static int find_in_table(struct rps_cli *cli, struct table_job *job)
     return result;
 }
 
-static int profile_table(const void *context, struct rps_arena *arena,
-                         const struct rps_phases *phases, struct rps_profile *ret,
-                         struct rps_error *err)
-{
-    const struct table_job *job = context;
-
-    (void)err;
-    *ret = rps_profile_signals(arena, &job->table.signals, job->name, job->table.rows_per, phases);
-    return 0;
-}
-
 static int detect_table(struct rps_cli *cli, struct table_job *job)
 {
     const struct rps_phases_settings *settings = cli->settings;
@@ -291,11 +292,12 @@ static int phases_of_table(struct rps_cli *cli)
             .component_signal = job.name,
             .remark = remark,
         };
+        struct rps_phases tenths = rps_profile_tenths(cli->arena, &job.found);
+        struct rps_profile profile = rps_profile_signals(cli->arena, &job.table.signals, job.name,
+                                                         job.table.rows_per, &tenths);
 
-        result = rps_profile_remark(&job.found, &(struct rps_observing){0}, profile_table, &job,
-                                    remark, &cli->err);
-        if (result == 0)
-            result = write_found(cli, &output, &job.found, &settings->of.find);
+        rps_profile_remark(&job.found, &(struct rps_observing){0}, &profile, remark);
+        result = write_found(cli, &output, &job.found, &settings->of.find);
     }
     rps_found_phases_free(&job.found);
     return result;

@@ -6,6 +6,7 @@
 #include "rpistat/off_cpu.h"
 #include "rpistat/run_code.h"
 #include "rpistat/store.h"
+#include "sample_source.h"
 #include "timeline.h"
 
 /* --- shares ----------------------------------------------------------------------------------- */

@@ -8,16 +8,6 @@
 
 extern const struct rps_signal_provider rps_code_signals;
 
-/* The code (struct rps_code) of the run in which rpistat most recently found phases. The run's
- * reader keeps the code, because it is needed to compute the shares of these phases. */
-struct rps_code_left {
-    struct rps_arena *arena; /* Owned arena that holds all members. */
-    int64_t run_id;
-    struct rps_code code;
-};
-
-void rps_code_left_free(void *left); /* `left` may be NULL. */
-
 /* Members of struct rps_code_hooks. */
 int rps_code_panel(struct rps_picture *picture, const struct rps_plot_options *options,
                    struct rps_error *err);

@@ -8,11 +8,10 @@
 struct rps_kept_counts {
     int is_read, is_kept; /* is_kept 0: there are too many counts for memory; each part reads
                              them again. */
-    size_t count;
-    struct rps_kept_count {
-        uint64_t period;
-        uint32_t id, samples;
-    } * of;
+    size_t size;
+    uint8_t *byte; /* Three numbers per count: the difference of its period to that of the count
+                      before, its stack or task, and its samples. A byte has seven bits of a number,
+                      and its highest bit is 1 if the number goes on. */
 };
 
 struct rps_sample_source {
@@ -32,6 +31,17 @@ struct rps_sample_source rps_sample_source_open(struct rps_reader *reader, int64
                                                 const struct rps_cpus *cpus,
                                                 const struct rps_code *code,
                                                 const struct rps_run_part *part, size_t count);
+
+/* The code (struct rps_code) and counts of the run in which rpistat most recently found phases. The
+ * run's reader keeps them, because they are needed to compute the shares of these phases. */
+struct rps_code_left {
+    struct rps_arena *arena; /* Owned arena that holds all members. */
+    int64_t run_id;
+    struct rps_code code;
+    struct rps_sample_source source;
+};
+
+void rps_code_left_free(void *left); /* `left` may be NULL. */
 
 /* Call `each` for each count of stacks or tasks in a part. Errors: those of reading the store. */
 int rps_sample_source_walk(struct rps_sample_source *source, const struct rps_run_part *part,

@@ -8,7 +8,7 @@
 #include "rpistat/latency.h"
 #include "rpistat/period.h"
 
-#define KEPT_MAX 4000000 /* Maximum number of counts in memory: 64 MB. */
+#define KEPT_MAX (16 << 20) /* Maximum size of the counts in memory: 4 to 5 million counts. */
 
 struct walk {
     const struct rps_run_part *part;
@@ -137,6 +137,7 @@ struct rps_sample_source rps_sample_source_open(struct rps_reader *reader, int64
                                        .run_id = run_id,
                                        .cpus = cpus,
                                        .code = code};
+    const struct rps_sample_source *before = code->source;
 
     for (size_t p = 0; p < count; p++) {
         const struct rps_run_stretch *stretch = part[p].stretch;
@@ -148,6 +149,11 @@ struct rps_sample_source rps_sample_source_open(struct rps_reader *reader, int64
                           ? stretch[part[p].count - 1].last
                           : source.last;
     }
+    for (int k = 0; before && k < 2; k++) {
+        if (before->kept[k].is_kept && cpus->count == 0 && before->first <= source.first &&
+            before->last >= source.last)
+            source.kept[k] = before->kept[k];
+    }
     source.index = rps_share_index_make(source.arena, source.arena, code, RPS_SHARES_FUNCTION,
                                         RPS_UNNAMED_FUNCTION, 1);
     return source;
@@ -156,28 +162,45 @@ struct rps_sample_source rps_sample_source_open(struct rps_reader *reader, int64
 struct keeping {
     struct rps_arena *arena;
     struct rps_kept_counts *kept;
+    uint64_t period; /* Period of the previous count. */
 };
+
+static void put_number(const struct keeping *keeping, uint64_t number)
+{
+    struct rps_kept_counts *kept = keeping->kept;
+
+    do {
+        kept->byte = rps_arena_grow(keeping->arena, kept->byte, kept->size, 1);
+        kept->byte[kept->size++] = (uint8_t)(number > 0x7f ? number | 0x80 : number);
+    } while (number >>= 7);
+}
+
+static uint64_t next_number(const struct rps_kept_counts *kept, size_t *at)
+{
+    uint64_t number = kept->byte[*at] & 0x7f;
+
+    for (int shift = 7; kept->byte[(*at)++] & 0x80; shift += 7)
+        number |= (uint64_t)(kept->byte[*at] & 0x7f) << shift;
+    return number;
+}
 
 /* Keep a count in memory. Return 1 if there are too many counts. */
 static int keep_count(void *context, const struct rps_code_count *count, struct rps_error *err)
 {
-    const struct keeping *keeping = context;
-    struct rps_kept_counts *kept = keeping->kept;
+    struct keeping *keeping = context;
 
     (void)err;
-    if (kept->count == KEPT_MAX || count->id < 0 || count->id > UINT32_MAX ||
-        count->samples > UINT32_MAX)
-        return 1;
-    kept->of = rps_arena_grow(keeping->arena, kept->of, kept->count, sizeof(*kept->of));
-    kept->of[kept->count++] =
-        (struct rps_kept_count){count->period, (uint32_t)count->id, (uint32_t)count->samples};
-    return 0;
+    put_number(keeping, count->period - keeping->period);
+    put_number(keeping, (uint64_t)count->id);
+    put_number(keeping, count->samples);
+    keeping->period = count->period;
+    return keeping->kept->size > KEPT_MAX;
 }
 
 static int keep_counts(struct rps_sample_source *source, enum rps_code_counted what,
                        struct rps_kept_counts *kept, struct rps_error *err)
 {
-    struct keeping keeping = {source->arena, kept};
+    struct keeping keeping = {source->arena, kept, 0};
     struct rps_code_count_query query = {.what = what,
                                          .first = source->first,
                                          .last = source->last,
@@ -196,6 +219,7 @@ int rps_sample_source_walk(struct rps_sample_source *source, const struct rps_ru
 {
     struct rps_kept_counts *kept = &source->kept[what == RPS_COUNT_TASKS];
     struct walk walk = {.part = part, .each = each, .context = context};
+    struct rps_code_count of = {.period = 0};
     int result = 0;
 
     if (part->count == 0)
@@ -205,12 +229,12 @@ int rps_sample_source_walk(struct rps_sample_source *source, const struct rps_ru
     if (!kept->is_kept)
         return rps_run_code_walk(source->reader, source->run_id, part, source->cpus, what, each,
                                  context, err);
-    for (size_t i = 0; i < kept->count && result == 0; i++)
-        result = walk_count(&walk,
-                            &(struct rps_code_count){.period = kept->of[i].period,
-                                                     .id = kept->of[i].id,
-                                                     .samples = kept->of[i].samples},
-                            err);
+    for (size_t at = 0; at < kept->size && result == 0;) {
+        of.period += next_number(kept, &at);
+        of.id = (int64_t)next_number(kept, &at);
+        of.samples = next_number(kept, &at);
+        result = walk_count(&walk, &of, err);
+    }
     return result < 0 ? result : 0;
 }
 

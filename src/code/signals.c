@@ -3,8 +3,8 @@
  * number of samples of each program. If metrics were chosen by name, innermost functions are
  * counted instead of calls.
  *
- * The counts are read twice, since a day has millions of counts. The first pass finds the symbols
- * with most samples; the second pass puts these symbols into the observations. */
+ * The counts are used twice. The first pass finds the symbols with most samples; the second pass
+ * puts these symbols into the observations. */
 #include "hooks.h"
 
 #include <inttypes.h>
@@ -14,6 +14,7 @@
 
 #include "call_groups.h"
 #include "intern.h"
+#include "sample_source.h"
 #include "rpistat/arena.h"
 #include "rpistat/clock.h"
 #include "rpistat/run_code.h"
@@ -48,7 +49,7 @@ struct sampled {
 };
 
 struct state {
-    const struct rps_signal_run *run; /* Borrowed array of runs. */
+    struct rps_sample_source *source; /* Samples of each run. */
     struct sampled *sampled[TABLES];  /* One array per table, with one element per run. */
     struct rps_cpus cpus;             /* Borrowed list of CPUs. */
     size_t width[TABLES]; /* Number of columns; the last is for all other symbols. 0: no table. */
@@ -80,15 +81,13 @@ static struct symbols find_symbols(struct rps_arena *arena, const struct rps_cod
 }
 
 /* Count the samples of each symbol in the periods of a run. */
-static int count_symbols(struct rps_arena *arena, const struct rps_signal_run *run,
-                         const struct rps_cpus *cpus, const struct rps_code *code, int table,
+static int count_symbols(struct rps_arena *arena, struct rps_sample_source *source, int table,
                          struct symbols *symbols, struct rps_error *err)
 {
-    struct rps_run_stretch stretch = {run->first, run->last, 0};
+    struct rps_run_stretch stretch = {source->first, source->last, 0};
     struct rps_run_part part = {.count = 1, .stretch = &stretch, .group_count = 1};
     struct rps_code_counts counts = {.key = symbols->of, .key_count = symbols->count};
-    int result = rps_code_counts_read(arena, &counts, run->reader, run->run_id, &part, cpus, code,
-                                      table == PROGRAMS, err);
+    int result = rps_sample_source_count(arena, &counts, source, &part, table == PROGRAMS, err);
 
     symbols->seen = counts.seen;
     symbols->of_seen = counts.id;
@@ -195,17 +194,16 @@ struct run_code {
     struct symbols symbols[TABLES];
 };
 
-static int read_run(struct rps_arena *arena, const struct rps_signal_run *run,
-                    const struct rps_cpus *cpus, enum rps_unnamed unnamed, struct run_code *ret,
-                    struct rps_error *err)
+static int read_run(struct rps_arena *arena, struct rps_sample_source *source,
+                    enum rps_unnamed unnamed, struct run_code *ret, struct rps_error *err)
 {
-    int result = rps_reader_code(arena, run->reader, run->run_id, &ret->code, err);
+    int result = rps_reader_code(arena, source->reader, source->run_id, &ret->code, err);
 
     if (result <= 0 || ret->code.stack_count == 0)
         return result < 0 ? result : 0;
     for (int t = 0; t < TABLES; t++)
         ret->symbols[t] = find_symbols(arena, &ret->code, t, unnamed);
-    return count_symbols(arena, run, cpus, &ret->code, FUNCTIONS, &ret->symbols[FUNCTIONS], err);
+    return count_symbols(arena, source, FUNCTIONS, &ret->symbols[FUNCTIONS], err);
 }
 
 /* Check that each requested name is a function with samples. */
@@ -308,8 +306,8 @@ static int make_tables(struct rps_arena *arena, struct rps_arena *scratch, struc
     if (asked || !are_several)
         return 0;
     for (size_t r = 0; r < count && result == 0; r++)
-        result = count_symbols(scratch, &state->run[r], &state->cpus, &code[r].code, PROGRAMS,
-                               &code[r].symbols[PROGRAMS], err);
+        result =
+            count_symbols(scratch, &state->source[r], PROGRAMS, &code[r].symbols[PROGRAMS], err);
     if (result == 0)
         make_columns(arena, ranking, code, count, PROGRAMS, state);
     return result;
@@ -330,15 +328,17 @@ void rps_code_left_free(void *left)
         rps_arena_free(((struct rps_code_left *)left)->arena);
 }
 
-/* Give the code of a single run to the run's reader. If there are several runs, free the code. */
-static void leave_code(struct rps_arena *arena, const struct rps_signal_run *run, size_t count,
-                       const struct rps_code *code)
+/* Give the code and counts of a single run to the run's reader. If there are several runs, free the
+ * code. */
+static void leave_code(struct rps_arena *arena, const struct rps_sample_source *source,
+                       size_t count, const struct rps_code *code)
 {
     struct rps_code_left *left = rps_arena_get(arena, 1, sizeof(*left));
 
-    *left = (struct rps_code_left){arena, run->run_id, *code};
+    *left = (struct rps_code_left){arena, source->run_id, *code, *source};
+    left->code.source = source->cpus->count == 0 ? &left->source : NULL;
     rps_code_left_free(count == 1 && code->stack_count > 0
-                           ? rps_reader_leave(run->reader, left, rps_code_left_free)
+                           ? rps_reader_leave(source->reader, left, rps_code_left_free)
                            : left);
 }
 
@@ -356,10 +356,16 @@ static int choose_signals(struct rps_arena *arena, const struct rps_signal_run *
     static const char *const all = ALL;
     int result = 0;
 
-    *state = (struct state){.run = run, .cpus = *cpus};
+    *state = (struct state){.cpus = *cpus};
+    state->source = rps_arena_get(arena, count, sizeof(*state->source));
     ret->state = state;
     for (size_t r = 0; r < count && result == 0; r++) {
-        result = read_run(scratch, &run[r], cpus, unnamed, &code[r], err);
+        state->source[r] = (struct rps_sample_source){
+            scratch, .first = run[r].first, .last = run[r].last, .reader = run[r].reader,
+            .run_id = run[r].run_id, .cpus = &state->cpus, .code = &code[r].code,
+            /* The counts of several runs might be too many for memory. */
+            .kept = {{.is_read = count > 1}, {.is_read = count > 1}}};
+        result = read_run(scratch, &state->source[r], unnamed, &code[r], err);
         ret->having += code[r].code.stack_count > 0;
     }
     if (result == 0 && ret->having == count) {
@@ -372,7 +378,7 @@ static int choose_signals(struct rps_arena *arena, const struct rps_signal_run *
         result = rps_error_set(err, RPS_USAGE, "run %" PRId64 " has no samples of its code",
                                run->run_id);
     }
-    leave_code(scratch, run, count, &code[0].code);
+    leave_code(scratch, state->source, count, &code[0].code);
     return result;
 }
 
@@ -448,8 +454,8 @@ static int add_table(const struct state *state, size_t r, int table,
                               .last = rps_arena_get(scratch, width, sizeof(*reading.last))};
     struct rps_count_table made;
     struct rps_run_part part = part_of(scratch, collected);
-    int result = rps_run_code_walk(state->run[r].reader, state->run[r].run_id, &part, &state->cpus,
-                                   table == PROGRAMS, add_count, &reading, err);
+    int result = rps_sample_source_walk(&state->source[r], &part, table == PROGRAMS, add_count,
+                                        &reading, err);
 
     rps_arena_free(scratch);
     if (result < 0) {

@@ -283,45 +283,17 @@ static void add_ramp(const struct rps_profile *tenths, int label, char ret[RPS_P
     add_figures(tenths, drift, count, ret);
 }
 
-/* Profile the tenths of each element of `of` in one walk, and append remarks on the elements. */
-static int find_drifts(const struct rps_phases *of, size_t count, int are_ramps,
-                       rps_profile_find *profile, const void *context,
-                       char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err)
-{
-    struct rps_phase phase[RAMPS_MAX * TENTHS];
-    const struct rps_phases all = {
-        .count = count * TENTHS, .phase = phase, .label_count = (int)count * TENTHS};
-    struct rps_profile tenths;
-    struct rps_arena *arena = rps_arena_new();
-    int result = 0;
-
-    for (size_t k = 0; k < count; k++)
-        make_tenths(&of[k], (int)k * TENTHS, &phase[k * TENTHS]);
-    if (count > 0)
-        result = profile(context, arena, &all, &tenths, err);
-    for (size_t k = 0; k < count && result == 0; k++) {
-        tenths.periods = of[k].phase[of[k].count - 1].last - of[k].phase[0].first + 1;
-        if (are_ramps)
-            add_ramp(&tenths, of[k].phase[0].label, ret);
-        else
-            add_drift(&tenths, ret);
-        tenths.mean += TENTHS * tenths.figure_count;
-    }
-    rps_arena_free(arena);
-    return result;
-}
-
 /* Return 1 if there are enough rows for tenths. */
 static int has_tenths(const struct rps_phases *of)
 {
     return of->phase[of->count - 1].last - of->phase[0].first + 1 >= TENTHS;
 }
 
-/* Append at most RAMPS_MAX ramps: the first ramp of each label. Return 1 if there is any ramp. */
-static int find_ramps(const struct rps_phases *shown, rps_profile_find *profile,
-                      const void *context, char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err)
+/* Find what is divided into tenths: the first ramp of each label, at most RAMPS_MAX ramps. If there
+ * is no ramp, it is all phases of a run that drifts. Return the number of elements of ret. */
+static size_t find_divided(const struct rps_found_phases *found, struct rps_phases ret[RAMPS_MAX])
 {
-    struct rps_phases ramp[RAMPS_MAX] = {{0}};
+    const struct rps_phases *shown = rps_phase_levels_shown(&found->levels);
     int is_any = 0;
     size_t count = 0;
 
@@ -329,13 +301,47 @@ static int find_ramps(const struct rps_phases *shown, rps_profile_find *profile,
         const struct rps_phases one = {.count = 1, .phase = &shown->phase[k]};
         size_t at = 0;
 
-        while (at < count && ramp[at].phase[0].label != one.phase[0].label)
+        while (at < count && ret[at].phase[0].label != one.phase[0].label)
             at++;
         is_any |= one.phase[0].trend != 0;
         if (one.phase[0].trend != 0 && at == count && has_tenths(&one))
-            ramp[count++] = one;
+            ret[count++] = one;
     }
-    return find_drifts(ramp, count, 1, profile, context, ret, err) < 0 ? RPS_FAILED : is_any;
+    if (!is_any && found->drifts && has_tenths(shown))
+        ret[count++] = *shown;
+    return count;
+}
+
+struct rps_phases rps_profile_tenths(struct rps_arena *arena, const struct rps_found_phases *found)
+{
+    struct rps_phases of[RAMPS_MAX];
+    size_t count = find_divided(found, of);
+    struct rps_phases ret = {.count = TENTHS * count,
+                             .phase = rps_arena_get(arena, TENTHS * count, sizeof(*ret.phase)),
+                             .label_count = TENTHS * (int)count};
+
+    for (size_t k = 0; k < count; k++)
+        make_tenths(&of[k], TENTHS * (int)k, &ret.phase[TENTHS * k]);
+    return ret;
+}
+
+/* Append the remarks on ramps or drifts, from the profile of the tenths. */
+static void add_changes(const struct rps_found_phases *found, const struct rps_profile *tenths,
+                        char ret[RPS_PHASE_REMARK_SIZE])
+{
+    struct rps_phases of[RAMPS_MAX];
+    size_t count = find_divided(found, of);
+
+    for (size_t k = 0; k < count; k++) {
+        struct rps_profile part = *tenths;
+
+        part.periods = of[k].phase[of[k].count - 1].last - of[k].phase[0].first + 1;
+        part.mean += k * TENTHS * part.figure_count;
+        if (of[k].phase[0].trend != 0)
+            add_ramp(&part, of[k].phase[0].label, ret);
+        else
+            add_drift(&part, ret);
+    }
 }
 
 /* Add the share of the time that may belong to another class, without time in ramps. */
@@ -372,24 +378,18 @@ static void add_late(const struct rps_observing *observing, char ret[RPS_PHASE_R
              length > 0 ? "; " : "", 100 * (1 - observing->late), lost);
 }
 
-int rps_profile_remark(const struct rps_found_phases *found, const struct rps_observing *observing,
-                       rps_profile_find *profile, const void *context,
-                       char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err)
+void rps_profile_remark(const struct rps_found_phases *found, const struct rps_observing *observing,
+                        const struct rps_profile *tenths, char ret[RPS_PHASE_REMARK_SIZE])
 {
     const struct rps_phases *shown = rps_phase_levels_shown(&found->levels);
-    int ramps;
 
     ret[0] = '\0';
     report_repetition(shown, &found->wave, observing->observation_ns, ret);
-    ramps = find_ramps(shown, profile, context, ret, err);
-    if (ramps < 0 || (ramps == 0 && found->drifts && has_tenths(shown) &&
-                      find_drifts(shown, 1, 0, profile, context, ret, err) < 0))
-        return RPS_FAILED;
+    add_changes(found, tenths, ret);
     if (observing->in_blocks) {
         report_blocks(found, observing->observation_ns, ret);
     } else if (observing->observation_ns > 0) {
         add_doubt(shown, ret);
         add_late(observing, ret);
     }
-    return 0;
 }

@@ -21,6 +21,9 @@
 #define KIB_PER_MIB 1024
 
 struct work {
+    struct rps_arena *arena;
+    struct rps_reader *reader;
+    int64_t run_id, from_ns, to_ns; /* The range includes all ranges of the window. */
     const struct rps_plan *plan;
     const struct rps_phases *phases;
     const struct rps_window *window;
@@ -156,22 +159,20 @@ static void evaluate_all(struct work *work)
 /* --- packages --------------------------------------------------------------------------------- */
 
 /* Read the packages' values in each phase. Return how many metrics are known. */
-static size_t read_packages(struct work *work, struct rps_reader *reader, int64_t run_id,
-                            int64_t from_ns, int64_t to_ns, struct rps_arena *arena, int *result,
-                            struct rps_error *err)
+static size_t read_packages(struct work *work, int *result, struct rps_error *err)
 {
     const struct rps_phases *phases = work->phases;
-    struct rps_run_part part = rps_run_part_of_phases(arena, phases, 0);
+    struct rps_run_part part = rps_run_part_of_phases(work->arena, phases, 0);
     struct rps_system_state state;
     struct rps_system_row total;
     size_t count = 0;
 
-    if (*result == 0)
-        *result = rps_reader_system(reader, run_id, RPS_SYSTEM_PACKAGE, &state, &total, err);
+    *result =
+        rps_reader_system(work->reader, work->run_id, RPS_SYSTEM_PACKAGE, &state, &total, err);
     if (*result <= 0)
         return 0;
-    *result =
-        rps_run_system_read(arena, reader, run_id, from_ns, to_ns, &part, &work->packages, err);
+    *result = rps_run_system_read(work->arena, work->reader, work->run_id, work->from_ns,
+                                  work->to_ns, &part, &work->packages, err);
     for (int f = 0; f < RPS_PACKAGE_FIGURES && *result == 0; f++) {
         if (isfinite(
                 rps_run_system_package(&work->packages[phases->count], (enum rps_package_figure)f)))
@@ -187,12 +188,12 @@ static void put_packages(const struct work *work, const struct rps_run_system *s
         ret[f] = rps_run_system_package(system, work->package[f - work->tallied]);
 }
 
-static void evaluate_packages(struct work *work, struct rps_arena *arena)
+static void evaluate_packages(struct work *work)
 {
     struct rps_profile *profile = &work->profile;
     const size_t figures = profile->figure_count;
     /* sum: all phases that do not have the main label. */
-    struct rps_run_system *sum = rps_arena_get(arena, 1, sizeof(*sum));
+    struct rps_run_system *sum = rps_arena_get(work->arena, 1, sizeof(*sum));
 
     for (size_t i = 0; i < work->phases->count; i++)
         put_packages(work, &work->packages[i], profile->phase + i * figures);
@@ -250,22 +251,32 @@ static struct rps_tally *make_tallies(const struct work *work, size_t count,
     return tally;
 }
 
-static void work_begin(struct work *work, size_t packages, struct rps_arena *arena)
+/* Begin a profile. Its tallies are in `scratch`. */
+static int work_begin(struct work *work, const struct rps_plan *plan, const struct rps_run *run,
+                      struct rps_arena *scratch, struct rps_error *err)
 {
-    const struct rps_plan *plan = work->plan;
-    int figures = plan->metric_count + (rps_plan_metric(plan, RPS_COLLECT_CPU_USE) < 0);
+    const struct rps_window *window = work->window;
+    int figures = plan->metric_count + (rps_plan_metric(plan, RPS_COLLECT_CPU_USE) < 0), result = 0;
+    size_t packages;
 
+    work->plan = plan;
+    work->from_ns = window->range[0].from_ns;
+    work->to_ns = window->range[window->range_count - 1].to_ns;
     work->tallied = (size_t)figures;
-    work->spreads = rps_profile_init(arena, &work->profile, work->tallied + packages, work->phases);
+    packages = window->other ? 0 : read_packages(work, &result, err);
+    work->spreads =
+        rps_profile_init(work->arena, &work->profile, work->tallied + packages, work->phases);
     work->operand =
-        rps_arena_get(arena, (size_t)rps_plan_operand_count(plan), sizeof(*work->operand));
-    work->phase = make_tallies(work, work->window->other ? 0 : work->phases->count, arena);
-    work->label = make_tallies(work, (size_t)work->phases->label_count, arena);
-    work->whole = rps_tally_new(arena, plan);
-    work->rest = rps_tally_new(arena, plan);
-    work->rotation = rps_rotation_new(arena, plan);
+        rps_arena_get(scratch, (size_t)rps_plan_operand_count(plan), sizeof(*work->operand));
+    work->phase = make_tallies(work, window->other ? 0 : work->phases->count, scratch);
+    work->label = make_tallies(work, (size_t)work->phases->label_count, scratch);
+    work->whole = rps_tally_new(scratch, plan);
+    work->rest = rps_tally_new(scratch, plan);
+    work->rotation = rps_rotation_new(scratch, plan);
     work->rotation.tally.is_plain = 1;
+    work->rotation.least_ns = rps_rotation_least_ns(run, plan->set_count, plan->set_count);
     name_figures(work);
+    return result;
 }
 
 /* --- memory, and bytes read and written ------------------------------------------------------- */
@@ -353,8 +364,8 @@ static int add_readings(struct rps_profile *io, const struct rps_spreads *spread
 
 /* Profile the I/O of the workload, and the waits in a window. If the I/O is unknown, profile the
  * I/O of the machine's disks. Each reading is an observation. */
-static int read_io(struct work *work, struct rps_reader *reader, int64_t run_id,
-                   const struct rps_cpu_series *series, size_t tests, struct rps_error *err)
+static int read_io(struct work *work, const struct rps_cpu_series *series, size_t tests,
+                   struct rps_error *err)
 {
     struct rps_profile *profile = &work->profile;
     const struct rps_window *window = work->window;
@@ -375,7 +386,8 @@ static int read_io(struct work *work, struct rps_reader *reader, int64_t run_id,
 
         range.resolution = window->other ? range.resolution : series->resolution;
         if (range.is_spread)
-            result = add_readings(io, &spreads, of, reader, run_id, &range, work->phases, err);
+            result = add_readings(io, &spreads, of, work->reader, work->run_id, &range,
+                                  work->phases, err);
     }
     if (result < 0 || io->periods == 0)
         return result;
@@ -391,79 +403,90 @@ static int read_io(struct work *work, struct rps_reader *reader, int64_t run_id,
     return 0;
 }
 
-/* Profile the phases, or the sides of a window. */
-static int profile_run(struct work *work, struct rps_arena *arena, struct rps_reader *reader,
-                       int64_t run_id, const struct rps_cpus *cpus, struct rps_profile *ret,
-                       struct rps_error *err)
+static int work_end(struct work *work, const struct rps_cpu_series *series, struct rps_profile *ret,
+                    struct rps_error *err)
 {
     const struct rps_window *window = work->window;
-    const int64_t from_ns = window->range[0].from_ns;
-    const int64_t to_ns = window->range[window->range_count - 1].to_ns;
+    const size_t tests = work->tallied + io_of[0].count;
+    struct rps_run_part part =
+        rps_run_part_of_phases(work->arena, window->other ? &window->side : work->phases, 1);
+    int result = rps_run_system_read(work->arena, work->reader, work->run_id, work->from_ns,
+                                     work->to_ns, &part, &work->profile.system, err);
+
+    if (result < 0)
+        return result;
+    evaluate_all(work);
+    if (work->profile.figure_count > work->tallied)
+        evaluate_packages(work);
+    rps_profile_finish(&work->profile, &work->spreads);
+    result = read_io(work, series, tests, err);
+    if (window->other)
+        rps_profile_compare_sides(&work->profile, &work->spreads, window->other, tests);
+    if (result == 0)
+        *ret = work->profile;
+    return result;
+}
+
+/* Make the profiles of phases, which have one window, or of the sides of a window. */
+static int profile_run(struct work *work, size_t count, const struct rps_cpus *cpus,
+                       struct rps_profile *ret, struct rps_error *err)
+{
+    const struct rps_window *window = work->window;
+    struct rps_arena *scratch = rps_arena_new();
     struct rps_cpu_series series = {0};
     struct rps_walk walk = {.series = &series, .way = RPS_CPUS_SUM};
-    struct rps_run_part part =
-        rps_run_part_of_phases(arena, window->other ? &window->side : work->phases, 1);
     struct rps_plan *plan = NULL;
     struct rps_run run;
-    size_t packages = 0, tests;
-    int result = rps_reader_plan(reader, run_id, &plan, err);
+    int result = rps_reader_plan(work->reader, work->run_id, &plan, err);
 
-    work->plan = plan;
-    if (!window->other)
-        packages = read_packages(work, reader, run_id, from_ns, to_ns, arena, &result, err);
+    rps_run_init(&run);
     if (result == 0)
-        result = rps_reader_run(reader, run_id, &run, err);
-    if (result == 0) {
-        work_begin(work, packages, arena);
-        work->rotation.least_ns = rps_rotation_least_ns(&run, plan->set_count, plan->set_count);
-        rps_run_free(&run);
-    }
+        result = rps_reader_run(work->reader, work->run_id, &run, err);
+    for (size_t i = 0; i < count && result == 0; i++)
+        result = work_begin(&work[i], plan, &run, scratch, err);
     for (size_t r = 0; r < window->range_count && result == 0; r++) {
-        work->range = &window->range[r];
-        result = rps_cpu_series_open(arena, &series, reader, run_id, work->range->from_ns,
-                                     work->range->to_ns, cpus, err);
+        const struct rps_window_range *range = &window->range[r];
+
+        result = rps_cpu_series_open(work->arena, &series, work->reader, work->run_id,
+                                     range->from_ns, range->to_ns, cpus, err);
         if (!window->other)
             rps_cpu_series_choose_signals(&series, plan->metric_count + 1);
         else
-            series.resolution = work->range->resolution;
+            series.resolution = range->resolution;
+        for (size_t i = 0; i < count; i++)
+            work[i].range = range;
         while (work->phases->count > 0 && rps_walk_next(&walk, &result, err))
-            add_period(work, walk.period);
-        end_rotation(work);
+            for (size_t i = 0; i < count; i++)
+                add_period(&work[i], walk.period);
+        for (size_t i = 0; i < count; i++)
+            end_rotation(&work[i]);
     }
-    if (result == 0)
-        result = rps_run_system_read(arena, reader, run_id, from_ns, to_ns, &part,
-                                     &work->profile.system, err);
-    if (result == 0) {
-        evaluate_all(work);
-        if (packages > 0)
-            evaluate_packages(work, arena);
-        rps_profile_finish(&work->profile, &work->spreads);
-        tests = work->tallied + io_of[0].count;
-        result = read_io(work, reader, run_id, &series, tests, err);
-        if (window->other)
-            rps_profile_compare_sides(&work->profile, &work->spreads, window->other, tests);
-    }
-    if (result == 0)
-        *ret = work->profile;
+    for (size_t i = 0; i < count && result == 0; i++)
+        result = work_end(&work[i], &series, &ret[i], err);
+    rps_run_free(&run);
     rps_plan_free(plan);
+    rps_arena_free(scratch);
     return result;
 }
 
 int rps_profile_run(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                     int64_t from_ns, int64_t to_ns, const struct rps_cpus *cpus,
-                    const struct rps_phases *phases, struct rps_profile *ret, struct rps_error *err)
+                    const struct rps_phases *phases, size_t count, struct rps_profile *ret,
+                    struct rps_error *err)
 {
     const struct rps_window whole = {.range_count = 1, .range = {{from_ns, to_ns, 0, 1}}};
-    struct work work = {.phases = phases, .window = &whole};
+    struct work *work = rps_arena_get(arena, count, sizeof(*work));
 
-    return profile_run(&work, arena, reader, run_id, cpus, ret, err);
+    for (size_t i = 0; i < count; i++)
+        work[i] = (struct work){arena, reader, run_id, .phases = &phases[i], .window = &whole};
+    return profile_run(work, count, cpus, ret, err);
 }
 
 int rps_profile_window(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                        const struct rps_cpus *cpus, const struct rps_window *window,
                        struct rps_profile *ret, struct rps_error *err)
 {
-    struct work work = {.phases = &window->part, .window = window};
+    struct work work = {arena, reader, run_id, .phases = &window->part, .window = window};
 
-    return profile_run(&work, arena, reader, run_id, cpus, ret, err);
+    return profile_run(&work, 1, cpus, ret, err);
 }

@@ -775,3 +775,15 @@ struct rps_phases rps_part_words_phases(struct rps_arena *arena, const struct rp
     add_phase(&ret, next, last, rest);
     return ret;
 }
+
+const char **rps_part_words(struct rps_profile *profile, const struct rps_part_shares *shares)
+{
+    struct rps_arena *arena = profile->arena;
+    const char **ret = rps_arena_get(arena, (size_t)profile->label_count, sizeof(*ret));
+    char words[RPS_PROFILE_WORDS_SIZE];
+
+    rps_profile_place(profile, shares);
+    for (int l = 0; l < profile->label_count; l++)
+        ret[l] = rps_arena_text(arena, rps_profile_words(words, profile, l, 0));
+    return ret;
+}

@@ -80,38 +80,40 @@ static int stands_out(const struct rps_part_shares *shares, size_t group)
     return is_found;
 }
 
-int rps_run_bursts_find(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
-                        const struct rps_cpus *cpus, const struct rps_phases *phases,
-                        struct rps_part_shares *ret_labels, struct rps_run_bursts *ret,
-                        struct rps_error *err)
+struct rps_run_bursts rps_run_bursts_find(struct rps_arena *arena, const struct rps_phases *phases)
 {
     struct rps_run_bursts found = {
         .bursts = rps_bursts_find(arena, phases), .words = "", .outlier_words = ""};
-    struct rps_run_part part[2] = {rps_run_part_of_phases(arena, phases, 1)}, stretches;
-    struct rps_part_shares shares[2];
-    struct rps_phases described;
-    struct rps_profile profile = {0};
-    char words[RPS_PROFILE_WORDS_SIZE];
-    const size_t outliers = list_stretches(arena, phases, &found.bursts, &stretches);
-    const size_t parts = found.bursts.count > 0 || outliers >= OUTLIERS_MIN ? 2 : 1;
+    struct rps_run_part stretches;
 
-    if (parts == 2) {
-        described = split(arena, phases, &stretches);
-        part[1] = rps_run_part_of_phases(arena, &described, 1);
-    }
-    if (rps_part_shares_find(arena, reader, run_id, part, parts, cpus, shares, err) < 0 ||
-        (parts == 2 &&
-         rps_profile_run(arena, reader, run_id, 0, INT64_MAX, cpus, &described, &profile, err) < 0))
-        return RPS_FAILED;
-    if (parts == 2)
-        rps_profile_place(&profile, &shares[1]);
-    if (found.bursts.count > 0) {
+    found.outliers = list_stretches(arena, phases, &found.bursts, &stretches);
+    if (found.bursts.count > 0)
         add_times(arena, phases, &found);
-        found.words = rps_arena_text(arena, rps_profile_words(words, &profile, BURST, 0));
-    }
-    if (outliers >= OUTLIERS_MIN && stands_out(&shares[1], OUTLIER))
-        found.outlier_words = rps_arena_text(arena, rps_profile_words(words, &profile, OUTLIER, 0));
+    if (found.bursts.count > 0 || found.outliers >= OUTLIERS_MIN)
+        found.described = split(arena, phases, &stretches);
+    return found;
+}
+
+int rps_run_bursts_describe(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                            const struct rps_cpus *cpus, const struct rps_phases *phases,
+                            struct rps_profile *profile, struct rps_part_shares *ret_labels,
+                            struct rps_run_bursts *bursts, struct rps_error *err)
+{
+    const struct rps_run_part part[2] = {rps_run_part_of_phases(arena, phases, 1),
+                                         rps_run_part_of_phases(arena, &bursts->described, 1)};
+    const size_t parts = bursts->described.count > 0 ? 2 : 1;
+    struct rps_part_shares shares[2];
+    const char **words;
+
+    if (rps_part_shares_find(arena, reader, run_id, part, parts, cpus, shares, err) < 0)
+        return RPS_FAILED;
     *ret_labels = shares[0];
-    *ret = found;
+    if (parts == 1)
+        return 0;
+    words = rps_part_words(profile, &shares[1]);
+    if (bursts->bursts.count > 0)
+        bursts->words = words[BURST];
+    if (bursts->outliers >= OUTLIERS_MIN && stands_out(&shares[1], OUTLIER))
+        bursts->outlier_words = words[OUTLIER];
     return 0;
 }

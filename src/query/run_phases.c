@@ -281,28 +281,21 @@ void rps_run_phases_free(struct rps_run_phases *found)
     memset(found, 0, sizeof(*found));
 }
 
-struct profiling {
-    const struct rps_run_at *run;
-    const struct rps_run_phases_options *options;
-};
-
-static int profile(const void *context, struct rps_arena *arena, const struct rps_phases *phases,
-                   struct rps_profile *ret, struct rps_error *err)
-{
-    const struct profiling *of = context;
-
-    return rps_profile_run(arena, of->run->reader, of->run->run_id, of->options->from_ns,
-                           of->options->to_ns, &of->options->cpus, phases, ret, err);
-}
-
 int rps_run_phases_remark(const struct rps_run_at *run,
                           const struct rps_run_phases_options *options,
                           const struct rps_run_phases *found, char ret[RPS_PHASE_REMARK_SIZE],
                           struct rps_error *err)
 {
-    const struct profiling of = {run, options};
+    const struct rps_phases tenths = rps_profile_tenths(found->arena, &found->found);
+    struct rps_profile profile = {0};
+    int result = 0;
 
-    return rps_profile_remark(&found->found, &found->observing, profile, &of, ret, err);
+    if (tenths.count > 0)
+        result = rps_profile_run(found->arena, run->reader, run->run_id, options->from_ns,
+                                 options->to_ns, &options->cpus, &tenths, 1, &profile, err);
+    if (result == 0)
+        rps_profile_remark(&found->found, &found->observing, &profile, ret);
+    return result;
 }
 
 /* --- for other commands ----------------------------------------------------------------------- */

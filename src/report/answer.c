@@ -167,7 +167,7 @@ int rps_report_read_phases(struct rps_report *report, struct rps_error *err)
     if (report->phases && report->summary.rows <= RPS_RUN_PHASES_PERIODS_MAX)
         result =
             rps_profile_run(report->arena, reader, run_id, options->from_ns, options->to_ns,
-                            &options->cpus, report->phases, report->profile, &report->no_phases);
+                            &options->cpus, report->phases, 1, report->profile, &report->no_phases);
     if (result < 0)
         report->phases = NULL;
     if (result < 0 && rps_error_is_memory(&report->no_phases))

@@ -365,11 +365,10 @@ int rps_period_read(sqlite3_stmt *stmt, int level, int64_t set_count, struct rps
     if (period.idle_ns > (int64_t)period.enabled_ns)
         return fault(ret_fault, "idle_ns", period.idle_ns);
     for (int slot = 0; slot < slots && slot < RPS_SLOT_MAX; slot++) {
-        int64_t value;
+        int64_t value = sqlite3_column_int64(stmt, fixed + slot);
 
-        if (sqlite3_column_type(stmt, fixed + slot) == SQLITE_NULL)
+        if (value == 0 && sqlite3_column_type(stmt, fixed + slot) == SQLITE_NULL)
             continue;
-        value = sqlite3_column_int64(stmt, fixed + slot);
         if (value < 0)
             return fault(ret_fault, "the count", value);
         period.count[slot] = (uint64_t)value;

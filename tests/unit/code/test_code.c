@@ -11,7 +11,9 @@
 #include <cmocka.h>
 
 #include "code/bins.h"
+#include "code/sample_source.h"
 #include "rpistat/code_output.h"
+#include "rpistat/code_store.h"
 #include "support/drawing.h"
 
 static struct fixture fixture;
@@ -42,6 +44,87 @@ static char *draw_and_read(struct rps_plot_options options, const char *name)
     unlink(file);
     drawing_must(&fixture, fixture_file(&fixture, "a.svg"), options);
     return access(file, R_OK) == 0 ? drawing_text(file, NULL) : NULL;
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+/* Counts in the order in which they were read. */
+struct noted {
+    size_t count;
+    struct {
+        size_t group;
+        int64_t id;
+        struct rps_code_weight of;
+    } at[4];
+};
+
+static int note(void *context, size_t group, int64_t id, struct rps_code_weight of,
+                struct rps_error *err)
+{
+    struct noted *noted = context;
+
+    (void)err;
+    assert_true(noted->count < 4);
+    noted->at[noted->count].group = group;
+    noted->at[noted->count].id = id;
+    noted->at[noted->count++].of = of;
+    return 0;
+}
+
+/* Counts that are kept in memory are those that were read. The next source uses them too, if it
+ * needs no others. Periods may be lower than the period before, on the next CPU. */
+static void test_kept_counts(void **state)
+{
+    static const struct rps_code_count count[3] = {
+        {.cpu = 0, .period = 300, .id = 129, .samples = 70000},
+        {.cpu = 1, .period = 2, .id = 3, .samples = 1},
+        {.cpu = 1, .period = 20000, .id = 0, .samples = UINT32_MAX},
+    };
+    static const size_t group[3] = {1, 0, 2};
+    struct rps_run_stretch stretch[] = {{0, 10, 0}, {300, 300, 1}, {301, 20000, 2}};
+    const struct rps_run_part whole = {.count = 3, .stretch = stretch, .group_count = 3};
+    const struct rps_run_part more = {.count = 1, .stretch = &(struct rps_run_stretch){0, 20001, 0}};
+    struct rps_sample_source source[3];
+    struct rps_code code = {.stack_count = 0};
+    struct rps_cpus cpus = {.count = 0};
+    struct fixture own;
+    struct rps_error err;
+
+    (void)state;
+    fixture_begin(&own, "arm1176");
+    fixture_write(&own);
+    for (int i = 0; i < 3; i++)
+        rps_writer_code_count(own.writer, RPS_COUNT_STACKS, &count[i]);
+    fixture_read(&own);
+    for (int s = 0; s < 2; s++) {
+        source[s] = rps_sample_source_open(own.reader, own.run_id, &cpus, &code, &whole, 1);
+        for (int time = 0; time < 2; time++) {
+            struct noted noted = {0};
+
+            assert_int_equal(rps_sample_source_walk(&source[s], &whole, RPS_COUNT_STACKS, note,
+                                                    &noted, &err),
+                             0);
+            assert_int_equal(noted.count, 3);
+            for (int i = 0; i < 3; i++) {
+                assert_int_equal(noted.at[i].group, group[i]);
+                assert_int_equal(noted.at[i].id, count[i].id);
+                assert_int_equal(noted.at[i].of.samples, count[i].samples);
+            }
+        }
+        code.source = &source[0];
+    }
+    assert_non_null(source[0].kept[0].byte);
+    assert_ptr_equal(source[1].kept[0].byte, source[0].kept[0].byte);
+    assert_int_equal(source[1].kept[1].is_read, 0);
+    source[2] = rps_sample_source_open(own.reader, own.run_id, &cpus, &code, &more, 1);
+    assert_int_equal(source[2].kept[0].is_read, 0);
+    rps_arena_free(source[2].arena);
+    cpus = (struct rps_cpus){.cpu = &(int32_t){1}, .count = 1};
+    source[2] = rps_sample_source_open(own.reader, own.run_id, &cpus, &code, &whole, 1);
+    assert_int_equal(source[2].kept[0].is_read, 0);
+    for (int s = 0; s < 3; s++)
+        rps_arena_free(source[s].arena);
+    fixture_end(&own);
 }
 
 /* --- bins ------------------------------------------------------------------------------------- */
@@ -270,6 +353,7 @@ static void test_page(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kept_counts),
         cmocka_unit_test(test_widen),
         cmocka_unit_test(test_rename),
         cmocka_unit_test(test_panel),

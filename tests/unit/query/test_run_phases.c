@@ -503,6 +503,40 @@ static size_t figure_of(const struct rps_profile *profile, const char *name)
     return 0;
 }
 
+/* Profiles that are read together are those that are read one by one. */
+static void test_profiles(void **state)
+{
+    const struct rps_cpus cpus = {.count = 0};
+    struct rps_phase half[2] = {{.last = 79}, {.first = 80, .last = 179, .label = 1}};
+    struct rps_phases phases[3] = {{.count = 2, .phase = half, .label_count = 2},
+                                   {.count = 1, .phase = &half[1], .label_count = 2}};
+    struct rps_profile together[3], one;
+    struct rps_error err;
+    struct fixture fixture;
+
+    (void)state;
+    make_run(&fixture);
+    assert_int_equal(rps_profile_run(arena, fixture.reader, fixture.run_id, 0, INT64_MAX, &cpus,
+                                     phases, 3, together, &err),
+                     0);
+    for (int i = 0; i < 2; i++) {
+        size_t means;
+
+        assert_int_equal(rps_profile_run(arena, fixture.reader, fixture.run_id, 0, INT64_MAX, &cpus,
+                                         &phases[i], 1, &one, &err),
+                         0);
+        means = 2 * one.figure_count;
+        assert_int_equal(together[i].label[1].periods, 100);
+        assert_int_equal(together[i].figure_count, one.figure_count);
+        assert_memory_equal(together[i].mean, one.mean, means * sizeof(*one.mean));
+        assert_memory_equal(together[i].spread, one.spread, means * sizeof(*one.spread));
+        assert_int_equal(isnan(together[i].mean[0]), i);
+    }
+    assert_int_equal(together[2].label_count, 0);
+    assert_int_equal(together[2].phase_count, 0);
+    fixture_end(&fixture);
+}
+
 static void test_profile(void **state)
 {
     const struct rps_cpus cpus = {.count = 0};
@@ -522,7 +556,7 @@ static void test_profile(void **state)
     phases->phase[1].last = 119;
     phases->phase[2].first = 120;
     assert_int_equal(rps_profile_run(arena, fixture.reader, fixture.run_id, 0, INT64_MAX, &cpus,
-                                     phases, &profile, &err),
+                                     phases, 1, &profile, &err),
                      0);
     n = profile.figure_count;
     cpi = figure_of(&profile, "cpi");
@@ -665,7 +699,9 @@ int main(void)
         cmocka_unit_test(test_stored_or_not),  cmocka_unit_test(test_none),
         cmocka_unit_test(test_long_run),       cmocka_unit_test(test_by_cpu),
         cmocka_unit_test(test_samples_by_cpu), cmocka_unit_test(test_samples_of_blocks),
-        cmocka_unit_test(test_profile),        cmocka_unit_test(test_profile_of_signals),
+        cmocka_unit_test(test_profile),
+        cmocka_unit_test(test_profiles),
+        cmocka_unit_test(test_profile_of_signals),
         cmocka_unit_test(test_components),     cmocka_unit_test(test_components_of_shown_rates),
     };
 

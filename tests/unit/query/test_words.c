@@ -654,7 +654,6 @@ static void test_long_loops(void **state)
     struct rps_phases shown = {.label_count = 70,
                                .phase = calloc(24 * 6 * 37, sizeof(*shown.phase))};
     const struct rps_found_phases found = {.levels = {.count = 1, .level = &shown}};
-    struct rps_error err;
 
     (void)state;
     assert_non_null(shown.phase);
@@ -662,7 +661,7 @@ static void test_long_loops(void **state)
         add_iteration(&shown, k < 12 ? 26 : 52);
     memset(&room, 'x', sizeof(room));
     rps_loops_fold(&shown, 0, shown.count);
-    assert_int_equal(rps_profile_remark(&found, &rows, NULL, NULL, room.remark, &err), 0);
+    rps_profile_remark(&found, &rows, NULL, room.remark);
     for (size_t i = 0; i < sizeof(room.after); i++)
         assert_int_equal(room.after[i], 'x');
     assert_memory_equal(room.remark, "[3 x (AA AB ", 12);
@@ -673,32 +672,27 @@ static void test_long_loops(void **state)
 }
 
 /* Profile a column that is constant, rises, is constant, rises again, and falls to other values. */
-static int profile_ramps(const void *context, struct rps_arena *arena,
-                         const struct rps_phases *phases, struct rps_profile *ret,
-                         struct rps_error *err)
+static struct rps_profile profile_ramps(struct rps_arena *arena, const struct rps_phases *phases)
 {
     static const char *const names[] = {"x"};
     static double value[500];
     const struct rps_signals signals = {.count = 500, .signal_count = 1, .value = value};
 
-    (void)err;
     for (int i = 0; i < 500; i++)
         value[i] = i / 100 % 2 ? 100 + i % 100 : i < 400 ? 100 : 1000 - i % 100;
-    *ret = rps_profile_signals(arena, &signals, names, 1, phases);
-    ++*(int *)context;
-    return 0;
+    return rps_profile_signals(arena, &signals, names, 1, phases);
 }
 
-/* Ramps are profiled in one walk, and each label is named once. */
+/* All ramps are profiled together, and each label is named once. */
 static void test_ramps(void **state)
 {
     static const int label[] = {0, 1, 0, 1, 2};
+    struct rps_arena *arena = rps_arena_new();
     struct rps_phase phase[5];
-    struct rps_phases shown = {.count = 5, .phase = phase, .label_count = 3};
-    const struct rps_found_phases found = {.levels = {.count = 1, .level = &shown}};
+    struct rps_phases shown = {.count = 5, .phase = phase, .label_count = 3}, tenths;
+    const struct rps_found_phases found = {.levels = {.count = 1, .level = &shown}, .drifts = 1};
     char remark[RPS_PHASE_REMARK_SIZE];
-    struct rps_error err;
-    int walks = 0;
+    struct rps_profile profile;
 
     (void)state;
     for (int k = 0; k < 5; k++)
@@ -708,22 +702,46 @@ static void test_ramps(void **state)
                                       .trend = label[k] == 1   ? 1
                                                : label[k] == 2 ? -1
                                                                : 0};
-    assert_int_equal(rps_profile_remark(&found, &rows, profile_ramps, &walks, remark, &err), 0);
-    assert_int_equal(walks, 1);
+    tenths = rps_profile_tenths(arena, &found);
+    assert_int_equal(tenths.count, 20);
+    assert_int_equal(tenths.label_count, 20);
+    assert_int_equal(tenths.phase[9].last, 199);
+    assert_int_equal(tenths.phase[10].first, 400);
+    assert_int_equal(tenths.phase[10].label, 10);
+    profile = profile_ramps(arena, &tenths);
+    rps_profile_remark(&found, &rows, &profile, remark);
     assert_string_equal(remark, "phase B is a ramp: x from 104 to 194; phase C is a ramp: x from "
                                 "996 to 906");
+    rps_arena_free(arena);
 }
 
-/* Return a profile without metrics. */
-static int profile_nothing(const void *context, struct rps_arena *arena,
-                           const struct rps_phases *phases, struct rps_profile *ret,
-                           struct rps_error *err)
+/* Without ramps, the tenths are those of a run that drifts. */
+static void test_tenths_of_drift(void **state)
 {
-    (void)context;
-    (void)phases;
-    (void)err;
-    *ret = (struct rps_profile){.arena = arena};
-    return 0;
+    struct rps_arena *arena = rps_arena_new();
+    struct rps_phase phase[2] = {{.first = 100, .last = 149},
+                                 {.first = 150, .last = 199, .label = 1}};
+    struct rps_phases shown = {.count = 2, .phase = phase, .label_count = 2}, tenths;
+    struct rps_found_phases found = {.levels = {.count = 1, .level = &shown}};
+    char remark[RPS_PHASE_REMARK_SIZE];
+    struct rps_profile profile;
+
+    (void)state;
+    assert_int_equal(rps_profile_tenths(arena, &found).count, 0);
+    found.drifts = 1;
+    tenths = rps_profile_tenths(arena, &found);
+    assert_int_equal(tenths.count, 10);
+    assert_int_equal(tenths.phase[0].first, 100);
+    assert_int_equal(tenths.phase[9].last, 199);
+    profile = profile_ramps(arena, &tenths);
+    rps_profile_remark(&found, &rows, &profile, remark);
+    assert_string_equal(remark, "the values drift: x from 104 to 194");
+    phase[1].last = 108; /* There are fewer rows than tenths. */
+    phase[0] = phase[1];
+    shown.count = 1;
+    phase[0].first = 100;
+    assert_int_equal(rps_profile_tenths(arena, &found).count, 0);
+    rps_arena_free(arena);
 }
 
 /* The remark reports the share of time with an uncertain phase class if it is above 2 %. Only
@@ -735,23 +753,25 @@ static void test_doubt(void **state)
                                 {.first = 80, .last = 99, .label_confidence = .91}};
     struct rps_phases shown = {.count = 3, .phase = phase, .label_count = 2};
     const struct rps_found_phases found = {.levels = {.count = 1, .level = &shown}};
+    struct rps_arena *arena = rps_arena_new();
+    const struct rps_profile none = {.arena = arena};
     char remark[RPS_PHASE_REMARK_SIZE];
-    struct rps_error err;
 
     (void)state;
-    assert_int_equal(rps_profile_remark(&found, &periods, NULL, NULL, remark, &err), 0);
+    rps_profile_remark(&found, &periods, &none, remark);
     assert_non_null(strstr(remark, " 5 % of the time "));
-    assert_int_equal(rps_profile_remark(&found, &blocks, NULL, NULL, remark, &err), 0);
+    rps_profile_remark(&found, &blocks, &none, remark);
     assert_string_equal(remark, "");
-    assert_int_equal(rps_profile_remark(&found, &rows, NULL, NULL, remark, &err), 0);
+    rps_profile_remark(&found, &rows, &none, remark);
     assert_string_equal(remark, "");
     phase[1].label_confidence = 1; /* The uncertain share is 1.8 %. */
-    assert_int_equal(rps_profile_remark(&found, &periods, NULL, NULL, remark, &err), 0);
+    rps_profile_remark(&found, &periods, &none, remark);
     assert_string_equal(remark, "");
     phase[1].label_confidence = 0;
     phase[1].trend = 1;
-    assert_int_equal(rps_profile_remark(&found, &periods, profile_nothing, NULL, remark, &err), 0);
+    rps_profile_remark(&found, &periods, &none, remark);
     assert_string_equal(remark, "");
+    rps_arena_free(arena);
 }
 
 /* A remark reports a recorder that got less than 65 % of its periods. Blocks do not have the
@@ -763,24 +783,24 @@ static void test_late(void **state)
     const struct rps_found_phases found = {.levels = {.count = 1, .level = &shown}};
     struct rps_observing late = {
         .observation_ns = 230000000, .longest_ns = 2400000000, .late = .57};
+    const struct rps_profile none = {0};
     char remark[RPS_PHASE_REMARK_SIZE];
-    struct rps_error err;
 
     (void)state;
-    assert_int_equal(rps_profile_remark(&found, &late, NULL, NULL, remark, &err), 0);
+    rps_profile_remark(&found, &late, &none, remark);
     assert_non_null(strstr(remark, " 43 % of its periods"));
     assert_non_null(strstr(remark, " 9.6 s "));
     phase.label_confidence = .9;
-    assert_int_equal(rps_profile_remark(&found, &late, NULL, NULL, remark, &err), 0);
+    rps_profile_remark(&found, &late, &none, remark);
     assert_non_null(strstr(remark, " 10 % of the time "));
     assert_non_null(strstr(remark, "; the recorder got only 43 % "));
     phase.label_confidence = 1;
     late.late = .34;
-    assert_int_equal(rps_profile_remark(&found, &late, NULL, NULL, remark, &err), 0);
+    rps_profile_remark(&found, &late, &none, remark);
     assert_string_equal(remark, "");
     late.late = .57;
     late.in_blocks = 1;
-    assert_int_equal(rps_profile_remark(&found, &late, NULL, NULL, remark, &err), 0);
+    rps_profile_remark(&found, &late, &none, remark);
     assert_null(strstr(remark, "recorder"));
 }
 
@@ -797,6 +817,7 @@ int main(void)
         cmocka_unit_test(test_long_clumps),
         cmocka_unit_test(test_ramp),
         cmocka_unit_test(test_ramps),
+        cmocka_unit_test(test_tenths_of_drift),
         cmocka_unit_test(test_doubt),
         cmocka_unit_test(test_late),
         cmocka_unit_test(test_twins),
