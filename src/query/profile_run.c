@@ -271,7 +271,7 @@ static void work_begin(struct work *work, size_t packages, struct rps_arena *are
 /* --- memory, and bytes read and written ------------------------------------------------------- */
 
 struct io {
-    size_t count, verbs; /* The first `verbs` metrics are used for phases. */
+    size_t count;
     enum rps_system_source source;
     int slot[RPS_SYSTEM_SLOT_MAX];
     const char *name[RPS_SYSTEM_SLOT_MAX]; /* Text after the number: "reads MiB/s from disks". */
@@ -279,19 +279,18 @@ struct io {
 
 static const struct io io_of[] = {
     {9,
-     3,
      RPS_SYSTEM_TREE,
      {RPS_TREE_RSS, RPS_TREE_READ, RPS_TREE_WRITTEN, RPS_TREE_WAIT, RPS_TREE_IN_IO,
       RPS_TREE_IN_LOCK, RPS_TREE_IN_MESSAGE, RPS_TREE_IN_TIMER, RPS_TREE_IN_OTHER},
      {"uses MiB", "reads MiB/s", "writes MiB/s", "waits s/s for a CPU",
-      "has threads asleep in block I/O", "has threads asleep in locks",
-      "has threads asleep for messages", "has threads asleep in timers",
+      "has threads asleep in block I/O", "has threads asleep in lock or thread waits",
+      "has threads asleep in pipes or sockets", "has threads asleep in timers",
       "has threads asleep in other waits"}},
-    {2,
-     2,
+    {4,
      RPS_SYSTEM_MACHINE,
-     {RPS_MACHINE_DISK_READ, RPS_MACHINE_DISK_WRITTEN},
-     {"reads MiB/s from disks", "writes MiB/s to disks"}}};
+     {RPS_MACHINE_DISK_READ, RPS_MACHINE_DISK_WRITTEN, RPS_MACHINE_NET_IN, RPS_MACHINE_NET_OUT},
+     {"reads MiB/s from disks", "writes MiB/s to disks", "receives MiB/s from networks",
+      "sends MiB/s to networks"}}};
 
 /* Put the names of the metrics of a window, and their values over the whole sides. */
 static void name_io(const struct io *io, const struct rps_profile *profile, struct rps_profile *ret)
@@ -363,7 +362,7 @@ static int read_io(struct work *work, struct rps_reader *reader, int64_t run_id,
     const struct io *of = &io_of[!has_tree];
     struct rps_profile *io = rps_arena_get(profile->arena, 1, sizeof(*io));
     struct rps_spreads spreads =
-        rps_profile_init(profile->arena, io, window->other ? of->count : of->verbs, work->phases);
+        rps_profile_init(profile->arena, io, of->count, work->phases);
     int result = 0;
 
     io->periods = 0;
