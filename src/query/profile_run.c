@@ -30,6 +30,7 @@ struct work {
     struct rps_tally whole, rest, *phase, *label; /* For `rest`, see rps_figure. */
     struct rps_rotation rotation;
     size_t rotation_phase; /* Phase of the rotation; NOWHERE: several phases. */
+    int64_t length_ns;     /* Length of the previous rotation. */
     size_t at;             /* Index of the phase of the previous period. */
     double *operand;
     size_t tallied; /* Number of metrics from tallies. Metrics of packages follow. */
@@ -54,11 +55,17 @@ static size_t label_of(const struct work *work, size_t phase)
     return (size_t)work->phases->phase[phase].label;
 }
 
+/* Rates vary more in a shorter time, so a rotation of less than half of the previous length, such
+ * as the last period of a run, is not an observation. */
 static void end_rotation(struct work *work)
 {
+    const struct rps_tally *tally = &work->rotation.tally;
+    const int64_t before_ns = work->length_ns;
     size_t figures = work->profile.figure_count;
 
-    if (work->rotation.tally.periods > 0 && work->rotation_phase != NOWHERE &&
+    work->length_ns =
+        tally->periods > 0 && work->rotation.level == 0 ? tally->end_ns - tally->start_ns : 0;
+    if (tally->periods > 0 && work->rotation_phase != NOWHERE && 2 * work->length_ns >= before_ns &&
         work->range->is_spread && work->rotation.level >= work->range->resolution) {
         size_t label = label_of(work, work->rotation_phase);
 
@@ -361,8 +368,7 @@ static int read_io(struct work *work, struct rps_reader *reader, int64_t run_id,
     const int has_tree = profile->system[sides].length_s[RPS_SYSTEM_TREE] > 0;
     const struct io *of = &io_of[!has_tree];
     struct rps_profile *io = rps_arena_get(profile->arena, 1, sizeof(*io));
-    struct rps_spreads spreads =
-        rps_profile_init(profile->arena, io, of->count, work->phases);
+    struct rps_spreads spreads = rps_profile_init(profile->arena, io, of->count, work->phases);
     int result = 0;
 
     io->periods = 0;

@@ -30,7 +30,7 @@
 #define FOLLOWS           1.5 /* Maximum ratio of a rate's change to the change of CPU use. */
 #define HARDLY_RUNS       1.4 /* Log of 4; below a quarter of the CPU use, all lower rates follow it. */
 #define TEXT_SIZE         320 /* Maximum bytes of a clause. */
-#define ALIKE             "similar to the "
+#define ALIKE             "similar to "
 #define UNSURE            "no difference beyond chance"
 #define WAITED_THRESHOLD  .1  /* Minimum of wait / (CPU + wait) and of wait / threads' time. */
 #define OFF_CPU           .02 /* A label with a smaller share of time on a CPU was waiting. */
@@ -38,20 +38,22 @@
 #define THREADS_THRESHOLD .3  /* In threads, or s of waiting per s. */
 #define RATE_APART        .7  /* Log of 2: smaller differences of MiB/s are not reported. */
 
-#define OBSERVATIONS_MIN  4   /* Fewer observations do not show how much they vary. */
+#define OBSERVATIONS_MIN 4 /* Fewer observations do not show how much they vary. */
 
-#define SYSTEM_CLAUSES 12 /* Three more than I/O metrics: a clause is written before it is chosen. */
+#define SYSTEM_CLAUSES                                                                             \
+    12 /* Three more than I/O metrics: a clause is written before it is chosen. */
 #define WINDOW_CLAUSES 5
 
 /* A label, and the label that it is compared with. */
 struct pair {
     const struct rps_profile *profile;
     size_t label;
-    int other;    /* Label to compare with; -1: the whole run. */
-    int is_small; /* 1 if faults and switches matter even if they take little time. */
-    double cpu;   /* Difference in CPU use; 0: none. */
-    int compared; /* 1 if there were metrics to compare. */
-    int is_unsure; /* 1 if a metric differs, but perhaps by chance or like most labels. */
+    int other;     /* Label to compare with; -1: the whole run. */
+    int is_small;  /* 1 if faults and switches matter even if they take little time. */
+    double cpu;    /* Difference in CPU use; 0: none. */
+    int compared;  /* 1 if there were metrics to compare. */
+    int is_unsure; /* 1 if a metric differs, but perhaps by chance. */
+    int is_common; /* 1 if a metric differs from the whole run, but not from most labels. */
 };
 
 struct range {
@@ -159,10 +161,10 @@ static struct range label_range(const struct pair *pair, size_t f)
     const struct rps_profile *profile = pair->profile;
     const struct rps_profile_label *label = &profile->label[pair->label];
     size_t at = pair->label * profile->figure_count + f;
-    const double inside = label->periods < OBSERVATIONS_MIN ? profile->figure[f].inside : 0;
-    const double spread = fmax(profile->spread[at], inside);
-    double variance =
-        spread * spread / (double)label->periods * fmax(1, profile->figure[f].clumps);
+    const double spread = label->periods < OBSERVATIONS_MIN
+                              ? fmax(profile->spread[at], profile->figure[f].inside)
+                              : profile->spread[at];
+    double variance = spread * spread / (double)label->periods * fmax(1, profile->figure[f].clumps);
 
     if (strcmp(profile->figure[f].unit, "/s") == 0 && label->length_ns > 0)
         variance += base_of(pair, f) / ((double)label->length_ns / 1e9);
@@ -279,9 +281,12 @@ static double sure_difference(struct pair *pair, size_t f)
         return 0;
     own = label_range(pair, f);
     base = base_range(pair, f);
-    if ((own.low > base.high || own.high < base.low) && is_unlike_most(pair, f, found))
+    if (!(own.low > base.high || own.high < base.low))
+        pair->is_unsure = 1;
+    else if (is_unlike_most(pair, f, found))
         return found;
-    pair->is_unsure = 1;
+    else
+        pair->is_common = 1;
     return 0;
 }
 
@@ -473,8 +478,8 @@ static int write_cpu_wait(char *ret, const struct rps_profile *profile)
 }
 
 /* Write how much memory a label uses, and how much the label reads and writes: "reads 240 MiB/s
- * from disks (elsewhere 2 MiB/s)". A phase's waits have their own clauses; its sleeps are written
- * only if nothing else differs (is_only). */
+ * from disks (elsewhere 2 MiB/s)". A phase's waits have their own clauses. Its sleeps and low
+ * rates are written only if nothing else differs (is_only). */
 static int write_io(struct clause *ret, struct pair *of, int is_only)
 {
     const struct rps_profile *io = of->profile->io;
@@ -498,8 +503,10 @@ static int write_io(struct clause *ret, struct pair *of, int is_only)
         if (fabs(value - rest) <= least || (is_wait && !io->other))
             continue;
         of->is_unsure |= pair.is_unsure && fabs(difference(&pair, f)) > limit;
+        of->is_common |= pair.is_common && fabs(difference(&pair, f)) > limit;
         if (!(ret[count].apart > limit) ||
-            (strncmp(unit, "threads", 7) == 0 && !io->other && (!is_only || count > 0)))
+            (!io->other && !(is_only && count == 0) &&
+             ((is_rate && value <= least) || strncmp(unit, "threads", 7) == 0)))
             continue;
         write_number(number, sizeof(number), value, fmin(least, 1), value < 100 ? 0 : 1);
         if (strcmp(number, "0") == 0 && strncmp(unit, "threads", 7) == 0)
@@ -601,13 +608,13 @@ int rps_profile_reported(const struct rps_profile *profile, int label,
 static char *write_own(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
                        int label, int room)
 {
-    struct pair pair = pair_of(profile, label);
+    struct pair pair = pair_of(profile, label), small;
     const char *whole = profile->other    ? profile->other
                         : is_table(&pair) ? "whole table"
                                           : "whole run";
     size_t told[RPS_PROFILE_DIFFERENCES_MAX];
     struct clause clause[RPS_PROFILE_DIFFERENCES_MAX + SYSTEM_CLAUSES] = {{.text = ""}};
-    int count = 0, is_named = 0, is_unsure;
+    int count = 0, is_named = 0;
 
     own[0] = '\0';
     if (compare(&pair)) {
@@ -633,20 +640,22 @@ static char *write_own(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profil
                  text);
         is_named |= clause[i].is_ratio;
     }
-    is_unsure = pair.is_unsure;
-    pair.is_small = 1;
+    small = pair;
+    small.is_small = 1;
     if (count > 0 || !pair.compared)
         ;
     else if (is_table(&pair) && write_noise(clause->text, &pair))
         sprintf(own, "%s", clause->text);
-    else if (is_unsure)
+    else if (pair.is_unsure)
         sprintf(own, profile->other ? "no metric differs by at least 5 %% and by more than chance"
                                     : UNSURE);
-    else if (reported_of_whole(&pair, told) > 0) {
-        write_clause(clause->text, &pair, told[0]);
-        sprintf(own, ALIKE "%s; small difference: %s", whole, clause->text);
+    else if (pair.is_common)
+        sprintf(own, ALIKE "most other classes");
+    else if (reported_of_whole(&small, told) > 0) {
+        write_clause(clause->text, &small, told[0]);
+        sprintf(own, ALIKE "the %s; small difference: %s", whole, clause->text);
     } else
-        sprintf(own, ALIKE "%s", whole);
+        sprintf(own, ALIKE "the %s", whole);
     if (count == 0 && profile->label[label].is_ramp)
         sprintf(own, "a ramp: its values change steadily");
     return own;
