@@ -102,6 +102,7 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
 {
     const struct rps_phases_settings *settings = cli->settings;
     const struct rps_run_at at = {cli->reader, cli->run_id};
+    const int is_part = cli->from_ns > 0 || cli->to_ns < INT64_MAX;
     int result = rps_cpus_choose(cli, settings->cpus, &job->options.cpus);
 
     job->options.from_ns = cli->from_ns;
@@ -118,10 +119,10 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
     if (result == 0 && job->found.observation_count < OBSERVATIONS_MIN)
         result = rps_error_set(
             &cli->err, RPS_FAILED,
-            "run %" PRId64
-            " has %zu measurement period%s in this range; choose a range of at least %d",
+            "run %" PRId64 " has %zu measurement period%s%s; phases need at least %d: %s",
             cli->run_id, job->found.observation_count, job->found.observation_count == 1 ? "" : "s",
-            OBSERVATIONS_MIN);
+            is_part ? " in this range" : "", OBSERVATIONS_MIN,
+            is_part ? "choose a longer range" : "record again with a shorter --period");
     if (result == 0)
         result = rps_profile_run(cli->arena, cli->reader, cli->run_id, cli->from_ns, cli->to_ns,
                                  &job->options.cpus, shown_of(&job->found.found), &job->profile,
@@ -219,9 +220,10 @@ static int read_table(struct rps_cli *cli, struct table_job *job)
                                      &cli->err);
     rps_zone_leave(zone);
     if (result == 0 && job->table.signals.count < OBSERVATIONS_MIN)
-        result = rps_error_set(&cli->err, RPS_FAILED, "%s has %zu row%s; use a table of at least %d",
-                               table_name(settings), job->table.signals.count,
-                               job->table.signals.count == 1 ? "" : "s", OBSERVATIONS_MIN);
+        result =
+            rps_error_set(&cli->err, RPS_FAILED, "%s has %zu row%s; use a table of at least %d",
+                          table_name(settings), job->table.signals.count,
+                          job->table.signals.count == 1 ? "" : "s", OBSERVATIONS_MIN);
     return result;
 }
 

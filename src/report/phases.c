@@ -21,6 +21,7 @@
 #include "rpistat/text.h"
 
 #define LABEL_SURE      .75  /* minimum confidence of a label that is printed without "?" */
+#define LABEL_WIDTH     30   /* maximum width of a phase's letter and name: metrics need space */
 #define LABELS_MAX      8    /* maximum number of labels listed for an outlier iteration */
 #define WAITS_THRESHOLD .1   /* minimum share of waits in a class's time for printing them */
 #define SAME            1e-6 /* a metric that varies by a smaller share of its mean is constant */
@@ -182,7 +183,8 @@ static void put_uncertainty(struct rps_block *block, const struct rps_run *run,
         rps_put_words(block, "±%" PRIu64, off);
 }
 
-/* Put the letter of a class. In the text, add the name that rps_profile_code chose. */
+/* Put the letter of a class. In the text, add the name that rps_profile_code chose, which describes
+ * the class and not a phase that may belong to another class. */
 static void put_label(struct rps_block *block, const struct rps_profile *profile, int label,
                       int is_doubtful)
 {
@@ -190,7 +192,7 @@ static void put_label(struct rps_block *block, const struct rps_profile *profile
     const char *code = profile->label[label].code;
 
     rps_put_text(block, rps_phase_label(label, letter))->doubtful = is_doubtful;
-    if (code[0])
+    if (code[0] && !is_doubtful)
         rps_put_words(block, "%s %s", letter, code);
 }
 
@@ -259,7 +261,7 @@ struct rps_block *rps_phase_block(struct rps_document *document, const struct rp
 {
     const struct rps_column columns[] = {
         {"phase", .kind = RPS_VALUE_INT},
-        {"label", "Phase", .place = 1},
+        {"label", "Phase", .place = 1, .width_max = LABEL_WIDTH},
         {"first", run ? NULL : "First", RPS_VALUE_INT, .place = 2, .is_id = 1},
         {NULL, "±", .unit = run ? "s" : "rows", .place = 3, .shown = RPS_SHOWN_IF_KNOWN},
         {"last", run ? NULL : "Last", RPS_VALUE_INT, .place = 4, .is_id = 1},
@@ -550,7 +552,8 @@ static void put_explained(struct rps_block *block, const struct rps_profile *pro
             rps_put_words(block, "%.0f %%", 100 * profile->figure[f].explained);
     }
     block->human_rows++;
-    rps_block_line(block, "explained: share of the metric's variance that is between classes");
+    rps_block_line(block, "explained: share of the metric's variance that is between classes "
+                          "(all metrics: --format json)");
 }
 
 struct rps_block *rps_label_block(struct rps_document *document, const struct rps_run *run,
