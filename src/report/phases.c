@@ -20,7 +20,6 @@
 #include "rpistat/report.h"
 #include "rpistat/text.h"
 
-#define LABEL_SURE      .75  /* minimum confidence of a label that is printed without "?" */
 #define LABEL_WIDTH     30   /* maximum width of a phase's letter and name: metrics need space */
 #define LABELS_MAX      8    /* maximum number of labels listed for an outlier iteration */
 #define WAITS_THRESHOLD .1   /* minimum share of waits in a class's time for printing them */
@@ -226,7 +225,7 @@ static void put_phase(struct rps_block *block, const struct rps_run *run,
     uint64_t rows = phase->last - phase->first + 1;
     int has_clock = run && run->start_realtime_ns >= 0;
 
-    put_label(block, profile, phase->label, phase->label_confidence < LABEL_SURE);
+    put_label(block, profile, phase->label, phase->label_confidence < RPS_PHASE_LABEL_SURE);
     rps_put_int(block, (int64_t)phase->first, 1);
     put_uncertainty(block, run, phase);
     rps_put_int(block, (int64_t)phase->last, 1);
@@ -420,7 +419,7 @@ static void put_stretch(struct rps_block *block, const struct rps_run *run,
     int64_t length_ns = phase->end_ns - phase->start_ns;
     uint64_t rows = phase->last - phase->first + 1;
 
-    put_label(block, profile, phase->label, phase->label_confidence < LABEL_SURE);
+    put_label(block, profile, phase->label, phase->label_confidence < RPS_PHASE_LABEL_SURE);
     rps_put_int(block, run ? phase->start_ns : (int64_t)phase->first, 1);
     put_uncertainty(block, run, phase);
     rps_put_int(block, run ? phase->end_ns : (int64_t)phase->last, 1);
@@ -856,7 +855,7 @@ void rps_phase_document(struct rps_document *document, const struct rps_phase_ou
     document->width = RPS_DOCUMENT_WIDTH;
     set_times(document, output->run, phases);
     for (size_t i = 0; i < phases->count; i++)
-        is_doubtful |= phases->phase[i].label_confidence < LABEL_SURE;
+        is_doubtful |= phases->phase[i].label_confidence < RPS_PHASE_LABEL_SURE;
     add_settings(document, output);
     add_heading(document, output);
     is_folded = output->profile->loops.count > 0 && !output->unfolded;
