@@ -31,7 +31,8 @@ struct rps_phase {
     int label;                 /* Label (0: A), numbered by first appearance */
     double confidence;         /* Confidence that values change at `first`, 0 ... 1; 1 for the
                                 first phase. After a gap, a boundary may have low confidence */
-    double label_confidence;   /* Confidence that the phase has this label, 0 ... 1 */
+    double label_confidence;   /* Confidence that the phase has this label, 0 ... 1; below
+                                  RPS_PHASE_LABEL_SURE, the label is shown with "?" */
     int trend; /* 1 or -1 for a ramp, in which values change steadily: direction of the value
                   that changes most. 0: no known ramp, or a phase from a store */
     int loop, turn, part; /* Numbers, from 1, of the loop (rpistat/loops.h), the iteration, and
@@ -62,6 +63,7 @@ struct rps_phase_levels {
 
 /* Buffer size for the text of any label. */
 #define RPS_PHASE_LABEL_SIZE 16
+#define RPS_PHASE_LABEL_SURE .75
 
 /* Return the text of a label: A ... Z, AA, AB ... The text is written into `text`. */
 const char *rps_phase_label(int label, char text[RPS_PHASE_LABEL_SIZE]);

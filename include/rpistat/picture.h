@@ -262,8 +262,9 @@ int rps_picture_next_stretch(const struct rps_picture *picture, const struct rps
 /* An interval on the axis with one label, within the picture. */
 struct rps_picture_box {
     double from, to;
-    int label; /* Label of the interval (-1: none) */
-    int tint;  /* Shade of the label's colour, for a phase of a finer level (otherwise 0) */
+    int label;       /* Label of the interval (-1: none) */
+    int tint;        /* Shade of the label's colour, for a phase of a finer level (otherwise 0) */
+    int is_doubtful; /* 1 if the label is uncertain, and is followed by "?" */
 };
 
 /* Return the phases as boxes, one box per phase. If more than a quarter of the `columns` columns

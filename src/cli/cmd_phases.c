@@ -124,6 +124,7 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
     struct rps_phases_settings *settings = cli->settings;
     struct rps_run_phases_options *options = job->options = &settings->of;
     const struct rps_run_at at = {cli->reader, cli->run_id};
+    const int is_part = cli->from_ns > 0 || cli->to_ns < INT64_MAX;
     int result = rps_cpus_choose(cli, settings->cpus, &options->cpus);
 
     options->from_ns = cli->from_ns;
@@ -137,10 +138,10 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
     if (result == 0 && job->found.observation_count < OBSERVATIONS_MIN)
         result = rps_error_set(
             &cli->err, RPS_FAILED,
-            "run %" PRId64
-            " has %zu measurement period%s in this range; choose a range of at least %d",
+            "run %" PRId64 " has %zu measurement period%s%s; phases need at least %d: %s",
             cli->run_id, job->found.observation_count, job->found.observation_count == 1 ? "" : "s",
-            OBSERVATIONS_MIN);
+            is_part ? " in this range" : "", OBSERVATIONS_MIN,
+            is_part ? "choose a longer range" : "record again with a shorter --period");
     if (result == 0)
         result = profile_phases(cli, job);
     if (result == 0 && !settings->of.no_samples)

@@ -2,6 +2,7 @@
  * the panels. This file also makes the rows between title and panels. These rows are regions, texts
  * of marks, a legend of labels, the strip of phases, and the band of finer phases. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "rpistat/loops.h"
@@ -383,14 +384,16 @@ void rps_picture_add_label_legend(struct rps_chart *chart, const struct rps_pict
 static void add_letters(struct rps_chart *chart, const struct rps_picture *picture,
                         const struct rps_picture_overlay *overlay, struct rps_panel *panel)
 {
-    char text[RPS_PHASE_LABEL_SIZE];
+    char letter[RPS_PHASE_LABEL_SIZE], text[RPS_PHASE_LABEL_SIZE + 1];
 
     for (size_t i = 0; i < overlay->box_count; i++) {
         const struct rps_picture_box *box = &overlay->box[i];
 
-        if (box->label >= 0 && !is_in_loop(overlay, box) &&
-            px_of(picture, box->to - box->from) >=
-                RPS_PICTURE_CHARACTER * (double)strlen(rps_phase_label(box->label, text)) + 4)
+        if (box->label < 0 || is_in_loop(overlay, box))
+            continue;
+        snprintf(text, sizeof(text), "%s%s", rps_phase_label(box->label, letter),
+                 box->is_doubtful ? "?" : "");
+        if (px_of(picture, box->to - box->from) >= RPS_PICTURE_CHARACTER * (double)strlen(text) + 4)
             rps_chart_label(chart, panel, (box->from + box->to) / 2, 0.5, RPS_LOOK_CENTRE,
                             RPS_INK_ON_AREA, text);
     }

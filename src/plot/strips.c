@@ -216,6 +216,7 @@ int rps_picture_place(const struct rps_picture *picture, const struct rps_phase 
     ret->to = fmin(picture->to, rps_picture_position(picture, phase->end_ns));
     ret->label = phase->label;
     ret->tint = 0;
+    ret->is_doubtful = phase->label_confidence < RPS_PHASE_LABEL_SURE;
     return ret->to > ret->from;
 }
 

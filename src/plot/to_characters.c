@@ -17,6 +17,7 @@
  * If there is too little space, rows other than panels and the axis are left out, from the bottom
  * up. The last panel is left out only after all these rows. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "rpistat/picture.h"
@@ -372,8 +373,10 @@ static void draw_band_of(struct drawing *drawing, int row, const char *name,
         enum rps_raster_colour colour =
             colours ? RPS_RASTER_BACKGROUND + (unsigned)box[i].label : RPS_RASTER_PLAIN;
         int apart = colours && (i == 0 || box[i - 1].label != box[i].label);
-        char text[RPS_PHASE_LABEL_SIZE];
-        int width = (int)strlen(rps_phase_label(box[i].label, text));
+        char letter[RPS_PHASE_LABEL_SIZE], text[RPS_PHASE_LABEL_SIZE + 1];
+        const int width =
+            snprintf(text, sizeof(text), "%s%s", rps_phase_label(box[i].label, letter),
+                     box[i].is_doubtful ? "?" : "");
 
         to = to < drawing->columns ? to : drawing->columns;
         for (int k = from; k < to; k++)

@@ -52,7 +52,7 @@ void rps_spread_add(struct rps_spread *spread, double value)
 
 static double deviation(const struct rps_spread *spread)
 {
-    return spread->count > 0 ? sqrt(spread->squares / (double)spread->count) : NAN;
+    return spread->count > 1 ? sqrt(spread->squares / (double)spread->count) : NAN;
 }
 
 /* --- arrays ----------------------------------------------------------------------------------- */

@@ -33,6 +33,7 @@ struct work {
     struct rps_tally whole, rest, *phase, *label; /* For `rest`, see rps_figure. */
     struct rps_rotation rotation;
     size_t rotation_phase; /* Phase of the rotation; NOWHERE: several phases. */
+    int64_t length_ns;     /* Length of the previous rotation. */
     size_t at;             /* Index of the phase of the previous period. */
     double *operand;
     size_t tallied; /* Number of metrics from tallies. Metrics of packages follow. */
@@ -57,11 +58,17 @@ static size_t label_of(const struct work *work, size_t phase)
     return (size_t)work->phases->phase[phase].label;
 }
 
+/* Rates vary more in a shorter time, so a rotation of less than half of the previous length, such
+ * as the last period of a run, is not an observation. */
 static void end_rotation(struct work *work)
 {
+    const struct rps_tally *tally = &work->rotation.tally;
+    const int64_t before_ns = work->length_ns;
     size_t figures = work->profile.figure_count;
 
-    if (work->rotation.tally.periods > 0 && work->rotation_phase != NOWHERE &&
+    work->length_ns =
+        tally->periods > 0 && work->rotation.level == 0 ? tally->end_ns - tally->start_ns : 0;
+    if (tally->periods > 0 && work->rotation_phase != NOWHERE && 2 * work->length_ns >= before_ns &&
         work->range->is_spread && work->rotation.level >= work->range->resolution) {
         size_t label = label_of(work, work->rotation_phase);
 
@@ -282,7 +289,7 @@ static int work_begin(struct work *work, const struct rps_plan *plan, const stru
 /* --- memory, and bytes read and written ------------------------------------------------------- */
 
 struct io {
-    size_t count, verbs; /* The first `verbs` metrics are used for phases. */
+    size_t count;
     enum rps_system_source source;
     int slot[RPS_SYSTEM_SLOT_MAX];
     const char *name[RPS_SYSTEM_SLOT_MAX]; /* Text after the number: "reads MiB/s from disks". */
@@ -290,19 +297,18 @@ struct io {
 
 static const struct io io_of[] = {
     {9,
-     3,
      RPS_SYSTEM_TREE,
      {RPS_TREE_RSS, RPS_TREE_READ, RPS_TREE_WRITTEN, RPS_TREE_WAIT, RPS_TREE_IN_IO,
       RPS_TREE_IN_LOCK, RPS_TREE_IN_MESSAGE, RPS_TREE_IN_TIMER, RPS_TREE_IN_OTHER},
      {"uses MiB", "reads MiB/s", "writes MiB/s", "waits s/s for a CPU",
-      "has threads asleep in block I/O", "has threads asleep in locks",
-      "has threads asleep for messages", "has threads asleep in timers",
+      "has threads asleep in block I/O", "has threads asleep in lock or thread waits",
+      "has threads asleep in pipes or sockets", "has threads asleep in timers",
       "has threads asleep in other waits"}},
-    {2,
-     2,
+    {4,
      RPS_SYSTEM_MACHINE,
-     {RPS_MACHINE_DISK_READ, RPS_MACHINE_DISK_WRITTEN},
-     {"reads MiB/s from disks", "writes MiB/s to disks"}}};
+     {RPS_MACHINE_DISK_READ, RPS_MACHINE_DISK_WRITTEN, RPS_MACHINE_NET_IN, RPS_MACHINE_NET_OUT},
+     {"reads MiB/s from disks", "writes MiB/s to disks", "receives MiB/s from networks",
+      "sends MiB/s to networks"}}};
 
 /* Put the names of the metrics of a window, and their values over the whole sides. */
 static void name_io(const struct io *io, const struct rps_profile *profile, struct rps_profile *ret)
@@ -373,8 +379,7 @@ static int read_io(struct work *work, const struct rps_cpu_series *series, size_
     const int has_tree = profile->system[sides].length_s[RPS_SYSTEM_TREE] > 0;
     const struct io *of = &io_of[!has_tree];
     struct rps_profile *io = rps_arena_get(profile->arena, 1, sizeof(*io));
-    struct rps_spreads spreads =
-        rps_profile_init(profile->arena, io, window->other ? of->count : of->verbs, work->phases);
+    struct rps_spreads spreads = rps_profile_init(profile->arena, io, of->count, work->phases);
     int result = 0;
 
     io->periods = 0;

@@ -30,24 +30,30 @@
 #define FOLLOWS           1.5 /* Maximum ratio of a rate's change to the change of CPU use. */
 #define HARDLY_RUNS       1.4 /* Log of 4; below a quarter of the CPU use, all lower rates follow it. */
 #define TEXT_SIZE         320 /* Maximum bytes of a clause. */
-#define ALIKE             "similar to the "
+#define ALIKE             "similar to "
+#define UNSURE            "no difference beyond chance"
 #define WAITED_THRESHOLD  .1  /* Minimum of wait / (CPU + wait) and of wait / threads' time. */
 #define OFF_CPU           .02 /* A label with a smaller share of time on a CPU was waiting. */
 #define MIB_THRESHOLD     2.  /* In MiB or MiB/s: smaller differences are not reported. */
 #define THREADS_THRESHOLD .3  /* In threads, or s of waiting per s. */
 #define RATE_APART        .7  /* Log of 2: smaller differences of MiB/s are not reported. */
 
-#define SYSTEM_CLAUSES 10 /* One more than I/O metrics: a clause is written before it is chosen. */
+#define OBSERVATIONS_MIN 4 /* Fewer observations do not show how much they vary. */
+
+#define SYSTEM_CLAUSES                                                                             \
+    12 /* Three more than I/O metrics: a clause is written before it is chosen. */
 #define WINDOW_CLAUSES 5
 
 /* A label, and the label that it is compared with. */
 struct pair {
     const struct rps_profile *profile;
     size_t label;
-    int other;    /* Label to compare with; -1: the whole run. */
-    int is_small; /* 1 if faults and switches matter even if they take little time. */
-    double cpu;   /* Difference in CPU use; 0: none. */
-    int compared; /* 1 if there were metrics to compare. */
+    int other;     /* Label to compare with; -1: the whole run. */
+    int is_small;  /* 1 if faults and switches matter even if they take little time. */
+    double cpu;    /* Difference in CPU use; 0: none. */
+    int compared;  /* 1 if there were metrics to compare. */
+    int is_unsure; /* 1 if a metric differs, but perhaps by chance. */
+    int is_common; /* 1 if a metric differs from the whole run, but not from most labels. */
 };
 
 struct range {
@@ -155,14 +161,18 @@ static struct range label_range(const struct pair *pair, size_t f)
     const struct rps_profile *profile = pair->profile;
     const struct rps_profile_label *label = &profile->label[pair->label];
     size_t at = pair->label * profile->figure_count + f;
-    double variance = profile->spread[at] * profile->spread[at] / (double)label->periods *
-                      fmax(1, profile->figure[f].clumps);
+    const double spread = label->periods < OBSERVATIONS_MIN
+                              ? fmax(profile->spread[at], profile->figure[f].inside)
+                              : profile->spread[at];
+    double variance = spread * spread / (double)label->periods * fmax(1, profile->figure[f].clumps);
 
     if (strcmp(profile->figure[f].unit, "/s") == 0 && label->length_ns > 0)
         variance += base_of(pair, f) / ((double)label->length_ns / 1e9);
     return range_of(&profile->mean_interval[at], profile->mean[at], variance);
 }
 
+/* Differences between labels are no noise of the whole run's value: only the spread inside labels
+ * is. */
 static struct range base_range(const struct pair *pair, size_t f)
 {
     const struct rps_profile *profile = pair->profile;
@@ -172,7 +182,7 @@ static struct range base_range(const struct pair *pair, size_t f)
 
     return range_of(is_main ? &figure->rest_interval : &figure->interval,
                     is_main ? figure->rest : figure->whole,
-                    figure->spread * figure->spread / (double)periods * fmax(1, figure->clumps));
+                    figure->inside * figure->inside / (double)periods * fmax(1, figure->clumps));
 }
 
 static struct rps_system_time time_of(const struct rps_profile *profile, int label)
@@ -250,22 +260,6 @@ double rps_profile_difference(const struct rps_profile *profile, size_t figure)
     return fabs(found) >= LISTED_MIN && apart > error ? found : 0;
 }
 
-/* Return 1 if a metric of a window differs, but perhaps by chance. The sides are then not called
- * similar. */
-static int is_uncertain(const struct rps_profile *profile)
-{
-    int uncertain = 0;
-
-    for (const struct rps_profile *of = profile; of && of->other; of = of->io) {
-        const struct pair pair = pair_of(of, 0);
-
-        for (size_t f = 0; f < of->figure_count; f++)
-            uncertain |= fabs(difference(&pair, f)) >= DIFFERENCE_MIN &&
-                         !(fabs(rps_profile_difference(of, f)) > 0);
-    }
-    return uncertain;
-}
-
 /* Return the difference if it is beyond chance, otherwise 0. A window has only one other label, and
  * an interval of the difference. */
 static double sure_difference(struct pair *pair, size_t f)
@@ -278,7 +272,8 @@ static double sure_difference(struct pair *pair, size_t f)
     if (pair->profile->other) {
         found = rps_profile_difference(pair->profile, f);
         pair->compared |= !isnan(found);
-        return fabs(found) >= DIFFERENCE_MIN ? found : 0;
+        pair->is_unsure |= found == 0 && fabs(difference(pair, f)) >= LISTED_MIN;
+        return isnan(found) ? 0 : found;
     }
     pair->compared = 1;
     if (fabs(found) < (is_table(pair) ? MIN_SPREAD : DIFFERENCE_MIN) ||
@@ -286,8 +281,12 @@ static double sure_difference(struct pair *pair, size_t f)
         return 0;
     own = label_range(pair, f);
     base = base_range(pair, f);
-    if ((own.low > base.high || own.high < base.low) && is_unlike_most(pair, f, found))
+    if (!(own.low > base.high || own.high < base.low))
+        pair->is_unsure = 1;
+    else if (is_unlike_most(pair, f, found))
         return found;
+    else
+        pair->is_common = 1;
     return 0;
 }
 
@@ -479,35 +478,44 @@ static int write_cpu_wait(char *ret, const struct rps_profile *profile)
 }
 
 /* Write how much memory a label uses, and how much the label reads and writes: "reads 240 MiB/s
- * from disks (elsewhere 2 MiB/s)". */
-static int write_io(struct clause *ret, const struct rps_profile *profile, int label)
+ * from disks (elsewhere 2 MiB/s)". A phase's waits have their own clauses. Its sleeps and low
+ * rates are written only if nothing else differs (is_only). */
+static int write_io(struct clause *ret, struct pair *of, int is_only)
 {
-    const struct rps_profile *io = profile->io;
+    const struct rps_profile *io = of->profile->io;
     char number[48], other[48];
     int count = 0;
 
     for (size_t f = 0; io && f < io->figure_count; f++) {
-        struct pair pair = pair_of(io, label);
+        struct pair pair = pair_of(io, (int)of->label);
         const char *name = io->other ? io->figure[f].panel : io->figure[f].name;
         const char *unit = strchr(name, ' ') + 1;
-        const int is_rate = strstr(unit, "/s") != NULL;
+        const int is_rate = strstr(unit, "MiB/s") != NULL, is_wait = strncmp(unit, "s/s", 3) == 0;
         const double least = strstr(unit, "MiB") ? MIB_THRESHOLD : THREADS_THRESHOLD;
-        const double all = (double)io->periods, own = (double)io->label[label].periods;
+        const double limit = is_rate && !io->other ? RATE_APART : 0;
+        const double all = (double)io->periods, own = (double)io->label[of->label].periods;
         const double value = value_of(&pair, f);
         const double rest = io->other
                                 ? base_of(&pair, f)
                                 : fmax(0, (io->figure[f].whole * all - value * own) / (all - own));
 
         ret[count] = (struct clause){.apart = fabs(sure_difference(&pair, f))};
-        if (!(ret[count].apart > (is_rate && !io->other ? RATE_APART : 0)) ||
-            fabs(value - rest) <= least || (is_rate && !io->other && value <= least))
+        if (fabs(value - rest) <= least || (is_wait && !io->other))
+            continue;
+        of->is_unsure |= pair.is_unsure && fabs(difference(&pair, f)) > limit;
+        of->is_common |= pair.is_common && fabs(difference(&pair, f)) > limit;
+        if (!(ret[count].apart > limit) ||
+            (!io->other && !(is_only && count == 0) &&
+             ((is_rate && value <= least) || strncmp(unit, "threads", 7) == 0)))
             continue;
         write_number(number, sizeof(number), value, fmin(least, 1), value < 100 ? 0 : 1);
+        if (strcmp(number, "0") == 0 && strncmp(unit, "threads", 7) == 0)
+            strcpy(number, "no");
         write_number(other, sizeof(other), rest, fmin(least, 1), rest < 100 ? 0 : 1);
         snprintf(ret[count].text, TEXT_SIZE, "%.*s%s %s (%s%s %s %.*s)", (int)(unit - name), name,
                  number, unit, io->other ? io->other : "elsewhere", io->other ? ":" : "", other,
                  (int)strcspn(unit, " "), unit);
-        count += strncmp(unit, "s/s", 3) != 0 || write_cpu_wait(ret[count].text, profile);
+        count += !is_wait || write_cpu_wait(ret[count].text, of->profile);
     }
     return count;
 }
@@ -536,23 +544,26 @@ static int waits(const struct rps_profile *profile, const struct rps_system_time
            fabs(waited - rps_system_time_waited(&all)) > WAITED_THRESHOLD;
 }
 
-/* Write the clauses about a label's system metrics; effects of other processes come last. Return
- * the number of clauses. */
-static int write_system(struct clause *ret, const struct rps_profile *profile, int label)
+/* Write the clauses about a label's system metrics; effects of other processes come last. `count`
+ * clauses are before them. Return the number of clauses. */
+static int write_system(struct clause *ret, struct pair *pair, int count)
 {
+    const struct rps_profile *profile = pair->profile;
+    const int label = (int)pair->label;
     struct rps_system_time time;
-    int count = 0, sleep;
+    int sleep, is_waiting;
 
     if (!profile->system)
-        return 0;
+        return count;
     time = time_of(profile, label);
     if (profile->other) /* The I/O metrics of a window include its waits. */
-        return write_io(ret, profile, label);
+        return count + write_io(ret + count, pair, 0);
     sleep = sleep_of(profile, label, &time);
+    is_waiting = sleep < 0 && waits(profile, &time);
     if (sleep >= 0)
         snprintf(ret[count++].text, TEXT_SIZE, "sleeps in %s", rps_sleep_words[sleep]);
-    count += write_io(ret + count, profile, label);
-    if (sleep < 0 && waits(profile, &time))
+    count += write_io(ret + count, pair, count == 0 && !is_waiting);
+    if (is_waiting)
         snprintf(ret[count++].text, TEXT_SIZE, "waits for a CPU in %.0f %% of its runnable time",
                  100 * rps_system_time_waited(&time));
     return count;
@@ -597,7 +608,7 @@ int rps_profile_reported(const struct rps_profile *profile, int label,
 static char *write_own(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
                        int label, int room)
 {
-    struct pair pair = pair_of(profile, label);
+    struct pair pair = pair_of(profile, label), small;
     const char *whole = profile->other    ? profile->other
                         : is_table(&pair) ? "whole table"
                                           : "whole run";
@@ -612,7 +623,7 @@ static char *write_own(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profil
             clause[i].is_ratio = write_clause(clause[i].text, &pair, told[i]);
             clause[i].apart = fabs(sure_difference(&pair, told[i]));
         }
-        count += write_system(clause + count, profile, label);
+        count = write_system(clause, &pair, count);
     }
     if (profile->other) {
         qsort(clause, (size_t)count, sizeof(*clause), by_difference);
@@ -629,18 +640,22 @@ static char *write_own(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profil
                  text);
         is_named |= clause[i].is_ratio;
     }
-    pair.is_small = 1;
-    if (count == 0 && compare(&pair) && !is_uncertain(profile) &&
-        reported_of_whole(&pair, told) > 0) {
-        write_clause(clause->text, &pair, told[0]);
-        sprintf(own, ALIKE "%s; small difference: %s", whole, clause->text);
-    } else if (count == 0 && is_table(&pair) && write_noise(clause->text, &pair)) {
+    small = pair;
+    small.is_small = 1;
+    if (count > 0 || !pair.compared)
+        ;
+    else if (is_table(&pair) && write_noise(clause->text, &pair))
         sprintf(own, "%s", clause->text);
-    } else if (count == 0 && pair.compared && is_uncertain(profile)) {
-        sprintf(own, "no metric differs by 15 %% and beyond chance");
-    } else if (count == 0 && pair.compared) {
-        sprintf(own, ALIKE "%s", whole);
-    }
+    else if (pair.is_unsure)
+        sprintf(own, profile->other ? "no metric differs by at least 5 %% and by more than chance"
+                                    : UNSURE);
+    else if (pair.is_common)
+        sprintf(own, ALIKE "most other classes");
+    else if (reported_of_whole(&small, told) > 0) {
+        write_clause(clause->text, &small, told[0]);
+        sprintf(own, ALIKE "the %s; small difference: %s", whole, clause->text);
+    } else
+        sprintf(own, ALIKE "the %s", whole);
     if (count == 0 && profile->label[label].is_ramp)
         sprintf(own, "a ramp: its values change steadily");
     return own;
@@ -684,7 +699,7 @@ char *rps_profile_join(char *ret, size_t size, const char *names, const char *wo
     const int is_first = strncmp(names, "no ", 3) != 0; /* The text "no function stands out"
                                                            comes last. */
 
-    if (is_first && names[0] && strstr(words, ALIKE))
+    if (is_first && names[0] && (strstr(words, ALIKE) || strcmp(words, UNSURE) == 0))
         words = "";
     snprintf(ret, size, "%s%s%s", is_first ? names : words, names[0] && words[0] ? ", " : "",
              is_first ? words : names);

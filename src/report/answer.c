@@ -257,8 +257,20 @@ static void report_value(struct words *words, const struct rps_figure *figure, d
     say(words, "%s%s%s", number, figure->unit[0] ? " " : "", figure->unit);
 }
 
-/* Append the metric that separates the phases most, with the metric's lowest and highest value
- * among the classes. */
+/* Return 1 if the description of a class mentions the metric. */
+static int is_reported(const struct rps_profile *profile, size_t f)
+{
+    size_t told[RPS_PROFILE_DIFFERENCES_MAX];
+
+    for (int l = 0; l < profile->label_count; l++)
+        for (int i = rps_profile_reported(profile, l, told) - 1; i >= 0; i--)
+            if (told[i] == f)
+                return 1;
+    return 0;
+}
+
+/* Append the metric that separates the phases most, of those that descriptions mention, with the
+ * metric's lowest and highest value among the classes. */
 static void report_change(struct words *words, const struct rps_report *report)
 {
     const struct rps_profile *profile = report->profile;
@@ -268,7 +280,7 @@ static void report_change(struct words *words, const struct rps_report *report)
     int most = -1, least = -1;
 
     for (size_t f = 0; f < profile->figure_count; f++) {
-        if (!figure || profile->figure[f].apart > figure->apart) {
+        if ((!figure || profile->figure[f].apart > figure->apart) && is_reported(profile, f)) {
             figure = &profile->figure[f];
             mean = &profile->mean[f];
         }

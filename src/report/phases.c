@@ -20,7 +20,7 @@
 #include "rpistat/report.h"
 #include "rpistat/text.h"
 
-#define LABEL_SURE      .75  /* minimum confidence of a label that is printed without "?" */
+#define LABEL_WIDTH     30   /* maximum width of a phase's letter and name: metrics need space */
 #define LABELS_MAX      8    /* maximum number of labels listed for an outlier iteration */
 #define WAITS_THRESHOLD .1   /* minimum share of waits in a class's time for printing them */
 #define SAME            1e-6 /* a metric that varies by a smaller share of its mean is constant */
@@ -182,7 +182,8 @@ static void put_uncertainty(struct rps_block *block, const struct rps_run *run,
         rps_put_words(block, "±%" PRIu64, off);
 }
 
-/* Put the letter of a class. In the text, add the name that rps_profile_code chose. */
+/* Put the letter of a class. In the text, add the name that rps_profile_code chose, which describes
+ * the class and not a phase that may belong to another class. */
 static void put_label(struct rps_block *block, const struct rps_profile *profile, int label,
                       int is_doubtful)
 {
@@ -190,7 +191,7 @@ static void put_label(struct rps_block *block, const struct rps_profile *profile
     const char *code = profile->label[label].code;
 
     rps_put_text(block, rps_phase_label(label, letter))->doubtful = is_doubtful;
-    if (code[0])
+    if (code[0] && !is_doubtful)
         rps_put_words(block, "%s %s", letter, code);
 }
 
@@ -220,8 +221,9 @@ static int find_inner(struct rps_arena *arena, const struct rps_phase *phase,
 
 #define PHASES(CELL, BY)                                                                           \
     CELL(INT, (i, 1), "phase")                                                                     \
-    BY(TEXT, put_label(block, profile, phase->label, phase->label_confidence < LABEL_SURE),        \
-       "label", "Phase", .place = 1)                                                               \
+    BY(TEXT,                                                                                       \
+       put_label(block, profile, phase->label, phase->label_confidence < RPS_PHASE_LABEL_SURE),    \
+       "label", "Phase", .place = 1, .width_max = LABEL_WIDTH)                                     \
     CELL(INT, (phase->first, 1), "first", run ? NULL : "First", .place = 2, .is_id = 1)            \
     BY(TEXT, put_uncertainty(block, run, phase), NULL, "±", .unit = run ? "s" : "rows",            \
        .place = 3, .shown = RPS_SHOWN_IF_KNOWN)                                                    \
@@ -407,7 +409,7 @@ static void put_stretch(struct rps_block *block, const struct rps_run *run,
     int64_t length_ns = phase->end_ns - phase->start_ns;
     uint64_t rows = phase->last - phase->first + 1;
 
-    put_label(block, profile, phase->label, phase->label_confidence < LABEL_SURE);
+    put_label(block, profile, phase->label, phase->label_confidence < RPS_PHASE_LABEL_SURE);
     rps_put_int(block, run ? phase->start_ns : (int64_t)phase->first, 1);
     put_uncertainty(block, run, phase);
     rps_put_int(block, run ? phase->end_ns : (int64_t)phase->last, 1);
@@ -534,7 +536,8 @@ static void put_explained(struct rps_block *block, const struct rps_profile *pro
             rps_put_words(block, "%.0f %%", 100 * profile->figure[f].explained);
     }
     block->human_rows++;
-    rps_block_line(block, "explained: share of the metric's variance that is between classes");
+    rps_block_line(block, "explained: share of the metric's variance that is between classes "
+                          "(all metrics: --format json)");
 }
 
 struct rps_block *rps_label_block(struct rps_document *document, const struct rps_run *run,
@@ -827,7 +830,7 @@ void rps_phase_document(struct rps_document *document, const struct rps_phase_ou
     document->width = RPS_DOCUMENT_WIDTH;
     set_times(document, output->run, phases);
     for (size_t i = 0; i < phases->count; i++)
-        is_doubtful |= phases->phase[i].label_confidence < LABEL_SURE;
+        is_doubtful |= phases->phase[i].label_confidence < RPS_PHASE_LABEL_SURE;
     add_settings(document, output);
     add_heading(document, output);
     is_folded = output->profile->loops.count > 0 && !output->unfolded;

@@ -137,13 +137,12 @@ void rps_window_document(struct rps_document *document, const struct rps_run *ru
         sentence, 0, 0, "From %s%s%s: %s%s.", side_text(document, window, 0),
         has_other ? ", compared with " : "", has_other ? side_text(document, window, 1) : "", words,
         listed > 0 && strncmp(words, "similar", 7) == 0 ? ", except for the table below" : "");
-    if (tested > 0)
+    if (listed > 0)
         rps_document_print(document,
-                           "%zu of %zu metrics differ by at least 5 %% and by more than chance.%s",
-                           listed, tested,
-                           listed > 0 ? " Low to High is the interval of the difference "
-                                        "(confidence 99 % for all metrics together)."
-                                      : "");
+                           "%zu of %zu metrics differ by at least 5 %% and by more than chance. "
+                           "Low to High is the interval of the difference (confidence 99 %% for "
+                           "all metrics together).",
+                           listed, tested);
     if (unknown > 0)
         rps_document_print(document,
                            "%zu more metric%s: too few measurement periods to compare them.",
