@@ -8,6 +8,7 @@
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 #include "rpistat/plan.h"
+#include "rpistat/run_system.h"
 #include "rpistat/store.h"
 
 /* There is a remark on a set that was counted for less than this share of its time. */
@@ -456,7 +457,7 @@ static double taken_of(const struct rps_comparison_work *work, enum rps_comparis
     double wait_s = 0, on_s = 0, most_s = 0;
 
     for (size_t r = 0; r < work->comparison.run_count; r++) {
-        const struct rps_system_time *time = &work->run[r].time;
+        const struct rps_system_time *time = work->run[r].time;
 
         if (work->comparison.run[r].side != side)
             continue;
