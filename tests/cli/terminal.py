@@ -165,7 +165,7 @@ def asked(answer, typed=b"", *arguments):
 
 def test_sixel():
     """plot -o -: a terminal that no other process uses is asked for sixel support, and gets what it can show"""
-    shown, left = asked(b"\033[?62;22c")
+    shown, left = asked(b"\033[?64;1;2;22;42c")
     assert "\033[c" in shown and BRAILLE.search(shown) and not left, (shown, left)
     shown, left = asked(None)
     assert "\033[c" in shown and BRAILLE.search(shown) and not left, (shown, left)
