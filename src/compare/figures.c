@@ -10,6 +10,7 @@
 #include "rpistat/collect.h"
 #include "rpistat/error.h"
 #include "rpistat/plan.h"
+#include "rpistat/run_system.h"
 
 /* Maximum number of metrics outside the plan: times, CPU use, clock event, readings, packages. */
 #define OFFERED_BESIDE (16 + RPS_PACKAGE_FIGURES)
@@ -117,12 +118,12 @@ static void offer_totals(struct rps_compared_run *run)
  * states are unknown. The metric "elapsed time without waiting" exists only for a single thread. */
 static double wait_s(const struct rps_compared_system *of)
 {
-    return of->time.elapsed_s > 0 ? of->time.wait_s : NAN;
+    return of->time->elapsed_s > 0 ? of->time->wait_s : NAN;
 }
 
 static double waited(const struct rps_compared_system *of)
 {
-    return of->time.elapsed_s > 0 ? 100 * rps_system_time_waited(&of->time) : NAN;
+    return of->time->elapsed_s > 0 ? 100 * rps_system_time_waited(of->time) : NAN;
 }
 
 static double not_waiting_s(const struct rps_compared_system *of)
@@ -157,8 +158,9 @@ static void offer_system(struct rps_compared_run *run, int has_it, const char *n
 static void offer_readings(struct rps_compared_run *run, const struct rps_run_system *whole,
                            int cpu_count)
 {
-    struct rps_compared_system of = {whole, rps_run_system_time(whole, 0), 0, cpu_count, 0};
-    int has_time = of.time.elapsed_s > 0, is_of_one = rps_system_time_is_of_one(&of.time);
+    struct rps_system_time time = rps_run_system_time(whole, 0);
+    struct rps_compared_system of = {whole, &time, 0, cpu_count, 0};
+    int has_time = time.elapsed_s > 0, is_of_one = rps_system_time_is_of_one(&time);
 
     offer_system(run, has_time, "wait", "Waiting for a CPU", "s", wait_s);
     offer_system(run, has_time, "waited", "Share waiting", "%", waited);

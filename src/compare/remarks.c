@@ -8,6 +8,7 @@
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 #include "rpistat/plan.h"
+#include "rpistat/run_system.h"
 #include "rpistat/store.h"
 
 /* There is a remark on a set that was counted for less than this share of its time. */
@@ -457,8 +458,8 @@ static void remark_taken(struct rps_comparison_work *work)
     double on_s[2] = {0}, ready_s[2] = {0}, share[2];
 
     for (size_t r = 0; r < comparison->run_count; r++) {
-        on_s[comparison->run[r].side] += work->run[r].time.on_s;
-        ready_s[comparison->run[r].side] += rps_system_time_ready_s(&work->run[r].time);
+        on_s[comparison->run[r].side] += work->run[r].time->on_s;
+        ready_s[comparison->run[r].side] += rps_system_time_ready_s(work->run[r].time);
     }
     for (int side = 0; side < 2; side++)
         share[side] = ready_s[side] > 0 ? 1 - on_s[side] / ready_s[side] : ready_s[side];

@@ -10,6 +10,7 @@
 #include "rpistat/clock.h"
 #include "rpistat/error.h"
 #include "rpistat/plan.h"
+#include "rpistat/run_system.h"
 #include "rpistat/tally.h"
 #include "rpistat/walk.h"
 
@@ -110,9 +111,10 @@ static double system_of(const struct measuring *measuring, size_t row,
                         const struct rps_compared_figure *figure)
 {
     const struct rps_run_system *system = &measuring->compared->system[row];
-    struct rps_compared_system of = {
-        system, rps_run_system_time(system, measuring->operand[RPS_OPERAND_CPU_SECONDS]),
-        elapsed_of(measuring, row), measuring->run->run.cpu_count, figure->package};
+    struct rps_system_time time =
+        rps_run_system_time(system, measuring->operand[RPS_OPERAND_CPU_SECONDS]);
+    struct rps_compared_system of = {system, &time, elapsed_of(measuring, row),
+                                     measuring->run->run.cpu_count, figure->package};
 
     return figure->system(&of);
 }
@@ -174,7 +176,8 @@ static int read_system(struct measuring *measuring, struct rps_error *err)
         return result;
     compared->system[0] = compared->system[part.group_count];
     rps_tally_operands(&measuring->tally[0], compared->plan, measuring->operand);
-    compared->time =
+    compared->time = rps_arena_get(comparison->arena, 1, sizeof(*compared->time));
+    *compared->time =
         rps_run_system_time(&compared->system[0], measuring->operand[RPS_OPERAND_CPU_SECONDS]);
     return 0;
 }

@@ -5,12 +5,14 @@
 #include "rpistat/comparison.h"
 #include "rpistat/formula.h"
 #include "rpistat/run_part.h"
-#include "rpistat/run_system.h"
+
+struct rps_run_system;
+struct rps_system_time;
 
 /* The system readings of a row, from which some metrics are computed. */
 struct rps_compared_system {
     const struct rps_run_system *system;
-    struct rps_system_time time;
+    const struct rps_system_time *time;
     double elapsed_s;
     int cpu_count;
     int package; /* package metric to compute (enum rps_package_figure) */
@@ -33,7 +35,7 @@ struct rps_compared_run {
     size_t *figure;                      /* index in `offered` of each compared metric */
     struct rps_change_value *value;      /* value[row * figure_count + figure] */
     struct rps_run_system *system;       /* system readings of each row */
-    struct rps_system_time time;         /* times by state in the whole run */
+    struct rps_system_time *time;        /* times by state in the whole run */
     double coverage;                     /* share of time for which the rarest set was counted */
     double unmatched;                    /* share of the run's time in phases that have no row */
     int64_t thinned_ns;                  /* time before which periods were downsampled */

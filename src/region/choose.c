@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "rpistat/plan.h"
 #include "rpistat/pmu.h"
 
 void rps_choice_complain(struct rps_region_choice *choice, const char *format, ...)

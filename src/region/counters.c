@@ -27,6 +27,7 @@
 
 #include "user_read.h"
 #include "rpistat/clock.h"
+#include "rpistat/plan.h"
 
 #define READ_TIMES (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
 

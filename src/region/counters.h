@@ -5,7 +5,9 @@
 #include <stdint.h>
 
 #include "rpistat/error.h"
-#include "rpistat/plan.h"
+#include "rpistat/period.h"
+
+struct rps_plan;
 
 /* Maximum number of counters. Counter 0 is the clock event; counter s + 1 is slot s of the set. */
 #define RPS_COUNTERS_MAX (RPS_SLOT_MAX + 1)

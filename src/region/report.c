@@ -5,6 +5,7 @@
 
 #include "state.h"
 #include "rpistat/clock.h"
+#include "rpistat/plan.h"
 #include "rpistat/region.h"
 #include "rpistat/text.h"
 

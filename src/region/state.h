@@ -6,7 +6,6 @@
 #include <sys/types.h>
 
 #include "counters.h"
-#include "rpistat/plan.h"
 #include "rpistat/region_wire.h"
 
 /* Functions that send marks of regions to the recorder of this program, if there is one. */

@@ -9,6 +9,7 @@
  * rates are computed from a hash of seed, event and segment. */
 #include "rpistat/loop.h"
 #include "rpistat/micro.h"
+#include "rpistat/plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "rpistat/arena.h"
+#include "rpistat/plan.h"
 #include "rpistat/random.h"
 
 /* Maximum number of samples that wait to be read. The limit is like the size of a ring buffer. */

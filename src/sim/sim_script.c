@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "rpistat/arena.h"
+#include "rpistat/plan.h"
 #include "rpistat/text.h"
 
 #define WORD_MAX   64

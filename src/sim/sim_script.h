@@ -6,7 +6,6 @@
 
 #include "rpistat/clock.h"
 #include "rpistat/error.h"
-#include "rpistat/plan.h"
 #include "rpistat/system_reader.h"
 #include "sim_code.h"
 
@@ -85,18 +84,18 @@ struct sim_script {
     struct sim_code code;
     uint32_t named[RPS_SYSTEM_SOURCES]; /* system metrics that the script names, one bit per slot */
 
-    struct sim_stretches switches;               /* at_ns: time from which the cost is valid;
-                                                    length_ns: cost of switching the event set */
-    struct sim_stretches readings;               /* at_ns: time from which the cost is valid;
-                                                    length_ns: cost of a system reading */
-    struct sim_stretches fail_reading;           /* times in which system readings fail */
-    struct sim_stretches late;                   /* delays of wake-ups */
-    struct sim_stretches steal;                  /* another user has the programmable counters */
-    struct sim_stretches steal_clock;            /* another user has the cycle counter */
-    struct sim_stretches fail_read;              /* reads of programmable counters fail */
-    struct sim_stretches lose;                   /* samples are lost, and counted as lost */
-    struct sim_stretches throttle;               /* no sampling until the kernel's next tick */
-    enum rps_event_state state[SIM_EVENT_COUNT]; /* result of opening each event */
+    struct sim_stretches switches;     /* at_ns: time from which the cost is valid;
+                                          length_ns: cost of switching the event set */
+    struct sim_stretches readings;     /* at_ns: time from which the cost is valid;
+                                          length_ns: cost of a system reading */
+    struct sim_stretches fail_reading; /* times in which system readings fail */
+    struct sim_stretches late;         /* delays of wake-ups */
+    struct sim_stretches steal;        /* another user has the programmable counters */
+    struct sim_stretches steal_clock;  /* another user has the cycle counter */
+    struct sim_stretches fail_read;    /* reads of programmable counters fail */
+    struct sim_stretches lose;         /* samples are lost, and counted as lost */
+    struct sim_stretches throttle;     /* no sampling until the kernel's next tick */
+    int state[SIM_EVENT_COUNT];        /* result of opening each event (enum rps_event_state) */
 };
 
 /* Return the number of events since an interval began: the integer part of rate x time. */

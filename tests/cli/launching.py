@@ -282,17 +282,17 @@ def check_larger_time():
 def check_dropped_in_the_middle():
     """the same in the middle of a run: one remark, and periods of that program have no counts"""
     with Folder() as folder:
-        command = "./spin .15; ./%s .3; ./spin .15"
+        command = "./spin .1; ./%s .2; ./spin .1"
         for name in dropped_programs(folder):
             for option in "off", "tree":
                 store = "%s-%s.data" % (name, option)
-                answer = folder.call_as_user(*counting(), "-q", "--period", "50ms", "--system-metrics", option, "-o", store, "--",
+                answer = folder.call_as_user(*counting(), "-q", "--period", "30ms", "--system-metrics", option, "-o", store, "--",
                                              "sh", "-c", command % name)
                 if answer.returncode == 1:
                     raise tap.Skip("another user may not count here: " + answer.stderr)
                 expect(answer, 0)
                 used, in_periods, missing, periods, fitting = cpu_times(folder / store)
-                assert used >= .59, used
+                assert used >= .39, used
                 assert fitting.count("Linux stops counting") == 1, fitting
                 if option == "tree":
                     assert .75 * used < in_periods < 1.1 * used, (used, in_periods)

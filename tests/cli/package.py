@@ -1,6 +1,8 @@
-"""The Debian packages. The packages of this build can be installed and removed completely. With the
-argument `built`, they are built as a user builds them, and checked by lintian.
+"""The Debian packages. The packages of this build can be installed and removed completely, and a new user
+is able to use them (newcomer.py). With the argument `built`, they are built as a user builds them, and checked by lintian.
 """
+import atexit
+import functools
 import glob
 import os
 import re
@@ -9,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 
+import newcomer
 from program import RPISTAT, environment, tap
 
 BUILD = os.path.dirname(os.path.dirname(os.path.dirname(RPISTAT)))
@@ -52,11 +55,19 @@ def packages(folder, *build):
     return program, library
 
 
+@functools.lru_cache(maxsize=None)
+def of_build():
+    """The packages of this build, made once."""
+    need("dpkg", "dpkg-buildpackage", "dh")
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder)
+    return packages(folder, BUILD)
+
+
 def test_package():
     """the packages contain the program, its manual and all its files, and leave nothing behind"""
-    need("dpkg", "dpkg-buildpackage", "dh")
+    package, library = of_build()
     with tempfile.TemporaryDirectory() as folder:
-        package, library = packages(folder, BUILD)
         assert "libsqlite3-0" in run("dpkg-deb", "-f", package, "Depends")
         field = run("dpkg-deb", "-f", package, "Recommends")
         for name in opened() | {"gnuplot-nox"}:
@@ -153,4 +164,5 @@ def test_built():
             run(program, *arguments, cwd=home, **nobody)
 
 
-tap.main([test_built] if sys.argv[2:] == ["built"] else [test_package, test_changes, test_place])
+tap.main([test_built] if sys.argv[2:] == ["built"] else
+         [test_package, test_changes, test_place, *newcomer.cases(lambda: of_build()[0])])

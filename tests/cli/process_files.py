@@ -72,8 +72,13 @@ def running(*command, **options):
 
 
 def record(folder, pid, *options, **more):
-    store = os.path.join(folder, "%d.data" % time.monotonic_ns())
-    expect(call("record", "-q", "-p", str(pid), "--frequency", "997", "--duration", "300ms", "-o", store, *options, **more), 0)
+    """Record the process, again and for longer if a loaded machine left it so little time that few samples were taken."""
+    for duration in "300ms", "3s", "30s":
+        store = os.path.join(folder, "%d.data" % time.monotonic_ns())
+        expect(call("record", "-q", "-p", str(pid), "--frequency", "997", "--duration", duration, "-o", store, *options, **more), 0)
+        with contextlib.closing(sqlite3.connect(store)) as database:
+            if database.execute("SELECT samples >= 20 FROM sampling").fetchone() in (None, (1,)):
+                break
     return store
 
 

@@ -153,7 +153,7 @@ def check_callers():
         record(folder, "--frequency", "499", "--stacks", "dwarf", known(), str(MS), store="dwarf.data")
         called, whole = callers(folder, "dwarf.data")
         assert called > 0.95 and whole > 0.9, (called, whole)
-        record(folder, "--stacks", "none", known(), str(MS), store="none.data")
+        record(folder, "--frequency", "997", "--stacks", "none", known(), "100", store="none.data")
         assert ask(folder, "SELECT count(*) FROM stack_frame WHERE parent IS NOT NULL", store="none.data") == [(0,)]
 
 
@@ -260,7 +260,7 @@ def check_files():
         record(folder, "--frequency", "1997", known("known-static"), str(MS))
         near(shares(folder)[0]["alpha"], 0.7, 7, "static")
 
-        record(folder, known("known-stripped"), str(MS), store="stripped.data")
+        record(folder, "--frequency", "997", known("known-stripped"), "100", store="stripped.data")
         rows = ask(folder, SHARES, 0, store="stripped.data")
         assert rows[0][1] == "none" and "stripped" in rows[0][0], rows[:3]
 
@@ -459,7 +459,7 @@ def check_told_apart():
     with Folder() as folder:
         # its phases have fixed lengths by the clock: even on a shared CPU there must be enough
         # samples
-        record(folder, "--frequency", "997", PHASED, "--order", "compute:2s,chase-small:2s,compute:2s",
+        record(folder, "--frequency", "1997", "--period", "50ms", PHASED, "--order", "compute:1s,chase-small:1s,compute:1s",
                "--boundaries", folder / "true.csv")
         _, found = phases_at_truth(folder, folder / "true.csv")
         first, second, third = [label["top"][0]["name"] for label in found]

@@ -243,6 +243,20 @@ def test_cpus():
         found = exported("perfetto", "--cpu", "sum", folder=folder)
         assert {event["pid"] for event in found["traceEvents"]} == set(Trace(found).processes), Trace(found).processes
         assert [round(end, 6) for _, end, _, _ in trace.track("work")[1:]] == [20, 22.1], trace.track("work")
+    with Folder() as folder:  # a thread moves from CPU 0 to CPU 3 after a gap of ten intervals, and back without a gap
+        prepare(folder)
+        with sqlite3.connect(folder / "rpistat.data") as store:
+            store.execute("DELETE FROM code_count WHERE period = 50")
+            store.execute("UPDATE sampling SET frequency = 100")
+            for table, where in (("period", ""), ("rollup", ""), ("code_count", " WHERE period BETWEEN 51 AND 79")):
+                store.execute("UPDATE %s SET cpu = 3%s" % (table, where))
+            store.execute("UPDATE code_count SET cpu = 0 WHERE cpu = -1")
+            names = [name for name, in store.execute("SELECT name FROM pragma_table_info('period')")]
+            store.execute("INSERT INTO period (%s) SELECT %s FROM period" % (
+                ", ".join(names), ", ".join("0" if name == "cpu" else name for name in names)))
+        store.close()
+        found = [(round(start, 6), round(end, 6)) for start, end, _, _ in Trace(exported("perfetto", folder=folder)).track("helper")]
+        assert found[:2] == [(0, 5), (5.1, 9.8)], found
 
 
 def test_thinned():

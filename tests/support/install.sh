@@ -76,6 +76,18 @@ missing()
     done
 }
 
+# apt_get ARGUMENT...: run apt-get as $as_root. While another program holds one of its locks, repeat this for
+# five minutes: apt-get's own DPkg::Lock::Timeout does not cover the lock of the package lists.
+apt_get()
+{
+    for attempt in $(seq 150); do
+        apt_output=$($as_root env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" 2>&1) && return 0
+        case $apt_output in *"Could not get lock"*) sleep "${lock_every_s:-2}" ;; *) break ;; esac
+    done
+    echo "$apt_output" >&2
+    return 1
+}
+
 # install_missing LIST: get what is missing with apt-get; nothing is asked for, nor is the network
 # touched, when nothing is. Fails with one sentence when that is not possible.
 install_missing()
@@ -96,9 +108,7 @@ install_missing()
     fi
     echo "Installing ${needed% }"
     # shellcheck disable=SC2086
-    { $as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq update &&
-        $as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y \
-            --no-install-recommends $needed >/dev/null; } || {
+    { apt_get update && apt_get install -y --no-install-recommends $needed; } || {
         echo "$0: apt-get could not install ${needed% }" >&2
         return 1
     }

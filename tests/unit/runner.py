@@ -28,6 +28,13 @@ echo "status $?"
 """
 
 
+# Two calls of apt-get in three fail, because of a lock.
+APT_GET = """#!/bin/sh
+echo "$*" >>calls
+[ $(($(wc -l <calls) % 3)) = 0 ] || { echo "E: $message" >&2; exit 100; }
+"""
+
+
 def text_of(name):
     with open(os.path.join(tap.root(), name), encoding="utf-8") as file:
         return file.read()
@@ -59,6 +66,27 @@ def check_tests():
     """a test run prints meson's count and the last finished test"""
     line = "12/66 rpistat:cli+exact / cli/help              OK                4.69s   10 subtests passed"
     assert lines_of(line) == ("build.log: ran 12 of 66 test programs, last cli/help", "status 7")
+
+
+def install_with(message):
+    """The status of an installation, its errors and the calls of apt-get, which fails with the message."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in (("apt-get", APT_GET), ("sudo", '#!/bin/sh\nexec "$@"\n')):
+            with open(os.path.join(folder, name), "w", encoding="ascii") as file:
+                file.write(text)
+            os.chmod(file.name, 0o755)
+        done = subprocess.run(["sh", "-c", '. "$1"; lock_every_s=0; install_missing "one false\ntwo true\nthree false"', "install",
+                               os.path.join(tap.root(), "tests", "support", "install.sh")], cwd=folder, capture_output=True,
+                              text=True, timeout=TIMEOUT, env={**os.environ, "PATH": folder + ":" + os.environ["PATH"], "message": message})
+        with open(os.path.join(folder, "calls"), encoding="ascii") as file:
+            return done.returncode, done.stderr, file.read().split("\n")[:-1]
+
+
+def check_lock():
+    """the installation of packages waits while another program holds a lock of apt-get, and for no other error"""
+    update, install = "-qq update", "-qq install -y --no-install-recommends one three"
+    assert install_with("Could not get lock /var/lib/apt/lists/lock. It is held by process 7") == (0, "", 3 * [update] + 3 * [install])
+    assert install_with("no network") == (1, "E: no network\ninstall: apt-get could not install one three\n", [update])
 
 
 def check_start():
@@ -126,4 +154,4 @@ def check_listed():
             assert not unused, (name, unused)
 
 
-tap.main([check_build, check_tests, check_start, check_readme, check_quarters, check_skips, check_listed])
+tap.main([check_build, check_tests, check_lock, check_start, check_readme, check_quarters, check_skips, check_listed])

@@ -201,6 +201,20 @@ static void test_own_export_without_cpus(void **state)
         assert_int_equal(signals.signals.broken[i], i == 2);
 }
 
+/* The rows of all CPUs at one time are one observation, the mean of the rows. */
+static void test_cpus(void **state)
+{
+    struct rps_csv_signals signals = read_text("time,cpu,a\n1,0,1\n1,1,3\n1,2,5\n2,0,10\n2,1,20\n"
+                                               "2,2,60\n3,0,7\n3,1,8\n3,2,6\n");
+    static const double means[] = {3, 30, 7};
+
+    (void)state;
+    check_names(&signals, "a");
+    assert_int_equal(signals.signals.count, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(value(&signals, 0, i) == means[i]);
+}
+
 static void test_chosen_columns(void **state)
 {
     static const char *const both[] = {"b", "time"}, *const number[] = {"2"}, *const none[] = {"x"};
@@ -325,6 +339,7 @@ int main(void)
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_own_exports),
         cmocka_unit_test(test_own_export_without_cpus),
+        cmocka_unit_test(test_cpus),
         cmocka_unit_test(test_chosen_columns),
         cmocka_unit_test(test_many_rows),
         cmocka_unit_test(test_no_table),

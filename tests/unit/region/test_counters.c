@@ -10,6 +10,7 @@
 
 #include "region/state.h"
 #include "region/counters.h"
+#include "rpistat/plan.h"
 #include "rpistat/micro.h"
 
 /* Most instructions that a reading itself may count. */
