@@ -16,8 +16,7 @@
 #include "rpistat/csv_signals.h"
 #include "rpistat/text.h"
 
-#define CPU_ROWS         100 /* number of rows in which numbers of CPUs are searched */
-#define ROWS_PER_RESTART 10  /* minimum number of rows per restart of a running total at zero */
+#define CPU_ROWS 100 /* number of rows in which numbers of CPUs are searched */
 
 /* Some rows have the same time as the row before. If fewer than 1 in KEYED_SHARE of all rows are
  * such rows, these rows are treated as duplicates. */
@@ -376,39 +375,47 @@ static int is_row_number(const struct rps_import_table *table, size_t c)
            column->order.rises + 1 == column->order.count;
 }
 
-/* Return 1 for a running total: a column "x_total" that decreases only rarely, at the program's
- * restart. Other running totals increase in every row and have a name like a counter's. */
+/* Return 1 if the column may be a running total. If a time has several rows, the totals of each
+ * process, device or CPU are checked later. */
 static int is_counter(const struct rps_import_table *table, size_t c)
 {
-    const struct rps_import_table_column *column = &table->column[c];
-    const struct rps_time_order *order = &column->order;
-    const char *name = table->has_header ? column->name : "";
-    size_t length = strlen(name);
+    const struct rps_time_order *order = &table->column[c].order;
+    const char *name = table->has_header ? table->column[c].name : "";
 
-    if (order->rises < ROWS_PER_RESTART * order->falls || order->rises == 0 || table->time < 0)
+    if (table->time < 0)
         return 0;
-    return (length >= 6 && strcasecmp(name + length - 6, "_total") == 0) ||
-           (order->falls == 0 && order->rises + 1 == order->count &&
-            (strcasestr(name, "total") || strcasestr(name, "cumul") ||
-             strcasestr(name, "counter")));
+    if (table->is_keyed || table->cpu >= 0)
+        return rps_total_is_growing(name, 1, 0, 1);
+    return rps_total_is_growing(name, order->rises, order->falls, order->count - 1);
 }
 
-static enum rps_cells choose_value(const struct rps_import_reading *reading,
-                                   const struct rps_import_table *table, size_t c)
+void rps_import_note_totals(const struct rps_import_reading *reading)
 {
     char name[RPS_IMPORT_TEXT_SIZE];
 
+    for (size_t t = 0; t < reading->table_count; t++) {
+        const struct rps_import_table *table = reading->table[t];
+
+        for (size_t c = 0; c < table->count; c++) {
+            if (!table->column[c].is_found || table->column[c].kind != RPS_CELLS_COUNTER)
+                continue;
+            rps_text_printable(name, sizeof(name), table->column[c].name);
+            rps_import_note(reading->builder,
+                            "%s: '%s' is read as a running total: its growth is imported (--map "
+                            "'%s=gauge' imports its values)",
+                            reading->builder->path, name, name);
+        }
+    }
+}
+
+static enum rps_cells choose_value(const struct rps_import_reading *reading,
+                                   struct rps_import_table *table, size_t c)
+{
     if (!rps_import_is_numeric(&table->column[c]) ||
         (!rps_import_has_words(reading) && is_row_number(table, c)))
         return RPS_CELLS_NONE;
-    if (!is_counter(table, c))
-        return RPS_CELLS_GAUGE;
-    rps_text_printable(name, sizeof(name), table->column[c].name);
-    rps_import_note(reading->builder,
-                    "%s: '%s' is read as a running total: its growth is imported (--map '%s=gauge' "
-                    "imports its values)",
-                    reading->builder->path, name, name);
-    return RPS_CELLS_COUNTER;
+    table->column[c].is_found = is_counter(table, c);
+    return table->column[c].is_found ? RPS_CELLS_COUNTER : RPS_CELLS_GAUGE;
 }
 
 /* Set the kinds of the other columns: values, and columns that distinguish rows. */
@@ -424,16 +431,18 @@ static void choose_values(const struct rps_import_reading *reading, struct rps_i
         has_keys |= table->column[c].kind == RPS_CELLS_KEY;
     for (size_t c = 0; c < table->count; c++) {
         struct rps_import_table_column *column = &table->column[c];
+
+        if (!has_keys && column->kind == RPS_CELLS_NONE && !is_place(table, c) &&
+            is_key(table, c, rps_import_has_words(reading)))
+            column->kind = RPS_CELLS_KEY;
+        table->is_keyed |= column->kind == RPS_CELLS_KEY;
+    }
+    for (size_t c = 0; c < table->count; c++) {
+        struct rps_import_table_column *column = &table->column[c];
         int of_process = table->has_processes ? is_of_process(column->name) : 0;
 
-        if (column->kind != RPS_CELLS_NONE || is_place(table, c)) {
-            /* the kind of the column is already known */
-        } else if (!has_keys && is_key(table, c, rps_import_has_words(reading))) {
-            column->kind = RPS_CELLS_KEY;
-        } else if (!is_mapped && !of_process) {
+        if (column->kind == RPS_CELLS_NONE && !is_place(table, c) && !is_mapped && !of_process)
             column->kind = choose_value(reading, table, c);
-        }
-        table->is_keyed |= column->kind == RPS_CELLS_KEY;
         table->adds |= of_process == 2 && column->mapped == RPS_CELLS_SKIP;
     }
 }
@@ -619,6 +628,8 @@ static int look_at_times(struct rps_import_reading *reading, struct rps_error *e
         table->order.falls > 4 * table->order.rises) {
         reading->order.count = 0;
         result = rps_order_mirror(reading->builder, head, err);
+        for (size_t c = 0; c < table->count; c++)
+            rps_time_mirror(&table->column[c].order);
         result = result < 0 ? result : read_times(reading, &first_ns, err);
     }
     rps_order_end(&reading->order);

@@ -54,6 +54,7 @@ struct rps_import_table_column {
     char panel[100];
     enum rps_cells kind, mapped, said; /* kind in use; kind from the map; kind from the header */
     int is_metric;                     /* 1: --metric selects the column */
+    int is_found; /* 1: the column is a running total by its name and values, not by the map */
     uint64_t numbers, words, missing;
     int cpus, starts_with_word, is_all, varies, has_fraction;
     double first_value;    /* number in the row that may be the header; NaN: no number */
@@ -64,11 +65,27 @@ struct rps_import_table_column {
     struct rps_time_format format;
 };
 
+/* The growth of a running total over several rows, of which only the last has a total. */
+struct rps_import_fill {
+    int64_t start_ns, end_ns;
+    long double growth;
+};
+
+/* A running total of a process or device on a CPU. */
+struct rps_import_total {
+    long double last, most; /* last value; largest growth */
+    int64_t last_ns;        /* end of the row with the last value; 0: none */
+    uint64_t steps, rises, falls;
+    size_t fill_count, next;
+    struct rps_import_fill *fill;
+};
+
 /* The process or device of a row. */
 struct rps_import_entity {
     const char *text;   /* name; "" if rows of the table differ only in time and CPU */
     int *column;        /* for each column of the table: the column of the builder */
-    long double *total; /* last value of each running total; NaN: none */
+    size_t track_count;
+    struct rps_import_total *total; /* for each CPU, one element per column of the table */
     uint64_t interval;  /* number of the latest interval that has a row of this process or
                            device; 0: none */
 };
@@ -133,6 +150,7 @@ struct rps_import_reading {
     uint64_t interval; /* number of the period, from 1; 0: none */
     int32_t cpu;
     int64_t end_ns;
+    int has_fills;   /* 1: running totals may have growth over several rows */
     uint8_t *taken; /* for each column of the builder: 1 if some table uses the column */
 };
 
@@ -171,6 +189,7 @@ int rps_import_begin_again(struct rps_import_reading *reading, struct rps_error 
 
 /* --- the column of times (import_time_column.c) ----------------------------------------------- */
 
+void rps_time_mirror(struct rps_time_order *order);
 void rps_time_add_order(struct rps_time_order *order, double value, int wraps);
 
 /* Add a cell that may be a time to the statistics. */
@@ -206,10 +225,38 @@ void rps_order_note(const struct rps_import_builder *builder, const struct rps_i
 /* Continue with a copy of the file in which the lines after line `after` are in reverse order. */
 int rps_order_mirror(struct rps_import_builder *builder, uint64_t after, struct rps_error *err);
 
+/* --- running totals (import_totals.c) --------------------------------------------------------- */
+
+/* Return 1 for a running total: a column "x_total" or "x_counter" that decreases only rarely, at
+ * the program's restart. Other running totals increase in every row. */
+int rps_total_is_growing(const char *name, uint64_t rises, uint64_t falls, uint64_t steps);
+
+/* Return 1 if the growth is imported as a rate: the total has fractions or a scaled unit. */
+int rps_total_is_rate(const struct rps_import_table_column *column);
+
+/* Add a total of the current period. Returns 1 with its growth since the period before. Returns 0
+ * if the growth is unknown or belongs to several periods. */
+int rps_total_add(struct rps_import_reading *reading, struct rps_import_entity *entity, size_t c,
+                  long double value, long double *ret_growth);
+
+/* Pass the growth in the current period to the builder. `number` is the builder's column. */
+int rps_total_put(const struct rps_import_reading *reading,
+                  const struct rps_import_table_column *column, int number, long double growth,
+                  struct rps_error *err);
+
+/* Pass the period's shares of growth over several periods to the builder. */
+int rps_totals_end_period(const struct rps_import_reading *reading, struct rps_error *err);
+
+/* Prepare a column of totals for the pass that makes periods. Returns 1 if the totals grow. */
+int rps_total_end_rehearsal(const struct rps_import_table *table, size_t c);
+
 /* --- the meaning (import_look.c) -------------------------------------------------------------- */
 
 /* Find the meaning of the file from the map and its first rows, and go back to its beginning. */
 int rps_import_find_out(struct rps_import_reading *reading, struct rps_error *err);
+
+/* Print a note about the columns that are read as running totals. */
+void rps_import_note_totals(const struct rps_import_reading *reading);
 
 /* Return 1 if the column's cells are numbers at least as often as words. */
 int rps_import_is_numeric(const struct rps_import_table_column *column);

@@ -143,11 +143,14 @@ static const struct format formats[] = {
     {"time", "2026-03-04 10:00:00 CET", "2026-03-04 10:00:10 CET", "names a time zone", 0, NULL},
     {"time", "9:55", "9:56", "hours and minutes, or minutes and seconds", 0, NULL},
     {"timestamp", "2026-W10-3", "2026-W10-4",
-     "'2026-W10-3' in the column 'timestamp' is not a time between 1970 and 2089 in a known format; write 2026-03-04", 0, NULL},
+     "'2026-W10-3' in the column 'timestamp' is not a time between 1970 and 2089 in a known "
+     "format; write 2026-03-04",
+     0, NULL},
     {"timestamp", "stardate 1", "stardate 2", "is not a time between 1970 and 2089", 0, NULL},
-    {"time", "2026-02-30 10:00:00", "2026-02-30 10:00:10", "is not a time between 1970 and 2089", 0, NULL},
-    {"time", "2026-03-04 10:00:00", "2026-03-04 10:00:00", "(2026-03-04 10:00:00 in the first row) does not change enough", 0,
+    {"time", "2026-02-30 10:00:00", "2026-02-30 10:00:10", "is not a time between 1970 and 2089", 0,
      NULL},
+    {"time", "2026-03-04 10:00:00", "2026-03-04 10:00:00",
+     "(2026-03-04 10:00:00 in the first row) does not change enough", 0, NULL},
 };
 
 static void check_format(const struct format *format)
@@ -488,6 +491,55 @@ static void test_counters(void **state)
                     "11,17\n12,1\n13,2\n",
                     NULL, 0);
     assert_int_equal(column(builder, "x_total")->sum, 12 + 1);
+    close_table(builder);
+    /* Growth over several rows is divided among them by their lengths. */
+    builder = table("time,x_total,y\n10,100,1\n20,,5\n30,N/A,2\n70,150,4\n80,160,4\n", NULL, 0);
+    assert_int_equal(column(builder, "x_total")->sum, 60);
+    assert_int_equal(column(builder, "x_total")->periods, 4);
+    close_table(builder);
+    builder = table("time,a_total,b_total\n10,,5\n20,1.5,\n30,,25\n40,3.5,\n50,,45\n", NULL, 0);
+    assert_float_equal(column(builder, "a_total")->least, 0.1, 1e-12);
+    assert_float_equal(column(builder, "a_total")->most, 0.1, 1e-12);
+    assert_int_equal(column(builder, "a_total")->periods, 2);
+    assert_int_equal(column(builder, "b_total")->sum, 40);
+    assert_int_equal(column(builder, "b_total")->periods, 4);
+    close_table(builder);
+    /* The growth over a gap is unknown, also if a total is missing next to the gap. */
+    builder = table("time,x_total\n1,1\n2,2\n3,3\n4,4\n5,5\n6,6\n7,7\n8,8\n9,9\n10,\n"
+                    "100,\n101,500\n102,501\n103,502\n104,503\n105,504\n106,505\n107,506\n"
+                    "108,507\n109,508\n110,509\n111,510\n112,511\n113,512\n",
+                    NULL, 0);
+    says("rows are missing in 1 gap");
+    assert_int_equal(column(builder, "x_total")->sum, 8 + 12);
+    assert_int_equal(column(builder, "x_total")->periods, 8 + 12);
+    close_table(builder);
+    /* A host's totals are compared with those of the same host, also if it has no row for a time. */
+    builder = table("time,host,x_total,size_total\n10,a,100,7\n10,b,5000,9\n20,a,110,7\n"
+                    "30,a,120,7\n30,b,5040,9\n40,a,130,7\n40,b,5060,9\n",
+                    NULL, 0);
+    assert_int_equal(column(builder, "a x_total")->sum, 30);
+    assert_int_equal(column(builder, "b x_total")->sum, 60);
+    assert_int_equal(column(builder, "b x_total")->periods, 3);
+    assert_float_equal(builder->column[builder->column_count - 1].most, 9, 0); /* b size_total */
+    close_table(builder);
+    builder =
+        table("time,cpu,x_total\n10,0,100\n10,1,7\n20,0,150\n20,1,9\n30,0,160\n30,1,19\n", NULL, 0);
+    assert_int_equal(column(builder, "x_total")->sum, 60 + 12);
+    close_table(builder);
+    /* Counters of 32 and 64 bits wrap. */
+    builder = table("time,a_counter,b_counter\n1,4294967266,18446744073709551586\n"
+                    "2,4294967276,18446744073709551596\n3,4294967286,18446744073709551606\n"
+                    "4,0,0\n5,10,10\n6,20,20\n7,30,30\n8,40,40\n9,50,50\n10,60,60\n11,70,70\n"
+                    "12,80,80\n13,90,90\n",
+                    "a_counter=counter,b_counter=counter", 0);
+    assert_int_equal(column(builder, "a_counter")->sum, 120);
+    assert_int_equal(column(builder, "b_counter")->sum, 120);
+    close_table(builder);
+    builder = table("time,v,x_counter\n13,1,90\n12,2,80\n11,2,70\n10,2,60\n9,2,50\n8,2,40\n"
+                    "7,2,30\n6,2,20\n5,2,10\n4,2,0\n3,2,4294967286\n2,2,4294967276\n",
+                    NULL, 0); /* the newest row first */
+    says("'x_counter' is read as a running total");
+    assert_int_equal(column(builder, "x_counter")->sum, 110);
     close_table(builder);
     /* Row numbers are whole, so this column n is a value. */
     builder = table("time,n\n1,1.2\n2,12.3\n3,123.4\n", NULL, 0);
