@@ -222,10 +222,13 @@ int rps_import_value(struct rps_import_builder *builder, int column, double valu
     if (known->kind != RPS_IMPORT_GAUGE && value < 0)
         return rps_import_refuse(builder, err, "a count of '%s' is below 0: %g", known->name,
                                  value);
-    if (known->kind != RPS_IMPORT_GAUGE)
-        return rps_import_count(builder, column,
-                                value < 9.2e18 ? (uint64_t)llround(value) : UINT64_MAX, enabled_ns,
-                                running_ns, err);
+    if (known->kind != RPS_IMPORT_GAUGE) {
+        double whole = fmax(0, round(value + known->rest));
+
+        known->rest += value - whole; /* counts such as 0.4 add up */
+        return rps_import_count(builder, column, whole < 9.2e18 ? (uint64_t)whole : UINT64_MAX,
+                                enabled_ns, running_ns, err);
+    }
     result = find_cell(builder, column, enabled_ns, running_ns, &cell, err);
     if (result <= 0)
         return result;
@@ -365,6 +368,8 @@ void rps_import_restart(struct rps_import_builder *builder)
         builder->track[i].end_ns = builder->track[i].gap_ns = 0;
         builder->track[i].intervals = builder->track[i].cycle = 0;
     }
+    for (int i = 0; i < builder->column_count; i++)
+        builder->column[i].rest = 0;
     builder->interval = 0;
     builder->interval_ns = 0;
     builder->is_broken = 0;

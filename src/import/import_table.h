@@ -40,8 +40,9 @@ struct rps_time_stats {
     int has_zone, is_single, is_wide, is_short;          /* zone's name; one digit before the colon
                                                    (9:55); first part above 24 (59:10); only two
                                                    parts */
-    int is_tolerant; /* 1: --skip-bad is given, so up to half of the cells may be bad */
-    int first;       /* hours of the first time */
+    int has_leap_day; /* 1: a date without a year is February 29 */
+    int is_tolerant;  /* 1: --skip-bad is given, so up to half of the cells may be bad */
+    int first;        /* hours of the first time */
     struct rps_time_order order[2]; /* order if the day comes first; order if the
                                                    month comes first */
 };
@@ -56,6 +57,7 @@ struct rps_import_table_column {
     int is_metric;                     /* 1: --metric selects the column */
     int is_found; /* 1: the column is a running total by its name and values, not by the map */
     uint64_t numbers, words, missing;
+    uint64_t packed; /* number of the first cells that may be times such as 235959 */
     int cpus, starts_with_word, is_all, varies, has_fraction;
     double first_value;    /* number in the row that may be the header; NaN: no number */
     const char *first;     /* cell in the first row; NULL before that row */
@@ -82,11 +84,11 @@ struct rps_import_total {
 
 /* The process or device of a row. */
 struct rps_import_entity {
-    const char *text;   /* name; "" if rows of the table differ only in time and CPU */
-    int *column;        /* for each column of the table: the column of the builder */
+    const char *text; /* name; "" if rows of the table differ only in time and CPU */
+    int *column;      /* for each column of the table: the column of the builder */
     size_t track_count;
     struct rps_import_total *total; /* for each CPU, one element per column of the table */
-    uint64_t interval;  /* number of the latest interval that has a row of this process or
+    uint64_t interval; /* number of the latest interval that has a row of this process or
                            device; 0: none */
 };
 
@@ -108,7 +110,8 @@ struct rps_import_table {
     int descends;                  /* 1: some time is not later than the time before */
     int64_t last_ns;
     int32_t last_cpu;
-    size_t section; /* section of the table's last row; 0: none */
+    struct rps_import_keys *keys; /* columns of words that may be keys; NULL: none */
+    size_t section;               /* section of the table's last row; 0: none */
     size_t entity_count;
     struct rps_import_entity *entity;
 };
@@ -150,7 +153,7 @@ struct rps_import_reading {
     uint64_t interval; /* number of the period, from 1; 0: none */
     int32_t cpu;
     int64_t end_ns;
-    int has_fills;   /* 1: running totals may have growth over several rows */
+    int has_fills;  /* 1: running totals may have growth over several rows */
     uint8_t *taken; /* for each column of the builder: 1 if some table uses the column */
 };
 
@@ -224,6 +227,19 @@ void rps_order_note(const struct rps_import_builder *builder, const struct rps_i
 
 /* Continue with a copy of the file in which the lines after line `after` are in reverse order. */
 int rps_order_mirror(struct rps_import_builder *builder, uint64_t after, struct rps_error *err);
+
+/* --- columns that tell rows apart (import_keys.c) --------------------------------------------- */
+
+struct rps_arena;
+
+/* Return 1 for a column of words that may distinguish the rows of a time. */
+int rps_import_is_word_key(const struct rps_import_table *table, size_t c);
+
+void rps_keys_begin(struct rps_arena *arena, struct rps_import_table *table);
+/* Compare a row with the earlier rows of its time. is_same: the time is that of the last row. */
+void rps_keys_look(struct rps_import_keys *keys, char *const *cell, int is_same);
+/* Make columns keys. */
+void rps_keys_choose(struct rps_import_table *table);
 
 /* --- running totals (import_totals.c) --------------------------------------------------------- */
 
