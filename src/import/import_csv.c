@@ -113,7 +113,8 @@ static struct rps_import_entity *find_entity(struct rps_import_reading *reading,
         rps_arena_grow(arena, table->entity, table->entity_count, sizeof(*table->entity));
     table->entity[table->entity_count] =
         (struct rps_import_entity){.text = rps_arena_text(arena, text)};
-    if (add_columns(reading, table, &table->entity[table->entity_count], err) < 0)
+    if (!reading->builder->is_rehearsal &&
+        add_columns(reading, table, &table->entity[table->entity_count], err) < 0)
         return NULL;
     return &table->entity[table->entity_count++];
 }
@@ -162,7 +163,7 @@ static int end_period(struct rps_import_reading *reading, struct rps_error *err)
 {
     if (reading->interval == 0)
         return 0;
-    if (reading->has_fills && rps_totals_end_period(reading, err) < 0)
+    if (reading->is_rehearsed && rps_totals_end_period(reading, err) < 0)
         return RPS_FAILED;
     return rps_import_end_period(reading->builder, err);
 }
@@ -288,10 +289,9 @@ static int read_value(struct rps_import_reading *reading, struct rps_import_enti
                       size_t c, const char *cell, struct rps_error *err)
 {
     const struct rps_import_table_column *column = &reading->now->column[c];
-    int number = entity->column[c];
     double value;
     const char *unit, *base;
-    int kind = rps_value_read_unit(cell, reading->times.decimal, &value, &unit);
+    int number, kind = rps_value_read_unit(cell, reading->times.decimal, &value, &unit);
 
     if (kind < 0)
         return refuse_cell(reading, column, cell, "is not a number", "", err);
@@ -307,6 +307,7 @@ static int read_value(struct rps_import_reading *reading, struct rps_import_enti
         return read_total(reading, entity, c, cell, value, err);
     if (reading->builder->is_rehearsal)
         return 0;
+    number = entity->column[c];
     if (reading->now->adds && reading->builder->cell[number].is_there) {
         reading->builder->cell[number].value += value;
         return 0;
@@ -346,33 +347,6 @@ static int has_sparse_totals(const struct rps_import_reading *reading)
     return 0;
 }
 
-/* Prepare for the pass that makes periods. Columns that do not grow become gauges. */
-static int end_rehearsal(struct rps_import_reading *reading, const struct rps_import_table *table,
-                         struct rps_error *err)
-{
-    struct rps_import_builder *builder = reading->builder;
-
-    for (size_t e = 0; e < table->entity_count; e++)
-        table->entity[e].interval = 0;
-    for (size_t c = 0; c < table->count; c++) {
-        struct rps_import_table_column *column = &table->column[c];
-
-        if (rps_total_end_rehearsal(table, c) || !column->is_found)
-            continue;
-        column->kind = RPS_CELLS_GAUGE;
-        for (size_t e = 0; e < table->entity_count; e++) {
-            int *number = &table->entity[e].column[c];
-            struct rps_import_column add =
-                describe(column, builder->column[*number].name, builder->column[*number].panel);
-
-            if (rps_import_column(builder, &add, number, err) < 0)
-                return RPS_FAILED;
-            reading->taken[*number] = 1;
-        }
-    }
-    return 0;
-}
-
 /* Read all rows to record the growth of running totals over several rows. */
 static int rehearse(struct rps_import_reading *reading, struct rps_error *err)
 {
@@ -380,8 +354,6 @@ static int rehearse(struct rps_import_reading *reading, struct rps_error *err)
     char *const *cell;
     int result = 0;
 
-    if (!has_sparse_totals(reading))
-        return 0;
     reading->builder->is_rehearsal = 1;
     while (result == 0 && (result = rps_import_next_row(reading, &cell, err)) > 0)
         result = read_row(reading, cell, err);
@@ -389,11 +361,36 @@ static int rehearse(struct rps_import_reading *reading, struct rps_error *err)
         result = end_period(reading, err);
     reading->builder->is_rehearsal = 0;
     *reading = before;
-    reading->has_fills = 1;
-    for (size_t t = 0; t < reading->table_count && result == 0; t++)
-        result = end_rehearsal(reading, reading->table[t], err);
+    reading->is_rehearsed = 1;
     rps_import_restart(reading->builder);
     return result == 0 ? rps_import_begin_again(reading, err) : result;
+}
+
+/* Report the running totals. Those that do not grow in any process or device become gauges. */
+static int choose_totals(struct rps_import_reading *reading, struct rps_import_table *table,
+                         struct rps_error *err)
+{
+    char name[RPS_IMPORT_TEXT_SIZE];
+    int result = 0;
+
+    for (size_t c = 0; c < table->count; c++) {
+        struct rps_import_table_column *column = &table->column[c];
+
+        if (column->is_found && reading->is_rehearsed && !rps_total_grows(table, c)) {
+            column->kind = RPS_CELLS_GAUGE;
+        } else if (column->is_found) {
+            rps_text_printable(name, sizeof(name), column->name);
+            rps_import_note(reading->builder,
+                            "%s: '%s' is read as a running total: its growth is imported (--map "
+                            "'%s=gauge' imports its values)",
+                            reading->builder->path, name, name);
+        }
+    }
+    for (size_t e = 0; e < table->entity_count && result == 0; e++) {
+        table->entity[e].interval = 0;
+        result = add_columns(reading, table, &table->entity[e], err);
+    }
+    return result;
 }
 
 /* Report the rows and cells that were left out, and the gaps. */
@@ -439,10 +436,10 @@ static int read_csv(struct rps_import_builder *builder, const struct rps_import_
                        sizeof(run->cpu_model));
     if (result == 0)
         result = check_cpus(&reading, err);
-    if (result == 0)
+    if (result == 0 && has_sparse_totals(&reading))
         result = rehearse(&reading, err);
-    if (result == 0)
-        rps_import_note_totals(&reading);
+    for (size_t t = 0; t < reading.table_count && result == 0; t++)
+        result = choose_totals(&reading, reading.table[t], err);
     while (result == 0 && (result = rps_import_next_row(&reading, &cell, err)) > 0)
         result = read_row(&reading, cell, err);
     if (result == 0)

@@ -425,25 +425,6 @@ static int is_counter(const struct rps_import_table *table, size_t c)
     return rps_total_is_growing(name, order->rises, order->falls, order->count - 1);
 }
 
-void rps_import_note_totals(const struct rps_import_reading *reading)
-{
-    char name[RPS_IMPORT_TEXT_SIZE];
-
-    for (size_t t = 0; t < reading->table_count; t++) {
-        const struct rps_import_table *table = reading->table[t];
-
-        for (size_t c = 0; c < table->count; c++) {
-            if (!table->column[c].is_found || table->column[c].kind != RPS_CELLS_COUNTER)
-                continue;
-            rps_text_printable(name, sizeof(name), table->column[c].name);
-            rps_import_note(reading->builder,
-                            "%s: '%s' is read as a running total: its growth is imported (--map "
-                            "'%s=gauge' imports its values)",
-                            reading->builder->path, name, name);
-        }
-    }
-}
-
 static enum rps_cells choose_value(const struct rps_import_reading *reading,
                                    struct rps_import_table *table, size_t c)
 {

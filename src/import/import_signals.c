@@ -166,7 +166,7 @@ static int find_metric(const struct rps_import_builder *builder, const char *nam
     char names[NAMES_SIZE] = "", one[RPS_NAME_SIZE];
 
     for (int i = 0; i < builder->column_count; i++) {
-        if (strcmp(builder->column[i].name, name) == 0 && builder->column[i].periods > 0) {
+        if (strcmp(builder->column[i].name, name) == 0) {
             *ret = (size_t)i;
             return 0;
         }
@@ -189,8 +189,6 @@ static int choose_all(const struct rps_import_builder *builder, size_t *chosen, 
     for (size_t s = 0; s < signals->signal_count; s++) {
         const char *name = builder->column[s].name;
 
-        if (builder->column[s].periods == 0)
-            continue;
         if (!rps_csv_is_place(signals->signal[s].value, signals->count, signals->rows_per > 1,
                               name))
             chosen[count++] = s;

@@ -153,8 +153,8 @@ struct rps_import_reading {
     uint64_t interval; /* number of the period, from 1; 0: none */
     int32_t cpu;
     int64_t end_ns;
-    int has_fills;  /* 1: running totals may have growth over several rows */
-    uint8_t *taken; /* for each column of the builder: 1 if some table uses the column */
+    int is_rehearsed; /* 1: the growth of running totals over several rows is known */
+    uint8_t *taken;   /* for each column of the builder: 1 if some table uses the column */
 };
 
 /* --- the text (import_table.c) ---------------------------------------------------------------- */
@@ -263,16 +263,13 @@ int rps_total_put(const struct rps_import_reading *reading,
 /* Pass the period's shares of growth over several periods to the builder. */
 int rps_totals_end_period(const struct rps_import_reading *reading, struct rps_error *err);
 
-/* Prepare a column of totals for the pass that makes periods. Returns 1 if the totals grow. */
-int rps_total_end_rehearsal(const struct rps_import_table *table, size_t c);
+/* After the rehearsal, return 1 if a column's totals grow. */
+int rps_total_grows(const struct rps_import_table *table, size_t c);
 
 /* --- the meaning (import_look.c) -------------------------------------------------------------- */
 
 /* Find the meaning of the file from the map and its first rows, and go back to its beginning. */
 int rps_import_find_out(struct rps_import_reading *reading, struct rps_error *err);
-
-/* Print a note about the columns that are read as running totals. */
-void rps_import_note_totals(const struct rps_import_reading *reading);
 
 /* Return 1 if the column's cells are numbers at least as often as words. */
 int rps_import_is_numeric(const struct rps_import_table_column *column);

@@ -59,7 +59,9 @@ int rps_total_add(struct rps_import_reading *reading, struct rps_import_entity *
     struct rps_import_total *total = find_total(reading, entity, c);
     struct rps_import_fill fill = {total->last_ns, builder->start_ns + builder->length_ns,
                                    find_growth(total, value)};
-    int is_first = total->last_ns == 0, is_known = fill.growth >= 0 && !is_first;
+    /* after the rehearsal, the time begins again */
+    int is_first = total->last_ns == 0 || total->last_ns >= fill.end_ns,
+        is_known = fill.growth >= 0 && !is_first;
     int is_over_rows = fill.start_ns < builder->start_ns - RPS_NS_PER_US;
 
     total->steps += !is_first;
@@ -146,19 +148,15 @@ int rps_totals_end_period(const struct rps_import_reading *reading, struct rps_e
     return result;
 }
 
-int rps_total_end_rehearsal(const struct rps_import_table *table, size_t c)
+int rps_total_grows(const struct rps_import_table *table, size_t c)
 {
     uint64_t rises = 0, falls = 0, steps = 0;
 
     for (size_t e = 0; e < table->entity_count; e++) {
-        for (size_t k = 0; k < table->entity[e].track_count; k++) {
-            struct rps_import_total *total = &table->entity[e].total[k * table->count + c];
-
-            rises += total->rises;
-            falls += total->falls;
-            steps += total->steps;
-            total->last_ns = 0;
-            total->most = 0;
+        for (size_t k = c; k < table->entity[e].track_count * table->count; k += table->count) {
+            rises += table->entity[e].total[k].rises;
+            falls += table->entity[e].total[k].falls;
+            steps += table->entity[e].total[k].steps;
         }
     }
     return rps_total_is_growing(table->column[c].name, rises, falls, steps);
