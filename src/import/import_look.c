@@ -275,19 +275,23 @@ static int is_of_process(const char *name)
     return 0;
 }
 
+static int is_name(const struct rps_import_table_column *column)
+{
+    struct rps_time time;
+
+    return column->starts_with_word && rps_time_read(column->name, &time) <= 0;
+}
+
 /* Find the header: a row that has a word above a column of numbers or times. If there is no header, the
  * first row has values. */
 static void find_header(struct rps_import_table *table)
 {
-    struct rps_time time;
-
     for (size_t c = 0; c < table->count; c++) {
         const struct rps_import_table_column *column = &table->column[c];
 
         table->has_header |=
             column->starts_with_word &&
-            (rps_import_is_numeric(column) ||
-             (rps_import_is_text_time(column) && rps_time_read(column->name, &time) <= 0));
+            (rps_import_is_numeric(column) || (rps_import_is_text_time(column) && is_name(column)));
     }
     for (size_t c = 0; c < table->count && !table->has_header; c++) {
         struct rps_time_order *order = &table->column[c].order;
@@ -507,16 +511,13 @@ static int is_fixed_width(const char *head)
            count_words(row) > 1 && count_words(row) == count_words(next + 1);
 }
 
-static int is_only_header(const struct rps_import_reading *reading)
+static int is_only_header(const struct rps_import_table *table)
 {
-    const struct rps_import_table *table = reading->table[0];
-    struct rps_time time;
-    int names = 0;
+    size_t c = 0;
 
-    for (size_t c = 0; c < table->count; c++)
-        names +=
-            table->column[c].starts_with_word && rps_time_read(table->column[c].name, &time) <= 0;
-    return reading->table_count == 1 && table->rows == 0 && (size_t)names == table->count;
+    while (c < table->count && is_name(&table->column[c]))
+        c++;
+    return table->rows == 0 && c == table->count;
 }
 
 /* Read all rows, to find which cells each column contains. */
@@ -535,7 +536,7 @@ static int look_at_columns(struct rps_import_reading *reading, struct rps_error 
     }
     if (result == 0 && reading->table_count == 0)
         return rps_error_set(err, RPS_FAILED, "%s has no rows to import", reading->builder->path);
-    if (result == 0 && is_only_header(reading))
+    if (result == 0 && reading->table_count == 1 && is_only_header(reading->table[0]))
         return rps_error_set(err, RPS_FAILED, "%s has no rows to import, only a header",
                              reading->builder->path);
     for (size_t t = 0; t < reading->table_count; t++)
@@ -689,35 +690,33 @@ static void note_first_row(const struct rps_import_reading *reading)
                         reading->builder->path);
 }
 
-/* Refuse a file without measured values, with the cell that is not a number. */
+/* Refuse a file without measured values, with the first cell that is not a number. */
 static int check_values(const struct rps_import_reading *reading, struct rps_error *err)
 {
-    const struct rps_import_table *table = reading->table[0];
-    char name[RPS_IMPORT_TEXT_SIZE], shown[RPS_IMPORT_TEXT_SIZE], cell[100];
-    size_t bad = 0;
+    char name[RPS_IMPORT_TEXT_SIZE], shown[RPS_IMPORT_TEXT_SIZE], cell[100], why[300] = "";
 
-    for (size_t t = 0; t < reading->table_count; t++) {
-        for (size_t c = 0; c < reading->table[t]->count; c++) {
-            if (rps_import_is_value(reading->table[t]->column[c].kind))
+    for (size_t t = reading->table_count; t-- > 0;) {
+        const struct rps_import_table *table = reading->table[t];
+
+        for (size_t c = table->count; c-- > 0;) {
+            const struct rps_import_table_column *column = &table->column[c];
+
+            if (rps_import_is_value(column->kind))
                 return 0;
+            if (column->kind != RPS_CELLS_NONE || is_place(table, c) ||
+                rps_import_is_numeric(column))
+                continue;
+            rps_text_printable(shown, sizeof(shown), rps_import_column_name(table, c, name));
+            rps_text_printable(cell, sizeof(cell), column->first ? column->first : "");
+            snprintf(why, sizeof(why),
+                     ": '%.40s' in the first row of the column '%.60s' is not a number, with '%c' "
+                     "as the decimal mark",
+                     cell, shown, reading->times.decimal);
         }
     }
-    while (bad < table->count &&
-           (table->column[bad].kind != RPS_CELLS_NONE || is_place(table, bad) ||
-            rps_import_is_numeric(&table->column[bad])))
-        bad++;
-    if (bad == table->count)
-        return rps_error_set(err, RPS_FAILED,
-                             "%s has no column of measured values in addition to its times, CPUs "
-                             "and names; name one with --map COLUMN=gauge",
-                             reading->builder->path);
-    rps_text_printable(shown, sizeof(shown), rps_import_column_name(table, bad, name));
-    rps_text_printable(cell, sizeof(cell),
-                       table->column[bad].first ? table->column[bad].first : "");
-    return rps_error_set(err, RPS_FAILED,
-                         "%s has no column of measured values: '%.40s' in the first row of the "
-                         "column '%.60s' is not a number, with '%c' as the decimal mark",
-                         reading->builder->path, cell, shown, reading->times.decimal);
+    return rps_error_set(err, RPS_FAILED, "%s has no column of measured values%s",
+                         reading->builder->path,
+                         why[0] ? why : "; name one with --map COLUMN=gauge");
 }
 
 static int choose_columns(struct rps_import_reading *reading, struct rps_error *err)
