@@ -331,22 +331,6 @@ static int read_row(struct rps_import_reading *reading, char *const *cell, struc
     return result < 0 ? result : 0;
 }
 
-/* Return 1 if a running total may lack values in some rows, or is found by its growth per key. */
-static int has_sparse_totals(const struct rps_import_reading *reading)
-{
-    for (size_t t = 0; t < reading->table_count; t++) {
-        const struct rps_import_table *table = reading->table[t];
-
-        for (size_t c = 0; c < table->count; c++) {
-            if (table->column[c].kind == RPS_CELLS_COUNTER &&
-                (table->column[c].missing + table->column[c].words > 0 || table->is_keyed ||
-                 table->cpu >= 0 || reading->table_count > 1))
-                return 1;
-        }
-    }
-    return 0;
-}
-
 /* Read all rows to record the growth of running totals over several rows. */
 static int rehearse(struct rps_import_reading *reading, struct rps_error *err)
 {
@@ -436,7 +420,7 @@ static int read_csv(struct rps_import_builder *builder, const struct rps_import_
                        sizeof(run->cpu_model));
     if (result == 0)
         result = check_cpus(&reading, err);
-    if (result == 0 && has_sparse_totals(&reading))
+    if (result == 0 && reading.has_sparse_totals)
         result = rehearse(&reading, err);
     for (size_t t = 0; t < reading.table_count && result == 0; t++)
         result = choose_totals(&reading, reading.table[t], err);

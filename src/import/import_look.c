@@ -440,7 +440,7 @@ static enum rps_cells choose_value(const struct rps_import_reading *reading,
 }
 
 /* Set the kinds of the other columns: values, and columns that distinguish rows. */
-static void choose_values(const struct rps_import_reading *reading, struct rps_import_table *table,
+static void choose_values(struct rps_import_reading *reading, struct rps_import_table *table,
                           int is_mapped)
 {
     if (!table->descends && table->cpu >= 0 && table->column[table->cpu].kind != RPS_CELLS_CPU &&
@@ -453,6 +453,9 @@ static void choose_values(const struct rps_import_reading *reading, struct rps_i
 
         if (column->kind == RPS_CELLS_NONE && !is_place(table, c) && !is_mapped && !of_process)
             column->kind = choose_value(reading, table, c);
+        reading->has_sparse_totals |= column->kind == RPS_CELLS_COUNTER &&
+                                      (column->missing + column->words > 0 || table->is_keyed ||
+                                       table->cpu >= 0 || reading->table_count > 1);
         table->adds |= of_process == 2 && column->mapped == RPS_CELLS_SKIP;
     }
 }

@@ -153,8 +153,9 @@ struct rps_import_reading {
     uint64_t interval; /* number of the period, from 1; 0: none */
     int32_t cpu;
     int64_t end_ns;
-    int is_rehearsed; /* 1: the growth of running totals over several rows is known */
-    uint8_t *taken;   /* for each column of the builder: 1 if some table uses the column */
+    int has_sparse_totals; /* 1: a running total may lack values, or has several per time */
+    int is_rehearsed;      /* 1: the growth of running totals over several rows is known */
+    uint8_t *taken;        /* for each column of the builder: 1 if some table uses the column */
 };
 
 /* --- the text (import_table.c) ---------------------------------------------------------------- */

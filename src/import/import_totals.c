@@ -102,21 +102,21 @@ int rps_total_put(const struct rps_import_reading *reading,
 
 static long double grown_until(const struct rps_import_fill *fill, int64_t ns, int is_rate)
 {
-    long double share =
-        (long double)(ns - fill->start_ns) / (long double)(fill->end_ns - fill->start_ns);
+    long double share = (long double)(ns - fill->start_ns) /
+                        (long double)(fill->end_ns - fill->start_ns); /* at the end, exactly 1 */
 
     return is_rate ? share * fill->growth : floorl(share * fill->growth);
 }
 
-/* Put the period's share of the growth over several rows. */
+/* Put the period's share of a column's growth over several rows. */
 static int put_share(const struct rps_import_reading *reading,
                      const struct rps_import_table_column *column, int number,
                      struct rps_import_total *total, struct rps_error *err)
 {
     const struct rps_import_builder *builder = reading->builder;
     int64_t start_ns = builder->start_ns, end_ns = start_ns + builder->length_ns;
-    int is_rate = rps_total_is_rate(column);
     const struct rps_import_fill *fill;
+    int is_rate = rps_total_is_rate(column);
 
     while (total->next < total->fill_count && total->fill[total->next].end_ns < end_ns)
         total->next++;
