@@ -44,7 +44,8 @@ int rps_cell_count(const char *cell, uint64_t *ret)
 
 int rps_cell_seconds(const char *cell, int64_t *ret_ns)
 {
-    return rps_import_decimal(cell, strchr(cell, ',') ? ',' : '.', RPS_NS_PER_S, ret_ns) && *ret_ns < SECONDS_MAX_NS;
+    return rps_import_decimal(cell, strchr(cell, ',') ? ',' : '.', RPS_NS_PER_S, ret_ns) &&
+           *ret_ns < SECONDS_MAX_NS;
 }
 
 int rps_cell_refuse(struct rps_import_builder *builder, const char *what, const char *cell,

@@ -282,8 +282,8 @@ static int is_name(const struct rps_import_table_column *column)
     return column->starts_with_word && rps_time_read(column->name, &time) <= 0;
 }
 
-/* Find the header: a row that has a word above a column of numbers or times. If there is no header, the
- * first row has values. */
+/* Find the header: a row that has a word above a column of numbers or times. If there is no header,
+ * the first row has values. */
 static void find_header(struct rps_import_table *table)
 {
     for (size_t c = 0; c < table->count; c++) {

@@ -269,6 +269,10 @@ static void test_choice(void **state)
     builder = table("Date,Time,v\n03/24/2026,10:00:00,1\n03/24/2026,10:00:05,2\n", NULL, 0);
     assert_int_equal(builder->run.start_realtime_ns / RPS_NS_PER_S, 1774346395);
     close_table(builder);
+    /* 03/03 shows no order of day and month; 03/13 does. */
+    builder = table("time,v\n03/03/2026,1\n03/04/2026,1\n03/13/2026,1\n", NULL, 0);
+    assert_int_equal(builder->run.start_realtime_ns / RPS_NS_PER_S, 1772409600);
+    close_table(builder);
     builder = table("1772618400,5\n1772618460,3\n", NULL, 0); /* a table without a header */
     assert_int_equal(builder->end_ns, 120 * RPS_NS_PER_S);
     close_table(builder);
