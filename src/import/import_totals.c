@@ -105,7 +105,7 @@ static long double grown_until(const struct rps_import_fill *fill, int64_t ns, i
     long double share = (long double)(ns - fill->start_ns) /
                         (long double)(fill->end_ns - fill->start_ns); /* at the end, exactly 1 */
 
-    return is_rate ? share * fill->growth : floorl(share * fill->growth);
+    return is_rate ? share * fill->growth : roundl(share * fill->growth);
 }
 
 /* Put the period's share of a column's growth over several rows. */
