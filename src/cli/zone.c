@@ -16,7 +16,7 @@ static int is_offset(const char *text)
 {
     size_t hours = strspn(text + 1, "0123456789");
 
-    return strchr("+-", text[0]) && hours == 2 &&
+    return strchr("+-", text[0]) && hours == 2 && atoi(text + 1) <= 14 &&
            (!text[3] || (text[3] == ':' && strspn(text + 4, "0123456789") == 2 && !text[6]));
 }
 

@@ -326,9 +326,10 @@ static int write_imported_run(struct rps_import_builder *builder,
         result = check_sound(builder, store_path, err);
     if (result == 0)
         store_estimates(builder, store_path);
-    rps_writer_close(writer);
     if (result < 0)
-        rps_store_delete_run(store_path, builder->run.run_id, NULL);
+        rps_writer_abandon(writer);
+    else
+        rps_writer_close(writer);
     return result;
 }
 

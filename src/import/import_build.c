@@ -111,7 +111,7 @@ int64_t rps_import_last_end(const struct rps_import_builder *builder, int32_t cp
 static void write_gap(struct rps_import_builder *builder, int32_t cpu, int64_t start_ns,
                       int64_t length_ns)
 {
-    if (!builder->writer)
+    if (!builder->writer || builder->is_rehearsal)
         return;
     rps_writer_gap(builder->writer, cpu, start_ns, length_ns, "the file has nothing of it");
     rps_writer_wait(builder->writer);
@@ -158,6 +158,8 @@ int rps_import_begin_period(struct rps_import_builder *builder, int32_t cpu, int
     builder->has_gap =
         builder->is_broken || (track->intervals > 0 && start_ns > track->end_ns + RPS_NS_PER_US);
     builder->is_broken = 0;
+    if (builder->has_gap)
+        track->gap_ns = start_ns;
     if (builder->column_count > 0)
         memset(builder->cell, 0, (size_t)builder->column_count * sizeof(builder->cell[0]));
     return 0;
@@ -215,15 +217,18 @@ int rps_import_value(struct rps_import_builder *builder, int column, double valu
     int result;
 
     if (!isfinite(value) || (fabs(value) > GAUGE_MAX && !builder->signals))
-        return rps_import_refuse(builder, err, "a value of '%s' cannot be stored: %g",
-                                 known->name, value);
+        return rps_import_refuse(builder, err, "a value of '%s' cannot be stored: %g", known->name,
+                                 value);
     if (known->kind != RPS_IMPORT_GAUGE && value < 0)
         return rps_import_refuse(builder, err, "a count of '%s' is below 0: %g", known->name,
                                  value);
-    if (known->kind != RPS_IMPORT_GAUGE)
-        return rps_import_count(builder, column,
-                                value < 9.2e18 ? (uint64_t)llround(value) : UINT64_MAX, enabled_ns,
-                                running_ns, err);
+    if (known->kind != RPS_IMPORT_GAUGE) {
+        double whole = fmax(0, round(value + known->rest));
+
+        known->rest += value - whole; /* counts such as 0.4 add up */
+        return rps_import_count(builder, column, whole < 9.2e18 ? (uint64_t)whole : UINT64_MAX,
+                                enabled_ns, running_ns, err);
+    }
     result = find_cell(builder, column, enabled_ns, running_ns, &cell, err);
     if (result <= 0)
         return result;
@@ -337,9 +342,9 @@ int rps_import_end_period(struct rps_import_builder *builder, struct rps_error *
 {
     struct rps_import_track *track = builder->current;
 
-    if (builder->writer) {
+    if (builder->writer && !builder->is_rehearsal) {
         write_rotation(builder);
-    } else {
+    } else if (!builder->is_rehearsal) {
         if (add_up(builder, err) < 0)
             return RPS_FAILED;
         builder->seconds += (double)builder->length_ns / RPS_NS_PER_S;
@@ -356,19 +361,27 @@ int rps_import_end_period(struct rps_import_builder *builder, struct rps_error *
 
 /* --- the whole file --------------------------------------------------------------------------- */
 
+void rps_import_restart(struct rps_import_builder *builder)
+{
+    builder->periods = 0;
+    for (size_t i = 0; i < builder->track_count; i++) {
+        builder->track[i].end_ns = builder->track[i].gap_ns = 0;
+        builder->track[i].intervals = builder->track[i].cycle = 0;
+    }
+    for (int i = 0; i < builder->column_count; i++)
+        builder->column[i].rest = 0;
+    builder->interval = 0;
+    builder->interval_ns = 0;
+    builder->is_broken = 0;
+}
+
 int rps_import_read(struct rps_import_builder *builder, const struct rps_import_format *format,
                     const struct rps_import_options *options, struct rps_error *err)
 {
     uint64_t before = builder->periods;
     int result = rps_import_rewind(builder, err);
 
-    builder->periods = 0;
-    for (size_t i = 0; i < builder->track_count; i++) {
-        builder->track[i].end_ns = 0;
-        builder->track[i].intervals = builder->track[i].cycle = 0;
-    }
-    builder->interval = 0;
-    builder->interval_ns = 0;
+    rps_import_restart(builder);
     if (result == 0)
         result = format->read(builder, options, err);
     if (result < 0)

@@ -114,7 +114,7 @@ RPS_IMPORT_FORMATS(RPS_IMPORT_DECLARE)
 int rps_cell_number(const char *cell, double *ret);
 /* Convert a whole number, which may also be written as "12.000". */
 int rps_cell_count(const char *cell, uint64_t *ret);
-/* Convert seconds such as "0.100229166" to ns, without rounding. */
+/* Convert seconds such as "0.100229166" or "0,100229166" to ns, without rounding. */
 int rps_cell_seconds(const char *cell, int64_t *ret_ns);
 
 /* Return RPS_FAILED, with the line, for a cell that is not a number. */

@@ -44,7 +44,8 @@ int rps_cell_count(const char *cell, uint64_t *ret)
 
 int rps_cell_seconds(const char *cell, int64_t *ret_ns)
 {
-    return rps_import_decimal(cell, '.', RPS_NS_PER_S, ret_ns) && *ret_ns < SECONDS_MAX_NS;
+    return rps_import_decimal(cell, strchr(cell, ',') ? ',' : '.', RPS_NS_PER_S, ret_ns) &&
+           *ret_ns < SECONDS_MAX_NS;
 }
 
 int rps_cell_refuse(struct rps_import_builder *builder, const char *what, const char *cell,
@@ -89,6 +90,10 @@ int rps_import_comment(const char *head, const char *mark, char *ret, size_t siz
 char rps_import_separator(const char *row)
 {
     size_t cell = strcspn(row, ",;\t|\r\n");
+
+    if (row[cell] == ',' && strspn(row + cell + 1, DIGITS) == 9 &&
+        strchr(";\t|", row[cell + 10])) /* a time of perf, with a decimal comma */
+        return row[cell + 10];
 
     return row[cell] == '\r' || row[cell] == '\n' ? '\0' : row[cell];
 }

@@ -34,7 +34,7 @@ static struct rps_import_column describe(const struct rps_import_table_column *c
 
     if (column->is_scaled && !column->unit[0])
         rps_value_scale(column->cell_unit, &ret.unit);
-    if (column->kind == RPS_CELLS_COUNTER && (column->has_fraction || column->is_scaled)) {
+    if (column->kind == RPS_CELLS_COUNTER && rps_total_is_rate(column)) {
         ret.kind = RPS_IMPORT_GAUGE;
         ret.unit = unit[0] ? unit : "/s";
     }
@@ -50,13 +50,11 @@ static int add_columns(struct rps_import_reading *reading, const struct rps_impo
     struct rps_arena *arena = reading->builder->arena;
 
     entity->column = rps_arena_get(arena, table->count, sizeof(*entity->column));
-    entity->total = rps_arena_get(arena, table->count, sizeof(*entity->total));
     for (size_t c = 0; c < table->count; c++) {
         const struct rps_import_table_column *column = &table->column[c];
         const char *of = entity->text;
         struct rps_import_column add;
 
-        entity->total[c] = NAN;
         if (!rps_import_is_value(column->kind))
             continue;
         rps_import_column_name(table, c, name);
@@ -115,7 +113,8 @@ static struct rps_import_entity *find_entity(struct rps_import_reading *reading,
         rps_arena_grow(arena, table->entity, table->entity_count, sizeof(*table->entity));
     table->entity[table->entity_count] =
         (struct rps_import_entity){.text = rps_arena_text(arena, text)};
-    if (add_columns(reading, table, &table->entity[table->entity_count], err) < 0)
+    if (!reading->builder->is_rehearsal &&
+        add_columns(reading, table, &table->entity[table->entity_count], err) < 0)
         return NULL;
     return &table->entity[table->entity_count++];
 }
@@ -162,7 +161,11 @@ static int64_t find_row_start(struct rps_import_reading *reading, int64_t last_n
 
 static int end_period(struct rps_import_reading *reading, struct rps_error *err)
 {
-    return reading->interval > 0 ? rps_import_end_period(reading->builder, err) : 0;
+    if (reading->interval == 0)
+        return 0;
+    if (reading->is_rehearsed && rps_totals_end_period(reading, err) < 0)
+        return RPS_FAILED;
+    return rps_import_end_period(reading->builder, err);
 }
 
 /* Return the row's length by the table's column of intervals; 0: the table has no such column. */
@@ -270,34 +273,25 @@ static int refuse_cell(struct rps_import_reading *reading,
                              rps_text_printable(text, sizeof(text), cell), column->name, why, unit);
 }
 
-/* Return 1 with a running total's growth since the last row, or 0 if the growth is unknown. */
-static int read_growth(const struct rps_import_reading *reading,
-                       const struct rps_import_table_column *column, long double *last,
-                       const char *cell, double *value)
+static int read_total(struct rps_import_reading *reading, struct rps_import_entity *entity,
+                      size_t c, const char *cell, double value, struct rps_error *err)
 {
-    const struct rps_import_builder *builder = reading->builder;
     unsigned long long exact =
         strspn(cell, "0123456789") == strlen(cell) ? strtoull(cell, NULL, 10) : ULLONG_MAX;
-    long double total = exact < ULLONG_MAX ? (long double)exact : (long double)*value;
-    long double growth = total - *last;
+    long double growth, total = exact < ULLONG_MAX ? (long double)exact : (long double)value;
 
-    *last = total;
-    if (!(growth >= 0) || builder->has_gap)
+    if (!rps_total_add(reading, entity, c, total, &growth))
         return 0;
-    *value = (double)growth;
-    if (column->has_fraction || column->is_scaled)
-        *value /= (double)builder->length_ns / RPS_NS_PER_S;
-    return 1;
+    return rps_total_put(reading, &reading->now->column[c], entity->column[c], growth, err);
 }
 
 static int read_value(struct rps_import_reading *reading, struct rps_import_entity *entity,
                       size_t c, const char *cell, struct rps_error *err)
 {
     const struct rps_import_table_column *column = &reading->now->column[c];
-    int number = entity->column[c];
     double value;
     const char *unit, *base;
-    int kind = rps_value_read_unit(cell, reading->times.decimal, &value, &unit);
+    int number, kind = rps_value_read_unit(cell, reading->times.decimal, &value, &unit);
 
     if (kind < 0)
         return refuse_cell(reading, column, cell, "is not a number", "", err);
@@ -309,9 +303,11 @@ static int read_value(struct rps_import_reading *reading, struct rps_import_enti
                            column->cell_unit, err);
     if (kind == 0 || isnan(value))
         return 0;
-    if (column->kind == RPS_CELLS_COUNTER &&
-        !read_growth(reading, column, &entity->total[c], cell, &value))
+    if (column->kind == RPS_CELLS_COUNTER)
+        return read_total(reading, entity, c, cell, value, err);
+    if (reading->builder->is_rehearsal)
         return 0;
+    number = entity->column[c];
     if (reading->now->adds && reading->builder->cell[number].is_there) {
         reading->builder->cell[number].value += value;
         return 0;
@@ -333,6 +329,52 @@ static int read_row(struct rps_import_reading *reading, char *const *cell, struc
             result = read_value(reading, entity, c, cell[c], err);
     }
     return result < 0 ? result : 0;
+}
+
+/* Read all rows to record the growth of running totals over several rows. */
+static int rehearse(struct rps_import_reading *reading, struct rps_error *err)
+{
+    struct rps_import_reading before = *reading;
+    char *const *cell;
+    int result = 0;
+
+    reading->builder->is_rehearsal = 1;
+    while (result == 0 && (result = rps_import_next_row(reading, &cell, err)) > 0)
+        result = read_row(reading, cell, err);
+    if (result == 0)
+        result = end_period(reading, err);
+    reading->builder->is_rehearsal = 0;
+    *reading = before;
+    reading->is_rehearsed = 1;
+    rps_import_restart(reading->builder);
+    return result == 0 ? rps_import_begin_again(reading, err) : result;
+}
+
+/* Report the running totals. Those that do not grow in any process or device become gauges. */
+static int choose_totals(struct rps_import_reading *reading, struct rps_import_table *table,
+                         struct rps_error *err)
+{
+    char name[RPS_IMPORT_TEXT_SIZE];
+    int result = 0;
+
+    for (size_t c = 0; c < table->count; c++) {
+        struct rps_import_table_column *column = &table->column[c];
+
+        if (column->is_found && reading->is_rehearsed && !rps_total_grows(table, c)) {
+            column->kind = RPS_CELLS_GAUGE;
+        } else if (column->is_found) {
+            rps_text_printable(name, sizeof(name), column->name);
+            rps_import_note(reading->builder,
+                            "%s: '%s' is read as a running total: its growth is imported (--map "
+                            "'%s=gauge' imports its values)",
+                            reading->builder->path, name, name);
+        }
+    }
+    for (size_t e = 0; e < table->entity_count && result == 0; e++) {
+        table->entity[e].interval = 0;
+        result = add_columns(reading, table, &table->entity[e], err);
+    }
+    return result;
 }
 
 /* Report the rows and cells that were left out, and the gaps. */
@@ -378,6 +420,10 @@ static int read_csv(struct rps_import_builder *builder, const struct rps_import_
                        sizeof(run->cpu_model));
     if (result == 0)
         result = check_cpus(&reading, err);
+    if (result == 0 && reading.has_sparse_totals)
+        result = rehearse(&reading, err);
+    for (size_t t = 0; t < reading.table_count && result == 0; t++)
+        result = choose_totals(&reading, reading.table[t], err);
     while (result == 0 && (result = rps_import_next_row(&reading, &cell, err)) > 0)
         result = read_row(&reading, cell, err);
     if (result == 0)

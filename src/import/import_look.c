@@ -16,8 +16,7 @@
 #include "rpistat/csv_signals.h"
 #include "rpistat/text.h"
 
-#define CPU_ROWS         100 /* number of rows in which numbers of CPUs are searched */
-#define ROWS_PER_RESTART 10  /* minimum number of rows per restart of a running total at zero */
+#define CPU_ROWS 100 /* number of rows in which numbers of CPUs are searched */
 
 /* Some rows have the same time as the row before. If fewer than 1 in KEYED_SHARE of all rows are
  * such rows, these rows are treated as duplicates. */
@@ -40,12 +39,17 @@ static struct rps_import_table_column *find_column(const struct rps_import_table
 }
 
 static int map_column(struct rps_import_reading *reading, struct rps_import_table_column *column,
-                      enum rps_cells kind, const char *unit)
+                      enum rps_cells kind, const char *unit, struct rps_error *err)
 {
     column->mapped = kind;
     snprintf(column->unit, sizeof(column->unit), "%s", unit ? unit : "");
     if (kind != RPS_CELLS_TIME || !unit)
         return 1;
+    for (const char *at = unit; (at = strchr(at, '%')); at += at[1] ? 2 : 1) {
+        if (!at[1] || !strchr("%aAbBcCdDeEfgGhHIjklmMnOpPrRsStTuUVwWxXyYzZ", at[1]))
+            return rps_error_set(err, RPS_USAGE,
+                                 "--map: '%.2s' in '%s' is not a letter of strptime", at, unit);
+    }
     column->format.is_excel = strcmp(unit, "excel") == 0;
     if (strchr(unit, '%'))
         column->format.pattern = rps_arena_text(reading->builder->arena, unit);
@@ -74,8 +78,8 @@ static int map_item(struct rps_import_reading *reading, char *item, struct rps_e
     for (size_t t = 0; t < reading->table_count; t++) {
         struct rps_import_table_column *column = find_column(reading->table[t], item);
 
-        if (column)
-            found = map_column(reading, column, k, unit);
+        if (column && (found = map_column(reading, column, k, unit, err)) < 0)
+            return found;
     }
     if (!found && !reading->table[0]->has_header)
         return rps_error_set(err, RPS_USAGE,
@@ -157,6 +161,14 @@ static int may_be_compact(const struct rps_import_table_column *column, const ch
            (cell[digits] == '\0' || cell[digits] == '.');
 }
 
+/* Return 1 if a number of six digits may be a time of day, such as 235959. */
+static int is_packed(const char *cell, double value)
+{
+    long whole = value < 240000 ? (long)value : 9999;
+
+    return strlen(cell) == 6 && whole / 100 % 100 < 60 && whole % 100 < 60;
+}
+
 static void look_at_cell(struct rps_import_reading *reading, struct rps_import_table_column *column,
                          const char *cell, int is_sample)
 {
@@ -178,6 +190,7 @@ static void look_at_cell(struct rps_import_reading *reading, struct rps_import_t
         column->numbers++;
         rps_time_add_order(&column->order, value, 0);
         column->has_fraction |= value != floor(value);
+        column->packed += column->packed + 1 == column->numbers && is_packed(cell, value);
     } else if (kind < 0) {
         column->words++;
         if (!column->first_bad && column->time.failed > 0)
@@ -262,13 +275,24 @@ static int is_of_process(const char *name)
     return 0;
 }
 
-/* Find the header: a row that has a word above a column of numbers. If there is no header, the
- * first row has values. */
+static int is_name(const struct rps_import_table_column *column)
+{
+    struct rps_time time;
+
+    return column->starts_with_word && rps_time_read(column->name, &time) <= 0;
+}
+
+/* Find the header: a row that has a word above a column of numbers or times. If there is no header,
+ * the first row has values. */
 static void find_header(struct rps_import_table *table)
 {
-    for (size_t c = 0; c < table->count; c++)
+    for (size_t c = 0; c < table->count; c++) {
+        const struct rps_import_table_column *column = &table->column[c];
+
         table->has_header |=
-            table->column[c].starts_with_word && rps_import_is_numeric(&table->column[c]);
+            column->starts_with_word &&
+            (rps_import_is_numeric(column) || (rps_import_is_text_time(column) && is_name(column)));
+    }
     for (size_t c = 0; c < table->count && !table->has_header; c++) {
         struct rps_time_order *order = &table->column[c].order;
         double value = table->column[c].first_value;
@@ -350,18 +374,33 @@ static int is_place(const struct rps_import_table *table, size_t c)
     return (int)c == table->time || (int)c == table->day || (int)c == table->cpu;
 }
 
-/* Return 1 for a column that distinguishes rows, such as a column of words with several rows per
- * moment, or a column of process numbers or commands with several processes. */
-static int is_key(const struct rps_import_table *table, size_t c, int is_by_word)
+int rps_import_is_word_key(const struct rps_import_table *table, size_t c)
 {
     const struct rps_import_table_column *column = &table->column[c];
-    int of_process = is_of_process(column->name);
 
-    if (!table->has_processes)
-        return (is_by_word || KEYED_SHARE * table->repeats >= table->rows) && table->repeats > 0 &&
-               column->varies && !rps_import_is_numeric(column) && !rps_import_is_text_time(column);
-    return table->has_several &&
-           (of_process == 2 ? column->varies : !of_process && !rps_import_is_numeric(column));
+    return !table->has_processes && column->kind == RPS_CELLS_NONE && !is_place(table, c) &&
+           column->varies && !rps_import_is_numeric(column) && !rps_import_is_text_time(column);
+}
+
+/* Choose the columns that distinguish rows: columns of words if a time has several rows, or columns
+ * of process numbers and commands if there are several processes. */
+static void choose_keys(struct rps_import_table *table, int is_by_word)
+{
+    for (size_t c = 0; c < table->count; c++)
+        table->is_keyed |= table->column[c].kind == RPS_CELLS_KEY;
+    if (table->is_keyed)
+        return;
+    if (table->repeats > 0 && (is_by_word || KEYED_SHARE * table->repeats >= table->rows))
+        rps_keys_choose(table);
+    for (size_t c = 0; c < table->count; c++) {
+        struct rps_import_table_column *column = &table->column[c];
+        int of_process = is_of_process(column->name);
+
+        if (table->has_several && column->kind == RPS_CELLS_NONE && !is_place(table, c) &&
+            (of_process == 2 ? column->varies : !of_process && !rps_import_is_numeric(column)))
+            column->kind = RPS_CELLS_KEY;
+        table->is_keyed |= column->kind == RPS_CELLS_KEY;
+    }
 }
 
 /* Return 1 if, by its name, a column numbers rows. Without a header, only the first column can. */
@@ -376,64 +415,47 @@ static int is_row_number(const struct rps_import_table *table, size_t c)
            column->order.rises + 1 == column->order.count;
 }
 
-/* Return 1 for a running total: a column "x_total" that decreases only rarely, at the program's
- * restart. Other running totals increase in every row and have a name like a counter's. */
+/* Return 1 if the column may be a running total. If a time has several rows, the totals of each
+ * process, device or CPU are checked later. */
 static int is_counter(const struct rps_import_table *table, size_t c)
 {
-    const struct rps_import_table_column *column = &table->column[c];
-    const struct rps_time_order *order = &column->order;
-    const char *name = table->has_header ? column->name : "";
-    size_t length = strlen(name);
+    const struct rps_time_order *order = &table->column[c].order;
+    const char *name = table->has_header ? table->column[c].name : "";
 
-    if (order->rises < ROWS_PER_RESTART * order->falls || order->rises == 0 || table->time < 0)
+    if (table->time < 0)
         return 0;
-    return (length >= 6 && strcasecmp(name + length - 6, "_total") == 0) ||
-           (order->falls == 0 && order->rises + 1 == order->count &&
-            (strcasestr(name, "total") || strcasestr(name, "cumul") ||
-             strcasestr(name, "counter")));
+    if (table->is_keyed || table->cpu >= 0)
+        return rps_total_is_growing(name, 1, 0, 1);
+    return rps_total_is_growing(name, order->rises, order->falls, order->count - 1);
 }
 
 static enum rps_cells choose_value(const struct rps_import_reading *reading,
-                                   const struct rps_import_table *table, size_t c)
+                                   struct rps_import_table *table, size_t c)
 {
-    char name[RPS_IMPORT_TEXT_SIZE];
-
     if (!rps_import_is_numeric(&table->column[c]) ||
         (!rps_import_has_words(reading) && is_row_number(table, c)))
         return RPS_CELLS_NONE;
-    if (!is_counter(table, c))
-        return RPS_CELLS_GAUGE;
-    rps_text_printable(name, sizeof(name), table->column[c].name);
-    rps_import_note(reading->builder,
-                    "%s: '%s' is read as a running total: its growth is imported (--map '%s=gauge' "
-                    "imports its values)",
-                    reading->builder->path, name, name);
-    return RPS_CELLS_COUNTER;
+    table->column[c].is_found = is_counter(table, c);
+    return table->column[c].is_found ? RPS_CELLS_COUNTER : RPS_CELLS_GAUGE;
 }
 
 /* Set the kinds of the other columns: values, and columns that distinguish rows. */
-static void choose_values(const struct rps_import_reading *reading, struct rps_import_table *table,
+static void choose_values(struct rps_import_reading *reading, struct rps_import_table *table,
                           int is_mapped)
 {
-    int has_keys = 0;
-
     if (!table->descends && table->cpu >= 0 && table->column[table->cpu].kind != RPS_CELLS_CPU &&
         table->column[table->cpu].varies && !table->column[table->cpu].is_all)
         table->cpu = -1; /* there is one row per moment, so the column is not a CPU */
-    for (size_t c = 0; c < table->count; c++)
-        has_keys |= table->column[c].kind == RPS_CELLS_KEY;
+    choose_keys(table, rps_import_has_words(reading));
     for (size_t c = 0; c < table->count; c++) {
         struct rps_import_table_column *column = &table->column[c];
         int of_process = table->has_processes ? is_of_process(column->name) : 0;
 
-        if (column->kind != RPS_CELLS_NONE || is_place(table, c)) {
-            /* the kind of the column is already known */
-        } else if (!has_keys && is_key(table, c, rps_import_has_words(reading))) {
-            column->kind = RPS_CELLS_KEY;
-        } else if (!is_mapped && !of_process) {
+        if (column->kind == RPS_CELLS_NONE && !is_place(table, c) && !is_mapped && !of_process)
             column->kind = choose_value(reading, table, c);
-        }
-        table->is_keyed |= column->kind == RPS_CELLS_KEY;
+        reading->has_sparse_totals |= column->kind == RPS_CELLS_COUNTER &&
+                                      (column->missing + column->words > 0 || table->is_keyed ||
+                                       table->cpu >= 0 || reading->table_count > 1);
         table->adds |= of_process == 2 && column->mapped == RPS_CELLS_SKIP;
     }
 }
@@ -492,6 +514,15 @@ static int is_fixed_width(const char *head)
            count_words(row) > 1 && count_words(row) == count_words(next + 1);
 }
 
+static int is_only_header(const struct rps_import_table *table)
+{
+    size_t c = 0;
+
+    while (c < table->count && is_name(&table->column[c]))
+        c++;
+    return table->rows == 0 && c == table->count;
+}
+
 /* Read all rows, to find which cells each column contains. */
 static int look_at_columns(struct rps_import_reading *reading, struct rps_error *err)
 {
@@ -508,6 +539,9 @@ static int look_at_columns(struct rps_import_reading *reading, struct rps_error 
     }
     if (result == 0 && reading->table_count == 0)
         return rps_error_set(err, RPS_FAILED, "%s has no rows to import", reading->builder->path);
+    if (result == 0 && reading->table_count == 1 && is_only_header(reading->table[0]))
+        return rps_error_set(err, RPS_FAILED, "%s has no rows to import, only a header",
+                             reading->builder->path);
     for (size_t t = 0; t < reading->table_count; t++)
         find_header(reading->table[t]);
     reading->is_known = 1;
@@ -525,6 +559,8 @@ static int look_at_time(struct rps_import_reading *reading, struct rps_import_ta
     if (table->cpu >= 0)
         rps_import_cpu(cell[table->cpu], &cpu);
     if (table->section > 0) {
+        if (table->keys)
+            rps_keys_look(table->keys, cell, is_same);
         table->descends |= has_time ? time_ns <= last_ns : is_same;
         table->repeats += is_same && cpu == table->last_cpu;
     }
@@ -573,8 +609,8 @@ static int choose_start(struct rps_import_reading *reading, int64_t first_ns, st
                         builder->path);
     if (reading->times.year > 0)
         rps_import_note(builder,
-                        "%s has dates without a year; the last one is in %d, the year of the "
-                        "file's last change",
+                        "%s has dates without a year; the last one is in %d, the latest possible "
+                        "year (--start T sets the beginning)",
                         builder->path, reading->times.year);
     return 0;
 }
@@ -590,6 +626,7 @@ static int read_times(struct rps_import_reading *reading, int64_t *ret_first_ns,
         reading->table[t]->section = reading->table[t]->repeats = 0;
         reading->table[t]->order = (struct rps_time_order){0};
         reading->table[t]->descends = 0;
+        rps_keys_begin(reading->builder->arena, reading->table[t]);
     }
     while (result == 0 && (result = rps_import_next_row(reading, &cell, err)) > 0) {
         int64_t time_ns = 0;
@@ -619,6 +656,8 @@ static int look_at_times(struct rps_import_reading *reading, struct rps_error *e
         table->order.falls > 4 * table->order.rises) {
         reading->order.count = 0;
         result = rps_order_mirror(reading->builder, head, err);
+        for (size_t c = 0; c < table->count; c++)
+            rps_time_mirror(&table->column[c].order);
         result = result < 0 ? result : read_times(reading, &first_ns, err);
     }
     rps_order_end(&reading->order);
@@ -654,18 +693,33 @@ static void note_first_row(const struct rps_import_reading *reading)
                         reading->builder->path);
 }
 
+/* Refuse a file without measured values, with the first cell that is not a number. */
 static int check_values(const struct rps_import_reading *reading, struct rps_error *err)
 {
-    for (size_t t = 0; t < reading->table_count; t++) {
-        for (size_t c = 0; c < reading->table[t]->count; c++) {
-            if (rps_import_is_value(reading->table[t]->column[c].kind))
+    char name[RPS_IMPORT_TEXT_SIZE], shown[RPS_IMPORT_TEXT_SIZE], cell[100], why[300] = "";
+
+    for (size_t t = reading->table_count; t-- > 0;) {
+        const struct rps_import_table *table = reading->table[t];
+
+        for (size_t c = table->count; c-- > 0;) {
+            const struct rps_import_table_column *column = &table->column[c];
+
+            if (rps_import_is_value(column->kind))
                 return 0;
+            if (column->kind != RPS_CELLS_NONE || is_place(table, c) ||
+                rps_import_is_numeric(column))
+                continue;
+            rps_text_printable(shown, sizeof(shown), rps_import_column_name(table, c, name));
+            rps_text_printable(cell, sizeof(cell), column->first ? column->first : "");
+            snprintf(why, sizeof(why),
+                     ": '%.40s' in the first row of the column '%.60s' is not a number, with '%c' "
+                     "as the decimal mark",
+                     cell, shown, reading->times.decimal);
         }
     }
-    return rps_error_set(err, RPS_FAILED,
-                         "%s has no column of measured values, with '%c' as the decimal mark; "
-                         "name one with --map COLUMN=gauge",
-                         reading->builder->path, reading->times.decimal);
+    return rps_error_set(err, RPS_FAILED, "%s has no column of measured values%s",
+                         reading->builder->path,
+                         why[0] ? why : "; name one with --map COLUMN=gauge");
 }
 
 static int choose_columns(struct rps_import_reading *reading, struct rps_error *err)

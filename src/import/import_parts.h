@@ -17,6 +17,7 @@ struct rps_import_known_column {
     const char *name, *unit, *panel;
     enum rps_import_kind kind;
     uint64_t sum; /* sum of the counts of a column */
+    double rest;  /* part of the counts so far that rounding has left out */
     double enabled_ns, running_ns;
     double counted_ns;  /* sum of enabled_ns over the periods that have a value */
     uint64_t periods;   /* number of periods with a value */
@@ -31,6 +32,7 @@ struct rps_import_known_column {
 struct rps_import_track {
     int32_t cpu;
     int64_t end_ns;     /* end of the CPU's last period */
+    int64_t gap_ns;     /* start of the latest period that follows a gap; 0: none */
     uint64_t intervals; /* number of the CPU's next interval */
     uint64_t cycle;
     uint8_t *has; /* for each column: 1 if the file has a value of this column for this CPU */
@@ -66,6 +68,7 @@ struct rps_import_builder {
     int64_t time_of_day_ns; /* time of day of the run's start; -1: unknown, or the date is known */
 
     /* State of the current pass. */
+    int is_rehearsal; /* 1: the pass only finds the times of periods; no values are kept */
     struct rps_writer *writer;          /* writer of the run; NULL: the first pass */
     struct rps_import_signals *signals; /* collects the values in the first pass; NULL: none */
     size_t track_count;
@@ -111,6 +114,9 @@ int rps_import_read_signals(struct rps_import_builder *builder, struct rps_arena
                             struct rps_error *err);
 void rps_import_free_signals(struct rps_import_signals *signals);
 void rps_import_close(struct rps_import_builder *builder);
+
+/* Forget the times of the periods, to begin a pass. */
+void rps_import_restart(struct rps_import_builder *builder);
 
 /* Read the whole file with a format. The first reading only checks the file; when the builder has a
  * writer, a second reading writes the run. Returns RPS_FAILED for a file without periods, too. */

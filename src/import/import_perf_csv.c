@@ -25,10 +25,10 @@ static const char *at(char *const *cell, size_t count, size_t i)
     return i < count ? cell[i] : "";
 }
 
-/* Return 1 for a time with nine decimals. */
+/* Return 1 for a time with nine decimals, in some locales after a comma. */
 static int is_time(const char *cell)
 {
-    const char *point = strchr(cell, '.');
+    const char *point = strpbrk(cell, ".,");
 
     return point && strcspn(point + 1, ",;\t|\r\n") == 9;
 }
@@ -187,7 +187,8 @@ static int read_row(struct csv_reader *reader, char *const *cell, size_t count,
     if (strcmp(cell[0], "summary") == 0)
         return 0;
     if (!is_time(cell[0])) {
-        if (reader->perf.end_ns > 0 && is_total(cell, count))
+        if (reader->perf.end_ns > 0 && is_total(cell, count) &&
+            !(is_value(cell[0]) && is_value(cell[1]))) /* a time is before the value */
             return 0;
         if (reader->perf.end_ns == 0)
             return rps_import_refuse(

@@ -416,7 +416,7 @@ static int choose_unit(struct rps_import_reading *reading, const char *cell, str
         !table->format.is_excel)
         return rps_error_set(err, RPS_USAGE,
                              "--map: '%s' is not a format of times; write 's', 'ms', 'us', 'ns', "
-                             "'excel', or a format of strptime",
+                             "'min', 'h', 'd', 'excel', or a format of strptime",
                              column->unit);
     if (table->format.unit_ns > 0)
         return 0;

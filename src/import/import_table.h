@@ -40,8 +40,9 @@ struct rps_time_stats {
     int has_zone, is_single, is_wide, is_short;          /* zone's name; one digit before the colon
                                                    (9:55); first part above 24 (59:10); only two
                                                    parts */
-    int is_tolerant; /* 1: --skip-bad is given, so up to half of the cells may be bad */
-    int first;       /* hours of the first time */
+    int has_leap_day; /* 1: a date without a year is February 29 */
+    int is_tolerant;  /* 1: --skip-bad is given, so up to half of the cells may be bad */
+    int first;        /* hours of the first time */
     struct rps_time_order order[2]; /* order if the day comes first; order if the
                                                    month comes first */
 };
@@ -54,7 +55,9 @@ struct rps_import_table_column {
     char panel[100];
     enum rps_cells kind, mapped, said; /* kind in use; kind from the map; kind from the header */
     int is_metric;                     /* 1: --metric selects the column */
+    int is_found; /* 1: the column is a running total by its name and values, not by the map */
     uint64_t numbers, words, missing;
+    uint64_t packed; /* number of the first cells that may be times such as 235959 */
     int cpus, starts_with_word, is_all, varies, has_fraction;
     double first_value;    /* number in the row that may be the header; NaN: no number */
     const char *first;     /* cell in the first row; NULL before that row */
@@ -64,12 +67,28 @@ struct rps_import_table_column {
     struct rps_time_format format;
 };
 
+/* The growth of a running total over several rows, of which only the last has a total. */
+struct rps_import_fill {
+    int64_t start_ns, end_ns;
+    long double growth;
+};
+
+/* A running total of a process or device on a CPU. */
+struct rps_import_total {
+    long double last, most; /* last value; largest growth */
+    int64_t last_ns;        /* end of the row with the last value; 0: none */
+    uint64_t steps, rises, falls;
+    size_t fill_count, next;
+    struct rps_import_fill *fill;
+};
+
 /* The process or device of a row. */
 struct rps_import_entity {
-    const char *text;   /* name; "" if rows of the table differ only in time and CPU */
-    int *column;        /* for each column of the table: the column of the builder */
-    long double *total; /* last value of each running total; NaN: none */
-    uint64_t interval;  /* number of the latest interval that has a row of this process or
+    const char *text; /* name; "" if rows of the table differ only in time and CPU */
+    int *column;      /* for each column of the table: the column of the builder */
+    size_t track_count;
+    struct rps_import_total *total; /* for each CPU, one element per column of the table */
+    uint64_t interval; /* number of the latest interval that has a row of this process or
                            device; 0: none */
 };
 
@@ -91,7 +110,8 @@ struct rps_import_table {
     int descends;                  /* 1: some time is not later than the time before */
     int64_t last_ns;
     int32_t last_cpu;
-    size_t section; /* section of the table's last row; 0: none */
+    struct rps_import_keys *keys; /* columns of words that may be keys; NULL: none */
+    size_t section;               /* section of the table's last row; 0: none */
     size_t entity_count;
     struct rps_import_entity *entity;
 };
@@ -133,7 +153,9 @@ struct rps_import_reading {
     uint64_t interval; /* number of the period, from 1; 0: none */
     int32_t cpu;
     int64_t end_ns;
-    uint8_t *taken; /* for each column of the builder: 1 if some table uses the column */
+    int has_sparse_totals; /* 1: a running total may lack values, or has several per time */
+    int is_rehearsed;      /* 1: the growth of running totals over several rows is known */
+    uint8_t *taken;        /* for each column of the builder: 1 if some table uses the column */
 };
 
 /* --- the text (import_table.c) ---------------------------------------------------------------- */
@@ -171,6 +193,7 @@ int rps_import_begin_again(struct rps_import_reading *reading, struct rps_error 
 
 /* --- the column of times (import_time_column.c) ----------------------------------------------- */
 
+void rps_time_mirror(struct rps_time_order *order);
 void rps_time_add_order(struct rps_time_order *order, double value, int wraps);
 
 /* Add a cell that may be a time to the statistics. */
@@ -205,6 +228,44 @@ void rps_order_note(const struct rps_import_builder *builder, const struct rps_i
 
 /* Continue with a copy of the file in which the lines after line `after` are in reverse order. */
 int rps_order_mirror(struct rps_import_builder *builder, uint64_t after, struct rps_error *err);
+
+/* --- columns that tell rows apart (import_keys.c) --------------------------------------------- */
+
+struct rps_arena;
+
+/* Return 1 for a column of words that may distinguish the rows of a time. */
+int rps_import_is_word_key(const struct rps_import_table *table, size_t c);
+
+void rps_keys_begin(struct rps_arena *arena, struct rps_import_table *table);
+/* Compare a row with the earlier rows of its time. is_same: the time is that of the last row. */
+void rps_keys_look(struct rps_import_keys *keys, char *const *cell, int is_same);
+/* Make columns keys. */
+void rps_keys_choose(struct rps_import_table *table);
+
+/* --- running totals (import_totals.c) --------------------------------------------------------- */
+
+/* Return 1 for a running total: a column "x_total" or "x_counter" that decreases only rarely, at
+ * the program's restart. Other running totals increase in every row. */
+int rps_total_is_growing(const char *name, uint64_t rises, uint64_t falls, uint64_t steps);
+
+/* Return 1 if the growth is imported as a rate: the total has fractions or a scaled unit. */
+int rps_total_is_rate(const struct rps_import_table_column *column);
+
+/* Add a total of the current period. Returns 1 with its growth since the period before. Returns 0
+ * if the growth is unknown or belongs to several periods. */
+int rps_total_add(struct rps_import_reading *reading, struct rps_import_entity *entity, size_t c,
+                  long double value, long double *ret_growth);
+
+/* Pass the growth in the current period to the builder. `number` is the builder's column. */
+int rps_total_put(const struct rps_import_reading *reading,
+                  const struct rps_import_table_column *column, int number, long double growth,
+                  struct rps_error *err);
+
+/* Pass the period's shares of growth over several periods to the builder. */
+int rps_totals_end_period(const struct rps_import_reading *reading, struct rps_error *err);
+
+/* After the rehearsal, return 1 if a column's totals grow. */
+int rps_total_grows(const struct rps_import_table *table, size_t c);
 
 /* --- the meaning (import_look.c) -------------------------------------------------------------- */
 

@@ -44,6 +44,12 @@ void rps_time_add_order(struct rps_time_order *order, double value, int wraps)
     order->last = value;
 }
 
+void rps_time_mirror(struct rps_time_order *order)
+{
+    *order = (struct rps_time_order){order->count, order->falls, order->rises, order->last,
+                                     order->first};
+}
+
 void rps_time_look(struct rps_time_stats *stats, const char *cell)
 {
     static const struct rps_time_format formats[2] = {{0}, {.is_month_first = 1}};
@@ -64,6 +70,7 @@ void rps_time_look(struct rps_time_stats *stats, const char *cell)
     stats->kinds[time.kind]++;
     stats->is_wide |= time.kind == RPS_TIME_CLOCK && time.first > 24;
     stats->is_short |= time.kind == RPS_TIME_CLOCK && time.fields == 2;
+    stats->has_leap_day |= time.year == 0 && time.month == 2 && time.day == 29;
     stats->ambiguous += time.is_ambiguous;
     stats->day_first += time.is_day_first;
     stats->month_first += time.is_month_first;
@@ -92,8 +99,9 @@ static int is_named(const struct rps_import_table *table, size_t c)
 {
     static const char *const names[] = {"time",     "date",       "timestamp", "ts",   "epoch",
                                         "datetime", "@timestamp", "_time",     "when", NULL},
-                             *const others[] = {"t",      "elapsed", "sec",    "secs",
-                                                "second", "seconds", "uptime", NULL};
+                             *const others[] = {"t",      "elapsed", "sec",     "secs",
+                                                "second", "seconds", "minutes", "hours",
+                                                "days",   "uptime",  NULL};
     const char *name = table->has_header ? table->column[c].name : "";
 
     return is_in(name, names) ? 1 : is_in(name, others) ? 2 : 0;
@@ -308,11 +316,18 @@ static int refuse_column(const struct rps_import_reading *reading,
     const struct rps_import_table_column *column = &table->column[c];
     const char *path = reading->builder->path;
     char name[RPS_IMPORT_TEXT_SIZE], shown[RPS_IMPORT_TEXT_SIZE], cell[100], bad[100];
+    static const char *const parts[] = {"year", "month", "day", "hour", NULL};
     int named = is_named(table, c) == 1;
 
     rps_text_printable(shown, sizeof(shown), rps_import_column_name(table, c, name));
     rps_text_printable(cell, sizeof(cell), column->first ? column->first : "");
     rps_text_printable(bad, sizeof(bad), column->first_bad ? column->first_bad : "");
+    if (rps_import_is_numeric(column) && column->order.rises > 0 && grows(&column->order) &&
+        is_in(table->has_header ? column->name : "", parts))
+        return rps_error_set(err, RPS_FAILED,
+                             "%s: the column '%.60s' may be a part of the time; join the parts, or "
+                             "write --map '%.60s=time:%%Y', '=time:d' or '=skip'",
+                             path, shown, shown);
     if (column->time.ambiguous > 0 && column->time.failed == 0)
         return rps_error_set(err, RPS_FAILED, "%s: '%.40s' " RPS_IMPORT_AMBIGUOUS, path, cell);
     if (column->time.has_zone)
@@ -342,12 +357,19 @@ static int refuse_column(const struct rps_import_reading *reading,
                          path, shown, shown, rps_import_is_text_time(column) ? "skip" : "gauge");
 }
 
-/* Check short times such as "9:55", which may be a time of day or nine minutes and 55 seconds. */
+/* Check short times such as "9:55", which may be a time of day or nine minutes and 55 seconds, and
+ * numbers such as 100010, which may be a time of day or seconds. */
 static int check_short(const struct rps_import_reading *reading,
                        const struct rps_import_table_column *column, struct rps_error *err)
 {
     const struct rps_time_stats *time = &column->time;
 
+    if (column->packed > 1 && column->packed == column->numbers && !column->unit[0] &&
+        !rps_import_time_unit(column->name) && fabs(column->order.last - column->order.first) >= 60)
+        return rps_error_set(err, RPS_FAILED,
+                             "%s: '%.40s' may be a time of day or seconds; write --map "
+                             "COLUMN=time:%%H%%M%%S or COLUMN=time:s",
+                             reading->builder->path, column->first);
     if (!is_of(column, RPS_TIME_CLOCK) || !time->is_short || !time->is_single ||
         column->format.is_elapsed || column->format.pattern)
         return 0;
@@ -363,10 +385,17 @@ int rps_import_choose_time(const struct rps_import_reading *reading, struct rps_
     int is_mapped = table->time >= 0, day;
 
     for (size_t c = 0; c < table->count; c++) {
+        table->column[c].format.has_leap_day = table->column[c].time.has_leap_day;
         if (!table->column[c].format.pattern)
             choose_format(table, c);
     }
     is_mapped |= find_pair(table);
+    for (size_t c = 0; c < table->count; c++) {
+        if (table->column[c].mapped == RPS_CELLS_TIME && (int)c != table->time &&
+            (int)c != table->day)
+            return rps_error_set(err, RPS_USAGE,
+                                 "--map: the time is one column, or a date and a time of day");
+    }
     for (int is_falling = 0; is_falling < 2 && table->time < 0 && !is_mapped; is_falling++) {
         if (choose_growing(reading, table, is_falling, err) < 0)
             return RPS_FAILED;

@@ -118,7 +118,7 @@ static int take_date(const char **at, struct rps_time *time)
         time->is_day_first = strncmp(pattern, "%d/%m", 5) == 0 || strncmp(pattern, "%d-%m", 5) == 0;
         time->is_ambiguous = time->is_day_first && time->day != time->month &&
                              take_pattern(&start, patterns[i + 3], &other);
-        time->is_day_first &= !time->is_ambiguous;
+        time->is_day_first &= !time->is_ambiguous && time->day != time->month;
         return 1;
     }
     return 0;
@@ -345,9 +345,10 @@ static int find_local(struct rps_import_times *times, const struct rps_moment *m
     return 1;
 }
 
-/* Return the latest year in which the date is not after the file's last change. For rows after the
- * first row, the year increases at New Year. */
-static int find_year(struct rps_import_times *times, const struct rps_time *time)
+/* Return the latest year in which the date is not after the file's last change. If the column has a
+ * February 29, this day exists in the year. For rows after the first row, the year increases at New
+ * Year. */
+static int find_year(struct rps_import_times *times, const struct rps_time *time, int has_leap_day)
 {
     int64_t changed_s = times->changed_ns / RPS_NS_PER_S, last_day;
     time_t seconds = changed_s;
@@ -357,6 +358,9 @@ static int find_year(struct rps_import_times *times, const struct rps_time *time
         gmtime_r(&seconds, &tm);
         times->year = tm.tm_year + 1900;
         if (days_of(times->year, time->month, time->day) > changed_s / DAY_S + 1)
+            times->year--;
+        while (has_leap_day && times->year > 1970 &&
+               !is_day(times->year + (time->month > 2), 2, 29))
             times->year--;
         return times->year;
     }
@@ -388,7 +392,9 @@ static int convert(struct rps_import_times *times, const struct rps_time_format 
         return time->first <= 24;
     }
     if (time->year == 0)
-        moment.year = find_year(times, time);
+        moment.year = find_year(times, time, format->has_leap_day);
+    if (!is_day(moment.year, moment.month, moment.day))
+        return 0;
     local_ns = days_of(moment.year, moment.month, moment.day) * RPS_NS_PER_DAY + time->ns;
     *ret_ns = local_ns - time->offset_s * RPS_NS_PER_S;
     return time->has_offset ? *ret_ns >= 0 : find_local(times, &moment, local_ns, ret_ns);
@@ -500,21 +506,37 @@ int rps_import_stamp(struct rps_import_times *times, const char *cell, int64_t *
            (blank && rps_import_time(times, &plain, blank + 1, ret_ns));
 }
 
+/* Return 1 for a letter, or a byte of one that is not in ASCII. */
+static int is_letter(char byte)
+{
+    return isalpha((unsigned char)byte) || (byte & 0x80);
+}
+
 int64_t rps_import_time_unit(const char *name)
 {
     static const struct {
-        const char *name;
         int64_t ns;
-    } units[] = {{"s", RPS_NS_PER_S}, {"ms", RPS_NS_PER_MS}, {"us", RPS_NS_PER_US}, {"ns", 1}};
-    size_t end = strlen(name);
+        const char *names;
+    } units[] = {
+        {RPS_NS_PER_S, " s sec secs second seconds "},
+        {60 * RPS_NS_PER_S, " m min mins minute minutes "},
+        {HOUR_NS, " h hr hrs hour hours "},
+        {RPS_NS_PER_DAY, " d day days "},
+        {RPS_NS_PER_MS, " ms msec msecs millis millisecond milliseconds "},
+        {RPS_NS_PER_US, " us usec usecs micros microsecond microseconds \xc2\xb5s \xce\xbcs "},
+        {1, " ns nsec nsecs nanos nanosecond nanoseconds "}};
+    size_t end = strlen(name), start;
+    char word[20];
 
-    while (end > 0 && !isalpha((unsigned char)name[end - 1]))
+    while (end > 0 && !is_letter(name[end - 1]))
         end--;
-    for (size_t i = 0; i < RPS_COUNT(units); i++) {
-        size_t length = strlen(units[i].name);
-
-        if (end >= length && strncmp(name + end - length, units[i].name, length) == 0 &&
-            (end == length || !isalpha((unsigned char)name[end - length - 1])))
+    for (start = end; start > 0 && is_letter(name[start - 1]);)
+        start--;
+    if (end - start > sizeof(word) - 3)
+        return 0;
+    snprintf(word, sizeof(word), " %.*s ", (int)(end - start), name + start);
+    for (size_t i = 0; i < RPS_COUNT(units) && end > 0; i++) {
+        if (strcasestr(units[i].names, word))
             return units[i].ns;
     }
     return 0;
@@ -523,12 +545,14 @@ int64_t rps_import_time_unit(const char *name)
 int64_t rps_import_day(const char *head)
 {
     struct rps_import_times times = {0};
-    char line[256], *rest = line, *word;
+    char line[256], *rest, *word;
     struct rps_time time;
     int64_t day_ns;
 
     snprintf(line, sizeof(line), "%.*s", (int)strcspn(head, "\r\n"), head);
-    while (strncmp(head, "Linux ", 6) == 0 && (word = strsep(&rest, " \t"))) {
+    rest = strncmp(head, "Linux ", 6) == 0 ? strchr(line, ')') : NULL; /* after the kernel's version
+                                                                           and the host */
+    while ((word = strsep(&rest, " \t"))) {
         if (rps_time_read(word, &time) > 0 && time.kind == RPS_TIME_DATE && time.year > 0 &&
             !time.is_ambiguous && convert(&times, &(struct rps_time_format){0}, &time, &day_ns))
             return day_ns;

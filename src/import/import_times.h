@@ -37,6 +37,7 @@ struct rps_time {
 struct rps_time_format {
     int is_month_first, is_elapsed; /* 1: 05/11/2026 is in May; 1: 0:10 is ten seconds */
     int is_compact;                 /* 1: 20260304 is a date */
+    int has_leap_day;               /* 1: some date without a year is February 29 */
     int is_excel;                   /* 1: numbers are days since 1899-12-30 */
     int64_t unit_ns;                /* unit of numbers; 0: not yet known */
     const char *pattern;            /* pattern for strptime; NULL: none */

@@ -171,7 +171,8 @@ int rps_value_read_unit(const char *cell, char decimal, double *ret, const char 
     if (rps_value_read(cell, number, decimal, ret) <= 0 || number == length)
         return kind;
     *ret_unit = cell + number + strspn(cell + number, " ");
-    if (cell[number] == ' ' || cell[number] == '%' || rps_value_scale(*ret_unit, &base) > 0)
+    if (cell[number] == ' ' || cell[number] == '%' || (cell[number] & 0x80) ||
+        rps_value_scale(*ret_unit, &base) > 0)
         return 1;
     *ret_unit = "";
     return kind;

@@ -312,7 +312,7 @@ def test_files():
                             (["--metric", "cpi", "-o", "x.txt"], "--metric applies to pictures"),
                             (["-o", "x.png", "--format", "csv"], "x.png is a picture"), 
                             (["-o", "x.png", "--size", "9x9"], "--size"), (["--format", "classic"], "markdown"),
-                            (["-i", "other.data", "-i", "rpistat.data", "-o", "rpistat.data"], "the store itself")]:
+                            (["-i", "other.data", "-i", "rpistat.data", "-o", "rpistat.data"], "is also the input")]:
         refused(FOLDER.call("compare", "1", "4", *options), 2, *words)
     assert not [name for name in os.listdir(FOLDER.path) if name.startswith(("x.", "no."))]
 

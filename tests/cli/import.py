@@ -292,7 +292,21 @@ def test_few():
         assert [each["count"] for each in found["figures"] if each["kind"] == "clock"] == [6 * 10**9], found["figures"]
 
 
+def test_sparse_totals():
+    """the growth of a total over 20 rows without it is divided equally, and makes no phases"""
+    with Folder() as folder:
+        lines = ["%d,%s" % (60 * n, "N/A" if 10 <= n < 30 else 1000 + 600 * n) for n in range(1, 51)]
+        folder.write("t.csv", "time,x_total\n" + "\n".join(lines) + "\n")
+        expect(folder.call("import", "t.csv"), 0)
+        assert [row["x_total"] for row in table(expect(folder.call("export"), 0).stdout)] == [""] + ["600"] * 49
+        for arguments in (["phases"], ["phases", "--csv", "t.csv"]):
+            assert len(json.loads(expect(folder.call(*arguments, "--format", "json"), 0).stdout)["phases"]) == 1
+        folder.write("t.csv", "time,x_total\n" + "\n".join(lines[::-1]) + "\n")  # the newest row first
+        expect(folder.call("import", "-o", "reversed.data", "t.csv"), 0)
+        assert expect(folder.call("export", "-i", "reversed.data"), 0).stdout == expect(folder.call("export"), 0).stdout
+
+
 with FOLDER:
     FOLDER.record("--label", "=one", "--tag", "host=\u00e4,\"1\"", "--tag", "b=")
     tap.main([test_exports, test_few, test_table, test_cpus, test_piped, test_unsound, test_spreadsheet, test_fine_times, test_many, test_compared, test_no_cpu_time,
-              test_hostile])
+              test_hostile, test_sparse_totals])

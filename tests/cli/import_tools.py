@@ -712,6 +712,7 @@ def test_field():
         run = json.loads(expect(FOLDER.call("runs", "-i", "field.data", "--format", "json", env=program.environment(TZ="UTC")), 0).stdout)["runs"][-1]
         assert run["start"] == start, (zone, run)
     refused(FOLDER.call("import", "--zone", "Mars/Base", "x.csv"), 2, "--zone: 'Mars/Base' is not a time zone")
+    refused(FOLDER.call("import", "--zone", "+25:00", "x.csv"), 2, "--zone: '+25:00' is not a time zone")
     with open(os.path.join(DATA, "field", "perf-appended.csv")) as file:
         FOLDER.write("cut.csv", file.read().replace("1000007,,cycles", "x,,cycles"))
     refused(FOLDER.call("import", "-o", "no.data", "cut.csv"), 1, "cut.csv, line 10")

@@ -235,7 +235,7 @@ MISTAKES = [
     ("report -o folder", 1, "'folder': it is a directory"),
     ("export -o nosuch/a.csv", 1, "the directory 'nosuch' does not exist", "create it"),
     ("runs -o notes/a.txt", 1, "'notes' is not a directory"),
-    ("export -o rpistat.data", 2, "the store itself", "choose another file"),
+    ("export -o rpistat.data", 2, "is also the input", "choose another file"),
     ("runs -o /dev/full", 1, "/dev/full", "incomplete"),
     ("events --sets software -o folder", 1, "it is a directory"),
     # events and verify
@@ -314,7 +314,7 @@ MISTAKES = [
     ("plot --keep-script ''", 2, "--keep-script"),
     ("plot --keep-script notes -o x.svg", 1, "notes", "--keep-script"),
     ("plot --keep-script nosuch/x -o x.svg", 1, "nosuch/x", "--keep-script"),
-    ("plot -o rpistat.data", 2, "the store itself"),
+    ("plot -o rpistat.data", 2, "is also the input"),
     ("watch --every 1ms", 2, "--every 1ms: must be between 200ms"),
     ("watch --last 10", 2, "--last 10: the unit is missing; write 10s or 10m"),
     ("watch --plot x.doc --once", 2, "x.doc", ".png"),
@@ -362,7 +362,7 @@ MISTAKES = [
     ("check --repair", 2, "-o FILE"),
     ("check --repair -o notes", 1, "notes exists; name a new file"),
     ("check --repair -o nosuch/a.data", 1, "nosuch/a.data", "choose another"),
-    ("check --repair -o rpistat.data", 2, "the store itself"),
+    ("check --repair -o rpistat.data", 2, "is also the input"),
     ("check --repair -i notes -o new.data", 1, "nothing in notes can be read"),
 ]
 

@@ -378,7 +378,7 @@ def test_refused():
     refused(FOLDER.call("watch", "--every", "0.1s"), 2, "--every")
     refused(FOLDER.call("watch", "--last", "0"), 2, "--last")
     refused(FOLDER.call("watch", "--last", "1000d"), 2, "--last")
-    refused(FOLDER.call("watch", "--plot", "rpistat.data"), 2, "store itself")
+    refused(FOLDER.call("watch", "--plot", "rpistat.data"), 2, "is also the input")
     refused(FOLDER.call("watch", "--plot", "a.xyz"), 2, ".png")
 
 

@@ -287,6 +287,9 @@ static void test_columns(void **state)
                                                    rows */
     assert_int_equal(column(builder, "req")->kind, RPS_IMPORT_GAUGE);
     close_file(builder);
+    builder = look_with("t,n\n1,0.4\n2,0.4\n3,0.4\n4,0.4\n5,0.4\n", "n=count");
+    assert_int_equal(column(builder, "n")->sum, 2); /* fractions of counts add up */
+    close_file(builder);
     builder = look_with("# s;t;load\na;1;5 %\na;2;7 %\n", NULL); /* the header is a comment */
     assert_int_equal(builder->column_count, 1);
     assert_float_equal(column(builder, "load")->least, 5, 0);
@@ -370,14 +373,16 @@ static void test_refused(void **state)
     refused("t,x\n1,2\n", "y=count", "has no column 'y'");
     refused("t,x\n1,2\n", "x=cake", "is not a kind of column");
     refused("t,x\n1,2\n", "x", "write COLUMN=KIND");
-    refused("t,x\n1,2\n", "t=time:min", "'min' is not a format of times");
+    refused("t,x\n1,2\n", "t=time:fortnight", "'fortnight' is not a format of times");
+    refused("t,x\n1,2\n", "t=time:%H%q", "'%q' in '%H%q' is not a letter of strptime");
+    refused("t,x\n1,2\n", "t=time,x=time", "the time is one column, or a date and a time of day");
     refused("t,x\n-4e9,2\n4e9,2\n", NULL, "t.csv: the time cannot advance by 8e+09 s");
     refused("t,x\n2200-01-01T00:00Z,2\n", "t=time", "is not a time");
     refused("t,x\n", NULL, "no");
     refused("\n\n", NULL, "no rows");
     refused("{}\n", NULL, "the format of t.csv is unknown");
     refused_bytes("\xff\xfet\0,\0x\0\n\0", 10, NULL, "t.csv is in UTF-16; save it as UTF-8");
-    refused("hello\n", NULL, "has no column of measured values");
+    refused("hello\n", NULL, "has no rows to import, only a header");
     refused("run;cpu;period;time_s;length_s;cycle;cycles;set;n\n1;-1;0;0;1;1;1;one;2\n", NULL,
             "t.csv is an export of rpistat and");
     refused_bytes(nul, sizeof(nul) - 1, NULL, "NUL byte");

@@ -291,7 +291,7 @@ static void test_no_table(void **state)
     refused("a,b\n1,2\n3\n", 10, "line 3: the row has 1 cell, and the first has 2");
     refused("a;b\n1;2\n3;4;5\n", 14, "the separator is ';'");
     refused("a,b\nx,y\nz,w\n", 12, "no column of measured values");
-    refused("a,b\n", 4, "no column of measured values");
+    refused("a,b\n", 4, "has no rows to import, only a header");
     refused("a\nNaN\n\nNA\n", 10, "no column of measured values");
     refused("time,index\n1,2\n2,3\n3,4\n", 23, "no column of measured values");
     refused("time\n1\n2\n4\n", 11, "no column of measured values");

@@ -90,6 +90,7 @@ static const struct format formats[] = {
     {"time", "4.3.26 10:00", "4.3.26 10:01", "2026-03-04T10:01:00", 60, NULL},
     {"time", "03/24/2026 10:00:00", "03/24/2026 10:00:10", "2026-03-24T10:00:10", 10, NULL},
     {"time", "24/03/2026 10:00:00", "24/03/2026 10:00:10", "2026-03-24T10:00:10", 10, NULL},
+    {"time", "03/03/2026", "03/13/2026", "2026-03-13T00:00:00", 864000, NULL},
     {"time", "3/24/26 1:00:00 PM", "3/24/26 1:00:10 PM", "2026-03-24T13:00:10", 10, NULL},
     {"time", "04-Mar-2026 10:00:00", "04-Mar-2026 10:00:10", "2026-03-04T10:00:10", 10, NULL},
     {"time", "4 March 2026 10:00:00", "4 March 2026 10:00:10", "2026-03-04T10:00:10", 10, NULL},
@@ -106,6 +107,8 @@ static const struct format formats[] = {
     /* the year is 2026 */
     {"time", "Mar  4 10:00:00", "Mar  4 10:00:10", "2026-03-04T10:00:10", 10, NULL},
     {"time", "Dec 31 10:00:00", "Dec 31 10:00:10", "2025-12-31T10:00:10", 10, NULL},
+    {"time", "Feb 29 10:00:00", "Feb 29 10:00:10", "2024-02-29T10:00:10", 10, NULL},
+    {"time", "Feb 28 23:59:55", "Feb 29 00:00:05", "2024-02-29T00:00:05", 10, NULL},
     {"time", "Mar-04 10:00:00", "Mar-04 10:00:10", "2026-03-04T10:00:10", 10, NULL},
     /* times of day, elapsed times */
     {"time", "10:00:00", "10:00:10", "time of day 09:59:50", 10, NULL},
@@ -123,6 +126,19 @@ static const struct format formats[] = {
     /* times as plain numbers */
     {"time", "10", "20", "20", 10, NULL},
     {"time_ms", "100", "200", "0.2", .1, NULL},
+    {"Time (hours)", "0", "2", "14400", 7200, NULL},
+    {"time [h]", "2", "4", "14400", 7200, NULL},
+    {"elapsed_min", "1", "2", "120", 60, NULL},
+    {"time_minutes", "1", "2", "120", 60, NULL},
+    {"uptime (days)", "1", "2", "172800", 86400, NULL},
+    {"minutes", "1", "2", "120", 60, NULL},
+    {"elapsed (usec)", "1000000", "2000000", "2", 1, NULL},
+    {"time_msec", "1000", "2000", "2", 1, NULL},
+    {"time (milliseconds)", "1000", "2000", "2", 1, NULL},
+    {"Time [\xce\xbcs]", "1000000", "2000000", "2", 1, NULL},
+    {"Time (\xc2\xb5s)", "1000000", "2000000", "2", 1, NULL},
+    {"a", "1", "2", "7200", 3600, "a=time:h"},
+    {"a", "1.5", "3", "180", 90, "a=time:min"},
     {"time", "1772618400", "1772618410", "2026-03-04T10:00:10", 10, NULL},
     {"time", "1772618400.25", "1772618410.25", "2026-03-04T10:00:10.250", 10, NULL},
     {"time", "1772618400000", "1772618410000", "2026-03-04T10:00:10", 10, NULL},
@@ -135,19 +151,26 @@ static const struct format formats[] = {
     {"a", "\"11/5/2026, 10:00:00.5\"", "\"11/5/2026, 10:00:10.5\"", "2026-11-05T10:00:10.500", 10,
      "a=time:%m/%d/%Y, %H:%M:%S"},
     {"a", "9:55", "9:56", "time of day 09:54:00", 60, "a=time:%H:%M"},
+    {"time", "100050", "100150", "time of day 09:59:50", 60, "time=time:%H%M%S"},
+    {"year", "2025", "2026", "2026-01-01", 365 * 86400, "year=time:%Y"},
     {"a", "1772618400", "1772618410", "2026-03-04T10:00:10", 10, "a=time:%s"},
     {"a", "46085.5", "46085.6", "2026-03-04T14:24:00", 8640, "a=time:excel"},
     /* rejected time formats */
     {"time", "05/11/2026 10:00", "05/11/2026 10:01", "may have the day first or the month", 0,
      NULL},
+    {"time", "100050", "100150", "'100050' may be a time of day or seconds", 0, NULL},
+    {"year", "2025", "2026", "'year' may be a part of the time", 0, NULL},
     {"time", "2026-03-04 10:00:00 CET", "2026-03-04 10:00:10 CET", "names a time zone", 0, NULL},
     {"time", "9:55", "9:56", "hours and minutes, or minutes and seconds", 0, NULL},
     {"timestamp", "2026-W10-3", "2026-W10-4",
-     "'2026-W10-3' in the column 'timestamp' is not a time between 1970 and 2089 in a known format; write 2026-03-04", 0, NULL},
+     "'2026-W10-3' in the column 'timestamp' is not a time between 1970 and 2089 in a known "
+     "format; write 2026-03-04",
+     0, NULL},
     {"timestamp", "stardate 1", "stardate 2", "is not a time between 1970 and 2089", 0, NULL},
-    {"time", "2026-02-30 10:00:00", "2026-02-30 10:00:10", "is not a time between 1970 and 2089", 0, NULL},
-    {"time", "2026-03-04 10:00:00", "2026-03-04 10:00:00", "(2026-03-04 10:00:00 in the first row) does not change enough", 0,
+    {"time", "2026-02-30 10:00:00", "2026-02-30 10:00:10", "is not a time between 1970 and 2089", 0,
      NULL},
+    {"time", "2026-03-04 10:00:00", "2026-03-04 10:00:00",
+     "(2026-03-04 10:00:00 in the first row) does not change enough", 0, NULL},
 };
 
 static void check_format(const struct format *format)
@@ -246,6 +269,10 @@ static void test_choice(void **state)
     builder = table("Date,Time,v\n03/24/2026,10:00:00,1\n03/24/2026,10:00:05,2\n", NULL, 0);
     assert_int_equal(builder->run.start_realtime_ns / RPS_NS_PER_S, 1774346395);
     close_table(builder);
+    /* 03/03 shows no order of day and month; 03/13 does. */
+    builder = table("time,v\n03/03/2026,1\n03/04/2026,1\n03/13/2026,1\n", NULL, 0);
+    assert_int_equal(builder->run.start_realtime_ns / RPS_NS_PER_S, 1772409600);
+    close_table(builder);
     builder = table("1772618400,5\n1772618460,3\n", NULL, 0); /* a table without a header */
     assert_int_equal(builder->end_ns, 120 * RPS_NS_PER_S);
     close_table(builder);
@@ -263,6 +290,8 @@ static void test_choice(void **state)
     builder = table("elapsed,timestamp,v\n0,1772618400,1\n10,1772618410,1\n", NULL, 0);
     assert_int_equal(builder->run.start_realtime_ns / RPS_NS_PER_S, 1772618390);
     close_table(builder);
+    refused("time,v\n2026-03-04 10:00:00,$5\n2026-03-04 10:00:10,$6\n", NULL,
+            "'$5' in the first row of the column 'v' is not a number");
     refused("time,v\n3,1\n1,2\n2,3\n", NULL, "neither grows nor falls; --map 'time=gauge'");
     refused("timestamp,v\n1,1\n2,2\nx,3\ny,4\n5,5\n", NULL,
             "'x' in the column 'timestamp' is not a time between 1970 and 2089");
@@ -279,6 +308,31 @@ static void test_choice(void **state)
     /* Columns with names of durations are values if another column is the time. */
     builder = table("timeStamp,elapsed\n1772618400000,30\n1772618400100,20\n", NULL, 0);
     assert_float_equal(column(builder, "elapsed")->most, 30, 0);
+    close_table(builder);
+}
+
+/* The keys are the columns of words that distinguish the rows of a time. */
+static void test_keys(void **state)
+{
+    struct rps_import_builder *builder;
+
+    (void)state;
+    builder = table("time,status,host,v\n1,ok,a,1\n1,warn,b,2\n2,ok,a,3\n2,ok,b,4\n3,ok,a,5\n"
+                    "3,warn: 7,b,6\n",
+                    NULL, 0);
+    assert_int_equal(builder->column_count, 2);
+    assert_float_equal(column(builder, "b v")->most, 6, 0);
+    says("left out: status");
+    close_table(builder);
+    builder = table("time,mem,name,v\n1,1k / 9k,a,1\n1,2k / 9k,b,2\n2,3k / 9k,a,3\n2,4k / 9k,b,4\n",
+                    NULL, 0);
+    assert_int_equal(builder->column_count, 2);
+    assert_float_equal(column(builder, "a v")->most, 3, 0);
+    close_table(builder);
+    builder =
+        table("time,host,dev,v\n1,h,x,1\n1,h,y,2\n1,i,x,3\n1,i,y,4\n2,h,x,5\n2,i,y,6\n", NULL, 0);
+    assert_int_equal(builder->column_count, 4);
+    assert_float_equal(column(builder, "i y v")->most, 6, 0);
     close_table(builder);
 }
 
@@ -350,7 +404,7 @@ static void test_order(void **state)
     says("1 gap of 10.0 s");
     close_table(builder);
     builder =
-        table("Linux 6.1 (h) \t03/24/26\n10:00:00 CPU %idle\n10:00:10 all 1\n10:00:20 all 1\n\n"
+        table("Linux 6.12.24 (h) \t03/24/26\n10:00:00 CPU %idle\n10:00:10 all 1\n10:00:20 all 1\n\n"
               "10:00:35 LINUX RESTART (2 CPU)\n\n10:00:30 CPU %idle\n10:00:45 all 1\n",
               NULL, 0);
     assert_float_equal(builder->seconds, 10 + 10 + 10, 1e-9);
@@ -419,6 +473,11 @@ static void test_values(void **state)
         {"35 %", '.', 1, 35, "%"},
         {"35%", '.', 1, 35, "%"},
         {"10 \xc2\xb5s", '.', 1, 10, "\xc2\xb5s"},
+        {"20\xc2\xb0"
+         "C",
+         '.', 1, 20,
+         "\xc2\xb0"
+         "C"},
         {"5x", '.', -1, 0, ""},
         {"0x10", '.', -1, 0, ""},
         {"12345678901234567890", '.', 1, 12345678901234567890.0, ""},
@@ -489,6 +548,55 @@ static void test_counters(void **state)
                     NULL, 0);
     assert_int_equal(column(builder, "x_total")->sum, 12 + 1);
     close_table(builder);
+    /* Growth over several rows is divided among them by their lengths. */
+    builder = table("time,x_total,y\n10,100,1\n20,,5\n30,N/A,2\n70,150,4\n80,160,4\n", NULL, 0);
+    assert_int_equal(column(builder, "x_total")->sum, 60);
+    assert_int_equal(column(builder, "x_total")->periods, 4);
+    close_table(builder);
+    builder = table("time,a_total,b_total\n10,,5\n20,1.5,\n30,,25\n40,3.5,\n50,,45\n", NULL, 0);
+    assert_float_equal(column(builder, "a_total")->least, 0.1, 1e-12);
+    assert_float_equal(column(builder, "a_total")->most, 0.1, 1e-12);
+    assert_int_equal(column(builder, "a_total")->periods, 2);
+    assert_int_equal(column(builder, "b_total")->sum, 40);
+    assert_int_equal(column(builder, "b_total")->periods, 4);
+    close_table(builder);
+    /* The growth over a gap is unknown, also if a total is missing next to the gap. */
+    builder = table("time,x_total\n1,1\n2,2\n3,3\n4,4\n5,5\n6,6\n7,7\n8,8\n9,9\n10,\n"
+                    "100,\n101,500\n102,501\n103,502\n104,503\n105,504\n106,505\n107,506\n"
+                    "108,507\n109,508\n110,509\n111,510\n112,511\n113,512\n",
+                    NULL, 0);
+    says("rows are missing in 1 gap");
+    assert_int_equal(column(builder, "x_total")->sum, 8 + 12);
+    assert_int_equal(column(builder, "x_total")->periods, 8 + 12);
+    close_table(builder);
+    /* A host's totals are compared with those of the same host, also if it has no row for a time. */
+    builder = table("time,host,x_total,size_total\n10,a,100,7\n10,b,5000,9\n20,a,110,7\n"
+                    "30,a,120,7\n30,b,5040,9\n40,a,130,7\n40,b,5060,9\n",
+                    NULL, 0);
+    assert_int_equal(column(builder, "a x_total")->sum, 30);
+    assert_int_equal(column(builder, "b x_total")->sum, 60);
+    assert_int_equal(column(builder, "b x_total")->periods, 3);
+    assert_float_equal(builder->column[builder->column_count - 1].most, 9, 0); /* b size_total */
+    close_table(builder);
+    builder =
+        table("time,cpu,x_total\n10,0,100\n10,1,7\n20,0,150\n20,1,9\n30,0,160\n30,1,19\n", NULL, 0);
+    assert_int_equal(column(builder, "x_total")->sum, 60 + 12);
+    close_table(builder);
+    /* Counters of 32 and 64 bits wrap. */
+    builder = table("time,a_counter,b_counter\n1,4294967266,18446744073709551586\n"
+                    "2,4294967276,18446744073709551596\n3,4294967286,18446744073709551606\n"
+                    "4,0,0\n5,10,10\n6,20,20\n7,30,30\n8,40,40\n9,50,50\n10,60,60\n11,70,70\n"
+                    "12,80,80\n13,90,90\n",
+                    "a_counter=counter,b_counter=counter", 0);
+    assert_int_equal(column(builder, "a_counter")->sum, 120);
+    assert_int_equal(column(builder, "b_counter")->sum, 120);
+    close_table(builder);
+    builder = table("time,v,x_counter\n13,1,90\n12,2,80\n11,2,70\n10,2,60\n9,2,50\n8,2,40\n"
+                    "7,2,30\n6,2,20\n5,2,10\n4,2,0\n3,2,4294967286\n2,2,4294967276\n",
+                    NULL, 0); /* the newest row first */
+    says("'x_counter' is read as a running total");
+    assert_int_equal(column(builder, "x_counter")->sum, 110);
+    close_table(builder);
     /* Row numbers are whole, so this column n is a value. */
     builder = table("time,n\n1,1.2\n2,12.3\n3,123.4\n", NULL, 0);
     assert_int_equal(builder->column_count, 1);
@@ -498,10 +606,10 @@ static void test_counters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_formats),     cmocka_unit_test(test_choice),
-        cmocka_unit_test(test_bad_cells),   cmocka_unit_test(test_order),
-        cmocka_unit_test(test_summer_time), cmocka_unit_test(test_values),
-        cmocka_unit_test(test_counters),
+        cmocka_unit_test(test_formats), cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_keys),    cmocka_unit_test(test_bad_cells),
+        cmocka_unit_test(test_order),   cmocka_unit_test(test_summer_time),
+        cmocka_unit_test(test_values),  cmocka_unit_test(test_counters),
     };
 
     setenv("TZ", "UTC0", 1);

@@ -398,6 +398,11 @@ static void test_perf_decimal_comma(void **state)
             "LC_ALL");
     look_at(&rps_import_perf_csv, "     0.100000000;55,30;msec;task-clock;55295971;74,91;;\n");
     assert_int_equal(found.sum[column("task-clock")], 55300000);
+    static const char comma[] = "     0,100000000;55,30;msec;task-clock;55295971;74,91;;\n"
+                                "     0,200000000;5;;cs;55295971;100,00;9,1;/sec\n";
+    assert_true(rps_import_perf_csv.recognises(comma));
+    look_at(&rps_import_perf_csv, comma);
+    assert_int_equal(found.sum[column("task-clock")], 55300000);
 }
 
 /* The number of CPUs is limited, because the work grows with it. */
@@ -437,6 +442,9 @@ static void test_perf_refused(void **state)
     (void)state;
 #define LINE "     0.100000000,10,,cs,1000,100.00,,\n"
     refuses(&rps_import_perf_csv, "12,,cs,1000,100.00,,\n", "-I 100");
+    refuses(&rps_import_perf_csv,
+            "     0.100000000,12,,cs,1000,100.00,,\n0.05,5000,,cs,1,100.00,,\n",
+            "line 2: it is not a line of 'perf stat -I");
     refuses(&rps_import_perf_csv, LINE "     0.050000000,10,,cs,1000,100.00,,\n",
             "line 2: the time goes back");
     refuses(&rps_import_perf_csv, "     0.100000000,1x,,cs,1000,100.00,,\n", "line 1");
