@@ -207,11 +207,6 @@ static void look_at_cell(struct rps_import_reading *reading, struct rps_import_t
         column->varies = strcmp(column->first, cell) != 0;
 }
 
-int rps_import_is_numeric(const struct rps_import_table_column *column)
-{
-    return column->numbers > 0 && column->numbers >= column->words;
-}
-
 /* Read the comment before the first row. The comment is the header if it has as many cells as the
  * row, as in sadf -d. */
 static void read_comment(struct rps_import_reading *reading)
@@ -369,19 +364,6 @@ static int choose_places(struct rps_import_reading *reading, struct rps_import_t
     return rps_import_choose_time(reading, table, err);
 }
 
-static int is_place(const struct rps_import_table *table, size_t c)
-{
-    return (int)c == table->time || (int)c == table->day || (int)c == table->cpu;
-}
-
-int rps_import_is_word_key(const struct rps_import_table *table, size_t c)
-{
-    const struct rps_import_table_column *column = &table->column[c];
-
-    return !table->has_processes && column->kind == RPS_CELLS_NONE && !is_place(table, c) &&
-           column->varies && !rps_import_is_numeric(column) && !rps_import_is_text_time(column);
-}
-
 /* Choose the columns that distinguish rows: columns of words if a time has several rows, or columns
  * of process numbers and commands if there are several processes. */
 static void choose_keys(struct rps_import_table *table, int is_by_word)
@@ -396,7 +378,7 @@ static void choose_keys(struct rps_import_table *table, int is_by_word)
         struct rps_import_table_column *column = &table->column[c];
         int of_process = is_of_process(column->name);
 
-        if (table->has_several && column->kind == RPS_CELLS_NONE && !is_place(table, c) &&
+        if (table->has_several && column->kind == RPS_CELLS_NONE && !rps_import_is_place(table, c) &&
             (of_process == 2 ? column->varies : !of_process && !rps_import_is_numeric(column)))
             column->kind = RPS_CELLS_KEY;
         table->is_keyed |= column->kind == RPS_CELLS_KEY;
@@ -451,7 +433,7 @@ static void choose_values(struct rps_import_reading *reading, struct rps_import_
         struct rps_import_table_column *column = &table->column[c];
         int of_process = table->has_processes ? is_of_process(column->name) : 0;
 
-        if (column->kind == RPS_CELLS_NONE && !is_place(table, c) && !is_mapped && !of_process)
+        if (column->kind == RPS_CELLS_NONE && !rps_import_is_place(table, c) && !is_mapped && !of_process)
             column->kind = choose_value(reading, table, c);
         reading->has_sparse_totals |= column->kind == RPS_CELLS_COUNTER &&
                                       (column->missing + column->words > 0 || table->is_keyed ||
@@ -471,7 +453,7 @@ static void note_left_out(const struct rps_import_reading *reading)
         for (size_t c = 0; c < table->count && table->rows > 0; c++) {
             const struct rps_import_table_column *column = &table->column[c];
 
-            if (is_place(table, c) || column->kind == RPS_CELLS_KEY ||
+            if (rps_import_is_place(table, c) || column->kind == RPS_CELLS_KEY ||
                 rps_import_is_value(column->kind) || column->mapped == RPS_CELLS_SKIP ||
                 (column->numbers + column->words == 0 && !column->name[0]) ||
                 (t > 0 && find_column(reading->table[0], column->name)))
@@ -706,7 +688,7 @@ static int check_values(const struct rps_import_reading *reading, struct rps_err
 
             if (rps_import_is_value(column->kind))
                 return 0;
-            if (column->kind != RPS_CELLS_NONE || is_place(table, c) ||
+            if (column->kind != RPS_CELLS_NONE || rps_import_is_place(table, c) ||
                 rps_import_is_numeric(column))
                 continue;
             rps_text_printable(shown, sizeof(shown), rps_import_column_name(table, c, name));

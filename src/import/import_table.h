@@ -233,6 +233,9 @@ int rps_order_mirror(struct rps_import_builder *builder, uint64_t after, struct 
 
 struct rps_arena;
 
+/* Return 1 for the column of the time, the date or the CPU. */
+int rps_import_is_place(const struct rps_import_table *table, size_t c);
+
 /* Return 1 for a column of words that may distinguish the rows of a time. */
 int rps_import_is_word_key(const struct rps_import_table *table, size_t c);
 

@@ -149,6 +149,11 @@ static uint64_t cells_per_bad(const struct rps_import_table_column *column)
     return column->time.is_tolerant ? 1 : CELLS_PER_BAD;
 }
 
+int rps_import_is_numeric(const struct rps_import_table_column *column)
+{
+    return column->numbers > 0 && column->numbers >= column->words;
+}
+
 int rps_import_is_text_time(const struct rps_import_table_column *column)
 {
     return column->time.parsed > 0 &&

@@ -37,7 +37,7 @@ static int insert_end(struct rps_writer *writer, const void *run)
     if (code == SQLITE_OK)
         code = rps_system_write_end(&writer->system, writer->db, writer->run_id);
     if (code == SQLITE_OK)
-        code = rps_writer_start(writer);
+        code = rps_writer_start(writer, true);
     if (code == SQLITE_OK)
         code = rps_write_run_end(writer->db, writer->run_id, run, writer->set_count, writer->sum);
     return code;

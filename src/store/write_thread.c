@@ -115,7 +115,7 @@ static int try_to_write(struct rps_writer *writer,
     if (code == SQLITE_OK) {
         rps_rollup_commit(writer->rollup);
         writer->system.touched = false;
-        writer->has_start = writer->next_period >= 2 * (uint64_t)writer->set_count;
+        writer->has_start = writer->next_period > 2 * (uint64_t)writer->set_count;
         return code;
     }
     /* Save the message now: the next call on the database would clear it. */
@@ -150,11 +150,11 @@ int rps_writer_write(struct rps_writer *writer,
     return SQLITE_BUSY;
 }
 
-int rps_writer_start(struct rps_writer *writer)
+int rps_writer_start(struct rps_writer *writer, bool is_end)
 {
-    uint64_t rotations = 2 * (uint64_t)writer->set_count;
+    const uint64_t periods = 2 * (uint64_t)writer->set_count + (is_end ? 0 : 1);
 
-    if (writer->has_start || writer->next_period < rotations)
+    if (writer->has_start || writer->next_period < periods)
         return SQLITE_OK;
     return rps_write_run_start(writer->db, writer->run_id);
 }
@@ -170,7 +170,7 @@ static int insert_batch(struct rps_writer *writer, const void *context)
     if (is_beat_due(writer))
         code = beat(writer);
     if (code == SQLITE_OK)
-        code = rps_writer_start(writer);
+        code = rps_writer_start(writer, false);
     while (code == SQLITE_OK && place.count < batch->count)
         code = rps_write_record_insert(writer, rps_ring_next(&batch->ring, &place));
     if (code == SQLITE_OK && rps_store_hooks)

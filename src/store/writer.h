@@ -311,9 +311,10 @@ int rps_writer_write(struct rps_writer *writer,
                      int (*insert)(struct rps_writer *writer, const void *context),
                      const void *context);
 
-/* Write the run's beginning (rps_write_run_start) when its first two rotations are in the store,
- * within a transaction. Returns an SQLite code. The caller sets has_start after the commit. */
-int rps_writer_start(struct rps_writer *writer);
+/* Write the run's beginning (rps_write_run_start) when its first two rotations are in the store on
+ * all CPUs: when a later period is there, or at the end of the run. The caller has begun a
+ * transaction, and sets has_start after the commit. Returns an SQLite code. */
+int rps_writer_start(struct rps_writer *writer, bool is_end);
 
 /* Append a gap record for the lost range, if any. The caller holds the lock. */
 void rps_writer_note_lost(struct rps_writer *writer);

@@ -637,7 +637,7 @@ def check_wall():
         total = sum(seconds for seconds, _ in many.values())
         for name, (_, asleep, _) in told.items():
             near(many[name][0] / total, asleep / sum(seconds for _, seconds, _ in told.values()), 10, name)
-        (of, marks), = ask(folder, "SELECT blocked_of, (SELECT count(*) FROM mark WHERE text LIKE '%in 1 of%') FROM sampling "
+        (of, marks), = ask(folder, "SELECT blocked_of, (SELECT count(*) FROM mark WHERE text LIKE '%for 0.1 s of every%') FROM sampling "
                            "ORDER BY run_id DESC LIMIT 1",
                            store="w.data")
         assert of > 1 and marks > 0, (of, marks)

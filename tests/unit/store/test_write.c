@@ -657,6 +657,53 @@ static void a_run_begins_with_a_heartbeat(void **state)
     rps_plan_free(plan);
 }
 
+static void write_cpu(struct rps_writer *writer, uint64_t n, int cpu)
+{
+    struct rps_period period = fixture_period(n, 2);
+
+    period.cpu = cpu;
+    period.running_ns = 100 + (uint64_t)cpu;
+    rps_writer_period(writer, &period);
+}
+
+/* The counts of the first two rotations include all CPUs, also if a commit ends between the CPUs
+ * of a period. */
+static void the_start_of_two_cpus(void **state)
+{
+    const char *path = fixture_path(state, "s");
+    struct rps_run run;
+    struct rps_writer *writer = fixture_writer(path, NULL, &run);
+
+    for (uint64_t n = 0; n < 3; n++) {
+        write_cpu(writer, n, 0);
+        write_cpu(writer, n, 1);
+    }
+    write_cpu(writer, 3, 0);
+    fixture_wait_committed(writer, 4);
+    write_cpu(writer, 3, 1);
+    write_cpu(writer, 4, 0);
+    write_cpu(writer, 4, 1);
+    fixture_wait_committed(writer, 5);
+    fixture_end(writer, &run);
+    assert_int_equal(fixture_number(path, "SELECT max(first_ns) FROM event WHERE set_no = 0"), 201);
+    assert_int_equal(fixture_number(path, "SELECT max(second_ns) FROM event WHERE set_no = 1"),
+                     201);
+}
+
+/* A run of two rotations has no later period. */
+static void the_start_of_a_short_run(void **state)
+{
+    const char *path = fixture_path(state, "s");
+    struct rps_run run;
+    struct rps_writer *writer = fixture_writer(path, NULL, &run);
+
+    for (uint64_t n = 0; n < 4; n++)
+        write_cpu(writer, n, 0);
+    fixture_end(writer, &run);
+    assert_int_equal(fixture_number(path, "SELECT max(second_ns) FROM event WHERE set_no = 1"),
+                     100);
+}
+
 /* The heartbeat is written even if there are no data to write. */
 static void it_beats_while_idle(void **state)
 {
@@ -890,6 +937,8 @@ int main(void)
         TEST(a_killed_recorder_leaves_a_good_run),
         TEST(the_heartbeat_decides),
         TEST(a_run_begins_with_a_heartbeat),
+        TEST(the_start_of_two_cpus),
+        TEST(the_start_of_a_short_run),
         TEST(it_beats_while_idle),
         TEST(taken_for_interrupted),
         TEST(many_recorders_share_a_store),
