@@ -40,6 +40,7 @@ static void add(const struct drawing *drawing, struct rps_phases *phases, double
         .start_ns = llround(from * RPS_NS_PER_S),
         .end_ns = llround(to * RPS_NS_PER_S),
         .label = label,
+        .label_confidence = 1, /* doubt is printed by `phases` */
     };
     if (label >= phases->label_count)
         phases->label_count = label + 1;

@@ -58,7 +58,7 @@ static void add_parts(struct rps_picture *picture, const struct rps_loop *loop, 
         phases->phase =
             rps_arena_grow(picture->arena, phases->phase, phases->count, sizeof(*phases->phase));
         phase = &phases->phase[phases->count];
-        *phase = (struct rps_phase){.label = loop->part[k].label};
+        *phase = (struct rps_phase){.label = loop->part[k].label, .label_confidence = 1};
         phase->first = phase->last = phase->earliest = phase->latest = phases->count++;
         phase->start_ns = phase->first > 0 ? phase[-1].end_ns : 0;
         phase->end_ns = phase->start_ns + (int64_t)part;

@@ -433,9 +433,9 @@ def test_not_the_store():
     """the store cannot be its own output"""
     before = FOLDER.read("rpistat.data")
     for command in READING:
-        refused(FOLDER.call(command, "-o", "rpistat.data"), 2, "rpistat.data", "store")
+        refused(FOLDER.call(command, "-o", "rpistat.data"), 2, "rpistat.data", "input")
         refused(FOLDER.call(command, "-o", "./../%s/rpistat.data" % os.path.basename(FOLDER.path)),
-                2, "store")
+                2, "input")
     assert FOLDER.read("rpistat.data") == before
 
 
