@@ -151,7 +151,8 @@ static int choose_panel(struct rps_picture *picture, const struct rps_plot_optio
     if (found)
         return 0;
     return rps_error_set(err, RPS_USAGE,
-                         "--panel: no panel of run %lld has '%s' in its title; choose from %s",
+                         "--panel: no panel of run %lld has '%s' in its title; choose from %s "
+                         "(panels of threads, memory and code are drawn without --panel)",
                          (long long)picture->run.run_id, text, known[0] ? known : "none");
 }
 
