@@ -161,8 +161,9 @@ static void report_latency(const struct rps_code_output *output, struct rps_bloc
         wait[RPS_CODE_TEXT_SIZE] = " (waiting for a CPU was not recorded)";
 
     if (of->has_waits)
-        snprintf(wait, sizeof(wait), ", %.3f s waiting for a CPU (%.0f %% of their runnable time)",
-                 of->wait_s, 100 * of->wait_s / fmax(of->cpu_s + of->wait_s, 1e-9));
+        snprintf(wait, sizeof(wait),
+                 ", %.3f s waiting for a CPU (%.0f %% of the time that they could run)", of->wait_s,
+                 100 * of->wait_s / fmax(of->cpu_s + of->wait_s, 1e-9));
     if (shares->count > 0 && rps_shares_part(shares->share->self, output->weight) >= TOP_MIN &&
         output->samples >= RPS_SHARES_SAMPLES_MIN)
         rps_block_wrap(head, 0, 0, "%s has %.1f %% of the latency, and %.1f %% of the CPU time.",

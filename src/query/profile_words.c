@@ -472,7 +472,7 @@ static int write_cpu_wait(char *ret, const struct rps_profile *profile)
     const struct rps_system_time own = time_of(profile, 0), rest = time_of(profile, 1);
     const double waited = rps_system_time_waited(&own), other = rps_system_time_waited(&rest);
 
-    snprintf(ret, TEXT_SIZE, "waits for a CPU in %.0f %% of its runnable time (%s: %.0f %%)",
+    snprintf(ret, TEXT_SIZE, "waits for a CPU %.0f %% of the time that it could run (%s: %.0f %%)",
              100 * waited, profile->other, 100 * other);
     return fabs(waited - other) > WAITED_THRESHOLD;
 }
@@ -564,7 +564,8 @@ static int write_system(struct clause *ret, struct pair *pair, int count)
         snprintf(ret[count++].text, TEXT_SIZE, "sleeps in %s", rps_sleep_words[sleep]);
     count += write_io(ret + count, pair, count == 0 && !is_waiting);
     if (is_waiting)
-        snprintf(ret[count++].text, TEXT_SIZE, "waits for a CPU in %.0f %% of its runnable time",
+        snprintf(ret[count++].text, TEXT_SIZE,
+                 "waits for a CPU %.0f %% of the time that it could run",
                  100 * rps_system_time_waited(&time));
     return count;
 }

@@ -247,7 +247,7 @@ def test_export_every():
 def test_phases():
     """phases: a description of each class; for memory only what differs"""
     text = words(expect(FOLDER.call("phases", "-i", "waiting.data"), 0).stdout)
-    assert "waits for a CPU in 80 % of its runnable time" in text and "uses 100 MiB (elsewhere 10 MiB)" in text, text
+    assert "waits for a CPU 80 % of the time that it could run" in text and "uses 100 MiB (elsewhere 10 MiB)" in text, text
     assert "uses 10 MiB (elsewhere 100 MiB)" in text, text
     record("starved.data", "phase work 2s\nphase starved 8s wait=99.5%\nphase work 2s\n")
     assert "B (waiting for a CPU) 8.0 s" in report("starved.data"), report("starved.data")

@@ -569,7 +569,7 @@ static void test_system(void **state)
     for (int l = 0; l < 3; l++)
         made.label[l].cpu_s = 4;
     assert_string_equal(words_of(&made, 0), /* Label 0 uses as much memory as most labels. */
-                        "waits for a CPU in 60 % of its runnable time");
+                        "waits for a CPU 60 % of the time that it could run");
     assert_string_equal(words_of(&made, 1),
                         "3.1 x the minor faults of the whole run, sleeps in lock or thread "
                         "waits, uses 306 MiB (elsewhere 13 MiB), reads 866 MiB/s from disks "
