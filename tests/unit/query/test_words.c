@@ -589,8 +589,8 @@ static void test_system(void **state)
     assert_null(strstr(words_of(&made, 1), "MiB"));
     io = read_io(arena, (double[]){1, 500, 500}, 3);
     assert_string_equal(words_of(&made, 0),
-                        "uses 1.0 MiB (elsewhere 500 MiB), waits for a CPU in 60 % of its runnable "
-                        "time");
+                        "uses 1.0 MiB (elsewhere 500 MiB), waits for a CPU 60 % of the time "
+                        "that it could run");
     made.profile.io = NULL; /* Memory and reads were not measured. */
     made.mean[1] = 10000;
     for (int l = 0; l < 3; l++) /* Waiting is described only if labels differ in it. */
