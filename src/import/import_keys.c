@@ -34,8 +34,9 @@ int rps_import_is_word_key(const struct rps_import_table *table, size_t c)
 {
     const struct rps_import_table_column *column = &table->column[c];
 
-    return !table->has_processes && column->kind == RPS_CELLS_NONE && !rps_import_is_place(table, c) &&
-           column->varies && !rps_import_is_numeric(column) && !rps_import_is_text_time(column);
+    return !table->has_processes && column->kind == RPS_CELLS_NONE &&
+           !rps_import_is_place(table, c) && column->varies && !rps_import_is_numeric(column) &&
+           !rps_import_is_text_time(column);
 }
 
 void rps_keys_begin(struct rps_arena *arena, struct rps_import_table *table)

@@ -378,7 +378,8 @@ static void choose_keys(struct rps_import_table *table, int is_by_word)
         struct rps_import_table_column *column = &table->column[c];
         int of_process = is_of_process(column->name);
 
-        if (table->has_several && column->kind == RPS_CELLS_NONE && !rps_import_is_place(table, c) &&
+        if (table->has_several && column->kind == RPS_CELLS_NONE &&
+            !rps_import_is_place(table, c) &&
             (of_process == 2 ? column->varies : !of_process && !rps_import_is_numeric(column)))
             column->kind = RPS_CELLS_KEY;
         table->is_keyed |= column->kind == RPS_CELLS_KEY;
@@ -433,7 +434,8 @@ static void choose_values(struct rps_import_reading *reading, struct rps_import_
         struct rps_import_table_column *column = &table->column[c];
         int of_process = table->has_processes ? is_of_process(column->name) : 0;
 
-        if (column->kind == RPS_CELLS_NONE && !rps_import_is_place(table, c) && !is_mapped && !of_process)
+        if (column->kind == RPS_CELLS_NONE && !rps_import_is_place(table, c) && !is_mapped &&
+            !of_process)
             column->kind = choose_value(reading, table, c);
         reading->has_sparse_totals |= column->kind == RPS_CELLS_COUNTER &&
                                       (column->missing + column->words > 0 || table->is_keyed ||
