@@ -126,8 +126,7 @@ static double clip_deviation(struct preparation *job, size_t count)
         job->sample[off] = job->seen[i] - rps_clip_median(job->seen, count, i);
         off += fabs(job->sample[off]) > 0;
     }
-    if (!job->signals->resolution && 2 * off < taken &&
-        (double)off > SPARSE_SHARE * (double)taken)
+    if (!job->signals->resolution && 2 * off < taken && (double)off > SPARSE_SHARE * (double)taken)
         return rps_robust_deviation(job->sample, off);
     while (off < taken)
         job->sample[off++] = 0;
