@@ -246,7 +246,8 @@ int rps_noise_drifts(const struct rps_observed *observed, const struct rps_noise
             add_block(observed, &observed->block[b], s,
                       (size_t)((double)observed->count / count + 0.5), &r);
         variance = r.squares > 0 ? none[s].raw / r.squares : 0;
-        by_means += count * log(find_left(&r, r.squares) * variance + floor);
+        by_means += count * log(find_left(&r, r.squares) * variance + floor) +
+                    fmax(0, MEANS - fitted); /* noise fits each further coefficient by 1 */
         by_phases +=
             count * log(rps_noise_innovation(&noise[s], noise[s].autocorrelation) + floor) +
             rps_noise_overfit(count, fitted);

@@ -13,6 +13,10 @@
 /* Maximum number of values from which a deviation is estimated. */
 #define SAMPLE_MAX 8192
 
+/* Minimum share of values unlike the running median that are events and not outliers. With a lower
+ * share, phases are found in tables of independent rare events. */
+#define SPARSE_SHARE .05
+
 /* Minimum range of a signal, relative to its largest value. Smaller ranges are rounding errors. */
 #define RANGE_MIN 2e-15
 
@@ -111,13 +115,21 @@ static int find_scale(const struct rps_signals *signals, size_t signal, int *ret
     return any && high > low && high / 2 - low / 2 > RANGE_MIN * largest;
 }
 
-/* Return the deviation of the values from their running median. */
+/* Return the deviation of the values from their running median. If most values of a table's column
+ * are equal to it, and the others are not rare, as in counts of sparse events, return the deviation
+ * of the others. A smaller limit clips single events, but not events that are close by chance. */
 static double clip_deviation(struct preparation *job, size_t count)
 {
-    size_t step = count / SAMPLE_MAX + 1, taken = 0;
+    size_t step = count / SAMPLE_MAX + 1, taken = 0, off = 0;
 
-    for (size_t i = 0; i < count; i += step)
-        job->sample[taken++] = job->seen[i] - rps_clip_median(job->seen, count, i);
+    for (size_t i = 0; i < count; i += step, taken++) {
+        job->sample[off] = job->seen[i] - rps_clip_median(job->seen, count, i);
+        off += fabs(job->sample[off]) > 0;
+    }
+    if (!job->signals->resolution && 2 * off < taken && (double)off > SPARSE_SHARE * (double)taken)
+        return rps_robust_deviation(job->sample, off);
+    while (off < taken)
+        job->sample[off++] = 0;
     return rps_robust_deviation(job->sample, taken);
 }
 

@@ -155,6 +155,8 @@ static void look(struct wave *wave, const struct rps_signals *signals, size_t wi
         if (share < SHARE_MIN || share <= *most)
             continue;
         *most = share;
+        if (fabs(lag * (double)width - ret->length) < ret->length / 10)
+            continue; /* the same wave: a finer resolution gives a more exact length */
         *ret = (struct rps_wave){.turns = (double)signals->count / (lag * (double)width),
                                  .length = lag * (double)width};
     }

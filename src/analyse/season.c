@@ -21,6 +21,9 @@
 #define MULTIPLE_MAX 7
 #define LESS         .7
 
+/* A part of a season is a season if it leaves at most SAME times the variance. */
+#define SAME 1.2
+
 struct season {
     const double *value;
     size_t count;
@@ -57,8 +60,22 @@ static double find_profile(struct season *season, size_t cycle)
     return all > 0 && seen > (double)cycle ? left / all * seen / (seen - (double)cycle) : 1;
 }
 
-/* Find the length that leaves the least variance: a length near that of the wave, or a multiple of
- * this length. Return the share of the variance that remains. */
+/* Replace a cycle by its smallest part that leaves about the same variance. The wave's length is a
+ * multiple of the cycle if the cycle has few points at the resolution at which the wave is found. */
+static void divide_cycle(struct season *season, double least, size_t *cycle)
+{
+    for (size_t parts = MULTIPLE_MAX; parts > 1; parts--) {
+        size_t part = (*cycle + parts / 2) / parts;
+
+        if (part < 2 || find_profile(season, part) > SAME * least)
+            continue;
+        *cycle = part;
+        parts = MULTIPLE_MAX + 1; /* a part may have parts */
+    }
+}
+
+/* Find the length that leaves the least variance: a length near that of the wave, a multiple of this
+ * length, or a part of it. Return the share of the variance that remains. */
 static double find_cycle(struct season *season, double length, size_t *ret_cycle)
 {
     size_t near = (size_t)(length + .5), reach = near < 8 * REACH_MAX ? near / 8 + 1 : REACH_MAX;
@@ -75,6 +92,7 @@ static double find_cycle(struct season *season, double length, size_t *ret_cycle
             least = left;
         }
     }
+    divide_cycle(season, least, ret_cycle);
     return least;
 }
 

@@ -321,6 +321,51 @@ static size_t count_changes(const struct rps_signals *signals)
     return changes;
 }
 
+/* Counts of sparse events are no outliers, and events that are close by chance are no phases. */
+static void sparse_counts_have_no_phases(void **state)
+{
+    uint64_t dice = 1;
+    int false_runs = 0;
+
+    (void)state;
+    for (int run = 0; run < 20; run++) {
+        struct rps_signals signals = series_make(1000, 3);
+        struct rps_phases phases;
+
+        for (size_t i = 0; i < signals.count * signals.signal_count; i++) {
+            for (int k = 0; k < 2; k++)
+                signals.value[i] += rps_random_unit(&dice) < .05;
+        }
+        phases = detect(&signals);
+        false_runs += phases.count > 1;
+        assert_true(phases.outlier_count < 10);
+        rps_phases_free(&phases);
+        rps_signals_free(&signals);
+    }
+    assert_true(false_runs <= 1);
+}
+
+/* A step of one signal among many that are noise is no drift. */
+static void one_of_many_steps(void **state)
+{
+    uint64_t dice = 1;
+
+    (void)state;
+    for (size_t width = 60; width <= 100; width += 40) {
+        struct rps_signals signals = series_make(1000, width);
+        struct rps_phases phases;
+
+        for (size_t i = 0; i < signals.count * width; i++)
+            signals.value[i] = series_normal(&dice) + (i >= 3500 && i < 4000 ? 6 : 0);
+        phases = detect(&signals);
+        assert_int_equal(phases.count, 2);
+        assert_int_equal(phases.phase[1].first, 500);
+        assert_false(details.is_drifting);
+        rps_phases_free(&phases);
+        rps_signals_free(&signals);
+    }
+}
+
 /* A random walk has no phases. Drift at several speeds resembles phases, but is explained better by
  * its recent values and is reported as drift. */
 static void drifting_has_no_phases(void **state)
@@ -959,6 +1004,8 @@ int main(void)
         cmocka_unit_test(mixed_blocks),
         cmocka_unit_test(exact_agrees),
         cmocka_unit_test(noise_has_no_phases),
+        cmocka_unit_test(sparse_counts_have_no_phases),
+        cmocka_unit_test(one_of_many_steps),
         cmocka_unit_test(drifting_has_no_phases),
         cmocka_unit_test(wave_has_no_phases),
         cmocka_unit_test(noisy_walk_has_no_phases),

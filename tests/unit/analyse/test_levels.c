@@ -817,6 +817,37 @@ static void a_wave_is_found(void **state)
     assert_true(wave_of(3, 2, 1).turns <= 0);
 }
 
+/* The length is the cycle, not a multiple of it, even if the cycle is short for the resolution at
+ * which its wave is found. A coarse resolution does not replace a more exact length. */
+static void a_wave_is_no_multiple(void **state)
+{
+    static const size_t cycles[] = {9, 10, 13, 14, 18};
+    struct rps_phases_options options = {.level = {0}};
+
+    (void)state;
+    for (size_t c = 0; c < 10; c++) {
+        size_t cycle = cycles[c / 2], count = cycle * 60;
+        struct rps_signals signals = series_make(count, 1);
+        struct rps_found_phases found;
+        struct rps_error err;
+        uint64_t random = c;
+
+        for (size_t i = 0; i < count; i++) {
+            double at = (double)(i % cycle) / (double)cycle;
+            double wave = c % 2 == 0 ? 10 * sin(2 * 3.14159265 * at) : i % cycle == 0 ? 10 : 0;
+
+            signals.value[i] = wave + series_normal(&random);
+        }
+        assert_int_equal(rps_phases_find(&signals, &options, &found, &err), 0);
+        assert_int_equal(rps_phase_levels_shown(&found.levels)->count, 1);
+        assert_true(fabs(found.wave.length - (double)cycle) < .5);
+        rps_found_phases_free(&found);
+        rps_signals_free(&signals);
+    }
+    assert_true(fabs(wave_of(100000, 97, 1).length - 97) < .7);
+    assert_true(fabs(wave_of(100000, 89, 1).length - 89) < .7);
+}
+
 /* The phases of waves of three speeds are not shown by default, but the user can request them. */
 static void drifting_is_one_phase(void **state)
 {
@@ -877,6 +908,7 @@ int main(void)
         cmocka_unit_test(the_levels_worth_keeping),
         cmocka_unit_test(a_loop_is_folded),
         cmocka_unit_test(a_wave_is_found),
+        cmocka_unit_test(a_wave_is_no_multiple),
         cmocka_unit_test(an_iteration_may_have_halves),
         cmocka_unit_test(a_wave_below_the_resolution_is_none),
         cmocka_unit_test(drifting_is_one_phase),
