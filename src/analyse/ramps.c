@@ -26,8 +26,7 @@
 /* Minimum number of observations in a level beside a ramp. A shorter level joins the ramp. */
 #define LEVEL_MIN 20
 
-/* Minimum effective number of projections in a ramp, (sum of weights)^2 / sum of weights^2. In fewer
- * projections, a step looks like a ramp. */
+/* Minimum number of projections in a ramp. In fewer projections, a step looks like a ramp. */
 #define SEEN_MIN 8
 
 /* Price of a ramp with its two bends and its curvature, in units of ln(number of observations). */
@@ -106,14 +105,11 @@ static void set_scales(struct space *space)
     }
 }
 
-/* Set the means of a phase. If too few values of a column were seen, its mean is NaN. In rotation,
- * each signal has a value in one of `in_rotation` observations. */
+/* Set the means of a phase. If too few values of a column were seen, its mean is NaN. */
 static void set_means(struct space *space, size_t k)
 {
     const struct rps_level_tree *tree = &space->tree;
-    double *mean = space->mean + k * tree->width;
-    double length =
-        (double)length_of(&tree->leaf[k]) / fmax((double)space->signals->in_rotation, 1);
+    double *mean = space->mean + k * tree->width, length = (double)length_of(&tree->leaf[k]);
     size_t at = tree->signals;
 
     rps_level_tree_moments(tree, k, k + 1, space->moments);
@@ -331,33 +327,30 @@ static double squares_of_phases(const struct space *space, size_t first, size_t 
 }
 
 /* Fit a ramp in place of a chain. The first half of the chain's first phase, and the second half of
- * its last phase, may belong to other ramps. Each half is used only if the ramp nearly reaches it. */
+ * its last phase, may belong to other ramps. Each half is used only if the ramp reaches it. */
 static struct rps_ramp ramp_of(struct space *space, size_t first, size_t last)
 {
     const struct rps_phase *begin = &space->tree.leaf[first], *end = &space->tree.leaf[last];
     struct projection p = {.from = begin->first + (first > 0 ? length_of(begin) / 2 : 0),
                            .to = end->last + 1 -
                                  (last + 1 < space->tree.count ? length_of(end) / 2 : 0)};
-    double seen = 0, squares = 0;
-    size_t most = 0;
+    size_t most = 0, seen = 0;
     struct fit fit;
 
     project(space, first, &p);
     fit = find_ramp(&p);
-    p.from = fit.low < GRID ? begin->first : p.from;
-    p.to = fit.high + GRID > p.count ? end->last + 1 : p.to;
+    p.from = fit.low == 0 ? begin->first : p.from;
+    p.to = fit.high == p.count ? end->last + 1 : p.to;
     project(space, first, &p);
     fit = find_ramp(&p);
-    for (size_t k = fit.low; k < fit.high; k++) {
-        seen += p.weight[k];
-        squares += p.weight[k] * p.weight[k];
-    }
+    for (size_t k = fit.low; k < fit.high; k++)
+        seen += p.weight[k] > 0;
     for (size_t c = 1; c < space->tree.width; c++)
         most = fabs(space->line[c]) > fabs(space->line[most]) ? c : most;
     return (struct rps_ramp){.first = p.from + fit.low * p.each,
                              .end = fit.high == p.count ? p.to : p.from + fit.high * p.each,
                              .trend = space->line[most] > 0 ? 1 : -1,
-                             .gain = seen * seen < SEEN_MIN * squares
+                             .gain = seen < SEEN_MIN
                                          ? 0
                                          : squares_of_phases(space, first, last, &p) - fit.squares +
                                                (double)(last - first - 1) -

@@ -459,35 +459,6 @@ static void test_ramps(void **state)
     }
 }
 
-/* Two event sets in rotation: a signal has a value in every second observation. Its ramp is found in
- * a run with samples. */
-static void test_a_ramp_in_rotation(void **state)
-{
-    struct series series = {.state = 11};
-    struct rps_signals signals;
-    struct rps_phases phases;
-    uint64_t noise = 5;
-
-    (void)state;
-    add(&series, &a, 800, 5, 1);
-    signals = end(&series, 1);
-    add_read_signal(&signals);
-    signals.noise_floor[0] = 0;
-    signals.in_rotation = 2;
-    for (int i = 0; i < 800; i++) {
-        signals.value[i] = 10 * fmin(fmax((i - 200) / 400., 0), 1) + .3 * rps_random_unit(&noise);
-        if (i % 2 == 1 || i % 50 == 0)
-            signals.value[i] = NAN;
-    }
-    phases = find(&signals);
-    assert_int_equal(phases.count, 3);
-    assert_in_range(phases.phase[1].first, 180, 220);
-    assert_in_range(phases.phase[2].first, 590, 610);
-    assert_int_equal(phases.phase[1].trend, 1);
-    rps_phases_free(&phases);
-    rps_signals_free(&signals);
-}
-
 /* A boundary is found where memory is released at once, even if the memory was filled gradually. */
 static void test_a_step_beside_a_ramp(void **state)
 {
@@ -634,7 +605,6 @@ int main(void)
         cmocka_unit_test(test_an_end_of_a_signal),
         cmocka_unit_test(test_a_step_of_noise),
         cmocka_unit_test(test_ramps),
-        cmocka_unit_test(test_a_ramp_in_rotation),
         cmocka_unit_test(test_a_step_beside_a_ramp),
         cmocka_unit_test(test_short_growth_is_no_phase),
         cmocka_unit_test(test_memory_in_labels),
