@@ -13,8 +13,8 @@
  * period in which the workload ran. A rate with a weight below 1 % is unknown. Only the signal
  * cpu_use distinguishes whether the workload sleeps or works. Rates that are requested by name, and
  * rates for principal components, are per elapsed time, as shown to users. Rates per elapsed time
- * are 0 while the workload sleeps. If the workload sleeps nearly all the time, rates are per elapsed
- * time too: other programs hardly affect them, and rates per CPU time would be unknown.
+ * are 0 while the workload sleeps. If the workload sleeps nearly all the time, all rates are per
+ * elapsed time: other programs hardly affect them, and rates per CPU time would be unknown.
  *
  * Transforms make the noise equal for small and large values, by the counts in a value:
  *   rates    2 / 0.05 asinh(0.05 sqrt(n)): a count of n has a variance of n + (0.05 n)^2. Context

@@ -80,8 +80,8 @@ struct rps_comparison {
                                              totals, waiting */
     size_t row_count;
     struct rps_comparison_row *row; /* The whole run, then phase classes by label */
-    double taken; /* Share of the CPU time for which a side was ready that other programs used, at
-                     least (0: little or unknown) */
+    double taken; /* Lower limit of the share that other programs used of the CPU time that a side
+                     was ready to use; the larger of both sides (0: little or unknown) */
     size_t remark_count;
     char **remark; /* Remarks on doubts and on data that could not be compared: other machines,
                       other event sets, no samples on a side, time without phases */

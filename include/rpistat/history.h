@@ -5,8 +5,8 @@
 #include "rpistat/comparison.h"
 #include "rpistat/steps.h"
 
-/* Nominal probability of a false change of any metric. In simulations, it was .9 to 1.6 %, and 2.5 %
- * with seven metrics and the skewed noise of an exponential distribution. */
+/* Nominal probability of a false change in a history, over all metrics. In simulations, .9 to 1.6 %
+ * of the histories had a false change, and 2.5 % with seven metrics and exponential noise. */
 #define RPS_HISTORY_ALPHA .015
 
 struct rps_history_run {

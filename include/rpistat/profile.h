@@ -86,11 +86,11 @@ struct rps_profile {
     struct rps_loops loops; /* loops in the sequence of phases */
 };
 
-/* Make `count` profiles of a run, each of other phases (from rps_run_phases_get or _detect, or parts
- * of these), reading the run's periods once. The metrics are those of the run's plan, then CPU use,
- * then metrics of packages if present. Each value is computed from sums over the segment. CPUs of a
- * recording by CPU are added up. Periods outside [from_ns, to_ns) are left out. Errors are those of
- * the store. */
+/* Make `count` profiles of a run and read the run's periods once. ret[i] describes phases[i] (from
+ * rps_run_phases_get or _detect, or parts of these). The metrics are those of the run's plan, then
+ * CPU use, then metrics of packages if present. Each value is computed from sums over the segment.
+ * CPUs of a recording by CPU are added up. Periods outside [from_ns, to_ns) are left out. Errors
+ * are those of the store. */
 int rps_profile_run(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                     int64_t from_ns, int64_t to_ns, const struct rps_cpus *cpus,
                     const struct rps_phases *phases, size_t count, struct rps_profile *ret,
@@ -111,11 +111,11 @@ double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, u
  * page faults of the whole run, CPI 2.4 (whole run: 1.1)". A metric is described if it differs by
  * 15 % and by more than chance, also from most other labels. In the profile of a window, 5 % are
  * enough. System metrics follow: "sleeps in timers", "uses 306 MiB", "waits for a CPU 82 % of the
- * time that it could run". Clauses after the first are left out if they exceed `room` characters (0: no
- * limit). Without clauses, the text is "similar to the whole run", "similar to the whole run; small
- * difference: " and a rate that takes little time, "similar to most other classes", "no difference
- * beyond chance", or "" if nothing can be compared. Numbers are in the thread's locale. Return ret.
- */
+ * time that it could run". Clauses after the first are left out if they exceed `room` characters
+ * (0: no limit). Without clauses, the text is "similar to the whole run", "similar to the whole
+ * run; small difference: " and a rate that takes little time, "similar to most other classes", "no
+ * difference beyond chance", or "" if nothing can be compared. Numbers are in the thread's locale.
+ * Return ret. */
 #define RPS_PROFILE_WORDS_SIZE 1024
 char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
                         int label, int room);

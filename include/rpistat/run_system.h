@@ -111,10 +111,11 @@ int rps_system_time_is_stuck(const struct rps_system_time *time);
 double rps_system_time_waited(const struct rps_system_time *time);
 
 /* Return the CPU time in s that the workload used, and that other programs took while it was ready;
- * NaN if unknown. This is a lower limit, because threads also wait for one another. The CPUs that
- * the workload was allowed to use are unknown: the limit is that for the fewest CPUs that its CPU
- * time needs. While a thread waits, its CPUs are busy. If others use them, all ready threads wait:
- * n CPUs and T threads, of which the share f of the time is on a CPU or waits, give n f. */
+ * NaN if unknown. The result is a lower limit, because threads also wait for one another. The CPUs
+ * that the workload was allowed to use are unknown, so the fewest CPUs that its CPU time needs are
+ * assumed. While a thread waits for a CPU, these CPUs are busy. T threads that are ready for the
+ * share f of their time (on a CPU or waiting for one) are therefore ready to use min(n, T) f of n
+ * CPUs. */
 double rps_system_time_ready_s(const struct rps_system_time *time);
 
 /* The share of this time that others took is reported if it is above this threshold. */

@@ -21,8 +21,9 @@ struct rps_run_window {
     struct rps_part_shares shares; /* one group per label; group_count 0: no samples */
 };
 
-/* Compare the window of *window, which has the first four members, and set the others, in the arena.
- * Errors come from the store. RPS_FAILED: a side has no period, or both have the same periods. */
+/* Compare the window of *window. The caller sets the first four members; the function sets the
+ * others, in the arena. Errors come from the store. RPS_FAILED: a side has no period, or both have
+ * the same periods. */
 int rps_run_window_find(struct rps_arena *arena, struct rps_reader *reader,
                         const struct rps_run *run, struct rps_run_window *window,
                         struct rps_error *err);

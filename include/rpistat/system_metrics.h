@@ -16,7 +16,8 @@
         "Time that the workload's threads were on a CPU, of those that were read twice.")          \
     METRIC(WAIT, "wait", "Waiting for a CPU", "us", RPS_SYSTEM_COUNTER, "schedstat",               \
         "Time that threads were ready to run and waited for a CPU. Linux may count a wait late, "  \
-        "so that a period has more than its length.", .column = {"wait", "_s_per_s", RPS_PER_S})                                 \
+        "so one period may show more than its length.",                                            \
+        .column = {"wait", "_s_per_s", RPS_PER_S})                                                 \
     METRIC(UNSEEN, "unseen", "Not seen", "us", RPS_SYSTEM_COUNTER, "sampler",                      \
         "Time that threads lived after they were read last, or that were gone before they were "   \
         "ever read.")                                                                              \
@@ -26,10 +27,12 @@
     METRIC(IN_IO, "in_io", "Asleep in block I/O", "threads", RPS_SYSTEM_GAUGE, "wchan",            \
         "Threads that waited for a disk, or for memory that comes from one.",                      \
         .column = {"in_io", "", 1})                                                                \
-    METRIC(IN_LOCK, "in_lock", "Asleep in lock or thread waits", "threads", RPS_SYSTEM_GAUGE, "wchan",            \
+    METRIC(IN_LOCK, "in_lock", "Asleep in lock or thread waits", "threads", RPS_SYSTEM_GAUGE,      \
+        "wchan",                                                                                   \
         "Threads that waited for a lock, or for other threads, and ran in between.",               \
         .column = {"in_lock", "", 1})                                                              \
-    METRIC(IN_MESSAGE, "in_message", "Asleep in pipes or sockets", "threads", RPS_SYSTEM_GAUGE, "wchan",  \
+    METRIC(IN_MESSAGE, "in_message", "Asleep in pipes or sockets", "threads", RPS_SYSTEM_GAUGE,    \
+        "wchan",                                                                                   \
         "Threads that waited for a pipe, a socket or a terminal, or in poll.",                     \
         .column = {"in_message", "", 1})                                                           \
     METRIC(IN_TIMER, "in_timer", "Asleep in timers", "threads", RPS_SYSTEM_GAUGE, "wchan",         \
@@ -97,10 +100,10 @@
         "diskstats", "What all disks of the machine wrote.", .column = {.divisor = RPS_PER_MIB},   \
         .panel = {.line = "written", .file = "disk-written"}, .watch = {"written", " MiB/s"})      \
     METRIC(NET_IN, "m_net_in", "Machine: received", "KiB", RPS_SYSTEM_COUNTER, "net/dev",          \
-        "What came over the network, of the whole network namespace.",                             \
+        "Data received from the network, in the whole network namespace.",                         \
         .column = {.divisor = RPS_PER_MIB})                                                        \
     METRIC(NET_OUT, "m_net_out", "Machine: sent", "KiB", RPS_SYSTEM_COUNTER, "net/dev",            \
-        "What went over the network, of the whole network namespace.",                             \
+        "Data sent to the network, in the whole network namespace.",                               \
         .column = {.divisor = RPS_PER_MIB})
 
 #define RPS_GROUP_METRICS(METRIC)                                                                  \

@@ -10,10 +10,10 @@
  *
  * The variance is computed twice: from these blocks, and from blocks that are RPS_APART_LONG times
  * as long. The larger variance is used, but at least RPS_CHANCE_CLUSTER times the variance of
- * independent draws. In the test below, B is the number of longer blocks. A group's share p and the other
- * groups' share q differ if |p - q| > z (1 + Z_CORRECTION / (B - 1)) sqrt(var p + var q). Of 320
- * phases that did not differ, this test gives a name to 2 phases. With only one block length, the
- * test gives a name to 7 phases. */
+ * independent draws. In the test below, B is the number of longer blocks. A group's share p and the
+ * other groups' share q differ if |p - q| > z (1 + Z_CORRECTION / (B - 1)) sqrt(var p + var q).
+ * This test gives a name to 2 of 320 phases that did not differ. With only one block length, the
+ * test gives a name to 7 of them. */
 #include "rpistat/apart.h"
 
 #include <math.h>

@@ -29,9 +29,9 @@
 /* Differences of neighbours beyond STEP_LEVEL deviations are changes, not noise. */
 #define STEP_LEVEL 5
 
-/* A signal of a recording is used only if it is seen in at least this share of the observations
- * that may have it. Fewer values do not show the noise, and made each boundary too expensive: two
- * values in 643 observations hid seven clear changes of CPU use. */
+/* A signal of a recording is used only if at least this share of the observations that may have the
+ * signal has a value. Fewer values do not show the noise, and they increase the cost of every
+ * boundary: a signal with 2 values in 643 observations hid seven clear changes of CPU use. */
 #define SEEN_MIN .02
 
 /* Maximum autocorrelation. At this value the signal is a random walk. */
@@ -316,7 +316,8 @@ static int is_rarely_seen(const struct rps_signals *signals, size_t signal)
     return signals->resolution && (double)seen * rotation < SEEN_MIN * (double)signals->count;
 }
 
-/* List the signals that vary and are not rarely seen. Return whether all values of these signals were seen. */
+/* List the signals that vary and have enough values (SEEN_MIN). Return 1 if these signals have a
+ * value in every observation. */
 static int find_used(struct preparation *job)
 {
     const struct rps_signals *signals = job->signals;

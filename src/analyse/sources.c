@@ -36,7 +36,7 @@
 #define USE_VARIATION_MAX 0.35
 
 /* If a workload sleeps nearly all the time, a change of a rate by less than this share does not
- * matter to the user. The resolution is at least SLEEPING_MIN, because counts are rarely as even. */
+ * matter to the user. The resolution is at least SLEEPING_MIN, because counts usually vary more. */
 #define SLEEPING_VARIATION 0.1
 #define SLEEPING_MIN       0.25
 

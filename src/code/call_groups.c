@@ -99,8 +99,8 @@ static int64_t add_innermost(const struct rps_call_run *run, struct rps_intern *
 }
 
 /* Add a run's calls to the tree, and set each stack's group to the call that is the caller of
- * callees. Made code without a name is no caller: a compiler makes the same code again, elsewhere
- * and with other functions inlined. Return the number of samples. */
+ * callees. JIT-compiled code without a name is not a caller: a compiler may generate the same code
+ * again at another address, with other functions inlined. Return the number of samples. */
 static double grow_calls(const struct rps_call_run *run, struct rps_intern *calls)
 {
     double all = 0;

@@ -51,10 +51,10 @@ static double read_wait(struct reading *reading, struct rps_error *err)
 }
 
 /* Add the times of reading->sum. The time of threads that wait, which have no samples, is divided
- * among the samples of the same time. If threads mostly wait, a weight is of several periods:
- * weights of rare samples would be very large, and Linux counts a long wait when it ends. The
- * samples of a gap belong to the period that ends it. Their times are unknown, so all samples of
- * the period share its time. */
+ * among the samples of the same time. If threads mostly wait, one weight covers several
+ * periods. Otherwise, the weights of rare samples would be very large, and a long wait would belong
+ * to one period, because Linux counts it when it ends. The samples of a gap belong to the period
+ * after the gap. Their times are unknown, so all samples of the period share its time. */
 static void add_sum(struct reading *reading, struct rps_error *err)
 {
     struct rps_latency *latency = reading->latency;

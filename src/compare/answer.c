@@ -303,7 +303,8 @@ static void report_name(struct answer *answer, const char *before,
     say(answer, "; %s%s ", before, rps_words_cut(cut, sizeof(cut), name, NAME_WIDTH));
 }
 
-/* Append the function with the largest change in the run, if the change is sure and strong: "; f
+/* Append the function with the largest change in the run, if it is at least a factor of
+ * RPS_APART_FACTOR_MIN and chance does not explain it: "; f
  * has 4.7 x the CPU time (1.13 s instead of 0.242 s)". Return 1 if there is one. */
 static int report_strongest(struct answer *answer, const char *before)
 {

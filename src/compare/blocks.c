@@ -209,7 +209,7 @@ static void put_place(struct rps_block *block, const struct rps_comparison_row *
     rps_put_int(block, row->b_start_ns, row->b_start_ns >= 0);
 }
 
-/* Return 1 if a side lacks a phase class. Then the times of one side are not in order. */
+/* Return 1 if a side lacks a phase class. One start per row would then mix both sides' times. */
 static int has_one_sided(const struct rps_comparison *comparison)
 {
     size_t r = 0;

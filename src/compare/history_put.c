@@ -215,7 +215,8 @@ void rps_history_put(struct rps_document *document, const struct rps_history *hi
         rps_block_line(block, "Left out: %zu unfinished runs and %zu that ended with an error.",
                        history->unfinished, history->failed);
     if (history->copies > 0)
-        rps_block_line(block, "Left out: %zu copies of other runs (tag copy_of).", history->copies);
+        rps_block_line(block, "Left out: %zu cop%s of other runs (tag copy_of).", history->copies,
+                       history->copies == 1 ? "y" : "ies");
     rps_put_int(rps_document_field(document, "unfinished_count", RPS_VALUE_INT),
                 (int64_t)history->unfinished, 1);
     rps_put_int(rps_document_field(document, "failed_count", RPS_VALUE_INT),

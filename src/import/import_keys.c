@@ -1,7 +1,7 @@
-/* Chooses the columns of words that tell the rows of one time apart, such as a host and a device.
- * Other columns of words, such as a status, also vary. As keys, they would make a column per word,
- * or even per time. The keys are therefore the columns that distinguish all rows of a time, and
- * whose words occur at the time before, too. */
+/* Chooses the text columns that distinguish the rows of one time, such as a host and a device.
+ * Other text columns, such as a status, also vary. As keys, they would create one column per word,
+ * or even one per time. The keys are therefore the columns that distinguish all rows of a time and
+ * whose words also occur in the rows of the previous time. */
 #include "import_table.h"
 #include "rpistat/arena.h"
 

@@ -247,8 +247,9 @@ void rps_keys_choose(struct rps_import_table *table);
 
 /* --- running totals (import_totals.c) --------------------------------------------------------- */
 
-/* Return 1 for a running total: a column "x_total" or "x_counter" that decreases only rarely, at
- * the program's restart. Other running totals increase in every row. */
+/* Return 1 for a running total. If the name ends in "_total" or contains "counter", the column may
+ * decrease rarely, when a program restarts. Other columns must have "total" or "cumul" in their
+ * names and increase in every row. */
 int rps_total_is_growing(const char *name, uint64_t rises, uint64_t falls, uint64_t steps);
 
 /* Return 1 if the growth is imported as a rate: the total has fractions or a scaled unit. */

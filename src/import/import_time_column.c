@@ -399,7 +399,7 @@ int rps_import_choose_time(const struct rps_import_reading *reading, struct rps_
         if (table->column[c].mapped == RPS_CELLS_TIME && (int)c != table->time &&
             (int)c != table->day)
             return rps_error_set(err, RPS_USAGE,
-                                 "--map: the time is one column, or a date and a time of day");
+                                 "--map: choose one time column, or one date and one time of day");
     }
     for (int is_falling = 0; is_falling < 2 && table->time < 0 && !is_mapped; is_falling++) {
         if (choose_growing(reading, table, is_falling, err) < 0)

@@ -24,11 +24,11 @@
 #define LISTED_MIN        .0488 /* Log of 1.05: smaller differences of a window are not listed. */
 #define MIN_SPREAD        .5    /* Minimum difference of table columns, in standard deviations. */
 #define MIN_NOISE         .22 /* Log of 1.25: minimum difference of columns' standard deviations. */
-#define MIN_CPU_USE       .22 /* Log of 1.25; other processes may cause smaller changes of CPU use. */
+#define MIN_CPU_USE       .22 /* Log of 1.25; others may cause smaller changes of CPU use. */
 #define DIFFERENCE_MAX    7.  /* Log ratio if one of the two values is 0. */
 #define ERRORS            2.5 /* Standard errors on either side of an interval. */
 #define FOLLOWS           1.5 /* Maximum ratio of a rate's change to the change of CPU use. */
-#define HARDLY_RUNS       1.4 /* Log of 4; below a quarter of the CPU use, all lower rates follow it. */
+#define HARDLY_RUNS       1.4 /* Log of 4; below a quarter of the CPU use, lower rates follow. */
 #define TEXT_SIZE         320 /* Maximum bytes of a clause. */
 #define ALIKE             "similar to "
 #define UNSURE            "no difference beyond chance"
@@ -171,8 +171,8 @@ static struct range label_range(const struct pair *pair, size_t f)
     return range_of(&profile->mean_interval[at], profile->mean[at], variance);
 }
 
-/* Differences between labels are no noise of the whole run's value: only the spread inside labels
- * is. */
+/* The noise of the whole run's value is the spread inside labels. Differences between labels are
+ * not noise. */
 static struct range base_range(const struct pair *pair, size_t f)
 {
     const struct rps_profile *profile = pair->profile;

@@ -140,8 +140,9 @@ int rps_report_read_system(struct rps_report *report, struct rps_error *err);
 void rps_report_system(struct rps_report *report);
 
 /* Format a line of the answer without its line feed, or "" if the line's values were not read.
- * Return ret. The lines are: threads' time by state, bytes read and written, possible deadlock, CPU limit, time that a
- * hypervisor took, machine's run queue, programs in the run queue, readings of packages. */
+ * Return ret. The lines are: threads' time by state, bytes read and written, possible deadlock, CPU
+ * limit, time that a hypervisor took, machine's run queue, programs in the run queue, readings of
+ * packages. */
 typedef char *rps_report_line(const struct rps_report *report, char *ret, size_t size);
 rps_report_line rps_report_threads, rps_report_io, rps_report_deadlock, rps_report_limit,
     rps_report_steal, rps_report_queue, rps_report_waiting, rps_report_packages;
@@ -163,8 +164,9 @@ void rps_report_notes(struct rps_report *report);
 /* Return how the window differs, in one sentence without full stop, in the arena (window.c). */
 const char *rps_window_words(struct rps_arena *arena, const struct rps_run_window *window);
 
-/* Compare the reported part with the rest of the run. If that fails, for example because the part is
- * the whole run, nothing is reported. The second function puts the result, for programs. */
+/* Compare the reported part with the rest of the run. If the comparison fails, for example because
+ * the part is the whole run, the report omits it. rps_report_window() puts the result into the
+ * machine-readable formats. */
 void rps_report_read_window(struct rps_report *report);
 void rps_report_window(struct rps_report *report);
 

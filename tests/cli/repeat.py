@@ -216,7 +216,7 @@ def check_summary():
         shown = terminal(folder, *counting(), "--no-samples", "--repeat", "2", "--label", "x", "true")
         assert re.search(r"rpistat: x, runs 1-2: [\d.]+ s \(.* s\), CPU time [\d.]+ s \(sd [\d.]+ s\)", shown), shown
         shown = terminal(folder, *counting(), "--no-samples", "--repeat", "2", "--alternate", "sh", "-c", "true", "--", "true")
-        assert re.search(r"rpistat: sh, runs 3,5: .*\s+rpistat: true, runs 4,6: .*\s+(rpistat: other processes used.*\s+)?"
+        assert re.search(r"rpistat: sh, runs 3,5: .*\s+rpistat: true, runs 4,6: .*\s+(rpistat: other programs used.*\s+)?"
                          r"rpistat: next: .*rpistat compare 3,5 4,6", shown), shown
 
 

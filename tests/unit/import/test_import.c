@@ -375,7 +375,7 @@ static void test_refused(void **state)
     refused("t,x\n1,2\n", "x", "write COLUMN=KIND");
     refused("t,x\n1,2\n", "t=time:fortnight", "'fortnight' is not a format of times");
     refused("t,x\n1,2\n", "t=time:%H%q", "'%q' in '%H%q' is not a letter of strptime");
-    refused("t,x\n1,2\n", "t=time,x=time", "the time is one column, or a date and a time of day");
+    refused("t,x\n1,2\n", "t=time,x=time", "choose one time column, or one date and one time of day");
     refused("t,x\n-4e9,2\n4e9,2\n", NULL, "t.csv: the time cannot advance by 8e+09 s");
     refused("t,x\n2200-01-01T00:00Z,2\n", "t=time", "is not a time");
     refused("t,x\n", NULL, "no");
