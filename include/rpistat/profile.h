@@ -113,7 +113,7 @@ double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, u
  * enough. System metrics follow: "sleeps in timers", "uses 306 MiB", "waits for a CPU 82 % of the
  * time that it could run". Clauses after the first are left out if they exceed `room` characters
  * (0: no limit). Without clauses, the text is "similar to the whole run", "similar to the whole
- * run; small difference: " and a rate that takes little time, "similar to most other classes", "no
+ * run; small difference: " and a rate that takes little time, "similar to another class", "no
  * difference beyond chance", or "" if nothing can be compared. Numbers are in the thread's locale.
  * Return ret. */
 #define RPS_PROFILE_WORDS_SIZE 1024

@@ -651,7 +651,7 @@ static char *write_own(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profil
         sprintf(own, profile->other ? "no metric differs by at least 5 %% and by more than chance"
                                     : UNSURE);
     else if (pair.is_common)
-        sprintf(own, ALIKE "most other classes");
+        sprintf(own, ALIKE "another class");
     else if (reported_of_whole(&small, told) > 0) {
         write_clause(clause->text, &small, told[0]);
         sprintf(own, ALIKE "the %s; small difference: %s", whole, clause->text);
