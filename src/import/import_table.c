@@ -380,6 +380,7 @@ int rps_import_begin_again(struct rps_import_reading *reading, struct rps_error 
     reading->now = NULL;
     reading->stamp = NULL;
     reading->section = 1;
+    reading->footers[0] = '\0'; /* rows of a key "Total" are not left out */
     reading->times.last_ns = 0;
     reading->times.year = 0;
     reading->times.hour = 0;

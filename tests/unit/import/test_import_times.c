@@ -365,6 +365,10 @@ static void test_bad_cells(void **state)
     says("left out: the rows that begin with Average, Total:");
     assert_int_equal(builder->periods, 2);
     close_table(builder);
+    builder = table("dev,time,v\na,1,5\nb,1,6\nTotal,1,11\na,2,5\nb,2,6\nTotal,2,11\n", NULL, 0);
+    assert_null(strstr(noted, "left out"));
+    assert_int_equal(column(builder, "Total v")->periods, 2);
+    close_table(builder);
 }
 
 static void test_order(void **state)
