@@ -9,7 +9,8 @@
 #include "rpistat/error.h"
 #include "rpistat/part_shares.h"
 #include "rpistat/phase.h"
-#include "rpistat/profile.h"
+
+struct rps_profile;
 
 struct rps_run_bursts {
     struct rps_bursts bursts; /* bursts in period numbers */
