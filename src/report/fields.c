@@ -145,7 +145,8 @@ static void put_state(struct rps_report *report)
         field(report, "Exit status:", "%d", run->exit_status);
 }
 
-/* Put the kernel's resource usage, if rpistat ran the command and waited for its end. */
+/* Put the kernel's resource usage, if rpistat ran the command and waited for its end. It is always
+ * that of the whole run. */
 static void put_used(struct rps_report *report)
 {
     const struct rps_run *run = &report->run;
@@ -153,16 +154,17 @@ static void put_used(struct rps_report *report)
     const int is_known = run->user_ns >= 0 && run->system_ns >= 0;
     const int is_part = !rps_report_is_part(report) &&
                         used_s < WAITED_FOR * report->operand[RPS_OPERAND_CPU_SECONDS];
+    const char *of = rps_report_is_part(report) ? " (whole run)" : "";
 
     if (is_known && used_s < SPLIT_S)
-        field(report, "CPU time:", "%.3f s, exec and exit included", used_s);
+        field(report, "CPU time:", "%.3f s, exec and exit included%s", used_s, of);
     else if (is_known)
         field(report, is_part ? "CPU time waited for:" : "CPU time:",
-              "%.3f s in user mode, %.3f s in the kernel", (double)run->user_ns / RPS_NS_PER_S,
-              (double)run->system_ns / RPS_NS_PER_S);
+              "%.3f s in user mode, %.3f s in the kernel%s", (double)run->user_ns / RPS_NS_PER_S,
+              (double)run->system_ns / RPS_NS_PER_S, of);
     if (run->memory_bytes >= 0)
-        field(report, "Peak memory:", "%.1f MiB (of the largest process)",
-              (double)run->memory_bytes / (1 << 20));
+        field(report, "Peak memory:", "%.1f MiB (of the largest process)%s",
+              (double)run->memory_bytes / (1 << 20), of);
     else if (is_known)
         field(report, "Peak memory:", "unknown (not above the peak before the command began)");
 }

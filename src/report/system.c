@@ -159,8 +159,12 @@ static void append_left_out(struct line *line, const struct rps_system_time *tim
         append_time(line, before, time->child_s, " waiting for children");
         before = " and ";
     }
-    if (idle >= IDLE_THRESHOLD && !rps_system_time_is_stuck(time))
+    if (!(time->idle_s > UNKNOWN_MIN * total_s) || rps_system_time_is_stuck(time))
+        return;
+    if (idle >= IDLE_THRESHOLD)
         append(line, "%s%.0f idle thread%s", before, idle, idle < 1.5 ? "" : "s");
+    else
+        append_time(line, before, time->idle_s, " of idle threads");
 }
 
 char *rps_report_threads(const struct rps_report *report, char *ret, size_t size)

@@ -119,6 +119,8 @@ def test_threads():
     assert ("Threads: 7.5 s running (7 %), 22.5 s waiting for a CPU (21 %), "
             "75.0 s asleep (71 %: 60.0 s in block I/O, 15.0 s in pipes or sockets); total 105.0 s, "
             "not counting 15.0 s waiting for children" in text), text
+    record("idling.data", "default threads=2 wait=0% idle=0\nphase work 4s in=timer:1\nphase late 1s idle=1\n")
+    assert "total 9.0 s, not counting 1.0 s of idle threads" in words(report("idling.data")), report("idling.data")
     record("child.data", "default threads=1 wait=0%\nsleep 3s in=child:1\n")
     assert "Threads: 3.0 s waiting for children (100 %)" in words(report("child.data")), report("child.data")
 
