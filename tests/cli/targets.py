@@ -542,11 +542,12 @@ def test_cgroup():
         refused(folder.call(*record, "-G", folder.path, "true"), 1, "cgroup")
 
 
-# In each group a busy shell; in the second also its short-lived children.
+# In each group a busy shell; in the second also its short-lived children. The group of a process is read
+# when the process is first sampled, so each shell lives for several periods.
 IN_GROUPS = """
 count() { i=0; while [ $i -lt $1 ]; do i=$((i + 1)); done; }
-(echo 0 >"$1/cgroup.procs" && count 150000) &
-(echo 0 >"$2/cgroup.procs" && for n in $(seq 15); do
+(echo 0 >"$1/cgroup.procs" && count 800000) &
+(echo 0 >"$2/cgroup.procs" && for n in $(seq 25); do
      ./job-child -c 'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done'; done) &
 wait
 """
