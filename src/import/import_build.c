@@ -111,7 +111,7 @@ int64_t rps_import_last_end(const struct rps_import_builder *builder, int32_t cp
 static void write_gap(struct rps_import_builder *builder, int32_t cpu, int64_t start_ns,
                       int64_t length_ns)
 {
-    if (!builder->writer || builder->is_rehearsal)
+    if (!builder->writer || builder->is_dry_run)
         return;
     rps_writer_gap(builder->writer, cpu, start_ns, length_ns, "the file has nothing of it");
     rps_writer_wait(builder->writer);
@@ -342,9 +342,9 @@ int rps_import_end_period(struct rps_import_builder *builder, struct rps_error *
 {
     struct rps_import_track *track = builder->current;
 
-    if (builder->writer && !builder->is_rehearsal) {
+    if (builder->writer && !builder->is_dry_run) {
         write_rotation(builder);
-    } else if (!builder->is_rehearsal) {
+    } else if (!builder->is_dry_run) {
         if (add_up(builder, err) < 0)
             return RPS_FAILED;
         builder->seconds += (double)builder->length_ns / RPS_NS_PER_S;

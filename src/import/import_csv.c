@@ -113,7 +113,7 @@ static struct rps_import_entity *find_entity(struct rps_import_reading *reading,
         rps_arena_grow(arena, table->entity, table->entity_count, sizeof(*table->entity));
     table->entity[table->entity_count] =
         (struct rps_import_entity){.text = rps_arena_text(arena, text)};
-    if (!reading->builder->is_rehearsal &&
+    if (!reading->builder->is_dry_run &&
         add_columns(reading, table, &table->entity[table->entity_count], err) < 0)
         return NULL;
     return &table->entity[table->entity_count++];
@@ -163,7 +163,7 @@ static int end_period(struct rps_import_reading *reading, struct rps_error *err)
 {
     if (reading->interval == 0)
         return 0;
-    if (reading->is_rehearsed && rps_totals_end_period(reading, err) < 0)
+    if (reading->had_dry_run && rps_totals_end_period(reading, err) < 0)
         return RPS_FAILED;
     return rps_import_end_period(reading->builder, err);
 }
@@ -305,7 +305,7 @@ static int read_value(struct rps_import_reading *reading, struct rps_import_enti
         return 0;
     if (column->kind == RPS_CELLS_COUNTER)
         return read_total(reading, entity, c, cell, value, err);
-    if (reading->builder->is_rehearsal)
+    if (reading->builder->is_dry_run)
         return 0;
     number = entity->column[c];
     if (reading->now->adds && reading->builder->cell[number].is_there) {
@@ -332,20 +332,20 @@ static int read_row(struct rps_import_reading *reading, char *const *cell, struc
 }
 
 /* Read all rows to record the growth of running totals over several rows. */
-static int rehearse(struct rps_import_reading *reading, struct rps_error *err)
+static int dry_run(struct rps_import_reading *reading, struct rps_error *err)
 {
     struct rps_import_reading before = *reading;
     char *const *cell;
     int result = 0;
 
-    reading->builder->is_rehearsal = 1;
+    reading->builder->is_dry_run = 1;
     while (result == 0 && (result = rps_import_next_row(reading, &cell, err)) > 0)
         result = read_row(reading, cell, err);
     if (result == 0)
         result = end_period(reading, err);
-    reading->builder->is_rehearsal = 0;
+    reading->builder->is_dry_run = 0;
     *reading = before;
-    reading->is_rehearsed = 1;
+    reading->had_dry_run = 1;
     rps_import_restart(reading->builder);
     return result == 0 ? rps_import_begin_again(reading, err) : result;
 }
@@ -360,7 +360,7 @@ static int choose_totals(struct rps_import_reading *reading, struct rps_import_t
     for (size_t c = 0; c < table->count; c++) {
         struct rps_import_table_column *column = &table->column[c];
 
-        if (column->is_found && reading->is_rehearsed && !rps_total_grows(table, c)) {
+        if (column->is_found && reading->had_dry_run && !rps_total_grows(table, c)) {
             column->kind = RPS_CELLS_GAUGE;
         } else if (column->is_found) {
             rps_text_printable(name, sizeof(name), column->name);
@@ -421,7 +421,7 @@ static int read_csv(struct rps_import_builder *builder, const struct rps_import_
     if (result == 0)
         result = check_cpus(&reading, err);
     if (result == 0 && reading.has_sparse_totals)
-        result = rehearse(&reading, err);
+        result = dry_run(&reading, err);
     for (size_t t = 0; t < reading.table_count && result == 0; t++)
         result = choose_totals(&reading, reading.table[t], err);
     while (result == 0 && (result = rps_import_next_row(&reading, &cell, err)) > 0)

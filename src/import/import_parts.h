@@ -68,7 +68,7 @@ struct rps_import_builder {
     int64_t time_of_day_ns; /* time of day of the run's start; -1: unknown, or the date is known */
 
     /* State of the current pass. */
-    int is_rehearsal; /* 1: the pass only finds the times of periods; no values are kept */
+    int is_dry_run; /* 1: the pass only finds the times of periods; no values are kept */
     struct rps_writer *writer;          /* writer of the run; NULL: the first pass */
     struct rps_import_signals *signals; /* collects the values in the first pass; NULL: none */
     size_t track_count;

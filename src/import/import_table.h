@@ -154,7 +154,7 @@ struct rps_import_reading {
     int32_t cpu;
     int64_t end_ns;
     int has_sparse_totals; /* 1: a running total may lack values, or has several per time */
-    int is_rehearsed;      /* 1: the growth of running totals over several rows is known */
+    int had_dry_run;      /* 1: the growth of running totals over several rows is known */
     uint8_t *taken;        /* for each column of the builder: 1 if some table uses the column */
 };
 
@@ -268,7 +268,7 @@ int rps_total_put(const struct rps_import_reading *reading,
 /* Pass the period's shares of growth over several periods to the builder. */
 int rps_totals_end_period(const struct rps_import_reading *reading, struct rps_error *err);
 
-/* After the rehearsal, return 1 if a column's totals grow. */
+/* After the dry run, return 1 if a column's totals grow. */
 int rps_total_grows(const struct rps_import_table *table, size_t c);
 
 /* --- the meaning (import_look.c) -------------------------------------------------------------- */

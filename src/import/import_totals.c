@@ -59,7 +59,7 @@ int rps_total_add(struct rps_import_reading *reading, struct rps_import_entity *
     struct rps_import_total *total = find_total(reading, entity, c);
     struct rps_import_fill fill = {total->last_ns, builder->start_ns + builder->length_ns,
                                    find_growth(total, value)};
-    /* after the rehearsal, the time begins again */
+    /* after the dry run, the time begins again */
     int is_first = total->last_ns == 0 || total->last_ns >= fill.end_ns,
         is_known = fill.growth >= 0 && !is_first;
     int is_over_rows = fill.start_ns < builder->start_ns - RPS_NS_PER_US;
@@ -72,13 +72,13 @@ int rps_total_add(struct rps_import_reading *reading, struct rps_import_entity *
         total->most = fmaxl(total->most, fill.growth);
     total->last = value;
     total->last_ns = fill.end_ns;
-    if (is_known && is_over_rows && builder->is_rehearsal) {
+    if (is_known && is_over_rows && builder->is_dry_run) {
         total->fill =
             rps_arena_grow(builder->arena, total->fill, total->fill_count, sizeof(*total->fill));
         total->fill[total->fill_count++] = fill;
     }
     *ret_growth = fill.growth;
-    return is_known && !is_over_rows && !builder->is_rehearsal;
+    return is_known && !is_over_rows && !builder->is_dry_run;
 }
 
 int rps_total_is_rate(const struct rps_import_table_column *column)
