@@ -447,9 +447,9 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
                  err->message);
     else
         describe_end(r, end);
-    if (r->simulated)
+    if (r->simulated && end != RPS_LOOP_STOPPED)
         r->pmu->outcome(r->pmu_self, &run->exit_status, &run->exit_signal);
-    else if (r->argv && end == RPS_LOOP_WORKLOAD && !failed) {
+    else if (!r->simulated && r->argv && end == RPS_LOOP_WORKLOAD && !failed) {
         rc = wait_for_workload(r, err);
         report_left(r);
     }

@@ -125,6 +125,7 @@ struct rps_recording {
     struct rps_control *control;
     struct rps_region_marks *region_marks;
     const struct rps_event_loop *event_loop;
+    struct rps_event_loop simulated_loop; /* the simulation's event loop, with signals */
     struct rps_real_event_loop *real_event_loop;
     struct rps_status *status;
     char *report_path;

@@ -189,6 +189,29 @@ static void region_mark(void *context, int64_t time_ns, const char *text)
     rps_writer_mark(r->writer, time_ns - r->run.start_monotonic_ns, text);
 }
 
+static int64_t simulated_now_ns(void *context)
+{
+    const struct rps_recording *r = context;
+    const struct rps_event_loop *loop = r->pmu->event_loop(r->pmu_self);
+
+    return loop->now_ns(loop->self);
+}
+
+#define PERIODS_PER_LOOK 256 /* a simulation has many thousand periods per second */
+
+/* Let the simulation wait, and handle signals once per PERIODS_PER_LOOK periods. */
+static int simulated_wait(void *context, int64_t deadline_ns, enum rps_wake *ret,
+                          struct rps_error *err)
+{
+    struct rps_recording *r = context;
+    const struct rps_event_loop *loop = r->pmu->event_loop(r->pmu_self);
+    int rc = loop->wait(loop->self, deadline_ns, ret, err);
+
+    if (rc == 0 && *ret == RPS_WAKE_DEADLINE && r->period_count % PERIODS_PER_LOOK == 0)
+        on_signal(r, ret);
+    return rc;
+}
+
 /* Open the loop: it waits for signals, commands, and the end of our workload or -p's processes. */
 static int open_event_loop(struct rps_recording *r, struct rps_error *err)
 {
@@ -384,7 +407,9 @@ int rps_record_launch(struct rps_recording *r, struct rps_error *err)
         return rc;
     report_system(r);
     if (r->simulated) {
-        r->event_loop = r->pmu->event_loop(r->pmu_self);
+        r->simulated_loop =
+            (struct rps_event_loop){r, simulated_now_ns, simulated_wait, NULL, NULL};
+        r->event_loop = &r->simulated_loop;
         begin_samples(r, r->event_loop->now_ns(r->event_loop->self));
         return 0;
     }

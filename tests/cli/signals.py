@@ -197,6 +197,34 @@ def test_recorder_killed():
         expect(recording.folder.call("export", "-o", "x.csv"), 0)
 
 
+def simulated(number):
+    """A signal ends a simulated recording that would take minutes, and the store is complete."""
+    with Folder() as folder:
+        folder.write("long.sim", "phase a 8000h instructions=1M\n")
+        with subprocess.Popen([RPISTAT, "record", "-q", "--no-samples", "-e", "instructions", "--pmu", "sim:long.sim"],
+                              cwd=folder.path, env=environment()) as process:
+            while not os.path.exists(folder / "rpistat.data") or periods(folder) == 0:
+                assert process.poll() is None
+            process.send_signal(number)
+            assert process.wait(program.TIMEOUT) == 0
+        with sqlite3.connect(folder / "rpistat.data") as store:
+            row = store.execute("SELECT state, end_reason, exit_status FROM run").fetchone()
+        store.close()
+        assert row == ("complete", "stopped by " + number.name, None), row
+        expect(folder.call("check"), 0)
+
+
+def periods(folder):
+    """The number of periods in the store, 0 while it has no tables."""
+    store = sqlite3.connect(folder / "rpistat.data")
+    try:
+        return store.execute("SELECT count(*) FROM (SELECT 1 FROM period LIMIT 1)").fetchone()[0]
+    except sqlite3.OperationalError:
+        return 0
+    finally:
+        store.close()
+
+
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 tap.main(
@@ -209,4 +237,5 @@ tap.main(
     [("a second signal, %s after %s, ends the recording alone" % (number.name, first.name), second,
       first, number)
      for first, number in [(signal.SIGINT, signal.SIGINT), (signal.SIGTERM, signal.SIGINT)]] +
+    [("%s ends a simulated recording" % number.name, simulated, number) for number in SIGNALS] +
     [test_terminal, test_terminal_own_session, test_terminal_stubborn, test_workload_killed, test_recorder_killed])
