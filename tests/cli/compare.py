@@ -342,7 +342,7 @@ def test_job():
     """the job in examples/ci-compare.yml: it runs both programs alternately, and leaves the expected files and status"""
     def steps(*arguments, **variables):
         return subprocess.run(["sh", os.path.join(tap.root(), "examples", "ci-compare.sh"), *arguments], text=True,
-                              cwd=folder.path, env=environment(RPISTAT=RPISTAT, ROUNDS="3", **variables),
+                              cwd=folder.path, env=environment(RPISTAT=RPISTAT, ROUNDS="6", **variables),
                               capture_output=True, check=False, timeout=TIMEOUT)
     counting()
     with open(os.path.join(tap.root(), "examples", "ci-compare.yml"), encoding="utf-8") as file:
@@ -352,6 +352,7 @@ def test_job():
     with Folder() as folder:
         for command in calls[1].split()[1:]:
             assert not command.startswith("-") and command.endswith("build/examples/naive"), command
+        # six rounds, so that a delay of half a second in two of them leaves the limit's result
         answer = steps("compare", "sleep .2", "sleep 1.6", GITHUB_STEP_SUMMARY=folder / "summary",
                        LIMITS=re.search("LIMITS: (.*)", job).group(1))
         assert answer.returncode == 3 and "'elapsed>+5%' fails" in answer.stderr, answer
@@ -359,7 +360,7 @@ def test_job():
         assert b"<html" in folder.read("compare/compare.html")
         labels = [run["label"] for run in json.loads(expect(
             folder.call("runs", "-i", "compare/rpistat.data", "--format", "json"), 0).stdout)["runs"]]
-        assert labels == ["old", "new"] * 3, labels
+        assert labels == ["old", "new"] * 6, labels
         assert steps("compare", "true", "true").returncode == 1, "what was there is compared too"
         expect(steps(), 2)
     with Folder() as folder:

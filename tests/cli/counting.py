@@ -73,7 +73,7 @@ class Run:
         rows = self.rows("SELECT period, set_no, start_ns, length_ns, cycle, cycles, running_ns, "
                          "enabled_ns FROM period WHERE run_id = :run ORDER BY period")
         sets, elapsed, time, total = self.info[1], self.info[2], 0, 0
-        assert len(rows) >= 3, rows
+        assert rows
         for number, row in enumerate(rows):
             period, set_no, start, length, cycle, cycles, running, enabled = row
             total += cycles
@@ -188,8 +188,16 @@ def test_faults_beside():
 
 def zeros(options):
     """While the workload sleeps, the counts are 0 and not NULL, and the cycle timestamp does not advance."""
+    for ms in 400, 4000, 40000:  # a loaded machine may give the recorder, or the workload, little time
+        if are_zeros(options, ms) >= 5:
+            return
+    raise AssertionError("too few periods in 40 s")
+
+
+def are_zeros(options, ms):
+    """Check the periods in which the workload slept. Return their number."""
     with Folder() as folder:
-        run = Run(folder, options, "sleep", "400")
+        run = Run(folder, options, "sleep", str(ms))
         run.whole()
         start = run.info[3]
         inside = "run_id = :run AND start_ns >= %d AND start_ns + length_ns <= %d" % (
@@ -201,7 +209,6 @@ def zeros(options):
         awake = sum(row[2] for row in rows)
         assert awake <= run.said["awake_ns"] * 1.05 + 100000 + run.stolen_ns, (awake, run.said)
         asleep = max((i + 1 for i, row in enumerate(rows) if row[2] > 0), default=0)
-        assert len(rows) - asleep >= 5, rows
         measured = {set_no: [bool(mark) for mark in marks] for set_no, *marks in run.rows(
             "SELECT set_no, %s FROM event WHERE run_id = :run AND set_no >= 0 GROUP BY set_no"
             % ", ".join("total(slot = %d AND state = 'measured')" % slot for slot in range(8)))}
@@ -213,6 +220,7 @@ def zeros(options):
         wrong = run.rows("SELECT * FROM sample WHERE run_id = :run AND period IN (SELECT period "
                          "FROM period WHERE enabled_ns = 0 AND %s) AND scaled IS NOT 0.0" % inside)
         assert not wrong, "estimates of a sleeping workload that are not 0: %s" % wrong
+        return len(rows) - asleep
 
 
 @undisturbed
@@ -241,10 +249,13 @@ def test_clock():
         for choice in ["software", "auto"]:
             clock = Run(folder, ["--pmu", choice, "-e", "page-faults"], "threads", "1", "1000").rows(
                 "SELECT spec FROM event WHERE run_id = :run AND set_no = -1")[0][0]
-            run = Run(folder, ["--pmu", choice, "--always-rotate", "-e", "page-faults," + clock,
-                               "-e", "context-switches"], "threads", "1", "100000")
-            slot, = run.rows("SELECT slot FROM event WHERE run_id = :run AND set_no = 0 AND spec = '%s'" % clock)[0]
-            rows = run.rows("SELECT cycles, c%d FROM period WHERE run_id = :run AND set_no = 0" % slot)
+            for us in "100000", "1000000", "10000000":
+                run = Run(folder, ["--pmu", choice, "--always-rotate", "-e", "page-faults," + clock,
+                                   "-e", "context-switches"], "threads", "1", us)
+                slot, = run.rows("SELECT slot FROM event WHERE run_id = :run AND set_no = 0 AND spec = '%s'" % clock)[0]
+                rows = run.rows("SELECT cycles, c%d FROM period WHERE run_id = :run AND set_no = 0" % slot)
+                if len(rows) > 2:
+                    break
             assert len(rows) > 2 and all(cycles == count for cycles, count in rows), rows
             assert sum(count for _, count in rows) > 0, rows
 

@@ -241,15 +241,18 @@ def test_other_store():
 def test_durations():
     """the periods of a run are contiguous, and add up to its elapsed time"""
     with Folder() as folder:
-        expect(folder.call(*record(), "--period", "5ms", "sh", "-c",
-                           "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done"), 0)
-        rows = query(folder / "rpistat.data",
-                     "SELECT period, start_ns, length_ns FROM period ORDER BY period")
+        for turns in "100000", "1000000", "10000000":  # a loaded machine may give the recorder little time
+            expect(folder.call(*record(), "--period", "5ms", "sh", "-c",
+                               "i=0; while [ $i -lt %s ]; do i=$((i + 1)); done" % turns), 0)
+            rows = query(folder / "rpistat.data", "SELECT period, start_ns, length_ns FROM period"
+                         " WHERE run_id = (SELECT max(run_id) FROM run) ORDER BY period")
+            if len(rows) > 5:
+                break
         assert len(rows) > 5, rows
         assert [row[0] for row in rows] == list(range(len(rows)))
         for before, after in zip(rows, rows[1:]):
             assert before[1] + before[2] == after[1], (before, after)
-        elapsed = query(folder / "rpistat.data", "SELECT elapsed_ns FROM run")[0][0]
+        elapsed = query(folder / "rpistat.data", "SELECT elapsed_ns FROM run")[-1][0]
         assert rows[-1][1] + rows[-1][2] == elapsed, (rows[-1], elapsed)
 
 

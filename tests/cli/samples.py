@@ -113,6 +113,8 @@ def check_known():
         stolen = program.Stolen()  # no samples are taken while another virtual machine uses the CPU
         record(folder, "--frequency", "1997", known(), str(MS))
         found, total = shares(folder)
+        (lost,), = ask(folder, "SELECT lost FROM sampling")  # a late recorder loses samples
+        total += lost
         near(found["alpha"], 0.7, 5, "alpha")
         near(found["work_inlined"], 0.3, 5, "work_inlined")
         outer, _ = shares(folder, 1)
@@ -144,13 +146,20 @@ def callers(folder, store="s.data"):
     return called / total, whole / total
 
 
+def record_whole(folder, samples, *arguments, store="s.data"):
+    """Record the program until there are enough samples, and 98 % of them have their callers: at first, a starved recorder has no time to
+    find callers."""
+    record_until(folder, store, samples, "SELECT (complete > 0.98 * samples) * samples FROM sampling",
+                 options=(*arguments, "600000"), status=128 + signal.SIGINT)
+
+
 def check_callers():
     """callers are found with frame pointers; without these, with the debug information"""
     with Folder() as folder:
-        record(folder, "--frequency", "1997", known("known-fp"), str(MS))
+        record_whole(folder, 500, "--frequency", "1997", known("known-fp"))
         called, whole = callers(folder)
         assert called > 0.95 and whole > 0.95, (called, whole)
-        record(folder, "--frequency", "499", "--stacks", "dwarf", known(), str(MS), store="dwarf.data")
+        record_whole(folder, 200, "--frequency", "499", "--stacks", "dwarf", known(), store="dwarf.data")
         called, whole = callers(folder, "dwarf.data")
         assert called > 0.95 and whole > 0.9, (called, whole)
         record(folder, "--frequency", "997", "--stacks", "none", known(), "100", store="none.data")
@@ -167,7 +176,7 @@ def check_leaves():
     """callers of functions without frames, such as the C library's, are found by default; with frame pointers alone they are missing"""
     with Folder() as folder:
         for name in ("calls", "calls-fp"):
-            record(folder, "--frequency", "1997", known(name), str(MS), store=name)
+            record_whole(folder, 800, "--frequency", "1997", known(name), store=name)
             sampling, found = totals(folder, name)
             if sampling["callers"] == "fp":
                 raise tap.Skip("stacks are not copied here")
@@ -318,7 +327,7 @@ def interrupt(recorder):
     recorder.send_signal(signal.SIGINT)
 
 
-def record_until(folder, store, samples, sql, *values, options=(), end=interrupt):
+def record_until(folder, store, samples, sql, *values, options=(), end=interrupt, status=0):
     """Record until a query of the store finds this number of samples, however long this takes on a loaded machine."""
     recorder = subprocess.Popen([RPISTAT, "record", "-q", "--pmu", "software", "--commit", "0", "-o", store, *options],
                                 cwd=folder.path, env=environment(), stderr=subprocess.PIPE, text=True)
@@ -334,7 +343,7 @@ def record_until(folder, store, samples, sql, *values, options=(), end=interrupt
     finally:
         recorder.kill()
         recorder.wait()
-    assert recorder.returncode == 0, (recorder.returncode, said)
+    assert recorder.returncode == status, (recorder.returncode, said)
 
 
 def has_periods(folder, store):
@@ -400,7 +409,7 @@ def check_unprivileged():
         os.chmod(folder.path, 0o777)
         copies = [shutil.copy(path, folder / os.path.basename(path)) for path in (RPISTAT, known())]
         answer = subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", copies[0],
-                                 "record", "--pmu", "software", "-o", "s.data", "--frequency", "499", copies[1], str(MS)],
+                                 "record", "--pmu", "software", "-o", "s.data", "--frequency", "1997", copies[1], str(MS)],
                                 cwd=folder.path, env=environment(), capture_output=True, text=True, check=False,
                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0)))
         assert "may be locked" not in answer.stderr, answer.stderr
@@ -416,20 +425,38 @@ def check_unprivileged():
         assert answer.returncode != 0 and answer.stderr.startswith("rpistat: cannot sample cpu-clock: not permitted"), answer.stderr
 
 
+def true_phases(folder):
+    """The rows of the true phases in the file true.csv, without the set-up."""
+    with open(folder / "true.csv", encoding="ascii", newline="") as file:
+        return [row for row in csv.DictReader(file) if row["phase"] != "setup"]
+
+
+def record_on_time(folder, *arguments):
+    """Record again until no period is longer than a third of the shortest phase: a recorder that gets no CPU sees no phases."""
+    deadline = time.monotonic() + program.TIMEOUT
+    while True:
+        record(folder, *arguments, "--boundaries", "true.csv")
+        lengths = [int(row["end_monotonic_ns"]) - int(row["start_monotonic_ns"]) for row in true_phases(folder)]
+        (longest,), = ask(folder, "SELECT max(length_ns) FROM period")
+        if longest < min(lengths) / 3:
+            return
+        assert time.monotonic() < deadline, (longest, lengths)
+        os.unlink(folder / "s.data")
+
+
 def phases(folder, store):
     """The printed phases, each with label, start, end and top function."""
     found = json.loads(expect(program.call("phases", "-i", store, "--format", "json", cwd=folder.path), 0).stdout)
     return found["phases"], {label["label"]: label for label in found["labels"]}
 
 
-def phases_at_truth(folder, boundaries):
+def phases_at_truth(folder):
     """The result in the middle of each true phase: the rows of the table and of the classes. A loaded
     machine adds phases of its own, which divide the true ones; the running function is the same in
     each part.
     """
     found, labels = phases(folder, "s.data")
-    with open(boundaries, encoding="ascii", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["phase"] != "setup"]
+    rows = true_phases(folder)
     (zero,), = ask(folder, "SELECT start_monotonic_ns FROM run")
     middles = [(int(row["start_monotonic_ns"]) / 2 + int(row["end_monotonic_ns"]) / 2 - zero) / 1e9 for row in rows]
     return rows, [next(labels[phase["label"]] for phase in found if phase["start_s"] <= at < phase["end_s"]) for at in middles]
@@ -438,8 +465,8 @@ def phases_at_truth(folder, boundaries):
 def check_phases():
     """load, solve, save, twice: the phase found in each has its function, with its share of the time"""
     with Folder() as folder:
-        record(folder, "--frequency", "997", "--period", "20ms", THREE, "--length", "500ms", "--boundaries", folder / "true.csv")
-        rows, found = phases_at_truth(folder, folder / "true.csv")
+        record_on_time(folder, "--frequency", "997", "--period", "20ms", THREE, "--length", "500ms")
+        rows, found = phases_at_truth(folder)
         assert [label["top"][0]["name"] for label in found] == [row["phase"] for row in rows] == ["load", "solve", "save"] * 2, found
         (zero,), = ask(folder, "SELECT start_monotonic_ns FROM run")
         for row in rows:
@@ -451,7 +478,8 @@ def check_phases():
             # the kernel's part of the time grows with load; it is only in the total if callers are
             # known
             own = float(row["own_s"]) / float(row["cpu_s"])
-            assert top["self_share"] - 0.05 < own < top["total_share"] + 0.05, (row, top)
+            # five standard deviations of 500 samples are 6 points if the share is 0.9
+            assert top["self_share"] - 0.06 < own < top["total_share"] + 0.06, (row, top)
 
 
 def check_told_apart():
@@ -459,9 +487,8 @@ def check_told_apart():
     with Folder() as folder:
         # its phases have fixed lengths by the clock: even on a shared CPU there must be enough
         # samples
-        record(folder, "--frequency", "1997", "--period", "50ms", PHASED, "--order", "compute:1s,chase-small:1s,compute:1s",
-               "--boundaries", folder / "true.csv")
-        _, found = phases_at_truth(folder, folder / "true.csv")
+        record_on_time(folder, "--frequency", "1997", "--period", "50ms", PHASED, "--order", "compute:1s,chase-small:1s,compute:1s")
+        _, found = phases_at_truth(folder)
         first, second, third = [label["top"][0]["name"] for label in found]
         assert first == third != second, found
 
@@ -472,8 +499,8 @@ def check_stripped():
         raise tap.Skip("there is no strip")
     with Folder() as folder:
         subprocess.run(["strip", "-o", "stripped", THREE], cwd=folder.path, check=True)
-        record(folder, "--frequency", "997", "--period", "20ms", "./stripped", "--length", "400ms", "--boundaries", "true.csv")
-        tops = [label["top"][0] for label in phases_at_truth(folder, folder / "true.csv")[1]]
+        record_on_time(folder, "--frequency", "997", "--period", "20ms", "./stripped", "--length", "400ms")
+        tops = [label["top"][0] for label in phases_at_truth(folder)[1]]
         names = [top["name"] for top in tops]
         assert names[:3] == names[3:] and len(set(names)) == 3, names
         code = json.loads(expect(program.call("code", "-i", "s.data", "--format", "json", cwd=folder.path), 0).stdout)
@@ -699,7 +726,8 @@ def check_wait_lengths():
         sampling = json.loads(program.call("code", "--wall", "--format", "json", "-i", "w.data", cwd=folder.path).stdout)["sampling"]
         known, unknown = sampling["waited_s"], sampling["waits_unknown_s"]
         # schedstat is read once per period: the last readings miss a part of it, for two threads
-        assert abs(known + unknown - truth) < 0.02 * truth + 0.3, (known, unknown, truth)
+        (longest,), = ask(folder, "SELECT max(length_ns) / 1e9 FROM period", store="w.data")
+        assert abs(known + unknown - truth) < 0.02 * truth + 3 * longest, (known, unknown, truth, longest)
 
 
 PARKED = """\
@@ -731,19 +759,20 @@ def check_parked():
         finally:
             parked.kill()
             parked.wait()
-        (elapsed,), = ask(folder, "SELECT elapsed_ns / 1e9 FROM run", store="w.data")
+        (elapsed, longest), = ask(folder, "SELECT elapsed_ns / 1e9, (SELECT max(length_ns) FROM period) / 1e9 FROM run", store="w.data")
         (waited,), = ask(folder, "SELECT blocked_us / 1e6 FROM sampling", store="w.data")
         (unknown,), = ask(folder, "SELECT total(b.us) / 1e6 FROM blocked_time AS b JOIN stack AS s USING (run_id, stack) "
                           "JOIN frame AS f USING (run_id, frame) JOIN module AS m USING (run_id, module) WHERE m.kind = 'memory'",
                           store="w.data")
-        assert 0.9 * 5 * elapsed < waited < 1.01 * 5 * elapsed, (waited, elapsed)
+        assert 5 * (0.95 * elapsed - longest) < waited < 1.01 * 5 * elapsed, (waited, elapsed, longest)
         assert unknown < 0.05 * waited, (unknown, waited)
 
 
+@program.undisturbed
 def check_own_time():
     """the recorder's CPU time is complete: it includes the time after the recording, and the processes that find names"""
     with Folder() as folder:
-        command = [RPISTAT, "record", "-q", "--pmu", "software", "-o", "s.data", known(), "400"]
+        command = [RPISTAT, "record", "-q", "--pmu", "software", "-o", "s.data", known(), "100"]  # perf's clock includes interrupts, so it is short
         child = subprocess.Popen(command, cwd=folder.path, env=environment(), stdout=subprocess.DEVNULL)
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)

@@ -168,15 +168,15 @@ def check_all_that_is_recorded():
                     control.write("mark before the number\n")
                 assert recorder(folder)["run"] is None, recorder(folder)
             until(lambda number=number: recorder(folder)["run"] == number)
+            with contextlib.closing(sqlite3.connect(folder / "rpistat.data", timeout=TIMEOUT)) as store:
+                for table, least in (("period", 2), ("mark", 1), ("reading", 1), ("sampling", 1)):
+                    until(lambda number=number, table=table, least=least: store.execute(
+                        "SELECT count(*) >= ? FROM %s WHERE run_id = ?" % table, (least, number)).fetchone()[0])
             folder.write("go%d" % number, "")
             assert ended(process, 7) == ""
             run = runs(folder)[-1]
             assert (run["run"], run["state"], run["exit_status"]) == (number, "complete", 7), run
             with contextlib.closing(sqlite3.connect(folder / "rpistat.data")) as store:
-                for table, least in (("period", 2), ("mark", 1), ("reading", 1), ("sampling", 1)):
-                    count, = store.execute("SELECT count(*) FROM %s WHERE run_id = ?" % table,
-                                           (number,)).fetchone()
-                    assert count >= least, (table, count)
                 begin, = store.execute("SELECT min(start_ns) FROM period WHERE run_id = ?",
                                        (number,)).fetchone()
                 assert begin < 1000000000, begin

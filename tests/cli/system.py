@@ -294,8 +294,10 @@ def test_answer():
     assert PHASES not in report("brief.data"), report("brief.data")
     expect(FOLDER.call(*counting(), "-q", "-o", "once.data", "true"), 0)
     text = report("once.data")
-    assert len(re.findall(r"(?m)^ +Minor faults +\d", text)) == 1 and "/s" not in text, text
-    assert re.search(r"while recording, \S+ s afterwards", text), text  # 30 ms are too short for a share
+    (elapsed_ns,), = rows("once.data", "SELECT elapsed_ns FROM run")
+    if elapsed_ns < 10**9:  # too short for a share and a rate; a loaded machine may take longer
+        assert len(re.findall(r"(?m)^ +Minor faults +\d", text)) == 1 and "/s" not in text, text
+        assert re.search(r"while recording, \S+ s afterwards", text), text
     figures = json.loads(report("once.data", "--format", "json"))["figures"]
     assert [one["unit"] for one in figures if one["label"] == "Minor faults"] == ["events", "/s"], figures
     with contextlib.closing(store("once.data")) as db:  # what ticks of 10 ms cannot show is unknown
@@ -522,7 +524,7 @@ def test_partial():
 EXEC = """\
 import os, threading, time
 def spin():
-    os.execv("/bin/sh", ["sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"])
+    os.execv("/bin/sh", ["sh", "-c", "> executed; until [ -e read ]; do i=$((i+1)); done"])
 for target in (time.sleep, time.sleep, spin):
     threading.Thread(target=target, args=(99,) if target != spin else (), daemon=True).start()
 time.sleep(99)
@@ -532,10 +534,22 @@ time.sleep(99)
 def test_exec():
     """a thread other than the first executes another program: it is still read, as one thread"""
     FOLDER.write("exec.py", EXEC)
-    expect(FOLDER.call(*counting(), "-q", "--period", "5ms", "--system-metrics-budget", "100%", "-o", "exec.data",
-                       "--", "python3", "exec.py"), 0)
-    threads = [n for n, in rows("exec.data", "SELECT s3 FROM reading WHERE source = 0 ORDER BY period")]
-    assert len(threads) > 3 and threads[-3:-1] == [1, 1], threads
+    with subprocess.Popen([RPISTAT, *counting(), "-q", "--period", "5ms", "--commit", "0", "--system-metrics-budget", "100%",
+                           "-o", "exec.data", "--", "python3", "exec.py"], cwd=FOLDER.path) as recorder:
+        try:
+            deadline, threads = time.monotonic() + 300, []
+            while not os.path.exists(FOLDER / "executed"):
+                assert time.monotonic() < deadline and recorder.poll() is None
+                time.sleep(0.01)
+            since_ns = time.monotonic_ns()
+            while len(threads) < 3:
+                assert time.monotonic() < deadline and recorder.poll() is None
+                threads = [n for n, in rows("exec.data", "SELECT s3 FROM reading JOIN run USING (run_id) WHERE source = 0 AND "
+                                            "start_monotonic_ns + end_ns > %d" % since_ns)]
+                time.sleep(0.01)
+        finally:
+            FOLDER.write("read", "")
+    assert recorder.returncode == 0 and threads == [1] * len(threads), threads
 
 
 # Six threads, four of which are idle while the first one sleeps in a timer.
@@ -664,11 +678,22 @@ int main(void)
 """
 
 
+def record_on_time(name, *command):
+    """Record again until a loaded machine let each reading be at most 0.2 s after the one before it."""
+    deadline, longest_us = time.monotonic() + 300, None
+    while longest_us is None or longest_us > 200000:
+        assert time.monotonic() < deadline, longest_us
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(FOLDER / name)
+        FOLDER.call(*counting(), "-q", "-o", name, "--", *command)
+        (longest_us,), = rows(name, "SELECT max(length_us) FROM reading WHERE source = 0")
+    return system(name)
+
+
 def test_real_threads():
     """parked threads are idle from their first reading; threads that wait for a mutex are in locks"""
     FOLDER.write("parked.py", PARKED_THREADS)
-    expect(FOLDER.call(*counting(), "-q", "-o", "real.data", "--", "python3", "parked.py"), 0)
-    answer = system("real.data")
+    answer = record_on_time("real.data", "python3", "parked.py")
     if answer["idle_s"] is None:
         raise tap.Skip("this kernel does not tell in what threads sleep")
     assert answer["idle_s"] > 3 and answer["in_lock_s"] < answer["idle_s"] / 3, answer
@@ -676,8 +701,7 @@ def test_real_threads():
         raise tap.Skip("no C compiler")
     FOLDER.write("deadlock.c", DEADLOCK)
     subprocess.run(["cc", "-pthread", "-o", "deadlock", "deadlock.c"], cwd=FOLDER.path, check=True)
-    FOLDER.call(*counting(), "-q", "-o", "dead.data", "--", "timeout", "3", "./deadlock")
-    answer = system("dead.data")
+    answer = record_on_time("dead.data", "timeout", "3", "./deadlock")
     assert answer["in_lock_s"] > 4, answer  # two threads, neither of which becomes idle
     assert 1.5 < answer["idle_s"] < 3.5, answer  # the first one, in pthread_join
     assert "threads asleep in futex: 3)" in words(report("dead.data")), report("dead.data")
