@@ -202,11 +202,14 @@ def simulated(number):
     with Folder() as folder:
         folder.write("long.sim", "phase a 8000h instructions=1M\n")
         with subprocess.Popen([RPISTAT, "record", "-q", "--no-samples", "-e", "instructions", "--pmu", "sim:long.sim"],
-                              cwd=folder.path, env=environment()) as process:
-            while not os.path.exists(folder / "rpistat.data") or periods(folder) == 0:
-                assert process.poll() is None
-            process.send_signal(number)
-            assert process.wait(program.TIMEOUT) == 0
+                              cwd=folder.path, env=environment(), preexec_fn=lambda: signal.signal(number, signal.SIG_DFL)) as process:
+            try:
+                while not os.path.exists(folder / "rpistat.data") or periods(folder) == 0:
+                    assert process.poll() is None
+                process.send_signal(number)
+                assert process.wait(program.TIMEOUT) == 0
+            finally:
+                process.kill()
         with sqlite3.connect(folder / "rpistat.data") as store:
             row = store.execute("SELECT state, end_reason, exit_status FROM run").fetchone()
         store.close()
