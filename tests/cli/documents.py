@@ -140,6 +140,8 @@ class Place(Folder):
     def __enter__(self):
         super().__enter__()
         os.mkdir(self / "bin")
+        os.makedirs(self / "config/rpistat")
+        self.write("config/rpistat/config", "order = fixed\nfrequency = 997\n")  # the programs are short
         for name in ("program", "spin", "server", "old", "new", "bin/plot", "bin/ninja"):
             self.write(name, PROGRAM, 0o755)
         os.symlink(RPISTAT, self / "bin/rpistat")
@@ -180,7 +182,8 @@ def check(place, command):
             raise tap.Skip("%s is not installed" % tool)
     for pattern, by in CHANGED:
         command = re.sub(pattern, by, command)
-    env = environment(PATH=place / "bin" + ":" + os.environ["PATH"], READERS=str(place.readers.pid))
+    env = environment(PATH=place / "bin" + ":" + os.environ["PATH"], READERS=str(place.readers.pid),
+                      XDG_CONFIG_HOME=place / "config")
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=place.path, env=env, text=True,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           check=False, timeout=TIMEOUT)

@@ -186,12 +186,13 @@ def test_who_waited():
 
 def test_waits_are_recorded():
     """record: on a machine, who waited for a CPU: programs alive at the end, and short-lived ones"""
+    long, short = "hog-%d" % os.getpid(), "brief-%d" % os.getpid()  # names that no other process has
     workload = "import os, subprocess, sys\n"
-    workload += "hogs = [subprocess.Popen(['./hog'], stdout=-3, stderr=-3) for cpu in range(2 * os.cpu_count())]\n"
+    workload += "hogs = [subprocess.Popen(['./%s'], stdout=-3, stderr=-3) for cpu in range(2 * os.cpu_count())]\n" % long
     workload += "print(*[hog.pid for hog in hogs], flush=True)\n"
-    workload += "for turn in range(20): subprocess.run(['./brief'])\n"
-    for name, loop in (("hog", "while kill -0 %d 2>&-; do :; done" % os.getpid()),
-                       ("brief", "i=0; while [ $i -lt 9999 ]; do i=$((i + 1)); done")):
+    workload += "for turn in range(20): subprocess.run(['./%s'])\n" % short
+    for name, loop in ((long, "while kill -0 %d 2>&-; do :; done" % os.getpid()),
+                       (short, "i=0; while [ $i -lt 9999 ]; do i=$((i + 1)); done")):
         FOLDER.write(name, "#!/bin/sh\n%s\n" % loop)
         os.chmod(FOLDER / name, 0o755)
     answer = FOLDER.call(*program.counting(), "-q", "-a", "-o", "live.data", "--", sys.executable, "-c", workload)
@@ -205,8 +206,8 @@ def test_waits_are_recorded():
         elapsed_s, = db.execute("SELECT elapsed_ns / 1e9 FROM run").fetchone()
     if why:
         raise tap.Skip(why)
-    assert 0 < waits["brief"] < elapsed_s, waits
-    assert 0 < waits["hog"] < 2 * os.cpu_count() * elapsed_s, waits
+    assert 0 < waits[short] < elapsed_s, waits
+    assert 0 < waits[long] < 2 * os.cpu_count() * elapsed_s, waits
 
 
 with FOLDER:
