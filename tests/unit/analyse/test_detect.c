@@ -970,6 +970,28 @@ static void noise_changes(void **state)
     (void)state;
 }
 
+/* The boundaries of a constant segment between segments with noise are exact. */
+static void constant_between_noise(void **state)
+{
+    const double levels[] = {0, 2, 8};
+
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        struct rps_signals signals = series_levels(levels, 3, 100, 3, 1, seed);
+        struct rps_phases phases;
+
+        for (size_t s = 0; s < 3; s++) {
+            for (size_t i = 100; i < 200; i++)
+                signals.value[s * 300 + i] = levels[1];
+        }
+        rps_signals_floor_noise(&signals);
+        phases = detect(&signals);
+        expect_phases(&phases, "ABC", 100, 0);
+        rps_phases_free(&phases);
+        rps_signals_free(&signals);
+    }
+    (void)state;
+}
+
 /* A step of 28 is found in a cycle of 144 rows from -40 to 40. The cycle alone is one phase. */
 static void step_inside_a_cycle(void **state)
 {
@@ -1034,6 +1056,7 @@ int main(void)
         cmocka_unit_test(options_hold),
         cmocka_unit_test(twice_the_same),
         cmocka_unit_test(noise_changes),
+        cmocka_unit_test(constant_between_noise),
         cmocka_unit_test(step_inside_a_cycle),
     };
 
