@@ -9,7 +9,8 @@
 #include "rpistat/levels.h"
 #include "rpistat/phase.h"
 
-/* A wave: values of a run that are periodic. A run with a wave may also have phases. */
+/* A wave: values of a run that are periodic. A run with a wave may also have phases, if the longest
+ * phase contains at least four cycles. */
 
 struct rps_wave {
     double turns;  /* Number of cycles (0: no wave); 12.5: the thirteenth was incomplete */

@@ -9,6 +9,7 @@
 
 /* If the autocorrelation at lag one is above this value, the series is almost a random walk. */
 #define WALKS_FROM .9
+#define CYCLES_MIN 4         /* minimum cycles of a wave in the longest of several phases */
 #define ADJUST_MAX (1 << 20) /* a table with more values is analysed only once */
 
 void rps_found_phases_free(struct rps_found_phases *found)
@@ -46,6 +47,22 @@ static int drifts(const struct rps_levels *levels, const struct rps_detect_detai
                                     (details->linear || details->autocorrelation > WALKS_FROM));
 }
 
+/* Find a wave. If there are several phases, the longest one must contain some cycles: values that
+ * change after random times may have peaks of autocorrelation by chance. */
+static struct rps_wave find_wave(const struct rps_signals *signals, const struct rps_phases *shown)
+{
+    struct rps_wave wave = rps_wave_find(signals, 0);
+    uint64_t longest = 0;
+
+    for (size_t k = 0; k < shown->count; k++) {
+        const uint64_t length = shown->phase[k].last - shown->phase[k].first + 1;
+
+        longest = length > longest ? length : longest;
+    }
+    return shown->count > 1 && (double)longest < CYCLES_MIN * wave.length ? (struct rps_wave){0}
+                                                                          : wave;
+}
+
 static int find_levels(const struct rps_signals *signals, struct rps_phases *fine,
                        const struct rps_level_choice *choice, struct rps_found_phases *found,
                        struct rps_error *err)
@@ -68,7 +85,7 @@ static int find_levels(const struct rps_signals *signals, struct rps_phases *fin
         fine->outlier = NULL;
         if (!rps_phases_repeat(shown)) {
             found->drifts = drifts(&levels, &found->details);
-            found->wave = found->wave.turns > 0 ? found->wave : rps_wave_find(signals, 0);
+            found->wave = found->wave.turns > 0 ? found->wave : find_wave(signals, shown);
         }
     }
     rps_levels_free(&levels);

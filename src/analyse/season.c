@@ -144,10 +144,29 @@ struct rps_wave rps_season_remove(struct rps_arena *arena, const struct rps_sign
 #define FAR_MAX  5
 #define NEAR_MIN .3
 
+#define CONSTANT 3 /* a value that equals this number of values before or after it has no noise */
+
+/* In normal noise the deviation of the logarithms is .64. In a constant segment it is 0, so that the
+ * estimated deviation of a series may be too small. */
+#define NOISE_FLOOR .5
+
 #define RESOLUTION .1 /* logarithms whose means differ by less are treated as equal */
 
-/* Compute the logarithm of the distance of each value from the mean of its neighbours. The result
- * is NaN if a neighbour was not seen. */
+/* Return 1 if the value is equal to the previous, or to the next, CONSTANT values. */
+static int ends_constant(const double *value, size_t count, size_t at)
+{
+    int before = at >= CONSTANT, behind = at + CONSTANT < count;
+
+    for (size_t k = 1; k <= CONSTANT && (before || behind); k++) {
+        before = before && value[at] == value[at - k];
+        behind = behind && value[at] == value[at + k];
+    }
+    return before || behind;
+}
+
+/* Compute the logarithm of the distance of each value from the mean of its neighbours. The distance
+ * at the end of a constant segment is 0, because the neighbour in the next segment says nothing
+ * about its noise. The result is NaN if a neighbour was not seen. */
 static void find_noise(struct rps_arena *arena, const struct rps_signals *signals, size_t s,
                        double *ret)
 {
@@ -158,7 +177,9 @@ static void find_noise(struct rps_arena *arena, const struct rps_signals *signal
     for (size_t i = 0; i < signals->count; i++) {
         ret[i] = NAN;
         if (i > 0 && i + 1 < signals->count)
-            ret[i] = fabs(value[i] - value[i - 1] / 2 - value[i + 1] / 2);
+            ret[i] = ends_constant(value, signals->count, i)
+                         ? 0
+                         : fabs(value[i] - value[i - 1] / 2 - value[i + 1] / 2);
         seen[count] = ret[i];
         count += isfinite(ret[i]) != 0;
     }
@@ -195,6 +216,8 @@ int rps_spread_append(struct rps_arena *arena, const struct rps_signals *signals
     ret->signal_count = 2 * width;
     ret->value = noise.value;
     ret->noise_floor = rps_arena_get(arena, 2 * width, sizeof(*ret->noise_floor));
+    for (size_t s = 0; s < width; s++)
+        ret->noise_floor[s] = NOISE_FLOOR;
     if (signals->noise_floor)
         memcpy(ret->noise_floor + width, signals->noise_floor, width * sizeof(double));
     return 1;

@@ -24,10 +24,12 @@
 #define PAGE_BITS  12
 #define BLOCK_BITS 7
 #define IS_BLOCK   (INT64_C(1) << 62) /* marks the keys of pages and blocks */
+#define IS_PLACE   (INT64_C(1) << 61) /* marks the keys of places that call a function */
 
-/* A known function with more than this share of all samples is divided into blocks too. Compilers
- * inline small programs into main, and interpreters run many kinds of work in one function. Blocks
- * of all functions gain less: groups get too few samples if a program gets 6 % of a CPU. */
+/* A known function with more than this share of all samples is divided too: by the places that call
+ * it, and these parts into blocks. One function may do the work of several phases, compilers inline
+ * small programs into main, and interpreters run many kinds of work in one function. Blocks of all
+ * functions gain less: groups get too few samples if a program gets 6 % of a CPU. */
 #define DIVIDED_MIN .25
 
 /* A node of the call tree. The root is number 0; callers have lower numbers than their callees. */
@@ -35,6 +37,7 @@ struct call {
     struct rps_intern_key key; /* Number of the caller, and the function. */
     double samples;            /* Samples of the call and of those callees that form no group. */
     double own;                /* Samples in the call's function, if its beginning is known. */
+    int is_below_made;         /* 1: code of a just-in-time compiler made the call too. */
     int64_t group;
 };
 
@@ -65,6 +68,14 @@ static const struct rps_frame *divisible_frame(const struct rps_call_run *run, s
     return &run->code->frame[at];
 }
 
+/* Return the caller's frame, if it may be divided into blocks, or NULL. */
+static const struct rps_frame *caller_frame(const struct rps_call_run *run, size_t s)
+{
+    const size_t parent = rps_share_parent_of(run->code, s);
+
+    return parent == RPS_SHARE_NONE ? NULL : divisible_frame(run, parent);
+}
+
 /* Return 1 if a just-in-time compiler made the code of the stack's innermost frame. */
 static int is_made(const struct rps_call_run *run, const struct rps_frame *frame)
 {
@@ -84,8 +95,20 @@ static int64_t add_function(const struct rps_call_run *run, struct rps_intern *c
                : add_call(calls, at, function);
 }
 
+/* Return the part of the call `at` for the place in a known function that made the call. */
+static int64_t add_place(const struct rps_call_run *run, struct rps_intern *calls, size_t s,
+                         int64_t at)
+{
+    const struct rps_frame *caller = caller_frame(run, s);
+
+    return caller && caller->function > 0 && !call_at(calls, at)->is_below_made
+               ? add_call(calls, at, IS_PLACE | (int64_t)caller->address)
+               : at;
+}
+
 /* Return the call to which a stack's samples belong: the innermost call `at`, or a block of code if
- * its function is unknown or has many of `all` samples. An unknown block's caller is its page. */
+ * its function is unknown or has many of `all` samples. An unknown block's caller is its page, and a
+ * known one's is the place that calls its function. */
 static int64_t add_innermost(const struct rps_call_run *run, struct rps_intern *calls, size_t s,
                              int64_t at, double all)
 {
@@ -95,6 +118,8 @@ static int64_t add_innermost(const struct rps_call_run *run, struct rps_intern *
         return at;
     if (frame->function == 0)
         at = add_call(calls, at, IS_BLOCK | (int64_t)(frame->address >> PAGE_BITS));
+    else
+        at = add_place(run, calls, s, at);
     return add_call(calls, at, IS_BLOCK | (int64_t)(frame->address >> BLOCK_BITS));
 }
 
@@ -112,6 +137,7 @@ static double grow_calls(const struct rps_call_run *run, struct rps_intern *call
         const struct rps_frame *frame = divisible_frame(run, s);
 
         run->group[s] = is_made(run, frame) ? caller : at;
+        call_at(calls, at)->is_below_made |= is_made(run, caller_frame(run, s));
         all += run->function[s] >= 0 ? (double)run->samples[s] : 0;
         if (frame && frame->function > 0)
             call_at(calls, at)->own += (double)run->samples[s];

@@ -970,6 +970,28 @@ static void noise_changes(void **state)
     (void)state;
 }
 
+/* The boundaries of a constant segment between segments with noise are exact. */
+static void constant_between_noise(void **state)
+{
+    const double levels[] = {0, 2, 8};
+
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        struct rps_signals signals = series_levels(levels, 3, 100, 3, 1, seed);
+        struct rps_phases phases;
+
+        for (size_t s = 0; s < 3; s++) {
+            for (size_t i = 100; i < 200; i++)
+                signals.value[s * 300 + i] = levels[1];
+        }
+        rps_signals_floor_noise(&signals);
+        phases = detect(&signals);
+        expect_phases(&phases, "ABC", 100, 0);
+        rps_phases_free(&phases);
+        rps_signals_free(&signals);
+    }
+    (void)state;
+}
+
 /* A step of 28 is found in a cycle of 144 rows from -40 to 40. The cycle alone is one phase. */
 static void step_inside_a_cycle(void **state)
 {
@@ -989,6 +1011,40 @@ static void step_inside_a_cycle(void **state)
         rps_signals_free(&signals);
     }
     (void)state;
+}
+
+/* Return the number of cycles that are found in 1000 rows of a sine, beside another signal with
+ * `steps` steps. */
+static double cycles_beside_steps(double length, size_t steps)
+{
+    static const double level[] = {0, 90, 30, 150, 60, 180, 120, 210, 240};
+    const struct rps_phases_options options = {0};
+    struct rps_signals signals = series_make(1000, 2);
+    struct rps_found_phases found = {0};
+    struct rps_error err = {""};
+    uint64_t random = 3;
+    double cycles;
+
+    for (size_t i = 0; i < signals.count; i++) {
+        signals.value[i] = 9 * sin(2 * M_PI * (double)i / length) + series_normal(&random);
+        signals.value[1000 + i] = level[i * (steps + 1) / 1000] + series_normal(&random);
+    }
+    if (rps_phases_find(&signals, &options, &found, &err) < 0)
+        fail_msg("%s", err.message);
+    assert_int_equal(rps_phase_levels_shown(&found.levels)->count, steps + 1);
+    cycles = found.wave.turns;
+    rps_found_phases_free(&found);
+    rps_signals_free(&signals);
+    return cycles;
+}
+
+/* A wave must fit into a phase several times. */
+static void waves_inside_phases(void **state)
+{
+    (void)state;
+    assert_true(fabs(cycles_beside_steps(20, 1) - 50) < 1);
+    assert_true(fabs(cycles_beside_steps(20, 8) - 50) < 1);
+    assert_true(cycles_beside_steps(200, 8) <= 0);
 }
 
 int main(void)
@@ -1034,7 +1090,9 @@ int main(void)
         cmocka_unit_test(options_hold),
         cmocka_unit_test(twice_the_same),
         cmocka_unit_test(noise_changes),
+        cmocka_unit_test(constant_between_noise),
         cmocka_unit_test(step_inside_a_cycle),
+        cmocka_unit_test(waves_inside_phases),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -453,6 +453,36 @@ static void groups_of_a_large_function(void **unused)
     assert_int_equal(group[3], group[4]);
 }
 
+/* A function (1) with more than a quarter of the samples is divided by the places of a known function
+ * (0) that call it. A function (2) with fewer samples is not. */
+static void groups_of_calling_places(void **unused)
+{
+    static struct rps_frame frame[] = {{0, 0, 0x1010, 0x1000}, {1, 0, 0x1020, 0x1000},
+                                       {2, 0, 0x2000, 0x2000}, {3, 0, 0x2010, 0x2000},
+                                       {4, 0, 0x3000, 0x3000}, {5, 0, 0x9000, 0}};
+    static struct rps_stack tree[] = {{0, -1, 0}, {1, -1, 1}, {2, 0, 2},  {3, 0, 3}, {4, 1, 2},
+                                      {5, 0, 4},  {6, 1, 4},  {7, -1, 5}, {8, 7, 2}};
+    static const struct rps_share_name name[] = {
+        {.is_unnamed = 1}, {.is_unnamed = 1}, {.is_unnamed = 1}, {.is_unnamed = 1}};
+    static const int64_t function[] = {0, 0, 1, 1, 1, 2, 2, 3, 1};
+    static const uint64_t seen[] = {0, 0, 10, 10, 10, 6, 6, 0, 10};
+    const struct rps_code of = {.stack_count = 9,
+                                .stack = tree,
+                                .frame_count = 6,
+                                .frame = frame,
+                                .module_count = 2,
+                                .module = modules};
+    int64_t group[9];
+    const struct rps_call_run run = {&of, function, name, seen, group};
+
+    (void)unused;
+    assert_int_equal(rps_call_groups_find(&run, 1), 1 + 4);
+    assert_int_equal(group[2], group[3]);
+    assert_true(group[4] > 0 && group[4] != group[2]);
+    assert_true(group[5] > 0 && group[5] == group[6]);
+    assert_true(group[8] > 0 && group[8] != group[4] && group[8] != group[2]);
+}
+
 /* Code that a just-in-time compiler made is no caller: what it calls is in the same group, whether
  * the code was interpreted (by function 1), or compiled (0) once or twice. */
 static void groups_below_made_code(void **unused)
@@ -810,6 +840,7 @@ int main(void)
         cmocka_unit_test(groups_of_calls),
         cmocka_unit_test(groups_of_blocks),
         cmocka_unit_test(groups_of_a_large_function),
+        cmocka_unit_test(groups_of_calling_places),
         cmocka_unit_test(groups_below_made_code),
         cmocka_unit_test(sums_too_large),
         cmocka_unit_test(nothing),
