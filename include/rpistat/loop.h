@@ -67,7 +67,8 @@ void rps_real_event_loop_close(struct rps_real_event_loop *event_loop);
 
 /* --- the loop --------------------------------------------------------------------------------- */
 
-/* A receiver of periods. The measurement loop calls its functions, which must not wait. */
+/* A receiver of periods. The measurement loop calls its functions, which must not wait. `mark` and
+ * `gap` may be NULL. */
 struct rps_sink {
     void *context;
     void (*period)(void *context, const struct rps_period *period);

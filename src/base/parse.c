@@ -1,10 +1,11 @@
-/* Strict parsing of user input. Whole numbers, durations and sizes are read digit by digit in
- * integers, so 100ms is exactly 100,000,000 ns, and the locale has no effect. Only rps_parse_double
- * uses the C library, with a separate locale object: setlocale would change the whole process, and
- * strtod alone would accept a decimal comma under LC_NUMERIC=de_DE. */
+/* Strict parsing of user input. Durations and sizes are read digit by digit in integers, so 100ms is
+ * exactly 100,000,000 ns, and the locale has no effect. rps_parse_double uses a separate locale
+ * object: setlocale would change the whole process, and strtod alone would accept a decimal comma
+ * under LC_NUMERIC=de_DE. */
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
+#include <errno.h>
 #include <locale.h>
 #include <math.h>
 #include <stdbool.h>
@@ -52,42 +53,18 @@ enum scan {
     SCAN_TOO_LARGE,
 };
 
-static int digit_value(char c)
-{
-    if (is_digit(c))
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return 99;
-}
-
-/* Read the whole text as an unsigned number. */
+/* Read the whole text as an unsigned number, decimal or with 0x. */
 static enum scan scan_uint64(const char *text, uint64_t *ret)
 {
-    uint64_t value = 0;
-    unsigned base = 10;
-    bool overflow = false;
+    int is_hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    char *end;
 
-    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
-        base = 16;
-        text += 2;
-    }
-    if (*text == '\0')
+    errno = 0;
+    if (is_digit(*text)) /* strtoull would accept blanks and a sign */
+        *ret = strtoull(text, &end, is_hex ? 16 : 10);
+    if (!is_digit(*text) || *end)
         return SCAN_NOT_A_NUMBER;
-    for (; *text; text++) {
-        unsigned digit = (unsigned)digit_value(*text);
-
-        if (digit >= base)
-            return SCAN_NOT_A_NUMBER;
-        overflow |= __builtin_mul_overflow(value, base, &value);
-        overflow |= __builtin_add_overflow(value, digit, &value);
-    }
-    if (overflow)
-        return SCAN_TOO_LARGE;
-    *ret = value;
-    return SCAN_OK;
+    return errno == ERANGE ? SCAN_TOO_LARGE : SCAN_OK;
 }
 
 /* Return true for a well-formed negative number, whose error message also shows the valid range. */
@@ -129,47 +106,20 @@ int rps_parse_uint64(const char *what, const char *text, uint64_t min, uint64_t 
 
 /* --- decimal numbers -------------------------------------------------------------------------- */
 
-/* Return true for [-]digits[.digits][e[+-]digits], with a digit before or after the point. */
-static bool is_decimal(const char *text)
-{
-    bool digits = false;
-
-    if (*text == '-' || *text == '+')
-        text++;
-    for (; is_digit(*text); text++)
-        digits = true;
-    if (*text == '.')
-        text++;
-    for (; is_digit(*text); text++)
-        digits = true;
-    if (!digits)
-        return false;
-    if (*text == 'e' || *text == 'E') {
-        text++;
-        if (*text == '-' || *text == '+')
-            text++;
-        if (!is_digit(*text))
-            return false;
-        while (is_digit(*text))
-            text++;
-    }
-    return *text == '\0';
-}
-
 int rps_parse_double(const char *what, const char *text, double *ret, struct rps_error *err)
 {
-    char quoted[QUOTE_SIZE];
-    locale_t c_locale;
+    char quoted[QUOTE_SIZE], *end;
+    locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     double value;
 
-    if (!is_decimal(text))
-        return rps_error_set(err, RPS_USAGE, "%s %s: not a number; write one like 0.25", what,
-                             quote(quoted, text));
-    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (!c_locale)
         return rps_error_memory(err);
-    value = strtod_l(text, NULL, c_locale);
+    value = strtod_l(text, &end, c_locale);
     freelocale(c_locale);
+    /* strtod would accept blanks, hexadecimal digits, "inf" and "nan" */
+    if (end == text || *end || text[strspn(text, "0123456789+-.eE")])
+        return rps_error_set(err, RPS_USAGE, "%s %s: not a number; write one like 0.25", what,
+                             quote(quoted, text));
     if (!isfinite(value))
         return rps_error_set(err, RPS_USAGE, "%s %s: too large; write a number below 1e308", what,
                              quote(quoted, text));

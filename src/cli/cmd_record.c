@@ -421,16 +421,6 @@ static void find_others(struct rps_recording *r)
         r->run.others_cpu_ns = others_ns > 0 ? others_ns : 0;
 }
 
-/* Report that the store was locked until the end, so that the run is in another file or incomplete.
- * The exit status is still the workload's. */
-static void report_locked(struct rps_recording *r, const char *file, const struct rps_error *err)
-{
-    rps_output_message(err->message);
-    r->no_report = strcmp(file, r->cli->output) == 0;
-    if (!r->no_report)
-        r->store = rps_arena_print(r->cli->arena, "%s", file);
-}
-
 /* Finish the run in the store. If `failed` is set, the loop's error is in err, and is stored with
  * the run. */
 static int finish_store(struct rps_recording *r, enum rps_loop_end end, int failed,
@@ -464,10 +454,14 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
     rps_writer_status(r->writer, &status);
     r->is_damaged = status.is_damaged;
     run->run_id = status.run_id;
-    if (ended == RPS_BUSY)
-        report_locked(r, status.file, failed || rc < 0 ? &later : err);
-    else if (ended < 0)
+    if (ended == RPS_BUSY) { /* the run is in another file or incomplete; keep the exit status */
+        rps_output_message(failed || rc < 0 ? later.message : err->message);
+        r->no_report = strcmp(status.file, r->cli->output) == 0;
+        if (!r->no_report)
+            r->store = rps_arena_print(r->cli->arena, "%s", status.file);
+    } else if (ended < 0) {
         rc = RPS_FAILED;
+    }
     if (rc == 0 && !r->no_report)
         keep_estimates(r);
     rps_registry_end(&r->registry);

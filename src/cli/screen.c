@@ -78,24 +78,19 @@ int rps_screen_open(struct rps_screen *screen, int full, struct rps_error *err)
     return 0;
 }
 
-/* Stop as the terminal requested, and restore the screen on SIGCONT. */
-static void stop(struct rps_screen *screen)
-{
-    leave(screen);
-    raise(SIGSTOP);
-    enter_screen(screen);
-}
-
 static enum rps_screen_event on_signals(struct rps_screen *screen)
 {
     enum rps_screen_event event = RPS_SCREEN_TIME;
     struct signalfd_siginfo info;
 
     while (read(screen->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-        if (info.ssi_signo == SIGTSTP)
-            stop(screen);
-        else if (info.ssi_signo != SIGWINCH)
+        if (info.ssi_signo == SIGTSTP) { /* the terminal requests a stop, until SIGCONT */
+            leave(screen);
+            raise(SIGSTOP);
+            enter_screen(screen);
+        } else if (info.ssi_signo != SIGWINCH) {
             return RPS_SCREEN_QUIT;
+        }
         event = RPS_SCREEN_DRAW;
     }
     return event;

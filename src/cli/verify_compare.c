@@ -385,29 +385,12 @@ static void keep_period(void *context, const struct rps_period *period)
     rps_tally_add(context, period);
 }
 
-static void ignore_mark(void *context, int64_t time_ns, const char *text)
-{
-    (void)context;
-    (void)time_ns;
-    (void)text;
-}
-
-static void ignore_gap(void *context, int32_t cpu, int64_t start_ns, int64_t length_ns,
-                       const char *reason)
-{
-    (void)context;
-    (void)cpu;
-    (void)start_ns;
-    (void)length_ns;
-    (void)reason;
-}
-
 /* Release the waiting child, to which the counters are attached, and count until its end. */
 static int record_child(const struct rps_pmu *pmu, void *self, const struct rps_plan *plan,
                         struct rps_micro_child *child, int64_t period_ns, struct rps_tally *tally,
                         struct rps_error *err)
 {
-    struct rps_sink sink = {tally, keep_period, ignore_mark, ignore_gap};
+    struct rps_sink sink = {tally, keep_period, NULL, NULL};
     struct rps_loop_options loop = {
         .pmu = pmu,
         .pmu_self = self,

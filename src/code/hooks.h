@@ -1,7 +1,6 @@
 /* Declares the functions of this extension for the table in hooks.c. */
 #pragma once
 
-#include "rpistat/code.h"
 #include "rpistat/signal.h"
 #include "rpistat/store_hooks.h"
 #include "rpistat/code_hooks.h"

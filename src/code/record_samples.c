@@ -6,7 +6,6 @@
 
 #include <ctype.h>
 #include <dirent.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,33 +97,18 @@ static void on_sample(void *context, const struct rps_sample *sample)
     rps_tracker_add_known(samples->tracker, sample);
 }
 
-static void on_module(void *context, const struct rps_module *module)
-{
-    struct recorder *samples = context;
+/* Define a function of the sink that passes an item to the writer. */
+#define ON_ITEM(item)                                                                              \
+    static void on_##item(void *context, const struct rps_##item *item)                            \
+    {                                                                                              \
+        rps_writer_##item(((struct recorder *)context)->writer, item);                             \
+    }
 
-    rps_writer_module(samples->writer, module);
-}
-
-static void on_frame(void *context, const struct rps_frame *frame)
-{
-    struct recorder *samples = context;
-
-    rps_writer_frame(samples->writer, frame);
-}
-
-static void on_stack(void *context, const struct rps_stack *stack)
-{
-    struct recorder *samples = context;
-
-    rps_writer_stack(samples->writer, stack);
-}
-
-static void on_cgroup(void *context, const struct rps_cgroup *cgroup)
-{
-    struct recorder *samples = context;
-
-    rps_writer_cgroup(samples->writer, cgroup);
-}
+ON_ITEM(module)
+ON_ITEM(frame)
+ON_ITEM(stack)
+ON_ITEM(cgroup)
+ON_ITEM(program)
 
 static void on_task(void *context, const struct rps_task *task)
 {
@@ -145,13 +129,6 @@ static void on_process_time(void *context, int64_t task, int64_t cpu_ns)
     struct recorder *samples = context;
 
     rps_writer_process_time(samples->writer, task, cpu_ns);
-}
-
-static void on_program(void *context, const struct rps_program *program)
-{
-    struct recorder *samples = context;
-
-    rps_writer_program(samples->writer, program);
 }
 
 static void on_count(void *context, int64_t time_ns, int32_t cpu, int64_t stack, int64_t task)

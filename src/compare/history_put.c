@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "rpistat/clock.h"
-#include "rpistat/text.h"
 #include "words.h"
 
 #define NAMED_MAX    8   /* maximum number of named outliers of a metric */

@@ -121,14 +121,15 @@ static int64_t length_of(const struct loop *loop, int64_t time_ns, int64_t switc
 
 static void gap(struct loop *loop, int32_t cpu, int64_t from_ns, int64_t to_ns, const char *reason)
 {
-    if (to_ns > from_ns)
+    if (to_ns > from_ns && loop->o->sink->gap)
         loop->o->sink->gap(loop->o->sink->context, cpu, from_ns - loop->o->start_ns,
                            to_ns - from_ns, reason);
 }
 
 static void note(struct loop *loop, int64_t time_ns, const char *text)
 {
-    loop->o->sink->mark(loop->o->sink->context, time_ns - loop->o->start_ns, text);
+    if (loop->o->sink->mark)
+        loop->o->sink->mark(loop->o->sink->context, time_ns - loop->o->start_ns, text);
 }
 
 /* --- samples and system metrics --------------------------------------------------------------- */

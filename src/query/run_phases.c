@@ -172,13 +172,6 @@ static size_t shortest(const struct rps_run_phases_options *options,
     return most;
 }
 
-static size_t in_observations(size_t periods, const struct rps_collected *collected)
-{
-    size_t each = in_observation(collected);
-
-    return (periods + each - 1) / each;
-}
-
 /* Find the time from which the part could be read by period. The result is -1 if the whole part can
  * be read by period, or nothing of the part. */
 static int periods_from(const struct rps_run_at *run, const struct rps_run_phases_options *options,
@@ -230,12 +223,13 @@ static int find_phases(const struct rps_run_signals *signals,
 {
     const struct rps_signals **of_run =
         rps_arena_get(found->arena, signals->count, sizeof(*of_run));
+    const size_t each = in_observation(&signals->collected[0]);
     struct rps_phases_options find = options->find;
 
     for (size_t r = 0; r < signals->count; r++)
         of_run[r] = &signals->collected[r].signals;
     found->min_length = shortest(options, signals);
-    find.detect.min_length = in_observations(found->min_length, &signals->collected[0]);
+    find.detect.min_length = (found->min_length + each - 1) / each;
     if (options->find.detect.min_length > 0 || options->min_length_ns > 0)
         find.counts_min_length = find.detect.min_length; /* Samples do not depend on rotations. */
     if (signals->collected[0].is_table)

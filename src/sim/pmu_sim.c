@@ -142,7 +142,7 @@ static int is_stolen(const struct sim *sim, const struct sim_stretches *steal, s
 
 static uint64_t wrapped(const struct sim *sim, uint64_t value)
 {
-    unsigned width = sim->script->width;
+    unsigned width = (unsigned)sim->script->width;
 
     return width >= 64 ? value : value & ((UINT64_C(1) << width) - 1);
 }
@@ -344,7 +344,7 @@ static unsigned sim_width(void *self, int set, int slot)
 
     (void)set;
     (void)slot;
-    return sim->script->width;
+    return (unsigned)sim->script->width;
 }
 
 /* Return the CPU time until the fastest counter wraps, assuming the maximum noise. If several

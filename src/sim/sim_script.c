@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,30 +69,19 @@ static int parse_time(struct parser *p, const char *what, const char *text, int6
 /* Parse a rate in events per second. The rate is a whole number, with an optional k, M or G. */
 static int parse_rate(struct parser *p, const char *text, uint32_t *ret)
 {
-    char number[WORD_MAX];
+    static const char letters[] = "kMG";
+    char number[WORD_MAX], *letter;
     size_t length = strlen(text);
-    double scale = 1, value;
+    double value;
     int rc;
 
     if (length == 0 || length >= sizeof(number))
         return wrong(p, "'%.40s' is not a rate", text);
-    strcpy(number, text);
-    switch (number[length - 1]) {
-    case 'k':
-        scale = 1e3;
-        break;
-    case 'M':
-        scale = 1e6;
-        break;
-    case 'G':
-        scale = 1e9;
-        break;
-    }
-    if (scale > 1)
-        number[length - 1] = '\0';
+    letter = strchr(letters, text[length - 1]);
+    snprintf(number, sizeof(number), "%.*s", (int)(letter ? length - 1 : length), text);
     if ((rc = placed(p, rps_parse_double("rate", number, &value, p->err))) < 0)
         return rc;
-    value *= scale;
+    value *= letter ? (double[]){1e3, 1e6, 1e9}[letter - letters] : 1;
     if (value < 0 || value > (double)SIM_RATE_MAX)
         return wrong(p, "rate %s: must be between 0 and 4G events per second", text);
     *ret = (uint32_t)(value + 0.5);
@@ -244,40 +234,6 @@ static int set_fail(struct parser *p, char **word)
     return 0;
 }
 
-static int parse_setting(struct parser *p, char **word)
-{
-    struct sim_script *s = p->script;
-    uint64_t value = 0;
-    int rc;
-
-    if (strcmp(word[0], "clock") == 0)
-        return parse_rate(p, word[1], &s->clock_hz);
-    if (strcmp(word[0], "noise") == 0)
-        return placed(p, rps_sim_percent("noise", word[1], NOISE_MAX_PPM, &s->noise_ppm, p->err));
-    if (strcmp(word[0], "seed") == 0)
-        return parse_number(p, "seed", word[1], UINT64_MAX, &s->seed);
-    if (strcmp(word[0], "counters") == 0) {
-        rc = parse_number(p, "counters", word[1], 64, &value);
-        s->counters = (int)value;
-        return rc;
-    }
-    if (strcmp(word[0], "width") == 0) {
-        rc = parse_number(p, "width", word[1], 64, &value);
-        if (rc == 0 && value < 16)
-            return wrong(p, "width %s: must be between 16 and 64 bits", word[1]);
-        s->width = (unsigned)value;
-        return rc;
-    }
-    if (strcmp(word[0], "exit") == 0) {
-        rc = parse_number(p, "exit", word[1], 255, &value);
-        s->exit_status = (int)value;
-        return rc;
-    }
-    rc = parse_number(p, "signal", word[1], 64, &value);
-    s->exit_signal = (int)value;
-    return rc;
-}
-
 static int open_repeat(struct parser *p, const char *times)
 {
     struct nest *nest = &p->nest[p->depth];
@@ -290,30 +246,80 @@ static int open_repeat(struct parser *p, const char *times)
     return parse_number(p, "repeat", times, ORDER_MAX, &nest->times);
 }
 
-/* The statements. Each has the number of words that follow its name (-1: any number). */
-static const struct {
+/* A statement, and the number of words that follow its name (-1: any number). A statement with a
+ * maximum sets a number; a statement with a list adds a time range to it. */
+struct statement {
     const char *name;
     int words;
-} statements[] = {
-    {"clock", 1},   {"counters", 1},     {"width", 1},    {"seed", 1},      {"noise", 1},
-    {"switch", -1}, {"exit", 1},         {"signal", 1},   {"default", -1},  {"phase", -1},
-    {"sleep", -1},  {"idle", 1},         {"repeat", 1},   {"end", 0},       {"late", 2},
-    {"steal", 2},   {"steal-clock", 2},  {"fail", 2},     {"fail-read", 2}, {"function", -1},
-    {"task", -1},   {"lose-samples", 2}, {"throttle", 1}, {"reading", -1},  {"fail-reading", 2},
+    uint64_t min, max;
+    size_t member; /* offset of the number, or of the list, in struct sim_script */
 };
+
+#define MEMBER(name) offsetof(struct sim_script, name)
+
+static const struct statement statements[] = {
+    {"clock", .words = 1},
+    {"counters", 1, 0, 64, MEMBER(counters)},
+    {"width", 1, 16, 64, MEMBER(width)},
+    {"exit", 1, 0, 255, MEMBER(exit_status)},
+    {"signal", 1, 0, 64, MEMBER(exit_signal)},
+    {"late", 2, .member = MEMBER(late)},
+    {"steal", 2, .member = MEMBER(steal)},
+    {"steal-clock", 2, .member = MEMBER(steal_clock)},
+    {"fail-read", 2, .member = MEMBER(fail_read)},
+    {"fail-reading", 2, .member = MEMBER(fail_reading)},
+    {"lose-samples", 2, .member = MEMBER(lose)},
+    {"throttle", 1, .member = MEMBER(throttle)},
+    {"seed", .words = 1},
+    {"noise", .words = 1},
+    {"switch", .words = -1},
+    {"reading", .words = -1},
+    {"default", .words = -1},
+    {"phase", .words = -1},
+    {"sleep", .words = -1},
+    {"idle", .words = 1},
+    {"repeat", .words = 1},
+    {"end", .words = 0},
+    {"fail", .words = 2},
+    {"function", .words = -1},
+    {"task", .words = -1},
+};
+
+static int set_number(struct parser *p, const struct statement *statement, const char *text)
+{
+    uint64_t value = 0;
+    int rc = parse_number(p, statement->name, text, statement->max, &value);
+
+    if (rc == 0 && value < statement->min)
+        return wrong(p, "%s %s: must be between %d and %d bits", statement->name, text,
+                     (int)statement->min, (int)statement->max);
+    *(int *)((char *)p->script + statement->member) = (int)value;
+    return rc;
+}
 
 static int parse_statement(struct parser *p, int count, char **word)
 {
     struct sim_script *s = p->script;
-    size_t i = 0, known = RPS_COUNT(statements);
+    const struct statement *statement = statements, *end = statements + RPS_COUNT(statements);
     const char *name = word[0];
 
-    while (i < known && strcmp(statements[i].name, name) != 0)
-        i++;
-    if (i == known)
+    while (statement < end && strcmp(statement->name, name) != 0)
+        statement++;
+    if (statement == end)
         return wrong(p, "unknown statement '%s'", name);
-    if (statements[i].words >= 0 && count - 1 != statements[i].words)
-        return wrong(p, "'%s' takes %d words", name, statements[i].words);
+    if (statement->words >= 0 && count - 1 != statement->words)
+        return wrong(p, "'%s' takes %d words", name, statement->words);
+    if (statement->max > 0)
+        return set_number(p, statement, word[1]);
+    if (statement->member > 0)
+        return add_stretch(p, (struct sim_stretches *)((char *)s + statement->member), word[1],
+                           count > 2 ? word[2] : TICK);
+    if (strcmp(name, "clock") == 0)
+        return parse_rate(p, word[1], &s->clock_hz);
+    if (strcmp(name, "noise") == 0)
+        return placed(p, rps_sim_percent("noise", word[1], NOISE_MAX_PPM, &s->noise_ppm, p->err));
+    if (strcmp(name, "seed") == 0)
+        return parse_number(p, "seed", word[1], UINT64_MAX, &s->seed);
     if (strcmp(name, "default") == 0)
         return parse_words(p, count - 1, word + 1, &p->initial);
     if (strcmp(name, "phase") == 0) {
@@ -333,27 +339,11 @@ static int parse_statement(struct parser *p, int count, char **word)
         return add_cost(p, &s->switches, name, count - 1, word + 1);
     if (strcmp(name, "reading") == 0)
         return add_cost(p, &s->readings, name, count - 1, word + 1);
-    if (strcmp(name, "late") == 0)
-        return add_stretch(p, &s->late, word[1], word[2]);
-    if (strcmp(name, "steal") == 0)
-        return add_stretch(p, &s->steal, word[1], word[2]);
-    if (strcmp(name, "steal-clock") == 0)
-        return add_stretch(p, &s->steal_clock, word[1], word[2]);
-    if (strcmp(name, "fail-read") == 0)
-        return add_stretch(p, &s->fail_read, word[1], word[2]);
-    if (strcmp(name, "fail-reading") == 0)
-        return add_stretch(p, &s->fail_reading, word[1], word[2]);
-    if (strcmp(name, "lose-samples") == 0)
-        return add_stretch(p, &s->lose, word[1], word[2]);
-    if (strcmp(name, "throttle") == 0)
-        return add_stretch(p, &s->throttle, word[1], TICK);
     if (strcmp(name, "function") == 0)
         return placed(p, rps_sim_code_add_function(&s->code, count - 1, word + 1, p->err));
     if (strcmp(name, "task") == 0)
         return placed(p, rps_sim_code_add_task(&s->code, count - 1, word + 1, p->err));
-    if (strcmp(name, "fail") == 0)
-        return set_fail(p, word + 1);
-    return parse_setting(p, word);
+    return set_fail(p, word + 1);
 }
 
 static int parse_script_line(struct parser *p, char *line)

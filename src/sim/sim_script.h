@@ -68,12 +68,11 @@ struct sim_stretches {
 };
 
 struct sim_script {
-    int counters;   /* number of programmable counters */
-    unsigned width; /* number of bits of every counter */
+    int counters; /* number of programmable counters */
+    int width;    /* number of bits of every counter */
     uint32_t clock_hz;
     uint64_t seed;
     uint32_t noise_ppm; /* maximum change of rates by noise, renewed each 100 ms */
-    int64_t switch_ns;  /* cost of switching the event set */
     int exit_status, exit_signal;
 
     size_t phase_count;

@@ -25,14 +25,6 @@ int rps_identity_is_blank(const struct rps_identity *id)
     return id->application_id == 0 && id->version == 0 && id->tables == 0;
 }
 
-static int foreign(const char *path, struct rps_error *err)
-{
-    return rps_error_set(
-        err, RPS_FAILED,
-        "%s belongs to another program that uses SQLite and was not changed; choose another name",
-        path);
-}
-
 static int judge(sqlite3 *db, const char *path, int header_only, struct rps_identity *ret,
                  struct rps_error *err)
 {
@@ -43,7 +35,10 @@ static int judge(sqlite3 *db, const char *path, int header_only, struct rps_iden
     if (rps_identity_is_blank(ret))
         return 0;
     if (ret->application_id != RPS_STORE_APPLICATION_ID)
-        return foreign(path, err);
+        return rps_error_set(err, RPS_FAILED,
+                             "%s belongs to another program that uses SQLite and was not changed; "
+                             "choose another name",
+                             path);
     if (ret->version / RPS_STORE_VERSION_MAJOR > RPS_STORE_VERSION / RPS_STORE_VERSION_MAJOR)
         return rps_error_set(err, RPS_FAILED,
                              "the store %s has format %d.%d, and this rpistat reads formats up to "
