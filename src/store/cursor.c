@@ -471,7 +471,6 @@ static int look_at_place(struct rps_cursor *cursor, struct rps_period *ret, stru
 
 int rps_cursor_next(struct rps_cursor *cursor, struct rps_period *ret, struct rps_error *err)
 {
-    struct rps_period period;
     int found;
 
     for (;;) {
@@ -483,12 +482,10 @@ int rps_cursor_next(struct rps_cursor *cursor, struct rps_period *ret, struct rp
             if ((found = open_cpu(cursor, err)) <= 0)
                 return found;
         }
-        if ((found = look_at_place(cursor, &period, err)) < 0)
+        if ((found = look_at_place(cursor, ret, err)) < 0)
             return found;
-        if (found == FOUND_ROW) {
-            *ret = period;
+        if (found == FOUND_ROW)
             return 1;
-        }
         if (found == FOUND_END)
             cursor->in_cpu = 0;
     }
