@@ -89,12 +89,12 @@ struct rps_profile {
 /* Make `count` profiles of a run and read the run's periods once. ret[i] describes phases[i] (from
  * rps_run_phases_get or _detect, or parts of these). The metrics are those of the run's plan, then
  * CPU use, then metrics of packages if present. Each value is computed from sums over the segment.
- * CPUs of a recording by CPU are added up. Periods outside [from_ns, to_ns) are left out. Errors
- * are those of the store. */
+ * CPUs of a recording by CPU are added up. Periods outside [from_ns, to_ns) are left out. Only the
+ * first `intervals` profiles get intervals. Errors are those of the store. */
 int rps_profile_run(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                     int64_t from_ns, int64_t to_ns, const struct rps_cpus *cpus,
-                    const struct rps_phases *phases, size_t count, struct rps_profile *ret,
-                    struct rps_error *err);
+                    const struct rps_phases *phases, size_t count, size_t intervals,
+                    struct rps_profile *ret, struct rps_error *err);
 
 /* Return the profile of the phases of signals: means of the observed values. `name` has the
  * signals' names. Phases are numbered in rows; rows_per is the number of rows per observation. */

@@ -372,14 +372,32 @@ static int is_other_code(const struct labelling *l, size_t k, const struct rps_m
            rps_level_samples_differ(l->tree, alone, l->sums + cluster * l->tree->width);
 }
 
+/* Store the moments of a segment in `alone`, and its differences from all clusters in l->apart:
+ * DBL_MAX if the segment runs other code. Return the cost of the segment. */
+static double compare(struct labelling *l, size_t k, struct rps_moments3 *alone)
+{
+    double cost = describe(l, k, alone);
+
+    for (size_t b = 0; b < l->count; b++) {
+        const struct rps_moments3 *sums = l->sums + b * l->tree->width;
+
+        if (l->cluster[b] == b)
+            l->apart[b] = is_other_code(l, k, alone, b)
+                              ? DBL_MAX
+                              : difference(l, alone, cost, sums, l->cost[b]);
+    }
+    return cost;
+}
+
 /* Return the confidence in a segment's label. Compare its distance to the nearest other cluster
  * with its distance to the other segments of its own cluster. `maker` is the number of the segment
- * among the makers, or NONE. */
-static double judge(struct labelling *l, size_t k, size_t own, size_t maker)
+ * among the makers, or NONE. `alone` and `cost` are those of the segment. */
+static double judge(struct labelling *l, const struct rps_moments3 *alone, double cost, size_t own,
+                    size_t maker)
 {
     size_t width = l->tree->width;
-    struct rps_moments3 *rest = l->both + width, *alone = l->both + 2 * width;
-    double cost = describe(l, k, alone), inside, other = INFINITY;
+    struct rps_moments3 *rest = l->both + width;
+    double inside, other = DBL_MAX;
 
     for (size_t s = 0; s < width; s++) {
         rest[s] = l->sums[own * width + s];
@@ -391,33 +409,22 @@ static double judge(struct labelling *l, size_t k, size_t own, size_t maker)
     }
     inside = fmax(difference(l, alone, cost, rest, rps_level_tree_cost(l->tree, rest)), 0);
     for (size_t b = 0; b < l->count; b++) {
-        if (l->cluster[b] == b && b != own && !is_other_code(l, k, alone, b))
-            other = fmin(other, difference(l, alone, cost, l->sums + b * width, l->cost[b]));
+        if (l->cluster[b] == b && b != own)
+            other = fmin(other, l->apart[b]);
     }
-    return isfinite(other) ? fmax(other, 0) / fmax(inside + other, 1e-9) : 1;
+    return other < DBL_MAX ? fmax(other, 0) / fmax(inside + other, 1e-9) : 1;
 }
 
 /* Return the cluster that a segment joins. This is the nearest cluster to which neither neighbour
  * of the segment belongs. */
-static size_t join(struct labelling *l, size_t k, size_t before, size_t behind)
+static size_t join(const struct labelling *l, size_t before, size_t behind)
 {
-    size_t width = l->tree->width, best = NONE;
-    struct rps_moments3 *alone = l->both + 2 * width;
-    double cost = describe(l, k, alone), least = INFINITY;
+    size_t best = NONE;
 
     for (size_t b = 0; b < l->count; b++) {
-        double apart;
-
-        if (l->cluster[b] != b || b == before || b == behind)
-            continue;
-        apart = is_other_code(l, k, alone, b) /* maximum, so that cluster b is used only if there
-                                                 is no other cluster */
-                    ? DBL_MAX
-                    : difference(l, alone, cost, l->sums + b * width, l->cost[b]);
-        if (best == NONE || apart < least) {
-            least = apart;
+        if (l->cluster[b] == b && b != before && b != behind &&
+            (best == NONE || l->apart[b] < l->apart[best]))
             best = b;
-        }
     }
     return best != NONE ? best : before != NONE ? before : behind;
 }
@@ -426,20 +433,22 @@ static size_t join(struct labelling *l, size_t k, size_t before, size_t behind)
  * `number` (one per maker) is initially filled with -1. */
 static int give_labels(struct labelling *l, int *number, int *label, double *sure)
 {
+    struct rps_moments3 *alone = l->both + 2 * l->tree->width;
     size_t maker = 0, before = NONE;
     int count = 0;
 
     for (size_t k = 0; k < l->stretches; k++) {
         int is_maker = maker < l->count && l->place[maker] == k;
         int is_next = maker < l->count && l->place[maker] == k + 1 && are_neighbours(l, k);
+        double cost = compare(l, k, alone);
         size_t own;
 
         before = k > 0 && are_neighbours(l, k - 1) ? before : NONE;
-        own = is_maker ? l->cluster[maker] : join(l, k, before, is_next ? l->cluster[maker] : NONE);
+        own = is_maker ? l->cluster[maker] : join(l, before, is_next ? l->cluster[maker] : NONE);
 
         number[own] = number[own] < 0 ? count++ : number[own];
         label[k] = number[own];
-        sure[k] = judge(l, k, own, is_maker ? maker : NONE);
+        sure[k] = judge(l, alone, cost, own, is_maker ? maker : NONE);
         maker += (size_t)is_maker;
         before = own;
     }

@@ -110,7 +110,7 @@ static int profile_phases(struct rps_cli *cli, struct run_job *job)
     phases[1] = job->bursts.described;
     phases[2] = rps_profile_tenths(cli->arena, &job->found.found);
     result = rps_profile_run(cli->arena, cli->reader, cli->run_id, cli->from_ns, cli->to_ns,
-                             &job->options->cpus, phases, 3, profile, &cli->err);
+                             &job->options->cpus, phases, 3, 2, profile, &cli->err);
     if (result < 0)
         return result;
     job->profile = profile[0];

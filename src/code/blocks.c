@@ -153,6 +153,8 @@ static void report_waits(const struct rps_code_filling *filling, struct rps_bloc
 
 #define TOP_MIN .05 /* Minimum share of the latency to name the first row in a sentence. */
 
+#define GAP_MIN .01 /* Minimum time without periods that is reported, as a share of the periods. */
+
 static void report_latency(const struct rps_code_output *output, struct rps_block *head)
 {
     const struct rps_latency *of = output->latency;
@@ -176,6 +178,11 @@ static void report_latency(const struct rps_code_output *output, struct rps_bloc
                    output->time.is_least ? "about " : "", of->busy_s, of->length_s,
                    (double)output->weight / 1e6);
     rps_block_wrap(head, 0, 0, "Threads: %.3f s running%s", of->cpu_s, wait);
+    if (of->gap_s > GAP_MIN * of->length_s)
+        rps_block_wrap(head, 0, 0,
+                       "Not recorded: %.3f s; samples of this time share the time of the next "
+                       "period.",
+                       of->gap_s);
     if (of->cpu_s + 2 * of->wait_s < 1.01 * of->busy_s)
         rps_block_wrap(
             head, 0, 0,

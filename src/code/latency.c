@@ -88,6 +88,7 @@ static void add_period(struct reading *reading, const struct rps_period *period,
 {
     struct rps_period *sum = &reading->sum;
 
+    reading->latency->gap_s += gap_ns / RPS_NS_PER_S;
     if (period->level > 0 && period->level == sum->level && period->rotation == sum->rotation) {
         sum->end_ns = period->end_ns;
         sum->length_ns += period->length_ns;

@@ -264,7 +264,7 @@ static int put_phases(struct rps_export_job *job, struct rps_error *err)
 
     if (result >= 0)
         result = rps_profile_run(job->arena, job->reader, job->run->run_id, 0, INT64_MAX, cpus,
-                                 phases, 1, &profile, err);
+                                 phases, 1, 1, &profile, err);
     if (result < 0)
         return result;
     rps_profile_code(&profile, &shares);

@@ -292,7 +292,7 @@ int rps_picture_profile(const struct rps_picture *picture, struct rps_reader *re
     const struct rps_phases *phases = picture->has_phases ? &picture->phases : &one;
     struct rps_part_shares shares = {0};
     int result = rps_profile_run(picture->arena, reader, picture->run.run_id, options->from_ns,
-                                 options->to_ns, &options->cpus, phases, 1, ret, err);
+                                 options->to_ns, &options->cpus, phases, 1, 1, ret, err);
 
     if (result < 0)
         return result;

@@ -18,7 +18,7 @@
 /* The metric shown first, which all users read first. */
 #define FIGURE_FIRST "cpi"
 
-/* Observations per block. The longer blocks are for values that stay similar for seconds. */
+/* Observations per block, powers of two. The longer blocks are for values that stay similar for seconds. */
 static const uint64_t block_length[2] = {16, 4 * 16};
 
 #define BLOCKS_CORRECTION                                                                          \
@@ -42,7 +42,7 @@ void rps_spread_add(struct rps_spread *spread, double value)
     add_value(++spread->count, &spread->mean, &spread->squares, value);
     for (int i = 0; i < 2; i++) {
         spread->block[i].sum += value;
-        if (spread->count % block_length[i] > 0)
+        if (spread->count & (block_length[i] - 1))
             continue;
         add_value(++spread->block[i].count, &spread->block[i].mean, &spread->block[i].squares,
                   spread->block[i].sum / (double)block_length[i]);

@@ -31,10 +31,11 @@ struct work {
     struct rps_profile profile;
     struct rps_spreads spreads;
     struct rps_tally whole, rest, *phase, *label; /* For `rest`, see rps_figure. */
-    struct rps_rotation rotation;
-    size_t rotation_phase; /* Phase of the rotation; NOWHERE: several phases. */
-    int64_t length_ns;     /* Length of the previous rotation. */
-    size_t at;             /* Index of the phase of the previous period. */
+    struct rps_rotation rotation; /* Only in the first profile, which shares it with the others. */
+    int64_t length_ns;            /* Length of the previous rotation; also only in the first. */
+    size_t rotation_phase;        /* Phase of the rotation; NOWHERE: several phases, or none. */
+    size_t at;                    /* Index of the phase of the previous period. */
+    int is_plain;                 /* 1: no intervals. */
     double *operand;
     size_t tallied; /* Number of metrics from tallies. Metrics of packages follow. */
     struct rps_run_system *packages; /* Owned by the arena: sums of each phase, then the sum of
@@ -58,53 +59,69 @@ static size_t label_of(const struct work *work, size_t phase)
     return (size_t)work->phases->phase[phase].label;
 }
 
+/* Add a metric of the rotation to the spreads of each profile in which the rotation has a phase. */
+static void add_to_spreads(struct work *work, size_t count, size_t figure, double value)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct rps_spreads *spreads = &work[i].spreads;
+
+        if (work[i].rotation_phase == NOWHERE)
+            continue;
+        rps_spread_add(&spreads->label[label_of(&work[i], work[i].rotation_phase) *
+                                           work[i].profile.figure_count +
+                                       figure],
+                       value);
+        rps_spread_add(&spreads->whole[figure], value);
+    }
+}
+
 /* Rates vary more in a shorter time, so a rotation of less than half of the previous length, such
  * as the last period of a run, is not an observation. */
-static void end_rotation(struct work *work)
+static void end_rotation(struct work *work, size_t count)
 {
-    const struct rps_tally *tally = &work->rotation.tally;
+    const struct rps_rotation *rotation = &work->rotation;
+    const struct rps_tally *tally = &rotation->tally;
     const int64_t before_ns = work->length_ns;
-    size_t figures = work->profile.figure_count;
 
     work->length_ns =
-        tally->periods > 0 && work->rotation.level == 0 ? tally->end_ns - tally->start_ns : 0;
-    if (tally->periods > 0 && work->rotation_phase != NOWHERE && 2 * work->length_ns >= before_ns &&
-        work->range->is_spread && work->rotation.level >= work->range->resolution) {
-        size_t label = label_of(work, work->rotation_phase);
-
-        rps_tally_operands(&work->rotation.tally, work->plan, work->operand);
-        for (size_t f = 0; f < work->tallied; f++) {
-            double value = value_of(work, f, &work->rotation.tally);
-
-            rps_spread_add(&work->spreads.label[label * figures + f], value);
-            rps_spread_add(&work->spreads.whole[f], value);
-        }
+        tally->periods > 0 && rotation->level == 0 ? tally->end_ns - tally->start_ns : 0;
+    if (tally->periods > 0 && 2 * work->length_ns >= before_ns && work->range->is_spread &&
+        rotation->level >= work->range->resolution) {
+        rps_tally_operands(tally, work->plan, work->operand);
+        for (size_t f = 0; f < work->tallied; f++)
+            add_to_spreads(work, count, f, value_of(work, f, tally));
     }
     rps_rotation_reset(&work->rotation);
 }
 
-static void add_period(struct work *work, const struct rps_period *period)
+/* Add a period to the profiles. Rotations have the periods that are in phases of the first. */
+static void add_period(struct work *work, size_t count, const struct rps_period *period)
 {
-    size_t end = rps_phases_at(work->phases, rps_period_last(period), &work->at);
-    size_t at = rps_phases_at(work->phases, period->period, &work->at);
+    for (size_t i = 0; i < count; i++) {
+        struct work *of = &work[i];
+        size_t at = rps_phases_at(of->phases, period->period, &of->at), end = at;
 
-    if (at == NOWHERE)
-        return;
-    if (work->window->other && (end == NOWHERE || (label_of(work, end) ^ label_of(work, at)) & 1))
-        return; /* A block of a downsampled run crosses the end of the window. */
-    if (rps_rotation_ends(&work->rotation, period))
-        end_rotation(work);
-    if (work->rotation.tally.periods == 0)
-        work->rotation_phase = at;
-    if (work->rotation_phase != at || end != at)
-        work->rotation_phase = NOWHERE;
-    rps_rotation_add(&work->rotation, period);
-    if (work->window->other) {
-        rps_tally_add(&work->label[label_of(work, at)], period);
-        rps_tally_add(&work->whole, period);
-    } else {
-        rps_tally_add(&work->phase[at], period);
+        if (period->level > 0)
+            end = rps_phases_at(of->phases, rps_period_last(period), &of->at);
+
+        if (i == 0 && at == NOWHERE)
+            return;
+        if (of->window->other && (end == NOWHERE || (label_of(of, end) ^ label_of(of, at)) & 1))
+            return; /* A block of a downsampled run crosses the end of the window. */
+        if (i == 0 && rps_rotation_ends(&work->rotation, period))
+            end_rotation(work, count);
+        if (work->rotation.tally.periods == 0)
+            of->rotation_phase = at;
+        if (of->rotation_phase != at || end != at)
+            of->rotation_phase = NOWHERE;
+        if (of->window->other) {
+            rps_tally_add(&of->label[label_of(of, at)], period);
+            rps_tally_add(&of->whole, period);
+        } else if (at != NOWHERE) {
+            rps_tally_add(&of->phase[at], period);
+        }
     }
+    rps_rotation_add(&work->rotation, period);
 }
 
 /* Compute a metric and its interval from the tally that filled the operands. CPU use needs no
@@ -117,7 +134,7 @@ static void evaluate_figure(const struct work *work, size_t figure, const struct
     *ret = isfinite(value) ? value : NAN;
     if (isfinite(value) && figure == (size_t)work->plan->metric_count)
         *ret_interval = (struct rps_interval){.certainty = RPS_CERTAINTY_COUNTED};
-    else if (isfinite(value))
+    else if (isfinite(value) && !work->is_plain)
         *ret_interval =
             rps_tally_formula_interval(tally, &work->plan->metric[figure].formula, work->operand);
 }
@@ -253,8 +270,10 @@ static struct rps_tally *make_tallies(const struct work *work, size_t count,
 {
     struct rps_tally *tally = rps_arena_get(arena, count, sizeof(*tally));
 
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         tally[i] = rps_tally_new(arena, work->plan);
+        tally[i].is_plain = work->is_plain;
+    }
     return tally;
 }
 
@@ -461,10 +480,8 @@ static int profile_run(struct work *work, size_t count, const struct rps_cpus *c
         for (size_t i = 0; i < count; i++)
             work[i].range = range;
         while (work->phases->count > 0 && rps_walk_next(&walk, &result, err))
-            for (size_t i = 0; i < count; i++)
-                add_period(&work[i], walk.period);
-        for (size_t i = 0; i < count; i++)
-            end_rotation(&work[i]);
+            add_period(work, count, walk.period);
+        end_rotation(work, count);
     }
     for (size_t i = 0; i < count && result == 0; i++)
         result = work_end(&work[i], &series, &ret[i], err);
@@ -476,14 +493,19 @@ static int profile_run(struct work *work, size_t count, const struct rps_cpus *c
 
 int rps_profile_run(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                     int64_t from_ns, int64_t to_ns, const struct rps_cpus *cpus,
-                    const struct rps_phases *phases, size_t count, struct rps_profile *ret,
-                    struct rps_error *err)
+                    const struct rps_phases *phases, size_t count, size_t intervals,
+                    struct rps_profile *ret, struct rps_error *err)
 {
     const struct rps_window whole = {.range_count = 1, .range = {{from_ns, to_ns, 0, 1}}};
     struct work *work = rps_arena_get(arena, count, sizeof(*work));
 
     for (size_t i = 0; i < count; i++)
-        work[i] = (struct work){arena, reader, run_id, .phases = &phases[i], .window = &whole};
+        work[i] = (struct work){arena,
+                                reader,
+                                run_id,
+                                .phases = &phases[i],
+                                .window = &whole,
+                                .is_plain = i >= intervals};
     return profile_run(work, count, cpus, ret, err);
 }
 

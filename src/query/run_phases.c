@@ -286,7 +286,7 @@ int rps_run_phases_remark(const struct rps_run_at *run,
 
     if (tenths.count > 0)
         result = rps_profile_run(found->arena, run->reader, run->run_id, options->from_ns,
-                                 options->to_ns, &options->cpus, &tenths, 1, &profile, err);
+                                 options->to_ns, &options->cpus, &tenths, 1, 0, &profile, err);
     if (result == 0)
         rps_profile_remark(&found->found, &found->observing, &profile, ret);
     return result;

@@ -163,11 +163,13 @@ static int divide_at_phases(struct job *job, struct rps_error *err)
     struct rps_run_phases found = {0};
     int result = 0;
 
-    if (near->resolution == 0) /* A block of many periods may contain several phases. */
+    if (near->resolution == 0 && job->window->phases)
+        phases = job->window->phases;
+    else if (near->resolution == 0) /* A block of many periods may contain several phases. */
         result = rps_run_phases_get(job->at.reader, job->at.run_id, &levels, NULL, err);
     if (result > 0)
         phases = rps_phase_levels_shown(&levels);
-    else if (result == 0 && job->periods <= NEAR_PERIODS &&
+    else if (result == 0 && phases == &none && job->periods <= NEAR_PERIODS &&
              (result = rps_run_phases_detect(&job->at, 1, &options, &found, err)) == 0)
         phases = rps_phase_levels_shown(&found.found.levels);
     divide(job, phases);

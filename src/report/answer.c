@@ -165,9 +165,9 @@ int rps_report_read_phases(struct rps_report *report, struct rps_error *err)
             rps_run_phases_get(reader, run_id, &report->levels, report->remark, &report->no_phases);
     report->phases = result > 0 ? rps_phase_levels_shown(&report->levels) : NULL;
     if (report->phases && report->summary.rows <= RPS_RUN_PHASES_PERIODS_MAX)
-        result =
-            rps_profile_run(report->arena, reader, run_id, options->from_ns, options->to_ns,
-                            &options->cpus, report->phases, 1, report->profile, &report->no_phases);
+        result = rps_profile_run(report->arena, reader, run_id, options->from_ns, options->to_ns,
+                                 &options->cpus, report->phases, 1, 1, report->profile,
+                                 &report->no_phases);
     if (result < 0)
         report->phases = NULL;
     if (result < 0 && rps_error_is_memory(&report->no_phases))

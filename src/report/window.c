@@ -163,7 +163,8 @@ void rps_report_read_window(struct rps_report *report)
     *window = (struct rps_run_window){.from_ns = {options->from_ns},
                                       .to_ns = {options->to_ns},
                                       .region = options->region,
-                                      .cpus = options->cpus};
+                                      .cpus = options->cpus,
+                                      .phases = report->phases};
     if (rps_report_is_part(report) && report->summary.rows <= RPS_RUN_PHASES_PERIODS_MAX &&
         rps_run_window_find(report->document->arena, report->cpu_series.reader, &report->run,
                             window, &none) == 0)

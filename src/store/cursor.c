@@ -68,11 +68,12 @@ static int read_shape(struct rps_cursor *cursor, struct rps_error *err)
     return code == SQLITE_OK ? 0 : rps_reader_error(cursor->reader, code, err);
 }
 
-/* `slots`: highest number of events in a set. A column that is not selected costs no time. */
+/* `slots`: highest number of events in a set. A column that is not selected costs no time. The
+ * counts come first, because SQLite then finds the places of all columns at once. */
 static const char *rows_sql(int level, int64_t slots)
 {
 #define PERIODS(counts)                                                                            \
-    "SELECT " RPS_PERIOD_COLUMNS ", " counts " FROM period WHERE run_id = ?1 AND cpu = ?2"         \
+    "SELECT " counts ", " RPS_PERIOD_COLUMNS " FROM period WHERE run_id = ?1 AND cpu = ?2"         \
     " AND (cycle, period) >= (?3, ?4) ORDER BY cycle, period"
 #define ROLLUPS                                                                                    \
     "SELECT " RPS_PERIOD_ROLLUP                                                                    \
@@ -198,12 +199,14 @@ static int step_level(struct rps_cursor *cursor, int level, struct rps_error *er
         return rps_reader_error(cursor->reader, code, err);
     if (rps_period_read(rows->stmt, level, cursor->set_count, &rows->next, &rows->scatter, &fault) <
         0)
-        return rps_error_set(err, RPS_FAILED,
-                             "the store %s is damaged: period %" PRId64 " of run %" PRId64
-                             " has %s %" PRId64 "; use its other runs, or `rpistat check --repair`",
-                             cursor->reader->path,
-                             (int64_t)sqlite3_column_int64(rows->stmt, RPS_PERIOD_AT_period),
-                             cursor->run_id, fault.name, fault.value);
+        return rps_error_set(
+            err, RPS_FAILED,
+            "the store %s is damaged: period %" PRId64 " of run %" PRId64 " has %s %" PRId64
+            "; use its other runs, or `rpistat check --repair`",
+            cursor->reader->path,
+            (int64_t)sqlite3_column_int64(rows->stmt, RPS_PERIOD_AT_period +
+                                                          rps_period_first(rows->stmt, level)),
+            cursor->run_id, fault.name, fault.value);
     return 0;
 }
 
@@ -471,7 +474,6 @@ static int look_at_place(struct rps_cursor *cursor, struct rps_period *ret, stru
 
 int rps_cursor_next(struct rps_cursor *cursor, struct rps_period *ret, struct rps_error *err)
 {
-    struct rps_period period;
     int found;
 
     for (;;) {
@@ -483,12 +485,10 @@ int rps_cursor_next(struct rps_cursor *cursor, struct rps_period *ret, struct rp
             if ((found = open_cpu(cursor, err)) <= 0)
                 return found;
         }
-        if ((found = look_at_place(cursor, &period, err)) < 0)
+        if ((found = look_at_place(cursor, ret, err)) < 0)
             return found;
-        if (found == FOUND_ROW) {
-            *ret = period;
+        if (found == FOUND_ROW)
             return 1;
-        }
         if (found == FOUND_END)
             cursor->in_cpu = 0;
     }

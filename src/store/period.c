@@ -343,16 +343,22 @@ static const char *scatter_differs(const struct rps_scatter *a, const struct rps
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
+int rps_period_first(sqlite3_stmt *stmt, int level)
+{
+    return level > 0 ? 0 : sqlite3_column_count(stmt) - COLUMNS;
+}
+
 int rps_period_read(sqlite3_stmt *stmt, int level, int64_t set_count, struct rps_period *ret,
                     struct rps_scatter *scatter, struct rps_period_fault *ret_fault)
 {
     int fixed = level > 0 ? ROLLUP_COLUMNS : COLUMNS;
-    int slots = sqlite3_column_count(stmt) - fixed;
+    int first = rps_period_first(stmt, level), counts = level > 0 ? fixed : 0;
+    int slots = level > 0 ? RPS_SLOT_MAX : first;
     struct rps_period period = {0};
 
     for (int i = 0; i < fixed; i++) {
-        bool is_null = columns[i].nullable && sqlite3_column_type(stmt, i) == SQLITE_NULL;
-        int64_t value = is_null ? -1 : sqlite3_column_int64(stmt, i);
+        bool is_null = columns[i].nullable && sqlite3_column_type(stmt, first + i) == SQLITE_NULL;
+        int64_t value = is_null ? -1 : sqlite3_column_int64(stmt, first + i);
 
         if (!is_null && (value < columns[i].min || value > columns[i].max))
             return fault(ret_fault, columns[i].name, value);
@@ -364,10 +370,10 @@ int rps_period_read(sqlite3_stmt *stmt, int level, int64_t set_count, struct rps
         return fault(ret_fault, "last_period", (int64_t)period.last_period);
     if (period.idle_ns > (int64_t)period.enabled_ns)
         return fault(ret_fault, "idle_ns", period.idle_ns);
-    for (int slot = 0; slot < slots && slot < RPS_SLOT_MAX; slot++) {
-        int64_t value = sqlite3_column_int64(stmt, fixed + slot);
+    for (int slot = 0; slot < slots; slot++) {
+        int64_t value = sqlite3_column_int64(stmt, counts + slot);
 
-        if (value == 0 && sqlite3_column_type(stmt, fixed + slot) == SQLITE_NULL)
+        if (value == 0 && sqlite3_column_type(stmt, counts + slot) == SQLITE_NULL)
             continue;
         if (value < 0)
             return fault(ret_fault, "the count", value);

@@ -28,8 +28,8 @@
 
 #define RPS_PERIOD_NAME(member, least, most, nullable, how) ", " #member
 
-/* Columns to select for rps_period_read: the columns of `period` or `rollup`, then the count
- * columns of as many slots as needed. */
+/* Columns to select for rps_period_read: the count columns of as many slots as needed, then the
+ * columns of `period`; or RPS_PERIOD_ROLLUP. */
 #define RPS_PERIOD_COLUMNS        "cpu" RPS_PERIOD_FIELDS(RPS_PERIOD_NAME)
 #define RPS_PERIOD_ROLLUP_COLUMNS RPS_PERIOD_COLUMNS ", level, merged, last_period, end_ns"
 #define RPS_PERIOD_COUNTS         "c0, c1, c2, c3, c4, c5, c6, c7"
@@ -50,6 +50,9 @@ struct rps_period_fault {
     const char *name;
     int64_t value;
 };
+
+/* Return the index of the column `cpu` in the statement of a level. */
+int rps_period_first(sqlite3_stmt *stmt, int level);
 
 /* Read the statement's row: a row of `period` if level is 0, otherwise of `rollup`
  * (RPS_PERIOD_ROLLUP). *scatter is set to the scatter of a row of `rollup`, if known. An invalid

@@ -563,6 +563,9 @@ def check_latency_sums():
         found = latency_of(folder)
         assert found["samples"] == 7000 and found["busy_s"] == found["elapsed_s"] and found["elapsed_s"] < 40, found
         assert abs(found["latency_s"] - found["busy_s"]) < .11, found  # the period before the gap has its samples in the gap
+        text = expect(folder.call("code", "--latency"), 0).stdout
+        [gap] = re.findall(r"Not recorded: ([0-9.]+) s", text)
+        assert abs(float(gap) + found["elapsed_s"] - 70) < .2, text
         part = latency_of(folder, "--from", "50s")  # the time that was not chosen is no gap
         assert part["latency_s"] == part["busy_s"] and part["busy_s"] > 19, part
 

@@ -503,7 +503,8 @@ static size_t figure_of(const struct rps_profile *profile, const char *name)
     return 0;
 }
 
-/* Profiles that are read together are those that are read one by one. */
+/* Profiles that are read together are those that are read one by one. Only the first one here gets
+ * intervals. */
 static void test_profiles(void **state)
 {
     const struct rps_cpus cpus = {.count = 0};
@@ -517,13 +518,13 @@ static void test_profiles(void **state)
     (void)state;
     make_run(&fixture);
     assert_int_equal(rps_profile_run(arena, fixture.reader, fixture.run_id, 0, INT64_MAX, &cpus,
-                                     phases, 3, together, &err),
+                                     phases, 3, 1, together, &err),
                      0);
     for (int i = 0; i < 2; i++) {
         size_t means;
 
         assert_int_equal(rps_profile_run(arena, fixture.reader, fixture.run_id, 0, INT64_MAX, &cpus,
-                                         &phases[i], 1, &one, &err),
+                                         &phases[i], 1, 1, &one, &err),
                          0);
         means = 2 * one.figure_count;
         assert_int_equal(together[i].label[1].periods, 100);
@@ -531,6 +532,8 @@ static void test_profiles(void **state)
         assert_memory_equal(together[i].mean, one.mean, means * sizeof(*one.mean));
         assert_memory_equal(together[i].spread, one.spread, means * sizeof(*one.spread));
         assert_int_equal(isnan(together[i].mean[0]), i);
+        assert_int_equal(rps_interval_has_ends(&one.mean_interval[one.figure_count]), 1);
+        assert_int_equal(rps_interval_has_ends(&together[i].mean_interval[one.figure_count]), !i);
     }
     assert_int_equal(together[2].label_count, 0);
     assert_int_equal(together[2].phase_count, 0);
@@ -556,7 +559,7 @@ static void test_profile(void **state)
     phases->phase[1].last = 119;
     phases->phase[2].first = 120;
     assert_int_equal(rps_profile_run(arena, fixture.reader, fixture.run_id, 0, INT64_MAX, &cpus,
-                                     phases, 1, &profile, &err),
+                                     phases, 1, 1, &profile, &err),
                      0);
     n = profile.figure_count;
     cpi = figure_of(&profile, "cpi");
@@ -694,15 +697,21 @@ static void test_components_of_shown_rates(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_found),          cmocka_unit_test(test_part),
-        cmocka_unit_test(test_late),           cmocka_unit_test(test_chosen_metrics),
-        cmocka_unit_test(test_stored_or_not),  cmocka_unit_test(test_none),
-        cmocka_unit_test(test_long_run),       cmocka_unit_test(test_by_cpu),
-        cmocka_unit_test(test_samples_by_cpu), cmocka_unit_test(test_samples_of_blocks),
+        cmocka_unit_test(test_found),
+        cmocka_unit_test(test_part),
+        cmocka_unit_test(test_late),
+        cmocka_unit_test(test_chosen_metrics),
+        cmocka_unit_test(test_stored_or_not),
+        cmocka_unit_test(test_none),
+        cmocka_unit_test(test_long_run),
+        cmocka_unit_test(test_by_cpu),
+        cmocka_unit_test(test_samples_by_cpu),
+        cmocka_unit_test(test_samples_of_blocks),
         cmocka_unit_test(test_profile),
         cmocka_unit_test(test_profiles),
         cmocka_unit_test(test_profile_of_signals),
-        cmocka_unit_test(test_components),     cmocka_unit_test(test_components_of_shown_rates),
+        cmocka_unit_test(test_components),
+        cmocka_unit_test(test_components_of_shown_rates),
     };
 
     return cmocka_run_group_tests(tests, open_arena, close_arena);

@@ -392,7 +392,7 @@ static void whole_is_its_phases(const struct random_run *run, const struct rows 
     struct rps_error err;
 
     must(rps_profile_run(arena, run->fixture.reader, run->fixture.run_id, 0, INT64_MAX, &all,
-                         &phases, 1, &profile, &err),
+                         &phases, 1, 1, &profile, &err),
          &err);
     for (int m = 0; m < run->fixture.plan->metric_count; m++) {
         double value = metric_of(run, &whole, m), sum = 0, labels = 0;
