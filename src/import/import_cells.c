@@ -51,10 +51,7 @@ int rps_cell_seconds(const char *cell, int64_t *ret_ns)
 int rps_cell_refuse(struct rps_import_builder *builder, const char *what, const char *cell,
                     struct rps_error *err)
 {
-    char text[80];
-
-    return rps_import_refuse(builder, err, "%s '%s' is not a number", what,
-                             rps_text_printable(text, sizeof(text), cell));
+    return rps_import_refuse(builder, err, "%s '%.79s' is not a number", what, cell);
 }
 
 const char *rps_import_first_row(const char *head)

@@ -45,8 +45,7 @@ static struct rps_import_column describe(const struct rps_import_table_column *c
 static int add_columns(struct rps_import_reading *reading, const struct rps_import_table *table,
                        struct rps_import_entity *entity, struct rps_error *err)
 {
-    char name[RPS_IMPORT_TEXT_SIZE], full[2 * RPS_IMPORT_TEXT_SIZE],
-        other[2 * RPS_IMPORT_TEXT_SIZE + 16];
+    char full[2 * RPS_IMPORT_TEXT_SIZE], other[2 * RPS_IMPORT_TEXT_SIZE + 16];
     struct rps_arena *arena = reading->builder->arena;
 
     entity->column = rps_arena_get(arena, table->count, sizeof(*entity->column));
@@ -57,10 +56,9 @@ static int add_columns(struct rps_import_reading *reading, const struct rps_impo
 
         if (!rps_import_is_value(column->kind))
             continue;
-        rps_import_column_name(table, c, name);
-        snprintf(full, sizeof(full), "%s%s%s", of, of[0] ? " " : "", name);
+        snprintf(full, sizeof(full), "%s%s%s", of, of[0] ? " " : "", column->label);
         snprintf(other, sizeof(other), "%s", full);
-        add = describe(column, other, of[0] ? name : "");
+        add = describe(column, other, of[0] ? column->label : "");
         for (int i = 2;; i++) { /* the same name may occur several times in a header */
             if (rps_import_column(reading->builder, &add, &entity->column[c], err) < 0)
                 return RPS_FAILED;
@@ -261,8 +259,6 @@ static int refuse_cell(struct rps_import_reading *reading,
                        const struct rps_import_table_column *column, const char *cell,
                        const char *why, const char *unit, struct rps_error *err)
 {
-    char text[100];
-
     if (reading->options->skip_bad) {
         reading->bad_cells++;
         return 0;
@@ -270,7 +266,7 @@ static int refuse_cell(struct rps_import_reading *reading,
     return rps_import_refuse(reading->builder, err,
                              "'%.40s' in the column '%.60s' %s%s; use --skip-bad to leave out such "
                              "cells, or --map COLUMN=skip to leave out the column",
-                             rps_text_printable(text, sizeof(text), cell), column->name, why, unit);
+                             cell, column->header, why, unit);
 }
 
 static int read_total(struct rps_import_reading *reading, struct rps_import_entity *entity,
@@ -354,7 +350,6 @@ static int dry_run(struct rps_import_reading *reading, struct rps_error *err)
 static int choose_totals(struct rps_import_reading *reading, struct rps_import_table *table,
                          struct rps_error *err)
 {
-    char name[RPS_IMPORT_TEXT_SIZE];
     int result = 0;
 
     for (size_t c = 0; c < table->count; c++) {
@@ -363,11 +358,10 @@ static int choose_totals(struct rps_import_reading *reading, struct rps_import_t
         if (column->is_found && reading->had_dry_run && !rps_total_grows(table, c)) {
             column->kind = RPS_CELLS_GAUGE;
         } else if (column->is_found) {
-            rps_text_printable(name, sizeof(name), column->name);
             rps_import_note(reading->builder,
                             "%s: '%s' is read as a running total: its growth is imported (--map "
                             "'%s=gauge' imports its values)",
-                            reading->builder->path, name, name);
+                            reading->builder->path, column->name, column->name);
         }
     }
     for (size_t e = 0; e < table->entity_count && result == 0; e++) {

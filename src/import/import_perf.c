@@ -39,16 +39,13 @@ struct rps_perf_gathered {
 
 static int add_track(struct rps_perf_reader *reader, const char *name, struct rps_error *err)
 {
-    char text[80];
-
     if (reader->track_count == TRACK_MAX)
         return rps_import_refuse(reader->builder, err, "there are more than %d names of CPUs",
                                  TRACK_MAX);
     reader->track = rps_arena_grow(reader->builder->arena, reader->track, reader->track_count,
                                    sizeof(*reader->track));
     reader->track[reader->track_count] = rps_arena_text(reader->builder->arena, name);
-    rps_import_note(reader->builder, "%s is CPU %zu of the run",
-                    rps_text_printable(text, sizeof(text), name), reader->track_count);
+    rps_import_note(reader->builder, "%.79s is CPU %zu of the run", name, reader->track_count);
     reader->track_count++;
     return 0;
 }
@@ -109,12 +106,11 @@ static int check_count(struct rps_perf_reader *reader, const struct datum *datum
                        struct rps_error *err)
 {
     double value = datum->is_exact ? (double)datum->count : datum->value;
-    char text[80];
 
     if (datum->column.kind == RPS_IMPORT_GAUGE || (value >= 0 && value < 0x1p63))
         return 0;
-    return rps_import_refuse(reader->builder, err, "'%s' cannot have a count of %.17g",
-                             rps_text_printable(text, sizeof(text), datum->column.name), value);
+    return rps_import_refuse(reader->builder, err, "'%.79s' cannot have a count of %.17g",
+                             datum->column.name, value);
 }
 
 static int add_datum(struct rps_perf_reader *reader, const struct datum *datum,

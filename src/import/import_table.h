@@ -48,7 +48,9 @@ struct rps_time_stats {
 };
 
 struct rps_import_table_column {
-    char *name; /* name in the header */
+    char *header;      /* text in the header; without a header, in the first row */
+    const char *name;  /* name in the header; "": none */
+    const char *label; /* the name, or a text such as "column 3" */
     char unit[32];
     char cell_unit[32]; /* unit that follows the numbers in the cells, such as "%" in "35 %" */
     int is_scaled;      /* 1: values are converted to the base unit of their kind */
@@ -102,7 +104,6 @@ struct rps_import_table {
     struct rps_time_format format; /* format of the times */
     struct rps_time_order order;   /* order of the times */
     int is_export;                 /* 1: the table is an export of rpistat */
-    int is_numbered;               /* 1: a column without a name is called by its number only */
     int has_processes;             /* 1: each row is about a process, as pidstat prints it */
     int has_several;               /* 1: the rows belong to several processes */
     int is_keyed, adds;            /* adds: on request, processes with the same name are merged */
@@ -174,10 +175,6 @@ int rps_import_is_all_cpus(const char *cell);
 
 /* Copy a name. A name that is not UTF-8 is read in the encoding of spreadsheets on Windows. */
 char *rps_import_keep_name(const struct rps_import_reading *reading, const char *name);
-
-/* Return the name in the header, or a text such as "column 3" in ret. */
-const char *rps_import_column_name(const struct rps_import_table *table, size_t c,
-                                   char ret[RPS_IMPORT_TEXT_SIZE]);
 
 /* Read a table's next row, and set reading->now. Returns 1, 0 at the end, or a negative value. */
 int rps_import_next_row(struct rps_import_reading *reading, char *const **ret_cell,
