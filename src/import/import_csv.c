@@ -170,14 +170,14 @@ static int end_period(struct rps_import_reading *reading, struct rps_error *err)
 static int64_t find_interval(const struct rps_import_reading *reading, char *const *cell)
 {
     const struct rps_import_table *table = reading->now;
-    double seconds;
+    long double seconds;
 
     if (table->interval < 0 ||
         rps_value_read(cell[table->interval], strlen(cell[table->interval]), reading->times.decimal,
                        &seconds) <= 0 ||
         !(seconds > 0 && seconds < 1e9))
         return 0;
-    return llround(seconds * RPS_NS_PER_S);
+    return llroundl(seconds * RPS_NS_PER_S);
 }
 
 /* Check a row of rpistat's own export: the first row of another run or CPU follows a gap. */
@@ -269,23 +269,11 @@ static int refuse_cell(struct rps_import_reading *reading,
                              cell, column->header, why, unit);
 }
 
-static int read_total(struct rps_import_reading *reading, struct rps_import_entity *entity,
-                      size_t c, const char *cell, double value, struct rps_error *err)
-{
-    unsigned long long exact =
-        strspn(cell, "0123456789") == strlen(cell) ? strtoull(cell, NULL, 10) : ULLONG_MAX;
-    long double growth, total = exact < ULLONG_MAX ? (long double)exact : (long double)value;
-
-    if (!rps_total_add(reading, entity, c, total, &growth))
-        return 0;
-    return rps_total_put(reading, &reading->now->column[c], entity->column[c], growth, err);
-}
-
 static int read_value(struct rps_import_reading *reading, struct rps_import_entity *entity,
                       size_t c, const char *cell, struct rps_error *err)
 {
     const struct rps_import_table_column *column = &reading->now->column[c];
-    double value;
+    long double value, growth;
     const char *unit, *base;
     int number, kind = rps_value_read_unit(cell, reading->times.decimal, &value, &unit);
 
@@ -300,7 +288,9 @@ static int read_value(struct rps_import_reading *reading, struct rps_import_enti
     if (kind == 0 || isnan(value))
         return 0;
     if (column->kind == RPS_CELLS_COUNTER)
-        return read_total(reading, entity, c, cell, value, err);
+        return rps_total_add(reading, entity, c, value, &growth)
+                   ? rps_total_put(reading, column, entity->column[c], growth, err)
+                   : 0;
     if (reading->builder->is_dry_run)
         return 0;
     number = entity->column[c];
@@ -308,9 +298,6 @@ static int read_value(struct rps_import_reading *reading, struct rps_import_enti
         reading->builder->cell[number].value += value;
         return 0;
     }
-    if ((column->kind == RPS_CELLS_COUNT || column->kind == RPS_CELLS_CLOCK) &&
-        strspn(cell, "0123456789") == strlen(cell) && strlen(cell) < 19)
-        return rps_import_count(reading->builder, number, strtoull(cell, NULL, 10), -1, -1, err);
     return rps_import_value(reading->builder, number, value, -1, -1, err);
 }
 

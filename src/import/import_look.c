@@ -174,7 +174,7 @@ static void look_at_cell(struct rps_import_reading *reading, struct rps_import_t
 {
     const char *unit;
     int32_t cpu;
-    double value;
+    long double value;
     int kind = rps_value_read_unit(cell, reading->times.decimal, &value, &unit);
 
     column->time.is_tolerant = reading->options->skip_bad;
@@ -188,9 +188,9 @@ static void look_at_cell(struct rps_import_reading *reading, struct rps_import_t
     }
     if (kind > 0 && !isnan(value)) {
         column->numbers++;
-        rps_time_add_order(&column->order, value, 0);
-        column->has_fraction |= value != floor(value);
-        column->packed += column->packed + 1 == column->numbers && is_packed(cell, value);
+        rps_time_add_order(&column->order, (double)value, 0);
+        column->has_fraction |= value != floorl(value);
+        column->packed += column->packed + 1 == column->numbers && is_packed(cell, (double)value);
     } else if (kind < 0) {
         column->words++;
         if (!column->first_bad && column->time.failed > 0)
@@ -303,7 +303,7 @@ static void find_header(struct rps_import_table *table)
     }
     for (size_t c = 0; c < table->count && !table->has_header; c++) {
         struct rps_time_order *order = &table->column[c].order;
-        double value = table->column[c].first_value;
+        double value = (double)table->column[c].first_value;
 
         if (isnan(value))
             continue;
@@ -576,23 +576,24 @@ static int choose_start(struct rps_import_reading *reading, int64_t first_ns, st
     struct rps_import_builder *builder = reading->builder;
     const struct rps_import_table *table = reading->table[0];
     int64_t day_ns = rps_import_day(rps_import_head(builder)), time_of_day_ns = -1;
+    int is_moment = table->time < 0 || table->format.is_moment;
     int has_day = (double)first_ns >= RPS_IMPORT_EPOCH_S * RPS_NS_PER_S;
 
     reading->first_ns = reading->order.median_ns > 0 ? reading->order.median_ns : RPS_NS_PER_S;
     if (reading->first_ns > RPS_IMPORT_LENGTH_MAX_NS)
         return rps_error_set(err, RPS_FAILED, "%s: the time cannot advance by %.9g s",
                              builder->path, (double)reading->first_ns / RPS_NS_PER_S);
-    if (!reading->is_moment && !has_day && first_ns > 0 && first_ns <= 2 * reading->first_ns)
+    if (!is_moment && !has_day && first_ns > 0 && first_ns <= 2 * reading->first_ns)
         reading->first_ns = first_ns; /* the first row begins at time 0 */
     reading->zero_ns = first_ns - reading->first_ns;
     if (has_day)
         rps_import_run(builder)->start_realtime_ns = reading->zero_ns;
     else if (day_ns >= 0)
         rps_import_run(builder)->start_realtime_ns = day_ns + reading->zero_ns;
-    else if (reading->is_moment)
+    else if (is_moment)
         time_of_day_ns = (reading->zero_ns + RPS_NS_PER_DAY) % RPS_NS_PER_DAY;
     rps_import_time_column(builder, table->time >= 0 ? table->column[table->time].label : "time",
-                           has_day || reading->is_moment, time_of_day_ns);
+                           has_day || is_moment, time_of_day_ns);
     if (time_of_day_ns >= 0 && reading->options->start_realtime_ns <= 0)
         rps_import_note(builder,
                         "%s has no date; the last change of the file dates its end (--start T "

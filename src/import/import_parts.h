@@ -17,7 +17,7 @@ struct rps_import_known_column {
     const char *name, *unit, *panel;
     enum rps_import_kind kind;
     uint64_t sum; /* sum of the counts of a column */
-    double rest;  /* part of the counts so far that rounding has left out */
+    long double rest; /* part of the counts so far that rounding has left out */
     double enabled_ns, running_ns;
     double counted_ns;  /* sum of enabled_ns over the periods that have a value */
     uint64_t periods;   /* number of periods with a value */
@@ -83,8 +83,7 @@ struct rps_import_builder {
                                period begins */
     struct rps_import_cell {
         int is_there;
-        uint64_t count;
-        double value;
+        long double value;
     } * cell;
 };
 

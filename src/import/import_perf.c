@@ -23,9 +23,7 @@
 struct datum {
     int32_t cpu;
     struct rps_import_column column; /* column, whose text is a copy */
-    int is_exact;                    /* 1: `count` is used instead of `value` */
-    uint64_t count;
-    double value;
+    long double value;
     int64_t enabled_ns, running_ns;
 };
 
@@ -105,12 +103,10 @@ static int find_column(struct rps_perf_reader *reader, const struct rps_perf_gat
 static int check_count(struct rps_perf_reader *reader, const struct datum *datum,
                        struct rps_error *err)
 {
-    double value = datum->is_exact ? (double)datum->count : datum->value;
-
-    if (datum->column.kind == RPS_IMPORT_GAUGE || (value >= 0 && value < 0x1p63))
+    if (datum->column.kind == RPS_IMPORT_GAUGE || (datum->value >= 0 && datum->value < 0x1p63L))
         return 0;
-    return rps_import_refuse(reader->builder, err, "'%.79s' cannot have a count of %.17g",
-                             datum->column.name, value);
+    return rps_import_refuse(reader->builder, err, "'%.79s' cannot have a count of %.17Lg",
+                             datum->column.name, datum->value);
 }
 
 static int add_datum(struct rps_perf_reader *reader, const struct datum *datum,
@@ -145,16 +141,6 @@ static int compare_gathered(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static int report_value(struct rps_import_builder *builder, int column, const struct datum *datum,
-                        struct rps_error *err)
-{
-    if (datum->is_exact)
-        return rps_import_count(builder, column, datum->count, datum->enabled_ns, datum->running_ns,
-                                err);
-    return rps_import_value(builder, column, datum->value, datum->enabled_ns, datum->running_ns,
-                            err);
-}
-
 static int is_counted(const struct rps_perf_gathered *gathered, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -177,7 +163,9 @@ static int report_period(struct rps_perf_reader *reader, const struct rps_perf_g
         nth = i > 0 && gathered[i].column == gathered[i - 1].column ? nth + 1 : 1;
         result = find_column(reader, gathered + i, nth, &column, err);
         if (result == 0)
-            result = report_value(reader->builder, column, &gathered[i].datum, err);
+            result =
+                rps_import_value(reader->builder, column, gathered[i].datum.value,
+                                 gathered[i].datum.enabled_ns, gathered[i].datum.running_ns, err);
     }
     return result < 0 ? result : rps_import_end_period(reader->builder, err);
 }
@@ -279,7 +267,7 @@ static int is_clock(const char *event, const char *name)
 
 /* Parse the time during which the event was on a counter, and its share of the enabled time. */
 static int parse_times(struct rps_perf_reader *reader, const struct rps_perf_line *line,
-                       struct datum *datum, double *ret_percent, struct rps_error *err)
+                       struct datum *datum, long double *ret_percent, struct rps_error *err)
 {
     int64_t length_ns = reader->end_ns - reader->start_ns;
     uint64_t run_ns;
@@ -294,23 +282,10 @@ static int parse_times(struct rps_perf_reader *reader, const struct rps_perf_lin
         (!rps_cell_number(line->percent, ret_percent) || *ret_percent < 0 || *ret_percent > 100))
         return rps_cell_refuse(reader->builder, "the share of time", line->percent, err);
     datum->running_ns = (int64_t)run_ns;
-    if (*ret_percent > 0 && (double)run_ns * 100 / *ret_percent < (double)(INT64_MAX / 2))
-        datum->enabled_ns = llround((double)run_ns * 100 / *ret_percent);
+    if (*ret_percent > 0 && (double)run_ns * 100 / (double)*ret_percent < (double)(INT64_MAX / 2))
+        datum->enabled_ns = llround((double)run_ns * 100 / (double)*ret_percent);
     else
         datum->enabled_ns = datum->running_ns > length_ns ? datum->running_ns : length_ns;
-    return 0;
-}
-
-static int parse_value(struct rps_perf_reader *reader, const struct rps_perf_line *line,
-                       const struct perf_unit *unit, struct datum *datum, struct rps_error *err)
-{
-    datum->is_exact = unit && unit->factor <= 1 && rps_cell_count(line->value, &datum->count);
-    if (datum->is_exact)
-        return 0;
-    if (!rps_cell_number(line->value, &datum->value))
-        return rps_cell_refuse(reader->builder, "the count", line->value, err);
-    if (unit)
-        datum->value = round(datum->value * unit->factor);
     return 0;
 }
 
@@ -320,7 +295,7 @@ static int add_event(struct rps_perf_reader *reader, struct datum *datum,
     int is_task_clock = is_clock(line->event, "task-clock");
     const char *unit_name = line->unit ? line->unit : "";
     const struct perf_unit *unit;
-    double percent;
+    long double percent;
     char name[512];
 
     /* old versions of perf omit the unit of the clocks */
@@ -346,11 +321,12 @@ static int add_event(struct rps_perf_reader *reader, struct datum *datum,
          * run. The count is a true 0. Otherwise the event was never on a counter */
         int is_zero = datum->running_ns == 0 && percent >= 100 && unit;
 
-        datum->is_exact = 1;
         datum->enabled_ns = is_zero ? -1 : reader->end_ns - reader->start_ns;
         datum->running_ns = is_zero ? -1 : 0;
-    } else if (parse_value(reader, line, unit, datum, err) < 0) {
-        return RPS_FAILED;
+    } else if (!rps_cell_number(line->value, &datum->value)) {
+        return rps_cell_refuse(reader->builder, "the count", line->value, err);
+    } else if (unit) {
+        datum->value = roundl(datum->value * unit->factor);
     }
     return add_datum(reader, datum, err);
 }

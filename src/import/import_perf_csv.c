@@ -35,7 +35,7 @@ static int is_time(const char *cell)
 
 static int is_value(const char *cell)
 {
-    double value;
+    long double value;
 
     return *cell == '<' || rps_cell_number(cell, &value);
 }
@@ -131,7 +131,7 @@ static void parse_rest(struct rps_perf_line *line, char *const *cell, size_t cou
  * value is not a number, the line has only the metric's unit. Returns 1, or 0 for other lines. */
 static int parse_metric(struct rps_perf_line *line, char *const *cell, size_t count, size_t i)
 {
-    double value;
+    long double value;
     int has_time = 0;
 
     for (; i + 1 < count; i++) {

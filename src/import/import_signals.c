@@ -146,9 +146,10 @@ void rps_import_collect(struct rps_import_builder *builder)
     for (size_t s = 0; s < signals->signal_count; s++) {
         const struct rps_import_cell *cell = &builder->cell[s];
         struct signal *signal = &signals->signal[s];
-        double value = builder->column[s].kind == RPS_IMPORT_GAUGE
-                           ? cell->value
-                           : (double)cell->count * RPS_NS_PER_S / (double)builder->length_ns;
+        double value = (double)cell->value;
+
+        if (builder->column[s].kind != RPS_IMPORT_GAUGE)
+            value = value * RPS_NS_PER_S / (double)builder->length_ns;
 
         extend(signal, signals->count);
         if (cell->is_there)

@@ -150,7 +150,7 @@ static int is_header(const struct rps_import_reading *reading, char *const *cell
     for (size_t c = 0; c < count; c++) {
         struct rps_time time;
         const char *unit;
-        double value;
+        long double value;
         int kind = rps_value_read_unit(cell[c], reading->times.decimal, &value, &unit);
 
         if (kind > 0)
@@ -377,40 +377,6 @@ int rps_import_begin_again(struct rps_import_reading *reading, struct rps_error 
 
 /* --- times ------------------------------------------------------------------------------------ */
 
-/* Choose the unit of numbers from the map, otherwise from the header. If neither has a unit, choose
- * the unit that makes the cell a time since 1970. If no unit does, choose seconds. */
-static int choose_unit(struct rps_import_reading *reading, const char *cell, struct rps_error *err)
-{
-    struct rps_import_table *table = reading->now;
-    const struct rps_import_table_column *column =
-        table->time >= 0 ? &table->column[table->time] : NULL;
-    const char *said = !column ? "" : column->unit[0] ? column->unit : column->name;
-    double value = NAN;
-    int kind = rps_value_read(cell, strlen(cell), reading->times.decimal, &value);
-    struct rps_time time;
-
-    if (!table->format.pattern && (kind == 0 || (kind < 0 && rps_time_read(cell, &time) <= 0)))
-        return 0; /* the row is refused later */
-    reading->is_moment = table->format.pattern || table->format.is_excel ||
-                         table->format.is_compact ||
-                         (kind < 0 && !table->format.is_elapsed && time.kind != RPS_TIME_ELAPSED);
-    table->format.unit_ns = rps_import_time_unit(said);
-    if (table->format.unit_ns == 0 && column && column->unit[0] && !table->format.pattern &&
-        !table->format.is_excel)
-        return rps_error_set(err, RPS_USAGE,
-                             "--map: '%s' is not a format of times; write 's', 'ms', 'us', 'ns', "
-                             "'min', 'h', 'd', 'excel', or a format of strptime",
-                             column->unit);
-    if (table->format.unit_ns > 0)
-        return 0;
-    table->format.unit_ns = RPS_NS_PER_S;
-    for (int64_t ns = RPS_NS_PER_MS; ns > 0; ns /= 1000) {
-        if (value * (double)ns >= RPS_IMPORT_EPOCH_S * RPS_NS_PER_S)
-            table->format.unit_ns = ns;
-    }
-    return 0;
-}
-
 static int refuse_time(struct rps_import_reading *reading, const char *text, struct rps_error *err)
 {
     const struct rps_import_table *table = reading->now;
@@ -443,8 +409,6 @@ int rps_import_row_time(struct rps_import_reading *reading, char *const *cell, i
         snprintf(both, sizeof(both), "%s %s", cell[table->day], cell[table->time]);
         text = both;
     }
-    if (table->format.unit_ns == 0 && choose_unit(reading, text, err) < 0)
-        return RPS_FAILED;
     is_time = table->time >= 0 ? rps_import_time(&reading->times, &table->format, text, ret_ns)
                                : rps_import_stamp(&reading->times, text, ret_ns);
     if (!is_time)

@@ -61,7 +61,7 @@ struct rps_import_table_column {
     uint64_t numbers, words, missing;
     uint64_t packed; /* number of the first cells that may be times such as 235959 */
     int cpus, starts_with_word, is_all, varies, has_fraction;
-    double first_value;    /* number in the row that may be the header; NaN: no number */
+    long double first_value; /* number in the row that may be the header; NaN: no number */
     const char *first;     /* cell in the first row; NULL before that row */
     const char *first_bad; /* first cell that is neither a number nor a time; NULL: none */
     struct rps_time_order order;
@@ -146,7 +146,6 @@ struct rps_import_reading {
     char footers[100]; /* list of the rows of totals that were left out */
     char own[2][24];   /* run and CPU of the last row of an export of rpistat */
     int64_t shift_ns;  /* time by which rows are moved later, because earlier times stepped back */
-    int is_moment;     /* 1: times are dates or times of day, not numbers */
     int64_t zero_ns;   /* the time at which the run starts */
     int64_t first_ns;  /* length of the first row */
     int64_t interval_ns, interval_end_ns; /* start and end of the latest interval of any CPU */

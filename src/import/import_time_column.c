@@ -161,24 +161,25 @@ int rps_import_is_text_time(const struct rps_import_table_column *column)
            (column->format.is_compact || column->time.parsed >= column->numbers);
 }
 
-/* Return the unit of the column's numbers in s, according to its name, otherwise the unit that
- * makes the first number a time between 1990 and 2065. If no unit does, return 1 (seconds). */
-static double unit_of(const struct rps_import_table_column *column)
+/* Return the unit of the column's numbers in ns, according to the map or its name, otherwise the
+ * smallest unit that makes the first number a time since 1970. If no unit does, return seconds. */
+static int64_t unit_of(const struct rps_import_table_column *column)
 {
-    int64_t unit_ns = rps_import_time_unit(column->name);
+    int64_t unit_ns = rps_import_time_unit(column->unit[0] ? column->unit : column->name);
 
-    for (double unit = 1; unit > 1e-10 && unit_ns == 0; unit /= 1000) {
-        if (column->order.first * unit >= 6.3e8 && column->order.first * unit < 3e9)
-            return unit;
+    for (int64_t ns = 1; ns < RPS_NS_PER_S && unit_ns == 0; ns *= 1000) {
+        if (column->order.first * (double)ns >= RPS_IMPORT_EPOCH_S * RPS_NS_PER_S)
+            unit_ns = ns;
     }
-    return unit_ns > 0 ? (double)unit_ns / RPS_NS_PER_S : 1;
+    return unit_ns > 0 ? unit_ns : RPS_NS_PER_S;
 }
 
 static double seconds_of(const struct rps_import_table_column *column, double value)
 {
     if (rps_import_is_text_time(column))
         return value / RPS_NS_PER_S;
-    return column->format.is_excel ? (value - 25569) * 86400 : value * unit_of(column);
+    return column->format.is_excel ? (value - 25569) * 86400
+                                   : value * (double)unit_of(column) / RPS_NS_PER_S;
 }
 
 /* Return 1 if the first time is between 1990 and 2065. */
@@ -376,6 +377,17 @@ static int check_short(const struct rps_import_reading *reading,
                          reading->builder->path, column->first);
 }
 
+static void set_format(struct rps_import_table *table, const struct rps_import_table_column *column)
+{
+    struct rps_time_format *format = &table->format;
+
+    *format = column->format;
+    format->unit_ns = unit_of(column);
+    format->is_moment = format->pattern || format->is_excel || format->is_compact ||
+                        (rps_import_is_text_time(column) && !format->is_elapsed &&
+                         column->time.kinds[RPS_TIME_ELAPSED] < column->time.parsed);
+}
+
 int rps_import_choose_time(const struct rps_import_reading *reading, struct rps_import_table *table,
                            struct rps_error *err)
 {
@@ -404,9 +416,15 @@ int rps_import_choose_time(const struct rps_import_reading *reading, struct rps_
     if (table->time < 0)
         return 0;
     day = table->day >= 0 ? table->day : table->time;
-    table->format = table->column[day].format;
+    set_format(table, &table->column[day]);
     if (table->format.pattern)
         return 0;
+    if (!table->format.is_excel && table->column[day].unit[0] &&
+        !rps_import_time_unit(table->column[day].unit))
+        return rps_error_set(err, RPS_USAGE,
+                             "--map: '%s' is not a format of times; write 's', 'ms', 'us', 'ns', "
+                             "'min', 'h', 'd', 'excel', or a format of strptime",
+                             table->column[day].unit);
     if (table->column[day].time.ambiguous > 0 && !table->format.is_month_first &&
         table->column[day].time.day_first == 0)
         return refuse_column(reading, table, (size_t)day, err);

@@ -469,24 +469,23 @@ static int read_excel(double days, struct rps_time *ret)
 int rps_import_time(struct rps_import_times *times, const struct rps_time_format *format,
                     const char *cell, int64_t *ret_ns)
 {
-    int64_t unit_ns = format->unit_ns > 0 ? format->unit_ns : 1;
     struct rps_time time;
-    double value;
+    long double value;
 
     if (format->pattern)
         return read_pattern(format->pattern, cell, &time) && convert(times, format, &time, ret_ns);
     if (format->is_compact)
         return rps_time_read(cell, &time) > 0 && convert(times, format, &time, ret_ns);
-    if (!format->is_excel && rps_import_decimal(cell, times->decimal, unit_ns, ret_ns))
+    if (!format->is_excel && rps_import_decimal(cell, times->decimal, format->unit_ns, ret_ns))
         return *ret_ns <= RPS_IMPORT_TIME_MAX_NS;
     /* The cell is a number such as -1 or 1e3. */
     if (rps_value_read(cell, strlen(cell), times->decimal, &value) > 0) {
         if (format->is_excel)
-            return read_excel(value, &time) && convert(times, format, &time, ret_ns);
-        value *= (double)unit_ns;
-        if (isnan(value) || fabs(value) > (double)RPS_IMPORT_TIME_MAX_NS)
+            return read_excel((double)value, &time) && convert(times, format, &time, ret_ns);
+        value *= (long double)format->unit_ns;
+        if (isnan(value) || fabsl(value) > RPS_IMPORT_TIME_MAX_NS)
             return 0;
-        *ret_ns = llround(value);
+        *ret_ns = llroundl(value);
         return 1;
     }
     return rps_time_read(cell, &time) > 0 && convert(times, format, &time, ret_ns);
