@@ -25,7 +25,7 @@
 
 /* --- the builder ------------------------------------------------------------------------------ */
 
-struct rps_import_builder *rps_import_open(FILE *file, const char *path,
+struct rps_import_builder *rps_import_open(FILE *file, const char *path, int is_signals,
                                            void (*note)(const char *sentence))
 {
     struct rps_arena *arena = rps_arena_new();
@@ -36,23 +36,14 @@ struct rps_import_builder *rps_import_open(FILE *file, const char *path,
     builder->path = path;
     builder->note = note;
     builder->time_of_day_ns = -1;
-    builder->columns_max = RPS_IMPORT_COLUMNS_MAX;
+    builder->columns_max = is_signals ? RPS_IMPORT_SIGNALS_MAX : RPS_IMPORT_COLUMNS_MAX;
+    builder->signals = is_signals ? rps_import_new_signals(arena) : NULL;
     rps_run_init(&builder->run);
     rps_run_init(&builder->again);
     builder->plan = rps_plan_new();
     if (!builder->plan)
         rps_arena_exhausted();
     builder->rows = rps_csv_rows_open(arena, file, path, RPS_IMPORT_LINE_MAX);
-    return builder;
-}
-
-struct rps_import_builder *rps_import_open_signals(FILE *file, const char *path,
-                                                   void (*note)(const char *sentence))
-{
-    struct rps_import_builder *builder = rps_import_open(file, path, note);
-
-    builder->signals = rps_import_new_signals(builder->arena);
-    builder->columns_max = RPS_IMPORT_SIGNALS_MAX;
     return builder;
 }
 
@@ -321,6 +312,7 @@ int rps_import_end_period(struct rps_import_builder *builder, struct rps_error *
     }
     track->end_ns = builder->start_ns + builder->length_ns;
     track->intervals++;
+    track->periods++;
     builder->end_ns = track->end_ns > builder->end_ns ? track->end_ns : builder->end_ns;
     builder->periods++;
     builder->current = NULL;
@@ -334,7 +326,7 @@ void rps_import_restart(struct rps_import_builder *builder)
     builder->periods = 0;
     for (size_t i = 0; i < builder->track_count; i++) {
         builder->track[i].end_ns = builder->track[i].gap_ns = 0;
-        builder->track[i].intervals = builder->track[i].cycle = 0;
+        builder->track[i].intervals = builder->track[i].periods = builder->track[i].cycle = 0;
     }
     for (int i = 0; i < builder->column_count; i++)
         builder->column[i].rest = 0;

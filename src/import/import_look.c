@@ -70,7 +70,7 @@ static int map_item(struct rps_import_reading *reading, char *item, struct rps_e
     if (unit)
         *unit++ = '\0';
     k = rps_import_find_cells(kind);
-    if (k == RPS_CELLS)
+    if (k == RPS_CELLS_NONE)
         return rps_error_set(err, RPS_USAGE,
                              "--map: '%s' is not a kind of column; choose from time, cpu, count, "
                              "counter, clock, gauge, key, skip",

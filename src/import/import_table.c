@@ -25,10 +25,10 @@ int rps_import_is_value(enum rps_cells kind)
 
 enum rps_cells rps_import_find_cells(const char *name)
 {
-    enum rps_cells k = RPS_CELLS_TIME;
+    enum rps_cells k = RPS_CELLS - 1;
 
-    while (k < RPS_CELLS && strcmp(name, kind_name[k]) != 0)
-        k++;
+    while (k > RPS_CELLS_NONE && strcmp(name, kind_name[k]) != 0)
+        k--;
     return k;
 }
 
@@ -62,24 +62,16 @@ int rps_import_cpu(const char *text, int32_t *ret)
 /* Read the description of a column in its header: NAME=KIND:UNIT:PANEL. */
 static void take_said(struct rps_import_table_column *column)
 {
-    char *equals = strrchr(column->header, '='), *kind = equals ? equals + 1 : NULL, *unit, *panel;
+    char *equals = strrchr(column->header, '='), text[3 * RPS_IMPORT_TEXT_SIZE], *rest = text;
+    const char *unit;
 
-    if (!kind)
-        return;
-    unit = strchr(kind, ':');
-    if (unit)
-        *unit = '\0';
-    column->said =
-        rps_import_find_cells(kind) == RPS_CELLS ? RPS_CELLS_NONE : rps_import_find_cells(kind);
-    if (unit)
-        *unit++ = ':';
+    snprintf(text, sizeof(text), "%s", equals ? equals + 1 : "");
+    column->said = equals ? rps_import_find_cells(strsep(&rest, ":")) : RPS_CELLS_NONE;
     if (column->said == RPS_CELLS_NONE)
         return;
-    panel = unit ? strchr(unit, ':') : NULL;
-    if (panel)
-        *panel++ = '\0';
+    unit = strsep(&rest, ":");
     snprintf(column->unit, sizeof(column->unit), "%s", unit ? unit : "");
-    snprintf(column->panel, sizeof(column->panel), "%s", panel ? panel : "");
+    snprintf(column->panel, sizeof(column->panel), "%s", rest ? rest : "");
     *equals = '\0';
 }
 

@@ -162,7 +162,7 @@ struct rps_import_reading {
 
 int rps_import_is_value(enum rps_cells kind);
 
-/* Return the kind for a word such as "time" or "cpu"; RPS_CELLS: the word is unknown. */
+/* Return the kind for a word such as "time" or "cpu"; RPS_CELLS_NONE: the word is unknown. */
 enum rps_cells rps_import_find_cells(const char *name);
 
 /* Return 1 if blanks separate cells. */

@@ -425,20 +425,9 @@ static int read_pattern(const char *pattern, const char *cell, struct rps_time *
                              .first = tm.tm_hour,
                              .ns = ((tm.tm_hour * 60 + tm.tm_min) * 60 + tm.tm_sec) * RPS_NS_PER_S +
                                    rest_ns};
-    if (strstr(pattern, "%z")) {
+    if (strstr(pattern, "%z") || strstr(pattern, "%s")) { /* for %s, the offset of the local zone */
         ret->has_offset = 1;
         ret->offset_s = (int)tm.tm_gmtoff;
-    }
-    if (strstr(pattern, "%s")) { /* %s gives the time in the local zone */
-        tm.tm_isdst = -1;
-        ret->has_offset = 1;
-        ret->offset_s = (int)(timegm(&(struct tm){.tm_year = tm.tm_year,
-                                                  .tm_mon = tm.tm_mon,
-                                                  .tm_mday = tm.tm_mday,
-                                                  .tm_hour = tm.tm_hour,
-                                                  .tm_min = tm.tm_min,
-                                                  .tm_sec = tm.tm_sec}) -
-                              mktime(&tm));
     }
     if (tm.tm_year == -1900 && !strpbrk(pattern, "dejbBm"))
         return 1;

@@ -34,7 +34,7 @@ static int look(const void *text, size_t size, const struct rps_import_options *
 
     assert_non_null(file);
     noted[0] = '\0';
-    *ret = rps_import_open(file, "t.csv", note);
+    *ret = rps_import_open(file, "t.csv", 0, note);
     return rps_import_look(*ret, options, &format, err);
 }
 

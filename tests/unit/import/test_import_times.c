@@ -40,7 +40,7 @@ static int look(const char *text, const char *map, int skip_bad, struct rps_impo
     assert_non_null(file);
     noted[0] = '\0';
     err->message[0] = '\0';
-    *ret = rps_import_open(file, "t.csv", note);
+    *ret = rps_import_open(file, "t.csv", 0, note);
     (*ret)->changed_ns = CHANGED_NS;
     return rps_import_look(*ret, &options, &format, err);
 }
