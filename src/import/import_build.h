@@ -46,12 +46,6 @@ int rps_import_unsupported(struct rps_import_builder *builder,
  * start_realtime_ns, host, cpu_model, ... */
 struct rps_run *rps_import_run(struct rps_import_builder *builder);
 
-/* Set the name of the time in the file, for exports. With is_moment 1 the time is a date or a time
- * of day, not a number. `time_of_day_ns` is the start of the run if the file has no date, otherwise
- * -1. */
-void rps_import_time_column(struct rps_import_builder *builder, const char *name, int is_moment,
-                            int64_t time_of_day_ns);
-
 /* Begin a period of a CPU (or RPS_CPU_ALL). The period starts start_ns after the run's start, and
  * lasts length_ns, which is above 0. Returns RPS_FAILED, with the line, if the period begins before
  * the end of the CPU's last period. If the period begins after that end, there is a gap. */

@@ -220,13 +220,6 @@ static void add_not_counted(struct rps_import_builder *builder)
     }
 }
 
-void rps_import_time_column(struct rps_import_builder *builder, const char *name, int is_moment,
-                            int64_t time_of_day_ns)
-{
-    builder->time_name = rps_arena_print(builder->arena, "%s=time%s", name, is_moment ? "" : ":s");
-    builder->time_of_day_ns = time_of_day_ns;
-}
-
 /* Make the clock event: the file's CPU time, or without a CPU time the elapsed time. */
 static void make_clock(struct rps_import_builder *builder)
 {

@@ -394,7 +394,6 @@ static int read_csv(struct rps_import_builder *builder, const struct rps_import_
 
     reading.taken = rps_arena_get(builder->arena, (size_t)builder->columns_max, 1);
     result = rps_import_find_out(&reading, err);
-    free(reading.order.distance);
     rps_import_perf_start(builder);
     rps_import_comment(rps_import_head(builder), "host: ", run->host, sizeof(run->host));
     rps_import_comment(rps_import_head(builder), "processor: ", run->cpu_model,

@@ -134,19 +134,15 @@ static int read_map(struct rps_import_reading *reading, struct rps_error *err)
 static void look_at_unit(struct rps_import_table_column *column, const char *unit)
 {
     const char *base, *before;
-    int is_first = column->cell_unit[0] == '\0';
+    double scale = rps_value_scale(unit, &base);
 
-    if (strcmp(unit, column->cell_unit) == 0 || rps_value_scale(unit, &base) == 0) {
-        if (is_first)
-            snprintf(column->cell_unit, sizeof(column->cell_unit), "%s", unit);
-        return;
-    }
-    if (is_first)
-        column->is_scaled |= base[0] == '\0';
-    else if (rps_value_scale(column->cell_unit, &before) > 0 && strcmp(base, before) == 0)
-        column->is_scaled = 1;
-    if (is_first)
+    if (!column->cell_unit[0]) {
         snprintf(column->cell_unit, sizeof(column->cell_unit), "%s", unit);
+        column->is_scaled |= scale > 0 && base[0] == '\0';
+    } else if (scale > 0 && strcmp(unit, column->cell_unit) != 0) {
+        column->is_scaled |=
+            rps_value_scale(column->cell_unit, &before) > 0 && strcmp(base, before) == 0;
+    }
 }
 
 /* Return 1 if a cell such as 20260304 may be a date. The first row decides, for speed. */
@@ -542,8 +538,8 @@ static int look_at_columns(struct rps_import_reading *reading, struct rps_error 
 }
 
 /* Record whether an earlier row has that time and CPU, and the distance from the previous time. */
-static int look_at_time(struct rps_import_reading *reading, struct rps_import_table *table,
-                        char *const *cell, int has_time, int64_t time_ns, struct rps_error *err)
+static void look_at_time(struct rps_import_reading *reading, struct rps_import_table *table,
+                         char *const *cell, int has_time, int64_t time_ns)
 {
     int32_t cpu = RPS_CPU_ALL;
     int is_same = has_time ? time_ns == table->last_ns : reading->section == table->section;
@@ -561,12 +557,9 @@ static int look_at_time(struct rps_import_reading *reading, struct rps_import_ta
         rps_time_add_order(&table->order, (double)time_ns, 0);
     table->last_cpu = cpu;
     table->last_ns = time_ns;
-    if (has_time && table->section > 0 && time_ns > last_ns && table == reading->table[0]) {
-        table->section = reading->section;
-        return rps_order_add(&reading->order, time_ns - last_ns, err);
-    }
+    if (has_time && table->section > 0 && time_ns > last_ns && table == reading->table[0])
+        rps_order_add(reading->builder->arena, &reading->order, time_ns - last_ns);
     table->section = reading->section;
-    return 0;
 }
 
 /* Find the run's start, and the first row's length: the median distance between rows, or the time
@@ -592,8 +585,10 @@ static int choose_start(struct rps_import_reading *reading, int64_t first_ns, st
         rps_import_run(builder)->start_realtime_ns = day_ns + reading->zero_ns;
     else if (is_moment)
         time_of_day_ns = (reading->zero_ns + RPS_NS_PER_DAY) % RPS_NS_PER_DAY;
-    rps_import_time_column(builder, table->time >= 0 ? table->column[table->time].label : "time",
-                           has_day || is_moment, time_of_day_ns);
+    builder->time_of_day_ns = time_of_day_ns;
+    builder->time_name = rps_arena_print(
+        builder->arena, "%s=time%s", table->time >= 0 ? table->column[table->time].label : "time",
+        has_day || is_moment ? "" : ":s");
     if (time_of_day_ns >= 0 && reading->options->start_realtime_ns <= 0)
         rps_import_note(builder,
                         "%s has no date; the last change of the file dates its end (--start T "
@@ -628,8 +623,7 @@ static int read_times(struct rps_import_reading *reading, int64_t *ret_first_ns,
             return RPS_FAILED;
         if (has_time == 2) /* a row with an invalid time is left out */
             continue;
-        if (look_at_time(reading, reading->now, cell, has_time, time_ns, err) < 0)
-            return RPS_FAILED;
+        look_at_time(reading, reading->now, cell, has_time, time_ns);
         if (has_time && !was_there++)
             *ret_first_ns = time_ns;
     }

@@ -119,7 +119,7 @@ struct rps_import_table {
 
 /* The distances between rows; see import_order.c. */
 struct rps_import_order {
-    int64_t *distance; /* distances in ns; owned */
+    int64_t *distance; /* distances in ns, in the arena */
     size_t count;
     int64_t median_ns;
     int is_regular;
@@ -205,7 +205,7 @@ int rps_import_choose_time(const struct rps_import_reading *reading, struct rps_
 
 /* --- order and gaps (import_order.c) ---------------------------------------------------------- */
 
-int rps_order_add(struct rps_import_order *order, int64_t distance_ns, struct rps_error *err);
+void rps_order_add(struct rps_arena *arena, struct rps_import_order *order, int64_t distance_ns);
 
 /* Find the median distance, and whether the distances are regular. */
 void rps_order_end(struct rps_import_order *order);
@@ -226,8 +226,6 @@ void rps_order_note(const struct rps_import_builder *builder, const struct rps_i
 int rps_order_mirror(struct rps_import_builder *builder, uint64_t after, struct rps_error *err);
 
 /* --- columns that tell rows apart (import_keys.c) --------------------------------------------- */
-
-struct rps_arena;
 
 /* Return 1 for the column of the time, the date or the CPU. */
 int rps_import_is_place(const struct rps_import_table *table, size_t c);
