@@ -14,8 +14,13 @@
 
 int rps_cell_number(const char *cell, long double *ret)
 {
-    return rps_value_read(cell, strlen(cell), strchr(cell, ',') ? ',' : '.', ret) > 0 &&
-           !isnan(*ret);
+    double value;
+
+    if (rps_value_read(cell, strlen(cell), strchr(cell, ',') ? ',' : '.', &value) <= 0 ||
+        isnan(value))
+        return 0;
+    *ret = rps_value_exact(cell, value);
+    return 1;
 }
 
 int rps_cell_count(const char *cell, uint64_t *ret)

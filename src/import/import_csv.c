@@ -170,14 +170,14 @@ static int end_period(struct rps_import_reading *reading, struct rps_error *err)
 static int64_t find_interval(const struct rps_import_reading *reading, char *const *cell)
 {
     const struct rps_import_table *table = reading->now;
-    long double seconds;
+    double seconds;
 
     if (table->interval < 0 ||
         rps_value_read(cell[table->interval], strlen(cell[table->interval]), reading->times.decimal,
                        &seconds) <= 0 ||
         !(seconds > 0 && seconds < 1e9))
         return 0;
-    return llroundl(seconds * RPS_NS_PER_S);
+    return llround(seconds * RPS_NS_PER_S);
 }
 
 /* Check a row of rpistat's own export: the first row of another run or CPU follows a gap. */
@@ -273,7 +273,8 @@ static int read_value(struct rps_import_reading *reading, struct rps_import_enti
                       size_t c, const char *cell, struct rps_error *err)
 {
     const struct rps_import_table_column *column = &reading->now->column[c];
-    long double value, growth;
+    double value;
+    long double exact, growth;
     const char *unit, *base;
     int number, kind = rps_value_read_unit(cell, reading->times.decimal, &value, &unit);
 
@@ -287,18 +288,19 @@ static int read_value(struct rps_import_reading *reading, struct rps_import_enti
                            column->cell_unit, err);
     if (kind == 0 || isnan(value))
         return 0;
+    exact = column->kind == RPS_CELLS_GAUGE ? value : rps_value_exact(cell, value);
     if (column->kind == RPS_CELLS_COUNTER)
-        return rps_total_add(reading, entity, c, value, &growth)
+        return rps_total_add(reading, entity, c, exact, &growth)
                    ? rps_total_put(reading, column, entity->column[c], growth, err)
                    : 0;
     if (reading->builder->is_dry_run)
         return 0;
     number = entity->column[c];
     if (reading->now->adds && reading->builder->cell[number].is_there) {
-        reading->builder->cell[number].value += value;
+        reading->builder->cell[number].value += exact;
         return 0;
     }
-    return rps_import_value(reading->builder, number, value, -1, -1, err);
+    return rps_import_value(reading->builder, number, exact, -1, -1, err);
 }
 
 static int read_row(struct rps_import_reading *reading, char *const *cell, struct rps_error *err)

@@ -170,7 +170,7 @@ static void look_at_cell(struct rps_import_reading *reading, struct rps_import_t
 {
     const char *unit;
     int32_t cpu;
-    long double value;
+    double value;
     int kind = rps_value_read_unit(cell, reading->times.decimal, &value, &unit);
 
     column->time.is_tolerant = reading->options->skip_bad;
@@ -184,9 +184,9 @@ static void look_at_cell(struct rps_import_reading *reading, struct rps_import_t
     }
     if (kind > 0 && !isnan(value)) {
         column->numbers++;
-        rps_time_add_order(&column->order, (double)value, 0);
-        column->has_fraction |= value != floorl(value);
-        column->packed += column->packed + 1 == column->numbers && is_packed(cell, (double)value);
+        rps_time_add_order(&column->order, value, 0);
+        column->has_fraction |= value != floor(value);
+        column->packed += column->packed + 1 == column->numbers && is_packed(cell, value);
     } else if (kind < 0) {
         column->words++;
         if (!column->first_bad && column->time.failed > 0)
@@ -299,7 +299,7 @@ static void find_header(struct rps_import_table *table)
     }
     for (size_t c = 0; c < table->count && !table->has_header; c++) {
         struct rps_time_order *order = &table->column[c].order;
-        double value = (double)table->column[c].first_value;
+        double value = table->column[c].first_value;
 
         if (isnan(value))
             continue;

@@ -142,7 +142,7 @@ static int is_header(const struct rps_import_reading *reading, char *const *cell
     for (size_t c = 0; c < count; c++) {
         struct rps_time time;
         const char *unit;
-        long double value;
+        double value;
         int kind = rps_value_read_unit(cell[c], reading->times.decimal, &value, &unit);
 
         if (kind > 0)

@@ -61,7 +61,7 @@ struct rps_import_table_column {
     uint64_t numbers, words, missing;
     uint64_t packed; /* number of the first cells that may be times such as 235959 */
     int cpus, starts_with_word, is_all, varies, has_fraction;
-    long double first_value; /* number in the row that may be the header; NaN: no number */
+    double first_value;    /* number in the row that may be the header; NaN: no number */
     const char *first;     /* cell in the first row; NULL before that row */
     const char *first_bad; /* first cell that is neither a number nor a time; NULL: none */
     struct rps_time_order order;

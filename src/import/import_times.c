@@ -459,7 +459,7 @@ int rps_import_time(struct rps_import_times *times, const struct rps_time_format
                     const char *cell, int64_t *ret_ns)
 {
     struct rps_time time;
-    long double value;
+    double value;
 
     if (format->pattern)
         return read_pattern(format->pattern, cell, &time) && convert(times, format, &time, ret_ns);
@@ -470,11 +470,11 @@ int rps_import_time(struct rps_import_times *times, const struct rps_time_format
     /* The cell is a number such as -1 or 1e3. */
     if (rps_value_read(cell, strlen(cell), times->decimal, &value) > 0) {
         if (format->is_excel)
-            return read_excel((double)value, &time) && convert(times, format, &time, ret_ns);
-        value *= (long double)format->unit_ns;
-        if (isnan(value) || fabsl(value) > RPS_IMPORT_TIME_MAX_NS)
+            return read_excel(value, &time) && convert(times, format, &time, ret_ns);
+        value *= (double)format->unit_ns;
+        if (isnan(value) || fabs(value) > (double)RPS_IMPORT_TIME_MAX_NS)
             return 0;
-        *ret_ns = llroundl(value);
+        *ret_ns = llround(value);
         return 1;
     }
     return rps_time_read(cell, &time) > 0 && convert(times, format, &time, ret_ns);

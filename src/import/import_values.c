@@ -13,7 +13,6 @@
 
 #define NUMBER_SIZE  64 /* maximum length of a number; longer cells are words */
 #define EXACT_DIGITS 15 /* maximum digits of an integer that a double holds exactly */
-#define COUNT_DIGITS 19 /* maximum digits of an integer that a long double holds exactly */
 
 int rps_value_is_missing(const char *text)
 {
@@ -32,9 +31,9 @@ int rps_value_is_missing(const char *text)
            strncasecmp(text, "[gpu ", 5) == 0;
 }
 
-/* Parse a number that has only digits and a decimal mark. Integers are exact. The division of two
- * exact doubles gives the nearest double. Returns 1, 0 for other numbers, or -1 for dates and similar texts. */
-static int read_plain(const char *cell, size_t length, char decimal, long double *ret)
+/* Parse a number that has only digits and a decimal mark. The division of two exact doubles gives
+ * the nearest double. Returns 1, 0 for other numbers, or -1 for dates and similar texts. */
+static int read_plain(const char *cell, size_t length, char decimal, double *ret)
 {
     static const double power[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                    1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
@@ -53,11 +52,9 @@ static int read_plain(const char *cell, size_t length, char decimal, long double
             return at > cell && (*at == '-' || *at == ':' || *at == '/') ? -1 : 0;
     }
     digits = (size_t)(at - cell) - (*cell == '-') - (mark != NULL);
-    if (digits == 0 || digits > (mark ? EXACT_DIGITS : COUNT_DIGITS))
+    if (digits == 0 || digits > EXACT_DIGITS)
         return 0;
-    *ret = mark ? (double)number / power[at - mark - 1] : (long double)number;
-    if (*cell == '-')
-        *ret = -*ret;
+    *ret = (*cell == '-' ? -(double)number : (double)number) / power[mark ? at - mark - 1 : 0];
     return 1;
 }
 
@@ -94,10 +91,10 @@ static int drop_thousands(char *text, char decimal)
     return 1;
 }
 
-int rps_value_read(const char *cell, size_t length, char decimal, long double *ret)
+int rps_value_read(const char *cell, size_t length, char decimal, double *ret)
 {
     char text[NUMBER_SIZE], *end, *mark;
-    long double value;
+    double value;
     int kind;
 
     *ret = NAN;
@@ -119,11 +116,18 @@ int rps_value_read(const char *cell, size_t length, char decimal, long double *r
     }
     if (strpbrk(text, "xXpP")) /* hexadecimal numbers, as in C, are treated as words */
         return -1;
-    value = strpbrk(text, ".eE") ? strtod(text, &end) : strtold(text, &end); /* in the C locale */
+    value = strtod(text, &end); /* strtod uses the C locale */
     if (end == text || *end)
         return -1;
-    *ret = isfinite((double)value) ? value : NAN;
+    *ret = isfinite(value) ? value : NAN;
     return 1;
+}
+
+long double rps_value_exact(const char *cell, double value)
+{
+    int is_inexact = fabs(value) >= 0x1p53 && !cell[strspn(cell, "0123456789")];
+
+    return is_inexact ? strtold(cell, NULL) : value;
 }
 
 /* Return the factor and the length of a unit's prefix; 1 and 0: no prefix. */
@@ -160,7 +164,7 @@ double rps_value_scale(const char *unit, const char **ret_base)
     return 0;
 }
 
-int rps_value_read_unit(const char *cell, char decimal, long double *ret, const char **ret_unit)
+int rps_value_read_unit(const char *cell, char decimal, double *ret, const char **ret_unit)
 {
     size_t length = strlen(cell), number = length;
     int kind = rps_value_read(cell, length, decimal, ret);

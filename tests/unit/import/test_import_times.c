@@ -503,12 +503,12 @@ static void test_values(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(cells); i++) {
         const char *unit;
-        long double value;
+        double value;
         int kind = rps_value_read_unit(cells[i].cell, cells[i].decimal, &value, &unit);
 
-        if (kind != cells[i].kind || (kind > 0 && (double)value != cells[i].value) ||
+        if (kind != cells[i].kind || (kind > 0 && value != cells[i].value) ||
             strcmp(unit, cells[i].unit) != 0)
-            fail_msg("'%s': %d, %.17Lg '%s'", cells[i].cell, kind, value, unit);
+            fail_msg("'%s': %d, %.17g '%s'", cells[i].cell, kind, value, unit);
     }
     builder = table("t,a,b,c\n1,800K,900 KiB,5 ms\n2,1.5M,1.5 MiB,7 ms\n3,0,0,0\n", NULL, 0);
     assert_float_equal(column(builder, "a")->most, 1.5e6, 0);
