@@ -518,6 +518,10 @@ static void test_values(void **state)
     assert_float_equal(column(builder, "c")->most, 7, 0); /* the unit of all values is kept */
     assert_string_equal(column(builder, "c")->unit, "ms");
     close_table(builder);
+    /* counts that a double cannot hold are exact */
+    builder = table("t,a\n1,1234567890123456701\n2,1234567890123456702\n", "a=count", 0);
+    assert_int_equal(column(builder, "a")->sum, 2469135780246913403);
+    close_table(builder);
 }
 
 static void test_counters(void **state)
