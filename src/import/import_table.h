@@ -230,9 +230,6 @@ int rps_order_mirror(struct rps_import_builder *builder, uint64_t after, struct 
 /* Return 1 for the column of the time, the date or the CPU. */
 int rps_import_is_place(const struct rps_import_table *table, size_t c);
 
-/* Return 1 for a column of words that may distinguish the rows of a time. */
-int rps_import_is_word_key(const struct rps_import_table *table, size_t c);
-
 void rps_keys_begin(struct rps_arena *arena, struct rps_import_table *table);
 /* Compare a row with the earlier rows of its time. is_same: the time is that of the last row. */
 void rps_keys_look(struct rps_import_keys *keys, char *const *cell, int is_same);

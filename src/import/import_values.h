@@ -4,9 +4,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Return 1 for a word that a tool writes where a value is missing: "N/A", "--", "<not counted>". */
-int rps_value_is_missing(const char *text);
-
 /* Parse a cell. Returns 1 and the number, 0 for a missing value, or -1 for a word. Numbers may be
  * written as 1'234.5 or 12,34,567, or with a decimal comma as 1.234,5. A number that is not finite
  * becomes NaN. */
