@@ -277,10 +277,8 @@ double rps_interval_round(double end, int digits, int decimals, int is_high);
 /* Round an end of an interval to nine digits, for JSON and CSV. Return NaN if there is no end. */
 double rps_interval_end(const struct rps_interval *interval, int is_high);
 
-/* Return the distance from the value to the farther end of the interval. */
-double rps_interval_half(const struct rps_interval *interval);
-
-/* Format rps_interval_half in % of the value: "± 2.1 %". ret has RPS_INTERVAL_TEXT_SIZE bytes. */
+/* Format the distance from the value to the farther end of the interval, in % of the value:
+ * "± 2.1 %". ret has RPS_INTERVAL_TEXT_SIZE bytes. */
 char *rps_interval_percent(char *ret, const struct rps_interval *interval);
 
 /* Format a share: "12 %", or near 1 "99.95 %", never 100. ret has RPS_INTERVAL_TEXT_SIZE bytes. */

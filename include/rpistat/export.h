@@ -50,6 +50,7 @@ struct rps_export_job {
     struct rps_arena *arena;         /* Memory for the export */
     void *state;                     /* State of the format, initially NULL */
     int result; /* Negative if the format failed (see err); failed writes to `out` are ignored */
+    int write_errno; /* errno of the write to `out` that failed, or 0 */
     struct rps_error err;
 };
 

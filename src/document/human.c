@@ -88,6 +88,12 @@ static const char *off_text(char *ret, double off, double value, int decimals)
     return ret;
 }
 
+/* Return the distance from the value to the farther end of the interval. */
+static double half_of(const struct rps_interval *interval)
+{
+    return fmax(interval->high - interval->value, interval->value - interval->low);
+}
+
 /* Write a value and its uncertainty: "2.14 ±0.04", or "2.14 (1.20-3.80)" for a wide interval. An
  * estimated value without an interval is "2.14 *". A value with a deviation is "2.14 sd 0.2". */
 static void write_figure(char *ret, const struct rps_value *value)
@@ -100,16 +106,16 @@ static void write_figure(char *ret, const struct rps_value *value)
     char number[CELL_SIZE];
     size_t used;
 
-    if (has_ends && decimals > 0 && rps_interval_half(sure) >= pow(10, 1 - decimals))
+    if (has_ends && decimals > 0 && half_of(sure) >= pow(10, 1 - decimals))
         decimals--; /* the last decimal says nothing, because the uncertainty is larger */
     if (value->deviation > 0 && isfinite(value->deviation))
         decimals = (int)fmin(decimals, fmax(0, 1 - floor(log10(value->deviation))));
     used = (size_t)snprintf(ret, CELL_SIZE, "%.30s", decimal_text(number, value->real, decimals));
     if (has_ends && rps_interval_is_narrow(sure))
-        used += (size_t)snprintf(
-            ret + used, CELL_SIZE - used, " ±%.30s",
-            off_text(number, rps_interval_round(rps_interval_half(sure), 15, decimals, 1),
-                     value->real, decimals));
+        used +=
+            (size_t)snprintf(ret + used, CELL_SIZE - used, " ±%.30s",
+                             off_text(number, rps_interval_round(half_of(sure), 15, decimals, 1),
+                                      value->real, decimals));
     else if (has_ends)
         used += (size_t)snprintf(ret + used, CELL_SIZE - used, " (%.3g-%.3g)",
                                  rps_interval_round(sure->low, 3, 300, 0),
@@ -331,17 +337,12 @@ const char *rps_document_note(int marks, int *told)
 
 int rps_interval_is_narrow(const struct rps_interval *interval)
 {
-    return rps_interval_half(interval) <= NARROW * fabs(interval->value);
-}
-
-double rps_interval_half(const struct rps_interval *interval)
-{
-    return fmax(interval->high - interval->value, interval->value - interval->low);
+    return half_of(interval) <= NARROW * fabs(interval->value);
 }
 
 char *rps_interval_percent(char *ret, const struct rps_interval *interval)
 {
-    double percent = fmax(.01, 100 * rps_interval_half(interval) / fabs(interval->value));
+    double percent = fmax(.01, 100 * half_of(interval) / fabs(interval->value));
     int decimals = percent < 1 ? 2 : percent < 10 ? 1 : 0;
 
     snprintf(ret, RPS_INTERVAL_TEXT_SIZE, "± %.*f %%", decimals,

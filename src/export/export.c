@@ -30,50 +30,43 @@ const struct rps_export_format *rps_export_find(const char *name)
     return NULL;
 }
 
-struct walk {
-    struct rps_export_job *job;
-    int write_errno; /* errno of the write that failed, or 0 */
-};
-
 /* Return 1 if a write has failed: a closed pipe, a full disk. */
-static int has_failed(struct walk *walk)
+static int has_failed(struct rps_export_job *job)
 {
-    if (!walk->write_errno && ferror(walk->job->out))
-        walk->write_errno = errno ? errno : EIO;
-    return walk->write_errno != 0;
+    if (!job->write_errno && ferror(job->out))
+        job->write_errno = errno ? errno : EIO;
+    return job->write_errno != 0;
 }
 
 /* Write a period. Returns 1 if the export cannot write any more. */
-static int write_period(struct walk *walk, const struct rps_period *period)
+static int write_period(struct rps_export_job *job, const struct rps_period *period)
 {
-    walk->job->format->period(walk->job, period);
-    return has_failed(walk) || walk->job->result < 0;
+    job->format->period(job, period);
+    return has_failed(job) || job->result < 0;
 }
 
 /* Write the data that remain. Returns 0, or the error that occurred when writing. */
-static int finish(struct walk *walk, struct rps_error *err)
+static int finish(struct rps_export_job *job, struct rps_error *err)
 {
-    if (walk->job->result < 0)
-        return rps_error_set(err, walk->job->result, "%s", walk->job->err.message);
-    if (!has_failed(walk) && fflush(walk->job->out) != 0)
-        has_failed(walk);
-    if (walk->write_errno)
+    if (job->result < 0)
+        return rps_error_set(err, job->result, "%s", job->err.message);
+    if (!has_failed(job) && fflush(job->out) != 0)
+        has_failed(job);
+    if (job->write_errno)
         return rps_error_set(
             err, RPS_FAILED,
             "cannot write the export: %s; free some space, or choose another file with -o",
-            strerror(walk->write_errno));
+            strerror(job->write_errno));
     return 0;
 }
 
-static int end_periods(struct walk *walk, int result, struct rps_error *err)
+static int end_periods(struct rps_export_job *job, int result, struct rps_error *err)
 {
-    struct rps_export_job *job = walk->job;
-
     if (result < 0)
         return result;
-    if (!has_failed(walk) && job->result == 0 && walk->job->format->end)
-        walk->job->format->end(job);
-    return finish(walk, err);
+    if (!has_failed(job) && job->result == 0 && job->format->end)
+        job->format->end(job);
+    return finish(job, err);
 }
 
 /* --- a complete run --------------------------------------------------------------------------- */
@@ -83,20 +76,19 @@ static int end_periods(struct walk *walk, int result, struct rps_error *err)
  * rotations. Longer runs and formats of sums use the sums of coarser levels, as pictures do. */
 #define EVERY_FINE_PERIODS UINT64_C(10000000)
 
-static void choose_resolution(struct rps_cpu_series *cpu_series, const struct walk *walk)
+static void choose_resolution(struct rps_cpu_series *cpu_series, struct rps_export_job *job)
 {
-    struct rps_export_job *job = walk->job;
     const struct rps_export_options *options = job->options;
     int64_t to_ns = options->to_ns < job->run->elapsed_ns ? options->to_ns : job->run->elapsed_ns;
     char level[RPS_CPU_SERIES_TEXT_SIZE], note[RPS_CPU_SERIES_TEXT_SIZE + 256];
 
     if (options->every_ns <= 0 || to_ns <= options->from_ns ||
-        (!walk->job->format->takes_every && cpu_series->periods <= EVERY_FINE_PERIODS))
+        (!job->format->takes_every && cpu_series->periods <= EVERY_FINE_PERIODS))
         return;
     rps_cpu_series_choose_bins(cpu_series,
                                (size_t)((to_ns - options->from_ns) / options->every_ns) + 1);
     job->is_coarse = cpu_series->resolution > 0;
-    if (walk->job->format->takes_every || !job->is_coarse || !options->note)
+    if (job->format->takes_every || !job->is_coarse || !options->note)
         return;
     snprintf(
         note, sizeof(note),
@@ -126,28 +118,27 @@ static int keep_region(struct rps_cpu_series *cpu_series, const struct rps_expor
     return result;
 }
 
-static int walk_once(struct walk *walk, struct rps_reader *reader, struct rps_error *err)
+static int walk_once(struct rps_export_job *job, struct rps_error *err)
 {
-    const struct rps_export_options *options = walk->job->options;
+    const struct rps_export_options *options = job->options;
     struct rps_cpu_series cpu_series;
     struct rps_walk periods = {.series = &cpu_series, .way = options->cpus.way};
-    int result = rps_cpu_series_open(walk->job->arena, &cpu_series, reader, walk->job->run->run_id,
+    int result = rps_cpu_series_open(job->arena, &cpu_series, job->reader, job->run->run_id,
                                      options->from_ns, options->to_ns, &options->cpus, err);
 
     if (result == 0)
-        result = keep_region(&cpu_series, walk->job, err);
+        result = keep_region(&cpu_series, job, err);
     if (result == 0)
-        choose_resolution(&cpu_series, walk);
+        choose_resolution(&cpu_series, job);
     while (rps_walk_next(&periods, &result, err))
-        result = write_period(walk, periods.period);
-    result = end_periods(walk, result, err);
-    return result;
+        result = write_period(job, periods.period);
+    return end_periods(job, result, err);
 }
 
 /* --- a run being recorded --------------------------------------------------------------------- */
 
 struct follow {
-    struct walk walk;
+    struct rps_export_job *job;
     int (*wait)(void *context);
     void *wait_context;
     int64_t from_ns;         /* start of the next pass: start of the newest written period */
@@ -167,8 +158,8 @@ static struct seen *find_seen(struct follow *follow, int32_t cpu)
         if (follow->seen[i].cpu == cpu)
             return &follow->seen[i];
     }
-    follow->seen = rps_arena_grow(follow->walk.job->arena, follow->seen, follow->seen_count,
-                                  sizeof(*follow->seen));
+    follow->seen =
+        rps_arena_grow(follow->job->arena, follow->seen, follow->seen_count, sizeof(*follow->seen));
     follow->seen[follow->seen_count].cpu = cpu;
     return &follow->seen[follow->seen_count++];
 }
@@ -188,16 +179,14 @@ static int follow_period(struct follow *follow, const struct rps_period *period)
         follow->newest = period->period;
         follow->from_ns = period->start_ns;
     }
-    return write_period(&follow->walk, period);
+    return write_period(follow->job, period);
 }
 
 /* Write the data committed since the previous call. *ret_goes_on is 1 if more data will come. */
-static int look(struct follow *follow, struct rps_reader *reader, int *ret_goes_on,
-                struct rps_error *err)
+static int look(struct follow *follow, int *ret_goes_on, struct rps_error *err)
 {
-    const struct rps_export_job *job = follow->walk.job;
-    int whole = follow->walk.job->format->rotations || job->options->cpus.way == RPS_CPUS_SUM,
-        result;
+    struct rps_export_job *job = follow->job;
+    int whole = job->format->rotations || job->options->cpus.way == RPS_CPUS_SUM, result;
     struct rps_cpus cpus = job->options->cpus;
     struct rps_cpu_series cpu_series = {0};
     struct rps_walk periods = {.series = &cpu_series, .way = cpus.way};
@@ -205,35 +194,35 @@ static int look(struct follow *follow, struct rps_reader *reader, int *ret_goes_
     struct rps_run run;
 
     /* Read the run before its periods: if the run has ended then, no periods are added later. */
-    result = rps_reader_run(reader, job->run->run_id, &run, err);
+    result = rps_reader_run(job->reader, job->run->run_id, &run, err);
     if (result < 0)
         return result;
     *ret_goes_on = run.state == RPS_RUN_RECORDING;
     rps_run_free(&run);
     /* the last period's system metrics may be in another commit */
-    if ((result = rps_run_system_is_there(reader, job->run->run_id, err)) < 0)
+    if ((result = rps_run_system_is_there(job->reader, job->run->run_id, err)) < 0)
         return result;
     whole |= result;
     scratch = rps_arena_new();
     cpus.if_there = *ret_goes_on || follow->seen_count > 0; /* CPUs may go online or offline */
-    result = rps_cpu_series_open(scratch, &cpu_series, reader, job->run->run_id, follow->from_ns,
-                                 INT64_MAX, &cpus, err);
+    result = rps_cpu_series_open(scratch, &cpu_series, job->reader, job->run->run_id,
+                                 follow->from_ns, INT64_MAX, &cpus, err);
     follow->later_rotation = whole && *ret_goes_on ? cpu_series.last_rotation : UINT64_MAX;
     for (size_t i = 0; i < follow->seen_count; i++)
         follow->seen[i].before = follow->seen[i].next;
     while (rps_walk_next(&periods, &result, err))
         result = follow_period(follow, periods.period);
-    result = end_periods(&follow->walk, result, err);
+    result = end_periods(job, result, err);
     rps_arena_free(scratch);
     return result;
 }
 
-static int walk_on(struct follow *follow, struct rps_reader *reader, struct rps_error *err)
+static int walk_on(struct follow *follow, struct rps_error *err)
 {
     int goes_on, result;
 
     do
-        result = look(follow, reader, &goes_on, err);
+        result = look(follow, &goes_on, err);
     while (result == 0 && goes_on && follow->wait(follow->wait_context) == 0);
     return result;
 }
@@ -241,8 +230,7 @@ static int walk_on(struct follow *follow, struct rps_reader *reader, struct rps_
 /* --- both ------------------------------------------------------------------------------------- */
 
 /* Read and write the periods of the run. `follow` is NULL for a complete run. */
-static int walk_run(struct walk *walk, struct follow *follow, struct rps_reader *reader,
-                    struct rps_error *err)
+static int walk_run(struct rps_export_job *job, struct follow *follow, struct rps_error *err)
 {
     locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0), before;
     int result;
@@ -250,14 +238,14 @@ static int walk_run(struct walk *walk, struct follow *follow, struct rps_reader 
     if (!c_locale)
         return rps_error_memory(err);
     before = uselocale(c_locale);
-    result = walk->job->format->begin ? walk->job->format->begin(walk->job, err) : 0;
-    if (result == 0 && walk->job->options->explain) {
-        rps_csv_flush(walk->job->state); /* in tables, job->state begins with the CSV writer */
-        result = finish(walk, err);
+    result = job->format->begin(job, err);
+    if (result == 0 && job->options->explain) {
+        rps_csv_flush(job->state); /* in tables, job->state begins with the CSV writer */
+        result = finish(job, err);
     } else if (result == 0)
-        result = follow ? walk_on(follow, reader, err) : walk_once(walk, reader, err);
-    if (walk->job->format->release)
-        walk->job->format->release(walk->job);
+        result = follow ? walk_on(follow, err) : walk_once(job, err);
+    if (job->format->release)
+        job->format->release(job);
     uselocale(before);
     freelocale(c_locale);
     return result;
@@ -296,14 +284,13 @@ static int find_phases(const struct rps_export_job *job, struct rps_phase_levels
 }
 
 /* Export a run. If the run's format has a function `part`, use that function; otherwise export by
- * periods. `walk` is the first member of *follow, unless `follow` is NULL. */
-static int export_run(struct walk *walk, struct follow *follow, int64_t run_id,
+ * periods. `follow` is NULL for a complete run. */
+static int export_run(struct rps_export_job *job, struct follow *follow, int64_t run_id,
                       const struct rps_part_choice *choice, const struct rps_cpus *cpus,
                       struct rps_error *err)
 {
-    const struct rps_export_format *format = walk->job->format;
+    const struct rps_export_format *format = job->format;
     struct rps_phase_levels levels = {0};
-    struct rps_export_job *job = walk->job;
     struct rps_plan *plan = NULL;
     struct rps_run run;
     int result;
@@ -318,9 +305,9 @@ static int export_run(struct walk *walk, struct follow *follow, int64_t run_id,
     if (result == 0 && format->phases && (result = find_phases(job, &levels, err)) > 0)
         job->phases = rps_phase_levels_shown(&levels);
     if (result >= 0 && !format->part)
-        result = walk_run(walk, follow, job->reader, err);
+        result = walk_run(job, follow, err);
     else if (result >= 0 && (result = format->part(job, choice, cpus, err)) == 0)
-        result = finish(walk, err);
+        result = finish(job, err);
     rps_phase_levels_free(&levels);
     rps_plan_free(plan);
     rps_run_free(&run);
@@ -336,7 +323,7 @@ int rps_export_run(const struct rps_export_format *format, FILE *out, struct rps
     struct rps_export_job job = {
         .format = format, .out = out, .reader = reader, .options = options};
 
-    return export_run(&(struct walk){.job = &job}, NULL, run_id, &choice, &options->cpus, err);
+    return export_run(&job, NULL, run_id, &choice, &options->cpus, err);
 }
 
 int rps_export_part(const struct rps_export_format *format, FILE *out, struct rps_reader *reader,
@@ -345,7 +332,7 @@ int rps_export_part(const struct rps_export_format *format, FILE *out, struct rp
 {
     struct rps_export_job job = {.format = format, .out = out, .reader = reader};
 
-    return export_run(&(struct walk){.job = &job}, NULL, run_id, choice, cpus, err);
+    return export_run(&job, NULL, run_id, choice, cpus, err);
 }
 
 int rps_export_follow(const struct rps_export_format *format, FILE *out, struct rps_reader *reader,
@@ -355,7 +342,7 @@ int rps_export_follow(const struct rps_export_format *format, FILE *out, struct 
     struct rps_export_job job = {
         .format = format, .out = out, .reader = reader, .options = options};
     struct follow follow = {
-        .walk = {.job = &job}, .wait = wait, .wait_context = context, .from_ns = options->from_ns};
+        .job = &job, .wait = wait, .wait_context = context, .from_ns = options->from_ns};
 
-    return export_run(&follow.walk, &follow, run_id, NULL, NULL, err);
+    return export_run(&job, &follow, run_id, NULL, NULL, err);
 }

@@ -33,79 +33,74 @@ static int is_export(const char *head)
            strncmp(head + 4, "cpu", 3) == 0 && head[7] == head[3];
 }
 
-/* Output of other tools that cannot be imported directly. Its first row begins with the text
- * `begin` and contains the text `has`. The recipe is a command that converts the output. */
+#define RECIPE(what, command)                                                                      \
+    what "; import it with `" command " | rpistat import -` (see examples/README.md)"
+#define AWK(what, script) RECIPE(what, "awk -f examples/import/" script " FILE")
+
+/* Files that cannot be imported directly. Their first row begins with the text `begin` and contains
+ * the text `has`. */
 static const struct {
-    const char *begin, *has, *what, *recipe;
-} recipes[] = {
-    {"{", "\"interval\"", "what perf stat -j writes", "sh examples/import/perf-json <FILE"},
-    {"{", "\"counter-value\"", "what perf stat -j writes", "sh examples/import/perf-json <FILE"},
-    {"{", "\"sysstat\"", "the JSON of sadf and iostat", "sadf -d -- -u"},
-    {"Timestamp", "Description", "what toplev writes", "awk -f examples/import/toplev.awk FILE"},
-    {"Timestamp", "Perf-event", "what toplev writes", "awk -f examples/import/toplev.awk FILE"},
-    {"\"D", "CSV output\"", "what dstat or dool writes", "awk -f examples/import/dstat.awk FILE"},
-    {"AAA,", "progname", "what nmon writes", "awk -f examples/import/nmon.awk FILE"},
-    {"RESET", "", "what atop -P writes", "awk -f examples/import/atop.awk FILE"},
-    {"usec\t", "\tCPU", "what turbostat writes", "awk -f examples/import/turbostat.awk FILE"},
-    {"top - ", "load average", "what top -b writes", "awk -f examples/import/top.awk FILE"},
+    const char *begin, *has, *what;
+} others[] = {
+    {"{", "\"interval\"", RECIPE("what perf stat -j writes", "sh examples/import/perf-json <FILE")},
+    {"{", "\"counter-value\"",
+     RECIPE("what perf stat -j writes", "sh examples/import/perf-json <FILE")},
+    {"{", "\"sysstat\"", RECIPE("the JSON of sadf and iostat", "sadf -d -- -u")},
+    {"Timestamp", "Description", AWK("what toplev writes", "toplev.awk")},
+    {"Timestamp", "Perf-event", AWK("what toplev writes", "toplev.awk")},
+    {"\"D", "CSV output\"", AWK("what dstat or dool writes", "dstat.awk")},
+    {"AAA,", "progname", AWK("what nmon writes", "nmon.awk")},
+    {"RESET", "", AWK("what atop -P writes", "atop.awk")},
+    {"usec\t", "\tCPU", AWK("what turbostat writes", "turbostat.awk")},
+    {"top - ", "load average", AWK("what top -b writes", "top.awk")},
+    {"SQLite format 3", "",
+     "a store or another database; use `rpistat merge` to copy the runs of a store into another"},
+    {"\xff\xfe", "", "in UTF-16; save it as UTF-8"},
+    {"\xfe\xff", "", "in UTF-16; save it as UTF-8"},
 };
 
-#define RECIPE_COUNT RPS_COUNT(recipes)
-
-/* Return the index of the element of `recipes` that matches a file; RECIPE_COUNT: none. */
-static size_t find_recipe(const char *head)
+/* Return what the file is if it cannot be imported directly; NULL: another file. */
+static const char *find_other(const struct rps_import_builder *builder)
 {
-    const char *row = rps_import_first_row(head), *end = row + strcspn(row, "\n"), *found;
-    size_t i = 0;
+    const char *row = rps_import_first_row(rps_import_head(builder));
+    const char *end = row + strcspn(row, "\n"), *found;
 
-    while (i < RECIPE_COUNT && (strncmp(row, recipes[i].begin, strlen(recipes[i].begin)) != 0 ||
-                                !(found = strstr(row, recipes[i].has)) || found > end))
-        i++;
-    return i;
+    for (size_t i = 0; i < RPS_COUNT(others); i++) {
+        found = strncmp(row, others[i].begin, strlen(others[i].begin)) == 0
+                    ? strstr(row, others[i].has)
+                    : NULL;
+        if (found && found <= end)
+            return others[i].what;
+    }
+    return is_export(rps_import_head(builder)) && !builder->signals
+               ? "an export of rpistat and contains a part of a run; use `rpistat merge` to copy "
+                 "whole runs between stores"
+               : NULL;
 }
 
 static int choose_format(struct rps_import_builder *builder, const char *name,
                          const struct rps_import_format **ret, struct rps_error *err)
 {
-    size_t recipe = name ? RECIPE_COUNT : find_recipe(rps_import_head(builder));
-    int is_other = !name && (recipe < RECIPE_COUNT ||
-                             (is_export(rps_import_head(builder)) && !builder->signals));
+    const char *head = rps_import_head(builder), *other = name ? NULL : find_other(builder);
     char names[256] = "", *const * cell;
     size_t count;
 
-    for (size_t i = 0; i < FORMAT_COUNT && !is_other; i++) {
+    for (size_t i = 0; i < FORMAT_COUNT && !other; i++) {
         *ret = formats[i];
-        if (name ? strcmp(name, formats[i]->name) == 0
-                 : formats[i]->recognises(rps_import_head(builder)))
+        if (name ? strcmp(name, formats[i]->name) == 0 : formats[i]->recognises(head))
             return 0;
         rps_text_list(names, sizeof(names), formats[i]->name);
     }
-    /* The file has no rows, or is not a text file. */
-    if (!name && !*rps_import_first_row(rps_import_head(builder)))
-        return rps_import_cells(builder, ',', &cell, &count, err) < 0
-                   ? RPS_FAILED
-                   : rps_error_set(err, RPS_FAILED, "%s has no rows", builder->path);
-    if (!name && strncmp(rps_import_head(builder), "SQLite format 3", 15) == 0)
-        return rps_error_set(err, RPS_FAILED,
-                             "%s is a store or another database; use `rpistat merge` to copy the "
-                             "runs of a store into another",
-                             builder->path);
-    if (recipe < RECIPE_COUNT)
-        return rps_error_set(
-            err, RPS_FAILED,
-            "%s is %s; import it with `%s | rpistat import -` (see examples/README.md)",
-            builder->path, recipes[recipe].what, recipes[recipe].recipe);
-    if (is_other)
-        return rps_error_set(err, RPS_FAILED,
-                             "%s is an export of rpistat and contains a part of a run; use "
-                             "`rpistat merge` to copy whole runs between stores",
-                             builder->path);
-    if (!name && (strncmp(rps_import_head(builder), "\xff\xfe", 2) == 0 ||
-                  strncmp(rps_import_head(builder), "\xfe\xff", 2) == 0))
-        return rps_error_set(err, RPS_FAILED, "%s is in UTF-16; save it as UTF-8", builder->path);
     if (name)
         return rps_error_set(err, RPS_USAGE, "'%s' is not an import format; choose from %s", name,
                              names);
+    if (other)
+        return rps_error_set(err, RPS_FAILED, "%s is %s", builder->path, other);
+    /* The file has no rows, or is not a text file. */
+    if (!*rps_import_first_row(head))
+        return rps_import_cells(builder, ',', &cell, &count, err) < 0
+                   ? RPS_FAILED
+                   : rps_error_set(err, RPS_FAILED, "%s has no rows", builder->path);
     return rps_error_set(
         err, RPS_FAILED,
         "the format of %s is unknown (known: %s); convert it to a table as in examples/README.md",
@@ -239,26 +234,21 @@ static int describe_run(struct rps_import_builder *builder, const struct rps_imp
 
 /* Store the estimates of the whole run, which each report would otherwise compute. The shares of
  * scaled values are stored first, since the estimates need these shares. */
-static void store_estimates(const struct rps_import_builder *builder, const char *store_path)
+static void store_estimates(const struct rps_import_builder *builder, struct rps_reader *reader)
 {
-    struct rps_writer *writer = builder->writer;
-    int64_t run_id = builder->run.run_id;
-    struct rps_reader *reader = NULL;
     struct rps_plan *plan = NULL;
 
     rps_import_note_shares(builder);
-    rps_writer_set_estimates(writer, builder->plan, NULL);
-    if (rps_reader_open(&reader, store_path, NULL) == 0 &&
-        rps_report_conclude(reader, run_id, &plan, NULL) == 0)
-        rps_writer_set_estimates(writer, plan, NULL);
+    rps_writer_set_estimates(builder->writer, builder->plan, NULL);
+    if (rps_report_conclude(reader, builder->run.run_id, &plan, NULL) == 0)
+        rps_writer_set_estimates(builder->writer, plan, NULL);
     rps_plan_free(plan);
-    rps_reader_close(reader);
 }
 
-/* Check that the file describes a possible run, for example without a missing period. Errors that
- * only writing reveals are found later. */
-static int check_sound(const struct rps_import_builder *builder, const char *store_path,
-                       struct rps_error *err)
+/* Check that the file describes a possible run, for example without a missing period, and store the
+ * run's estimates. Errors that only writing reveals are found later. */
+static int conclude(const struct rps_import_builder *builder, const char *store_path,
+                    struct rps_error *err)
 {
     struct rps_reader *reader = NULL;
     char why[256];
@@ -267,6 +257,8 @@ static int check_sound(const struct rps_import_builder *builder, const char *sto
     if (result == 0 && !rps_store_run_is_sound(reader, builder->run.run_id, why, sizeof(why)))
         result = rps_error_set(err, RPS_FAILED, "%s has impossible values for its run: %s",
                                builder->path, why[0] ? why : "no memory");
+    if (result == 0)
+        store_estimates(builder, reader);
     rps_reader_close(reader);
     return result;
 }
@@ -323,9 +315,7 @@ static int write_imported_run(struct rps_import_builder *builder,
     if (rps_writer_end(writer, &builder->run, result < 0 ? NULL : err) < 0)
         result = RPS_FAILED;
     if (result == 0)
-        result = check_sound(builder, store_path, err);
-    if (result == 0)
-        store_estimates(builder, store_path);
+        result = conclude(builder, store_path, err);
     if (result < 0)
         rps_writer_abandon(writer);
     else
@@ -333,19 +323,14 @@ static int write_imported_run(struct rps_import_builder *builder,
     return result;
 }
 
-/* Count the run's periods in the same way as the readers of the store. */
-static int count_periods(const char *store_path, int64_t run_id, uint64_t *ret,
-                         struct rps_error *err)
+/* Return the number of intervals of the CPU with most of them. */
+static uint64_t count_intervals(const struct rps_import_builder *builder)
 {
-    struct rps_run_summary summary = {0};
-    struct rps_reader *reader = NULL;
-    int result = rps_reader_open(&reader, store_path, err);
+    uint64_t most = 0;
 
-    if (result == 0)
-        result = rps_reader_summary(reader, run_id, &summary, err);
-    rps_reader_close(reader);
-    *ret = summary.periods;
-    return result;
+    for (size_t i = 0; i < builder->track_count; i++)
+        most = builder->track[i].periods > most ? builder->track[i].periods : most;
+    return most;
 }
 
 int rps_import_look(struct rps_import_builder *builder, const struct rps_import_options *options,
@@ -357,7 +342,7 @@ int rps_import_look(struct rps_import_builder *builder, const struct rps_import_
         result = choose_format(builder, options->format, ret, err);
     if (result == 0)
         result = rps_import_read(builder, *ret, options, err);
-    return result == 0 ? rps_import_make_plan(builder, err) : result;
+    return result == 0 && !builder->signals ? rps_import_make_plan(builder, err) : result;
 }
 
 /* --- the runs of a file ----------------------------------------------------------------------- */
@@ -417,8 +402,7 @@ static struct rps_import_builder *open_run(const struct source *source, int is_s
                                            const struct rps_import_options *options)
 {
     struct rps_import_builder *builder =
-        is_signals ? rps_import_open_signals(source->file, source->name, options->note)
-                   : rps_import_open(source->file, source->name, options->note);
+        rps_import_open(source->file, source->name, is_signals, options->note);
 
     builder->changed_ns = source->changed_ns;
     builder->part_at = source->at;
@@ -433,21 +417,18 @@ static int import_run(const struct source *source, const char *store_path,
 {
     const struct rps_import_format *format = NULL;
     struct rps_import_builder *builder = open_run(source, 0, options);
-    uint64_t periods = 0;
     int result = rps_import_look(builder, options, &format, err);
 
     if (result == 0)
         result = describe_run(builder, format, source->changed_ns, options, err);
     if (result == 0)
         result = write_imported_run(builder, format, store_path, options, err);
-    if (result == 0)
-        result = count_periods(store_path, builder->run.run_id, &periods, err);
     if (result == 0) {
         ret->runs++;
         ret->run_id = builder->run.run_id;
         ret->periods_each = builder->plan->set_count;
         ret->format = format->name;
-        ret->intervals += periods / (uint64_t)ret->periods_each;
+        ret->intervals += count_intervals(builder);
     }
     rps_import_close(builder);
     return result;
@@ -484,13 +465,9 @@ int rps_import_read_signals(struct rps_import_builder *builder, struct rps_arena
                             const struct rps_import_options *options, struct rps_csv_signals *ret,
                             struct rps_error *err)
 {
-    const struct rps_import_format *format = NULL;
-    int result = rps_import_rewind(builder, err);
+    const struct rps_import_format *format;
+    int result = rps_import_look(builder, options, &format, err);
 
-    if (result == 0)
-        result = choose_format(builder, options->format, &format, err);
-    if (result == 0)
-        result = rps_import_read(builder, format, options, err);
     return result == 0 ? rps_import_take_signals(builder, arena, options, ret, err) : result;
 }
 

@@ -25,7 +25,7 @@
 
 /* --- the builder ------------------------------------------------------------------------------ */
 
-struct rps_import_builder *rps_import_open(FILE *file, const char *path,
+struct rps_import_builder *rps_import_open(FILE *file, const char *path, int is_signals,
                                            void (*note)(const char *sentence))
 {
     struct rps_arena *arena = rps_arena_new();
@@ -36,23 +36,14 @@ struct rps_import_builder *rps_import_open(FILE *file, const char *path,
     builder->path = path;
     builder->note = note;
     builder->time_of_day_ns = -1;
-    builder->columns_max = RPS_IMPORT_COLUMNS_MAX;
+    builder->columns_max = is_signals ? RPS_IMPORT_SIGNALS_MAX : RPS_IMPORT_COLUMNS_MAX;
+    builder->signals = is_signals ? rps_import_new_signals(arena) : NULL;
     rps_run_init(&builder->run);
     rps_run_init(&builder->again);
     builder->plan = rps_plan_new();
     if (!builder->plan)
         rps_arena_exhausted();
     builder->rows = rps_csv_rows_open(arena, file, path, RPS_IMPORT_LINE_MAX);
-    return builder;
-}
-
-struct rps_import_builder *rps_import_open_signals(FILE *file, const char *path,
-                                                   void (*note)(const char *sentence))
-{
-    struct rps_import_builder *builder = rps_import_open(file, path, note);
-
-    builder->signals = rps_import_new_signals(builder->arena);
-    builder->columns_max = RPS_IMPORT_SIGNALS_MAX;
     return builder;
 }
 
@@ -167,14 +158,27 @@ int rps_import_begin_period(struct rps_import_builder *builder, int32_t cpu, int
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* Find the cell for a column's value in the period, set *ret and return 1. Returns 0 if the column
- * was not counted, or a negative value on error. */
-static int find_cell(struct rps_import_builder *builder, int number, int64_t enabled_ns,
-                     int64_t running_ns, struct rps_import_cell **ret, struct rps_error *err)
+int rps_import_value(struct rps_import_builder *builder, int number, long double value,
+                     int64_t enabled_ns, int64_t running_ns, struct rps_error *err)
 {
     struct rps_import_known_column *column = &builder->column[number];
     struct rps_import_cell *cell = &builder->cell[number];
 
+    if (!isfinite(value) || (fabsl(value) > GAUGE_MAX && !builder->signals))
+        return rps_import_refuse(builder, err, "a value of '%s' cannot be stored: %Lg",
+                                 column->name, value);
+    if (column->kind != RPS_IMPORT_GAUGE) {
+        long double count = value;
+
+        if (value < 0)
+            return rps_import_refuse(builder, err, "a count of '%s' is below 0: %Lg", column->name,
+                                     value);
+        if (value >= 0x1p63L)
+            return rps_import_refuse(builder, err, "a count of '%s' is too large: %.20Lg",
+                                     column->name, value);
+        value = fmaxl(0, roundl(count + column->rest));
+        column->rest += count - value; /* counts such as 0.4 add up */
+    }
     builder->current->has[number] = 1;
     enabled_ns = enabled_ns < 0 ? builder->length_ns : enabled_ns;
     running_ns = running_ns < 0 ? enabled_ns : running_ns;
@@ -186,53 +190,7 @@ static int find_cell(struct rps_import_builder *builder, int number, int64_t ena
     if (cell->is_there)
         return rps_import_refuse(builder, err, "there are two values of '%s' in one period",
                                  column->name);
-    cell->is_there = 1;
-    *ret = cell;
-    return 1;
-}
-
-int rps_import_count(struct rps_import_builder *builder, int column, uint64_t count,
-                     int64_t enabled_ns, int64_t running_ns, struct rps_error *err)
-{
-    struct rps_import_cell *cell = NULL;
-    int result;
-
-    if (builder->column[column].kind == RPS_IMPORT_GAUGE)
-        return rps_import_value(builder, column, (double)count, enabled_ns, running_ns, err);
-    if (count > INT64_MAX)
-        return rps_import_refuse(builder, err, "a count of '%s' is too large: %llu",
-                                 builder->column[column].name, (unsigned long long)count);
-    result = find_cell(builder, column, enabled_ns, running_ns, &cell, err);
-    if (result <= 0)
-        return result;
-    cell->count = count;
-    return 0;
-}
-
-int rps_import_value(struct rps_import_builder *builder, int column, double value,
-                     int64_t enabled_ns, int64_t running_ns, struct rps_error *err)
-{
-    struct rps_import_known_column *known = &builder->column[column];
-    struct rps_import_cell *cell = NULL;
-    int result;
-
-    if (!isfinite(value) || (fabs(value) > GAUGE_MAX && !builder->signals))
-        return rps_import_refuse(builder, err, "a value of '%s' cannot be stored: %g", known->name,
-                                 value);
-    if (known->kind != RPS_IMPORT_GAUGE && value < 0)
-        return rps_import_refuse(builder, err, "a count of '%s' is below 0: %g", known->name,
-                                 value);
-    if (known->kind != RPS_IMPORT_GAUGE) {
-        double whole = fmax(0, round(value + known->rest));
-
-        known->rest += value - whole; /* counts such as 0.4 add up */
-        return rps_import_count(builder, column, whole < 9.2e18 ? (uint64_t)whole : UINT64_MAX,
-                                enabled_ns, running_ns, err);
-    }
-    result = find_cell(builder, column, enabled_ns, running_ns, &cell, err);
-    if (result <= 0)
-        return result;
-    cell->value = value;
+    *cell = (struct rps_import_cell){1, value};
     return 0;
 }
 
@@ -260,14 +218,16 @@ static void put_slots(const struct rps_import_builder *builder, struct rps_perio
         if (column->set != (int)row->set_no || (!cell->is_there && !is_none))
             continue;
         row->counted |= UINT32_C(1) << column->slot;
-        row->count[column->slot] = cell->count;
-        if (column->kind != RPS_IMPORT_GAUGE)
-            continue;
-        row->counted |= UINT32_C(1) << column->time_slot;
+        if (column->kind == RPS_IMPORT_GAUGE)
+            row->counted |= UINT32_C(1) << column->time_slot;
         if (is_none)
             continue;
-        row->count[column->slot] = rps_import_gauge_count(column, cell->value, builder->length_ns);
-        row->count[column->time_slot] = (uint64_t)builder->length_ns;
+        row->count[column->slot] =
+            column->kind == RPS_IMPORT_GAUGE
+                ? rps_import_gauge_count(column, (double)cell->value, builder->length_ns)
+                : (uint64_t)cell->value;
+        if (column->kind == RPS_IMPORT_GAUGE)
+            row->count[column->time_slot] = (uint64_t)builder->length_ns;
     }
 }
 
@@ -281,9 +241,9 @@ static uint64_t clock_of(const struct rps_import_builder *builder, uint64_t *ret
     if (builder->clock) {
         const struct rps_import_cell *cell = &builder->cell[builder->clock - builder->column];
 
-        *ret_clock = cell->count; /* if there is no cell, the count is 0 */
+        *ret_clock = (uint64_t)cell->value; /* if there is no cell, the count is 0 */
         if (cell->is_there)
-            return cell->count > least ? cell->count : least;
+            return *ret_clock > least ? *ret_clock : least;
     }
     return (uint64_t)builder->length_ns > least ? (uint64_t)builder->length_ns : least;
 }
@@ -328,10 +288,9 @@ static int add_up(struct rps_import_builder *builder, struct rps_error *err)
         if (!cell->is_there)
             continue;
         column->periods++;
-        column->least = fmin(column->least, cell->value);
-        column->most = fmax(column->most, cell->value);
-        column->sum += cell->count;
-        if (column->sum > SUM_MAX)
+        column->least = fmin(column->least, (double)cell->value);
+        column->most = fmax(column->most, (double)cell->value);
+        if (column->kind != RPS_IMPORT_GAUGE && (column->sum += (uint64_t)cell->value) > SUM_MAX)
             return rps_import_refuse(builder, err, "the counts of '%s' add up to more than %llu",
                                      column->name, (unsigned long long)SUM_MAX);
     }
@@ -353,6 +312,7 @@ int rps_import_end_period(struct rps_import_builder *builder, struct rps_error *
     }
     track->end_ns = builder->start_ns + builder->length_ns;
     track->intervals++;
+    track->periods++;
     builder->end_ns = track->end_ns > builder->end_ns ? track->end_ns : builder->end_ns;
     builder->periods++;
     builder->current = NULL;
@@ -366,7 +326,7 @@ void rps_import_restart(struct rps_import_builder *builder)
     builder->periods = 0;
     for (size_t i = 0; i < builder->track_count; i++) {
         builder->track[i].end_ns = builder->track[i].gap_ns = 0;
-        builder->track[i].intervals = builder->track[i].cycle = 0;
+        builder->track[i].intervals = builder->track[i].periods = builder->track[i].cycle = 0;
     }
     for (int i = 0; i < builder->column_count; i++)
         builder->column[i].rest = 0;

@@ -46,12 +46,6 @@ int rps_import_unsupported(struct rps_import_builder *builder,
  * start_realtime_ns, host, cpu_model, ... */
 struct rps_run *rps_import_run(struct rps_import_builder *builder);
 
-/* Set the name of the time in the file, for exports. With is_moment 1 the time is a date or a time
- * of day, not a number. `time_of_day_ns` is the start of the run if the file has no date, otherwise
- * -1. */
-void rps_import_time_column(struct rps_import_builder *builder, const char *name, int is_moment,
-                            int64_t time_of_day_ns);
-
 /* Begin a period of a CPU (or RPS_CPU_ALL). The period starts start_ns after the run's start, and
  * lasts length_ns, which is above 0. Returns RPS_FAILED, with the line, if the period begins before
  * the end of the CPU's last period. If the period begins after that end, there is a gap. */
@@ -64,10 +58,7 @@ int rps_import_begin_period(struct rps_import_builder *builder, int32_t cpu, int
  * not counted. A count is stored unchanged. If the other tool scaled the count, as perf does, the
  * count must be the estimate for the whole time. Returns RPS_FAILED, with the line, if the value is
  * not finite, or if a count is below 0 or at least 2^63. */
-int rps_import_value(struct rps_import_builder *builder, int column, double value,
-                     int64_t enabled_ns, int64_t running_ns, struct rps_error *err);
-/* Set an exact count. Times and errors are as for rps_import_value. */
-int rps_import_count(struct rps_import_builder *builder, int column, uint64_t count,
+int rps_import_value(struct rps_import_builder *builder, int column, long double value,
                      int64_t enabled_ns, int64_t running_ns, struct rps_error *err);
 
 int rps_import_end_period(struct rps_import_builder *builder, struct rps_error *err);
@@ -111,7 +102,7 @@ RPS_IMPORT_FORMATS(RPS_IMPORT_DECLARE)
 /* Strict conversions of other tools' cells to numbers. Each returns 1, or 0 for an invalid cell. */
 
 /* Convert a finite number, which may have a decimal comma. */
-int rps_cell_number(const char *cell, double *ret);
+int rps_cell_number(const char *cell, long double *ret);
 /* Convert a whole number, which may also be written as "12.000". */
 int rps_cell_count(const char *cell, uint64_t *ret);
 /* Convert seconds such as "0.100229166" or "0,100229166" to ns, without rounding. */

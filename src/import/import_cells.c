@@ -1,45 +1,37 @@
 /* Conversions of cells of other tools' tables. */
 #include "import_build.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "import_values.h"
 #include "rpistat/clock.h"
-#include "rpistat/text.h"
 
 #define DIGITS "0123456789"
 
 /* Limit of times, with a margin so that sums of times fit into 64 bits. */
 #define SECONDS_MAX_NS (INT64_C(9000000000) * RPS_NS_PER_S)
 
-int rps_cell_number(const char *cell, double *ret)
+int rps_cell_number(const char *cell, long double *ret)
 {
-    char text[64], *comma;
-    struct rps_error err;
-    size_t length = strlen(cell);
+    double value;
 
-    if (length >= sizeof(text))
+    if (rps_value_read(cell, strlen(cell), strchr(cell, ',') ? ',' : '.', &value) <= 0 ||
+        isnan(value))
         return 0;
-    memcpy(text, cell, length + 1);
-    comma = strchr(text, ',');
-    if (comma && !strchr(text, '.'))
-        *comma = '.';
-    return rps_parse_double("", text, ret, &err) == 0;
+    *ret = rps_value_exact(cell, value);
+    return 1;
 }
 
 int rps_cell_count(const char *cell, uint64_t *ret)
 {
-    char text[32];
-    struct rps_error err;
-    size_t digits = strspn(cell, DIGITS);
-    const char *behind = cell + digits;
+    long double value;
 
-    if (digits == 0 || digits >= sizeof(text))
+    if (!rps_cell_number(cell, &value) ||
+        !(value >= 0 && value < 0x1p63L && value == floorl(value)))
         return 0;
-    if (*behind && ((*behind != '.' && *behind != ',') || behind[1 + strspn(behind + 1, "0")]))
-        return 0;
-    memcpy(text, cell, digits);
-    text[digits] = '\0';
-    return rps_parse_uint64("", text, 0, UINT64_MAX, ret, &err) == 0;
+    *ret = (uint64_t)value;
+    return 1;
 }
 
 int rps_cell_seconds(const char *cell, int64_t *ret_ns)
@@ -51,10 +43,7 @@ int rps_cell_seconds(const char *cell, int64_t *ret_ns)
 int rps_cell_refuse(struct rps_import_builder *builder, const char *what, const char *cell,
                     struct rps_error *err)
 {
-    char text[80];
-
-    return rps_import_refuse(builder, err, "%s '%s' is not a number", what,
-                             rps_text_printable(text, sizeof(text), cell));
+    return rps_import_refuse(builder, err, "%s '%.79s' is not a number", what, cell);
 }
 
 const char *rps_import_first_row(const char *head)

@@ -206,12 +206,11 @@ static void add_not_counted(struct rps_import_builder *builder)
         const char *reason = column->is_unsupported ? "the file says that it is not supported"
                                                     : "in the file it is never on a counter";
         struct rps_event_set *set = &plan->set[plan->set_count - 1];
-        char name[RPS_NAME_SIZE];
 
         if (column->periods > 0 || (!column->is_unsupported && column->enabled_ns <= 0))
             continue;
-        rps_import_note(builder, "%s was not counted: %s",
-                        rps_text_printable(name, sizeof(name), column->name), reason);
+        rps_import_note(builder, "%.*s was not counted: %s", RPS_NAME_SIZE - 1, column->name,
+                        reason);
         if (set->event_count < RPS_SLOT_MAX) {
             struct rps_event *event = &set->event[add_slot(plan, column->name, "events", 0)];
 
@@ -219,13 +218,6 @@ static void add_not_counted(struct rps_import_builder *builder)
             snprintf(event->reason, sizeof(event->reason), "%s", reason);
         }
     }
-}
-
-void rps_import_time_column(struct rps_import_builder *builder, const char *name, int is_moment,
-                            int64_t time_of_day_ns)
-{
-    builder->time_name = rps_arena_print(builder->arena, "%s=time%s", name, is_moment ? "" : ":s");
-    builder->time_of_day_ns = time_of_day_ns;
 }
 
 /* Make the clock event: the file's CPU time, or without a CPU time the elapsed time. */

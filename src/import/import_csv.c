@@ -45,8 +45,7 @@ static struct rps_import_column describe(const struct rps_import_table_column *c
 static int add_columns(struct rps_import_reading *reading, const struct rps_import_table *table,
                        struct rps_import_entity *entity, struct rps_error *err)
 {
-    char name[RPS_IMPORT_TEXT_SIZE], full[2 * RPS_IMPORT_TEXT_SIZE],
-        other[2 * RPS_IMPORT_TEXT_SIZE + 16];
+    char full[2 * RPS_IMPORT_TEXT_SIZE], other[2 * RPS_IMPORT_TEXT_SIZE + 16];
     struct rps_arena *arena = reading->builder->arena;
 
     entity->column = rps_arena_get(arena, table->count, sizeof(*entity->column));
@@ -57,10 +56,9 @@ static int add_columns(struct rps_import_reading *reading, const struct rps_impo
 
         if (!rps_import_is_value(column->kind))
             continue;
-        rps_import_column_name(table, c, name);
-        snprintf(full, sizeof(full), "%s%s%s", of, of[0] ? " " : "", name);
+        snprintf(full, sizeof(full), "%s%s%s", of, of[0] ? " " : "", column->label);
         snprintf(other, sizeof(other), "%s", full);
-        add = describe(column, other, of[0] ? name : "");
+        add = describe(column, other, of[0] ? column->label : "");
         for (int i = 2;; i++) { /* the same name may occur several times in a header */
             if (rps_import_column(reading->builder, &add, &entity->column[c], err) < 0)
                 return RPS_FAILED;
@@ -261,8 +259,6 @@ static int refuse_cell(struct rps_import_reading *reading,
                        const struct rps_import_table_column *column, const char *cell,
                        const char *why, const char *unit, struct rps_error *err)
 {
-    char text[100];
-
     if (reading->options->skip_bad) {
         reading->bad_cells++;
         return 0;
@@ -270,19 +266,7 @@ static int refuse_cell(struct rps_import_reading *reading,
     return rps_import_refuse(reading->builder, err,
                              "'%.40s' in the column '%.60s' %s%s; use --skip-bad to leave out such "
                              "cells, or --map COLUMN=skip to leave out the column",
-                             rps_text_printable(text, sizeof(text), cell), column->name, why, unit);
-}
-
-static int read_total(struct rps_import_reading *reading, struct rps_import_entity *entity,
-                      size_t c, const char *cell, double value, struct rps_error *err)
-{
-    unsigned long long exact =
-        strspn(cell, "0123456789") == strlen(cell) ? strtoull(cell, NULL, 10) : ULLONG_MAX;
-    long double growth, total = exact < ULLONG_MAX ? (long double)exact : (long double)value;
-
-    if (!rps_total_add(reading, entity, c, total, &growth))
-        return 0;
-    return rps_total_put(reading, &reading->now->column[c], entity->column[c], growth, err);
+                             cell, column->header, why, unit);
 }
 
 static int read_value(struct rps_import_reading *reading, struct rps_import_entity *entity,
@@ -290,6 +274,7 @@ static int read_value(struct rps_import_reading *reading, struct rps_import_enti
 {
     const struct rps_import_table_column *column = &reading->now->column[c];
     double value;
+    long double exact, growth;
     const char *unit, *base;
     int number, kind = rps_value_read_unit(cell, reading->times.decimal, &value, &unit);
 
@@ -303,19 +288,19 @@ static int read_value(struct rps_import_reading *reading, struct rps_import_enti
                            column->cell_unit, err);
     if (kind == 0 || isnan(value))
         return 0;
+    exact = column->kind == RPS_CELLS_GAUGE ? value : rps_value_exact(cell, value);
     if (column->kind == RPS_CELLS_COUNTER)
-        return read_total(reading, entity, c, cell, value, err);
+        return rps_total_add(reading, entity, c, exact, &growth)
+                   ? rps_total_put(reading, column, entity->column[c], growth, err)
+                   : 0;
     if (reading->builder->is_dry_run)
         return 0;
     number = entity->column[c];
     if (reading->now->adds && reading->builder->cell[number].is_there) {
-        reading->builder->cell[number].value += value;
+        reading->builder->cell[number].value += exact;
         return 0;
     }
-    if ((column->kind == RPS_CELLS_COUNT || column->kind == RPS_CELLS_CLOCK) &&
-        strspn(cell, "0123456789") == strlen(cell) && strlen(cell) < 19)
-        return rps_import_count(reading->builder, number, strtoull(cell, NULL, 10), -1, -1, err);
-    return rps_import_value(reading->builder, number, value, -1, -1, err);
+    return rps_import_value(reading->builder, number, exact, -1, -1, err);
 }
 
 static int read_row(struct rps_import_reading *reading, char *const *cell, struct rps_error *err)
@@ -354,7 +339,6 @@ static int dry_run(struct rps_import_reading *reading, struct rps_error *err)
 static int choose_totals(struct rps_import_reading *reading, struct rps_import_table *table,
                          struct rps_error *err)
 {
-    char name[RPS_IMPORT_TEXT_SIZE];
     int result = 0;
 
     for (size_t c = 0; c < table->count; c++) {
@@ -363,11 +347,10 @@ static int choose_totals(struct rps_import_reading *reading, struct rps_import_t
         if (column->is_found && reading->had_dry_run && !rps_total_grows(table, c)) {
             column->kind = RPS_CELLS_GAUGE;
         } else if (column->is_found) {
-            rps_text_printable(name, sizeof(name), column->name);
             rps_import_note(reading->builder,
                             "%s: '%s' is read as a running total: its growth is imported (--map "
                             "'%s=gauge' imports its values)",
-                            reading->builder->path, name, name);
+                            reading->builder->path, column->name, column->name);
         }
     }
     for (size_t e = 0; e < table->entity_count && result == 0; e++) {
@@ -413,7 +396,6 @@ static int read_csv(struct rps_import_builder *builder, const struct rps_import_
 
     reading.taken = rps_arena_get(builder->arena, (size_t)builder->columns_max, 1);
     result = rps_import_find_out(&reading, err);
-    free(reading.order.distance);
     rps_import_perf_start(builder);
     rps_import_comment(rps_import_head(builder), "host: ", run->host, sizeof(run->host));
     rps_import_comment(rps_import_head(builder), "processor: ", run->cpu_model,

@@ -30,7 +30,8 @@ int rps_import_is_place(const struct rps_import_table *table, size_t c)
     return (int)c == table->time || (int)c == table->day || (int)c == table->cpu;
 }
 
-int rps_import_is_word_key(const struct rps_import_table *table, size_t c)
+/* Return 1 for a column of words that may distinguish the rows of a time. */
+static int is_word(const struct rps_import_table *table, size_t c)
 {
     const struct rps_import_table_column *column = &table->column[c];
 
@@ -44,7 +45,7 @@ void rps_keys_begin(struct rps_arena *arena, struct rps_import_table *table)
     struct rps_import_keys *keys = NULL;
 
     for (size_t c = 0; c < table->count; c++) {
-        if (!rps_import_is_word_key(table, c))
+        if (!is_word(table, c))
             continue;
         keys = keys ? keys : rps_arena_get(arena, 1, sizeof(*keys));
         if (keys->count < KEYS_MAX)

@@ -31,7 +31,7 @@ static struct rps_import_table_column *find_column(const struct rps_import_table
     char *end;
     unsigned long number = strtoul(name, &end, 10);
 
-    for (size_t c = 0; c < table->count && table->has_header; c++) {
+    for (size_t c = 0; c < table->count; c++) {
         if (strcmp(table->column[c].name, name) == 0)
             return &table->column[c];
     }
@@ -70,7 +70,7 @@ static int map_item(struct rps_import_reading *reading, char *item, struct rps_e
     if (unit)
         *unit++ = '\0';
     k = rps_import_find_cells(kind);
-    if (k == RPS_CELLS)
+    if (k == RPS_CELLS_NONE)
         return rps_error_set(err, RPS_USAGE,
                              "--map: '%s' is not a kind of column; choose from time, cpu, count, "
                              "counter, clock, gauge, key, skip",
@@ -134,19 +134,15 @@ static int read_map(struct rps_import_reading *reading, struct rps_error *err)
 static void look_at_unit(struct rps_import_table_column *column, const char *unit)
 {
     const char *base, *before;
-    int is_first = column->cell_unit[0] == '\0';
+    double scale = rps_value_scale(unit, &base);
 
-    if (strcmp(unit, column->cell_unit) == 0 || rps_value_scale(unit, &base) == 0) {
-        if (is_first)
-            snprintf(column->cell_unit, sizeof(column->cell_unit), "%s", unit);
-        return;
-    }
-    if (is_first)
-        column->is_scaled |= base[0] == '\0';
-    else if (rps_value_scale(column->cell_unit, &before) > 0 && strcmp(base, before) == 0)
-        column->is_scaled = 1;
-    if (is_first)
+    if (!column->cell_unit[0]) {
         snprintf(column->cell_unit, sizeof(column->cell_unit), "%s", unit);
+        column->is_scaled |= scale > 0 && base[0] == '\0';
+    } else if (scale > 0 && strcmp(unit, column->cell_unit) != 0) {
+        column->is_scaled |=
+            rps_value_scale(column->cell_unit, &before) > 0 && strcmp(base, before) == 0;
+    }
 }
 
 /* Return 1 if a cell such as 20260304 may be a date. The first row decides, for speed. */
@@ -227,7 +223,7 @@ static void read_comment(struct rps_import_reading *reading)
             table->count)
         return;
     for (size_t c = 0; c < table->count; c++)
-        table->column[c].name = rps_import_keep_name(reading, cell[c]);
+        table->column[c].header = rps_import_keep_name(reading, cell[c]);
     table->has_header = table->is_commented = 1;
 }
 
@@ -274,7 +270,20 @@ static int is_name(const struct rps_import_table_column *column)
 {
     struct rps_time time;
 
-    return column->starts_with_word && rps_time_read(column->name, &time) <= 0;
+    return column->starts_with_word && rps_time_read(column->header, &time) <= 0;
+}
+
+static void name_columns(const struct rps_import_reading *reading, struct rps_import_table *table)
+{
+    for (size_t c = 0; c < table->count; c++) {
+        struct rps_import_table_column *column = &table->column[c];
+
+        column->name = table->has_header ? column->header : "";
+        column->label = column->name;
+        if (!column->name[0])
+            column->label = rps_arena_print(reading->builder->arena, "%s%zu",
+                                            reading->builder->signals ? "" : "column ", c + 1);
+    }
 }
 
 /* Find the header: a row that has a word above a column of numbers or times. If there is no header,
@@ -309,8 +318,7 @@ static int find_export(struct rps_import_table *table)
     static const char *const places[] = {"run",   "cpu", "period", "rotation", "time_s", "length_s",
                                          "cycle", "set", "phase",  "label",    NULL};
 
-    table->is_export = table->has_header && table->count > 3 &&
-                       strcmp(table->column[0].name, "run") == 0 &&
+    table->is_export = table->count > 3 && strcmp(table->column[0].name, "run") == 0 &&
                        strcmp(table->column[1].name, "cpu") == 0;
     for (size_t c = 0; c < table->count && table->is_export; c++) {
         for (const char *const *place = places; *place; place++) {
@@ -326,7 +334,7 @@ static int find_export(struct rps_import_table *table)
 static int choose_places(struct rps_import_reading *reading, struct rps_import_table *table,
                          int is_mapped, struct rps_error *err)
 {
-    for (size_t c = 0; c < table->count && table->has_header; c++) {
+    for (size_t c = 0; c < table->count; c++) {
         if (is_of_process(table->column[c].name) == 2) {
             table->has_processes = 1;
             table->has_several |= table->column[c].varies;
@@ -349,16 +357,14 @@ static int choose_places(struct rps_import_reading *reading, struct rps_import_t
         return 0;
     for (size_t c = 0; c < table->count; c++) {
         struct rps_import_table_column *column = &table->column[c];
-        const char *name = table->has_header ? column->name : "x";
-
         if (column->kind != RPS_CELLS_NONE)
             continue;
-        if (table->has_header && strcasecmp(name, "interval") == 0 && rps_import_is_numeric(column))
+        if (strcasecmp(column->name, "interval") == 0 && rps_import_is_numeric(column))
             table->interval = (int)c;
         if (table->cpu < 0 && table->rows > 0 &&
             (uint64_t)column->cpus == (table->rows < CPU_ROWS ? table->rows : CPU_ROWS) &&
             !table->has_processes &&
-            (strcasecmp(name, "cpu") == 0 || strcasecmp(name, "core") == 0))
+            (strcasecmp(column->name, "cpu") == 0 || strcasecmp(column->name, "core") == 0))
             table->cpu = (int)c;
     }
     return rps_import_choose_time(reading, table, err);
@@ -403,7 +409,7 @@ static int is_row_number(const struct rps_import_table *table, size_t c)
 static int is_counter(const struct rps_import_table *table, size_t c)
 {
     const struct rps_time_order *order = &table->column[c].order;
-    const char *name = table->has_header ? table->column[c].name : "";
+    const char *name = table->column[c].name;
 
     if (table->time < 0)
         return 0;
@@ -447,7 +453,7 @@ static void choose_values(struct rps_import_reading *reading, struct rps_import_
 /* Report the columns that are left out, unless the user chose them. */
 static void note_left_out(const struct rps_import_reading *reading)
 {
-    char text[300] = "", name[RPS_IMPORT_TEXT_SIZE], shown[RPS_IMPORT_TEXT_SIZE + 20];
+    char text[300] = "", name[RPS_IMPORT_TEXT_SIZE + 20];
 
     for (size_t t = 0; t < reading->table_count; t++) {
         const struct rps_import_table *table = reading->table[t];
@@ -457,13 +463,12 @@ static void note_left_out(const struct rps_import_reading *reading)
 
             if (rps_import_is_place(table, c) || column->kind == RPS_CELLS_KEY ||
                 rps_import_is_value(column->kind) || column->mapped == RPS_CELLS_SKIP ||
-                (column->numbers + column->words == 0 && !column->name[0]) ||
+                (column->numbers + column->words == 0 && !column->header[0]) ||
                 (t > 0 && find_column(reading->table[0], column->name)))
                 continue;
-            rps_text_printable(shown, RPS_IMPORT_TEXT_SIZE, rps_import_column_name(table, c, name));
-            if (column->numbers + column->words == 0)
-                strcat(shown, " without values");
-            rps_text_list(text, sizeof(text), shown);
+            snprintf(name, sizeof(name), "%s%s", column->label,
+                     column->numbers + column->words == 0 ? " without values" : "");
+            rps_text_list(text, sizeof(text), name);
         }
     }
     if (text[0])
@@ -533,8 +538,8 @@ static int look_at_columns(struct rps_import_reading *reading, struct rps_error 
 }
 
 /* Record whether an earlier row has that time and CPU, and the distance from the previous time. */
-static int look_at_time(struct rps_import_reading *reading, struct rps_import_table *table,
-                        char *const *cell, int has_time, int64_t time_ns, struct rps_error *err)
+static void look_at_time(struct rps_import_reading *reading, struct rps_import_table *table,
+                         char *const *cell, int has_time, int64_t time_ns)
 {
     int32_t cpu = RPS_CPU_ALL;
     int is_same = has_time ? time_ns == table->last_ns : reading->section == table->section;
@@ -552,12 +557,9 @@ static int look_at_time(struct rps_import_reading *reading, struct rps_import_ta
         rps_time_add_order(&table->order, (double)time_ns, 0);
     table->last_cpu = cpu;
     table->last_ns = time_ns;
-    if (has_time && table->section > 0 && time_ns > last_ns && table == reading->table[0]) {
-        table->section = reading->section;
-        return rps_order_add(&reading->order, time_ns - last_ns, err);
-    }
+    if (has_time && table->section > 0 && time_ns > last_ns && table == reading->table[0])
+        rps_order_add(reading->builder->arena, &reading->order, time_ns - last_ns);
     table->section = reading->section;
-    return 0;
 }
 
 /* Find the run's start, and the first row's length: the median distance between rows, or the time
@@ -567,25 +569,26 @@ static int choose_start(struct rps_import_reading *reading, int64_t first_ns, st
     struct rps_import_builder *builder = reading->builder;
     const struct rps_import_table *table = reading->table[0];
     int64_t day_ns = rps_import_day(rps_import_head(builder)), time_of_day_ns = -1;
+    int is_moment = table->time < 0 || table->format.is_moment;
     int has_day = (double)first_ns >= RPS_IMPORT_EPOCH_S * RPS_NS_PER_S;
-    char name[RPS_IMPORT_TEXT_SIZE] = "time";
 
     reading->first_ns = reading->order.median_ns > 0 ? reading->order.median_ns : RPS_NS_PER_S;
     if (reading->first_ns > RPS_IMPORT_LENGTH_MAX_NS)
         return rps_error_set(err, RPS_FAILED, "%s: the time cannot advance by %.9g s",
                              builder->path, (double)reading->first_ns / RPS_NS_PER_S);
-    if (!reading->is_moment && !has_day && first_ns > 0 && first_ns <= 2 * reading->first_ns)
+    if (!is_moment && !has_day && first_ns > 0 && first_ns <= 2 * reading->first_ns)
         reading->first_ns = first_ns; /* the first row begins at time 0 */
     reading->zero_ns = first_ns - reading->first_ns;
     if (has_day)
         rps_import_run(builder)->start_realtime_ns = reading->zero_ns;
     else if (day_ns >= 0)
         rps_import_run(builder)->start_realtime_ns = day_ns + reading->zero_ns;
-    else if (reading->is_moment)
+    else if (is_moment)
         time_of_day_ns = (reading->zero_ns + RPS_NS_PER_DAY) % RPS_NS_PER_DAY;
-    if (table->time >= 0)
-        rps_import_column_name(table, (size_t)table->time, name);
-    rps_import_time_column(builder, name, has_day || reading->is_moment, time_of_day_ns);
+    builder->time_of_day_ns = time_of_day_ns;
+    builder->time_name = rps_arena_print(
+        builder->arena, "%s=time%s", table->time >= 0 ? table->column[table->time].label : "time",
+        has_day || is_moment ? "" : ":s");
     if (time_of_day_ns >= 0 && reading->options->start_realtime_ns <= 0)
         rps_import_note(builder,
                         "%s has no date; the last change of the file dates its end (--start T "
@@ -620,8 +623,7 @@ static int read_times(struct rps_import_reading *reading, int64_t *ret_first_ns,
             return RPS_FAILED;
         if (has_time == 2) /* a row with an invalid time is left out */
             continue;
-        if (look_at_time(reading, reading->now, cell, has_time, time_ns, err) < 0)
-            return RPS_FAILED;
+        look_at_time(reading, reading->now, cell, has_time, time_ns);
         if (has_time && !was_there++)
             *ret_first_ns = time_ns;
     }
@@ -680,7 +682,7 @@ static void note_first_row(const struct rps_import_reading *reading)
 /* Refuse a file without measured values, with the first cell that is not a number. */
 static int check_values(const struct rps_import_reading *reading, struct rps_error *err)
 {
-    char name[RPS_IMPORT_TEXT_SIZE], shown[RPS_IMPORT_TEXT_SIZE], cell[100], why[300] = "";
+    char why[300] = "";
 
     for (size_t t = reading->table_count; t-- > 0;) {
         const struct rps_import_table *table = reading->table[t];
@@ -693,12 +695,10 @@ static int check_values(const struct rps_import_reading *reading, struct rps_err
             if (column->kind != RPS_CELLS_NONE || rps_import_is_place(table, c) ||
                 rps_import_is_numeric(column))
                 continue;
-            rps_text_printable(shown, sizeof(shown), rps_import_column_name(table, c, name));
-            rps_text_printable(cell, sizeof(cell), column->first ? column->first : "");
             snprintf(why, sizeof(why),
                      ": '%.40s' in the first row of the column '%.60s' is not a number, with '%c' "
                      "as the decimal mark",
-                     cell, shown, reading->times.decimal);
+                     column->first ? column->first : "", column->label, reading->times.decimal);
         }
     }
     return rps_error_set(err, RPS_FAILED, "%s has no column of measured values%s",
@@ -766,6 +766,8 @@ int rps_import_find_out(struct rps_import_reading *reading, struct rps_error *er
         return RPS_FAILED;
     if (!reading->table[0]->has_header)
         read_comment(reading);
+    for (size_t t = 0; t < reading->table_count; t++)
+        name_columns(reading, reading->table[t]);
     read_groups(reading);
     if (read_map(reading, err) < 0)
         return RPS_USAGE;

@@ -29,12 +29,11 @@
 #define GAP_MEDIANS 3
 #define GAP_JITTER  1.2
 
-int rps_order_add(struct rps_import_order *order, int64_t distance_ns, struct rps_error *err)
+void rps_order_add(struct rps_arena *arena, struct rps_import_order *order, int64_t distance_ns)
 {
-    if (!rps_array_add(&order->distance, order->count, sizeof(*order->distance)))
-        return rps_error_memory(err);
+    order->distance =
+        rps_arena_grow(arena, order->distance, order->count, sizeof(*order->distance));
     order->distance[order->count++] = distance_ns;
-    return 0;
 }
 
 RPS_ARRAY_ORDER(compare_distances, int64_t, )
@@ -51,9 +50,6 @@ void rps_order_end(struct rps_import_order *order)
         near += llabs(order->distance[i] - order->median_ns) <=
                 REGULAR_TOLERANCE * (double)order->median_ns;
     order->is_regular = order->count > 1 && (double)near >= REGULAR_SHARE * (double)order->count;
-    free(order->distance);
-    order->distance = NULL;
-    order->count = 0;
 }
 
 int64_t rps_order_length(struct rps_import_order *order, int64_t distance_ns, int64_t own_ns,

@@ -17,7 +17,7 @@ struct rps_import_known_column {
     const char *name, *unit, *panel;
     enum rps_import_kind kind;
     uint64_t sum; /* sum of the counts of a column */
-    double rest;  /* part of the counts so far that rounding has left out */
+    long double rest; /* part of the counts so far that rounding has left out */
     double enabled_ns, running_ns;
     double counted_ns;  /* sum of enabled_ns over the periods that have a value */
     uint64_t periods;   /* number of periods with a value */
@@ -33,7 +33,8 @@ struct rps_import_track {
     int32_t cpu;
     int64_t end_ns;     /* end of the CPU's last period */
     int64_t gap_ns;     /* start of the latest period that follows a gap; 0: none */
-    uint64_t intervals; /* number of the CPU's next interval */
+    uint64_t intervals; /* number of the CPU's next interval; numbers may be left out after gaps */
+    uint64_t periods;   /* number of the CPU's periods */
     uint64_t cycle;
     uint8_t *has; /* for each column: 1 if the file has a value of this column for this CPU */
 };
@@ -83,18 +84,14 @@ struct rps_import_builder {
                                period begins */
     struct rps_import_cell {
         int is_there;
-        uint64_t count;
-        double value;
+        long double value;
     } * cell;
 };
 
-/* Return a builder for the first pass over the file, which stays open until rps_import_close. */
-struct rps_import_builder *rps_import_open(FILE *file, const char *path,
+/* Return a builder for the first pass over the file, which stays open until rps_import_close.
+ * is_signals: it collects values for the detector of phases; see import_signals.c. */
+struct rps_import_builder *rps_import_open(FILE *file, const char *path, int is_signals,
                                            void (*note)(const char *sentence));
-
-/* Open a builder that collects values for the detector of phases; see import_signals.c. */
-struct rps_import_builder *rps_import_open_signals(FILE *file, const char *path,
-                                                   void (*note)(const char *sentence));
 
 /* Maximum number of signals of a table: each new signal is compared with all other signals. */
 #define RPS_IMPORT_SIGNALS_MAX 16384
@@ -123,7 +120,8 @@ void rps_import_restart(struct rps_import_builder *builder);
 int rps_import_read(struct rps_import_builder *builder, const struct rps_import_format *format,
                     const struct rps_import_options *options, struct rps_error *err);
 
-/* Choose the format, check the whole file, and make the plan. Nothing is stored. */
+/* Choose the format, check the whole file, and make the plan, unless the builder collects signals.
+ * Nothing is stored. */
 int rps_import_look(struct rps_import_builder *builder, const struct rps_import_options *options,
                     const struct rps_import_format **ret, struct rps_error *err);
 

@@ -17,38 +17,28 @@
 #include "rpistat/period.h"
 #include "rpistat/text.h"
 
-#define DATUM_MAX (1 << 18) /* maximum number of values in an interval */
-#define TRACK_MAX 4096      /* maximum number of cores; a name is compared with all others */
+#define VALUES_MAX (1 << 18) /* maximum number of values in an interval */
+#define TRACK_MAX  4096      /* maximum number of cores; a name is compared with all others */
 
-struct datum {
+struct rps_perf_value {
     int32_t cpu;
-    struct rps_import_column column; /* column, whose text is a copy */
-    int is_exact;                    /* 1: `count` is used instead of `value` */
-    uint64_t count;
-    double value;
-    int64_t enabled_ns, running_ns;
-};
-
-struct rps_perf_gathered {
-    struct datum datum; /* value; the text of its column is not kept */
     int column;
     size_t order;
+    long double value;
+    int64_t enabled_ns, running_ns;
 };
 
 /* --- CPUs ------------------------------------------------------------------------------------- */
 
 static int add_track(struct rps_perf_reader *reader, const char *name, struct rps_error *err)
 {
-    char text[80];
-
     if (reader->track_count == TRACK_MAX)
         return rps_import_refuse(reader->builder, err, "there are more than %d names of CPUs",
                                  TRACK_MAX);
     reader->track = rps_arena_grow(reader->builder->arena, reader->track, reader->track_count,
                                    sizeof(*reader->track));
     reader->track[reader->track_count] = rps_arena_text(reader->builder->arena, name);
-    rps_import_note(reader->builder, "%s is CPU %zu of the run",
-                    rps_text_printable(text, sizeof(text), name), reader->track_count);
+    rps_import_note(reader->builder, "%.79s is CPU %zu of the run", name, reader->track_count);
     reader->track_count++;
     return 0;
 }
@@ -56,11 +46,11 @@ static int add_track(struct rps_perf_reader *reader, const char *name, struct rp
 static int cpu_of(struct rps_perf_reader *reader, const char *track, int32_t *ret,
                   struct rps_error *err)
 {
-    const char *digits = track && strncmp(track, "CPU", 3) == 0 ? track + 3 : track;
+    const char *digits = strncmp(track, "CPU", 3) == 0 ? track + 3 : track;
     size_t i, count;
 
     *ret = RPS_CPU_ALL;
-    if (!track || !track[0])
+    if (!track[0])
         return 0;
     if (digits[0] && strlen(digits) < 7 && !digits[strspn(digits, "0123456789")]) {
         *ret = (int32_t)atoi(digits);
@@ -82,18 +72,18 @@ static int cpu_of(struct rps_perf_reader *reader, const char *track, int32_t *re
     return 0;
 }
 
-/* --- columns ---------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 /* Find the column for the nth value (n from 1) among the interval's values with the same name. The
  * column of the first value already exists. */
-static int find_column(struct rps_perf_reader *reader, const struct rps_perf_gathered *gathered,
-                       int nth, int *ret, struct rps_error *err)
+static int find_column(struct rps_perf_reader *reader, int number, int nth, int *ret,
+                       struct rps_error *err)
 {
-    const struct rps_import_known_column *first = &reader->builder->column[gathered->column];
+    const struct rps_import_known_column *first = &reader->builder->column[number];
     struct rps_import_column column = {.unit = first->unit, .panel = first->panel};
     char text[512];
 
-    *ret = gathered->column;
+    *ret = number;
     if (nth == 1)
         return 0;
     snprintf(text, sizeof(text), "%.*s#%d", (int)rps_text_cut(first->name, 480), first->name, nth);
@@ -102,105 +92,78 @@ static int find_column(struct rps_perf_reader *reader, const struct rps_perf_gat
     return rps_import_column(reader->builder, &column, ret, err);
 }
 
-/* --- values ----------------------------------------------------------------------------------- */
-
-/* Refuse an invalid count while its line is read, not only at the end of the interval. */
-static int check_count(struct rps_perf_reader *reader, const struct datum *datum,
-                       struct rps_error *err)
+/* Add a value to the interval. An invalid count is refused while its line is read. */
+static int add_value(struct rps_perf_reader *reader, const struct rps_import_column *column,
+                     const struct rps_perf_value *add, struct rps_error *err)
 {
-    double value = datum->is_exact ? (double)datum->count : datum->value;
-    char text[80];
+    struct rps_perf_value *value;
+    int number;
 
-    if (datum->column.kind == RPS_IMPORT_GAUGE || (value >= 0 && value < 0x1p63))
-        return 0;
-    return rps_import_refuse(reader->builder, err, "'%s' cannot have a count of %.17g",
-                             rps_text_printable(text, sizeof(text), datum->column.name), value);
-}
-
-static int add_datum(struct rps_perf_reader *reader, const struct datum *datum,
-                     struct rps_error *err)
-{
-    struct rps_perf_gathered *gathered;
-    int column;
-
-    if (check_count(reader, datum, err) < 0 ||
-        rps_import_column(reader->builder, &datum->column, &column, err) < 0)
+    if (column->kind != RPS_IMPORT_GAUGE && !(add->value >= 0 && add->value < 0x1p63L))
+        return rps_import_refuse(reader->builder, err, "'%.79s' cannot have a count of %.17Lg",
+                                 column->name, add->value);
+    if (rps_import_column(reader->builder, column, &number, err) < 0)
         return RPS_FAILED;
-    if (reader->datum_count == DATUM_MAX)
+    if (reader->value_count == VALUES_MAX)
         return rps_import_refuse(reader->builder, err,
-                                 "there are more than %d values of one interval", DATUM_MAX);
-    gathered = rps_array_add(&reader->datum, reader->datum_count, sizeof(*gathered));
-    if (!gathered)
+                                 "there are more than %d values of one interval", VALUES_MAX);
+    value = rps_array_add(&reader->value, reader->value_count, sizeof(*value));
+    if (!value)
         return rps_error_memory(err);
-    gathered->datum = *datum;
-    gathered->column = column;
-    gathered->order = reader->datum_count++;
+    *value = *add;
+    value->column = number;
+    value->order = reader->value_count++;
     return 0;
 }
 
-static int compare_gathered(const void *a, const void *b)
+static int compare_values(const void *a, const void *b)
 {
-    const struct rps_perf_gathered *x = a, *y = b;
+    const struct rps_perf_value *x = a, *y = b;
 
-    if (x->datum.cpu != y->datum.cpu)
-        return x->datum.cpu < y->datum.cpu ? -1 : 1;
+    if (x->cpu != y->cpu)
+        return x->cpu < y->cpu ? -1 : 1;
     if (x->column != y->column)
         return x->column < y->column ? -1 : 1;
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static int report_value(struct rps_import_builder *builder, int column, const struct datum *datum,
-                        struct rps_error *err)
-{
-    if (datum->is_exact)
-        return rps_import_count(builder, column, datum->count, datum->enabled_ns, datum->running_ns,
-                                err);
-    return rps_import_value(builder, column, datum->value, datum->enabled_ns, datum->running_ns,
-                            err);
-}
-
-static int is_counted(const struct rps_perf_gathered *gathered, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (gathered[i].datum.running_ns != 0 || gathered[i].datum.enabled_ns <= 0)
-            return 1;
-    return 0;
-}
-
 /* Pass the period of one CPU to the builder, unless nothing was counted. */
-static int report_period(struct rps_perf_reader *reader, const struct rps_perf_gathered *gathered,
+static int report_period(struct rps_perf_reader *reader, const struct rps_perf_value *value,
                          size_t count, struct rps_error *err)
 {
-    int nth = 0, column, result;
+    struct rps_import_builder *builder = reader->builder;
+    int nth = 0, column, result, is_counted = 0;
 
-    if (!is_counted(gathered, count))
+    for (size_t i = 0; i < count; i++)
+        is_counted |= value[i].running_ns != 0 || value[i].enabled_ns <= 0;
+    if (!is_counted)
         return 0;
-    result = rps_import_begin_period(reader->builder, gathered->datum.cpu, reader->start_ns,
+    result = rps_import_begin_period(builder, value->cpu, reader->start_ns,
                                      reader->end_ns - reader->start_ns, err);
     for (size_t i = 0; i < count && result == 0; i++) {
-        nth = i > 0 && gathered[i].column == gathered[i - 1].column ? nth + 1 : 1;
-        result = find_column(reader, gathered + i, nth, &column, err);
+        nth = i > 0 && value[i].column == value[i - 1].column ? nth + 1 : 1;
+        result = find_column(reader, value[i].column, nth, &column, err);
         if (result == 0)
-            result = report_value(reader->builder, column, &gathered[i].datum, err);
+            result = rps_import_value(builder, column, value[i].value, value[i].enabled_ns,
+                                      value[i].running_ns, err);
     }
-    return result < 0 ? result : rps_import_end_period(reader->builder, err);
+    return result < 0 ? result : rps_import_end_period(builder, err);
 }
 
-static int hand_over_gathered(struct rps_perf_reader *reader, struct rps_error *err)
+static int report_interval(struct rps_perf_reader *reader, struct rps_error *err)
 {
-    struct rps_perf_gathered *gathered = reader->datum;
+    struct rps_perf_value *value = reader->value;
     size_t end;
     int result = 0;
 
-    if (reader->datum_count > 0)
-        qsort(gathered, reader->datum_count, sizeof(*gathered), compare_gathered);
-    for (size_t i = 0; i < reader->datum_count && result == 0; i = end) {
-        for (end = i + 1; end < reader->datum_count; end++)
-            if (gathered[end].datum.cpu != gathered[i].datum.cpu)
-                break;
-        result = report_period(reader, gathered + i, end - i, err);
+    if (reader->value_count > 0)
+        qsort(value, reader->value_count, sizeof(*value), compare_values);
+    for (size_t i = 0; i < reader->value_count && result == 0; i = end) {
+        for (end = i + 1; end < reader->value_count && value[end].cpu == value[i].cpu; end++)
+            ;
+        result = report_period(reader, value + i, end - i, err);
     }
-    reader->datum_count = 0;
+    reader->value_count = 0;
     reader->next_track = 0;
     return result;
 }
@@ -210,7 +173,7 @@ int rps_perf_interval(struct rps_perf_reader *reader, int64_t end_ns, struct rps
     end_ns += reader->base_ns;
     /* The next run of the file begins; several runs are read in sequence only to find phases. */
     if (end_ns < reader->end_ns && reader->builder->signals) {
-        if (hand_over_gathered(reader, err) < 0)
+        if (report_interval(reader, err) < 0)
             return RPS_FAILED;
         end_ns += reader->end_ns - reader->base_ns;
         reader->base_ns = reader->end_ns;
@@ -223,7 +186,7 @@ int rps_perf_interval(struct rps_perf_reader *reader, int64_t end_ns, struct rps
             reader->builder, err,
             "the time goes back from %.9f s to %.9f s; sort the intervals by time",
             (double)reader->end_ns / RPS_NS_PER_S, (double)end_ns / RPS_NS_PER_S);
-    if (hand_over_gathered(reader, err) < 0)
+    if (report_interval(reader, err) < 0)
         return RPS_FAILED;
     reader->events_before = reader->events;
     reader->events = 0;
@@ -235,13 +198,13 @@ int rps_perf_interval(struct rps_perf_reader *reader, int64_t end_ns, struct rps
 int rps_perf_close(struct rps_perf_reader *reader, int result, struct rps_error *err)
 {
     if (result == 0 && reader->events >= reader->events_before)
-        result = hand_over_gathered(reader, err);
+        result = report_interval(reader, err);
     else if (result == 0)
         rps_import_note(reader->builder,
                         "the last interval has fewer events than the one before, %zu instead of "
                         "%zu; the file was cut off, so this interval is left out",
                         reader->events, reader->events_before);
-    free(reader->datum);
+    free(reader->value);
     return result;
 }
 
@@ -283,80 +246,65 @@ static int is_clock(const char *event, const char *name)
 
 /* Parse the time during which the event was on a counter, and its share of the enabled time. */
 static int parse_times(struct rps_perf_reader *reader, const struct rps_perf_line *line,
-                       struct datum *datum, double *ret_percent, struct rps_error *err)
+                       struct rps_perf_value *value, long double *ret_percent,
+                       struct rps_error *err)
 {
     int64_t length_ns = reader->end_ns - reader->start_ns;
     uint64_t run_ns;
 
-    datum->enabled_ns = datum->running_ns = -1;
+    value->enabled_ns = value->running_ns = -1;
     *ret_percent = 100;
-    if (!line->run_ns || !line->run_ns[0])
+    if (!line->run_ns[0])
         return 0;
     if (!rps_cell_count(line->run_ns, &run_ns) || run_ns > INT64_MAX / 2)
         return rps_cell_refuse(reader->builder, "the run time", line->run_ns, err);
-    if (line->percent && line->percent[0] &&
+    if (line->percent[0] &&
         (!rps_cell_number(line->percent, ret_percent) || *ret_percent < 0 || *ret_percent > 100))
         return rps_cell_refuse(reader->builder, "the share of time", line->percent, err);
-    datum->running_ns = (int64_t)run_ns;
-    if (*ret_percent > 0 && (double)run_ns * 100 / *ret_percent < (double)(INT64_MAX / 2))
-        datum->enabled_ns = llround((double)run_ns * 100 / *ret_percent);
+    value->running_ns = (int64_t)run_ns;
+    if (*ret_percent > 0 && (double)run_ns * 100 / (double)*ret_percent < (double)(INT64_MAX / 2))
+        value->enabled_ns = llround((double)run_ns * 100 / (double)*ret_percent);
     else
-        datum->enabled_ns = datum->running_ns > length_ns ? datum->running_ns : length_ns;
+        value->enabled_ns = value->running_ns > length_ns ? value->running_ns : length_ns;
     return 0;
 }
 
-static int parse_value(struct rps_perf_reader *reader, const struct rps_perf_line *line,
-                       const struct perf_unit *unit, struct datum *datum, struct rps_error *err)
-{
-    datum->is_exact = unit && unit->factor <= 1 && rps_cell_count(line->value, &datum->count);
-    if (datum->is_exact)
-        return 0;
-    if (!rps_cell_number(line->value, &datum->value))
-        return rps_cell_refuse(reader->builder, "the count", line->value, err);
-    if (unit)
-        datum->value = round(datum->value * unit->factor);
-    return 0;
-}
-
-static int add_event(struct rps_perf_reader *reader, struct datum *datum,
-                     const struct rps_perf_line *line, struct rps_error *err)
+static int add_event(struct rps_perf_reader *reader, int32_t cpu, const struct rps_perf_line *line,
+                     struct rps_error *err)
 {
     int is_task_clock = is_clock(line->event, "task-clock");
-    const char *unit_name = line->unit ? line->unit : "";
-    const struct perf_unit *unit;
-    double percent;
-    char name[512];
-
     /* old versions of perf omit the unit of the clocks */
-    if (!unit_name[0] && (is_task_clock || is_clock(line->event, "cpu-clock")))
-        unit_name = "msec";
-    unit = find_unit(unit_name);
-    datum->column.unit = unit ? unit->whole : unit_name;
-    datum->column.kind = !unit ? RPS_IMPORT_GAUGE : RPS_IMPORT_COUNT;
-    if (is_task_clock && !line->cgroup &&
-        datum->cpu == RPS_CPU_ALL) /* task-clock of a single CPU includes idle time */
-        datum->column.kind = RPS_IMPORT_CLOCK;
-    snprintf(name, sizeof(name), "%s%s%s%s", line->event, line->cgroup ? " " : "",
-             line->cgroup ? line->cgroup : "", unit ? unit->suffix : "");
-    datum->column.name = name;
-    if (parse_times(reader, line, datum, &percent, err) < 0)
+    int is_msec = !line->unit[0] && (is_task_clock || is_clock(line->event, "cpu-clock"));
+    const struct perf_unit *unit = find_unit(is_msec ? "msec" : line->unit);
+    char name[512];
+    struct rps_import_column column = {name, unit ? unit->whole : line->unit, "",
+                                       unit ? RPS_IMPORT_COUNT : RPS_IMPORT_GAUGE};
+    struct rps_perf_value value = {.cpu = cpu};
+    long double percent;
+
+    reader->events++;
+    if (is_task_clock && !line->cgroup[0] &&
+        cpu == RPS_CPU_ALL) /* task-clock of a single CPU includes idle time */
+        column.kind = RPS_IMPORT_CLOCK;
+    snprintf(name, sizeof(name), "%s%s%s%s", line->event, line->cgroup[0] ? " " : "", line->cgroup,
+             unit ? unit->suffix : "");
+    if (parse_times(reader, line, &value, &percent, err) < 0)
         return RPS_FAILED;
-    if (!line->value)
-        return 0;
     if (strcmp(line->value, "<not supported>") == 0)
-        return rps_import_unsupported(reader->builder, &datum->column, err);
+        return rps_import_unsupported(reader->builder, &column, err);
     if (strcmp(line->value, "<not counted>") == 0) {
         /* 100 % of a time of 0 means that the event was never enabled, since the workload did not
          * run. The count is a true 0. Otherwise the event was never on a counter */
-        int is_zero = datum->running_ns == 0 && percent >= 100 && unit;
+        int is_zero = value.running_ns == 0 && percent >= 100 && unit;
 
-        datum->is_exact = 1;
-        datum->enabled_ns = is_zero ? -1 : reader->end_ns - reader->start_ns;
-        datum->running_ns = is_zero ? -1 : 0;
-    } else if (parse_value(reader, line, unit, datum, err) < 0) {
-        return RPS_FAILED;
+        value.enabled_ns = is_zero ? -1 : reader->end_ns - reader->start_ns;
+        value.running_ns = is_zero ? -1 : 0;
+    } else if (!rps_cell_number(line->value, &value.value)) {
+        return rps_cell_refuse(reader->builder, "the count", line->value, err);
+    } else if (unit) {
+        value.value = roundl(value.value * unit->factor);
     }
-    return add_datum(reader, datum, err);
+    return add_value(reader, &column, &value, err);
 }
 
 /* Return 1 for events per second and CPUs: counts yield these metrics even if perf omits them. */
@@ -368,15 +316,17 @@ static int is_known(const char *metric)
            (length >= 4 && strcmp(metric + length - 4, "/sec") == 0);
 }
 
-static int add_metric(struct rps_perf_reader *reader, struct datum *datum,
-                      const struct rps_perf_line *line, struct rps_error *err)
+static int add_metric(struct rps_perf_reader *reader, int32_t cpu, const struct rps_perf_line *line,
+                      struct rps_error *err)
 {
     const char *name = line->metric_unit + strspn(line->metric_unit, " ");
     size_t length = strcspn(name, " ");
     char text[512], unit[64] = "";
+    struct rps_import_column column = {text, unit, "", RPS_IMPORT_GAUGE};
+    struct rps_perf_value value = {.cpu = cpu, .enabled_ns = -1, .running_ns = -1};
 
-    if (!*name || strcmp(name, "(null)") == 0 || is_known(name) || !line->metric ||
-        !rps_cell_number(line->metric, &datum->value))
+    if (!*name || strcmp(name, "(null)") == 0 || is_known(name) ||
+        !rps_cell_number(line->metric, &value.value))
         return 0;
     /* as in "%  tma_retiring" and "MB/s  memory_bandwidth_read" */
     if (name[length] && (name[length + 1] == ' ' || *name == '%')) {
@@ -384,45 +334,37 @@ static int add_metric(struct rps_perf_reader *reader, struct datum *datum,
         name += length + strspn(name + length, " ");
     }
     snprintf(text, sizeof(text), "%s%s", name, reader->scope);
-    datum->column.name = text;
-    datum->column.unit = unit;
-    datum->column.kind = RPS_IMPORT_GAUGE;
-    datum->enabled_ns = datum->running_ns = -1;
-    return add_datum(reader, datum, err);
+    return add_value(reader, &column, &value, err);
 }
 
 /* Set the prefix of metrics' names. On processors with two types of cores, each type has its own
  * event and metrics, such as cpu_core/cycles/. */
 static void set_scope(struct rps_perf_reader *reader, const struct rps_perf_line *line)
 {
-    const char *event = line->event ? line->event : "", *cgroup = line->cgroup ? line->cgroup : "";
+    const char *event = line->event;
     int pmu = (int)strcspn(event, "/:");
 
     if (event[pmu] != '/' || strncmp(event, "cpu/", 4) == 0)
         pmu = 0;
     snprintf(reader->scope, sizeof(reader->scope), "%s%.*s%s%s%s", pmu ? " (" : "", pmu, event,
-             pmu ? ")" : "", *cgroup ? " " : "", cgroup);
+             pmu ? ")" : "", line->cgroup[0] ? " " : "", line->cgroup);
 }
 
 int rps_import_perf_line(struct rps_perf_reader *reader, const struct rps_perf_line *line,
                          struct rps_error *err)
 {
-    struct datum datum = {.column.panel = ""}, metric;
-    const char *pmu = line->group ? strstr(line->group, " (") : NULL;
+    const char *pmu = strstr(line->group, " (");
+    int32_t cpu;
 
-    if (cpu_of(reader, line->track, &datum.cpu, err) < 0)
+    if (cpu_of(reader, line->track, &cpu, err) < 0)
         return RPS_FAILED;
-    metric = datum;
-    if (line->event || line->cgroup)
+    if (line->event[0])
         set_scope(reader, line);
-    else if (line->group)
+    else if (line->group[0])
         snprintf(reader->scope, sizeof(reader->scope), "%s", pmu ? pmu : "");
-    if (line->event && line->event[0]) {
-        reader->events++;
-        if (add_event(reader, &datum, line, err) < 0)
-            return RPS_FAILED;
-    }
-    return line->metric_unit ? add_metric(reader, &metric, line, err) : 0;
+    if (line->event[0] && add_event(reader, cpu, line, err) < 0)
+        return RPS_FAILED;
+    return add_metric(reader, cpu, line, err);
 }
 
 /* Parse a time such as "Sun Nov 22 18:36:25 2026", as from ctime(), in the reader's time zone. */

@@ -6,7 +6,7 @@
 
 #include "import_build.h"
 
-/* A line, with the texts of the file; a missing text is NULL or "". */
+/* A line, with the texts of the file; a missing text is "". */
 struct rps_perf_line {
     int64_t end_ns;           /* end of the interval */
     const char *track;        /* name of a CPU, core or socket */
@@ -24,8 +24,8 @@ struct rps_perf_reader {
     int64_t base_ns;              /* end of the file's previous run; only to find phases */
     size_t events, events_before; /* number of event lines in this interval; number of event
                                      lines in the previous interval */
-    size_t datum_count;
-    struct rps_perf_gathered *datum; /* gathered values; owned */
+    size_t value_count;
+    struct rps_perf_value *value; /* values of the interval; owned */
     size_t track_count, next_track;
     const char **track; /* the file's names for CPUs; in the builder's arena */
     char scope[256];    /* prefix of metrics' names: the event's PMU and cgroup, which only the

@@ -35,7 +35,7 @@ static int is_time(const char *cell)
 
 static int is_value(const char *cell)
 {
-    double value;
+    long double value;
 
     return *cell == '<' || rps_cell_number(cell, &value);
 }
@@ -63,7 +63,7 @@ static size_t find_value(char *const *cell, size_t count, const char **ret_track
 {
     size_t i = count > 2 && !cell[1][0] && cell[2][0] && !is_value(cell[2]) ? 2 : 1;
 
-    *ret_track = NULL;
+    *ret_track = "";
     if (count < 3 || !cell[i][0] || is_value(cell[i]))
         return 1;
     *ret_track = cell[i];
@@ -119,8 +119,6 @@ static void parse_rest(struct rps_perf_line *line, char *const *cell, size_t cou
         if (length > 0 && cell[i][length - 1] == '%')
             i++;
     }
-    if (line->cgroup && !line->cgroup[0])
-        line->cgroup = NULL;
     line->run_ns = at(cell, count, i);
     line->percent = at(cell, count, i + 1);
     line->metric = at(cell, count, i + 2);
@@ -131,7 +129,7 @@ static void parse_rest(struct rps_perf_line *line, char *const *cell, size_t cou
  * value is not a number, the line has only the metric's unit. Returns 1, or 0 for other lines. */
 static int parse_metric(struct rps_perf_line *line, char *const *cell, size_t count, size_t i)
 {
-    double value;
+    long double value;
     int has_time = 0;
 
     for (; i + 1 < count; i++) {
@@ -153,7 +151,7 @@ static int parse_line(struct csv_reader *reader, char *const *cell, size_t count
 {
     size_t i;
 
-    memset(line, 0, sizeof(*line));
+    *line = (struct rps_perf_line){0, "", "", "", "", "", "", "", "", "", ""};
     if (count < 3 || !rps_cell_seconds(cell[0], &line->end_ns))
         return 0;
     i = find_value(cell, count, &line->track);
@@ -206,7 +204,7 @@ static int read_row(struct csv_reader *reader, char *const *cell, size_t count,
                    : rps_import_refuse(builder, err, "it is not a line of perf stat -I -x%c",
                                        reader->separator);
     /* perf writes a share as 100.00, or in some locales as 100,00 */
-    if (line.percent && line.percent[0] && !strpbrk(line.percent, ".,"))
+    if (line.percent[0] && !strpbrk(line.percent, ".,"))
         return rps_import_refuse(
             builder, err,
             "its decimal mark is also its separator; run perf with LC_ALL=C or '-x\\;'");
@@ -253,11 +251,11 @@ static int recognises(const char *head)
     count = rps_import_split(row, text, sizeof(text), cell + 1, 64);
     reader.separator = rps_import_separator(row);
     if (count > 4 && !is_time(cell[1]) && parse_line(&reader, cell, count + 1, &line) &&
-        !line.track && line.event)
+        !line.track[0] && line.event[0])
         return rps_cell_count(line.run_ns, &run_ns) && is_value(line.percent);
     if (count == 0 || !is_time(cell[1]) || !parse_line(&reader, cell + 1, count, &line))
         return 0;
-    return !line.track || !line.event || (line.run_ns && rps_cell_count(line.run_ns, &run_ns));
+    return !line.track[0] || !line.event[0] || rps_cell_count(line.run_ns, &run_ns);
 }
 
 const struct rps_import_format rps_import_perf_csv = {

@@ -146,9 +146,10 @@ void rps_import_collect(struct rps_import_builder *builder)
     for (size_t s = 0; s < signals->signal_count; s++) {
         const struct rps_import_cell *cell = &builder->cell[s];
         struct signal *signal = &signals->signal[s];
-        double value = builder->column[s].kind == RPS_IMPORT_GAUGE
-                           ? cell->value
-                           : (double)cell->count * RPS_NS_PER_S / (double)builder->length_ns;
+        double value = (double)cell->value;
+
+        if (builder->column[s].kind != RPS_IMPORT_GAUGE)
+            value = value * RPS_NS_PER_S / (double)builder->length_ns;
 
         extend(signal, signals->count);
         if (cell->is_there)
@@ -163,15 +164,14 @@ void rps_import_collect(struct rps_import_builder *builder)
 static int find_metric(const struct rps_import_builder *builder, const char *name, size_t *ret,
                        struct rps_error *err)
 {
-    char names[NAMES_SIZE] = "", one[RPS_NAME_SIZE];
+    char names[NAMES_SIZE] = "";
 
     for (int i = 0; i < builder->column_count; i++) {
         if (strcmp(builder->column[i].name, name) == 0) {
             *ret = (size_t)i;
             return 0;
         }
-        rps_text_list(names, sizeof(names),
-                      rps_text_printable(one, sizeof(one), builder->column[i].name));
+        rps_text_list(names, sizeof(names), builder->column[i].name);
     }
     return rps_error_set(err, RPS_USAGE, "%s has no column of numbers '%s'; choose from %s",
                          builder->path, name, names[0] ? names : "none");
@@ -183,7 +183,7 @@ static int choose_all(const struct rps_import_builder *builder, size_t *chosen, 
                       struct rps_error *err)
 {
     const struct rps_import_signals *signals = builder->signals;
-    char names[NAMES_SIZE] = "", one[RPS_NAME_SIZE];
+    char names[NAMES_SIZE] = "";
     size_t count = 0;
 
     for (size_t s = 0; s < signals->signal_count; s++) {
@@ -193,7 +193,7 @@ static int choose_all(const struct rps_import_builder *builder, size_t *chosen, 
                               name))
             chosen[count++] = s;
         else
-            rps_text_list(names, sizeof(names), rps_text_printable(one, sizeof(one), name));
+            rps_text_list(names, sizeof(names), name);
     }
     if (count > 0 && names[0])
         rps_import_note(builder,

@@ -25,10 +25,10 @@ int rps_import_is_value(enum rps_cells kind)
 
 enum rps_cells rps_import_find_cells(const char *name)
 {
-    enum rps_cells k = RPS_CELLS_TIME;
+    enum rps_cells k = RPS_CELLS - 1;
 
-    while (k < RPS_CELLS && strcmp(name, kind_name[k]) != 0)
-        k++;
+    while (k > RPS_CELLS_NONE && strcmp(name, kind_name[k]) != 0)
+        k--;
     return k;
 }
 
@@ -40,16 +40,6 @@ int rps_import_has_words(const struct rps_import_reading *reading)
 int rps_import_is_all_cpus(const char *cell)
 {
     return strcasecmp(cell, "all") == 0 || strcmp(cell, "-1") == 0;
-}
-
-const char *rps_import_column_name(const struct rps_import_table *table, size_t c,
-                                   char ret[RPS_IMPORT_TEXT_SIZE])
-{
-    if (table->has_header && table->column[c].name[0])
-        snprintf(ret, RPS_IMPORT_TEXT_SIZE, "%s", table->column[c].name);
-    else
-        snprintf(ret, RPS_IMPORT_TEXT_SIZE, table->is_numbered ? "%zu" : "column %zu", c + 1);
-    return ret;
 }
 
 int rps_import_cpu(const char *text, int32_t *ret)
@@ -72,24 +62,16 @@ int rps_import_cpu(const char *text, int32_t *ret)
 /* Read the description of a column in its header: NAME=KIND:UNIT:PANEL. */
 static void take_said(struct rps_import_table_column *column)
 {
-    char *equals = strrchr(column->name, '='), *kind = equals ? equals + 1 : NULL, *unit, *panel;
+    char *equals = strrchr(column->header, '='), text[3 * RPS_IMPORT_TEXT_SIZE], *rest = text;
+    const char *unit;
 
-    if (!kind)
-        return;
-    unit = strchr(kind, ':');
-    if (unit)
-        *unit = '\0';
-    column->said =
-        rps_import_find_cells(kind) == RPS_CELLS ? RPS_CELLS_NONE : rps_import_find_cells(kind);
-    if (unit)
-        *unit++ = ':';
+    snprintf(text, sizeof(text), "%s", equals ? equals + 1 : "");
+    column->said = equals ? rps_import_find_cells(strsep(&rest, ":")) : RPS_CELLS_NONE;
     if (column->said == RPS_CELLS_NONE)
         return;
-    panel = unit ? strchr(unit, ':') : NULL;
-    if (panel)
-        *panel++ = '\0';
+    unit = strsep(&rest, ":");
     snprintf(column->unit, sizeof(column->unit), "%s", unit ? unit : "");
-    snprintf(column->panel, sizeof(column->panel), "%s", panel ? panel : "");
+    snprintf(column->panel, sizeof(column->panel), "%s", rest ? rest : "");
     *equals = '\0';
 }
 
@@ -179,7 +161,8 @@ static int is_header_of(const struct rps_import_reading *reading,
         return 0;
     for (size_t c = table->has_clock; c < count; c++) {
         words |= table->column[c].starts_with_word;
-        if (cell[c][0] != table->column[c].name[0] || strcmp(cell[c], table->column[c].name) != 0)
+        if (cell[c][0] != table->column[c].header[0] ||
+            strcmp(cell[c], table->column[c].header) != 0)
             return 0;
     }
     return count > 1 && words &&
@@ -218,12 +201,8 @@ static struct rps_import_table *new_table(struct rps_import_reading *reading, ch
 
     cell += *title != '\0';
     count -= *title != '\0';
-    *table = (struct rps_import_table){.count = count,
-                                       .time = -1,
-                                       .day = -1,
-                                       .cpu = -1,
-                                       .interval = -1,
-                                       .is_numbered = reading->builder->signals != NULL};
+    *table =
+        (struct rps_import_table){.count = count, .time = -1, .day = -1, .cpu = -1, .interval = -1};
     table->column = rps_arena_get(arena, count, sizeof(*table->column));
     for (size_t c = 0; c < count; c++) {
         struct rps_import_table_column *column = &table->column[c];
@@ -232,7 +211,8 @@ static struct rps_import_table *new_table(struct rps_import_reading *reading, ch
         column->starts_with_word =
             rps_value_read_unit(cell[c], reading->times.decimal, &column->first_value, &unit) < 0 ||
             (strlen(cell[c]) > 4 && isalpha((unsigned char)cell[c][0])); /* a word: "errors" */
-        column->name = rps_import_keep_name(reading, cell[c]);
+        column->header = rps_import_keep_name(reading, cell[c]);
+        column->name = column->label = column->header;
         take_said(column);
         if (*title)
             snprintf(column->panel, sizeof(column->panel), "%.*s", (int)strlen(title) - 1, title);
@@ -240,7 +220,7 @@ static struct rps_import_table *new_table(struct rps_import_reading *reading, ch
     table->has_clock = rps_import_has_words(reading) && count > 1 &&
                        is_header(reading, cell, count) && rps_time_read(cell[0], &time) > 0;
     if (table->has_clock)
-        table->column[0].name = rps_import_keep_name(reading, "time");
+        table->column[0].header = rps_import_keep_name(reading, "time");
     reading->table =
         rps_arena_grow(arena, reading->table, reading->table_count, sizeof(*reading->table));
     reading->table[reading->table_count++] = table;
@@ -288,7 +268,7 @@ static int check_count(const struct rps_import_reading *reading, size_t count,
     const struct rps_import_table *table = reading->now;
 
     if (count == table->count || (rps_import_has_words(reading) && count > table->count &&
-                                  strcmp(table->column[table->count - 1].name, "Command") == 0))
+                                  strcmp(table->column[table->count - 1].header, "Command") == 0))
         return 0;
     if (rps_import_has_words(reading))
         return rps_import_refuse(reading->builder, err,
@@ -345,8 +325,6 @@ int rps_import_next_row(struct rps_import_reading *reading, char *const **ret_ce
 
     while ((result = rps_import_cells(reading->builder, reading->separator, &cell, &count, err)) >
            0) {
-        char word[40];
-
         if (is_restart(cell, count)) {
             reading->is_restart = 1;
             continue;
@@ -358,8 +336,7 @@ int rps_import_next_row(struct rps_import_reading *reading, char *const **ret_ce
             continue;
         if (is_footer(reading->now, cell, count)) {
             if (!strstr(reading->footers, cell[0]))
-                rps_text_list(reading->footers, sizeof(reading->footers),
-                              rps_text_printable(word, sizeof(word), cell[0]));
+                rps_text_list(reading->footers, sizeof(reading->footers), cell[0]);
             continue;
         }
         if (count != reading->now->count && reading->options->skip_bad) {
@@ -392,46 +369,8 @@ int rps_import_begin_again(struct rps_import_reading *reading, struct rps_error 
 
 /* --- times ------------------------------------------------------------------------------------ */
 
-/* Choose the unit of numbers from the map, otherwise from the header. If neither has a unit, choose
- * the unit that makes the cell a time since 1970. If no unit does, choose seconds. */
-static int choose_unit(struct rps_import_reading *reading, const char *cell, struct rps_error *err)
-{
-    struct rps_import_table *table = reading->now;
-    const struct rps_import_table_column *column =
-        table->time >= 0 ? &table->column[table->time] : NULL;
-    const char *said = !column             ? ""
-                       : column->unit[0]   ? column->unit
-                       : table->has_header ? column->name
-                                           : "";
-    double value = NAN;
-    int kind = rps_value_read(cell, strlen(cell), reading->times.decimal, &value);
-    struct rps_time time;
-
-    if (!table->format.pattern && (kind == 0 || (kind < 0 && rps_time_read(cell, &time) <= 0)))
-        return 0; /* the row is refused later */
-    reading->is_moment = table->format.pattern || table->format.is_excel ||
-                         table->format.is_compact ||
-                         (kind < 0 && !table->format.is_elapsed && time.kind != RPS_TIME_ELAPSED);
-    table->format.unit_ns = rps_import_time_unit(said);
-    if (table->format.unit_ns == 0 && column && column->unit[0] && !table->format.pattern &&
-        !table->format.is_excel)
-        return rps_error_set(err, RPS_USAGE,
-                             "--map: '%s' is not a format of times; write 's', 'ms', 'us', 'ns', "
-                             "'min', 'h', 'd', 'excel', or a format of strptime",
-                             column->unit);
-    if (table->format.unit_ns > 0)
-        return 0;
-    table->format.unit_ns = RPS_NS_PER_S;
-    for (int64_t ns = RPS_NS_PER_MS; ns > 0; ns /= 1000) {
-        if (value * (double)ns >= RPS_IMPORT_EPOCH_S * RPS_NS_PER_S)
-            table->format.unit_ns = ns;
-    }
-    return 0;
-}
-
 static int refuse_time(struct rps_import_reading *reading, const char *text, struct rps_error *err)
 {
-    char name[RPS_IMPORT_TEXT_SIZE] = "time", shown[RPS_IMPORT_TEXT_SIZE], cell[100];
     const struct rps_import_table *table = reading->now;
     struct rps_time time;
 
@@ -439,17 +378,13 @@ static int refuse_time(struct rps_import_reading *reading, const char *text, str
         reading->bad_rows++;
         return 2;
     }
-    if (table->time >= 0)
-        rps_import_column_name(table, (size_t)table->time, name);
-    rps_text_printable(shown, sizeof(shown), name);
-    rps_text_printable(cell, sizeof(cell), text);
     if (rps_time_read(text, &time) > 0 && time.is_ambiguous && !table->format.pattern)
-        return rps_import_refuse(reading->builder, err, "'%.40s' " RPS_IMPORT_AMBIGUOUS, cell);
+        return rps_import_refuse(reading->builder, err, "'%.40s' " RPS_IMPORT_AMBIGUOUS, text);
     return rps_import_refuse(
         reading->builder, err,
         "'%.40s' in the column '%.60s' is not a time, or does not exist in its zone; "
         "--skip-bad leaves such rows out",
-        cell, shown);
+        text, table->time >= 0 ? table->column[table->time].label : "time");
 }
 
 int rps_import_row_time(struct rps_import_reading *reading, char *const *cell, int64_t *ret_ns,
@@ -466,8 +401,6 @@ int rps_import_row_time(struct rps_import_reading *reading, char *const *cell, i
         snprintf(both, sizeof(both), "%s %s", cell[table->day], cell[table->time]);
         text = both;
     }
-    if (table->format.unit_ns == 0 && choose_unit(reading, text, err) < 0)
-        return RPS_FAILED;
     is_time = table->time >= 0 ? rps_import_time(&reading->times, &table->format, text, ret_ns)
                                : rps_import_stamp(&reading->times, text, ret_ns);
     if (!is_time)

@@ -48,7 +48,9 @@ struct rps_time_stats {
 };
 
 struct rps_import_table_column {
-    char *name; /* name in the header */
+    char *header;      /* text in the header; without a header, in the first row */
+    const char *name;  /* name in the header; "": none */
+    const char *label; /* the name, or a text such as "column 3" */
     char unit[32];
     char cell_unit[32]; /* unit that follows the numbers in the cells, such as "%" in "35 %" */
     int is_scaled;      /* 1: values are converted to the base unit of their kind */
@@ -102,7 +104,6 @@ struct rps_import_table {
     struct rps_time_format format; /* format of the times */
     struct rps_time_order order;   /* order of the times */
     int is_export;                 /* 1: the table is an export of rpistat */
-    int is_numbered;               /* 1: a column without a name is called by its number only */
     int has_processes;             /* 1: each row is about a process, as pidstat prints it */
     int has_several;               /* 1: the rows belong to several processes */
     int is_keyed, adds;            /* adds: on request, processes with the same name are merged */
@@ -118,7 +119,7 @@ struct rps_import_table {
 
 /* The distances between rows; see import_order.c. */
 struct rps_import_order {
-    int64_t *distance; /* distances in ns; owned */
+    int64_t *distance; /* distances in ns, in the arena */
     size_t count;
     int64_t median_ns;
     int is_regular;
@@ -145,7 +146,6 @@ struct rps_import_reading {
     char footers[100]; /* list of the rows of totals that were left out */
     char own[2][24];   /* run and CPU of the last row of an export of rpistat */
     int64_t shift_ns;  /* time by which rows are moved later, because earlier times stepped back */
-    int is_moment;     /* 1: times are dates or times of day, not numbers */
     int64_t zero_ns;   /* the time at which the run starts */
     int64_t first_ns;  /* length of the first row */
     int64_t interval_ns, interval_end_ns; /* start and end of the latest interval of any CPU */
@@ -162,7 +162,7 @@ struct rps_import_reading {
 
 int rps_import_is_value(enum rps_cells kind);
 
-/* Return the kind for a word such as "time" or "cpu"; RPS_CELLS: the word is unknown. */
+/* Return the kind for a word such as "time" or "cpu"; RPS_CELLS_NONE: the word is unknown. */
 enum rps_cells rps_import_find_cells(const char *name);
 
 /* Return 1 if blanks separate cells. */
@@ -174,10 +174,6 @@ int rps_import_is_all_cpus(const char *cell);
 
 /* Copy a name. A name that is not UTF-8 is read in the encoding of spreadsheets on Windows. */
 char *rps_import_keep_name(const struct rps_import_reading *reading, const char *name);
-
-/* Return the name in the header, or a text such as "column 3" in ret. */
-const char *rps_import_column_name(const struct rps_import_table *table, size_t c,
-                                   char ret[RPS_IMPORT_TEXT_SIZE]);
 
 /* Read a table's next row, and set reading->now. Returns 1, 0 at the end, or a negative value. */
 int rps_import_next_row(struct rps_import_reading *reading, char *const **ret_cell,
@@ -209,7 +205,7 @@ int rps_import_choose_time(const struct rps_import_reading *reading, struct rps_
 
 /* --- order and gaps (import_order.c) ---------------------------------------------------------- */
 
-int rps_order_add(struct rps_import_order *order, int64_t distance_ns, struct rps_error *err);
+void rps_order_add(struct rps_arena *arena, struct rps_import_order *order, int64_t distance_ns);
 
 /* Find the median distance, and whether the distances are regular. */
 void rps_order_end(struct rps_import_order *order);
@@ -231,13 +227,8 @@ int rps_order_mirror(struct rps_import_builder *builder, uint64_t after, struct 
 
 /* --- columns that tell rows apart (import_keys.c) --------------------------------------------- */
 
-struct rps_arena;
-
 /* Return 1 for the column of the time, the date or the CPU. */
 int rps_import_is_place(const struct rps_import_table *table, size_t c);
-
-/* Return 1 for a column of words that may distinguish the rows of a time. */
-int rps_import_is_word_key(const struct rps_import_table *table, size_t c);
 
 void rps_keys_begin(struct rps_arena *arena, struct rps_import_table *table);
 /* Compare a row with the earlier rows of its time. is_same: the time is that of the last row. */

@@ -102,7 +102,7 @@ static int is_named(const struct rps_import_table *table, size_t c)
                              *const others[] = {"t",      "elapsed", "sec",     "secs",
                                                 "second", "seconds", "minutes", "hours",
                                                 "days",   "uptime",  NULL};
-    const char *name = table->has_header ? table->column[c].name : "";
+    const char *name = table->column[c].name;
 
     return is_in(name, names) ? 1 : is_in(name, others) ? 2 : 0;
 }
@@ -112,7 +112,7 @@ static int ends_as_time(const struct rps_import_table *table, size_t c)
 {
     static const char *const ends[] = {"time",  "timestamp", "date", "datetime",
                                        "epoch", "ts",        NULL};
-    const char *name = table->has_header ? table->column[c].name : "", *word = name;
+    const char *name = table->column[c].name, *word = name;
 
     for (const char *at = name; *at; at++) {
         if (!isalpha((unsigned char)*at))
@@ -161,24 +161,25 @@ int rps_import_is_text_time(const struct rps_import_table_column *column)
            (column->format.is_compact || column->time.parsed >= column->numbers);
 }
 
-/* Return the unit of the column's numbers in s, according to its name, otherwise the unit that
- * makes the first number a time between 1990 and 2065. If no unit does, return 1 (seconds). */
-static double unit_of(const struct rps_import_table_column *column)
+/* Return the unit of the column's numbers in ns, according to the map or its name, otherwise the
+ * smallest unit that makes the first number a time since 1970. If no unit does, return seconds. */
+static int64_t unit_of(const struct rps_import_table_column *column)
 {
-    int64_t unit_ns = rps_import_time_unit(column->name);
+    int64_t unit_ns = rps_import_time_unit(column->unit[0] ? column->unit : column->name);
 
-    for (double unit = 1; unit > 1e-10 && unit_ns == 0; unit /= 1000) {
-        if (column->order.first * unit >= 6.3e8 && column->order.first * unit < 3e9)
-            return unit;
+    for (int64_t ns = 1; ns < RPS_NS_PER_S && unit_ns == 0; ns *= 1000) {
+        if (column->order.first * (double)ns >= RPS_IMPORT_EPOCH_S * RPS_NS_PER_S)
+            unit_ns = ns;
     }
-    return unit_ns > 0 ? (double)unit_ns / RPS_NS_PER_S : 1;
+    return unit_ns > 0 ? unit_ns : RPS_NS_PER_S;
 }
 
 static double seconds_of(const struct rps_import_table_column *column, double value)
 {
     if (rps_import_is_text_time(column))
         return value / RPS_NS_PER_S;
-    return column->format.is_excel ? (value - 25569) * 86400 : value * unit_of(column);
+    return column->format.is_excel ? (value - 25569) * 86400
+                                   : value * (double)unit_of(column) / RPS_NS_PER_S;
 }
 
 /* Return 1 if the first time is between 1990 and 2065. */
@@ -212,8 +213,8 @@ static void choose_format(const struct rps_import_table *table, size_t c)
                          (is_named(table, c) || ends_as_time(table, c) || !table->has_header) &&
                          (c == 0 || table->has_header);
     format->is_elapsed = time->is_wide || (time->is_single && time->first == 0) ||
-                         (table->has_header && (strcasestr(column->name, "elapsed") != NULL ||
-                                                strcasestr(column->name, "duration") != NULL));
+                         strcasestr(column->name, "elapsed") ||
+                         strcasestr(column->name, "duration");
     format->is_excel |= !format->is_compact && column->numbers > 0 && is_excel(table, c);
 }
 
@@ -293,8 +294,6 @@ static int choose_growing(const struct rps_import_reading *reading, struct rps_i
                           int is_falling, struct rps_error *err)
 {
     for (size_t c = 0; c < table->count; c++) {
-        char name[2][RPS_IMPORT_TEXT_SIZE], shown[2][RPS_IMPORT_TEXT_SIZE];
-
         if (!is_candidate(table, c, is_falling))
             continue;
         if (table->time >= 0 && !is_same(&table->column[table->time], &table->column[c]))
@@ -302,12 +301,8 @@ static int choose_growing(const struct rps_import_reading *reading, struct rps_i
                 err, RPS_FAILED,
                 "%s: the columns '%s' and '%s' may both be the time; choose one with --map "
                 "'%s=time'",
-                reading->builder->path,
-                rps_text_printable(shown[0], sizeof(shown[0]),
-                                   rps_import_column_name(table, (size_t)table->time, name[0])),
-                rps_text_printable(shown[1], sizeof(shown[1]),
-                                   rps_import_column_name(table, c, name[1])),
-                shown[0]);
+                reading->builder->path, table->column[table->time].label, table->column[c].label,
+                table->column[table->time].label);
         if (table->time < 0 || has_date(&table->column[c]) > has_date(&table->column[table->time]))
             table->time = (int)c;
     }
@@ -319,20 +314,18 @@ static int refuse_column(const struct rps_import_reading *reading,
                          const struct rps_import_table *table, size_t c, struct rps_error *err)
 {
     const struct rps_import_table_column *column = &table->column[c];
-    const char *path = reading->builder->path;
-    char name[RPS_IMPORT_TEXT_SIZE], shown[RPS_IMPORT_TEXT_SIZE], cell[100], bad[100];
+    const char *path = reading->builder->path, *label = column->label,
+               *cell = column->first ? column->first : "",
+               *bad = column->first_bad ? column->first_bad : "";
     static const char *const parts[] = {"year", "month", "day", "hour", NULL};
     int named = is_named(table, c) == 1;
 
-    rps_text_printable(shown, sizeof(shown), rps_import_column_name(table, c, name));
-    rps_text_printable(cell, sizeof(cell), column->first ? column->first : "");
-    rps_text_printable(bad, sizeof(bad), column->first_bad ? column->first_bad : "");
     if (rps_import_is_numeric(column) && column->order.rises > 0 && grows(&column->order) &&
-        is_in(table->has_header ? column->name : "", parts))
+        is_in(column->name, parts))
         return rps_error_set(err, RPS_FAILED,
                              "%s: the column '%.60s' may be a part of the time; join the parts, or "
                              "write --map '%.60s=time:%%Y', '=time:d' or '=skip'",
-                             path, shown, shown);
+                             path, label, label);
     if (column->time.ambiguous > 0 && column->time.failed == 0)
         return rps_error_set(err, RPS_FAILED, "%s: '%.40s' " RPS_IMPORT_AMBIGUOUS, path, cell);
     if (column->time.has_zone)
@@ -340,12 +333,12 @@ static int refuse_column(const struct rps_import_reading *reading,
             err, RPS_FAILED,
             "%s: '%.60s' in the column '%.60s' names a time zone, which is ambiguous; "
             "write +01:00, or leave the name out and add --zone",
-            path, bad, shown);
+            path, bad, label);
     if (named && column->words > 0 && !is_time(table, c))
         return rps_error_set(err, RPS_FAILED,
                              "%s: '%.60s' in the column '%.60s' is not a time between 1970 and "
                              "2089 in a known format; write " FORMATS,
-                             path, bad, shown);
+                             path, bad, label);
     if (!is_time(table, c) ||
         (!named && !is_of(column, RPS_TIME_MOMENT) && !is_of(column, RPS_TIME_DATE)))
         return 0;
@@ -355,11 +348,11 @@ static int refuse_column(const struct rps_import_reading *reading,
             "%s: the column '%.60s' (%.60s in the first row) does not change "
             "enough to be the time, and no other column has times; --map '%.60s=skip' "
             "imports the rows as one per second",
-            path, shown, cell, shown);
+            path, label, cell, label);
     return rps_error_set(err, RPS_FAILED,
                          "%s: the column '%.60s' looks like a time, but neither grows nor falls; "
                          "--map '%.60s=%s' imports the rows as one per second",
-                         path, shown, shown, rps_import_is_text_time(column) ? "skip" : "gauge");
+                         path, label, label, rps_import_is_text_time(column) ? "skip" : "gauge");
 }
 
 /* Check short times such as "9:55", which may be a time of day or nine minutes and 55 seconds, and
@@ -382,6 +375,17 @@ static int check_short(const struct rps_import_reading *reading,
                          "%s: '%.40s' may be hours and minutes, or minutes and seconds; "
                          "write --map COLUMN=time:%%H:%%M or COLUMN=time:%%M:%%S",
                          reading->builder->path, column->first);
+}
+
+static void set_format(struct rps_import_table *table, const struct rps_import_table_column *column)
+{
+    struct rps_time_format *format = &table->format;
+
+    *format = column->format;
+    format->unit_ns = unit_of(column);
+    format->is_moment = format->pattern || format->is_excel || format->is_compact ||
+                        (rps_import_is_text_time(column) && !format->is_elapsed &&
+                         column->time.kinds[RPS_TIME_ELAPSED] < column->time.parsed);
 }
 
 int rps_import_choose_time(const struct rps_import_reading *reading, struct rps_import_table *table,
@@ -412,9 +416,15 @@ int rps_import_choose_time(const struct rps_import_reading *reading, struct rps_
     if (table->time < 0)
         return 0;
     day = table->day >= 0 ? table->day : table->time;
-    table->format = table->column[day].format;
+    set_format(table, &table->column[day]);
     if (table->format.pattern)
         return 0;
+    if (!table->format.is_excel && table->column[day].unit[0] &&
+        !rps_import_time_unit(table->column[day].unit))
+        return rps_error_set(err, RPS_USAGE,
+                             "--map: '%s' is not a format of times; write 's', 'ms', 'us', 'ns', "
+                             "'min', 'h', 'd', 'excel', or a format of strptime",
+                             table->column[day].unit);
     if (table->column[day].time.ambiguous > 0 && !table->format.is_month_first &&
         table->column[day].time.day_first == 0)
         return refuse_column(reading, table, (size_t)day, err);

@@ -425,20 +425,9 @@ static int read_pattern(const char *pattern, const char *cell, struct rps_time *
                              .first = tm.tm_hour,
                              .ns = ((tm.tm_hour * 60 + tm.tm_min) * 60 + tm.tm_sec) * RPS_NS_PER_S +
                                    rest_ns};
-    if (strstr(pattern, "%z")) {
+    if (strstr(pattern, "%z") || strstr(pattern, "%s")) { /* for %s, the offset of the local zone */
         ret->has_offset = 1;
         ret->offset_s = (int)tm.tm_gmtoff;
-    }
-    if (strstr(pattern, "%s")) { /* %s gives the time in the local zone */
-        tm.tm_isdst = -1;
-        ret->has_offset = 1;
-        ret->offset_s = (int)(timegm(&(struct tm){.tm_year = tm.tm_year,
-                                                  .tm_mon = tm.tm_mon,
-                                                  .tm_mday = tm.tm_mday,
-                                                  .tm_hour = tm.tm_hour,
-                                                  .tm_min = tm.tm_min,
-                                                  .tm_sec = tm.tm_sec}) -
-                              mktime(&tm));
     }
     if (tm.tm_year == -1900 && !strpbrk(pattern, "dejbBm"))
         return 1;
@@ -469,7 +458,6 @@ static int read_excel(double days, struct rps_time *ret)
 int rps_import_time(struct rps_import_times *times, const struct rps_time_format *format,
                     const char *cell, int64_t *ret_ns)
 {
-    int64_t unit_ns = format->unit_ns > 0 ? format->unit_ns : 1;
     struct rps_time time;
     double value;
 
@@ -477,13 +465,13 @@ int rps_import_time(struct rps_import_times *times, const struct rps_time_format
         return read_pattern(format->pattern, cell, &time) && convert(times, format, &time, ret_ns);
     if (format->is_compact)
         return rps_time_read(cell, &time) > 0 && convert(times, format, &time, ret_ns);
-    if (!format->is_excel && rps_import_decimal(cell, times->decimal, unit_ns, ret_ns))
+    if (!format->is_excel && rps_import_decimal(cell, times->decimal, format->unit_ns, ret_ns))
         return *ret_ns <= RPS_IMPORT_TIME_MAX_NS;
     /* The cell is a number such as -1 or 1e3. */
     if (rps_value_read(cell, strlen(cell), times->decimal, &value) > 0) {
         if (format->is_excel)
             return read_excel(value, &time) && convert(times, format, &time, ret_ns);
-        value *= (double)unit_ns;
+        value *= (double)format->unit_ns;
         if (isnan(value) || fabs(value) > (double)RPS_IMPORT_TIME_MAX_NS)
             return 0;
         *ret_ns = llround(value);

@@ -39,7 +39,8 @@ struct rps_time_format {
     int is_compact;                 /* 1: 20260304 is a date */
     int has_leap_day;               /* 1: some date without a year is February 29 */
     int is_excel;                   /* 1: numbers are days since 1899-12-30 */
-    int64_t unit_ns;                /* unit of numbers; 0: not yet known */
+    int is_moment;                  /* 1: dates or times of day, not numbers */
+    int64_t unit_ns;                /* unit of numbers */
     const char *pattern;            /* pattern for strptime; NULL: none */
 };
 

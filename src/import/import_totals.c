@@ -93,11 +93,8 @@ int rps_total_put(const struct rps_import_reading *reading,
     struct rps_import_builder *builder = reading->builder;
 
     if (rps_total_is_rate(column))
-        return rps_import_value(builder, number,
-                                (double)growth * RPS_NS_PER_S / (double)builder->length_ns, -1, -1,
-                                err);
-    return rps_import_count(builder, number, growth < 0x1p63L ? (uint64_t)growth : UINT64_MAX, -1,
-                            -1, err);
+        growth = (double)growth * RPS_NS_PER_S / (double)builder->length_ns;
+    return rps_import_value(builder, number, growth, -1, -1, err);
 }
 
 static long double grown_until(const struct rps_import_fill *fill, int64_t ns, int is_rate)

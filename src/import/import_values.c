@@ -14,7 +14,8 @@
 #define NUMBER_SIZE  64 /* maximum length of a number; longer cells are words */
 #define EXACT_DIGITS 15 /* maximum digits of an integer that a double holds exactly */
 
-int rps_value_is_missing(const char *text)
+/* Return 1 for a word that a tool writes where a value is missing: "N/A", "--". */
+static int is_missing(const char *text)
 {
     static const char words[] =
         "||nan|-nan|+nan|na|n/a|n.a.|n.a|#n/a|#na|[n/a]|null|(null)|#null!|nil|none|-|--|---|.|..|"
@@ -104,7 +105,7 @@ int rps_value_read(const char *cell, size_t length, char decimal, double *ret)
         return -1;
     memcpy(text, cell, length);
     text[length] = '\0';
-    if (!isdigit((unsigned char)text[*text == '-']) && rps_value_is_missing(text))
+    if (!isdigit((unsigned char)text[*text == '-']) && is_missing(text))
         return 0;
     if (!drop_thousands(text, decimal))
         return -1;
@@ -121,6 +122,13 @@ int rps_value_read(const char *cell, size_t length, char decimal, double *ret)
         return -1;
     *ret = isfinite(value) ? value : NAN;
     return 1;
+}
+
+long double rps_value_exact(const char *cell, double value)
+{
+    int is_inexact = fabs(value) >= 0x1p53 && !cell[strspn(cell, "0123456789")];
+
+    return is_inexact ? strtold(cell, NULL) : value;
 }
 
 /* Return the factor and the length of a unit's prefix; 1 and 0: no prefix. */

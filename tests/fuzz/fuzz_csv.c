@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!in)
         return 0;
     arena = rps_arena_new();
-    builder = rps_import_open_signals(in, "fuzz.csv", NULL);
+    builder = rps_import_open(in, "fuzz.csv", 1, NULL);
     if (rps_import_read_signals(builder, arena, &options, &table, &err) == 0) {
         if (table.signals.count >= 4 &&
             table.signals.count * table.signals.signal_count <= VALUES_MAX)

@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (!in)
         return 0;
-    builder = rps_import_open(in, "fuzz.csv", NULL);
+    builder = rps_import_open(in, "fuzz.csv", 0, NULL);
     if (rps_import_look(builder, &options, &format, &err) < 0)
         fuzz_expect_sentence(&err);
     else

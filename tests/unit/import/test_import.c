@@ -34,7 +34,7 @@ static int look(const void *text, size_t size, const struct rps_import_options *
 
     assert_non_null(file);
     noted[0] = '\0';
-    *ret = rps_import_open(file, "t.csv", note);
+    *ret = rps_import_open(file, "t.csv", 0, note);
     return rps_import_look(*ret, options, &format, err);
 }
 
@@ -351,7 +351,10 @@ static void test_sets(void **state)
 static void test_refused(void **state)
 {
     static const char nul[] = "t,x\n1,\0\n";
+    struct rps_import_options options = no_options;
     char *line = malloc(RPS_IMPORT_LINE_MAX + 10);
+    struct rps_import_builder *builder;
+    struct rps_error err;
 
     (void)state;
     refused("t,x\n1,2\n2\n", NULL, "t.csv, line 3: the row has 1 cell, and the first has 2");
@@ -374,6 +377,9 @@ static void test_refused(void **state)
     refused("t,x\n1,2\n", "x=cake", "is not a kind of column");
     refused("t,x\n1,2\n", "x", "write COLUMN=KIND");
     refused("t,x\n1,2\n", "t=time:fortnight", "'fortnight' is not a format of times");
+    options.map = "t=time:fortnight";
+    assert_int_equal(look("t,x\n1,2\n", 8, &options, &builder, &err), RPS_USAGE);
+    close_file(builder);
     refused("t,x\n1,2\n", "t=time:%H%q", "'%q' in '%H%q' is not a letter of strptime");
     refused("t,x\n1,2\n", "t=time,x=time", "choose one time column, or one date and one time of day");
     refused("t,x\n-4e9,2\n4e9,2\n", NULL, "t.csv: the time cannot advance by 8e+09 s");

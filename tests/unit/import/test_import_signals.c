@@ -32,7 +32,7 @@ static int read_bytes(const char *text, size_t size, const struct rps_import_opt
     assert_non_null(in);
     memset(ret, 0, sizeof(*ret));
     noted[0] = '\0';
-    builder = rps_import_open_signals(in, "t.csv", note);
+    builder = rps_import_open(in, "t.csv", 1, note);
     result = rps_import_read_signals(builder, arena, options, ret, err);
     rps_import_close(builder);
     fclose(in);

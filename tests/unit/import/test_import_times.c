@@ -40,7 +40,7 @@ static int look(const char *text, const char *map, int skip_bad, struct rps_impo
     assert_non_null(file);
     noted[0] = '\0';
     err->message[0] = '\0';
-    *ret = rps_import_open(file, "t.csv", note);
+    *ret = rps_import_open(file, "t.csv", 0, note);
     (*ret)->changed_ns = CHANGED_NS;
     return rps_import_look(*ret, &options, &format, err);
 }
@@ -517,6 +517,10 @@ static void test_values(void **state)
     assert_string_equal(column(builder, "b")->unit, "B");
     assert_float_equal(column(builder, "c")->most, 7, 0); /* the unit of all values is kept */
     assert_string_equal(column(builder, "c")->unit, "ms");
+    close_table(builder);
+    /* counts that a double cannot hold are exact */
+    builder = table("t,a\n1,1234567890123456701\n2,1234567890123456702\n", "a=count", 0);
+    assert_int_equal(column(builder, "a")->sum, 2469135780246913403);
     close_table(builder);
 }
 

@@ -47,7 +47,7 @@ static void look(const struct rps_import_format *format, const char *text, size_
 
     memset(&found, 0, sizeof(found));
     assert_non_null(file);
-    builder = rps_import_open(file, "FILE", keep_note);
+    builder = rps_import_open(file, "FILE", 0, keep_note);
     assert_non_null(builder);
     found.result = rps_import_read(builder, format, &options, &found.err);
     found.columns = builder->column_count;
@@ -239,7 +239,7 @@ static void test_perf_not_counted(void **state)
     struct rps_error err;
 
     (void)state;
-    builder = rps_import_open(file, "FILE", NULL);
+    builder = rps_import_open(file, "FILE", 0, NULL);
     assert_non_null(builder);
     assert_int_equal(rps_import_read(builder, &rps_import_perf_csv, &options, &err), 0);
     assert_int_equal(builder->column_count, 3);
@@ -248,7 +248,7 @@ static void test_perf_not_counted(void **state)
     assert_int_equal(builder->periods, 2);
     /* values of the cells after the last period */
     assert_true(builder->cell[0].is_there);
-    assert_int_equal(builder->cell[0].count, 0);
+    assert_float_equal((double)builder->cell[0].value, 0, 0);
     assert_false(builder->cell[1].is_there);
     assert_true(builder->column[1].running_ns < builder->column[1].enabled_ns);
     rps_import_close(builder);
