@@ -405,6 +405,8 @@ static int choose_unit(struct rps_import_reading *reading, const char *cell, str
                                            : "";
     double value = NAN;
     int kind = rps_value_read(cell, strlen(cell), reading->times.decimal, &value);
+    char shown[RPS_IMPORT_TEXT_SIZE], *rest = NULL;
+    unsigned long factor;
     struct rps_time time;
 
     if (!table->format.pattern && (kind == 0 || (kind < 0 && rps_time_read(cell, &time) <= 0)))
@@ -412,15 +414,24 @@ static int choose_unit(struct rps_import_reading *reading, const char *cell, str
     reading->is_moment = table->format.pattern || table->format.is_excel ||
                          table->format.is_compact ||
                          (kind < 0 && !table->format.is_elapsed && time.kind != RPS_TIME_ELAPSED);
-    table->format.unit_ns = rps_import_time_unit(said);
-    if (table->format.unit_ns == 0 && column && column->unit[0] && !table->format.pattern &&
+    factor = column && column->unit[0] ? strtoul(column->unit, &rest, 10) : 1;
+    table->format.unit_ns = rps_import_time_unit(rest ? rest : said);
+    if (rest > said && factor < 1e6)
+        table->format.unit_ns *= (int64_t)factor;
+    if (table->format.unit_ns <= 0 && column && column->unit[0] && !table->format.pattern &&
         !table->format.is_excel)
         return rps_error_set(err, RPS_USAGE,
                              "--map: '%s' is not a format of times; write 's', 'ms', 'us', 'ns', "
-                             "'min', 'h', 'd', 'excel', or a format of strptime",
+                             "'min', 'h', 'd', 'weeks', 'excel', or a format of strptime",
                              column->unit);
     if (table->format.unit_ns > 0)
         return 0;
+    if (table->format.unit_ns < 0 && !reading->is_moment && value < RPS_IMPORT_EPOCH_S)
+        return rps_error_set(err, RPS_FAILED,
+                             "%s: the unit of the time column '%.60s' is not clear; write --map "
+                             "'%.60s=time:s', or another unit such as ms, 1000s or weeks",
+                             reading->builder->path,
+                             rps_text_printable(shown, sizeof(shown), column->name), shown);
     table->format.unit_ns = RPS_NS_PER_S;
     for (int64_t ns = RPS_NS_PER_MS; ns > 0; ns /= 1000) {
         if (value * (double)ns >= RPS_IMPORT_EPOCH_S * RPS_NS_PER_S)

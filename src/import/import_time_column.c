@@ -71,6 +71,7 @@ void rps_time_look(struct rps_time_stats *stats, const char *cell)
     stats->is_wide |= time.kind == RPS_TIME_CLOCK && time.first > 24;
     stats->is_short |= time.kind == RPS_TIME_CLOCK && time.fields == 2;
     stats->has_leap_day |= time.year == 0 && time.month == 2 && time.day == 29;
+    stats->has_offset |= time.has_offset;
     stats->ambiguous += time.is_ambiguous;
     stats->day_first += time.is_day_first;
     stats->month_first += time.is_month_first;
@@ -167,7 +168,7 @@ static double unit_of(const struct rps_import_table_column *column)
 {
     int64_t unit_ns = rps_import_time_unit(column->name);
 
-    for (double unit = 1; unit > 1e-10 && unit_ns == 0; unit /= 1000) {
+    for (double unit = 1; unit > 1e-10 && unit_ns <= 0; unit /= 1000) {
         if (column->order.first * unit >= 6.3e8 && column->order.first * unit < 3e9)
             return unit;
     }
@@ -197,7 +198,7 @@ static int is_excel(const struct rps_import_table *table, size_t c)
     return is_named(table, c) == 1 && order->first >= EXCEL_1990 && order->last >= EXCEL_1990 &&
            order->first < EXCEL_2100 && order->last < EXCEL_2100 &&
            (column->has_fraction || strcasestr(column->name, "date")) &&
-           !rps_import_time_unit(column->name);
+           rps_import_time_unit(column->name) <= 0;
 }
 
 static void choose_format(const struct rps_import_table *table, size_t c)
@@ -370,7 +371,8 @@ static int check_short(const struct rps_import_reading *reading,
     const struct rps_time_stats *time = &column->time;
 
     if (column->packed > 1 && column->packed == column->numbers && !column->unit[0] &&
-        !rps_import_time_unit(column->name) && fabs(column->order.last - column->order.first) >= 60)
+        rps_import_time_unit(column->name) <= 0 &&
+        fabs(column->order.last - column->order.first) >= 60)
         return rps_error_set(err, RPS_FAILED,
                              "%s: '%.40s' may be a time of day or seconds; write --map "
                              "COLUMN=time:%%H%%M%%S or COLUMN=time:s",
@@ -382,6 +384,28 @@ static int check_short(const struct rps_import_reading *reading,
                          "%s: '%.40s' may be hours and minutes, or minutes and seconds; "
                          "write --map COLUMN=time:%%H:%%M or COLUMN=time:%%M:%%S",
                          reading->builder->path, column->first);
+}
+
+/* Set the zone of the file if the column's name has one, unless its cells have their own. */
+static int choose_zone(const struct rps_import_reading *reading,
+                       const struct rps_import_table *table, int c, struct rps_error *err)
+{
+    const struct rps_import_options *options = reading->options;
+    char zone[RPS_IMPORT_ZONE_SIZE], shown[2][RPS_IMPORT_TEXT_SIZE];
+    const struct rps_import_table_column *column = c < 0 ? NULL : &table->column[c];
+    int found;
+
+    if (!column || !table->has_header || !options->set_zone || column->time.has_offset ||
+        !(rps_import_is_text_time(column) || column->format.is_excel || column->format.pattern) ||
+        (found = rps_import_zone(column->name, zone)) == 0 ||
+        (found > 0 && options->set_zone(zone) == 0))
+        return 0;
+    return rps_error_set(
+        err, RPS_FAILED,
+        "%s: '%s' in the name of the column '%.60s' may be a time zone but is not clear; add "
+        "--zone UTC, +01:00 or another zone",
+        reading->builder->path, rps_text_printable(shown[0], sizeof(shown[0]), zone),
+        rps_text_printable(shown[1], sizeof(shown[1]), column->name));
 }
 
 int rps_import_choose_time(const struct rps_import_reading *reading, struct rps_import_table *table,
@@ -411,6 +435,9 @@ int rps_import_choose_time(const struct rps_import_reading *reading, struct rps_
     }
     if (table->time < 0)
         return 0;
+    if (choose_zone(reading, table, table->day, err) < 0 ||
+        choose_zone(reading, table, table->time, err) < 0)
+        return RPS_FAILED;
     day = table->day >= 0 ? table->day : table->time;
     table->format = table->column[day].format;
     if (table->format.pattern)
