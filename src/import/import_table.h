@@ -14,6 +14,7 @@
     "may have the day first or the month: write 2026-11-21 14:00:00 or 21.11.2026 14:00:00"
 
 /* The kinds of cells in a column. */
+#define RPS_IMPORT_KINDS "time, cpu, count, counter, clock, gauge, key, skip"
 enum rps_cells {
     RPS_CELLS_NONE,
     RPS_CELLS_TIME,
