@@ -241,6 +241,28 @@ static void test_zones(void **state)
     }
 }
 
+/* A note names the columns with values of some CPUs only, at a time. A column that a CPU never has,
+ * and one that no CPU has at that time, are not named. */
+static void test_partial(void **state)
+{
+    static const char *const tables[][2] = {
+        {"time,cpu,a,b,c\n1,0,1,1,1\n1,1,1,,1\n2,0,1,1,\n2,1,1,,\n", ""},
+        {"time,cpu,a,b,c\n1,0,1,1,1\n1,1,1,,1\n2,0,1,1,\n2,1,,,1\n",
+         "at times when others have values: a, c; "},
+        {"time,a\n1,1\n2,\n3,1\n", ""}};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(tables); i++) {
+        struct rps_import_builder *builder;
+        struct rps_error err;
+
+        assert_int_equal(look(tables[i][0], NULL, 0, &builder, &err), 0);
+        if (tables[i][1][0] ? !strstr(noted, tables[i][1]) : noted[0] != '\0')
+            fail_msg("%s: '%s'", tables[i][0], noted);
+        close_table(builder);
+    }
+}
+
 static void check_format(const struct format *format)
 {
     char text[400], found[RPS_WALL_TEXT_SIZE + 20] = "";
@@ -678,11 +700,11 @@ static void test_counters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_formats),     cmocka_unit_test(test_zones),
-        cmocka_unit_test(test_choice),      cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_bad_cells),   cmocka_unit_test(test_order),
-        cmocka_unit_test(test_summer_time), cmocka_unit_test(test_values),
-        cmocka_unit_test(test_counters),
+        cmocka_unit_test(test_formats), cmocka_unit_test(test_zones),
+        cmocka_unit_test(test_partial), cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_keys),    cmocka_unit_test(test_bad_cells),
+        cmocka_unit_test(test_order),   cmocka_unit_test(test_summer_time),
+        cmocka_unit_test(test_values),  cmocka_unit_test(test_counters),
     };
 
     setenv("TZ", "UTC0", 1);
