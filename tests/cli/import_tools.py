@@ -724,6 +724,9 @@ def test_field():
     with open(os.path.join(DATA, "field", "perf-appended.csv")) as file:
         FOLDER.write("cut.csv", file.read().replace("1000007,,cycles", "x,,cycles"))
     refused(FOLDER.call("import", "-o", "no.data", "cut.csv"), 1, "cut.csv, line 10")
+    FOLDER.write("late.csv", FOLDER.read(os.path.join(DATA, "field", "perf-appended.csv")).decode() + "x\n")
+    refused(FOLDER.call("import", "-o", "no.data", "late.csv"), 1, "late.csv, line ")
+    assert not os.path.exists(FOLDER / "no.data")  # the runs before the error are deleted, and the store that has only them
     FOLDER.write("cut.csv", FOLDER.read("cut.csv").decode().replace("x,,cycles", "1000007,,cycles", 1))
     before = expect(FOLDER.call("runs", "-i", "field.data"), 0).stdout
     refused(FOLDER.call("import", "-o", "field.data", "cut.csv"), 1, "cut.csv, line 22")  # also without its first run
