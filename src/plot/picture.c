@@ -126,16 +126,6 @@ static int choose_named(struct rps_picture *picture, const char *name, struct rp
                          (long long)picture->run.run_id, name, known[0] ? known : "none");
 }
 
-int rps_picture_shows(const struct rps_picture *picture, const struct rps_plot_options *options,
-                      const char *title)
-{
-    int shows = !picture->named;
-
-    for (size_t i = 0; i < options->panel_count; i++)
-        shows |= strcasestr(title, options->panel[i]) != NULL;
-    return shows;
-}
-
 /* Return 1 if the text is in the title of a panel of threads, code or system metrics. */
 static int is_other_panel(const char *text)
 {

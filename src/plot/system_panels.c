@@ -176,6 +176,16 @@ static void fill_line(struct rps_picture *picture, const struct steps *steps,
     gauge->line_count += line->count > 0;
 }
 
+int rps_picture_shows(const struct rps_picture *picture, const struct rps_plot_options *options,
+                      const char *title)
+{
+    int shows = !picture->named;
+
+    for (size_t i = 0; i < options->panel_count; i++)
+        shows |= strcasestr(title, options->panel[i]) != NULL;
+    return shows;
+}
+
 /* Fill the panels of a source's metrics; a metric without a title is in the previous panel. */
 static void fill_gauges(struct rps_picture *picture, const struct rps_plot_options *options,
                         const struct steps *steps, enum rps_system_source source)
