@@ -110,6 +110,7 @@ struct rps_picture {
     const struct rps_palette *palette;
     uint8_t *chosen; /* Flag per metric: 1 if selected */
     int named;       /* 1: the user named metrics or panels */
+    int has_others;  /* 1: the user named panels of threads, system metrics or code */
     int apart;       /* 1: each CPU has a separate line, and each metric a separate panel */
     int quantile;    /* 1: lines are medians of the CPUs, with bands from 10 % to 90 % */
     struct rps_cpu_series cpu_series;
@@ -308,6 +309,14 @@ int rps_picture_strip_height(const struct rps_picture *picture);
  * show, line_count is not changed from 0. */
 int rps_picture_read_code(struct rps_picture *picture, const struct rps_plot_options *options,
                           struct rps_error *err);
+
+/* Title of the panel of threads, and all words of titles of the panel of code. */
+#define RPS_PICTURE_THREADS "Threads: mean number by state, without idle threads and timers"
+#define RPS_PICTURE_CODE    "Code: share of time by function module thread program cgroup"
+
+/* Return 1 for a panel whose title the user selected, or if the user selected no panels. */
+int rps_picture_shows(const struct rps_picture *picture, const struct rps_plot_options *options,
+                      const char *title);
 
 /* Return the height of a panel of areas with its legend, in pixels at scale 1 (0: no panel). */
 double rps_picture_areas_height(const struct rps_picture_areas *areas);

@@ -78,6 +78,7 @@ struct rps_writer_status {
     int64_t run_id;      /* run's number in the file that is written at present; 0: none */
     const char *file;    /* The file that is written at present: the store, or the new file in
                             which the run continues. The name is valid until rps_writer_close. */
+    char trouble[200];   /* reason why writes fail at present, such as "its disk is full"; or "" */
 };
 
 /* Return the ring's capacity in periods, for cpu_count CPUs and this period length. The ring holds
@@ -160,8 +161,9 @@ void rps_writer_status(struct rps_writer *writer, struct rps_writer_status *ret)
 int rps_writer_end(struct rps_writer *writer, const struct rps_run *run, struct rps_error *err);
 
 /* Close the writer and delete the rows of its run, because the workload never began. Delete the
- * store, too, if this writer created it and no other process uses it. The writer may be NULL. */
-void rps_writer_abandon(struct rps_writer *writer);
+ * store, too, if this writer created it and no other process uses it. The writer may be NULL.
+ * Return a negative value if the run could not be deleted, for example because the disk is full. */
+int rps_writer_abandon(struct rps_writer *writer);
 
 /* Store estimates in the run that rps_writer_end has ended. The estimates are the members `whole`
  * of the plan's clock event, events and metrics. Return RPS_FAILED if the write failed; the run is
@@ -344,6 +346,10 @@ int rps_store_wait(const char *path, struct rps_error *err);
  * from rps_writer_open, an unknown run, or a run that is being recorded. It is also an error if the
  * run has more than a million periods while another run is being recorded. */
 int rps_store_delete_run(const char *path, int64_t run_id, struct rps_error *err);
+
+/* Delete the file of a store that this process has made, if the store has no run and no other
+ * process has it open. */
+void rps_store_delete_empty(const char *path);
 
 /* Rewrite the store without its free pages, so that its file becomes smaller. Rewriting temporarily
  * takes up to twice the store's size. Return RPS_FAILED if a run is being recorded. */

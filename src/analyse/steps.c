@@ -193,11 +193,16 @@ static int propose(const struct used *used, struct rps_error *err)
     return result;
 }
 
-/* Add a step in the first segment that has one. Return 1 if a step was added. */
+/* Add a step in the first segment that has one. All segments together have a false step with a
+ * probability of alpha. Return 1 if a step was added. */
 static int add_step(const struct used *used, double alpha)
 {
+    double segments = 0;
+
+    for (size_t from = 0; from < used->count; from = next_step(used, from))
+        segments++;
     for (size_t from = 0, to; from < used->count; from = to) {
-        size_t at = find_place(used, from, to = next_step(used, from), alpha);
+        size_t at = find_place(used, from, to = next_step(used, from), alpha / segments);
 
         if (at > 0)
             return used->of[at]->begins = 1;

@@ -135,30 +135,53 @@ char *rps_wall_short(char *ret, size_t size, int64_t realtime_ns, int64_t step_n
     return ret;
 }
 
+/* Return the last moment up to at_ns with a multiple of step_ns, with the offset at at_ns. */
+static int64_t floor_step(int64_t at_ns, int64_t step_ns)
+{
+    int64_t offset_ns = rps_wall_offset_s(at_ns) * RPS_NS_PER_S;
+
+    return floor_div(at_ns + offset_ns, step_ns) * step_ns - offset_ns;
+}
+
+/* Return the first step after a change of the offset. If the clock skips a multiple, the change
+ * begins the step. If the clock goes back by less than a step, no multiple occurs twice. */
+static int64_t step_after_change(int64_t change_ns, int64_t step_ns)
+{
+    int64_t back_ns =
+                (rps_wall_offset_s(change_ns - 1) - rps_wall_offset_s(change_ns)) * RPS_NS_PER_S,
+            next_ns = floor_step(change_ns - 1, step_ns) + step_ns + back_ns;
+
+    if (back_ns >= step_ns)
+        next_ns = floor_step(change_ns - 1 + step_ns, step_ns);
+    return next_ns > change_ns ? next_ns : change_ns;
+}
+
 int64_t rps_wall_step_ns(int64_t from_ns, int64_t step_ns)
 {
-    int64_t found_ns, offset_ns, change_ns;
+    int64_t at_ns = from_ns - step_ns, change_ns;
+    int64_t plain_ns = floor_step(from_ns, step_ns), found_ns;
 
-    for (;;) {
-        offset_ns = rps_wall_offset_s(from_ns) * RPS_NS_PER_S;
-        found_ns = -floor_div(-(from_ns + offset_ns), step_ns) * step_ns - offset_ns;
-        change_ns = rps_wall_change_ns(from_ns, found_ns);
-        if (change_ns == INT64_MAX)
-            return found_ns;
-        from_ns = change_ns;
+    plain_ns += plain_ns < from_ns ? step_ns : 0;
+    found_ns = plain_ns;
+    while ((change_ns = rps_wall_change_ns(at_ns, found_ns)) != INT64_MAX) {
+        found_ns = step_after_change(change_ns, step_ns);
+        found_ns = found_ns < from_ns ? plain_ns : found_ns;
+        at_ns = change_ns;
     }
+    return found_ns;
 }
 
 int64_t rps_wall_last_step_ns(int64_t to_ns, int64_t step_ns)
 {
-    int64_t found_ns, offset_ns, change_ns;
-
     for (;;) {
-        offset_ns = rps_wall_offset_s(to_ns) * RPS_NS_PER_S;
-        found_ns = floor_div(to_ns + offset_ns, step_ns) * step_ns - offset_ns;
-        change_ns = rps_wall_change_ns(found_ns, to_ns);
+        int64_t found_ns = floor_step(to_ns, step_ns), next_ns,
+                change_ns = rps_wall_change_ns(found_ns - step_ns, to_ns);
+
         if (change_ns == INT64_MAX)
             return found_ns;
+        next_ns = step_after_change(change_ns, step_ns);
+        if (next_ns <= to_ns)
+            return next_ns > found_ns ? next_ns : found_ns;
         to_ns = change_ns - 1;
     }
 }

@@ -92,6 +92,7 @@ static int run_import(struct rps_cli *cli)
     settings->import.tag = settings->tag.text;
     settings->import.tag_count = settings->tag.count;
     settings->import.note = cli->quiet ? NULL : rps_output_message;
+    settings->import.set_zone = settings->zone ? NULL : rps_zone_set;
     for (int i = 0; i < cli->argc && result == 0; i++)
         result = import_file(cli, cli->argv[i]);
     return result;

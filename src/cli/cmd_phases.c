@@ -225,6 +225,7 @@ static int read_table(struct rps_cli *cli, struct table_job *job)
     settings->table.metric = settings->metric.name;
     settings->table.metric_count = settings->metric.count;
     settings->table.note = cli->quiet ? NULL : rps_output_message;
+    settings->table.set_zone = settings->zone ? NULL : rps_zone_set;
     zone = rps_zone_enter(settings->zone);
     result = rps_import_signals_read(cli->arena, settings->csv, &settings->table, &job->table,
                                      &cli->err);

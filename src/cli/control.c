@@ -12,6 +12,7 @@
 #include "rpistat/rights.h"
 
 #define LINE_SIZE 1024
+#define OPEN_SIZE 16384
 
 /* Maximum bytes per read, so that a flood of commands cannot delay the loop's periods. */
 #define BYTES_AT_ONCE 65536
@@ -28,7 +29,8 @@ struct rps_control {
     void *context;
     char line[LINE_SIZE];
     size_t used;
-    int overlong; /* 1: the line is too long and is skipped */
+    int overlong;         /* 1: the line is too long and is skipped */
+    char open[OPEN_SIZE]; /* names of the open regions, each between newlines */
 };
 
 /* Open a pipe, or create it. The pipe is open for reading and writing, so that reading never ends,
@@ -110,6 +112,29 @@ static void answer(struct rps_control *control, const char *text)
     (void)put;
 }
 
+/* Keep the names of open regions. Returns 0 if the text ends a region that has not begun. With too
+ * many open regions, returns 1. */
+static int keep_region(struct rps_control *control, const char *text)
+{
+    size_t length = strlen(text), used = strlen(control->open);
+    int is_end = length > 11 && strcmp(text + length - 4, " end") == 0;
+    int is_begin = length > 13 && strcmp(text + length - 6, " begin") == 0;
+    char name[LINE_SIZE + 2], *found;
+
+    if (strncmp(text, "region ", 7) != 0 || !(is_end || is_begin))
+        return 1;
+    length = (size_t)snprintf(name, sizeof(name), "\n%.*s\n", (int)length - (is_end ? 11 : 13),
+                              text + 7);
+    if (is_begin && used + length < sizeof(control->open))
+        strcpy(control->open + (used > 0 ? used - 1 : 0), name);
+    if (is_begin)
+        return 1;
+    found = strstr(control->open, name);
+    if (found)
+        memmove(found, found + length - 1, strlen(found + length - 1) + 1);
+    return found || used + LINE_SIZE > sizeof(control->open);
+}
+
 /* Run one command. If the loop must act before the answer, set *ret and return 1. */
 static int obey(struct rps_control *control, const char *line, enum rps_wake *ret)
 {
@@ -127,6 +152,10 @@ static int obey(struct rps_control *control, const char *line, enum rps_wake *re
         return 1;
     }
     if (strncmp(line, "mark ", 5) == 0 && line[5]) {
+        if (!keep_region(control, line + 5)) {
+            answer(control, "error: this region has not begun; write 'mark region NAME begin'");
+            return 0;
+        }
         control->mark(control->context, line + 5);
         answer(control, "ack");
         return 0;

@@ -35,17 +35,26 @@ int rps_zone_check(const char *option, const char *text, struct rps_error *err)
         text);
 }
 
-char *rps_zone_enter(const char *zone)
+int rps_zone_set(const char *zone)
 {
-    const char *before = getenv("TZ");
-    char text[16], *ret = zone ? strdup(before ? before : "") : NULL;
+    char text[16];
 
-    if (!ret)
-        return NULL;
+    if (rps_zone_check("", zone, NULL) < 0)
+        return RPS_USAGE;
     if (is_offset(zone)) /* an offset in TZ has the opposite sign */
         snprintf(text, sizeof(text), "ZONE%c%.5s", zone[0] == '+' ? '-' : '+', zone + 1);
     setenv("TZ", is_offset(zone) ? text : zone, 1);
     tzset();
+    return 0;
+}
+
+char *rps_zone_enter(const char *zone)
+{
+    const char *before = getenv("TZ");
+    char *ret = strdup(before ? before : "");
+
+    if (zone)
+        rps_zone_set(zone);
     return ret;
 }
 

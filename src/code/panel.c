@@ -531,7 +531,8 @@ int rps_code_panel(struct rps_picture *picture, const struct rps_plot_options *o
 {
     const struct rps_cpu_series *series = &picture->cpu_series;
     int is_chosen = options->code == RPS_PLOT_CODE_CHOSEN, result = 0;
-    int lacks_code = options->code == RPS_PLOT_CODE_NONE || (is_chosen && picture->named);
+    int lacks_code = options->code == RPS_PLOT_CODE_NONE ||
+                     (is_chosen && !rps_picture_shows(picture, options, RPS_PICTURE_CODE));
     size_t most = options->kind == RPS_PLOT_HEAT ? CODE_TOP : CODE_LAYERS;
     struct rps_arena *arena = rps_arena_new();
     struct rps_code code;

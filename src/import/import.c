@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "import_build.h"
 #include "import_parts.h"
@@ -277,19 +278,25 @@ static int begin_run(struct rps_import_builder *builder, struct rps_writer *writ
     return result;
 }
 
-/* Check that the store has all periods. Periods are lost if other programs locked the store for a
- * time. */
-static int check_written(struct rps_writer *writer, const char *store_path, struct rps_error *err)
+/* End the run, and check that the store has all periods. Periods are lost if the disk is full, or if
+ * other programs locked the store for a time. */
+static int end_imported_run(struct rps_import_builder *builder, const char *store_path, int result,
+                            struct rps_error *err)
 {
     struct rps_writer_status status;
+    int ended;
 
-    rps_writer_status(writer, &status);
-    if (status.dropped == 0)
-        return 0;
-    return rps_error_set(err, RPS_FAILED,
-                         "%s could not be written for a time, so %llu periods were lost; check its "
-                         "disk and import again",
-                         store_path, (unsigned long long)status.dropped);
+    rps_writer_status(builder->writer, &status);
+    if (result < 0 || status.dropped > 0) /* the store has this state only if the run stays in it */
+        builder->run.state = RPS_RUN_INTERRUPTED;
+    ended = rps_writer_end(builder->writer, &builder->run, result < 0 ? NULL : err);
+    rps_writer_status(builder->writer, &status);
+    if (result == 0 && (status.dropped > 0 || (ended < 0 && status.trouble[0])))
+        return rps_error_set(err, RPS_FAILED,
+                             "%s could not be written (%s), so the file is not imported; check its "
+                             "disk and import again",
+                             store_path, status.trouble[0] ? status.trouble : "for a time");
+    return result < 0 ? result : ended;
 }
 
 static int write_imported_run(struct rps_import_builder *builder,
@@ -303,23 +310,20 @@ static int write_imported_run(struct rps_import_builder *builder,
     if (result == 0)
         result = begin_run(builder, writer, err);
     if (result < 0) {
-        rps_writer_close(writer);
+        rps_writer_abandon(writer);
         return result;
     }
     builder->writer = writer;
     result = rps_import_read(builder, format, options, err);
-    if (result == 0)
-        result = check_written(writer, store_path, err);
-    if (result < 0) /* the run keeps this state in the store only if it cannot be deleted below */
-        builder->run.state = RPS_RUN_INTERRUPTED;
-    if (rps_writer_end(writer, &builder->run, result < 0 ? NULL : err) < 0)
-        result = RPS_FAILED;
+    result = end_imported_run(builder, store_path, result, err);
     if (result == 0)
         result = conclude(builder, store_path, err);
-    if (result < 0)
-        rps_writer_abandon(writer);
-    else
+    if (result == 0)
         rps_writer_close(writer);
+    else if (rps_writer_abandon(writer) < 0)
+        snprintf(err->message + strlen(err->message), sizeof(err->message) - strlen(err->message),
+                 "; a part stays in run %lld until you delete it with `rpistat runs --delete`",
+                 (long long)builder->run.run_id);
     return result;
 }
 
@@ -442,7 +446,7 @@ int rps_import_file(const char *path, const char *store_path,
     struct source source;
     int64_t *run_id = NULL;
     size_t count = 0;
-    int result = open_source(&source, path, err);
+    int was_there = access(store_path, F_OK) == 0, result = open_source(&source, path, err);
 
     while (result == 0 && next_run(&source)) {
         result = import_run(&source, store_path, options, &outcome, err);
@@ -455,6 +459,8 @@ int rps_import_file(const char *path, const char *store_path,
         *ret = outcome;
     while (result < 0 && count > 0)
         rps_store_delete_run(store_path, run_id[--count], NULL);
+    if (result < 0 && !was_there)
+        rps_store_delete_empty(store_path);
     free(run_id);
     if (source.file)
         fclose(source.file);

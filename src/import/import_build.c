@@ -16,6 +16,7 @@
 #include "rpistat/plan.h"
 #include "rpistat/run.h"
 #include "rpistat/store.h"
+#include "rpistat/text.h"
 
 /* Limit of times and sums in a store, with a margin. */
 #define TIME_MAX_NS (INT64_C(1) << 60)
@@ -285,6 +286,9 @@ static int add_up(struct rps_import_builder *builder, struct rps_error *err)
         struct rps_import_known_column *column = &builder->column[i];
         const struct rps_import_cell *cell = &builder->cell[i];
 
+        if (builder->current->has[i])
+            column->end_ns[cell->is_there] = builder->start_ns + builder->length_ns;
+        column->is_partial |= column->end_ns[0] > 0 && column->end_ns[0] == column->end_ns[1];
         if (!cell->is_there)
             continue;
         column->periods++;
@@ -335,6 +339,23 @@ void rps_import_restart(struct rps_import_builder *builder)
     builder->is_broken = 0;
 }
 
+/* Name the columns that at some time have values of some CPUs, but not of all. */
+static void note_partial(const struct rps_import_builder *builder)
+{
+    char text[300] = "", name[RPS_NAME_SIZE];
+
+    for (int i = 0; i < builder->column_count; i++) {
+        if (builder->column[i].is_partial)
+            rps_text_list(text, sizeof(text),
+                          rps_text_printable(name, sizeof(name), builder->column[i].name));
+    }
+    if (text[0])
+        rps_import_note(builder,
+                        "%s: values of some CPUs are missing at times when others have values: %s; "
+                        "results of all CPUs are estimated from the others (--cpu N selects one)",
+                        builder->path, text);
+}
+
 int rps_import_read(struct rps_import_builder *builder, const struct rps_import_format *format,
                     const struct rps_import_options *options, struct rps_error *err)
 {
@@ -355,6 +376,7 @@ int rps_import_read(struct rps_import_builder *builder, const struct rps_import_
     if (builder->writer && before != builder->periods)
         return rps_error_set(err, RPS_FAILED, "%s was changed while it was read; try again",
                              builder->path);
+    note_partial(builder);
     /* Write gaps for CPUs whose last period ends before the end of the run. */
     for (size_t i = 0; i < builder->track_count; i++) {
         const struct rps_import_track *track = &builder->track[i];

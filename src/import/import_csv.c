@@ -245,7 +245,10 @@ static int place_row(struct rps_import_reading *reading, char *const *cell,
     if (has_time == 2)
         return 1;
     if (table->cpu >= 0 && !rps_import_cpu(cell[table->cpu], &cpu))
-        return rps_import_refuse(reading->builder, err, "'%.40s' is not a CPU", cell[table->cpu]);
+        return rps_import_refuse(reading->builder, err,
+                                 "'%.40s' is not a CPU; choose another kind for the column '%.60s' "
+                                 "with --map: " RPS_IMPORT_KINDS,
+                                 cell[table->cpu], table->column[table->cpu].name);
     is_same = reading->interval > 0 && cpu == reading->cpu && time_ns == reading->end_ns &&
               (entity->interval != reading->interval || table->adds);
     if (!is_same && begin_period(reading, cell, has_time, cpu, time_ns, err) < 0)

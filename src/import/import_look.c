@@ -41,6 +41,16 @@ static struct rps_import_table_column *find_column(const struct rps_import_table
 static int map_column(struct rps_import_reading *reading, struct rps_import_table_column *column,
                       enum rps_cells kind, const char *unit, struct rps_error *err)
 {
+    if (column->mapped != RPS_CELLS_NONE)
+        return rps_error_set(err, RPS_USAGE, "--map: the column '%s' occurs twice; choose one kind",
+                             column->name);
+    if (unit && (kind == RPS_CELLS_CPU || kind == RPS_CELLS_KEY || kind == RPS_CELLS_SKIP ||
+                 (kind == RPS_CELLS_CLOCK && strcmp(unit, "ns") != 0)))
+        return rps_error_set(err, RPS_USAGE, "--map: ':%s' is not possible for '%s': %s", unit,
+                             column->name,
+                             kind == RPS_CELLS_CLOCK
+                                 ? "a clock is in ns; convert the column, or import it as a gauge"
+                                 : "only times, counts and gauges have a unit; remove it");
     column->mapped = kind;
     snprintf(column->unit, sizeof(column->unit), "%s", unit ? unit : "");
     if (kind != RPS_CELLS_TIME || !unit)
@@ -72,8 +82,7 @@ static int map_item(struct rps_import_reading *reading, char *item, struct rps_e
     k = rps_import_find_cells(kind);
     if (k == RPS_CELLS_NONE)
         return rps_error_set(err, RPS_USAGE,
-                             "--map: '%s' is not a kind of column; choose from time, cpu, count, "
-                             "counter, clock, gauge, key, skip",
+                             "--map: '%s' is not a kind of column; choose from " RPS_IMPORT_KINDS,
                              kind);
     for (size_t t = 0; t < reading->table_count; t++) {
         struct rps_import_table_column *column = find_column(reading->table[t], item);
@@ -351,6 +360,8 @@ static int choose_places(struct rps_import_reading *reading, struct rps_import_t
         if (kind == RPS_CELLS_NONE && column->is_metric)
             column->kind = RPS_CELLS_GAUGE;
         table->time = kind == RPS_CELLS_TIME ? (int)c : table->time;
+        if (kind == RPS_CELLS_CPU && table->cpu >= 0)
+            return rps_error_set(err, RPS_USAGE, "--map: choose one cpu column");
         table->cpu = kind == RPS_CELLS_CPU ? (int)c : table->cpu;
     }
     if (find_export(table))

@@ -16,8 +16,10 @@ struct rps_writer;
 struct rps_import_known_column {
     const char *name, *unit, *panel;
     enum rps_import_kind kind;
-    uint64_t sum; /* sum of the counts of a column */
-    long double rest; /* part of the counts so far that rounding has left out */
+    uint64_t sum;      /* sum of the counts of a column */
+    int64_t end_ns[2]; /* ends of the latest periods without and with a value; 0: none */
+    int is_partial;    /* 1: at some time, only some of the CPUs with values have one */
+    long double rest;  /* part of the counts so far that rounding has left out */
     double enabled_ns, running_ns;
     double counted_ns;  /* sum of enabled_ns over the periods that have a value */
     uint64_t periods;   /* number of periods with a value */
@@ -69,8 +71,8 @@ struct rps_import_builder {
     int64_t time_of_day_ns; /* time of day of the run's start; -1: unknown, or the date is known */
 
     /* State of the current pass. */
-    int is_dry_run; /* 1: the pass only finds the times of periods; no values are kept */
-    struct rps_writer *writer;          /* writer of the run; NULL: the first pass */
+    int is_dry_run;            /* 1: the pass only finds the times of periods; no values are kept */
+    struct rps_writer *writer; /* writer of the run; NULL: the first pass */
     struct rps_import_signals *signals; /* collects the values in the first pass; NULL: none */
     size_t track_count;
     struct rps_import_track *track;

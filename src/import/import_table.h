@@ -14,6 +14,7 @@
     "may have the day first or the month: write 2026-11-21 14:00:00 or 21.11.2026 14:00:00"
 
 /* The kinds of cells in a column. */
+#define RPS_IMPORT_KINDS "time, cpu, count, counter, clock, gauge, key, skip"
 enum rps_cells {
     RPS_CELLS_NONE,
     RPS_CELLS_TIME,
@@ -41,6 +42,7 @@ struct rps_time_stats {
                                                    (9:55); first part above 24 (59:10); only two
                                                    parts */
     int has_leap_day; /* 1: a date without a year is February 29 */
+    int has_offset;   /* 1: a cell has its own offset from UTC */
     int is_tolerant;  /* 1: --skip-bad is given, so up to half of the cells may be bad */
     int first;        /* hours of the first time */
     struct rps_time_order order[2]; /* order if the day comes first; order if the
@@ -154,7 +156,7 @@ struct rps_import_reading {
     int32_t cpu;
     int64_t end_ns;
     int has_sparse_totals; /* 1: a running total may lack values, or has several per time */
-    int had_dry_run;      /* 1: the growth of running totals over several rows is known */
+    int had_dry_run;       /* 1: the growth of running totals over several rows is known */
     uint8_t *taken;        /* for each column of the builder: 1 if some table uses the column */
 };
 

@@ -7,6 +7,7 @@
  * without any warning. */
 #include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -71,6 +72,7 @@ void rps_time_look(struct rps_time_stats *stats, const char *cell)
     stats->is_wide |= time.kind == RPS_TIME_CLOCK && time.first > 24;
     stats->is_short |= time.kind == RPS_TIME_CLOCK && time.fields == 2;
     stats->has_leap_day |= time.year == 0 && time.month == 2 && time.day == 29;
+    stats->has_offset |= time.has_offset;
     stats->ambiguous += time.is_ambiguous;
     stats->day_first += time.is_day_first;
     stats->month_first += time.is_month_first;
@@ -161,13 +163,27 @@ int rps_import_is_text_time(const struct rps_import_table_column *column)
            (column->format.is_compact || column->time.parsed >= column->numbers);
 }
 
+/* Return the unit that --map gives the column, such as "ms" or "1000s", in ns. 0: it gives none. */
+static int64_t mapped_unit(const struct rps_import_table_column *column)
+{
+    char *name;
+    unsigned long factor = strtoul(column->unit, &name, 10);
+    int64_t unit_ns = rps_import_time_unit(name);
+
+    if (unit_ns <= 0 || factor >= 1000000)
+        return 0;
+    return name > column->unit ? unit_ns * (int64_t)factor : unit_ns;
+}
+
 /* Return the unit of the column's numbers in ns, according to the map or its name, otherwise the
  * smallest unit that makes the first number a time since 1970. If no unit does, return seconds. */
 static int64_t unit_of(const struct rps_import_table_column *column)
 {
-    int64_t unit_ns = rps_import_time_unit(column->unit[0] ? column->unit : column->name);
+    int64_t unit_ns = mapped_unit(column);
 
-    for (int64_t ns = 1; ns < RPS_NS_PER_S && unit_ns == 0; ns *= 1000) {
+    if (unit_ns == 0)
+        unit_ns = rps_import_time_unit(column->name);
+    for (int64_t ns = 1; ns < RPS_NS_PER_S && unit_ns <= 0; ns *= 1000) {
         if (column->order.first * (double)ns >= RPS_IMPORT_EPOCH_S * RPS_NS_PER_S)
             unit_ns = ns;
     }
@@ -198,7 +214,7 @@ static int is_excel(const struct rps_import_table *table, size_t c)
     return is_named(table, c) == 1 && order->first >= EXCEL_1990 && order->last >= EXCEL_1990 &&
            order->first < EXCEL_2100 && order->last < EXCEL_2100 &&
            (column->has_fraction || strcasestr(column->name, "date")) &&
-           !rps_import_time_unit(column->name);
+           rps_import_time_unit(column->name) <= 0;
 }
 
 static void choose_format(const struct rps_import_table *table, size_t c)
@@ -363,7 +379,8 @@ static int check_short(const struct rps_import_reading *reading,
     const struct rps_time_stats *time = &column->time;
 
     if (column->packed > 1 && column->packed == column->numbers && !column->unit[0] &&
-        !rps_import_time_unit(column->name) && fabs(column->order.last - column->order.first) >= 60)
+        rps_import_time_unit(column->name) <= 0 &&
+        fabs(column->order.last - column->order.first) >= 60)
         return rps_error_set(err, RPS_FAILED,
                              "%s: '%.40s' may be a time of day or seconds; write --map "
                              "COLUMN=time:%%H%%M%%S or COLUMN=time:s",
@@ -388,10 +405,50 @@ static void set_format(struct rps_import_table *table, const struct rps_import_t
                          column->time.kinds[RPS_TIME_ELAPSED] < column->time.parsed);
 }
 
+/* Set the zone of the file if the column's name has one, unless its cells have their own. */
+static int choose_zone(const struct rps_import_reading *reading,
+                       const struct rps_import_table *table, int c, struct rps_error *err)
+{
+    const struct rps_import_options *options = reading->options;
+    char zone[RPS_IMPORT_ZONE_SIZE];
+    const struct rps_import_table_column *column = c < 0 ? NULL : &table->column[c];
+    int found;
+
+    if (!column || !options->set_zone || column->time.has_offset ||
+        !(rps_import_is_text_time(column) || column->format.is_excel || column->format.pattern) ||
+        (found = rps_import_zone(column->name, zone)) == 0 ||
+        (found > 0 && options->set_zone(zone) == 0))
+        return 0;
+    return rps_error_set(err, RPS_FAILED,
+                         "%s: '%s' in the name of the column '%.60s' may be a time zone but is not "
+                         "clear; add --zone UTC, +01:00 or another zone",
+                         reading->builder->path, zone, column->label);
+}
+
+/* Check that the unit of the column's numbers is known. */
+static int check_unit(const struct rps_import_reading *reading,
+                      const struct rps_import_table_column *column, struct rps_error *err)
+{
+    if (column->format.is_excel)
+        return 0;
+    if (column->unit[0] && mapped_unit(column) == 0)
+        return rps_error_set(err, RPS_USAGE,
+                             "--map: '%s' is not a format of times; write 's', 'ms', 'us', 'ns', "
+                             "'min', 'h', 'd', 'weeks', 'excel', or a format of strptime",
+                             column->unit);
+    if (column->unit[0] || rps_import_is_text_time(column) ||
+        rps_import_time_unit(column->name) >= 0 || column->order.first >= RPS_IMPORT_EPOCH_S)
+        return 0;
+    return rps_error_set(err, RPS_FAILED,
+                         "%s: the unit of the time column '%.60s' is not clear; write --map "
+                         "'%.60s=time:s', or another unit such as ms, 1000s or weeks",
+                         reading->builder->path, column->label, column->label);
+}
+
 int rps_import_choose_time(const struct rps_import_reading *reading, struct rps_import_table *table,
                            struct rps_error *err)
 {
-    int is_mapped = table->time >= 0, day;
+    int is_mapped = table->time >= 0, day, result;
 
     for (size_t c = 0; c < table->count; c++) {
         table->column[c].format.has_leap_day = table->column[c].time.has_leap_day;
@@ -415,16 +472,16 @@ int rps_import_choose_time(const struct rps_import_reading *reading, struct rps_
     }
     if (table->time < 0)
         return 0;
+    if (choose_zone(reading, table, table->day, err) < 0 ||
+        choose_zone(reading, table, table->time, err) < 0)
+        return RPS_FAILED;
     day = table->day >= 0 ? table->day : table->time;
     set_format(table, &table->column[day]);
     if (table->format.pattern)
         return 0;
-    if (!table->format.is_excel && table->column[day].unit[0] &&
-        !rps_import_time_unit(table->column[day].unit))
-        return rps_error_set(err, RPS_USAGE,
-                             "--map: '%s' is not a format of times; write 's', 'ms', 'us', 'ns', "
-                             "'min', 'h', 'd', 'excel', or a format of strptime",
-                             table->column[day].unit);
+    result = check_unit(reading, &table->column[day], err);
+    if (result < 0)
+        return result;
     if (table->column[day].time.ambiguous > 0 && !table->format.is_month_first &&
         table->column[day].time.day_first == 0)
         return refuse_column(reading, table, (size_t)day, err);

@@ -500,6 +500,24 @@ static int is_letter(char byte)
     return isalpha((unsigned char)byte) || (byte & 0x80);
 }
 
+/* Copy the text in the last brackets of a name, otherwise its last word, without "since start".
+ * Returns 1 for brackets. */
+static int take_qualifier(const char *name, char ret[RPS_IMPORT_ZONE_SIZE])
+{
+    const char *since = strcasestr(name, "since");
+    size_t end = since ? (size_t)(since - name) : strlen(name), start;
+    int is_bracket;
+
+    while (end > 0 && strchr(" _:*", name[end - 1]))
+        end--;
+    is_bracket = end > 0 && strchr(")]", name[end - 1]);
+    end -= (size_t)is_bracket;
+    for (start = end; start > 0 && !strchr(is_bracket ? "([" : "([ _", name[start - 1]);)
+        start--;
+    snprintf(ret, RPS_IMPORT_ZONE_SIZE, "%.*s", (int)(end - start), name + start);
+    return is_bracket;
+}
+
 int64_t rps_import_time_unit(const char *name)
 {
     static const struct {
@@ -510,24 +528,46 @@ int64_t rps_import_time_unit(const char *name)
         {60 * RPS_NS_PER_S, " m min mins minute minutes "},
         {HOUR_NS, " h hr hrs hour hours "},
         {RPS_NS_PER_DAY, " d day days "},
+        {7 * RPS_NS_PER_DAY, " week weeks "},
         {RPS_NS_PER_MS, " ms msec msecs millis millisecond milliseconds "},
         {RPS_NS_PER_US, " us usec usecs micros microsecond microseconds \xc2\xb5s \xce\xbcs "},
-        {1, " ns nsec nsecs nanos nanosecond nanoseconds "}};
-    size_t end = strlen(name), start;
-    char word[20];
+        {1, " ns nsec nsecs nanos nanosecond nanoseconds "},
+        {-1, " month months year years tick ticks jiffies cycles frames "},
+        {0, " elapsed relative local unix epoch "}};
+    char text[RPS_IMPORT_ZONE_SIZE], word[RPS_IMPORT_ZONE_SIZE + 2];
+    int is_bracket = take_qualifier(name, text);
+    size_t start = strlen(text);
 
-    while (end > 0 && !is_letter(name[end - 1]))
-        end--;
-    for (start = end; start > 0 && is_letter(name[start - 1]);)
+    while (start > 0 && is_letter(text[start - 1]))
         start--;
-    if (end - start > sizeof(word) - 3)
-        return 0;
-    snprintf(word, sizeof(word), " %.*s ", (int)(end - start), name + start);
-    for (size_t i = 0; i < RPS_COUNT(units) && end > 0; i++) {
-        if (strcasestr(units[i].names, word))
+    snprintf(word, sizeof(word), " %s ", text + start);
+    for (size_t i = 0; i < RPS_COUNT(units) && !strpbrk(text, DIGITS); i++) {
+        if (strcasestr(units[i].names, word) && !strcasestr(name, "of_day"))
             return units[i].ns;
     }
-    return 0;
+    return is_bracket || isdigit((unsigned char)text[0]) ? -(rps_import_zone(name, text) == 0) : 0;
+}
+
+int rps_import_zone(const char *name, char ret[RPS_IMPORT_ZONE_SIZE])
+{
+    static const char unclear[] = " CET CEST EET EEST WET WEST BST IST MSK EST EDT CST CDT MST MDT "
+                                  "PST PDT JST KST HKT SGT AEST AEDT ACST AWST NZST NZDT BRT ";
+    struct rps_time time = {0};
+    int is_bracket = take_qualifier(name, ret);
+    int has_utc = strncasecmp(ret, "UTC", 3) == 0 || strncasecmp(ret, "GMT", 3) == 0;
+    char word[RPS_IMPORT_ZONE_SIZE + 2];
+    const char *at = ret;
+
+    snprintf(word, sizeof(word), " %s ", ret);
+    if (ret[0] && strstr(unclear, word))
+        return -1;
+    if (!is_bracket && !has_utc)
+        return 0;
+    if (take_zone(&at, &time) <= 0 || !time.has_offset || *at)
+        return has_utc ? -1 : isupper((unsigned char)ret[0]) && ret[1] > 'Z' && strchr(ret, '/');
+    snprintf(ret, RPS_IMPORT_ZONE_SIZE, "%c%02d:%02d", time.offset_s < 0 ? '-' : '+',
+             abs(time.offset_s) / 3600, abs(time.offset_s) / 60 % 60);
+    return 1;
 }
 
 int64_t rps_import_day(const char *head)

@@ -69,8 +69,14 @@ int rps_import_time(struct rps_import_times *times, const struct rps_time_format
 int rps_import_stamp(struct rps_import_times *times, const char *cell, int64_t *ret_ns);
 
 /* Return the unit in ns that ends a name such as "time_ms" or "Time (us)". The name may also be
- * only the unit. 0: the name has no unit. */
+ * only the unit. 0: the name has no unit. -1: the unit is not clear, as in "time (ticks)",
+ * "time (1000 s)" and "elapsed_months". */
 int64_t rps_import_time_unit(const char *name);
+
+/* Find the zone that ends a name such as "date_utc", "Time (UTC+2)" or "time [Europe/Paris]".
+ * Returns 1 and the zone, 0 for none, or -1 and a text that is not clear, such as CET. */
+#define RPS_IMPORT_ZONE_SIZE 48
+int rps_import_zone(const char *name, char ret[RPS_IMPORT_ZONE_SIZE]);
 
 /* Return the day that sar and pidstat print above a table, in ns of Unix time. -1: there is no day,
  * or it has two meanings. `head` is the beginning of the file. */

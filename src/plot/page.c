@@ -188,6 +188,7 @@ int rps_page_run_read(struct rps_page_run *run, struct rps_picture *picture,
         result = rps_picture_read_system(picture, options, err);
     if (result == 0)
         result = rps_picture_profile(picture, reader, options, &run->profile, err);
+    picture->panel_count += picture->panel_count == 0; /* the axis */
     picture->height = picture->panel_count * 200;
     return result;
 }

@@ -10,6 +10,7 @@
 #include "rpistat/plan.h"
 #include "rpistat/rotation.h"
 #include "rpistat/run.h"
+#include "rpistat/system_reader.h"
 #include "rpistat/text.h"
 
 #define PICTURE_WIDTH         1200
@@ -125,6 +126,22 @@ static int choose_named(struct rps_picture *picture, const char *name, struct rp
                          (long long)picture->run.run_id, name, known[0] ? known : "none");
 }
 
+/* Return 1 if the text is in the title of a panel of threads, code or system metrics. */
+static int is_other_panel(const char *text)
+{
+    int found = strcasestr(RPS_PICTURE_THREADS, text) || strcasestr(RPS_PICTURE_CODE, text);
+
+    for (int source = 0; source < RPS_SYSTEM_SOURCES; source++) {
+        for (int s = 0; s < rps_system_metric_count[source]; s++) {
+            const struct rps_system_metric *metric = &rps_system_metrics[source][s];
+
+            found |= metric->panel.title && (strcasestr(metric->panel.title, text) ||
+                                             strcasestr(metric->panel.name, text));
+        }
+    }
+    return found;
+}
+
 static int choose_panel(struct rps_picture *picture, const struct rps_plot_options *options,
                         const char *text, struct rps_error *err)
 {
@@ -132,7 +149,10 @@ static int choose_panel(struct rps_picture *picture, const struct rps_plot_optio
     const char *functions = options->function_count > 0 ? "'Functions with callees'" : "";
     char known[512], quoted[RPS_NAME_SIZE + 3];
     int found = strcasestr(functions, text) != NULL;
+    int is_other = options->kind == RPS_PLOT_TIME && is_other_panel(text);
 
+    picture->has_others |= is_other;
+    found |= is_other;
     strcpy(known, functions);
     for (size_t k = 0; k < options->function_count; k++)
         found |= strcasestr(options->function[k], text) != NULL;
@@ -151,8 +171,8 @@ static int choose_panel(struct rps_picture *picture, const struct rps_plot_optio
     if (found)
         return 0;
     return rps_error_set(err, RPS_USAGE,
-                         "--panel: no panel of run %lld has '%s' in its title; choose from %s "
-                         "(panels of threads, memory and code are drawn without --panel)",
+                         "--panel: no panel of run %lld has '%s' in its title; choose from %s, "
+                         "or 'Threads', 'Code' and the system metrics that the picture shows",
                          (long long)picture->run.run_id, text, known[0] ? known : "none");
 }
 
@@ -434,7 +454,7 @@ int rps_picture_bin(struct rps_picture *picture, size_t bin_count, struct rps_er
         fold_zeros(picture);
         leave_low(picture);
     }
-    if (picture->panel_count == 0)
+    if (picture->panel_count == 0 && !picture->has_others)
         picture->panel_count = 1;
     picture->panel_total = picture->panel_count;
     return 0;
@@ -456,7 +476,8 @@ static double frame_height(const struct rps_picture *picture)
 
 void rps_picture_drop_panels(struct rps_picture *picture, int fit)
 {
-    picture->panel_count = fit < 1 ? 1 : fit < picture->panel_count ? fit : picture->panel_count;
+    fit = fit < 1 ? 1 : fit;
+    picture->panel_count = fit < picture->panel_count ? fit : picture->panel_count;
     for (int m = 0; m < picture->plan->metric_count; m++) {
         if (picture->panel[m] >= picture->panel_count)
             picture->panel[m] = -1;

@@ -119,7 +119,7 @@ static void fill_threads(struct rps_picture *picture, const struct steps *steps)
     threads->step_count = steps->count;
     threads->share = rps_arena_get(picture->arena, steps->count,
                                    RPS_PICTURE_AREAS_LINES * sizeof(*threads->share));
-    strcpy(threads->title, "Threads: mean number by state, without idle threads and timers");
+    strcpy(threads->title, RPS_PICTURE_THREADS);
     for (int k = 0; k < LINES; k++) {
         int line = threads->line_count, is_there = 0;
 
@@ -176,16 +176,30 @@ static void fill_line(struct rps_picture *picture, const struct steps *steps,
     gauge->line_count += line->count > 0;
 }
 
+int rps_picture_shows(const struct rps_picture *picture, const struct rps_plot_options *options,
+                      const char *title)
+{
+    int shows = !picture->named;
+
+    for (size_t i = 0; i < options->panel_count; i++)
+        shows |= strcasestr(title, options->panel[i]) != NULL;
+    return shows;
+}
+
 /* Fill the panels of a source's metrics; a metric without a title is in the previous panel. */
-static void fill_gauges(struct rps_picture *picture, const struct steps *steps,
-                        enum rps_system_source source)
+static void fill_gauges(struct rps_picture *picture, const struct rps_plot_options *options,
+                        const struct steps *steps, enum rps_system_source source)
 {
     struct rps_picture_gauge *gauge = NULL;
 
     for (int s = 0; s < rps_system_metric_count[source]; s++) {
         const struct rps_system_metric *signal = &rps_system_metrics[source][s];
 
-        if (signal->panel.title) {
+        if (signal->panel.title && !rps_picture_shows(picture, options, signal->panel.title) &&
+            !rps_picture_shows(picture, options, signal->panel.name)) {
+            picture->gauge_count += gauge && gauge->line_count > 0;
+            gauge = NULL;
+        } else if (signal->panel.title) {
             picture->gauge_count += gauge && gauge->line_count > 0;
             if (picture->gauge_count == RPS_PICTURE_GAUGES)
                 return;
@@ -239,19 +253,26 @@ int rps_picture_read_system(struct rps_picture *picture, const struct rps_plot_o
 {
     struct steps tree = {.picture = picture}, machine = tree, package = tree;
 
-    if (picture->named || picture->turn)
+    if ((picture->named && !picture->has_others) || picture->turn)
         return 0;
     if (read_steps(&tree, options, RPS_SYSTEM_TREE, err) < 0 ||
         (tree.count == 0 && read_steps(&machine, options, RPS_SYSTEM_MACHINE, err) < 0) ||
         read_steps(&package, options, RPS_SYSTEM_PACKAGE, err) < 0)
         return RPS_FAILED;
-    if (tree.count > 0) {
+    if (tree.count > 0 && rps_picture_shows(picture, options, RPS_PICTURE_THREADS)) {
         fill_threads(picture, &tree);
         rps_picture_lay_out_areas(picture, &picture->threads);
     }
-    fill_gauges(picture, &tree, RPS_SYSTEM_TREE);
-    fill_gauges(picture, &machine, RPS_SYSTEM_MACHINE);
-    fill_gauges(picture, &package, RPS_SYSTEM_PACKAGE);
+    fill_gauges(picture, options, &tree, RPS_SYSTEM_TREE);
+    fill_gauges(picture, options, &machine, RPS_SYSTEM_MACHINE);
+    fill_gauges(picture, options, &package, RPS_SYSTEM_PACKAGE);
+    if (picture->panel_count + picture->gauge_count + picture->threads.line_count +
+            picture->code.line_count ==
+        0)
+        return rps_error_set(err, RPS_FAILED,
+                             "--panel: run %lld has no data for this panel; see all its panels "
+                             "without --panel",
+                             (long long)picture->run.run_id);
     return 0;
 }
 

@@ -99,7 +99,7 @@ static int area_rows(const struct rps_picture *picture, const struct rps_picture
 static void fit(struct drawing *drawing)
 {
     struct rps_picture *picture = drawing->picture;
-    int height = drawing->options->height, least;
+    int height = drawing->options->height, least, panels = picture->panel_count > 0 ? NAMED_MIN : 0;
 
     drawing->columns = picture->width - RPS_PICTURE_COLUMN_MARGIN;
     drawing->frame = AXIS_ROWS;
@@ -109,13 +109,13 @@ static void fit(struct drawing *drawing)
     drawing->subtitle = grant(drawing, !drawing->options->untitled, 1);
     drawing->notes = grant(drawing, rps_picture_note_rows(picture), 1);
     drawing->zeros = grant(drawing, picture->zero_rows, 1);
-    drawing->code = grant(drawing, area_rows(picture, &picture->code), NAMED_MIN);
-    drawing->threads = grant(drawing, area_rows(picture, &picture->threads), NAMED_MIN);
-    drawing->gauges = grant(drawing, picture->gauge_count, NAMED_MIN);
+    drawing->code = grant(drawing, area_rows(picture, &picture->code), panels);
+    drawing->threads = grant(drawing, area_rows(picture, &picture->threads), panels);
+    drawing->gauges = grant(drawing, picture->gauge_count, panels);
     drawing->finer = grant(drawing, rps_picture_finer(picture) > 0, picture->panel_count);
     if (height > 0)
         fit_panels(drawing, height - drawing->frame);
-    least = drawing->frame + PANEL_MIN;
+    least = drawing->frame + (picture->panel_count > 0 ? PANEL_MIN : 0);
     picture->height = height > 0 ? height : drawing->frame + PANEL_ROWS * picture->panel_count;
     picture->height = picture->height < least ? least : picture->height;
 }
@@ -126,7 +126,7 @@ static int first_row(const struct drawing *drawing, int panel)
     const struct rps_picture *picture = drawing->picture;
 
     return drawing->title + drawing->subtitle + drawing->legend +
-           panel * (picture->height - drawing->frame) / picture->panel_count;
+           (panel > 0 ? panel * (picture->height - drawing->frame) / picture->panel_count : 0);
 }
 
 /* --- panels ----------------------------------------------------------------------------------- */

@@ -72,9 +72,10 @@ int rps_database_open_existing(const char *path, sqlite3 **ret, struct rps_error
  * companion files with the rights that this function takes for the path (rpistat/rights.h). */
 void rps_database_close(sqlite3 *db);
 
-/* Delete the store at path if it holds no run, and no other process has it open. This process must
- * have made the store, and must have no open connection to it. */
-void rps_database_unmake(const char *path);
+/* Delete the store at path if it holds no run other than run_id (0: none), and no other process has
+ * it open. Returns 0 if the store was deleted. This process must have made the store, and must have
+ * no open connection to it. */
+int rps_database_unmake(const char *path, int64_t run_id);
 
 /* Return 1 if db holds its store exclusively, so that no other connection can read the store. */
 int rps_database_is_alone(sqlite3 *db);

@@ -213,6 +213,11 @@ int rps_store_delete_run(const char *path, int64_t run_id, struct rps_error *err
     return change_store(path, run_id, delete_ended, NULL, err);
 }
 
+void rps_store_delete_empty(const char *path)
+{
+    rps_database_unmake(path, 0);
+}
+
 /* --- space ------------------------------------------------------------------------------------ */
 
 int rps_store_shrink(const char *path, struct rps_error *err)

@@ -560,14 +560,15 @@ int rps_database_open_existing(const char *path, sqlite3 **ret, struct rps_error
 
 /* --- closing ---------------------------------------------------------------------------------- */
 
-/* Return true if this connection is the only one, and the store has never had a run. */
-static bool is_unused(sqlite3 *db)
+/* Return true if this connection is the only one, and the store has no run, except perhaps run_id. */
+static bool is_unused(sqlite3 *db, int64_t run_id)
 {
     int64_t runs = 1;
 
     return take_alone(db) == SQLITE_OK && rps_database_exec(db, "BEGIN IMMEDIATE") == SQLITE_OK &&
-           rps_database_ask(db, &runs, "SELECT count(*) FROM run", "") == SQLITE_OK && runs == 0 &&
-           !is_gone(db);
+           rps_database_ask(db, &runs, "SELECT count(*) FROM run WHERE run_id <> ?1", "i",
+                            run_id) == SQLITE_OK &&
+           runs == 0 && !is_gone(db);
 }
 
 static void delete_file(const char *name, const char *end)
@@ -579,24 +580,26 @@ static void delete_file(const char *name, const char *end)
     free(path);
 }
 
-void rps_database_unmake(const char *path)
+int rps_database_unmake(const char *path, int64_t run_id)
 {
     struct rps_rights_before before;
     char *name = NULL;
     sqlite3 *db = NULL;
+    int result = RPS_FAILED;
 
     if (rps_rights_take_for(path, RPS_RIGHTS_FILE, &before, NULL) == 0)
         name = rps_path_check_sqlite_path(path);
     if (name && open_connection(name, SQLITE_OPEN_READWRITE, 0, &db) == SQLITE_OK &&
         sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL) == SQLITE_OK &&
-        is_unused(db)) {
+        is_unused(db, run_id)) {
         delete_file(name, "-wal"); /* delete the log first: a new store may soon have the name */
         delete_file(name, "-shm");
-        unlink(name);
+        result = unlink(name);
     }
     sqlite3_close(db);
     free(name);
     rps_rights_return(&before);
+    return result;
 }
 
 static void close_connection(void *db)

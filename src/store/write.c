@@ -131,7 +131,7 @@ int rps_writer_open(struct rps_writer **ret, const char *path,
 
 unmake:
     if (writer->made)
-        rps_database_unmake(path);
+        rps_database_unmake(path, 0);
     pthread_mutex_destroy(&writer->lock);
     pthread_cond_destroy(&writer->wake);
 free_ring:
@@ -480,6 +480,7 @@ void rps_writer_status(struct rps_writer *writer, struct rps_writer_status *ret)
         .run_id = writer->run_id,
         .file = rps_writer_file(writer),
     };
+    memcpy(ret->trouble, writer->trouble, sizeof(ret->trouble));
     pthread_mutex_unlock(&writer->lock);
     ret->file_bytes = file_bytes(file, "");
     ret->size_bytes = ret->file_bytes + file_bytes(file, "-wal");

@@ -294,20 +294,23 @@ static int take_back(void *context, sqlite3 *db)
     return code;
 }
 
-void rps_writer_abandon(struct rps_writer *writer)
+int rps_writer_abandon(struct rps_writer *writer)
 {
     char *path = writer && writer->made ? strdup(writer->path) : NULL;
+    int64_t run_id = writer ? writer->run_id : 0;
+    int result = 0;
 
     if (writer)
         stop_thread(writer, 0, true);
     if (writer && writer->run_id > 0) {
         rps_writer_close_run(writer);
-        rps_writer_change(writer, take_back, &writer->run_id, NULL);
+        result = rps_writer_change(writer, take_back, &writer->run_id, NULL);
     }
     rps_writer_close(writer);
-    if (path)
-        rps_database_unmake(path);
+    if (path && rps_database_unmake(path, run_id) == 0)
+        result = 0;
     free(path);
+    return result;
 }
 
 /* Empty the log, because closing does not do so with an active reader or a moved file. */

@@ -190,7 +190,37 @@ def full_while_changing():
     assert query("SELECT run_id FROM run") == [(2,)] and query("SELECT count(*) FROM mark") == [(0,)]
 
 
-CASES = [("fills while runs are merged and deleted: said, and nothing half is left", full_while_changing),
+def full_while_importing():
+    """a new store is deleted; a store with another run keeps that run, and the message names the part that stays"""
+    def rpistat(*arguments):
+        return subprocess.run([RPISTAT, *arguments], check=False, text=True, capture_output=True, env=environment())
+
+    with open("large.csv", "w", encoding="ascii") as file:
+        file.write("time,a,b\n" + "".join("%d,%d,%d\n" % (i, i * 7919 % 1000003, i * 31 % 977) for i in range(1, 50000)))
+    with open("small.csv", "w", encoding="ascii") as file:
+        file.write("time,a\n1,2\n2,3\n")
+    # with 400 kB, the log is full after some rows; with 100 kB, the store cannot even be made
+    for left, lost in (400_000, "the file is not imported"), (100_000, "free some space"):
+        fill(left)
+        program.refused(rpistat("import", "-o", "disk/rpistat.data", "large.csv"), 1, "disk/rpistat.data", "its disk is full", lost)
+        assert os.listdir("disk") == ["fill"], os.listdir("disk")
+        os.unlink("disk/fill")
+    expect(rpistat("import", "-o", "disk/rpistat.data", "small.csv"), 0)
+    fill(700_000)
+    answer = program.refused(rpistat("import", "-o", "disk/rpistat.data", "large.csv"), 1, "its disk is full", "the file is not imported")
+    kept = [(1,), (2,)] if "a part stays in run 2" in answer.stderr else [(1,)]
+    assert query("SELECT run_id FROM run ORDER BY run_id") == kept, (answer.stderr, query("SELECT run_id, state FROM run"))
+    os.unlink("disk/fill")
+    if len(kept) == 2:
+        program.silence("disk/rpistat.data")
+    expect(rpistat("import", "-o", "disk/rpistat.data", "small.csv"), 0)  # marks the part as interrupted
+    if len(kept) == 2:
+        expect(rpistat("runs", "-i", "disk/rpistat.data", "--delete", "2"), 0)
+    assert query("SELECT DISTINCT state FROM run") == [("complete",)]
+    assert ": OK (2 runs, 4 periods)" in expect(rpistat("check", "-i", "disk/rpistat.data"), 0).stdout
+
+
+CASES = [("fills during an import: said, and nothing half is left unsaid", full_while_importing), ("fills while runs are merged and deleted: said, and nothing half is left", full_while_changing),
          ("full at the start: said, nothing started, nothing left behind", full_at_the_start),
          ("fills and is freed again: nothing is lost, said once and once that it is over",
           freed_again),

@@ -711,11 +711,22 @@ def test_field():
         expect(FOLDER.call("import", "-o", "field.data", "--zone", zone, os.path.join(DATA, "field", "ts-ctime.csv")), 0)
         run = json.loads(expect(FOLDER.call("runs", "-i", "field.data", "--format", "json", env=program.environment(TZ="UTC")), 0).stdout)["runs"][-1]
         assert run["start"] == start, (zone, run)
+    # the header names the zone; --zone has precedence
+    for header, options, start in (("Time (UTC+2)", (), "2026-03-04T07:59:50.000Z"), ("Time [Europe/Paris]", (), "2026-03-04T08:59:50.000Z"),
+                                   ("Time (UTC+2)", ("--zone", "UTC"), "2026-03-04T09:59:50.000Z"), ("time", (), "2026-03-04T00:59:50.000Z"),
+                                   ("Time (CET)", ("--zone", "+01:00"), "2026-03-04T08:59:50.000Z")):
+        FOLDER.write("zone.csv", header + ",v\n2026-03-04 10:00:00,1\n2026-03-04 10:00:10,2\n")
+        expect(FOLDER.call("import", "-o", "field.data", *options, "zone.csv", env=program.environment(TZ="Asia/Tokyo")), 0)
+        run = json.loads(expect(FOLDER.call("runs", "-i", "field.data", "--format", "json", env=program.environment(TZ="UTC")), 0).stdout)["runs"][-1]
+        assert run["start"] == start, (header, run)
     refused(FOLDER.call("import", "--zone", "Mars/Base", "x.csv"), 2, "--zone: 'Mars/Base' is not a time zone")
     refused(FOLDER.call("import", "--zone", "+25:00", "x.csv"), 2, "--zone: '+25:00' is not a time zone")
     with open(os.path.join(DATA, "field", "perf-appended.csv")) as file:
         FOLDER.write("cut.csv", file.read().replace("1000007,,cycles", "x,,cycles"))
     refused(FOLDER.call("import", "-o", "no.data", "cut.csv"), 1, "cut.csv, line 10")
+    FOLDER.write("late.csv", FOLDER.read(os.path.join(DATA, "field", "perf-appended.csv")).decode() + "x\n")
+    refused(FOLDER.call("import", "-o", "no.data", "late.csv"), 1, "late.csv, line ")
+    assert not os.path.exists(FOLDER / "no.data")  # the runs before the error are deleted, and the store that has only them
     FOLDER.write("cut.csv", FOLDER.read("cut.csv").decode().replace("x,,cycles", "1000007,,cycles", 1))
     before = expect(FOLDER.call("runs", "-i", "field.data"), 0).stdout
     refused(FOLDER.call("import", "-o", "field.data", "cut.csv"), 1, "cut.csv, line 22")  # also without its first run

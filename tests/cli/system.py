@@ -285,6 +285,25 @@ def test_drawn():
     assert len(at) == 11 and at[-1] == 1.03, at  # the short reading at the end gets no step
 
 
+def test_panels():
+    """--panel selects the panels of threads, system metrics and code by the names that the picture shows"""
+    def drawn(*names, output="-"):
+        return FOLDER.call("plot", "-i", "locked.data", "-o", output, *[word for name in names for word in ("--panel", name)])
+
+    for names, shown in ((("threads",), {"Threads"}), (("resident MEMORY",), {"RSS"}), (("rss",), {"RSS"}), (("RSS", "Threads"), {"RSS", "Threads"}),
+                         (("per instruction",), set()), (("per instruction", "rss"), {"RSS"})):
+        text = expect(drawn(*names), 0).stdout
+        assert {name for name in ("Threads", "RSS", "FDs") if re.search("(?m)^%s " % name, text)} == shown, (names, text)
+        assert ("per instruction" in text) == ("per instruction" in names), (names, text)
+    for name in "threads", "rss":
+        expect(drawn(name, output="p.svg"), 0)
+        picture = FOLDER.read("p.svg").decode()
+        assert ("Threads: mean number" in picture, "Resident memory" in picture) == (name == "threads", name == "rss"), name
+    refused(drawn("power"), 1, "has no data for this panel")
+    refused(drawn("none such"), 2, "or 'Threads', 'Code' and")
+    refused(FOLDER.call("plot", "-i", "locked.data", "--kind", "heat", "-o", "h.svg", "--panel", "threads"), 2, "has 'threads' in its title")
+
+
 def test_answer():
     """report: a phase's words in one pair of brackets; no phase of a short run; a rate appears once"""
     record("talk.data", "default threads=1 in=io:0 wait=0%\nphase work 3s\nsleep 4s in=message:1\nphase work 3s\n")
@@ -709,7 +728,7 @@ def test_real_threads():
 
 with FOLDER:
     tap.main([test_one_thread, test_descriptors, test_threads, test_bytes, test_unseen, test_sums, test_not_read, test_export, test_export_every, test_phases,
-              test_detector, test_drawn, test_compare, test_thinned, test_region, test_merged, test_killed,
+              test_detector, test_drawn, test_panels, test_compare, test_thinned, test_region, test_merged, test_killed,
               test_failed, test_factor, test_options, test_heard, test_group, test_exec, test_hidden,
               test_late, test_long_wait, test_partial, test_idle, test_disks, test_idle_is_no_boundary,
               test_deadlock, test_real_threads, test_answer])

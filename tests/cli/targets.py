@@ -714,6 +714,20 @@ def test_control_wrong():
         assert [len(text) for _, text in store.marks] == [500] and not store.gaps, store.marks
 
 
+def test_control_regions():
+    """the end of a region that has not begun is an error, and no mark; entries may be nested"""
+    with Folder() as folder, Workload("rest", "1") as workload:
+        with Recording(folder, "-p", str(workload.pid), options=[]) as recording:
+            for command, answer in [("q end", "error"), ("q begin", "ack"), ("q q begin", "ack"), ("qq end", "error"), ("q begin", "ack"),
+                                    ("q end", "ack"), ("q q end", "ack"), ("q q end", "error"), ("q end", "ack"), ("q end", "error"),
+                                    ("end", "ack"), ("never begin", "ack")]:
+                recording.ask("mark region " + command, answer)
+            recording.ask("stop")
+            store = recording.end()
+        assert [text[7:] for _, text in store.marks] == [
+            "q begin", "q q begin", "q begin", "q end", "q q end", "q end", "end", "never begin"], store.marks
+
+
 def test_control_own_pipes():
     """pipes that do not exist are created for this user only, and removed at the end"""
     with Folder() as folder:
@@ -800,6 +814,6 @@ tap.main([
     test_all_cpus, test_cpus_periods, test_cpu_list, test_cpu_use, test_cpus_with_command,
     test_cpus_stopped, test_cgroup, test_cgroups, test_cgroup_root,
     test_delay, test_delay_longer, test_delay_refused, test_control, test_control_together,
-    test_control_wrong, test_control_own_pipes, test_control_flood, test_control_refused,
+    test_control_wrong, test_control_regions, test_control_own_pipes, test_control_flood, test_control_refused,
     test_descriptors,
 ])

@@ -69,6 +69,26 @@ static int count_found(const struct history *history, int times)
     return ret;
 }
 
+/* Levels share the probability of a false step. If each of the two levels had the whole probability,
+ * 36 of these histories would have a false step after the true one. */
+static void test_second(void **state)
+{
+    const struct history history = {20, 20, 1, .08};
+    double found;
+    int second = 0;
+
+    (void)state;
+    seed = 7;
+    alpha = .0075;
+    for (int i = 0; i < 2000; i++) {
+        make(&history);
+        second += find(history.before + history.after, &found) > 1;
+    }
+    alpha = ALPHA;
+    if (second > 20)
+        fail_msg("%d of 2,000 histories", second);
+}
+
 /* With a probability of 2 %, 400 histories have 8 +- 2.8 false steps. */
 static void test_nulls(void **state)
 {
@@ -198,8 +218,10 @@ static void test_exact(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nulls), cmocka_unit_test(test_power), cmocka_unit_test(test_found),
-        cmocka_unit_test(test_exact), cmocka_unit_test(test_trend), cmocka_unit_test(test_outliers),
+        cmocka_unit_test(test_nulls),    cmocka_unit_test(test_second),
+        cmocka_unit_test(test_power),    cmocka_unit_test(test_found),
+        cmocka_unit_test(test_exact),    cmocka_unit_test(test_trend),
+        cmocka_unit_test(test_outliers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

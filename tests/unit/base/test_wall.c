@@ -113,6 +113,50 @@ static void test_last_step(void **state)
     assert_true(rps_wall_last_step_ns(AUTUMN + 12 * HOUR, 24 * HOUR) == AUTUMN - 3 * HOUR);
 }
 
+/* Steps when the clock changes by half an hour (Lord Howe), at midnight (Sao Paulo), or back to
+ * midnight (Havana). Each moment belongs to the step that began last. */
+static void test_odd_changes(void **state)
+{
+    static const struct {
+        const char *zone;
+        int64_t change_s, before_h, after_h, step_h;
+        const char *steps;
+    } cases[] = {
+        {"LHST-10:30LHDT-11,M10.1.0,M4.1.0", 1791041400, 2, 2, 1,
+         "2026-10-04 01:00 02:30 03:00 04:00"},
+        {"LHST-10:30LHDT-11,M10.1.0,M4.1.0", 1775314800, 2, 2, 1, "2026-04-05 01:00 02:00 03:00"},
+        {"<+0545>-5:45", 1772390700, 2, 2, 1, "23:00 2026-03-02 01:00 02:00"},
+        {"<-03>3<-02>,M11.1.0/0,M2.3.0/0", 1541300400, 2, 2, 1, "22:00 23:00 01:00 02:00 03:00"},
+        {"<-03>3<-02>,M11.1.0/0,M2.3.0/0", 1541300400, 30, 30, 24,
+         "2018-11-03 2018-11-04 2018-11-05"},
+        {"CST5CDT,M3.2.0/0,M11.1.0/1", 1793509200, 30, 30, 24, "2026-10-31 2026-11-01 2026-11-02"},
+        {"CST5CDT,M3.2.0/0,M11.1.0/1", 1793509200, 2, 1, 1, "23:00 2026-11-01 2026-11-01 01:00"},
+        {"CET-1CEST,M3.5.0,M10.5.0/3", 1792890000, 3, 3, 2, "2026-10-25 02:00 04:00"},
+        {"CET-1CEST,M3.5.0,M10.5.0/3", 1774746000, 3, 4, 2, "2026-03-29 03:00 04:00 06:00"},
+    };
+    char text[1024];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        int64_t step_ns = cases[i].step_h * HOUR, change_ns = cases[i].change_s * S;
+        int64_t from_ns = change_ns - cases[i].before_h * HOUR, begin_ns;
+
+        use_zone(cases[i].zone);
+        tics(text, from_ns, change_ns + cases[i].after_h * HOUR, step_ns);
+        assert_string_equal(text, cases[i].steps);
+        begin_ns = rps_wall_step_ns(from_ns, step_ns);
+        for (int64_t at_ns = begin_ns; at_ns < change_ns + 30 * HOUR; at_ns += 300 * S) {
+            if (at_ns == rps_wall_step_ns(begin_ns + 1, step_ns))
+                begin_ns = at_ns;
+            assert_true(rps_wall_last_step_ns(at_ns, step_ns) == begin_ns);
+            assert_true(rps_wall_last_step_ns(at_ns + 1, step_ns) == begin_ns);
+            assert_true(rps_wall_step_ns(at_ns + 1, step_ns) ==
+                        rps_wall_step_ns(begin_ns + 1, step_ns));
+        }
+    }
+    use_europe(NULL);
+}
+
 static void test_refused(void **state)
 {
     static const char *const bad[] = {
@@ -211,6 +255,7 @@ int main(void)
         cmocka_unit_test_setup(test_change, use_europe),
         cmocka_unit_test_setup(test_tics, use_europe),
         cmocka_unit_test_setup(test_last_step, use_europe),
+        cmocka_unit_test_setup(test_odd_changes, use_europe),
         cmocka_unit_test_setup(test_refused, use_europe),
         cmocka_unit_test_setup(test_find, use_europe),
         cmocka_unit_test_setup(test_summer_time, use_europe),

@@ -374,14 +374,22 @@ static void test_refused(void **state)
             NULL, "has a table per CPU and a different table");
     refused("t,x\n1,2\n# t,y,z\n1,2,3\n", NULL, "import two tables from two files");
     refused("t,x\n1,2\n", "y=count", "has no column 'y'");
-    refused("t,x\n1,2\n", "x=cake", "is not a kind of column");
+    refused("t,x\n1,2\n", "x=cake", "is not a kind of column; choose from time, cpu, count,");
+    refused("t,x,y\n1,0.5,2\n", "x=cpu",
+            "'0.5' is not a CPU; choose another kind for the column "
+            "'x' with --map: time, cpu, count,");
+    refused("t,x\n1,2\n", "x=gauge,2=count", "the column 'x' occurs twice");
+    refused("t,x,y\n1,2,3\n", "x=cpu,y=cpu", "choose one cpu column");
+    refused("t,x\n1,2\n", "x=skip:W", "':W' is not possible for 'x': only times, counts");
+    refused("t,x\n1,2\n", "x=clock:ms", "':ms' is not possible for 'x': a clock is in ns");
     refused("t,x\n1,2\n", "x", "write COLUMN=KIND");
     refused("t,x\n1,2\n", "t=time:fortnight", "'fortnight' is not a format of times");
     options.map = "t=time:fortnight";
     assert_int_equal(look("t,x\n1,2\n", 8, &options, &builder, &err), RPS_USAGE);
     close_file(builder);
     refused("t,x\n1,2\n", "t=time:%H%q", "'%q' in '%H%q' is not a letter of strptime");
-    refused("t,x\n1,2\n", "t=time,x=time", "choose one time column, or one date and one time of day");
+    refused("t,x\n1,2\n", "t=time,x=time",
+            "choose one time column, or one date and one time of day");
     refused("t,x\n-4e9,2\n4e9,2\n", NULL, "t.csv: the time cannot advance by 8e+09 s");
     refused("t,x\n2200-01-01T00:00Z,2\n", "t=time", "is not a time");
     refused("t,x\n", NULL, "no");

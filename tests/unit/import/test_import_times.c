@@ -23,6 +23,14 @@
 static char noted[2000];
 static FILE *file; /* temporary file with the table */
 
+static char zone[100]; /* zone that a header has set */
+
+static int set_zone(const char *name)
+{
+    snprintf(zone, sizeof(zone), "%s", name);
+    return strcmp(name, "Europe/Nowhere") == 0 ? -1 : 0;
+}
+
 static void note(const char *sentence)
 {
     snprintf(noted + strlen(noted), sizeof(noted) - strlen(noted), "%s\n", sentence);
@@ -33,9 +41,10 @@ static int look(const char *text, const char *map, int skip_bad, struct rps_impo
                 struct rps_error *err)
 {
     const struct rps_import_options options = {
-        .start_realtime_ns = -1, .map = map, .skip_bad = skip_bad};
+        .start_realtime_ns = -1, .map = map, .skip_bad = skip_bad, .set_zone = set_zone};
     const struct rps_import_format *format;
 
+    zone[0] = '\0';
     file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
     assert_non_null(file);
     noted[0] = '\0';
@@ -137,6 +146,17 @@ static const struct format formats[] = {
     {"time (milliseconds)", "1000", "2000", "2", 1, NULL},
     {"Time [\xce\xbcs]", "1000000", "2000000", "2", 1, NULL},
     {"Time (\xc2\xb5s)", "1000000", "2000000", "2", 1, NULL},
+    {"time (weeks)", "1", "2", "1209600", 604800, NULL},
+    {"Time (ms since start)", "1000", "2000", "2", 1, NULL},
+    {"time_ms_since_boot", "1000", "2000", "2", 1, NULL},
+    {"Time (ms) since start", "1000", "2000", "2", 1, NULL},
+    {"Time (since start)", "1", "2", "2", 1, NULL},
+    {"t/ms", "1000", "2000", "2", 1, NULL},
+    {"time (UTC+2)", "1", "2", "2", 1, NULL},
+    {"time_of_day", "1", "2", "2", 1, NULL},
+    {"time (ticks)", "1772618400", "1772618410", "2026-03-04T10:00:10", 10, NULL},
+    {"time (1000 s)", "1", "2", "2000", 1000, "time (1000 s)=time:1000s"},
+    {"time (ticks)", "1", "2", "0.02", .01, "time (ticks)=time:10ms"},
     {"a", "1", "2", "7200", 3600, "a=time:h"},
     {"a", "1.5", "3", "180", 90, "a=time:min"},
     {"time", "1772618400", "1772618410", "2026-03-04T10:00:10", 10, NULL},
@@ -156,6 +176,12 @@ static const struct format formats[] = {
     {"a", "1772618400", "1772618410", "2026-03-04T10:00:10", 10, "a=time:%s"},
     {"a", "46085.5", "46085.6", "2026-03-04T14:24:00", 8640, "a=time:excel"},
     /* rejected time formats */
+    {"time (1000 s)", "1", "2", "unit of the time column 'time (1000 s)' is not clear", 0, NULL},
+    {"Time (24h)", "1", "2", "unit of the time column 'Time (24h)' is not clear", 0, NULL},
+    {"time (10^3 s)", "1", "2", "write --map 'time (10^3 s)=time:s'", 0, NULL},
+    {"time (ks)", "1", "2", "is not clear", 0, NULL},
+    {"elapsed_months", "1", "2", "is not clear", 0, NULL},
+    {"a", "1", "2", "'parsecs' is not a format of times", 0, "a=time:parsecs"},
     {"time", "05/11/2026 10:00", "05/11/2026 10:01", "may have the day first or the month", 0,
      NULL},
     {"time", "100050", "100150", "'100050' may be a time of day or seconds", 0, NULL},
@@ -172,6 +198,70 @@ static const struct format formats[] = {
     {"time", "2026-03-04 10:00:00", "2026-03-04 10:00:00",
      "(2026-03-04 10:00:00 in the first row) does not change enough", 0, NULL},
 };
+
+/* A header of a time column, a cell below it, and the zone of the column: "" for none, "?" if the
+ * table is refused. */
+static const struct {
+    const char *name, *cell, *zone;
+} zones[] = {
+    {"time (UTC+2)", "2026-03-04 10:00:00", "+02:00"},
+    {"time [GMT-05:30]", "2026-03-04 10:00:00", "-05:30"},
+    {"time [+01]", "10:00:00", "+01:00"},
+    {"Timestamp (America/New_York)", "10:00:00", "America/New_York"},
+    {"date_utc", "2026-03-04", "+00:00"},
+    {"Time UTC", "2026-03-04 10:00:00", "+00:00"},
+    {"Date (UTC)", "46085.4", "+00:00"},
+    {"time (UTC+2)", "2026-03-04 10:00:00+01:00", ""},
+    {"time (CET)", "2026-03-04 10:00:00Z", ""},
+    {"time (UTC+2)", "1772618400", ""},
+    {"time (day/month)", "2026-03-04 10:00:00", ""},
+    {"time_est", "2026-03-04 10:00:00", ""},
+    {"Zeit [CET]", "2026-03-04 10:00:00", "?"},
+    {"Time EST", "10:00:00", "?"},
+    {"Time (UTC+25)", "10:00:00", "?"},
+    {"Time (UTC or so)", "10:00:00", "?"},
+    {"Time (Europe/Nowhere)", "10:00:00", "?"},
+};
+
+static void test_zones(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(zones); i++) {
+        struct rps_import_builder *builder;
+        struct rps_error err;
+        char text[200];
+        int result;
+
+        snprintf(text, sizeof(text), "%s,v\n%s,1\n", zones[i].name, zones[i].cell);
+        result = look(text, NULL, 0, &builder, &err);
+        if (zones[i].zone[0] == '?' ? result == 0 || !strstr(err.message, "add --zone")
+                                    : result < 0 || strcmp(zone, zones[i].zone) != 0)
+            fail_msg("%s: %s: '%s'; %s", zones[i].name, zones[i].cell, zone, err.message);
+        close_table(builder);
+    }
+}
+
+/* A note names the columns with values of some CPUs only, at a time. A column that a CPU never has,
+ * and one that no CPU has at that time, are not named. */
+static void test_partial(void **state)
+{
+    static const char *const tables[][2] = {
+        {"time,cpu,a,b,c\n1,0,1,1,1\n1,1,1,,1\n2,0,1,1,\n2,1,1,,\n", ""},
+        {"time,cpu,a,b,c\n1,0,1,1,1\n1,1,1,,1\n2,0,1,1,\n2,1,,,1\n",
+         "at times when others have values: a, c; "},
+        {"time,a\n1,1\n2,\n3,1\n", ""}};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(tables); i++) {
+        struct rps_import_builder *builder;
+        struct rps_error err;
+
+        assert_int_equal(look(tables[i][0], NULL, 0, &builder, &err), 0);
+        if (tables[i][1][0] ? !strstr(noted, tables[i][1]) : noted[0] != '\0')
+            fail_msg("%s: '%s'", tables[i][0], noted);
+        close_table(builder);
+    }
+}
 
 static void check_format(const struct format *format)
 {
@@ -614,7 +704,8 @@ static void test_counters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_formats), cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_formats), cmocka_unit_test(test_zones),
+        cmocka_unit_test(test_partial), cmocka_unit_test(test_choice),
         cmocka_unit_test(test_keys),    cmocka_unit_test(test_bad_cells),
         cmocka_unit_test(test_order),   cmocka_unit_test(test_summer_time),
         cmocka_unit_test(test_values),  cmocka_unit_test(test_counters),
