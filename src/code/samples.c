@@ -335,6 +335,12 @@ static int find_shares(struct rps_arena *arena, struct rps_sample_source *source
     for (size_t g = 0; g < part->group_count; g++) {
         struct rps_share_group *group = &ret->group[g];
 
+        if (!by_program && owners[0].count > 0 && group->samples > 0) {
+            const struct rps_share_owner *owner = first_owners(arena, &owners[0], g).owner;
+
+            group->program = (struct rps_share_top){
+                owner->name, rps_shares_part(owner->samples, whole_of(group))};
+        }
         *(by_program ? &group->function_count : &group->count) =
             fill_top(by_program ? group->function : group->top, whole_of(group), ret->name,
                      &counts.seen[g * counts.key_count], counts.key_count, by_program);

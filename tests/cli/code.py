@@ -431,7 +431,9 @@ def test_programs():
             ("cc1", 2560, None), ("as", 640, None)], found
         panel = expect(folder.call("plot", "-r", "1", "-o", "-"), 0).stdout
         assert "a cc1\n" in panel, panel
-        assert "cc1 80" not in expect(folder.call("report", "-r", "3"), 0).stdout.split(CODE_TITLE)[1]
+        report = expect(folder.call("report", "-r", "3"), 0).stdout
+        assert "CPU time: cc1 98 %; functions: [libc.so.6] 50 %, [cc1] 30 %, main 20 % (" in report, report
+        assert "cc1 80" not in report.split(CODE_TITLE)[1]
         assert "[libc.so.6] 50 %, [cc1] 30 %" in expect(folder.call("code", "-r", "3"), 0).stdout
         panel = expect(folder.call("plot", "-r", "3", "-o", "-"), 0).stdout
         assert "a cc1\n" not in panel and "libc.so.6" in panel, panel
