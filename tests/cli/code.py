@@ -162,7 +162,8 @@ def test_text():
     r"""the text has the sampling event and how reliable the shares are; it is as wide as requested"""
     text = code().stdout
     assert "\n2800 samples (cpu-clock, 99 Hz per CPU)." in text and "off-CPU for at least 12.5 % of the\nelapsed time." in text, text
-    assert "Complete call stacks: 10 % of the samples. Trust Self" in text and "-fno-omit-frame-pointer" in text, text
+    assert "Complete call stacks: 10 % of the samples. Trust Self" in text and "record with --stacks fp" in " ".join(text.split()), text
+    assert "Complete call stacks in the whole run: 10 % of the samples." in code("B").stdout
     assert "Lost: 50.0 % of the run's samples" in text, text
     assert re.search(r"^ +27\.1 % +50\.0 % +760 +work +load\.c:7 +load$", text, re.M), text
     assert re.search(r"^ +A +1600 +0\.0 % +load \(load\.c:7\) 80 %", text, re.M), text
