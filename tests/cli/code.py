@@ -1,4 +1,5 @@
 """code: where the samples of a run were; their export; functions in phases and reports."""
+import contextlib
 import csv
 import io
 import json
@@ -160,9 +161,14 @@ def test_labels():
 
 def test_text():
     r"""the text has the sampling event and how reliable the shares are; it is as wide as requested"""
+    with contextlib.closing(sqlite3.connect(FOLDER / "rpistat.data")) as store:
+        for stacks, advice in ("auto", "build with -fno-omit-frame-pointer and record with --stacks fp"), ("fp", "or record with --stacks auto"):
+            with store:
+                store.execute("UPDATE sampling SET stacks = ? WHERE run_id = 1", [stacks])
+            assert advice in " ".join(code().stdout.split()), stacks
     text = code().stdout
     assert "\n2800 samples (cpu-clock, 99 Hz per CPU)." in text and "off-CPU for at least 12.5 % of the\nelapsed time." in text, text
-    assert "Complete call stacks: 10 % of the samples. Trust Self" in text and "record with --stacks fp" in " ".join(text.split()), text
+    assert "Complete call stacks: 10 % of the samples. Trust Self" in text and "-fno-omit-frame-pointer" in text, text
     assert "Complete call stacks in the whole run: 10 % of the samples." in code("B").stdout
     assert "Lost: 50.0 % of the run's samples" in text, text
     assert re.search(r"^ +27\.1 % +50\.0 % +760 +work +load\.c:7 +load$", text, re.M), text
