@@ -62,6 +62,7 @@ struct rps_profile {
     size_t phase_count;
     uint64_t periods;                    /* periods of all phases, or table rows */
     int64_t length_ns;                   /* length of all phases; 0 without times */
+    const int *label_of;                 /* label of each phase */
     double *phase;                       /* value of each metric in each phase: phase[phase *
                                             figure_count + figure] */
     struct rps_interval *phase_interval; /* Intervals of `phase`, with the same indices. Columns
@@ -113,7 +114,7 @@ double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, u
  * enough. System metrics follow: "sleeps in timers", "uses 306 MiB", "waits for a CPU 82 % of the
  * time that it could run". Clauses after the first are left out if they exceed `room` characters
  * (0: no limit). Without clauses, the text is "similar to the whole run", "similar to the whole
- * run; small difference: " and a rate that takes little time, "similar to another class", "no
+ * run; small difference: " and a rate that takes little time, "similar to most other classes", "no
  * difference beyond chance", or "" if nothing can be compared. Numbers are in the thread's locale.
  * Return ret. */
 #define RPS_PROFILE_WORDS_SIZE 1024

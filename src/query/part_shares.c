@@ -97,12 +97,14 @@ static void append_apart(char *ret, size_t size, enum rps_apart_kind kind,
     char name[256], own[16], rest[16], clause[384];
     const size_t used = strlen(ret);
 
-    snprintf(clause, sizeof(clause), "%s%s%s in %s%s (%s%s %s)", used > 0 ? ", " : "",
+    snprintf(clause, sizeof(clause), "%s%s%s in %s%s%s (%s%s %s)", used > 0 ? ", " : "",
              rps_shares_percent_text(own, sizeof(own), apart->share),
              strchr(ret, '%') ? "" : " of samples",
              kind == RPS_APART_CGROUP ? "control group " : "",
-             rps_share_name_text(name, sizeof(name), &apart->name), other ? other : "elsewhere",
-             other ? ":" : "", rps_shares_percent_text(rest, sizeof(rest), apart->rest));
+             rps_share_name_text(name, sizeof(name), &apart->name),
+             kind == RPS_APART_FUNCTION && apart->share < apart->rest ? " itself" : "",
+             other ? other : "elsewhere", other ? ":" : "",
+             rps_shares_percent_text(rest, sizeof(rest), apart->rest));
     if (used == 0 || used + strlen(clause) < size)
         snprintf(ret + used, size - used, "%s", clause);
 }

@@ -108,10 +108,14 @@ struct rps_spreads rps_profile_init(struct rps_arena *arena, struct rps_profile 
                                     size_t figure_count, const struct rps_phases *phases)
 {
     size_t labels = (size_t)phases->label_count;
+    int *label_of = rps_arena_get(arena, phases->count + 1, sizeof(*label_of));
 
+    for (size_t i = 0; i < phases->count; i++)
+        label_of[i] = phases->phase[i].label;
     *profile = (struct rps_profile){.arena = arena,
                                     .figure_count = figure_count,
                                     .phase_count = phases->count,
+                                    .label_of = label_of,
                                     .label_count = phases->label_count,
                                     .main_label = -1};
     profile->figure = rps_arena_get(arena, figure_count + 1, sizeof(*profile->figure));

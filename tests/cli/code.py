@@ -432,7 +432,7 @@ def test_programs():
         assert "\nPrograms: cc1 80.0 %, as 20.0 % of the samples\n" in text and "cc1 80 %, as 20 %; main (work.c:10) 20 %" in text, text
         words = expect(folder.call("phases", "-r", "1"), 0).stdout.split(CLASS_TITLE)[1]
         words = " ".join(words.split())
-        assert words.count("no program or function stands out") == 3 and "libc" not in words, words
+        assert "stands out" not in words and "libc" not in words, words  # the phases are named
         found = json.loads(expect(folder.call("code", "-r", "1", "--by", "program", "--format", "json"), 0).stdout)
         assert [(row["name"], row["self"], row["pid"]) for row in found["code"]] == [
             ("cc1", 2560, None), ("as", 640, None)], found
@@ -561,8 +561,7 @@ def test_machine():
             assert ("Share Processes Program 60.0 % 32 cc1 40.0 % 1 as" in report) == programs, report
             assert "Cgroup" not in report, report
             assert ("cc1 60 %, as 40 %; main (work.c:10) 60 %" in code) == programs, code
-            assert ("no program or function stands out" in words) == programs, words
-            assert ("no function stands out" in words) != programs, words
+            assert "stands out" not in words, words
             assert ("a cc1\n" in panel) == programs, panel
             assert not re.search(r"\b50[0-3]\d\b", words + report), (words, report)
         folder.record("-q")
