@@ -441,7 +441,7 @@ int rps_profile_remark_memory(struct rps_arena *arena, struct rps_reader *reader
     char where[32] = "", letter[RPS_PHASE_LABEL_SIZE];
     int64_t all_ns = 0;
 
-    for (size_t k = 0; k <= phases->count; k++, of.count = 1) {
+    for (size_t k = 0; k <= phases->count && of.count > 0; k++, of.count = 1) {
         int64_t start_ns, end_ns;
 
         of.phase = &phases->phase[k > 0 ? k - 1 : 0];

@@ -281,7 +281,6 @@ static double walk_error(const struct rps_profile *profile, const struct rps_spr
 
     for (size_t l = 0; l < (size_t)profile->label_count; l++) {
         const struct rps_spread *own = &spreads->label[l * profile->figure_count + f];
-
         const double freedom = fmax(0, (double)own->count - 2);
 
         squares += own->step.squares;
