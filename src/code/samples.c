@@ -204,8 +204,8 @@ static int is_by_program(struct rps_arena *scratch, struct rps_sample_source *so
     return result;
 }
 
-/* Find the programs of each group, which are its top names if by_program is 1. If the run recorded a machine, also find the programs of all
- * groups together, and the control groups. */
+/* Find the programs of each group, which are its top names if by_program is 1. If the run recorded
+ * a machine, also find the programs of all groups together, and the control groups. */
 static int fill_programs(struct rps_arena *arena, struct rps_sample_source *source,
                          const struct rps_run_part *part, const struct owners owners[2],
                          int by_program, struct rps_part_shares *shares, struct rps_error *err)

@@ -250,7 +250,7 @@ static int is_unlike_most(const struct pair *pair, size_t f, double found)
     return unlike > rest / 2 || rest == 0;
 }
 
-/* Return 1 if more than a tenth of the label's phases differ in the other direction or not at all. */
+/* Return 1 if more than a tenth of the label's phases differ in the other direction, or not. */
 static int is_mixed(const struct pair *pair, size_t f, double found)
 {
     const struct rps_profile *profile = pair->profile;
