@@ -60,6 +60,8 @@ struct rps_share_group {
         struct rps_share_name name;
         double share; /* Share of the group's samples, 0 ... 1 (NaN: too few samples) */
     } top[RPS_SHARES_TOP];
+    struct rps_share_top program; /* Program with nearly all samples, if the top names are functions
+                                     although most of the code has no symbols */
     double top_rest;    /* Share of top[0]'s name in all other groups (NaN: too few samples) */
     const char *other;  /* As in struct rps_profile, if the group is a window; otherwise NULL */
     int function_count; /* Number of functions with names, if the top names are programs */

@@ -62,6 +62,7 @@ struct rps_profile {
     size_t phase_count;
     uint64_t periods;                    /* periods of all phases, or table rows */
     int64_t length_ns;                   /* length of all phases; 0 without times */
+    const int *label_of;                 /* label of each phase */
     double *phase;                       /* value of each metric in each phase: phase[phase *
                                             figure_count + figure] */
     struct rps_interval *phase_interval; /* Intervals of `phase`, with the same indices. Columns
@@ -113,7 +114,7 @@ double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, u
  * enough. System metrics follow: "sleeps in timers", "uses 306 MiB", "waits for a CPU 82 % of the
  * time that it could run". Clauses after the first are left out if they exceed `room` characters
  * (0: no limit). Without clauses, the text is "similar to the whole run", "similar to the whole
- * run; small difference: " and a rate that takes little time, "similar to another class", "no
+ * run; small difference: " and a rate that takes little time, "similar to most other classes", "no
  * difference beyond chance", or "" if nothing can be compared. Numbers are in the thread's locale.
  * Return ret. */
 #define RPS_PROFILE_WORDS_SIZE 1024
@@ -145,6 +146,13 @@ struct rps_phases rps_profile_tenths(struct rps_arena *arena, const struct rps_f
  * are blocks, the remark reports changes that blocks hide. */
 void rps_profile_remark(const struct rps_found_phases *found, const struct rps_observing *observing,
                         const struct rps_profile *tenths, char ret[RPS_PHASE_REMARK_SIZE]);
+
+/* Append to the remark how far resident memory rises or falls, if it does so steadily during the
+ * whole run, or during a phase that takes at least half of the time. Errors are those of the
+ * store. */
+int rps_profile_remark_memory(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                              const struct rps_phases *phases, char ret[RPS_PHASE_REMARK_SIZE],
+                              struct rps_error *err);
 
 /* Set the text that precedes the words of a label: the functions in which the label was sampled.
  * `shares` has one group per label. Source lines are left out, because legends lack the space. */

@@ -115,6 +115,9 @@ static int profile_phases(struct rps_cli *cli, struct run_job *job)
         return result;
     job->profile = profile[0];
     rps_profile_remark(&job->found.found, &job->found.observing, &profile[2], job->remark);
+    if (rps_profile_remark_memory(cli->arena, cli->reader, cli->run_id, &phases[0], job->remark,
+                                  &cli->err) < 0)
+        return RPS_FAILED;
     return rps_run_bursts_describe(cli->arena, cli->reader, cli->run_id, &job->options->cpus,
                                    &phases[0], &profile[1], &job->shares, &job->bursts, &cli->err);
 }

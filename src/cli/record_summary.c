@@ -138,8 +138,8 @@ static void report_taken(const struct look *look, size_t count)
     }
     taken = 1 - on_s / ready_s;
     if (taken > RPS_SYSTEM_TAKEN_THRESHOLD && wait_s >= TAKEN_MIN_S)
-        rps_output_print("other programs used at least %.0f %% of the CPU time that these runs "
-                         "were ready to use: compare CPU time, not elapsed time",
+        rps_output_print("other programs took at least %.0f %% of the CPU time that these runs "
+                         "needed: compare CPU time, not elapsed time",
                          100 * taken);
 }
 

@@ -112,6 +112,7 @@ int rps_code_apart(struct rps_arena *arena, struct rps_sample_source *source,
         &(struct rps_apart_counts){part->group_count, counts.key_count, counts.seen, counts.of},
         apart);
     for (size_t g = 0; g < part->group_count; g++) {
+        group[g].apart[RPS_APART_FUNCTION].is_tested |= apart[g].is_tested;
         for (int i = 0; i < 1 + (kind == RPS_APART_PROGRAM) && apart[g].is_tested; i++) {
             const struct rps_apart_name *from = &apart[g].name[i];
             struct rps_share_apart *to = &group[g].apart[i == 0 ? kind : RPS_APART_PROGRAM_2];

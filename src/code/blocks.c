@@ -85,15 +85,15 @@ static void report_sampling(const struct rps_code_filling *filling, struct rps_b
     if (s->throttled > 0)
         rps_block_wrap(head, 0, 0,
                        "The kernel paused sampling %" PRIu64
-                       " time%s: too many samples per second.",
+                       " time%s in the whole run: too many samples per second.",
                        s->throttled, s->throttled == 1 ? "" : "s");
     if (s->lookups > 0)
-        rps_block_wrap(
-            head, 0, 0,
-            "Forks were lost %" PRIu64
-            " time%s. The workload's processes were then found by their parents; a process "
-            "whose parent had exited may be missing.",
-            s->lookups, s->lookups == 1 ? "" : "s");
+        rps_block_wrap(head, 0, 0,
+                       "Forks were lost %" PRIu64
+                       " time%s in the whole run. The workload's processes were then found by "
+                       "their parents; a process "
+                       "whose parent had exited may be missing.",
+                       s->lookups, s->lookups == 1 ? "" : "s");
 }
 
 /* Put where the threads waited longest: "Off-CPU: 1.00 s in hold_the_lock (lock.c:7), ...". */
@@ -201,7 +201,8 @@ static void report_chains(const struct rps_code_filling *filling, struct rps_blo
                        "Complete call stacks: not recorded (--stacks none); Total equals Self");
         return;
     }
-    rps_block_wrap(head, 0, 0, "Complete call stacks: %.0f %% of the samples%s%s",
+    rps_block_wrap(head, 0, 0, "Complete call stacks%s: %.0f %% of the samples%s%s",
+                   filling->output->is_whole ? "" : " in the whole run",
                    100 * rps_shares_part(s->complete, s->samples),
                    by_pointers && whole ? " (by frame pointers; the callers of functions without a "
                                           "frame are missing, as in the C library)"
@@ -210,9 +211,9 @@ static void report_chains(const struct rps_code_filling *filling, struct rps_blo
                    : by_pointers
                        ? ". Trust Self, not totals, trees and flame graphs. Build with "
                          "-fno-omit-frame-pointer, or record with --stacks auto."
-                       : ". Trust Self, not totals, trees and flame graphs. Stacks may be missing "
-                         "in a short run on a busy machine, and in code that was built without "
-                         "-fno-omit-frame-pointer.");
+                       : ". Trust Self, not totals, trees and flame graphs. If a function has "
+                         "more than 8 KiB on the stack, build with -fno-omit-frame-pointer and "
+                         "record with --stacks fp.");
 }
 
 /* Put the programs that have most samples, if there are several processes. Functions without names
@@ -537,22 +538,22 @@ static void report_unnamed(const struct rps_code_filling *filling)
     uint64_t unnamed = count_unnamed(filling->output);
     struct rps_block *block;
     char share[RPS_CODE_TEXT_SIZE];
+    const char *of = filling->output->shares->samples < RPS_SHARES_SAMPLES_MIN ? "" : " of the";
 
     if (unnamed == 0 || filling->output->shares->samples == 0)
         return;
     block = rps_document_block(filling->document, NULL, NULL, 0);
     of_samples_text(share, unnamed, filling->output->shares->samples);
     if (filling->output->run->state == RPS_RUN_RECORDING)
-        rps_block_wrap(
-            block, 0, 0,
-            "%s of the samples are in functions without symbols (module+address). Symbols "
-            "are read each minute while the run is recorded, and when it ends.",
-            share);
+        rps_block_wrap(block, 0, 0,
+                       "%s%s samples are in functions without symbols (module+address). Symbols "
+                       "are read each minute while the run is recorded, and when it ends.",
+                       share, of);
     else
         rps_block_wrap(block, 0, 0,
-                       "%s of the %s in functions without symbols (module+address). `rpistat code "
+                       "%s%s %s in functions without symbols (module+address). `rpistat code "
                        "--resolve` searches again; --binaries adds files.",
-                       share, filling->output->is_time ? "time is" : "samples are");
+                       share, of, filling->output->is_time ? "time is" : "samples are");
     report_reasons(filling, block);
 }
 

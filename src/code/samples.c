@@ -204,11 +204,11 @@ static int is_by_program(struct rps_arena *scratch, struct rps_sample_source *so
     return result;
 }
 
-/* Find the programs of each group. If the run recorded a machine, also find the programs of all
- * groups together, and the control groups. */
+/* Find the programs of each group, which are its top names if by_program is 1. If the run recorded
+ * a machine, also find the programs of all groups together, and the control groups. */
 static int fill_programs(struct rps_arena *arena, struct rps_sample_source *source,
                          const struct rps_run_part *part, const struct owners owners[2],
-                         struct rps_part_shares *shares, struct rps_error *err)
+                         int by_program, struct rps_part_shares *shares, struct rps_error *err)
 {
     const struct rps_code *code = source->code;
     int result = 0;
@@ -217,8 +217,12 @@ static int fill_programs(struct rps_arena *arena, struct rps_sample_source *sour
         struct rps_share_group *group = &shares->group[g];
         struct rps_share_owners first = first_owners(arena, &owners[0], g);
 
-        group->by_program = 1;
-        for (; group->count < RPS_SHARES_TOP && (size_t)group->count < first.count; group->count++)
+        group->by_program = by_program;
+        if (!by_program && first.count > 0)
+            group->program = (struct rps_share_top){
+                first.owner->name, rps_shares_part(first.owner->samples, whole_of(group))};
+        for (; by_program && group->count < RPS_SHARES_TOP && (size_t)group->count < first.count;
+             group->count++)
             group->top[group->count] = (struct rps_share_top){
                 first.owner[group->count].name,
                 rps_shares_part(first.owner[group->count].samples, whole_of(group))};
@@ -234,7 +238,7 @@ static int fill_programs(struct rps_arena *arena, struct rps_sample_source *sour
                                 i == 0 ? RPS_APART_PROGRAM : RPS_APART_CGROUP, shares->group, err);
     if (result == 0 && code->is_of_machine)
         shares->programs = first_owners(arena, &owners[0], part->group_count);
-    if (result == 0 && code->cgroup_count > 0)
+    if (result == 0 && code->cgroup_count > 0 && by_program)
         shares->cgroups = first_owners(arena, &owners[1], part->group_count);
     return result;
 }
@@ -348,8 +352,8 @@ static int find_shares(struct rps_arena *arena, struct rps_sample_source *source
                                                       .has_modules = !by_program,
                                                       .seen = counts.seen},
                             RPS_APART_FUNCTION, ret->group, err);
-    if (by_program && result == 0)
-        result = fill_programs(arena, source, part, owners, ret, err);
+    if (owners[0].count > 0 && result == 0)
+        result = fill_programs(arena, source, part, owners, by_program, ret, err);
     if (result == 0)
         find_alike(ret);
     if (!by_program && result == 0)

@@ -75,21 +75,26 @@ int rps_share_index_is_kernel(const struct rps_code *code, size_t module)
     return module < code->module_count && code->module[module].kind == RPS_MODULE_KERNEL;
 }
 
+/* Number the modules. Builds of one path are one module, and a build with several paths is one. */
 static void find_modules(struct rps_share_index *index)
 {
     const struct rps_code *code = index->code;
     struct rps_share_items paths = {0};
-    size_t *first = rps_arena_get(index->arena, code->module_count, sizeof(*first));
+    size_t *first = rps_arena_get(index->arena, code->module_count, 2 * sizeof(*first));
 
     index->module = rps_arena_get(index->arena, code->module_count + 1, sizeof(*index->module));
     for (size_t m = 0; m < code->module_count; m++) {
-        const struct rps_share_key key = {
-            .name = rps_share_index_path(code, m), .file = "", .line = code->module[m].kind};
-        size_t found = rps_share_items_number(index->arena, &paths, &key);
+        const char *path = rps_share_index_path(code, m), *id = code->module[m].build_id;
+        const struct rps_share_key by_path = {
+            .name = path, .file = "", .line = code->module[m].kind};
+        const struct rps_share_key by_id = {
+            .name = rps_text_file_name(path), .file = id, .line = code->module[m].kind};
+        size_t *of_path = &first[rps_share_items_number(index->arena, &paths, &by_path)];
+        size_t *of_id =
+            id[0] ? &first[rps_share_items_number(index->arena, &paths, &by_id)] : of_path;
 
-        if (found + 1 == paths.count && first[found] == 0)
-            first[found] = m + 1;
-        index->module[m] = first[found] - 1;
+        index->module[m] = *of_id > 0 ? *of_id - 1 : *of_path > 0 ? *of_path - 1 : m;
+        *of_path = *of_id = index->module[m] + 1;
     }
     index->module[code->module_count] = code->module_count;
 }

@@ -516,8 +516,8 @@ const char *rps_comparison_answer(const struct rps_comparison *comparison)
     if (comparison->taken > 0 && answer.whole &&
         comparison->taken / (1 - comparison->taken) > fabs(answer.whole->ratio))
         say(&answer,
-            "; compare CPU time, since other programs used at least %.0f %% of the CPU time that "
-            "one side was ready to use",
+            "; other programs took at least %.0f %% of the CPU time that one side needed: compare "
+            "CPU time, not elapsed time",
             100 * comparison->taken);
     return answer.text;
 }

@@ -73,6 +73,12 @@ static const char *find_changed(const struct rps_history *history)
                : text;
 }
 
+/* Format a positive value with two digits, or as a whole number: "2.4 %", "103 %". */
+static const char *two_digits(const struct rps_history *history, double value, const char *unit)
+{
+    return rps_arena_print(history->arena, value < 99.5 ? "%.2g%s" : "%.0f%s", value, unit);
+}
+
 const char *rps_history_answer(const struct rps_history *history)
 {
     const struct rps_history_metric *metric = &history->metric[0];
@@ -90,9 +96,11 @@ const char *rps_history_answer(const struct rps_history *history)
     for (size_t m = 0; m < history->metric_count; m++) {
         if (history->metric[m].trend != 0)
             return rps_arena_print(history->arena,
-                                   "No run with a change found, but %s drifts by about %+.2g %% in "
-                                   "%zu runs",
-                                   name_of(&history->metric[m]), 100 * history->metric[m].trend,
+                                   "No run with a change found, but %s drifts by about %s%s in %zu "
+                                   "runs",
+                                   name_of(&history->metric[m]),
+                                   history->metric[m].trend > 0 ? "+" : "-",
+                                   two_digits(history, 100 * fabs(history->metric[m].trend), " %"),
                                    history->run_count);
     }
     if (isnan(metric->found))
@@ -100,10 +108,11 @@ const char *rps_history_answer(const struct rps_history *history)
                                metric->level[0].count);
     return rps_arena_print(
         history->arena,
-        "No change found in %zu values; a change of %s by %s%.2g%s would be found "
+        "No change found in %zu values; a change of %s by %s%s would be found "
         "if the last %d runs had it%s",
         metric->level[0].count, name_of(metric), is_factor ? "a factor of " : "",
-        is_factor ? 1 + metric->found : 100 * fmax(metric->found, .001), is_factor ? "" : " %",
+        two_digits(history, is_factor ? 1 + metric->found : 100 * fmax(metric->found, .001),
+                   is_factor ? "" : " %"),
         RPS_STEPS_LAST, history->has_repeats ? " and a new tag" : "");
 }
 

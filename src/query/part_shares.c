@@ -97,12 +97,14 @@ static void append_apart(char *ret, size_t size, enum rps_apart_kind kind,
     char name[256], own[16], rest[16], clause[384];
     const size_t used = strlen(ret);
 
-    snprintf(clause, sizeof(clause), "%s%s%s in %s%s (%s%s %s)", used > 0 ? ", " : "",
+    snprintf(clause, sizeof(clause), "%s%s%s in %s%s%s (%s%s %s)", used > 0 ? ", " : "",
              rps_shares_percent_text(own, sizeof(own), apart->share),
              strchr(ret, '%') ? "" : " of samples",
              kind == RPS_APART_CGROUP ? "control group " : "",
-             rps_share_name_text(name, sizeof(name), &apart->name), other ? other : "elsewhere",
-             other ? ":" : "", rps_shares_percent_text(rest, sizeof(rest), apart->rest));
+             rps_share_name_text(name, sizeof(name), &apart->name),
+             kind == RPS_APART_FUNCTION && apart->share < apart->rest ? " itself" : "",
+             other ? other : "elsewhere", other ? ":" : "",
+             rps_shares_percent_text(rest, sizeof(rest), apart->rest));
     if (used == 0 || used + strlen(clause) < size)
         snprintf(ret + used, size - used, "%s", clause);
 }
@@ -127,7 +129,7 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
     char name[256], own[16], rest[16];
 
     ret[0] = '\0';
-    if (group->count == 0 || isnan(top->share))
+    if (group->count == 0 || (isnan(top->share) && !is_tested))
         return ret;
     is_named = top->share >= RPS_SHARES_NAME_MIN &&
                !(group->is_alike &&
@@ -142,7 +144,7 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
                      : rps_shares_percent_text(rest, sizeof(rest), group->top_rest));
     else if (is_named)
         snprintf(ret, size, "in %s", name);
-    else if (!is_tested && !group->other)
+    else if (!is_tested && !group->other && top->share > 0)
         snprintf(ret, size, "%.0f %% of samples in %s", 100 * top->share, name);
     if (is_named && caller->is_found)
         snprintf(ret + strlen(ret), size - strlen(ret), ", called by %s",
@@ -191,10 +193,13 @@ char *rps_share_waits_text(char *ret, size_t size, const struct rps_share_group 
 char *rps_share_group_name(char *ret, size_t size, const struct rps_share_group *group)
 {
     const struct rps_share_top *top = group->top, *function = group->function;
+    const struct rps_share_apart *program = &group->apart[RPS_APART_PROGRAM];
     const char *outer = top->name.name, *inner = NULL;
     size_t used;
 
     ret[0] = '\0';
+    if (program->is_found && program->share >= RPS_SHARES_NAME_MIN && !group->by_program)
+        return rps_text_function(ret, size, program->name.name);
     if (group->count == 0 || !(top->share >= RPS_SHARES_NAME_MIN))
         return ret;
     if (group->apart[RPS_APART_CALLER].is_found) {

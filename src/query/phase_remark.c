@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/run_system.h"
 #include "rpistat/text.h"
 
 #define TENTHS 10
@@ -23,6 +24,11 @@
 #define APART_MIN   1.3
 
 #define RAMPS_MAX 3
+
+/* Minimum ratio of each step between tenths to the mean step, if memory rises steadily. */
+#define STEADY_MIN  .25
+#define MIB_MIN     2 /* A smaller change of memory is not reported. */
+#define KIB_PER_MIB 1024
 
 /* Outlier iterations are reported if they take more than this share of a loop's time. */
 #define OUTLIER_THRESHOLD .1
@@ -283,6 +289,35 @@ static void add_ramp(const struct rps_profile *tenths, int label, char ret[RPS_P
     add_figures(tenths, drift, count, ret);
 }
 
+/* Append "; resident memory rises from 1 to 144 MiB (7.6 MiB/s)" if memory rises or falls steadily
+ * through all tenths. In a random walk, nine steps of similar size in one direction are rare. */
+static int add_memory(const struct rps_run_system *tenth, double length_s, const char *where,
+                      char ret[RPS_PHASE_REMARK_SIZE])
+{
+    const struct rps_system_sum *first = &tenth[0].slot[RPS_SYSTEM_TREE][RPS_TREE_RSS], *last;
+    char rate[RPS_TEXT_NUMBER_SIZE];
+    const size_t length = strlen(ret);
+    double mean[TENTHS], step, from, to;
+
+    for (int k = 0; k < TENTHS; k++)
+        mean[k] = rps_run_system_mean(&tenth[k], RPS_SYSTEM_TREE, RPS_TREE_RSS);
+    step = (mean[TENTHS - 1] - mean[0]) / (TENTHS - 1);
+    for (int k = 1; k < TENTHS; k++) {
+        if (!((mean[k] - mean[k - 1]) * step > STEADY_MIN * step * step))
+            return 0;
+    }
+    last = &tenth[TENTHS - 1].slot[RPS_SYSTEM_TREE][RPS_TREE_RSS];
+    from = (step > 0 ? first->low : first->high) / KIB_PER_MIB;
+    to = (step > 0 ? last->high : last->low) / KIB_PER_MIB;
+    if (fabs(to - from) < MIB_MIN || fmax(from, to) < APART_MIN * fmin(from, to))
+        return 0;
+    rps_text_number_of(rate, sizeof(rate), fabs(to - from) / length_s, "MiB/s");
+    snprintf(ret + length, RPS_PHASE_REMARK_SIZE - length,
+             "%sresident memory %s from %.0f to %.0f MiB%s (%s MiB/s)", length > 0 ? "; " : "",
+             step > 0 ? "rises" : "falls", from, to, where, rate);
+    return 1;
+}
+
 /* Return 1 if there are enough rows for tenths. */
 static int has_tenths(const struct rps_phases *of)
 {
@@ -392,4 +427,38 @@ void rps_profile_remark(const struct rps_found_phases *found, const struct rps_o
         add_doubt(shown, ret);
         add_late(observing, ret);
     }
+}
+
+int rps_profile_remark_memory(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                              const struct rps_phases *phases, char ret[RPS_PHASE_REMARK_SIZE],
+                              struct rps_error *err)
+{
+    struct rps_phases of = *phases;
+    struct rps_phase tenth[TENTHS];
+    const struct rps_phases tenths = {.count = TENTHS, .phase = tenth, .label_count = TENTHS};
+    struct rps_run_part part;
+    struct rps_run_system *system;
+    char where[32] = "", letter[RPS_PHASE_LABEL_SIZE];
+    int64_t all_ns = 0;
+
+    for (size_t k = 0; k <= phases->count && of.count > 0; k++, of.count = 1) {
+        int64_t start_ns, end_ns;
+
+        of.phase = &phases->phase[k > 0 ? k - 1 : 0];
+        start_ns = of.phase->start_ns;
+        end_ns = of.phase[of.count - 1].end_ns;
+        all_ns = k > 0 ? all_ns : end_ns - start_ns;
+        if (!has_tenths(&of) || end_ns - start_ns < all_ns / 2)
+            continue;
+        make_tenths(&of, 0, tenth);
+        part = rps_run_part_of_phases(arena, &tenths, 1);
+        if (rps_run_system_read(arena, reader, run_id, start_ns, end_ns, &part, &system, err) < 0)
+            return RPS_FAILED;
+        if (k > 0)
+            snprintf(where, sizeof(where), " in phase %s",
+                     rps_phase_label(of.phase->label, letter));
+        if (add_memory(system, (double)(end_ns - start_ns) / 1e9, where, ret))
+            break;
+    }
+    return 0;
 }

@@ -35,11 +35,24 @@ static void add_value(uint64_t count, double *mean, double *squares, double valu
     *squares += difference * (value - *mean);
 }
 
+static void add_step(struct rps_spread *spread, double value)
+{
+    const double step = value - spread->step.last_value;
+
+    spread->step.last_value = value;
+    if (spread->count < 2)
+        return;
+    add_value(spread->count - 1, &spread->step.mean, &spread->step.squares, step);
+    spread->step.products += step * spread->step.last;
+    spread->step.last = step;
+}
+
 void rps_spread_add(struct rps_spread *spread, double value)
 {
     if (!isfinite(value))
         return;
     add_value(++spread->count, &spread->mean, &spread->squares, value);
+    add_step(spread, value);
     for (int i = 0; i < 2; i++) {
         spread->block[i].sum += value;
         if (spread->count & (block_length[i] - 1))
@@ -95,10 +108,14 @@ struct rps_spreads rps_profile_init(struct rps_arena *arena, struct rps_profile 
                                     size_t figure_count, const struct rps_phases *phases)
 {
     size_t labels = (size_t)phases->label_count;
+    int *label_of = rps_arena_get(arena, phases->count + 1, sizeof(*label_of));
 
+    for (size_t i = 0; i < phases->count; i++)
+        label_of[i] = phases->phase[i].label;
     *profile = (struct rps_profile){.arena = arena,
                                     .figure_count = figure_count,
                                     .phase_count = phases->count,
+                                    .label_of = label_of,
                                     .label_count = phases->label_count,
                                     .main_label = -1};
     profile->figure = rps_arena_get(arena, figure_count + 1, sizeof(*profile->figure));
@@ -253,11 +270,35 @@ static double variance_of(double squares, double count, double groups)
     return count > groups ? squares / (count - groups) : 0;
 }
 
+/* Return half the width of the interval for a random walk. Its means over two neighbouring ranges
+ * with n observations together differ by a standard deviation of at most s sqrt(n / 3), where s is
+ * the standard deviation of a step. s grows with the correlation of neighbouring steps. A steady
+ * rise has equal steps, so this interval shows that its start and its end differ. */
+static double walk_error(const struct rps_profile *profile, const struct rps_spreads *spreads,
+                         size_t f, double probability)
+{
+    double squares = 0, products = 0, count = 0, steps = 0, alike;
+
+    for (size_t l = 0; l < (size_t)profile->label_count; l++) {
+        const struct rps_spread *own = &spreads->label[l * profile->figure_count + f];
+        const double freedom = fmax(0, (double)own->count - 2);
+
+        squares += own->step.squares;
+        products += own->step.products - freedom * own->step.mean * own->step.mean;
+        count += (double)own->count;
+        steps += freedom;
+    }
+    alike = squares > 0 ? fmin(fmax(0, products / squares), .99) : 0;
+    return steps > 0 ? sqrt(squares / steps * count / 3 * (1 + alike) / (1 - alike)) *
+                           rps_student_limit(probability, steps)
+                     : INFINITY;
+}
+
 /* Return half the width of the interval. The mean of n observations has the variance
  * v min(1, clumps / n). v is the mean variance within the phase classes of a side. In each class,
  * the larger variance is used: that of the side, or that of both sides together. */
 static double error_of(const struct rps_profile *profile, const struct rps_spreads *spreads,
-                       size_t f, size_t tests)
+                       size_t f, double probability)
 {
     const struct rps_figure *figure = &profile->figure[f];
     double sum[2] = {0}, count[2] = {0}, groups = 0, clumps = fmax(1, figure->clumps), error = 0;
@@ -277,15 +318,22 @@ static double error_of(const struct rps_profile *profile, const struct rps_sprea
         error += count[side] < OBSERVATIONS_MIN
                      ? NAN
                      : sum[side] / count[side] * fmin(1, clumps / count[side]);
-    return sqrt(error) * rps_student_limit(CHANCE / (double)tests,
-                                           fmax(1, (count[0] + count[1] - groups) / clumps));
+    return sqrt(error) *
+           rps_student_limit(probability, fmax(1, (count[0] + count[1] - groups) / clumps));
 }
 
 void rps_profile_compare_sides(struct rps_profile *profile, const struct rps_spreads *spreads,
-                               const char *other, size_t tests)
+                               const char *other, size_t tests, int is_whole)
 {
-    for (size_t f = 0; f < profile->figure_count; f++)
-        profile->figure[f].error = error_of(profile, spreads, f, tests);
+    const double probability = CHANCE / (double)tests;
+
+    for (size_t f = 0; f < profile->figure_count; f++) {
+        double *error = &profile->figure[f].error;
+
+        *error = error_of(profile, spreads, f, probability);
+        if (is_whole && isfinite(*error))
+            *error = fmin(*error, walk_error(profile, spreads, f, probability));
+    }
     profile->label_count = 2;
     profile->other = other;
 }

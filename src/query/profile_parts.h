@@ -3,11 +3,14 @@
 
 #include "rpistat/profile.h"
 
-/* Mean and sum of squared differences of a stream of numbers (Welford 1962), and of the means of
- * blocks. Blocks have 16 and 64 numbers. */
+/* Mean and sum of squared differences of a stream of numbers (Welford 1962), of the steps between
+ * neighbours, and of the means of blocks. Blocks have 16 and 64 numbers. */
 struct rps_spread {
     uint64_t count;
     double mean, squares;
+    struct {
+        double last_value, last, mean, squares, products; /* products of neighbouring steps */
+    } step;
     struct {
         uint64_t count;
         double sum, mean, squares;
@@ -53,6 +56,7 @@ void rps_profile_means(struct rps_profile *profile, const struct rps_spreads *sp
 void rps_profile_finish(struct rps_profile *profile, const struct rps_spreads *spreads);
 
 /* Turn a finished profile, whose labels are those of a window's parts, into the profile of the
- * sides. The intervals of `error` hold for all `tests` metrics together in 99 of 100 cases. */
+ * sides. The intervals of `error` hold for all `tests` metrics together in 99 of 100 cases. If
+ * is_whole is 1, no observation is missing between the sides. */
 void rps_profile_compare_sides(struct rps_profile *profile, const struct rps_spreads *spreads,
-                               const char *other, size_t tests);
+                               const char *other, size_t tests, int is_whole);

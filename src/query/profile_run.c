@@ -420,7 +420,7 @@ static int read_io(struct work *work, const struct rps_cpu_series *series, size_
     rps_profile_means(io, &spreads);
     rps_profile_finish(io, &spreads);
     if (window->other) {
-        rps_profile_compare_sides(io, &spreads, window->other, tests);
+        rps_profile_compare_sides(io, &spreads, window->other, tests, window->range_count == 1);
         name_io(of, profile, io);
     }
     profile->io = io;
@@ -445,7 +445,8 @@ static int work_end(struct work *work, const struct rps_cpu_series *series, stru
     rps_profile_finish(&work->profile, &work->spreads);
     result = read_io(work, series, tests, err);
     if (window->other)
-        rps_profile_compare_sides(&work->profile, &work->spreads, window->other, tests);
+        rps_profile_compare_sides(&work->profile, &work->spreads, window->other, tests,
+                                  window->range_count == 1);
     if (result == 0)
         *ret = work->profile;
     return result;

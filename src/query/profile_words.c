@@ -31,6 +31,7 @@
 #define HARDLY_RUNS       1.4 /* Log of 4; below a quarter of the CPU use, lower rates follow. */
 #define TEXT_SIZE         320 /* Maximum bytes of a clause. */
 #define ALIKE             "similar to "
+#define MOST_CLASSES      "most other classes"
 #define UNSURE            "no difference beyond chance"
 #define WAITED_THRESHOLD  .1  /* Minimum of wait / (CPU + wait) and of wait / threads' time. */
 #define OFF_CPU           .02 /* A label with a smaller share of time on a CPU was waiting. */
@@ -249,6 +250,21 @@ static int is_unlike_most(const struct pair *pair, size_t f, double found)
     return unlike > rest / 2 || rest == 0;
 }
 
+/* Return 1 if more than a tenth of the label's phases differ in the other direction, or not. */
+static int is_mixed(const struct pair *pair, size_t f, double found)
+{
+    const struct rps_profile *profile = pair->profile;
+    size_t other = 0;
+
+    for (size_t i = 0; i < profile->phase_count && profile->length_ns > 0; i++) {
+        const double value = profile->phase[i * profile->figure_count + f];
+
+        other += profile->label_of[i] == (int)pair->label && isfinite(value) &&
+                 (value - base_of(pair, f)) * found <= 0;
+    }
+    return 10 * other > profile->label[pair->label].occurrences;
+}
+
 double rps_profile_difference(const struct rps_profile *profile, size_t figure)
 {
     const struct pair pair = pair_of(profile, 0);
@@ -283,6 +299,8 @@ static double sure_difference(struct pair *pair, size_t f)
     base = base_range(pair, f);
     if (!(own.low > base.high || own.high < base.low))
         pair->is_unsure = 1;
+    else if (is_mixed(pair, f, found))
+        return 0;
     else if (is_unlike_most(pair, f, found))
         return found;
     else
@@ -373,7 +391,9 @@ static void write_values(char *ret, const struct pair *pair, size_t f, const cha
     const char *unit =
         subject(figure->label) > 0 && strstr(figure->label, " percent") ? "" : figure->unit;
     char value[48], base[48];
+    char letter[RPS_PHASE_LABEL_SIZE];
     const char *than = pair->profile->other ? pair->profile->other
+                       : pair->other >= 0   ? rps_phase_label(pair->other, letter)
                        : is_table(pair)     ? "all"
                                             : "whole run";
 
@@ -534,14 +554,14 @@ static int sleep_of(const struct rps_profile *profile, int label,
                : sleep;
 }
 
-/* Return 1 if a label waits for a CPU, and waits more or less than all labels together. */
-static int waits(const struct rps_profile *profile, const struct rps_system_time *time)
+/* Return 1 if a label waits for a CPU, and waits more or less than all other labels together. */
+static int waits(const struct rps_profile *profile, int label, const struct rps_system_time *time)
 {
-    const struct rps_system_time all = sum_times(profile, -1);
+    const struct rps_system_time rest = sum_times(profile, label);
     const double waited = rps_system_time_waited(time);
 
     return waited > WAITED_THRESHOLD && time->wait_s > WAITED_THRESHOLD * time->threads_s &&
-           fabs(waited - rps_system_time_waited(&all)) > WAITED_THRESHOLD;
+           fabs(waited - rps_system_time_waited(&rest)) > WAITED_THRESHOLD;
 }
 
 /* Write the clauses about a label's system metrics; effects of other processes come last. `count`
@@ -559,7 +579,7 @@ static int write_system(struct clause *ret, struct pair *pair, int count)
     if (profile->other) /* The I/O metrics of a window include its waits. */
         return count + write_io(ret + count, pair, 0);
     sleep = sleep_of(profile, label, &time);
-    is_waiting = sleep < 0 && waits(profile, &time);
+    is_waiting = sleep < 0 && waits(profile, label, &time);
     if (sleep >= 0)
         snprintf(ret[count++].text, TEXT_SIZE, "sleeps in %s", rps_sleep_words[sleep]);
     count += write_io(ret + count, pair, count == 0 && !is_waiting);
@@ -603,6 +623,41 @@ int rps_profile_reported(const struct rps_profile *profile, int label,
     struct pair pair = pair_of(profile, label);
 
     return compare(&pair) ? reported_of_whole(&pair, ret) : 0;
+}
+
+/* Append how a label differs most clearly from the class before its first phase: "; compared with
+ * C: 0.38 x the minor faults". For the first phase, this is the class after it. The detector has
+ * tested the boundary, so there is no test. */
+static void append_neighbour(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
+                             int label)
+{
+    struct pair pair = pair_of(profile, label);
+    size_t at = 0, best = NO_FIGURE;
+    double most = 0;
+    char letter[RPS_PHASE_LABEL_SIZE], clause[TEXT_SIZE];
+
+    while (at < profile->phase_count && profile->label_of[at] != label)
+        at++;
+    at = at > 0 ? at - 1 : at + 1;
+    if (at >= profile->phase_count)
+        return;
+    pair.other = profile->label_of[at];
+    for (size_t f = 0; f < profile->figure_count; f++) {
+        const struct pair other = pair_of(profile, pair.other);
+        const struct range a = label_range(&pair, f), b = label_range(&other, f);
+        const double apart =
+            fabs(value_of(&pair, f) - base_of(&pair, f)) / (a.high - a.low + b.high - b.low);
+
+        if (fabs(difference(&pair, f)) >= DIFFERENCE_MIN && apart > most) {
+            most = apart;
+            best = f;
+        }
+    }
+    if (best == NO_FIGURE)
+        return;
+    write_clause(clause, &pair, best);
+    snprintf(own + strlen(own), RPS_PROFILE_WORDS_SIZE - strlen(own), "; compared with %s: %s",
+             rps_phase_label(pair.other, letter), clause);
 }
 
 /* Write the metrics and system metrics of a label, as far as they fit. */
@@ -651,15 +706,24 @@ static char *write_own(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profil
         sprintf(own, profile->other ? "no metric differs by at least 5 %% and by more than chance"
                                     : UNSURE);
     else if (pair.is_common)
-        sprintf(own, ALIKE "another class");
+        sprintf(own, ALIKE MOST_CLASSES);
     else if (reported_of_whole(&small, told) > 0) {
         write_clause(clause->text, &small, told[0]);
         sprintf(own, ALIKE "the %s; small difference: %s", whole, clause->text);
     } else
         sprintf(own, ALIKE "the %s", whole);
+    if (count == 0 && pair.compared && room == 0 && !profile->other && !is_table(&pair))
+        append_neighbour(own, profile, label);
     if (count == 0 && profile->label[label].is_ramp)
         sprintf(own, "a ramp: its values change steadily");
     return own;
+}
+
+/* Return 1 for the text "no function stands out", which comes last. It is left out if the label is
+ * named after a function. */
+static int is_last(const char *names)
+{
+    return strncmp(names, "no ", 3) == 0;
 }
 
 /* Return 1 if another label has an equal name and description. */
@@ -675,7 +739,8 @@ static int is_twin(const struct rps_profile *profile, int label, int other, cons
 char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
                         int label, int room)
 {
-    const char *place = profile->label[label].place;
+    const struct rps_profile_label *of = &profile->label[label];
+    const char *place = of->code[0] && is_last(of->place) ? "" : of->place;
     char own[RPS_PROFILE_WORDS_SIZE], letter[RPS_PHASE_LABEL_SIZE];
     int twin = 0;
 
@@ -697,10 +762,10 @@ char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profi
 
 char *rps_profile_join(char *ret, size_t size, const char *names, const char *words)
 {
-    const int is_first = strncmp(names, "no ", 3) != 0; /* The text "no function stands out"
-                                                           comes last. */
+    const int is_first = !is_last(names);
 
-    if (is_first && names[0] && (strstr(words, ALIKE) || strcmp(words, UNSURE) == 0))
+    if (is_first && names[0] &&
+        (strstr(words, ALIKE) || strncmp(words, UNSURE, strlen(UNSURE)) == 0))
         words = "";
     snprintf(ret, size, "%s%s%s", is_first ? names : words, names[0] && words[0] ? ", " : "",
              is_first ? words : names);

@@ -289,6 +289,9 @@ int rps_run_phases_remark(const struct rps_run_at *run,
                                  options->to_ns, &options->cpus, &tenths, 1, 0, &profile, err);
     if (result == 0)
         rps_profile_remark(&found->found, &found->observing, &profile, ret);
+    if (result == 0)
+        result = rps_profile_remark_memory(found->arena, run->reader, run->run_id,
+                                           rps_phase_levels_shown(&found->found.levels), ret, err);
     return result;
 }
 

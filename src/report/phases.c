@@ -595,8 +595,8 @@ struct rps_block *rps_label_block(struct rps_document *document, const struct rp
 }
 
 /* Format "in solve (three.c:40)" and the function that waited most. If there are fewer samples than
- * expected, add "(120 of 400 samples)". If the samples do not show any function, format "only 12 of
- * 40 samples" instead. */
+ * expected, add "(120 of 400 expected samples)". If the samples do not show any function, format "12 of 40
+ * expected samples" instead. */
 static const char *code_text(char *ret, size_t size, const struct rps_phase_output *output, int l)
 {
     const struct rps_share_group *group = &output->shares->group[l];
@@ -606,8 +606,8 @@ static const char *code_text(char *ret, size_t size, const struct rps_phase_outp
     char text[320];
 
     if (rps_samples_are_short(group->samples, expected))
-        snprintf(ret + used, size - used, "%s%" PRIu64 " of %s%.0f samples%s",
-                 used ? " (" : "only ", group->samples,
+        snprintf(ret + used, size - used, "%s%" PRIu64 " of %s%.0f expected samples%s",
+                 used ? " (" : "", group->samples,
                  rps_samples_at_most(&output->shares->sampling, 0, 0) ? "at most " : "", expected,
                  used ? ")" : "");
     used = strlen(ret);
@@ -633,6 +633,8 @@ static void add_words(struct rps_document *document, const struct rps_phase_outp
         rps_profile_words(words, profile, l, 0);
         if (output->shares)
             code_text(code, sizeof(code), output, l);
+        if (profile->label[l].code[0] && strncmp(code, "no ", 3) == 0)
+            code[0] = '\0';
         rps_block_wrap(block, 2, 5, "%s: %s", rps_phase_label(l, label),
                        rps_profile_join(text, sizeof(text), code, words));
     }

@@ -184,13 +184,13 @@ static void remark_not_read(struct rps_report *report)
     if (list.count > 0 && rps_run_is_import(&report->run))
         remark(
             report,
-            "Without values for up to %.2g %% of the time: %s (%s). The estimates leave this time "
+            "Without values for up to %.3g %% of the time: %s (%s). The estimates leave this time "
             "out.",
             100 * list.share, list.text, file_lacks(report));
     else if (list.count > 0)
         remark(
             report,
-            "Could not be read for up to %.2g %% of the time on a counter: %s. The estimates leave "
+            "Could not be read for up to %.3g %% of the time on a counter: %s. The estimates leave "
             "this time out.",
             100 * list.share, list.text);
 }

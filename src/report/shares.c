@@ -228,14 +228,19 @@ char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_
 {
     const struct rps_share_group *group = report->shares.group;
     const size_t programs = report->shares.programs.all;
-    char count[RPS_TEXT_NUMBER_SIZE], text[3 * NAME_SIZE + 64];
+    char count[RPS_TEXT_NUMBER_SIZE], text[4 * NAME_SIZE + 128];
     int has_unnamed = 0;
+    size_t used = 0;
 
     ret[0] = '\0';
+    if (report->shares.group_count > 0 && group->program.share > 0) {
+        used = append_shares(text, sizeof(text), &group->program, 1, 0);
+        used += (size_t)sprintf(text + used, "; functions: ");
+    }
     for (int t = 0; report->shares.group_count > 0 && t < group->count && t < FUNCTIONS_MAX; t++)
         has_unnamed |= group->top[t].name.name[0] == '[';
     if (report->shares.group_count > 0 && report->shares.sampling.frequency > 0 &&
-        append_shares(text, sizeof(text), group->top, group->count, programs) > 0)
+        append_shares(text + used, sizeof(text) - used, group->top, group->count, programs) > 0)
         snprintf(ret, size, "CPU time: %s (%s samples%s)", text,
                  rps_text_count(count, sizeof(count), group->samples),
                  has_unnamed ? "; [...]: code without symbols" : "");

@@ -84,9 +84,9 @@ static const char *code_of(const struct rps_document *document, const struct rps
 
     return window->shares.group_count == 0 ? "Code: the run has no samples."
            : !group->apart[RPS_APART_FUNCTION].is_tested
-               ? "Code: too few samples to exclude chance."
+               ? "Code: too few samples to compare programs and functions."
            : rps_block_rows(document->last) == 0
-               ? "Code: chance may explain the differences of programs and functions."
+               ? "Code: no program or function differs by more than chance."
                : "";
 }
 

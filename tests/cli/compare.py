@@ -380,6 +380,16 @@ def make_history(folder):
                       *(["--tag", "commit=%s" % ("new" if run > 7 else "old")] if run < 15 else []))
 
 
+def test_drift():
+    """a drift of 100 % and more is a number without exponent"""
+    with Folder(runs=0) as folder:
+        for run in range(12):
+            folder.write("drift.sim", "phase work %dms\n" % (1000 * 1.1**run))
+            expect(folder.call("record", "-q", "--pmu", "sim:drift.sim", "--label", "main"), 0)
+        answer = json.loads(expect(folder.call("history", "main", "elapsed", "--format", "json"), 0).stdout)["answer"]
+        assert re.fullmatch(r"No run with a change found, but Elapsed drifts by about \+1\d\d % in 12 runs", answer), answer
+
+
 def test_history():
     """history: the levels, the outlier, limits, selections, the picture, and what it refuses"""
     with Folder() as folder:
@@ -456,7 +466,7 @@ def test_history_copies():
 
 prepare()
 try:
-    tap.main([test_runs, test_history, test_history_copies, test_against, test_stores, test_no_such_run, test_recording, test_limits,
+    tap.main([test_runs, test_drift, test_history, test_history_copies, test_against, test_stores, test_no_such_run, test_recording, test_limits,
               test_negative, test_outlier, test_many_runs, test_undecided, test_one_a_side, test_limit_names, test_formats, test_options, test_files, test_configuration,
               test_unchanged, test_job])
 finally:

@@ -137,6 +137,17 @@ def test_noise():
             assert found <= 1, (correlation, found)
 
 
+def test_leak():
+    """the start of a steady rise differs from its end; the middle does not differ from the rest"""
+    with Folder(runs=0) as folder:
+        folder.write("leak.sim", "seed 2\nnoise 5%\nwidth 64\ndefault instructions=300M\n"
+                     + "".join("phase leak 100ms rss=%dk\n" % (750 * k) for k in range(1, 201)))
+        expect(folder.call("record", "-q", "--pmu", "sim:leak.sim"), 0)
+        row = differing(explained(folder, "--from", "0", "--to", "5s"))["rss"]
+        assert abs(row["window"] - 18.7) < .2 and abs(row["other"] - 91.9) < .2, row
+        assert "rss" not in differing(explained(folder, "--from", "8s", "--to", "12s"))
+
+
 def test_formats():
     """CSV has the metrics of JSON; Markdown and HTML have the sentence"""
     with Folder(runs=1) as folder:
@@ -151,4 +162,4 @@ def test_formats():
         refused(folder.call("explain", *part, "--format", "xml"), 2, "xml")
 
 
-tap.main([test_burst, test_phase, test_long, test_noise, test_formats])
+tap.main([test_burst, test_phase, test_long, test_noise, test_leak, test_formats])

@@ -49,6 +49,30 @@ def test_steps():
         assert len(begins) == found and all(abs(at - 30) < 1 for at in begins), (words, begins)
 
 
+def rises(script):
+    """The remarks of report and of phases on memory, which must agree."""
+    record("leak.data", script, system="function f 0x1000 64\nfunction g 0x2000 64\ndefault threads=1 code=f\n")
+    answer = json.loads(expect(FOLDER.call("phases", "-i", "leak.data", "--format", "json"), 0).stdout)
+    part = re.findall("resident memory [^;]*", answer["remark"] or "")
+    report = " ".join(expect(FOLDER.call("report", "-i", "leak.data"), 0).stdout.split())
+    assert ("resident memory" in report) == bool(part) and all(one in report for one in part), (part, report)
+    return part
+
+
+def leak(values, length="1s"):
+    return "".join("phase leak %s rss=%dM\n" % (length, mib) for mib in values)
+
+
+def test_leak():
+    """memory that rises or falls in a straight line is named, in the whole run or in its longest phase; other changes are not"""
+    assert rises(leak([7 * k for k in range(1, 21)])) == ["resident memory rises from 7 to 140 MiB (6.65 MiB/s)"]
+    assert rises(leak([7 * k for k in range(20, 0, -1)])) == ["resident memory falls from 140 to 7 MiB (6.65 MiB/s)"]
+    for values in [100] * 20, [10] * 10 + [100] * 10, [7 * k for k in range(1, 11)] * 2, [100 + k for k in range(20)]:
+        assert rises(leak(values)) == [], values
+    found = rises("phase other 30s code=g rss=500M\n" + leak([7 * k for k in range(1, 101)], "500ms"))
+    assert found == ["resident memory rises from 7 to 700 MiB in phase B (13.9 MiB/s)"], found
+
+
 def test_threads():
     r"""a program with one, two and three threads has three phase classes, which recur"""
     record("threads.data", "function f 0x1000 64\n" + "".join("phase %d 6s threads=%d code=f\n" % (k, k) for k in (1, 2, 3, 1, 2)), system="")
@@ -211,5 +235,5 @@ def test_waits_are_recorded():
 
 
 with FOLDER:
-    tap.main([test_steps, test_threads, test_short_tasks, test_stretched, test_mixed, test_thinned, test_three_words, test_who_had_most, test_one_thread, test_machine_alone, test_who_waited,
+    tap.main([test_steps, test_leak, test_threads, test_short_tasks, test_stretched, test_mixed, test_thinned, test_three_words, test_who_had_most, test_one_thread, test_machine_alone, test_who_waited,
               test_waits_are_recorded])

@@ -110,14 +110,38 @@ static void too_little_is_unknown(void **state)
     add(&made, 0, 40, 3, 100, 100);
     find(&made, 1); /* the only group is not compared */
     assert_false(made.apart[0].is_tested);
-    add(&made, 1, 19, 4, 1, 1); /* 19 samples are too few */
+    add(&made, 1, 19, 3, 1, 1); /* 19 samples are too few */
     find(&made, 2);
     assert_false(made.apart[0].is_tested);
     assert_false(made.apart[1].is_tested);
-    add(&made, 2, 4, 4, 100, 100); /* one long block is not enough */
+    add(&made, 2, 4, 3, 100, 100); /* one long block is not enough */
     find(&made, 3);
     assert_true(made.apart[0].is_tested);
     assert_false(made.apart[2].is_tested);
+}
+
+/* A linker ran once, for 14 of 17 samples: this is no chance. A name that also ran elsewhere, or
+ * that few samples had, may be chance. */
+static void ran_nowhere_else(void **state)
+{
+    static const struct {
+        uint64_t own, all, rest;
+        int is_found;
+    } cases[] = {{14, 17, 0, 1}, {14, 17, 50, 1}, {14, 17, 100, 0}, {8, 17, 0, 0}, {9, 9, 0, 0}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct made made = {0};
+
+        add(&made, 0, 1, 3, cases[i].own, cases[i].all);
+        add(&made, 1, 40, 5, 100, 100);
+        add(&made, 1, 1, 3, cases[i].rest, 0);
+        find(&made, 2);
+        assert_int_equal(made.apart[0].name[0].is_found, cases[i].is_found);
+        assert_int_equal(made.apart[0].is_tested, cases[i].is_found);
+        if (cases[i].is_found)
+            assert_int_equal(made.apart[0].name[0].name, 3);
+    }
 }
 
 static void lengths_of_blocks(void **state)
@@ -217,10 +241,11 @@ static void programs_of_two_seconds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shares_of_the_name), cmocka_unit_test(two_names),
-        cmocka_unit_test(clumps_are_chance),  cmocka_unit_test(too_little_is_unknown),
-        cmocka_unit_test(lengths_of_blocks),  cmocka_unit_test(programs_of_tenths),
-        cmocka_unit_test(programs_of_halves), cmocka_unit_test(programs_of_two_seconds),
+        cmocka_unit_test(shares_of_the_name),      cmocka_unit_test(two_names),
+        cmocka_unit_test(clumps_are_chance),       cmocka_unit_test(too_little_is_unknown),
+        cmocka_unit_test(ran_nowhere_else),        cmocka_unit_test(lengths_of_blocks),
+        cmocka_unit_test(programs_of_tenths),      cmocka_unit_test(programs_of_halves),
+        cmocka_unit_test(programs_of_two_seconds),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

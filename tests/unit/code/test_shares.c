@@ -709,6 +709,32 @@ static void of_cgroups(void **state)
     assert_int_equal(shares.share[2].self, 1);
 }
 
+/* A build with two paths is one module; another program of this name is another module. */
+static void paths_of_one_build(void **state)
+{
+    static struct rps_module module[] = {{0, RPS_MODULE_FILE, "/usr/bin/git", "abcd"},
+                                         {1, RPS_MODULE_FILE, "/usr/lib/git-core/git", "abcd"},
+                                         {2, RPS_MODULE_FILE, "/opt/git", "ef01"}};
+    static struct rps_frame frame[] = {{0, 0, 0x10, 0}, {1, 1, 0x20, 0}, {2, 2, 0x30, 0}};
+    static struct rps_stack stack[] = {{0, -1, 0}, {1, -1, 1}, {2, -1, 2}};
+    const struct rps_code git = {.module_count = 3,
+                                 .module = module,
+                                 .frame_count = 3,
+                                 .frame = frame,
+                                 .stack_count = 3,
+                                 .stack = stack};
+    const uint64_t seen[] = {1, 2, 4};
+    struct rps_shares shares;
+
+    (void)state;
+    shares = rps_shares_find(arena, &git, seen, RPS_SHARES_MODULE);
+    assert_int_equal(shares.count, 2);
+    assert_string_equal(shares.share[0].module, "/opt/git");
+    assert_int_equal(shares.share[0].self, 4);
+    assert_string_equal(shares.share[1].module, "/usr/bin/git");
+    assert_int_equal(shares.share[1].self, 3);
+}
+
 /* Programs are shown for a whole machine, and for several processes if most samples have no name.
  */
 static void of_programs(void **state)
@@ -823,6 +849,7 @@ int main(void)
         cmocka_unit_test(programs_with_one_number),
         cmocka_unit_test(names_of_cgroups),
         cmocka_unit_test(of_cgroups),
+        cmocka_unit_test(paths_of_one_build),
         cmocka_unit_test(of_programs),
         cmocka_unit_test(parts),
         cmocka_unit_test(what_is_not_sampled),

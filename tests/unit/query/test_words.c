@@ -211,6 +211,30 @@ static void test_order(void **state)
 }
 
 /* If one label has nearly all events, only this label is described, not the others. */
+/* A class of two phases has no property that one of them lacks. A class that is similar to the run
+ * is compared with the class before it, and the first one with the class after it. */
+static void test_phases_of_classes(void **state)
+{
+    static const struct given given = {"f", "Minor faults", "/s", 10000, 40000};
+    static const int label_of[] = {0, 1, 2, 1};
+    double phase[] = {10000, 40000, 10000, 39000};
+    struct made made;
+
+    (void)state;
+    fill(&made, &given, 1);
+    made.profile.phase_count = 4;
+    made.profile.label_of = label_of;
+    made.profile.phase = phase;
+    made.label[1].occurrences = 2;
+    assert_string_equal(words_of(&made, 1), "4.0 x the minor faults of the whole run");
+    assert_string_equal(words_of(&made, 2),
+                        "similar to the whole run; compared with B: 0.25 x the minor faults");
+    assert_string_equal(words_of(&made, 0),
+                        "similar to the whole run; compared with B: 0.25 x the minor faults");
+    phase[3] = 0;
+    assert_null(strstr(words_of(&made, 1), "of the whole run"));
+}
+
 static void test_unlike_most(void **state)
 {
     const struct given given = {"f", "Context switches", "/s", 10200, 30000};
@@ -220,9 +244,9 @@ static void test_unlike_most(void **state)
     fill(&made, &given, 1);
     made.mean[0] = 300;
     made.mean[2] = 310;
-    assert_string_equal(words_of(&made, 0), "similar to another class");
+    assert_string_equal(words_of(&made, 0), "similar to most other classes");
     assert_string_equal(words_of(&made, 1), "2.9 x the context switches of the whole run");
-    assert_string_equal(words_of(&made, 2), "similar to another class");
+    assert_string_equal(words_of(&made, 2), "similar to most other classes");
     made.mean[0] = 9000;
     made.mean[2] = 30; /* Label 2 differs from both others. */
     assert_string_equal(words_of(&made, 2), "1/340 of the context switches of the whole run");
@@ -574,7 +598,7 @@ static void test_system(void **state)
                         "3.1 x the minor faults of the whole run, sleeps in lock or thread "
                         "waits, uses 306 MiB (elsewhere 13 MiB), reads 866 MiB/s from disks "
                         "(elsewhere 0 MiB/s)");
-    assert_string_equal(words_of(&made, 2), "similar to another class");
+    assert_string_equal(words_of(&made, 2), "similar to most other classes");
     strcpy(io.figure[0].name, "at MiB"); /* The new clause is shorter than the previous one. */
     rps_profile_words(made.words, &made.profile, 1, 70);
     assert_string_equal(made.words, "3.1 x the minor faults of the whole run, at 306 MiB "
@@ -819,6 +843,7 @@ int main(void)
         cmocka_unit_test(test_alike),
         cmocka_unit_test(test_nothing_to_say),
         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_phases_of_classes),
         cmocka_unit_test(test_unlike_most),
         cmocka_unit_test(test_clumps),
         cmocka_unit_test(test_long_clumps),
