@@ -570,10 +570,11 @@ static void test_system(void **state)
         made.label[l].cpu_s = 4;
     assert_string_equal(words_of(&made, 0), /* Label 0 uses as much memory as most labels. */
                         "waits for a CPU 60 % of the time that it could run");
-    assert_string_equal(words_of(&made, 1),
-                        "3.1 x the minor faults of the whole run, sleeps in lock or thread "
-                        "waits, RSS 306 MiB summed over processes (elsewhere 13 MiB), reads 866 MiB/s from disks "
-                        "(elsewhere 0 MiB/s)");
+    assert_string_equal(
+        words_of(&made, 1),
+        "3.1 x the minor faults of the whole run, sleeps in lock or thread "
+        "waits, RSS 306 MiB summed over processes (elsewhere 13 MiB), reads 866 MiB/s from disks "
+        "(elsewhere 0 MiB/s)");
     assert_string_equal(words_of(&made, 2), "similar to another class");
     strcpy(io.figure[0].name, "at MiB"); /* The new clause is shorter than the previous one. */
     rps_profile_words(made.words, &made.profile, 1, 70);
@@ -588,9 +589,10 @@ static void test_system(void **state)
     io = read_io(arena, (double[]){13, 14, 13}, 1.9); /* The values are too small to matter. */
     assert_null(strstr(words_of(&made, 1), "MiB"));
     io = read_io(arena, (double[]){1, 500, 500}, 3);
-    assert_string_equal(words_of(&made, 0),
-                        "RSS 1.0 MiB summed over processes (elsewhere 500 MiB), waits for a CPU 60 % of the time "
-                        "that it could run");
+    assert_string_equal(
+        words_of(&made, 0),
+        "RSS 1.0 MiB summed over processes (elsewhere 500 MiB), waits for a CPU 60 % of the time "
+        "that it could run");
     made.profile.io = NULL; /* Memory and reads were not measured. */
     made.mean[1] = 10000;
     for (int l = 0; l < 3; l++) /* Waiting is described only if labels differ in it. */
