@@ -1793,6 +1793,32 @@ static void test_limit(void **state)
     assert_true(is_group_read(7));
 }
 
+/* A process moves into a group with a limit after its start. */
+static void test_late_limit(void **state)
+{
+    const struct rps_target target = {.kind = RPS_TARGET_LAUNCH, .pid = &seven, .pid_count = 1};
+    struct rps_system_state can;
+    struct test test;
+
+    (void)state;
+    write_thread(7, 7, "1000000 5000 10\n", "futex_wait", "7 (a) S 1 7");
+    write_file("", "sys/fs/cgroup/cgroup.procs");
+    write_file("0::/\n", "proc/7/cgroup");
+    write_file("25000 100000\n", "sys/fs/cgroup/a/cpu.max");
+    write_file("throttled_usec 5\n", "sys/fs/cgroup/a/cpu.stat");
+    assert_false(open_target(&test, &target));
+    read_period(&test, 1, 1);
+    assert_int_equal(test.reader.state(test.reader.self, RPS_SYSTEM_GROUP, &can), 1);
+    write_file("0::/a\n", "proc/7/cgroup");
+    test.time_ns += RPS_NS_PER_S;
+    read_period(&test, 2, 1);
+    assert_int_equal(test.reader.state(test.reader.self, RPS_SYSTEM_GROUP, &can), 0);
+    assert_int_equal(can.supported, 1U << RPS_GROUP_THROTTLED);
+    write_file("throttled_usec 705\n", "sys/fs/cgroup/a/cpu.stat");
+    assert_int_equal(read_of(&test, RPS_SYSTEM_GROUP)->value[RPS_GROUP_THROTTLED], 700);
+    test.reader.close(test.reader.self);
+}
+
 static int64_t throttled_us(const struct rps_target *target)
 {
     const struct rps_system_reading *reading;
@@ -2025,6 +2051,7 @@ int main(void)
         cmocka_unit_test(test_frequency),
         cmocka_unit_test_setup_teardown(test_group, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_limit, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(test_late_limit, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_limit_above, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_old_limit, make_root, remove_root),
     };
