@@ -133,8 +133,8 @@ static void report_end(struct words *words, const struct rps_run *run)
         say(words, ", ended by signal %d (%s)", run->exit_signal, strsignal(run->exit_signal));
     else if (run->exit_status >= 0)
         say(words, ", exit status %d", run->exit_status);
-    else if (run->end_reason[0])
-        say(words, "; recording ended: %s", run->end_reason);
+    else if (rps_report_end_reason(run)[0])
+        say(words, "; recording ended: %s", rps_report_end_reason(run));
 }
 
 /* Append the first line. Cut a long command, because the report shows the full command below. */

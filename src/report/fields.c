@@ -130,6 +130,15 @@ int rps_report_is_part(const struct rps_report *report)
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
+const char *rps_report_end_reason(const struct rps_run *run)
+{
+    const int is_process = strncmp(run->target, "process ", 8) == 0 && run->exit_status < 0;
+
+    return run->state == RPS_RUN_COMPLETE && is_process && !run->end_reason[0]
+               ? "the process ended, exit status unknown"
+               : run->end_reason;
+}
+
 static void put_state(struct rps_report *report)
 {
     const struct rps_run *run = &report->run;
@@ -138,7 +147,7 @@ static void put_state(struct rps_report *report)
         field(report, "State:", "recording: values so far");
     else if (run->state == RPS_RUN_INTERRUPTED)
         field(report, "State:", "interrupted: the recorded periods are valid");
-    field(report, "Recording ended:", "%s", run->end_reason);
+    field(report, "Recording ended:", "%s", rps_report_end_reason(run));
     if (run->exit_signal > 0)
         field(report, "Ended by signal:", "%d (%s)", run->exit_signal, strsignal(run->exit_signal));
     else if (run->exit_status >= 0)
