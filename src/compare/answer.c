@@ -489,6 +489,26 @@ static void report_same(struct answer *answer)
         say(answer, "; a verdict needs more runs per side");
 }
 
+static int has_verdict(const struct rps_comparison *comparison, const char *name)
+{
+    const int figure = rps_comparison_figure(comparison, name);
+
+    return figure >= 0 && rps_comparison_is_changed(&comparison->row[0].change[figure]);
+}
+
+/* Append the metric to compare if other programs may explain the change of the elapsed time. */
+static void report_load(struct answer *answer)
+{
+    const struct rps_comparison *comparison = answer->comparison;
+    const int is_elapsed =
+        has_verdict(comparison, "elapsed_not_waiting") && !has_verdict(comparison, "cpu_time");
+
+    say(answer,
+        "; compare %s, since other programs used at least %.0f %% of the CPU time that one side "
+        "was ready to use",
+        is_elapsed ? "'Elapsed without waiting'" : "CPU time", 100 * comparison->taken);
+}
+
 const char *rps_comparison_answer(const struct rps_comparison *comparison)
 {
     struct answer answer = {.comparison = comparison,
@@ -515,9 +535,6 @@ const char *rps_comparison_answer(const struct rps_comparison *comparison)
     }
     if (comparison->taken > 0 && answer.whole &&
         comparison->taken / (1 - comparison->taken) > fabs(answer.whole->ratio))
-        say(&answer,
-            "; compare CPU time, since other programs used at least %.0f %% of the CPU time that "
-            "one side was ready to use",
-            100 * comparison->taken);
+        report_load(&answer);
     return answer.text;
 }
