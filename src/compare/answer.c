@@ -489,19 +489,15 @@ static void report_same(struct answer *answer)
         say(answer, "; a verdict needs more runs per side");
 }
 
-static int has_verdict(const struct rps_comparison *comparison, const char *name)
-{
-    const int figure = rps_comparison_figure(comparison, name);
-
-    return figure >= 0 && rps_comparison_is_changed(&comparison->row[0].change[figure]);
-}
-
 /* Append the metric to compare if other programs may explain the change of the elapsed time. */
 static void report_load(struct answer *answer)
 {
     const struct rps_comparison *comparison = answer->comparison;
-    const int is_elapsed =
-        has_verdict(comparison, "elapsed_not_waiting") && !has_verdict(comparison, "cpu_time");
+    const struct rps_change *change = comparison->row[0].change;
+    const int cpu = rps_comparison_figure(comparison, "cpu_time"),
+              ready = rps_comparison_figure(comparison, "elapsed_not_waiting"),
+              is_elapsed = ready >= 0 && rps_comparison_is_changed(&change[ready]) &&
+                           (cpu < 0 || !rps_comparison_is_changed(&change[cpu]));
 
     say(answer,
         "; compare %s, since other programs used at least %.0f %% of the CPU time that one side "

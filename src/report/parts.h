@@ -114,8 +114,7 @@ int rps_report_has_fine_start(const struct rps_report *report);
 /* Return 1 if only a part of the run is reported. */
 int rps_report_is_part(const struct rps_report *report);
 
-/* Return the reason for which the recording ended, or "". Processes that were already running end
- * with an unknown exit status. */
+/* Return the reason for which the recording ended, or "". */
 const char *rps_report_end_reason(const struct rps_run *run);
 
 /* Return the CPU time of the part in seconds. For a whole run whose counted CPU time differs from
