@@ -111,8 +111,9 @@ double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, u
  * label, followed by at most three clauses on the metrics that differ most. Example: "3.1 x the
  * page faults of the whole run, CPI 2.4 (whole run: 1.1)". A metric is described if it differs by
  * 15 % and by more than chance, also from most other labels. In the profile of a window, 5 % are
- * enough. System metrics follow: "sleeps in timers", "uses 306 MiB", "waits for a CPU 82 % of the
- * time that it could run". Clauses after the first are left out if they exceed `room` characters
+ * enough. System metrics follow: "sleeps in timers", "RSS 306 MiB summed over processes", "waits
+ * for a CPU 82 % of the time that it could run". Clauses after the first are left out if they
+ * exceed `room` characters
  * (0: no limit). Without clauses, the text is "similar to the whole run", "similar to the whole
  * run; small difference: " and a rate that takes little time, "similar to most other classes", "no
  * difference beyond chance", or "" if nothing can be compared. Numbers are in the thread's locale.

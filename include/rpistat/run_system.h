@@ -90,7 +90,7 @@ int rps_run_system_read(struct rps_arena *arena, struct rps_reader *reader, int6
                         struct rps_run_system **ret, struct rps_error *err);
 
 /* Return the times of a segment. on_s is the time on a CPU according to the counters. The times are
- * unknown for 10 ms or less, and if the readings saw too little of on_s. */
+ * unknown for 10 ms or less, and if the readings missed too much of on_s. */
 struct rps_system_time rps_run_system_time(const struct rps_run_system *system, double on_s);
 
 /* Return the mean of a gauge, or the rate per second of a counter; NaN if unknown. */

@@ -41,10 +41,10 @@
         "Threads that waited for a process that they had started.", .column = {"in_child", "", 1}) \
     METRIC(IN_OTHER, "in_other", "Asleep otherwise", "threads", RPS_SYSTEM_GAUGE, "wchan",         \
         "Threads that slept in anything else.", .column = {"in_other", "", 1})                     \
-    METRIC(RSS, "rss", "Resident memory", "KiB", RPS_SYSTEM_GAUGE, "statm",                        \
-        "Memory that processes had resident, their sum: a page that several share counts in "      \
-        "each.", .column = {"rss", "_mib", RPS_PER_MIB, RPS_COLUMN_RANGE},                         \
-        .panel = {"Resident memory (MiB, sum over processes)", "RSS", "MiB", "Resident", "rss"},   \
+    METRIC(RSS, "rss", "RSS summed over processes", "KiB", RPS_SYSTEM_GAUGE, "statm",              \
+        "RSS summed over processes. A page that several processes share counts in each.",          \
+        .column = {"rss", "_mib", RPS_PER_MIB, RPS_COLUMN_RANGE},                         \
+        .panel = {"RSS (MiB, summed over processes)", "RSS", "MiB", "Resident", "rss"},            \
         .phases = {RPS_PHASES_LEVEL, 4, .15, 1}, .watch = {"RSS", " MiB"})                         \
     METRIC(READ, "read", "Read", "KiB", RPS_SYSTEM_COUNTER, "io",                                  \
         "What reads returned, from pipes, sockets and the cache too.",                             \

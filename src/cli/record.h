@@ -117,6 +117,7 @@ struct rps_recording {
     struct rps_registry registry;
     struct rps_code_recorder samples; /* recorder of samples; zeroed: no samples */
     struct rps_system_reader system;  /* reader of system metrics; zeroed: no metrics */
+    uint32_t reported_sources;        /* bit mask of the system sources in the store */
     struct rps_sampler hearing;       /* sampler of thread events only; zeroed: not open */
     uint64_t sample_threshold;        /* N of --sample EVENT:N; 0: sample by frequency */
     int64_t children_cpu_ns;          /* CPU time for unwinding stacks and finding symbols */

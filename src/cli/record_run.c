@@ -169,6 +169,17 @@ static void sink_gap(void *context, int32_t cpu, int64_t start_ns, int64_t lengt
     rps_writer_gap(r->writer, cpu, start_ns, length_ns, reason);
 }
 
+/* Report which metrics of a source are read or not. The run is in the store by now. */
+static void report_source(struct rps_recording *r, enum rps_system_source source)
+{
+    struct rps_system_state state;
+
+    if (r->reported_sources >> source & 1 || r->system.state(r->system.self, source, &state) != 0)
+        return;
+    rps_writer_system_state(r->writer, &state);
+    r->reported_sources |= UINT32_C(1) << source;
+}
+
 static void sink_reading(void *context, const struct rps_system_reading *reading)
 {
     struct rps_recording *r = context;
@@ -179,6 +190,7 @@ static void sink_reading(void *context, const struct rps_system_reading *reading
         r->row_ns = 0;
     }
     hand_over_period(r);
+    report_source(r, reading->source);
     rps_writer_system(r->writer, reading);
 }
 
@@ -354,15 +366,10 @@ static int open_system(struct rps_recording *r, struct rps_error *err)
     return 0;
 }
 
-/* Report which metrics of each source are read or not. The run is in the store by now. */
 static void report_system(struct rps_recording *r)
 {
-    for (int source = 0; r->system.self && source < RPS_SYSTEM_SOURCES; source++) {
-        struct rps_system_state state;
-
-        if (r->system.state(r->system.self, (enum rps_system_source)source, &state) == 0)
-            rps_writer_system_state(r->writer, &state);
-    }
+    for (int source = 0; r->system.self && source < RPS_SYSTEM_SOURCES; source++)
+        report_source(r, (enum rps_system_source)source);
 }
 
 static void begin_samples(struct rps_recording *r, int64_t start_ns)

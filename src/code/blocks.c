@@ -402,7 +402,7 @@ static struct rps_block *begin_shares(const struct rps_code_filling *filling)
         {"pid", is_table && has_pid ? "PID" : NULL, RPS_VALUE_INT, .place = 4, .is_id = 1},
         {"tid", is_table && by == RPS_SHARES_THREAD ? "TID" : NULL, RPS_VALUE_INT, .place = 5,
          .is_id = 1},
-        {"processes", is_table && by >= RPS_SHARES_PROGRAM ? "Processes" : NULL, RPS_VALUE_INT,
+        {"processes", is_table && by >= RPS_SHARES_PROGRAM ? "Sampled processes" : NULL, RPS_VALUE_INT,
          .place = 4},
         {"cpu_s", is_table && has_any(filling->output->shares, 0) ? "CPU time" : NULL,
          RPS_VALUE_DURATION, .unit = "s", .place = 10},

@@ -255,7 +255,7 @@ static int is_most(const struct rps_code_counts *counts, size_t groups, size_t k
     return 0;
 }
 
-/* Merge functions without names by module, as in "[libm.so.6]". A function stays separate if it has
+/* Merge functions without names by module, as in "[libm.so.6]" or "[JIT code]". A function stays separate if it has
  * most samples of a group, because it distinguishes the group. function: number of the function of
  * each stack. */
 static void fold_unnamed(struct rps_arena *arena, struct rps_code_counts *counts, size_t groups,
@@ -275,7 +275,8 @@ static void fold_unnamed(struct rps_arena *arena, struct rps_code_counts *counts
             m++;
         if (m == modules) {
             first[modules++] = k;
-            name[k].name = file[0] == '[' ? file : rps_arena_print(arena, "[%s]", file);
+            if (name[k].name[0] != '[')
+                name[k].name = file[0] == '[' ? file : rps_arena_print(arena, "[%s]", file);
             continue;
         }
         folded[k] = (int64_t)first[m];

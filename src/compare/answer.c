@@ -489,6 +489,22 @@ static void report_same(struct answer *answer)
         say(answer, "; a verdict needs more runs per side");
 }
 
+/* Append the metric to compare if other programs may explain the change of the elapsed time. */
+static void report_load(struct answer *answer)
+{
+    const struct rps_comparison *comparison = answer->comparison;
+    const struct rps_change *change = comparison->row[0].change;
+    const int cpu = rps_comparison_figure(comparison, "cpu_time"),
+              ready = rps_comparison_figure(comparison, "elapsed_not_waiting"),
+              is_elapsed = ready >= 0 && rps_comparison_is_changed(&change[ready]) &&
+                           (cpu < 0 || !rps_comparison_is_changed(&change[cpu]));
+
+    say(answer,
+        "; other programs took at least %.0f %% of the CPU time that one side needed: compare %s, "
+        "not elapsed time",
+        100 * comparison->taken, is_elapsed ? "'Elapsed without waiting'" : "CPU time");
+}
+
 const char *rps_comparison_answer(const struct rps_comparison *comparison)
 {
     struct answer answer = {.comparison = comparison,
@@ -515,9 +531,6 @@ const char *rps_comparison_answer(const struct rps_comparison *comparison)
     }
     if (comparison->taken > 0 && answer.whole &&
         comparison->taken / (1 - comparison->taken) > fabs(answer.whole->ratio))
-        say(&answer,
-            "; other programs took at least %.0f %% of the CPU time that one side needed: compare "
-            "CPU time, not elapsed time",
-            100 * comparison->taken);
+        report_load(&answer);
     return answer.text;
 }

@@ -46,6 +46,9 @@ struct reader {
     struct rps_system_tree tree;
     struct rps_system_machine machine;
     struct rps_system_group group;
+    const char *root;
+    pid_t pid;
+    struct rps_target moving; /* process that may move into a group; pid_count 0: none */
     struct rps_system_package package;
     int has_package;               /* 1 if package counters were opened, even without metrics */
     struct rps_system_state state; /* state of the tree when it was opened */
@@ -289,6 +292,18 @@ static void read_machine(struct reader *reader, uint64_t period, int64_t time_ns
     hand_over(reader, RPS_SYSTEM_MACHINE, period, time_ns, start_ns, sink);
 }
 
+/* Find the group of a process that moved into a group with a CPU limit after its start. The group
+ * is searched in the first period, and then once per second. */
+static void find_group(struct reader *reader, int64_t time_ns)
+{
+    struct row *row = &reader->row[RPS_SYSTEM_GROUP];
+
+    if (reader->moving.pid_count == 0 || (row->time_ns > 0 && !is_second(reader, row, time_ns)))
+        return;
+    row->time_ns = time_ns;
+    row->is_read = rps_system_group_init(&reader->group, reader->root, &reader->moving) == 0;
+}
+
 static void read_group(struct reader *reader, uint64_t period, int64_t time_ns, int64_t start_ns,
                        int force, const struct rps_system_sink *sink)
 {
@@ -328,7 +343,9 @@ static void reader_read(void *self, uint64_t period, int64_t time_ns, int64_t st
         read_workload(reader, period, time_ns, start_ns, force, sink, note, size);
     if (reader->row[RPS_SYSTEM_MACHINE].is_read)
         read_machine(reader, period, time_ns, start_ns, force, sink);
-    if (reader->row[RPS_SYSTEM_GROUP].is_read)
+    if (!reader->row[RPS_SYSTEM_GROUP].is_read)
+        find_group(reader, time_ns);
+    else
         read_group(reader, period, time_ns, start_ns, force, sink);
     if (reader->row[RPS_SYSTEM_PACKAGE].is_read)
         read_package(reader, period, time_ns, start_ns, force, sink, note, size);
@@ -431,6 +448,10 @@ static int open_sources(struct reader *reader, const char *root, const struct rp
     }
     reader->row[RPS_SYSTEM_GROUP].is_read =
         options->tree && has_tree && rps_system_group_init(&reader->group, root, target) == 0;
+    if (options->tree && has_tree && target->pid_count == 1) {
+        reader->pid = target->pid[0];
+        reader->moving = (struct rps_target){target->kind, .pid = &reader->pid, .pid_count = 1};
+    }
     if (options->package && !has_tree) {
         rps_system_package_init(&reader->package, root, target);
         reader->has_package = 1;
@@ -450,6 +471,7 @@ int rps_system_open(const char *root, const struct rps_system_options *options,
     if (!reader)
         return rps_error_memory(err);
     reader->options = *options;
+    reader->root = root;
     rps_system_pace_init(&reader->pace, options->period_ns, options->budget);
     rps_system_pace_init(&reader->package_pace, options->period_ns, options->budget);
     sem_init(&reader->go, 0, 0);

@@ -12,8 +12,9 @@
  *   therefore counts only the time since that reading.
  * - When a parent has waited for a process, the parent's io includes the totals of the process.
  *   The totals that were already counted are therefore subtracted from the parent's increase. The
- *   first reading without the process, or the next one, does this. The totals are lost if the
- *   parent ignores the end of the process, or does not belong to the workload.
+ *   first reading without the process, or the next one, does this. If the parent ended too, its
+ *   own parent has the totals. The totals are lost if the parent ignores the end of the process,
+ *   or does not belong to the workload.
  * - Files of a thread that has already ended are not opened.
  * - A thread that waits in futex is idle if it hardly ran in the last one to two seconds, or since
  *   its first reading. A thread that waits for a lock differs: the kernel wakes it when the lock is
@@ -806,13 +807,28 @@ static int64_t count_fds(const struct rps_system_tree *tree, pid_t pid)
     return count;
 }
 
-/* Handle a process that was waited for. The parent now has the totals of this process. */
+/* Handle a process that was waited for. The nearest ancestor that was not waited for now has the
+ * totals of this process. */
 static void lose_process(struct rps_system_process *process)
 {
+    struct rps_system_process *heir = process->parent;
+
+    while (heir && heir->is_gone)
+        heir = heir->parent;
     process->is_gone = 1;
-    for (int i = 0; process->parent && i < RPS_IO_COUNT; i++)
-        process->parent->credit[1][i] +=
-            process->io[i] + process->credit[0][i] + process->credit[1][i];
+    for (int i = 0; heir && i < RPS_IO_COUNT; i++)
+        heir->credit[1][i] += process->io[i] + process->credit[0][i] + process->credit[1][i];
+}
+
+/* Find the new parent of a process whose parent was waited for. */
+static void adopt_process(struct rps_system_tree *tree, struct rps_system_process *process)
+{
+    struct rps_system_process *orphaned_by = process->parent;
+
+    process->parent = find_process(tree, read_stat(tree, process->pid, 0).parent);
+    if (process->parent)
+        process->parent->users++;
+    release(orphaned_by);
 }
 
 static void read_io(struct rps_system_tree *tree, struct rps_system_process *process)
@@ -837,6 +853,8 @@ static void read_io(struct rps_system_tree *tree, struct rps_system_process *pro
         process->io[i] = number[line[i]];
     }
     process->is_read = 1;
+    if (process->parent && process->parent->is_gone)
+        adopt_process(tree, process);
 }
 
 static void read_process(struct rps_system_tree *tree, struct rps_system_process *process)

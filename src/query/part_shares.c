@@ -76,7 +76,7 @@ char *rps_share_name_text(char *ret, size_t size, const struct rps_share_name *n
         snprintf(line, sizeof(line), " (%.*s:%d)", (int)rps_text_cut(file, FILE_MAX), file,
                  name->line);
     else if (name->processes > 1)
-        snprintf(line, sizeof(line), " (%zu processes)", name->processes);
+        snprintf(line, sizeof(line), " (%zu sampled processes)", name->processes);
     rps_text_function(ret, size - strlen(line), name->name);
     return strcat(ret, line);
 }

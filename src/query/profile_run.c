@@ -319,7 +319,7 @@ static const struct io io_of[] = {
      RPS_SYSTEM_TREE,
      {RPS_TREE_RSS, RPS_TREE_READ, RPS_TREE_WRITTEN, RPS_TREE_WAIT, RPS_TREE_IN_IO,
       RPS_TREE_IN_LOCK, RPS_TREE_IN_MESSAGE, RPS_TREE_IN_TIMER, RPS_TREE_IN_OTHER},
-     {"uses MiB", "reads MiB/s", "writes MiB/s", "waits s/s for a CPU",
+     {"RSS MiB summed over processes", "reads MiB/s", "writes MiB/s", "waits s/s for a CPU",
       "has threads asleep in block I/O", "has threads asleep in lock or thread waits",
       "has threads asleep in pipes or sockets", "has threads asleep in timers",
       "has threads asleep in other waits"}},

@@ -497,7 +497,7 @@ static int write_cpu_wait(char *ret, const struct rps_profile *profile)
     return fabs(waited - other) > WAITED_THRESHOLD;
 }
 
-/* Write how much memory a label uses, and how much the label reads and writes: "reads 240 MiB/s
+/* Write the RSS of a label, and how much the label reads and writes: "reads 240 MiB/s
  * from disks (elsewhere 2 MiB/s)". A phase's waits have their own clauses. Its sleeps and low
  * rates are written only if nothing else differs (is_only). */
 static int write_io(struct clause *ret, struct pair *of, int is_only)

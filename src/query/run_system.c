@@ -11,8 +11,10 @@
 /* CPU use may exceed a whole number of CPUs by this much, because the times are not exact. */
 #define CPU_ROUNDING .05
 
-/* The times in states are unknown if the readings saw less than this share of the CPU time. */
-#define SEEN_MIN .25
+/* The times in states are unknown if the readings saw less than this share of the CPU time, and
+ * missed more CPU time than this share of the elapsed time. */
+#define SEEN_MIN   .25
+#define MISSED_MAX .01
 
 #define ALL .9999 /* Readings that cover this share of the time are complete, within rounding. */
 
@@ -253,8 +255,9 @@ struct rps_system_time rps_run_system_time(const struct rps_run_system *system, 
     double unseen_s = fmax(0, sum_of(system, RPS_TREE_UNSEEN) / US_PER_S);
     double seen_on_s = sum_of(system, RPS_TREE_RUNNING) / US_PER_S;
     struct rps_system_time time = {.on_s = on_s, .unseen_s = unseen_s, .idle_s = NAN};
-    int is_known =
-        system->length_s[RPS_SYSTEM_TREE] > SHORT_S && !(seen_on_s + unseen_s < SEEN_MIN * on_s);
+    const double length_s = system->length_s[RPS_SYSTEM_TREE];
+    int is_known = length_s > SHORT_S && !(seen_on_s + unseen_s < SEEN_MIN * on_s &&
+                                           on_s - seen_on_s > MISSED_MAX * length_s);
 
     for (int i = 0; i < RPS_SLEEPS; i++)
         time.asleep_in_s[i] =
@@ -267,7 +270,7 @@ struct rps_system_time rps_run_system_time(const struct rps_run_system *system, 
         sum_of(system, RPS_TREE_THREADS) + unseen_s - fmax(0, time.idle_s) - time.child_s;
     if (!isfinite(time.threads_s + wait_s + on_s))
         return time;
-    time.elapsed_s = system->length_s[RPS_SYSTEM_TREE];
+    time.elapsed_s = length_s;
     time.threads_s = fmax(time.threads_s, on_s);
     time.wait_s = fmin(wait_s, time.threads_s - on_s);
     time.unseen_on_s = fmin(unseen_s, fmax(0, on_s - seen_on_s));

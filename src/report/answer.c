@@ -19,6 +19,7 @@
 #define PERIODS_MIN    4                             /* minimum periods for a line on phases */
 #define PERIODS_ENOUGH 10                            /* minimum periods for "1 phase" */
 #define KINDS_MAX      6                             /* maximum number of classes that are listed */
+#define COUNTED_MIN    .9 /* minimum counted share of the CPU time without a note */
 #define APART          .1 /* minimum difference of a metric between phases */
 
 #define LINE_END 2 /* number of bytes for a line feed and the final 0 */
@@ -100,27 +101,37 @@ static void report_what(struct words *words, const struct rps_report *report, in
         say(words, ", inside region %s", report->options->region);
 }
 
+static const char *percent_of(double share, char ret[32])
+{
+    snprintf(ret, 32, share > 0 && share < .1 ? "%.2g %%" : "%.0f %%", 100 * share);
+    return ret;
+}
+
 /* Append the CPU time. For a run of whole CPUs, append the busy share of the CPUs. For a workload,
  * append the CPU time of all its threads. */
 static void report_cpu(struct words *words, const struct rps_report *report)
 {
     double seconds = report->operand[RPS_OPERAND_SECONDS];
     double cpu_s = rps_report_cpu_s(report), share = cpu_s / seconds;
-    char time[RPS_TEXT_NUMBER_SIZE], percent[32];
+    double counted = report->operand[RPS_OPERAND_CPU_SECONDS] / seconds;
+    char time[RPS_TEXT_NUMBER_SIZE], percent[32], part[32];
 
     if (!isfinite(share))
         return;
     if (report->cpu_series.by_cpu)
         share /= report->cpu_series.count;
     rps_text_duration(time, sizeof(time), (int64_t)(cpu_s * RPS_NS_PER_S));
-    snprintf(percent, sizeof(percent), share > 0 && share < .1 ? "%.2g %%" : "%.0f %%",
-             100 * share);
+    percent_of(share, percent);
     if (report->cpu_series.by_cpu)
         say(words, ", CPUs busy for %s of it", percent);
     else if (cpu_s <= 0)
         say(words, ", never on a CPU");
     else if (share > 1.005)
         say(words, " with %s of CPU time (%.1f CPUs)", time, share);
+    else if (counted > 0 &&
+             counted < COUNTED_MIN * share) /* the metrics below are those of the counted time */
+        say(words, ", %s of CPU time (%s of one CPU, %s counted)", time, percent,
+            percent_of(counted, part));
     else
         say(words, ", %s of CPU time (%s of one CPU)", time, percent);
 }
@@ -133,8 +144,8 @@ static void report_end(struct words *words, const struct rps_run *run)
         say(words, ", ended by signal %d (%s)", run->exit_signal, strsignal(run->exit_signal));
     else if (run->exit_status >= 0)
         say(words, ", exit status %d", run->exit_status);
-    else if (run->end_reason[0])
-        say(words, "; recording ended: %s", run->end_reason);
+    else if (rps_report_end_reason(run)[0])
+        say(words, "; recording ended: %s", rps_report_end_reason(run));
 }
 
 /* Append the first line. Cut a long command, because the report shows the full command below. */

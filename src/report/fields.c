@@ -130,6 +130,15 @@ int rps_report_is_part(const struct rps_report *report)
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
+const char *rps_report_end_reason(const struct rps_run *run)
+{
+    const int is_process = strncmp(run->target, "process ", 8) == 0 && run->exit_status < 0;
+
+    return run->state == RPS_RUN_COMPLETE && is_process && !run->end_reason[0]
+               ? "the process ended, exit status unknown"
+               : run->end_reason;
+}
+
 static void put_state(struct rps_report *report)
 {
     const struct rps_run *run = &report->run;
@@ -138,7 +147,7 @@ static void put_state(struct rps_report *report)
         field(report, "State:", "recording: values so far");
     else if (run->state == RPS_RUN_INTERRUPTED)
         field(report, "State:", "interrupted: the recorded periods are valid");
-    field(report, "Recording ended:", "%s", run->end_reason);
+    field(report, "Recording ended:", "%s", rps_report_end_reason(run));
     if (run->exit_signal > 0)
         field(report, "Ended by signal:", "%d (%s)", run->exit_signal, strsignal(run->exit_signal));
     else if (run->exit_status >= 0)
@@ -154,19 +163,25 @@ static void put_used(struct rps_report *report)
     const int is_known = run->user_ns >= 0 && run->system_ns >= 0;
     const int is_part = !rps_report_is_part(report) &&
                         used_s < WAITED_FOR * report->operand[RPS_OPERAND_CPU_SECONDS];
+    const int is_own = !rps_run_is_of_machine(run->target); /* 0: others were recorded too */
     const char *of = rps_report_is_part(report) ? " (whole run)" : "";
+    const char *cpu = is_own ? "CPU time:" : "Command's CPU time:";
+    const char *peak = is_own ? "Peak memory:" : "Command's peak memory:";
+    const struct rps_system_sum *tree = report->system.slot[RPS_SYSTEM_TREE];
 
     if (is_known && used_s < SPLIT_S)
-        field(report, "CPU time:", "%.3f s, exec and exit included%s", used_s, of);
+        field(report, cpu, "%.3f s, exec and exit included%s", used_s, of);
     else if (is_known)
-        field(report, is_part ? "CPU time waited for:" : "CPU time:",
+        field(report, is_part && is_own ? "CPU time waited for:" : cpu,
               "%.3f s in user mode, %.3f s in the kernel%s", (double)run->user_ns / RPS_NS_PER_S,
               (double)run->system_ns / RPS_NS_PER_S, of);
     if (run->memory_bytes >= 0)
-        field(report, "Peak memory:", "%.1f MiB (of the largest process)%s",
+        field(report, peak, "%.1f MiB (of the largest process)%s",
               (double)run->memory_bytes / (1 << 20), of);
+    else if (is_known && tree[RPS_TREE_RSS].high > 0 && tree[RPS_TREE_THREADS].high <= 1)
+        field(report, peak, "at least %.1f MiB (highest reading)", tree[RPS_TREE_RSS].high / 1024);
     else if (is_known)
-        field(report, "Peak memory:", "unknown (not above the peak before the command began)");
+        field(report, peak, "unknown (not above the peak before the command began)");
 }
 
 double rps_report_recorder_share(const struct rps_report *report)

@@ -114,6 +114,9 @@ int rps_report_has_fine_start(const struct rps_report *report);
 /* Return 1 if only a part of the run is reported. */
 int rps_report_is_part(const struct rps_report *report);
 
+/* Return the reason for which the recording ended, or "". */
+const char *rps_report_end_reason(const struct rps_run *run);
+
 /* Return the CPU time of the part in seconds. For a whole run whose counted CPU time differs from
  * the command's resource usage, return the larger of both. */
 double rps_report_cpu_s(const struct rps_report *report);

@@ -55,7 +55,7 @@ static void put_owners(struct rps_report *report, const struct rps_share_owners 
         {"name", heading, .place = 3},
         {"self_share", "Share", RPS_VALUE_SHARE, .place = 1},
         {"samples", .kind = RPS_VALUE_INT},
-        {"processes", "Processes", RPS_VALUE_INT, .place = 2},
+        {"processes", "Sampled processes", RPS_VALUE_INT, .place = 2},
         {.name = "module"},
     };
     uint64_t all = report->shares.sample_count;

@@ -423,7 +423,7 @@ def test_programs():
             seen.write()
         expect(folder.call("phases", "-r", "1"), 0)
         report = expect(folder.call("report", "-r", "1"), 0).stdout
-        assert re.search(CODE_TITLE + r" program and function.*\n  cc1 \(32 processes\) 80\.0 %, as 20\.0 %; functions: main \(work\.c:10\) 20\.0 %\n",
+        assert re.search(CODE_TITLE + r" program and function.*\n  cc1 \(32 sampled processes\) 80\.0 %, as 20\.0 %; functions: main \(work\.c:10\) 20\.0 %\n",
                          report), report
         top = json.loads(expect(folder.call("report", "-r", "1", "--format", "json"), 0).stdout)["top"]
         assert [(row["name"], row["self_share"], row["module"]) for row in top] == [
@@ -447,6 +447,11 @@ def test_programs():
         assert "[libc" in expect(folder.call("plot", "-r", "1", "--code", "function", "-o", "-"), 0).stdout
         report = expect(folder.call("report", "-r", "2"), 0).stdout
         assert re.search(r"\n  \[libc\.so\.6\] 50\.0 %, \[cc1\] 30\.0 %", report), report
+        with sqlite3.connect(folder / "rpistat.data") as store:
+            store.execute("UPDATE module SET kind = 'jit', path = '/tmp/perf-7.map' WHERE path LIKE '%libc%'")
+        store.close()
+        top = json.loads(expect(folder.call("report", "-r", "2", "--format", "json"), 0).stdout)["top"]
+        assert [row["name"] for row in top][:2] == ["[JIT code]", "[cc1]"], top
         assert "Programs" not in expect(folder.call("code", "-r", "2"), 0).stdout
 
 
@@ -558,7 +563,7 @@ def test_machine():
             words = " ".join(expect(folder.call("phases"), 0).stdout.split(CLASS_TITLE)[1].split())
             panel = expect(folder.call("plot", "-o", "-"), 0).stdout
             assert ("functions: main (work.c:10) 60.0 %, load" in report) == programs, report
-            assert ("Share Processes Program 60.0 % 32 cc1 40.0 % 1 as" in report) == programs, report
+            assert ("Sampled Share processes Program 60.0 % 32 cc1 40.0 % 1 as" in report) == programs, report
             assert "Cgroup" not in report, report
             assert ("cc1 60 %, as 40 %; main (work.c:10) 60 %" in code) == programs, code
             assert "stands out" not in words, words
@@ -619,7 +624,7 @@ def test_cgroups():
         assert [(row["name"], row["samples"], row["processes"]) for row in found["programs"]] == [
             ("cc1", 1920, 32), ("db", 640, 1), ("make", 320, 1), ("kworker", 320, 1)], found["programs"]
         text = " ".join(expect(folder.call("report"), 0).stdout.split())
-        assert "Share Processes Cgroup 70.0 % 33 make.service 20.0 % 1 0123456789ab 10.0 % 1 [unknown]" in text, text
+        assert "Sampled Share processes Cgroup 70.0 % 33 make.service 20.0 % 1 0123456789ab 10.0 % 1 [unknown]" in text, text
         text = expect(folder.call("code", "--by", "cgroup", "A", "--at-most", "1"), 0).stdout
         assert "make.service" in text and "2 more rows (--at-most N)" in text and "0123456789ab" not in text, text
         assert "a make.service\n" in expect(folder.call("plot", "-o", "-", "--code", "cgroup"), 0).stdout

@@ -160,7 +160,20 @@ def test_used():
             (run["user_s"], run["system_s"], run["memory_bytes"] / (1 << 20)) in text, text
         expect(folder.call("-q", "--no-samples", "true"), 0)  # a few ticks give no shares
         text = " ".join(expect(folder.call("report"), 0).stdout.split())
-        assert re.search(r"CPU time: 0\.0\d\d s, exec and exit included Peak memory", text), text
+        assert re.search(r" CPU time: 0\.0\d\d s, exec and exit included Peak memory: ", text), text
+        with sqlite3.connect(folder / "rpistat.data") as store:
+            store.execute("UPDATE run SET memory_bytes = NULL")
+            store.execute("DELETE FROM reading_rollup")
+            store.execute("INSERT OR REPLACE INTO reading (run_id, period, source, end_ns, length_us, s3, s10) VALUES (2, 0, 0, 20000000, 20000, 1, 2765)")
+        store.close()
+        text = " ".join(expect(folder.call("report"), 0).stdout.split())
+        assert "Peak memory: at least 2.7 MiB (highest reading) " in text, text
+        with sqlite3.connect(folder / "rpistat.data") as store:
+            store.execute("UPDATE reading SET s3 = 2 WHERE source = 0")  # perhaps of two processes
+            store.execute("UPDATE run SET target = 'all 2 CPUs'")
+        store.close()
+        text = " ".join(expect(folder.call("report"), 0).stdout.split())
+        assert re.search(r" Command's CPU time: 0\.0\d\d s, exec and exit included Command's peak memory: unknown ", text), text
 
 
 def test_faults():

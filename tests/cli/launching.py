@@ -288,6 +288,15 @@ def check_larger_time():
             store.close()
             answer = json.loads(expect(folder.call("report", "--format", "json"), 0).stdout)["answer"]
             assert words in answer, answer
+        folder.write("script.sim", "phase a 1s\nsleep 9s\n")
+        for used_s, words in ((2, "2.000 s of CPU time (20 % of one CPU, 10 % counted)"), (1.1, "1.100 s of CPU time (11 % of one CPU)")):
+            folder.record("-q")
+            with sqlite3.connect(folder / "rpistat.data") as store:
+                store.execute("UPDATE run SET target = 'command', user_ns = ?, system_ns = 0, fitting = ?",
+                              (int(used_s * 10**9), "1.000 s of CPU time were counted, but Linux reports"))
+            store.close()
+            answer = json.loads(expect(folder.call("report", "--format", "json"), 0).stdout)["answer"]
+            assert words in answer, answer
 
 
 class LettingGo(threading.Thread):

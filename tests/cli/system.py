@@ -249,8 +249,8 @@ def test_export_every():
 def test_phases():
     """phases: a description of each class; for memory only what differs"""
     text = words(expect(FOLDER.call("phases", "-i", "waiting.data"), 0).stdout)
-    assert "waits for a CPU 80 % of the time that it could run" in text and "uses 100 MiB (elsewhere 10 MiB)" in text, text
-    assert "uses 10 MiB (elsewhere 100 MiB)" in text, text
+    assert "waits for a CPU 80 % of the time that it could run" in text and "RSS 100 MiB summed over processes (elsewhere 10 MiB)" in text, text
+    assert "RSS 10 MiB summed over processes (elsewhere 100 MiB)" in text, text
     record("starved.data", "phase work 2s\nphase starved 8s wait=99.5%\nphase work 2s\n")
     assert "B (waiting for a CPU) 8.0 s" in report("starved.data"), report("starved.data")
     assert "B (waiting for locks or threads) 8.0 s" in report("locked.data"), report("locked.data")

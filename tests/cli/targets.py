@@ -248,6 +248,8 @@ def test_attach_end():
             assert [text for _, text in store.marks] == ["started", "one has ended"], store.marks
             assert str(one.pid) in store.target, store.target
             store.check_covered()
+        text = expect(folder.call("report"), 0).stdout
+        assert re.search(r"\n  Recording ended: +the process ended, exit status unknown\n", text), text
 
 
 def test_attach_ending():

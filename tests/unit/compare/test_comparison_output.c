@@ -254,6 +254,30 @@ static void test_limits(void **state)
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
+/* With other programs' load, the answer names a metric that has a verdict. */
+static void test_answer_load(void **state)
+{
+    struct rps_comparison_figure own[FIGURES];
+    struct made made;
+
+    (void)state;
+    memcpy(own, figures, sizeof(own));
+    strcpy(own[FAULTS].name, "elapsed_not_waiting");
+    begin(&made, 5, 1);
+    made.comparison.figure = own;
+    made.comparison.taken = .84;
+    made.change[0][ELAPSED] = tested(5, 10, .6, 1);
+    made.change[0][FAULTS] = tested(1, 1.7, .4, 1);
+    for (int sure = 0; sure < 2; sure++) {
+        made.change[0][CPU_TIME] = tested(1, 1.7, .4, sure);
+        assert_non_null(strstr(rps_comparison_answer(&made.comparison),
+                               sure ? "; compare CPU time, since other programs used at least 84 %"
+                                    : "; compare 'Elapsed without waiting', since other programs"));
+    }
+    made.change[0][CPU_TIME] = made.change[0][FAULTS] = tested(1, 1.7, .4, 0);
+    assert_non_null(strstr(rps_comparison_answer(&made.comparison), "; compare CPU time, since"));
+}
+
 static void test_answer_groups(void **state)
 {
     struct made made;
@@ -1034,6 +1058,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_small_changes),
+        cmocka_unit_test(test_answer_load),
         cmocka_unit_test(test_answer_groups),
         cmocka_unit_test(test_answer_phases),
         cmocka_unit_test(test_answer_pair),

@@ -132,6 +132,8 @@ struct child {
 
 static int go_fd, say_fd; /* pipes of a child */
 
+#define DESCENDANTS 3 /* generations of have_descendants */
+
 static void meet(void)
 {
     char byte;
@@ -325,6 +327,27 @@ static void have_child(void)
             waitpid(pid, &status, 0);
         meet();
     }
+}
+
+/* Start three generations. The last one moves bytes; each one waits for its child and ends. */
+static void have_descendants(void)
+{
+    int depth = 0;
+
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    meet();
+    while (depth < DESCENDANTS && fork() == 0)
+        depth++;
+    if (depth == DESCENDANTS) {
+        move_bytes(1 << 20, 1 << 19);
+        meet();
+        _exit(0);
+    }
+    while (waitpid(-1, NULL, 0) > 0)
+        continue;
+    if (depth > 0)
+        _exit(0);
+    meet();
 }
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -565,13 +588,22 @@ static void test_bytes(void **state)
     end(&child);
 }
 
+static pid_t child_of(pid_t pid)
+{
+    char name[64], text[64];
+
+    snprintf(name, sizeof(name), "task/%ld/children", (long)pid);
+    read_proc(pid, name, text, sizeof(text));
+    return (pid_t)atol(text);
+}
+
 /* Check that a child's bytes move to its parent when the parent waits for it, and count once. The
  * child's end may be recorded before or after. */
 static void count_bytes_of_a_child(int is_late)
 {
     struct child child = start(have_child);
     struct test test;
-    char name[64], text[64];
+    char byte;
     pid_t made;
     int64_t in;
 
@@ -579,10 +611,8 @@ static void count_bytes_of_a_child(int is_late)
     open_reader(&test, "", RPS_SYSTEM_TREE, &child.pid, 1, 1, 1000);
     in = io_of(child.pid, "rchar: ");
     let_go(&child);
-    assert_int_equal(read(child.said, text, 1), 1); /* the grandchild has moved its bytes */
-    snprintf(name, sizeof(name), "task/%ld/children", (long)child.pid);
-    read_proc(child.pid, name, text, sizeof(text));
-    made = (pid_t)atol(text);
+    assert_int_equal(read(child.said, &byte, 1), 1); /* the grandchild has moved its bytes */
+    made = child_of(child.pid);
     hear(&test, RPS_SAMPLE_FORK, made, made, child.pid, rps_clock_monotonic_ns());
     read_next(&test);
     assert_in_range(sum_of(&test, RPS_TREE_READ), 1024, 1034);
@@ -615,6 +645,55 @@ static void test_bytes_of_a_child(void **state)
     (void)state;
     count_bytes_of_a_child(0);
     count_bytes_of_a_child(1);
+}
+
+/* Check that bytes count once if they move through several parents between two readings. If
+ * `orphans` is 1, the middle generation ends before, and the first process inherits its child. */
+static void count_bytes_of_descendants(int orphans)
+{
+    struct child child = start(have_descendants);
+    struct test test;
+    char byte;
+    pid_t made[DESCENDANTS + 1] = {child.pid};
+    int64_t in;
+
+    wait_for(&child);
+    open_reader(&test, "", RPS_SYSTEM_TREE, &child.pid, 1, 1, 1000);
+    in = io_of(child.pid, "rchar: ");
+    let_go(&child);
+    assert_int_equal(read(child.said, &byte, 1), 1); /* the last generation has moved its bytes */
+    for (int i = 1; i <= DESCENDANTS; i++) {
+        made[i] = child_of(made[i - 1]);
+        hear(&test, RPS_SAMPLE_FORK, made[i], made[i], made[i - 1], rps_clock_monotonic_ns());
+    }
+    read_next(&test);
+    assert_int_equal(test.reading[0].value[RPS_TREE_THREADS], 1 + DESCENDANTS);
+    assert_in_range(sum_of(&test, RPS_TREE_READ), 1024, 1034);
+    if (orphans) {
+        kill(made[DESCENDANTS - 1], SIGKILL);
+        while (child_of(child.pid) != made[DESCENDANTS])
+            sched_yield();
+        hear(&test, RPS_SAMPLE_EXIT, made[2], made[2], 0, rps_clock_monotonic_ns());
+        hear(&test, RPS_SAMPLE_EXIT, made[1], made[1], 0, rps_clock_monotonic_ns());
+        read_next(&test);
+    }
+    go_on(&child);
+    for (int i = DESCENDANTS; i > 0; i--)
+        hear(&test, RPS_SAMPLE_EXIT, made[i], made[i], 0, rps_clock_monotonic_ns());
+    for (int i = 0; i < 3; i++)
+        read_next(&test);
+    in = io_of(child.pid, "rchar: ") - in;
+    assert_true(in > 1 << 20);
+    assert_int_equal(sum_of(&test, RPS_TREE_READ), in / 1024);
+    test.reader.close(test.reader.self);
+    end(&child);
+}
+
+static void test_bytes_of_descendants(void **state)
+{
+    (void)state;
+    count_bytes_of_descendants(0);
+    count_bytes_of_descendants(1);
 }
 
 static void test_unseen(void **state)
@@ -1714,6 +1793,32 @@ static void test_limit(void **state)
     assert_true(is_group_read(7));
 }
 
+/* A process moves into a group with a limit after its start. */
+static void test_late_limit(void **state)
+{
+    const struct rps_target target = {.kind = RPS_TARGET_LAUNCH, .pid = &seven, .pid_count = 1};
+    struct rps_system_state can;
+    struct test test;
+
+    (void)state;
+    write_thread(7, 7, "1000000 5000 10\n", "futex_wait", "7 (a) S 1 7");
+    write_file("", "sys/fs/cgroup/cgroup.procs");
+    write_file("0::/\n", "proc/7/cgroup");
+    write_file("25000 100000\n", "sys/fs/cgroup/a/cpu.max");
+    write_file("throttled_usec 5\n", "sys/fs/cgroup/a/cpu.stat");
+    assert_false(open_target(&test, &target));
+    read_period(&test, 1, 1);
+    assert_int_equal(test.reader.state(test.reader.self, RPS_SYSTEM_GROUP, &can), 1);
+    write_file("0::/a\n", "proc/7/cgroup");
+    test.time_ns += RPS_NS_PER_S;
+    read_period(&test, 2, 1);
+    assert_int_equal(test.reader.state(test.reader.self, RPS_SYSTEM_GROUP, &can), 0);
+    assert_int_equal(can.supported, 1U << RPS_GROUP_THROTTLED);
+    write_file("throttled_usec 705\n", "sys/fs/cgroup/a/cpu.stat");
+    assert_int_equal(read_of(&test, RPS_SYSTEM_GROUP)->value[RPS_GROUP_THROTTLED], 700);
+    test.reader.close(test.reader.self);
+}
+
 static int64_t throttled_us(const struct rps_target *target)
 {
     const struct rps_system_reading *reading;
@@ -1921,6 +2026,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_joins, make_root, remove_root),
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_bytes_of_a_child),
+        cmocka_unit_test(test_bytes_of_descendants),
         cmocka_unit_test(test_unseen),
         cmocka_unit_test(test_number_again),
         cmocka_unit_test(test_pace),
@@ -1945,6 +2051,7 @@ int main(void)
         cmocka_unit_test(test_frequency),
         cmocka_unit_test_setup_teardown(test_group, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_limit, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(test_late_limit, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_limit_above, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_old_limit, make_root, remove_root),
     };

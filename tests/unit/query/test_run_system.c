@@ -115,6 +115,12 @@ static void test_unseen_states(void **state)
     NEAR(rps_run_system_time(&system, 1).elapsed_s, 0);
     system.length_s[RPS_SYSTEM_TREE] = .011;
     NEAR(rps_run_system_time(&system, .001).elapsed_s, .011);
+    system.length_s[RPS_SYSTEM_TREE] = 10;
+    system.slot[RPS_SYSTEM_TREE][RPS_TREE_RUNNING].sum = 0;
+    time = rps_run_system_time(&system, .0999); /* only the exec ran, before the first reading */
+    NEAR(time.elapsed_s, 10);
+    NEAR(time.asleep_s, 9.9001);
+    NEAR(rps_run_system_time(&system, .101).elapsed_s, 0);
 }
 
 /* A long wait is limited to the time that its threads were off the CPU. */

@@ -551,7 +551,7 @@ static struct rps_run_system read_system(const int64_t value[RPS_TREE_SLOTS])
 /* Make a profile of memory and of bytes read for three labels, one value per reading. */
 static struct rps_profile read_io(struct rps_arena *arena, const double mib[3], double read_mib_s)
 {
-    static const char *const names[] = {"uses MiB", "reads MiB/s from disks"};
+    static const char *const names[] = {"RSS MiB summed over processes", "reads MiB/s from disks"};
     static struct rps_phase phase[3];
     static double value[2 * 3 * READINGS];
     const struct rps_signals signals = {.count = 3 * READINGS, .signal_count = 2, .value = value};
@@ -594,27 +594,29 @@ static void test_system(void **state)
         made.label[l].cpu_s = 4;
     assert_string_equal(words_of(&made, 0), /* Label 0 uses as much memory as most labels. */
                         "waits for a CPU 60 % of the time that it could run");
-    assert_string_equal(words_of(&made, 1),
-                        "3.1 x the minor faults of the whole run, sleeps in lock or thread "
-                        "waits, uses 306 MiB (elsewhere 13 MiB), reads 866 MiB/s from disks "
-                        "(elsewhere 0 MiB/s)");
+    assert_string_equal(
+        words_of(&made, 1),
+        "3.1 x the minor faults of the whole run, sleeps in lock or thread "
+        "waits, RSS 306 MiB summed over processes (elsewhere 13 MiB), reads 866 MiB/s from disks "
+        "(elsewhere 0 MiB/s)");
     assert_string_equal(words_of(&made, 2), "similar to most other classes");
     strcpy(io.figure[0].name, "at MiB"); /* The new clause is shorter than the previous one. */
     rps_profile_words(made.words, &made.profile, 1, 70);
     assert_string_equal(made.words, "3.1 x the minor faults of the whole run, at 306 MiB "
                                     "(elsewhere 13 MiB)");
-    strcpy(io.figure[0].name, "uses MiB");
+    strcpy(io.figure[0].name, "RSS MiB summed over processes");
     io.spread[2] = 600; /* MiB; with clumps of 16 readings, 306 ± 375 */
     io.figure[0].clumps = 16;
     assert_null(strstr(words_of(&made, 1), "uses"));
     io.figure[0].clumps = 1; /* The interval is ± 94. */
-    assert_non_null(strstr(words_of(&made, 1), "uses 306 MiB"));
+    assert_non_null(strstr(words_of(&made, 1), "RSS 306 MiB summed"));
     io = read_io(arena, (double[]){13, 14, 13}, 1.9); /* The values are too small to matter. */
     assert_null(strstr(words_of(&made, 1), "MiB"));
     io = read_io(arena, (double[]){1, 500, 500}, 3);
-    assert_string_equal(words_of(&made, 0),
-                        "uses 1.0 MiB (elsewhere 500 MiB), waits for a CPU 60 % of the time "
-                        "that it could run");
+    assert_string_equal(
+        words_of(&made, 0),
+        "RSS 1.0 MiB summed over processes (elsewhere 500 MiB), waits for a CPU 60 % of the time "
+        "that it could run");
     made.profile.io = NULL; /* Memory and reads were not measured. */
     made.mean[1] = 10000;
     for (int l = 0; l < 3; l++) /* Waiting is described only if labels differ in it. */
