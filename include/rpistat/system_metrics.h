@@ -43,7 +43,7 @@
         "Threads that slept in anything else.", .column = {"in_other", "", 1})                     \
     METRIC(RSS, "rss", "RSS summed over processes", "KiB", RPS_SYSTEM_GAUGE, "statm",              \
         "RSS summed over processes. A page that several processes share counts in each.",          \
-        .column = {"rss", "_mib", RPS_PER_MIB, RPS_COLUMN_RANGE},                         \
+        .column = {"rss", "_mib", RPS_PER_MIB, RPS_COLUMN_RANGE},                                  \
         .panel = {"RSS (MiB, summed over processes)", "RSS", "MiB", "Resident", "rss"},            \
         .phases = {RPS_PHASES_LEVEL, 4, .15, 1}, .watch = {"RSS", " MiB"})                         \
     METRIC(READ, "read", "Read", "KiB", RPS_SYSTEM_COUNTER, "io",                                  \

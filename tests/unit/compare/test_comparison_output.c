@@ -271,11 +271,12 @@ static void test_answer_load(void **state)
     for (int sure = 0; sure < 2; sure++) {
         made.change[0][CPU_TIME] = tested(1, 1.7, .4, sure);
         assert_non_null(strstr(rps_comparison_answer(&made.comparison),
-                               sure ? "; compare CPU time, since other programs used at least 84 %"
-                                    : "; compare 'Elapsed without waiting', since other programs"));
+                               sure ? " took at least 84 % of the CPU time that one side needed: compare "
+                                      "CPU time, not elapsed time"
+                                    : ": compare 'Elapsed without waiting', not elapsed time"));
     }
     made.change[0][CPU_TIME] = made.change[0][FAULTS] = tested(1, 1.7, .4, 0);
-    assert_non_null(strstr(rps_comparison_answer(&made.comparison), "; compare CPU time, since"));
+    assert_non_null(strstr(rps_comparison_answer(&made.comparison), ": compare CPU time, not"));
 }
 
 static void test_answer_groups(void **state)
