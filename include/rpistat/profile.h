@@ -148,7 +148,7 @@ struct rps_phases rps_profile_tenths(struct rps_arena *arena, const struct rps_f
 void rps_profile_remark(const struct rps_found_phases *found, const struct rps_observing *observing,
                         const struct rps_profile *tenths, char ret[RPS_PHASE_REMARK_SIZE]);
 
-/* Append to the remark how far resident memory rises or falls, if it does so steadily during the
+/* Append to the remark how far RSS rises or falls, if it does so steadily during the
  * whole run, or during a phase that takes at least half of the time. Errors are those of the
  * store. */
 int rps_profile_remark_memory(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,

@@ -289,7 +289,7 @@ static void add_ramp(const struct rps_profile *tenths, int label, char ret[RPS_P
     add_figures(tenths, drift, count, ret);
 }
 
-/* Append "; resident memory rises from 1 to 144 MiB (7.6 MiB/s)" if memory rises or falls steadily
+/* Append "; RSS rises from 1 to 144 MiB (7.6 MiB/s)" if memory rises or falls steadily
  * through all tenths. In a random walk, nine steps of similar size in one direction are rare. */
 static int add_memory(const struct rps_run_system *tenth, double length_s, const char *where,
                       char ret[RPS_PHASE_REMARK_SIZE])
@@ -313,7 +313,7 @@ static int add_memory(const struct rps_run_system *tenth, double length_s, const
         return 0;
     rps_text_number_of(rate, sizeof(rate), fabs(to - from) / length_s, "MiB/s");
     snprintf(ret + length, RPS_PHASE_REMARK_SIZE - length,
-             "%sresident memory %s from %.0f to %.0f MiB%s (%s MiB/s)", length > 0 ? "; " : "",
+             "%sRSS %s from %.0f to %.0f MiB%s (%s MiB/s)", length > 0 ? "; " : "",
              step > 0 ? "rises" : "falls", from, to, where, rate);
     return 1;
 }

@@ -53,9 +53,9 @@ def rises(script):
     """The remarks of report and of phases on memory, which must agree."""
     record("leak.data", script, system="function f 0x1000 64\nfunction g 0x2000 64\ndefault threads=1 code=f\n")
     answer = json.loads(expect(FOLDER.call("phases", "-i", "leak.data", "--format", "json"), 0).stdout)
-    part = re.findall("resident memory [^;]*", answer["remark"] or "")
+    part = re.findall("RSS [^;]*", answer["remark"] or "")
     report = " ".join(expect(FOLDER.call("report", "-i", "leak.data"), 0).stdout.split())
-    assert ("resident memory" in report) == bool(part) and all(one in report for one in part), (part, report)
+    assert ("RSS" in report) == bool(part) and all(one in report for one in part), (part, report)
     return part
 
 
@@ -65,12 +65,12 @@ def leak(values, length="1s"):
 
 def test_leak():
     """memory that rises or falls in a straight line is named, in the whole run or in its longest phase; other changes are not"""
-    assert rises(leak([7 * k for k in range(1, 21)])) == ["resident memory rises from 7 to 140 MiB (6.65 MiB/s)"]
-    assert rises(leak([7 * k for k in range(20, 0, -1)])) == ["resident memory falls from 140 to 7 MiB (6.65 MiB/s)"]
+    assert rises(leak([7 * k for k in range(1, 21)])) == ["RSS rises from 7 to 140 MiB (6.65 MiB/s)"]
+    assert rises(leak([7 * k for k in range(20, 0, -1)])) == ["RSS falls from 140 to 7 MiB (6.65 MiB/s)"]
     for values in [100] * 20, [10] * 10 + [100] * 10, [7 * k for k in range(1, 11)] * 2, [100 + k for k in range(20)]:
         assert rises(leak(values)) == [], values
     found = rises("phase other 30s code=g rss=500M\n" + leak([7 * k for k in range(1, 101)], "500ms"))
-    assert found == ["resident memory rises from 7 to 700 MiB in phase B (13.9 MiB/s)"], found
+    assert found == ["RSS rises from 7 to 700 MiB in phase B (13.9 MiB/s)"], found
 
 
 def test_threads():
