@@ -174,11 +174,15 @@ int rps_import_value(struct rps_import_builder *builder, int number, long double
         if (value < 0)
             return rps_import_refuse(builder, err, "a count of '%s' is below 0: %Lg", column->name,
                                      value);
-        if (value >= 0x1p63L)
-            return rps_import_refuse(builder, err, "a count of '%s' is too large: %.20Lg",
-                                     column->name, value);
         value = fmaxl(0, roundl(count + column->rest));
         column->rest += count - value; /* counts such as 0.4 add up */
+        if (value + cell->value >= 0x1p63L)
+            return rps_import_refuse(builder, err, "a count of '%s' is too large: %.20Lg",
+                                     column->name, value + cell->value);
+    }
+    if (builder->adds && cell->is_there) {
+        cell->value += value;
+        return 0;
     }
     builder->current->has[number] = 1;
     enabled_ns = enabled_ns < 0 ? builder->length_ns : enabled_ns;
