@@ -219,20 +219,22 @@ static void put_slots(const struct rps_import_builder *builder, struct rps_perio
         const struct rps_import_known_column *column = &builder->column[i];
         const struct rps_import_cell *cell = &builder->cell[i];
         int is_none = column->periods > 0 && !builder->current->has[i];
+        int is_gauge = column->kind == RPS_IMPORT_GAUGE;
 
         if (column->set != (int)row->set_no || (!cell->is_there && !is_none))
             continue;
         row->counted |= UINT32_C(1) << column->slot;
-        if (column->kind == RPS_IMPORT_GAUGE)
+        if (is_gauge)
             row->counted |= UINT32_C(1) << column->time_slot;
         if (is_none)
             continue;
-        row->count[column->slot] =
-            column->kind == RPS_IMPORT_GAUGE
-                ? rps_import_gauge_count(column, (double)cell->value, builder->length_ns)
-                : (uint64_t)cell->value;
-        if (column->kind == RPS_IMPORT_GAUGE)
+        if (is_gauge) {
+            row->count[column->slot] =
+                rps_import_gauge_count(column, (double)cell->value, builder->length_ns);
             row->count[column->time_slot] = (uint64_t)builder->length_ns;
+        } else {
+            row->count[column->slot] = (uint64_t)cell->value;
+        }
     }
 }
 
@@ -298,7 +300,10 @@ static int add_up(struct rps_import_builder *builder, struct rps_error *err)
         column->periods++;
         column->least = fmin(column->least, (double)cell->value);
         column->most = fmax(column->most, (double)cell->value);
-        if (column->kind != RPS_IMPORT_GAUGE && (column->sum += (uint64_t)cell->value) > SUM_MAX)
+        if (column->kind == RPS_IMPORT_GAUGE)
+            continue;
+        column->sum += (uint64_t)cell->value;
+        if (column->sum > SUM_MAX)
             return rps_import_refuse(builder, err, "the counts of '%s' add up to more than %llu",
                                      column->name, (unsigned long long)SUM_MAX);
     }
