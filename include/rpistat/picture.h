@@ -132,7 +132,7 @@ struct rps_picture {
     struct rps_picture_areas code, threads;
     int gauge_count;
     struct rps_picture_gauge gauge[RPS_PICTURE_GAUGES];
-    int panel_count;                   /* Number of drawn panels, at least 1 */
+    int panel_count;                   /* Number of panels of metrics; 0: only other panels */
     int panel_total;                   /* Number of panels, including panels that did not fit */
     int *panel;                        /* Panel of each metric, negative if not drawn */
     int zero_rows;                     /* Number of lines in `zeros` */

@@ -59,8 +59,9 @@ static struct rps_wave find_wave(const struct rps_signals *signals, const struct
 
         longest = length > longest ? length : longest;
     }
-    return shown->count > 1 && (double)longest < CYCLES_MIN * wave.length ? (struct rps_wave){0}
-                                                                          : wave;
+    if (shown->count > 1 && (double)longest < CYCLES_MIN * wave.length)
+        return (struct rps_wave){0};
+    return wave;
 }
 
 static int find_levels(const struct rps_signals *signals, struct rps_phases *fine,

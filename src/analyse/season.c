@@ -146,8 +146,8 @@ struct rps_wave rps_season_remove(struct rps_arena *arena, const struct rps_sign
 
 #define CONSTANT 3 /* a value that equals this number of values before or after it has no noise */
 
-/* In normal noise the deviation of the logarithms is .64. In a constant segment it is 0, so that the
- * estimated deviation of a series may be too small. */
+/* In normal noise the deviation of the logarithms is .64. In a constant segment it is 0, so that
+ * the estimated deviation of a series may be too small. */
 #define NOISE_FLOOR .5
 
 #define RESOLUTION .1 /* logarithms whose means differ by less are treated as equal */

@@ -147,9 +147,9 @@ static int64_t floor_step(int64_t at_ns, int64_t step_ns)
  * begins the step. If the clock goes back by less than a step, no multiple occurs twice. */
 static int64_t step_after_change(int64_t change_ns, int64_t step_ns)
 {
-    int64_t back_ns =
-                (rps_wall_offset_s(change_ns - 1) - rps_wall_offset_s(change_ns)) * RPS_NS_PER_S,
-            next_ns = floor_step(change_ns - 1, step_ns) + step_ns + back_ns;
+    int64_t back_s = rps_wall_offset_s(change_ns - 1) - rps_wall_offset_s(change_ns);
+    int64_t back_ns = back_s * RPS_NS_PER_S;
+    int64_t next_ns = floor_step(change_ns - 1, step_ns) + step_ns + back_ns;
 
     if (back_ns >= step_ns)
         next_ns = floor_step(change_ns - 1 + step_ns, step_ns);
@@ -158,15 +158,16 @@ static int64_t step_after_change(int64_t change_ns, int64_t step_ns)
 
 int64_t rps_wall_step_ns(int64_t from_ns, int64_t step_ns)
 {
-    int64_t at_ns = from_ns - step_ns, change_ns;
-    int64_t plain_ns = floor_step(from_ns, step_ns), found_ns;
+    int64_t plain_ns = floor_step(from_ns, step_ns), found_ns, change_ns;
 
     plain_ns += plain_ns < from_ns ? step_ns : 0;
     found_ns = plain_ns;
-    while ((change_ns = rps_wall_change_ns(at_ns, found_ns)) != INT64_MAX) {
+    change_ns = rps_wall_change_ns(from_ns - step_ns, found_ns);
+    while (change_ns != INT64_MAX) {
         found_ns = step_after_change(change_ns, step_ns);
-        found_ns = found_ns < from_ns ? plain_ns : found_ns;
-        at_ns = change_ns;
+        if (found_ns < from_ns)
+            found_ns = plain_ns;
+        change_ns = rps_wall_change_ns(change_ns, found_ns);
     }
     return found_ns;
 }
@@ -174,8 +175,8 @@ int64_t rps_wall_step_ns(int64_t from_ns, int64_t step_ns)
 int64_t rps_wall_last_step_ns(int64_t to_ns, int64_t step_ns)
 {
     for (;;) {
-        int64_t found_ns = floor_step(to_ns, step_ns), next_ns,
-                change_ns = rps_wall_change_ns(found_ns - step_ns, to_ns);
+        int64_t found_ns = floor_step(to_ns, step_ns), next_ns;
+        int64_t change_ns = rps_wall_change_ns(found_ns - step_ns, to_ns);
 
         if (change_ns == INT64_MAX)
             return found_ns;

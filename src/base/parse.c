@@ -1,5 +1,5 @@
-/* Strict parsing of user input. Durations and sizes are read digit by digit in integers, so 100ms is
- * exactly 100,000,000 ns, and the locale has no effect. rps_parse_double uses a separate locale
+/* Strict parsing of user input. Durations and sizes are read digit by digit in integers, so 100ms
+ * is exactly 100,000,000 ns, and the locale has no effect. rps_parse_double uses a separate locale
  * object: setlocale would change the whole process, and strtod alone would accept a decimal comma
  * under LC_NUMERIC=de_DE. */
 #include "rpistat/clock.h"

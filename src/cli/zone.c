@@ -51,7 +51,7 @@ int rps_zone_set(const char *zone)
 char *rps_zone_enter(const char *zone)
 {
     const char *before = getenv("TZ");
-    char *ret = strdup(before ? before : "");
+    char *ret = before ? strdup(before) : NULL;
 
     if (zone)
         rps_zone_set(zone);
@@ -60,9 +60,9 @@ char *rps_zone_enter(const char *zone)
 
 void rps_zone_leave(char *before)
 {
-    if (before && before[0])
+    if (before)
         setenv("TZ", before, 1);
-    else if (before)
+    else
         unsetenv("TZ");
     tzset();
     free(before);

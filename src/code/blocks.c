@@ -91,8 +91,7 @@ static void report_sampling(const struct rps_code_filling *filling, struct rps_b
         rps_block_wrap(head, 0, 0,
                        "Forks were lost %" PRIu64
                        " time%s in the whole run. The workload's processes were then found by "
-                       "their parents; a process "
-                       "whose parent had exited may be missing.",
+                       "their parents; a process whose parent had exited may be missing.",
                        s->lookups, s->lookups == 1 ? "" : "s");
 }
 
@@ -402,8 +401,8 @@ static struct rps_block *begin_shares(const struct rps_code_filling *filling)
         {"pid", is_table && has_pid ? "PID" : NULL, RPS_VALUE_INT, .place = 4, .is_id = 1},
         {"tid", is_table && by == RPS_SHARES_THREAD ? "TID" : NULL, RPS_VALUE_INT, .place = 5,
          .is_id = 1},
-        {"processes", is_table && by >= RPS_SHARES_PROGRAM ? "Sampled processes" : NULL, RPS_VALUE_INT,
-         .place = 4},
+        {"processes", is_table && by >= RPS_SHARES_PROGRAM ? "Sampled processes" : NULL,
+         RPS_VALUE_INT, .place = 4},
         {"cpu_s", is_table && has_any(filling->output->shares, 0) ? "CPU time" : NULL,
          RPS_VALUE_DURATION, .unit = "s", .place = 10},
         {"waited", is_table ? "Waited" : NULL, RPS_VALUE_INT, .place = 4},

@@ -107,8 +107,8 @@ static int64_t add_place(const struct rps_call_run *run, struct rps_intern *call
 }
 
 /* Return the call to which a stack's samples belong: the innermost call `at`, or a block of code if
- * its function is unknown or has many of `all` samples. An unknown block's caller is its page, and a
- * known one's is the place that calls its function. */
+ * its function is unknown or has many of `all` samples. The caller of an unknown block is its page;
+ * that of a known block is the place that calls its function. */
 static int64_t add_innermost(const struct rps_call_run *run, struct rps_intern *calls, size_t s,
                              int64_t at, double all)
 {

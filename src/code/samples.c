@@ -217,15 +217,15 @@ static int fill_programs(struct rps_arena *arena, struct rps_sample_source *sour
         struct rps_share_group *group = &shares->group[g];
         struct rps_share_owners first = first_owners(arena, &owners[0], g);
 
+        struct rps_share_top *top = by_program ? group->top : &group->program;
+        const size_t most = by_program ? RPS_SHARES_TOP : 1;
+
         group->by_program = by_program;
-        if (!by_program && first.count > 0)
-            group->program = (struct rps_share_top){
-                first.owner->name, rps_shares_part(first.owner->samples, whole_of(group))};
-        for (; by_program && group->count < RPS_SHARES_TOP && (size_t)group->count < first.count;
-             group->count++)
-            group->top[group->count] = (struct rps_share_top){
-                first.owner[group->count].name,
-                rps_shares_part(first.owner[group->count].samples, whole_of(group))};
+        for (size_t t = 0; t < most && t < first.count; t++)
+            top[t] = (struct rps_share_top){
+                first.owner[t].name, rps_shares_part(first.owner[t].samples, whole_of(group))};
+        if (by_program)
+            group->count = (int)(first.count < most ? first.count : most);
     }
     for (int i = 0; i < 2 && result == 0 && owners[i].count > 0; i++)
         result = rps_code_apart(arena, source, part,
@@ -255,9 +255,9 @@ static int is_most(const struct rps_code_counts *counts, size_t groups, size_t k
     return 0;
 }
 
-/* Merge functions without names by module, as in "[libm.so.6]" or "[JIT code]". A function stays separate if it has
- * most samples of a group, because it distinguishes the group. function: number of the function of
- * each stack. */
+/* Merge functions without names by module, as in "[libm.so.6]" or "[JIT code]". A function stays
+ * separate if it has most samples of a group, because it distinguishes the group. function: number
+ * of the function of each stack. */
 static void fold_unnamed(struct rps_arena *arena, struct rps_code_counts *counts, size_t groups,
                          struct rps_share_name *name, int64_t *function)
 {

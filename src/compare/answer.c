@@ -494,15 +494,17 @@ static void report_load(struct answer *answer)
 {
     const struct rps_comparison *comparison = answer->comparison;
     const struct rps_change *change = comparison->row[0].change;
-    const int cpu = rps_comparison_figure(comparison, "cpu_time"),
-              ready = rps_comparison_figure(comparison, "elapsed_not_waiting"),
-              is_elapsed = ready >= 0 && rps_comparison_is_changed(&change[ready]) &&
-                           (cpu < 0 || !rps_comparison_is_changed(&change[cpu]));
+    const int cpu = rps_comparison_figure(comparison, "cpu_time");
+    const int ready = rps_comparison_figure(comparison, "elapsed_not_waiting");
+    const char *metric = "CPU time";
 
+    if (ready >= 0 && rps_comparison_is_changed(&change[ready]) &&
+        (cpu < 0 || !rps_comparison_is_changed(&change[cpu])))
+        metric = "'Elapsed without waiting'";
     say(answer,
         "; other programs took at least %.0f %% of the CPU time that one side needed: compare %s, "
         "not elapsed time",
-        100 * comparison->taken, is_elapsed ? "'Elapsed without waiting'" : "CPU time");
+        100 * comparison->taken, metric);
 }
 
 const char *rps_comparison_answer(const struct rps_comparison *comparison)

@@ -63,20 +63,18 @@ static const struct {
 /* Return what the file is if it cannot be imported directly; NULL: another file. */
 static const char *find_other(const struct rps_import_builder *builder)
 {
-    const char *row = rps_import_first_row(rps_import_head(builder));
-    const char *end = row + strcspn(row, "\n"), *found;
+    const char *head = rps_import_head(builder), *row = rps_import_first_row(head);
+    const size_t length = strcspn(row, "\n");
 
     for (size_t i = 0; i < RPS_COUNT(others); i++) {
-        found = strncmp(row, others[i].begin, strlen(others[i].begin)) == 0
-                    ? strstr(row, others[i].has)
-                    : NULL;
-        if (found && found <= end)
+        if (strncmp(row, others[i].begin, strlen(others[i].begin)) == 0 &&
+            memmem(row, length, others[i].has, strlen(others[i].has)))
             return others[i].what;
     }
-    return is_export(rps_import_head(builder)) && !builder->signals
-               ? "an export of rpistat and contains a part of a run; use `rpistat merge` to copy "
-                 "whole runs between stores"
-               : NULL;
+    if (is_export(head) && !builder->signals)
+        return "an export of rpistat and contains a part of a run; use `rpistat merge` to copy "
+               "whole runs between stores";
+    return NULL;
 }
 
 static int choose_format(struct rps_import_builder *builder, const char *name,
@@ -278,8 +276,8 @@ static int begin_run(struct rps_import_builder *builder, struct rps_writer *writ
     return result;
 }
 
-/* End the run, and check that the store has all periods. Periods are lost if the disk is full, or if
- * other programs locked the store for a time. */
+/* End the run, and check that the store has all periods. Periods are lost if the disk is full, or
+ * if other programs locked the store for a time. */
 static int end_imported_run(struct rps_import_builder *builder, const char *store_path, int result,
                             struct rps_error *err)
 {
@@ -290,13 +288,15 @@ static int end_imported_run(struct rps_import_builder *builder, const char *stor
     if (result < 0 || status.dropped > 0) /* the store has this state only if the run stays in it */
         builder->run.state = RPS_RUN_INTERRUPTED;
     ended = rps_writer_end(builder->writer, &builder->run, result < 0 ? NULL : err);
+    if (result < 0)
+        return result;
     rps_writer_status(builder->writer, &status);
-    if (result == 0 && (status.dropped > 0 || (ended < 0 && status.trouble[0])))
+    if (status.dropped > 0 || (ended < 0 && status.trouble[0]))
         return rps_error_set(err, RPS_FAILED,
                              "%s could not be written (%s), so the file is not imported; check its "
                              "disk and import again",
                              store_path, status.trouble[0] ? status.trouble : "for a time");
-    return result < 0 ? result : ended;
+    return ended;
 }
 
 static int write_imported_run(struct rps_import_builder *builder,

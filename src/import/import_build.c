@@ -174,11 +174,15 @@ int rps_import_value(struct rps_import_builder *builder, int number, long double
         if (value < 0)
             return rps_import_refuse(builder, err, "a count of '%s' is below 0: %Lg", column->name,
                                      value);
-        if (value >= 0x1p63L)
-            return rps_import_refuse(builder, err, "a count of '%s' is too large: %.20Lg",
-                                     column->name, value);
         value = fmaxl(0, roundl(count + column->rest));
         column->rest += count - value; /* counts such as 0.4 add up */
+        if (value + cell->value >= 0x1p63L)
+            return rps_import_refuse(builder, err, "a count of '%s' is too large: %.20Lg",
+                                     column->name, value + cell->value);
+    }
+    if (builder->adds && cell->is_there) {
+        cell->value += value;
+        return 0;
     }
     builder->current->has[number] = 1;
     enabled_ns = enabled_ns < 0 ? builder->length_ns : enabled_ns;
@@ -215,20 +219,22 @@ static void put_slots(const struct rps_import_builder *builder, struct rps_perio
         const struct rps_import_known_column *column = &builder->column[i];
         const struct rps_import_cell *cell = &builder->cell[i];
         int is_none = column->periods > 0 && !builder->current->has[i];
+        int is_gauge = column->kind == RPS_IMPORT_GAUGE;
 
         if (column->set != (int)row->set_no || (!cell->is_there && !is_none))
             continue;
         row->counted |= UINT32_C(1) << column->slot;
-        if (column->kind == RPS_IMPORT_GAUGE)
+        if (is_gauge)
             row->counted |= UINT32_C(1) << column->time_slot;
         if (is_none)
             continue;
-        row->count[column->slot] =
-            column->kind == RPS_IMPORT_GAUGE
-                ? rps_import_gauge_count(column, (double)cell->value, builder->length_ns)
-                : (uint64_t)cell->value;
-        if (column->kind == RPS_IMPORT_GAUGE)
+        if (is_gauge) {
+            row->count[column->slot] =
+                rps_import_gauge_count(column, (double)cell->value, builder->length_ns);
             row->count[column->time_slot] = (uint64_t)builder->length_ns;
+        } else {
+            row->count[column->slot] = (uint64_t)cell->value;
+        }
     }
 }
 
@@ -294,7 +300,10 @@ static int add_up(struct rps_import_builder *builder, struct rps_error *err)
         column->periods++;
         column->least = fmin(column->least, (double)cell->value);
         column->most = fmax(column->most, (double)cell->value);
-        if (column->kind != RPS_IMPORT_GAUGE && (column->sum += (uint64_t)cell->value) > SUM_MAX)
+        if (column->kind == RPS_IMPORT_GAUGE)
+            continue;
+        column->sum += (uint64_t)cell->value;
+        if (column->sum > SUM_MAX)
             return rps_import_refuse(builder, err, "the counts of '%s' add up to more than %llu",
                                      column->name, (unsigned long long)SUM_MAX);
     }

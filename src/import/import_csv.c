@@ -279,7 +279,7 @@ static int read_value(struct rps_import_reading *reading, struct rps_import_enti
     double value;
     long double exact, growth;
     const char *unit, *base;
-    int number, kind = rps_value_read_unit(cell, reading->times.decimal, &value, &unit);
+    int kind = rps_value_read_unit(cell, reading->times.decimal, &value, &unit);
 
     if (kind < 0)
         return refuse_cell(reading, column, cell, "is not a number", "", err);
@@ -298,12 +298,8 @@ static int read_value(struct rps_import_reading *reading, struct rps_import_enti
                    : 0;
     if (reading->builder->is_dry_run)
         return 0;
-    number = entity->column[c];
-    if (reading->now->adds && reading->builder->cell[number].is_there) {
-        reading->builder->cell[number].value += exact;
-        return 0;
-    }
-    return rps_import_value(reading->builder, number, exact, -1, -1, err);
+    reading->builder->adds = reading->now->adds;
+    return rps_import_value(reading->builder, entity->column[c], exact, -1, -1, err);
 }
 
 static int read_row(struct rps_import_reading *reading, char *const *cell, struct rps_error *err)

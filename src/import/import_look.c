@@ -368,6 +368,7 @@ static int choose_places(struct rps_import_reading *reading, struct rps_import_t
         return 0;
     for (size_t c = 0; c < table->count; c++) {
         struct rps_import_table_column *column = &table->column[c];
+
         if (column->kind != RPS_CELLS_NONE)
             continue;
         if (strcasecmp(column->name, "interval") == 0 && rps_import_is_numeric(column))

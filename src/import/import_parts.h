@@ -71,6 +71,7 @@ struct rps_import_builder {
     int64_t time_of_day_ns; /* time of day of the run's start; -1: unknown, or the date is known */
 
     /* State of the current pass. */
+    int adds;                  /* 1: several values of a column in one period are added */
     int is_dry_run;            /* 1: the pass only finds the times of periods; no values are kept */
     struct rps_writer *writer; /* writer of the run; NULL: the first pass */
     struct rps_import_signals *signals; /* collects the values in the first pass; NULL: none */

@@ -167,12 +167,14 @@ int rps_import_is_text_time(const struct rps_import_table_column *column)
 static int64_t mapped_unit(const struct rps_import_table_column *column)
 {
     char *name;
-    unsigned long factor = strtoul(column->unit, &name, 10);
+    uint64_t factor = strtoull(column->unit, &name, 10);
     int64_t unit_ns = rps_import_time_unit(name);
 
-    if (unit_ns <= 0 || factor >= 1000000)
+    if (name == column->unit)
+        factor = 1;
+    if (unit_ns <= 0 || factor > (uint64_t)(RPS_IMPORT_TIME_MAX_NS / unit_ns))
         return 0;
-    return name > column->unit ? unit_ns * (int64_t)factor : unit_ns;
+    return unit_ns * (int64_t)factor;
 }
 
 /* Return the unit of the column's numbers in ns, according to the map or its name, otherwise the
@@ -410,14 +412,15 @@ static int choose_zone(const struct rps_import_reading *reading,
                        const struct rps_import_table *table, int c, struct rps_error *err)
 {
     const struct rps_import_options *options = reading->options;
+    const struct rps_import_table_column *column = &table->column[c];
     char zone[RPS_IMPORT_ZONE_SIZE];
-    const struct rps_import_table_column *column = c < 0 ? NULL : &table->column[c];
-    int found;
+    int found = 0;
 
-    if (!column || !options->set_zone || column->time.has_offset ||
-        !(rps_import_is_text_time(column) || column->format.is_excel || column->format.pattern) ||
-        (found = rps_import_zone(column->name, zone)) == 0 ||
-        (found > 0 && options->set_zone(zone) == 0))
+    if (rps_import_is_text_time(column) || column->format.is_excel || column->format.pattern)
+        found = rps_import_zone(column->name, zone);
+    if (found == 0 || !options->set_zone || column->time.has_offset)
+        return 0;
+    if (found > 0 && options->set_zone(zone) == 0)
         return 0;
     return rps_error_set(err, RPS_FAILED,
                          "%s: '%s' in the name of the column '%.60s' may be a time zone but is not "
@@ -472,10 +475,10 @@ int rps_import_choose_time(const struct rps_import_reading *reading, struct rps_
     }
     if (table->time < 0)
         return 0;
-    if (choose_zone(reading, table, table->day, err) < 0 ||
+    day = table->day >= 0 ? table->day : table->time;
+    if (choose_zone(reading, table, day, err) < 0 ||
         choose_zone(reading, table, table->time, err) < 0)
         return RPS_FAILED;
-    day = table->day >= 0 ? table->day : table->time;
     set_format(table, &table->column[day]);
     if (table->format.pattern)
         return 0;

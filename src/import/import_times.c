@@ -545,7 +545,9 @@ int64_t rps_import_time_unit(const char *name)
         if (strcasestr(units[i].names, word) && !strcasestr(name, "of_day"))
             return units[i].ns;
     }
-    return is_bracket || isdigit((unsigned char)text[0]) ? -(rps_import_zone(name, text) == 0) : 0;
+    if (!is_bracket && !isdigit((unsigned char)text[0]))
+        return 0;
+    return rps_import_zone(name, text) == 0 ? -1 : 0;
 }
 
 int rps_import_zone(const char *name, char ret[RPS_IMPORT_ZONE_SIZE])
@@ -563,8 +565,11 @@ int rps_import_zone(const char *name, char ret[RPS_IMPORT_ZONE_SIZE])
         return -1;
     if (!is_bracket && !has_utc)
         return 0;
-    if (take_zone(&at, &time) <= 0 || !time.has_offset || *at)
-        return has_utc ? -1 : isupper((unsigned char)ret[0]) && ret[1] > 'Z' && strchr(ret, '/');
+    if (take_zone(&at, &time) <= 0 || !time.has_offset || *at) {
+        if (has_utc)
+            return -1;
+        return isupper((unsigned char)ret[0]) && islower((unsigned char)ret[1]) && strchr(ret, '/');
+    }
     snprintf(ret, RPS_IMPORT_ZONE_SIZE, "%c%02d:%02d", time.offset_s < 0 ? '-' : '+',
              abs(time.offset_s) / 3600, abs(time.offset_s) / 60 % 60);
     return 1;

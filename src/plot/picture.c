@@ -148,11 +148,10 @@ static int choose_panel(struct rps_picture *picture, const struct rps_plot_optio
     const struct rps_plan *plan = picture->plan;
     const char *functions = options->function_count > 0 ? "'Functions with callees'" : "";
     char known[512], quoted[RPS_NAME_SIZE + 3];
-    int found = strcasestr(functions, text) != NULL;
     int is_other = options->kind == RPS_PLOT_TIME && is_other_panel(text);
+    int found = is_other || strcasestr(functions, text);
 
     picture->has_others |= is_other;
-    found |= is_other;
     strcpy(known, functions);
     for (size_t k = 0; k < options->function_count; k++)
         found |= strcasestr(options->function[k], text) != NULL;

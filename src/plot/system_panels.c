@@ -195,12 +195,12 @@ static void fill_gauges(struct rps_picture *picture, const struct rps_plot_optio
     for (int s = 0; s < rps_system_metric_count[source]; s++) {
         const struct rps_system_metric *signal = &rps_system_metrics[source][s];
 
-        if (signal->panel.title && !rps_picture_shows(picture, options, signal->panel.title) &&
-            !rps_picture_shows(picture, options, signal->panel.name)) {
+        if (signal->panel.title) {
             picture->gauge_count += gauge && gauge->line_count > 0;
             gauge = NULL;
-        } else if (signal->panel.title) {
-            picture->gauge_count += gauge && gauge->line_count > 0;
+        }
+        if (signal->panel.title && (rps_picture_shows(picture, options, signal->panel.title) ||
+                                    rps_picture_shows(picture, options, signal->panel.name))) {
             if (picture->gauge_count == RPS_PICTURE_GAUGES)
                 return;
             gauge = &picture->gauge[picture->gauge_count];

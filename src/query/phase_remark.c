@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/clock.h"
 #include "rpistat/run_system.h"
 #include "rpistat/text.h"
 
@@ -439,15 +440,18 @@ int rps_profile_remark_memory(struct rps_arena *arena, struct rps_reader *reader
     struct rps_run_part part;
     struct rps_run_system *system;
     char where[32] = "", letter[RPS_PHASE_LABEL_SIZE];
-    int64_t all_ns = 0;
+    int64_t start_ns, end_ns, all_ns;
 
-    for (size_t k = 0; k <= phases->count && of.count > 0; k++, of.count = 1) {
-        int64_t start_ns, end_ns;
-
-        of.phase = &phases->phase[k > 0 ? k - 1 : 0];
+    if (phases->count == 0)
+        return 0;
+    all_ns = phases->phase[phases->count - 1].end_ns - phases->phase[0].start_ns;
+    for (size_t k = 0; k <= phases->count; k++) { /* the whole run, then each phase */
+        if (k > 0) {
+            of.count = 1;
+            of.phase = &phases->phase[k - 1];
+        }
         start_ns = of.phase->start_ns;
         end_ns = of.phase[of.count - 1].end_ns;
-        all_ns = k > 0 ? all_ns : end_ns - start_ns;
         if (!has_tenths(&of) || end_ns - start_ns < all_ns / 2)
             continue;
         make_tenths(&of, 0, tenth);
@@ -457,7 +461,7 @@ int rps_profile_remark_memory(struct rps_arena *arena, struct rps_reader *reader
         if (k > 0)
             snprintf(where, sizeof(where), " in phase %s",
                      rps_phase_label(of.phase->label, letter));
-        if (add_memory(system, (double)(end_ns - start_ns) / 1e9, where, ret))
+        if (add_memory(system, (double)(end_ns - start_ns) / RPS_NS_PER_S, where, ret))
             break;
     }
     return 0;

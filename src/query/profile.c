@@ -18,7 +18,8 @@
 /* The metric shown first, which all users read first. */
 #define FIGURE_FIRST "cpi"
 
-/* Observations per block, powers of two. The longer blocks are for values that stay similar for seconds. */
+/* Observations per block, powers of two. The longer blocks are for values that stay similar for
+ * seconds. */
 static const uint64_t block_length[2] = {16, 4 * 16};
 
 #define BLOCKS_CORRECTION                                                                          \
@@ -288,10 +289,11 @@ static double walk_error(const struct rps_profile *profile, const struct rps_spr
         count += (double)own->count;
         steps += freedom;
     }
+    if (steps == 0)
+        return INFINITY;
     alike = squares > 0 ? fmin(fmax(0, products / squares), .99) : 0;
-    return steps > 0 ? sqrt(squares / steps * count / 3 * (1 + alike) / (1 - alike)) *
-                           rps_student_limit(probability, steps)
-                     : INFINITY;
+    return sqrt(squares / steps * count / 3 * (1 + alike) / (1 - alike)) *
+           rps_student_limit(probability, steps);
 }
 
 /* Return half the width of the interval. The mean of n observations has the variance

@@ -103,10 +103,9 @@ static void add_period(struct work *work, size_t count, const struct rps_period 
 
         if (period->level > 0)
             end = rps_phases_at(of->phases, rps_period_last(period), &of->at);
-
         if (i == 0 && at == NOWHERE)
             return;
-        if (of->window->other && (end == NOWHERE || (label_of(of, end) ^ label_of(of, at)) & 1))
+        if (of->window->other && (end == NOWHERE || label_of(of, end) % 2 != label_of(of, at) % 2))
             return; /* A block of a downsampled run crosses the end of the window. */
         if (i == 0 && rps_rotation_ends(&work->rotation, period))
             end_rotation(work, count);

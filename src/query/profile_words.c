@@ -250,7 +250,7 @@ static int is_unlike_most(const struct pair *pair, size_t f, double found)
     return unlike > rest / 2 || rest == 0;
 }
 
-/* Return 1 if more than a tenth of the label's phases differ in the other direction, or not. */
+/* Return 1 if more than a tenth of the label's phases do not differ in the label's direction. */
 static int is_mixed(const struct pair *pair, size_t f, double found)
 {
     const struct rps_profile *profile = pair->profile;
@@ -390,8 +390,7 @@ static void write_values(char *ret, const struct pair *pair, size_t f, const cha
     const struct rps_figure *figure = &pair->profile->figure[f];
     const char *unit =
         subject(figure->label) > 0 && strstr(figure->label, " percent") ? "" : figure->unit;
-    char value[48], base[48];
-    char letter[RPS_PHASE_LABEL_SIZE];
+    char value[48], base[48], letter[RPS_PHASE_LABEL_SIZE];
     const char *than = pair->profile->other ? pair->profile->other
                        : pair->other >= 0   ? rps_phase_label(pair->other, letter)
                        : is_table(pair)     ? "all"
@@ -631,7 +630,7 @@ int rps_profile_reported(const struct rps_profile *profile, int label,
 static void append_neighbour(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
                              int label)
 {
-    struct pair pair = pair_of(profile, label);
+    struct pair pair = pair_of(profile, label), other;
     size_t at = 0, best = NO_FIGURE;
     double most = 0;
     char letter[RPS_PHASE_LABEL_SIZE], clause[TEXT_SIZE];
@@ -642,8 +641,8 @@ static void append_neighbour(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_
     if (at >= profile->phase_count)
         return;
     pair.other = profile->label_of[at];
+    other = pair_of(profile, pair.other);
     for (size_t f = 0; f < profile->figure_count; f++) {
-        const struct pair other = pair_of(profile, pair.other);
         const struct range a = label_range(&pair, f), b = label_range(&other, f);
         const double apart =
             fabs(value_of(&pair, f) - base_of(&pair, f)) / (a.high - a.low + b.high - b.low);

@@ -70,6 +70,7 @@ static int parse_time(struct parser *p, const char *what, const char *text, int6
 static int parse_rate(struct parser *p, const char *text, uint32_t *ret)
 {
     static const char letters[] = "kMG";
+    static const double scale[] = {1e3, 1e6, 1e9};
     char number[WORD_MAX], *letter;
     size_t length = strlen(text);
     double value;
@@ -81,7 +82,8 @@ static int parse_rate(struct parser *p, const char *text, uint32_t *ret)
     snprintf(number, sizeof(number), "%.*s", (int)(letter ? length - 1 : length), text);
     if ((rc = placed(p, rps_parse_double("rate", number, &value, p->err))) < 0)
         return rc;
-    value *= letter ? (double[]){1e3, 1e6, 1e9}[letter - letters] : 1;
+    if (letter)
+        value *= scale[letter - letters];
     if (value < 0 || value > (double)SIM_RATE_MAX)
         return wrong(p, "rate %s: must be between 0 and 4G events per second", text);
     *ret = (uint32_t)(value + 0.5);

@@ -560,7 +560,7 @@ int rps_database_open_existing(const char *path, sqlite3 **ret, struct rps_error
 
 /* --- closing ---------------------------------------------------------------------------------- */
 
-/* Return true if this connection is the only one, and the store has no run, except perhaps run_id. */
+/* Return true if this connection is the only one, and the store has no run other than run_id. */
 static bool is_unused(sqlite3 *db, int64_t run_id)
 {
     int64_t runs = 1;

@@ -212,6 +212,7 @@ static void test_tables(void **state)
 static void test_processes(void **state)
 {
     static const char head[] = "# Time UID PID %usr CPU Command\n";
+    static const char counts[] = "PID=skip,Command=key,n=count";
     char text[20000];
     struct rps_import_builder *builder;
 
@@ -229,6 +230,11 @@ static void test_processes(void **state)
     assert_int_equal(builder->column_count, 1);
     assert_float_equal(column(builder, "a %usr")->most, 6, 0);
     close_file(builder);
+    builder = look_with("t,PID,Command,n\n1,7,a,1.4\n1,8,a,1.4\n2,7,a,5\n2,8,a,6\n", counts);
+    assert_int_equal(column(builder, "a n")->sum, 14); /* 3 and 11, rounded together */
+    close_file(builder);
+    refused("t,PID,Command,n\n1,7,a,5\n1,8,a,-6\n", counts, "line 3: a count of 'a n' is below 0");
+    refused("t,PID,Command,n\n1,7,a,9e18\n1,8,a,9e18\n", counts, "is too large: 18000000000");
     snprintf(text, sizeof(text), "Linux 6.1 (h)\n%s", head);
     for (int i = 0; i <= RPS_IMPORT_COLUMNS_MAX; i++)
         sprintf(text + strlen(text), "10:00:01 PM 0 %d 1.0 0 c\n", i);

@@ -182,6 +182,8 @@ static const struct format formats[] = {
     {"time (ks)", "1", "2", "is not clear", 0, NULL},
     {"elapsed_months", "1", "2", "is not clear", 0, NULL},
     {"a", "1", "2", "'parsecs' is not a format of times", 0, "a=time:parsecs"},
+    {"a", "1", "2", "'999999weeks' is not a format of times", 0, "a=time:999999weeks"},
+    {"a", "1", "2", "'-5s' is not a format of times", 0, "a=time:-5s"},
     {"time", "05/11/2026 10:00", "05/11/2026 10:01", "may have the day first or the month", 0,
      NULL},
     {"time", "100050", "100150", "'100050' may be a time of day or seconds", 0, NULL},
