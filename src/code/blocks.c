@@ -180,7 +180,7 @@ static void report_latency(const struct rps_code_output *output, struct rps_bloc
     rps_block_wrap(head, 0, 0, "Threads: %.3f s running%s", of->cpu_s, wait);
     if (of->gap_s > GAP_MIN * of->length_s)
         rps_block_wrap(head, 0, 0,
-                       "Not recorded: %.3f s; samples of this time share the time of the next "
+                       "Not recorded: %.3f s; samples in this time are counted in the next "
                        "period.",
                        of->gap_s);
     if (of->cpu_s + 2 * of->wait_s < 1.01 * of->busy_s)
@@ -402,8 +402,8 @@ static struct rps_block *begin_shares(const struct rps_code_filling *filling)
         {"pid", is_table && has_pid ? "PID" : NULL, RPS_VALUE_INT, .place = 4, .is_id = 1},
         {"tid", is_table && by == RPS_SHARES_THREAD ? "TID" : NULL, RPS_VALUE_INT, .place = 5,
          .is_id = 1},
-        {"processes", is_table && by >= RPS_SHARES_PROGRAM ? "Sampled processes" : NULL, RPS_VALUE_INT,
-         .place = 4},
+        {"processes", is_table && by >= RPS_SHARES_PROGRAM ? "Sampled processes" : NULL,
+         RPS_VALUE_INT, .place = 4},
         {"cpu_s", is_table && has_any(filling->output->shares, 0) ? "CPU time" : NULL,
          RPS_VALUE_DURATION, .unit = "s", .place = 10},
         {"waited", is_table ? "Waited" : NULL, RPS_VALUE_INT, .place = 4},
