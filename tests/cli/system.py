@@ -290,7 +290,7 @@ def test_panels():
     def drawn(*names, output="-"):
         return FOLDER.call("plot", "-i", "locked.data", "-o", output, *[word for name in names for word in ("--panel", name)])
 
-    for names, shown in ((("threads",), {"Threads"}), (("rss (mib, SUMMED",), {"RSS"}), (("rss",), {"RSS"}), (("RSS", "Threads"), {"RSS", "Threads"}),
+    for names, shown in ((("threads",), {"Threads"}), (("summed OVER",), {"RSS"}), (("rss",), {"RSS"}), (("RSS", "Threads"), {"RSS", "Threads"}),
                          (("per instruction",), set()), (("per instruction", "rss"), {"RSS"})):
         text = expect(drawn(*names), 0).stdout
         assert {name for name in ("Threads", "RSS", "FDs") if re.search("(?m)^%s " % name, text)} == shown, (names, text)
@@ -298,7 +298,7 @@ def test_panels():
     for name in "threads", "rss":
         expect(drawn(name, output="p.svg"), 0)
         picture = FOLDER.read("p.svg").decode()
-        assert ("Threads: mean number" in picture, "RSS (MiB, summed over processes)" in picture) == (name == "threads", name == "rss"), name
+        assert ("Threads: mean number" in picture, "RSS (MiB, summed" in picture) == (name == "threads", name == "rss"), name
     refused(drawn("power"), 1, "has no data for this panel")
     refused(drawn("none such"), 2, "or 'Threads', 'Code' and")
     refused(FOLDER.call("plot", "-i", "locked.data", "--kind", "heat", "-o", "h.svg", "--panel", "threads"), 2, "has 'threads' in its title")
