@@ -79,7 +79,7 @@ char *rps_wall_short(char *ret, size_t size, int64_t realtime_ns, int64_t step_n
  * clock goes back by less than a step, the second occurrence of a multiple does not count. */
 int64_t rps_wall_step_ns(int64_t from_ns, int64_t step_ns);
 
-/* Return the last moment up to to_ns at which a step begins, as for rps_wall_step_ns. */
+/* Return the last moment, at most to_ns, at which a step begins. See rps_wall_step_ns. */
 int64_t rps_wall_last_step_ns(int64_t to_ns, int64_t step_ns);
 
 /* A moment that a user typed: a time of day, optionally after a date. */

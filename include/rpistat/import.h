@@ -32,7 +32,7 @@ struct rps_import_options {
     const char *const *metric; /* Columns that rps_import_signals_read reads, by header or number */
     size_t metric_count;       /* Number of columns (0: all except times and row numbers) */
     void (*note)(const char *sentence); /* Print a message for the user (may be NULL). */
-    int (*set_zone)(const char *zone);  /* Set the local zone, which a column's name contains, until
+    int (*set_zone)(const char *zone);  /* Set the local zone to the zone in a column's name, until
                                            the file is read; return < 0 for an unknown zone. NULL:
                                            names of columns contain no zone */
 };

@@ -21,7 +21,7 @@ struct rps_latency {
     } * from;
     double length_s, cpu_s; /* Sums over the part: length of the periods, CPU time of all threads */
     double wait_s;          /* Time that threads waited for a CPU; has_waits 0: not recorded */
-    double gap_s;           /* Time between the periods of the part, in which none was recorded */
+    double gap_s;           /* Time of gaps between the periods of the part */
     double busy_s;          /* Estimated time in which a thread ran or waited for a CPU */
     int has_waits;
 };

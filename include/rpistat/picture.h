@@ -310,7 +310,8 @@ int rps_picture_strip_height(const struct rps_picture *picture);
 int rps_picture_read_code(struct rps_picture *picture, const struct rps_plot_options *options,
                           struct rps_error *err);
 
-/* Title of the panel of threads, and all words of titles of the panel of code. */
+/* Title of the panel of threads, and text with each word that a title of the panel of code can
+ * have. */
 #define RPS_PICTURE_THREADS "Threads: mean number by state, without idle threads and timers"
 #define RPS_PICTURE_CODE    "Code: share of time by function module thread program cgroup"
 

@@ -13,7 +13,7 @@
 /* clang-format off */ /* rows of few lines */
 #define RPS_TREE_METRICS(METRIC)                                                                   \
     METRIC(RUNNING, "running", "On a CPU", "us", RPS_SYSTEM_COUNTER, "schedstat",                  \
-        "Time that the workload's threads were on a CPU, of those that were read twice.")          \
+        "Time on a CPU of the workload's threads that were read at least twice.")                  \
     METRIC(WAIT, "wait", "Waiting for a CPU", "us", RPS_SYSTEM_COUNTER, "schedstat",               \
         "Time that threads were ready to run and waited for a CPU. Linux may count a wait late, "  \
         "so one period may show more than its length.",                                            \
@@ -42,20 +42,20 @@
     METRIC(IN_OTHER, "in_other", "Asleep otherwise", "threads", RPS_SYSTEM_GAUGE, "wchan",         \
         "Threads that slept in anything else.", .column = {"in_other", "", 1})                     \
     METRIC(RSS, "rss", "RSS summed over processes", "KiB", RPS_SYSTEM_GAUGE, "statm",              \
-        "RSS summed over processes. A page that several processes share counts in each.",          \
+        "RSS summed over processes. A shared page is counted once per process.",                   \
         .column = {"rss", "_mib", RPS_PER_MIB, RPS_COLUMN_RANGE},                                  \
         .panel = {"RSS (MiB, summed over processes)", "RSS", "MiB", "Resident", "rss"},            \
         .phases = {RPS_PHASES_LEVEL, 4, .15, 1}, .watch = {"RSS", " MiB"})                         \
     METRIC(READ, "read", "Read", "KiB", RPS_SYSTEM_COUNTER, "io",                                  \
-        "What reads returned, from pipes, sockets and the cache too.",                             \
+        "Data that reads returned, including reads from pipes, sockets and the cache.",            \
         .column = {"read", "_mib_s", RPS_PER_MIB, RPS_COLUMN_MEAN},                                \
         .phases = {RPS_PHASES_BY_CPU, .25, .7}, .watch = {"read", " MiB/s"})                       \
     METRIC(WRITTEN, "written", "Written", "KiB", RPS_SYSTEM_COUNTER, "io",                         \
-        "What was written, to pipes, sockets and the cache too.",                                  \
+        "Data that was written, including data to pipes, sockets and the cache.",                  \
         .column = {"written", "_mib_s", RPS_PER_MIB, RPS_COLUMN_MEAN},                             \
         .phases = {RPS_PHASES_BY_CPU, .25, .7}, .watch = {"written", " MiB/s"})                    \
     METRIC(DISK_READ, "disk_read", "Read from disks", "KiB", RPS_SYSTEM_COUNTER, "io",             \
-        "What came from a disk, and not from the cache.",                                          \
+        "Data that was read from a disk, not from the cache.",                                     \
         .column = {"disk_read", "_mib_s", RPS_PER_MIB})                                            \
     METRIC(DISK_WRITTEN, "disk_written", "Written to disks", "KiB", RPS_SYSTEM_COUNTER, "io",      \
         "Pages of files that were changed, and that a disk gets sooner or later.",                 \
@@ -93,11 +93,13 @@
         .panel = {"Available memory (MiB)", "Avail.", "MiB", "Available", "available"},            \
         .watch = {"available", " MiB"})                                                            \
     METRIC(DISK_READ, "m_disk_read", "Machine: read from disks", "KiB", RPS_SYSTEM_COUNTER,        \
-        "diskstats", "What all disks of the machine read.", .column = {.divisor = RPS_PER_MIB},    \
+        "diskstats", "Data that all disks of the machine read.",                                   \
+        .column = {.divisor = RPS_PER_MIB},                                                        \
         .panel = {"Disks (MiB/s)", "Disks", "MiB/s", "read", "disk-read"},                         \
         .watch = {"read", " MiB/s"})                                                               \
     METRIC(DISK_WRITTEN, "m_disk_written", "Machine: written to disks", "KiB", RPS_SYSTEM_COUNTER, \
-        "diskstats", "What all disks of the machine wrote.", .column = {.divisor = RPS_PER_MIB},   \
+        "diskstats", "Data that all disks of the machine wrote.",                                  \
+        .column = {.divisor = RPS_PER_MIB},                                                        \
         .panel = {.line = "written", .file = "disk-written"}, .watch = {"written", " MiB/s"})      \
     METRIC(NET_IN, "m_net_in", "Machine: received", "KiB", RPS_SYSTEM_COUNTER, "net/dev",          \
         "Data received from the network, in the whole network namespace.",                         \
@@ -111,12 +113,13 @@
         "cpu.stat", "Time that the control group's CPU limit kept it from CPUs, their sum.",       \
         .column = {"g_throttled", "_s_per_s", RPS_PER_S})                                          \
     METRIC(MEMORY, "g_memory", "Group: memory", "KiB", RPS_SYSTEM_GAUGE, "memory",                 \
-        "Memory that the control group had, with what it had cached of files.",                    \
+        "Memory of the control group, including its cache of files.",                              \
         .column = {"g_memory", "_mib", RPS_PER_MIB})                                               \
     METRIC(READ, "g_read", "Group: read from disks", "KiB", RPS_SYSTEM_COUNTER, "io.stat",         \
-        "What disks read for the control group.", .column = {"g_read", "_mib_s", RPS_PER_MIB})     \
+        "Data that disks read for the control group.", .column = {"g_read", "_mib_s", RPS_PER_MIB})\
     METRIC(WRITTEN, "g_written", "Group: written to disks", "KiB", RPS_SYSTEM_COUNTER, "io.stat",  \
-        "What disks wrote for the control group.", .column = {"g_written", "_mib_s", RPS_PER_MIB})
+        "Data that disks wrote for the control group.",                                            \
+        .column = {"g_written", "_mib_s", RPS_PER_MIB})
 
 #define RPS_PACKAGE_METRICS(METRIC)                                                                \
     METRIC(ENERGY, "p_energy", "Packages: energy", "uJ", RPS_SYSTEM_COUNTER, "power/energy-pkg/",  \
@@ -127,12 +130,12 @@
         .column = {"ram_power", "_w", 1e6},                                                        \
         .panel = {.line = "their memory", .file = "power-memory"})                                 \
     METRIC(READ, "p_read", "Packages: read from memory", "KiB", RPS_SYSTEM_COUNTER, "uncore_imc*", \
-        "What memory controllers read, for CPUs and devices.",                                     \
+        "Data that memory controllers read, for CPUs and devices.",                                \
         .column = {"mem_read", "_gb_s", RPS_PER_GB},                                               \
         .panel = {"Memory traffic (GB/s, sum over packages)", "Memory", "GB/s", "read",            \
                   "memory-read"})                                                                  \
     METRIC(WRITTEN, "p_written", "Packages: written to memory", "KiB", RPS_SYSTEM_COUNTER,         \
-        "uncore_imc*", "What memory controllers wrote, for CPUs and devices.",                     \
+        "uncore_imc*", "Data that memory controllers wrote, for CPUs and devices.",                \
         .column = {"mem_written", "_gb_s", RPS_PER_GB},                                            \
         .panel = {.line = "written", .file = "memory-written"})                                    \
     METRIC(FREQUENCY, "p_frequency", "Packages: frequency", "MHz", RPS_SYSTEM_GAUGE,               \

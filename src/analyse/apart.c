@@ -111,7 +111,7 @@ static double variance_of(const struct sums *sums)
 /* Return 1 if a name has most samples of a group and hardly any other samples. Chance does not
  * explain such a difference, even in a group with few samples or few blocks: with 5 of 10 samples
  * and none of 100 others, Fisher's exact test has a probability of 2e-6. */
-static int is_only(const struct sums *own, const struct sums *rest)
+static int is_exclusive(const struct sums *own, const struct sums *rest)
 {
     return own->n >= ONLY_SAMPLES_MIN && 2 * own->x >= own->n &&
            rest->n >= ONLY_REST_MIN * own->n &&
@@ -127,7 +127,7 @@ static double score_of(const struct sums *own, const struct sums *rest)
                          sqrt(variance_of(own) + variance_of(rest));
     const double factor = fabs(log((p + SHARE_ADDED) / (q + SHARE_ADDED)));
 
-    if (is_only(own, rest))
+    if (is_exclusive(own, rest))
         return fmax(apart - error, RPS_APART_SHARE_MIN) * factor;
     if (!is_enough(own) || apart < RPS_APART_SHARE_MIN || factor < log(RPS_APART_FACTOR_MIN) ||
         apart <= error || (p < q && q < LACKING_MIN))
@@ -179,7 +179,7 @@ void rps_apart_find(const struct rps_apart_counts *counts, struct rps_apart *ret
             add_sums(&rest, &own[g], -1);
             if (pass == 0)
                 ret[g].is_tested = is_enough(&own[g]) && is_enough(&rest);
-            else if (ret[g].is_tested || is_only(&own[g], &rest))
+            else if (ret[g].is_tested || is_exclusive(&own[g], &rest))
                 keep_best(ret[g].name, &score[2 * g], &own[g], &rest, name);
         }
     }

@@ -389,9 +389,9 @@ static double compare(struct labelling *l, size_t k, struct rps_moments3 *alone)
     return cost;
 }
 
-/* Return the confidence in a segment's label. Compare its distance to the nearest other cluster
- * with its distance to the other segments of its own cluster. `maker` is the number of the segment
- * among the makers, or NONE. `alone` and `cost` are those of the segment. */
+/* Return the confidence in a segment's label. Compare the segment's distance to the nearest other
+ * cluster with its distance to the other segments of its own cluster. `maker` is the number of the
+ * segment among the makers, or NONE. `alone` and `cost` describe the segment. */
 static double judge(struct labelling *l, const struct rps_moments3 *alone, double cost, size_t own,
                     size_t maker)
 {
@@ -417,16 +417,16 @@ static double judge(struct labelling *l, const struct rps_moments3 *alone, doubl
 
 /* Return the cluster that a segment joins. This is the nearest cluster to which neither neighbour
  * of the segment belongs. */
-static size_t join(const struct labelling *l, size_t before, size_t behind)
+static size_t join(const struct labelling *l, size_t before, size_t after)
 {
     size_t best = NONE;
 
     for (size_t b = 0; b < l->count; b++) {
-        if (l->cluster[b] == b && b != before && b != behind &&
+        if (l->cluster[b] == b && b != before && b != after &&
             (best == NONE || l->apart[b] < l->apart[best]))
             best = b;
     }
-    return best != NONE ? best : before != NONE ? before : behind;
+    return best != NONE ? best : before != NONE ? before : after;
 }
 
 /* Number the labels by first appearance and compute their confidence. Return the number of labels.

@@ -61,7 +61,8 @@ static double find_profile(struct season *season, size_t cycle)
 }
 
 /* Replace a cycle by its smallest part that leaves about the same variance. The wave's length is a
- * multiple of the cycle if the cycle has few points at the resolution at which the wave is found. */
+ * multiple of the cycle if the cycle has few points at the resolution at which the wave is
+ * found. */
 static void divide_cycle(struct season *season, double least, size_t *cycle)
 {
     for (size_t parts = MULTIPLE_MAX; parts > 1; parts--) {
@@ -74,8 +75,8 @@ static void divide_cycle(struct season *season, double least, size_t *cycle)
     }
 }
 
-/* Find the length that leaves the least variance: a length near that of the wave, a multiple of this
- * length, or a part of it. Return the share of the variance that remains. */
+/* Find the length that leaves the least variance: a length near that of the wave, a multiple of
+ * this length, or a part of it. Return the share of the variance that remains. */
 static double find_cycle(struct season *season, double length, size_t *ret_cycle)
 {
     size_t near = (size_t)(length + .5), reach = near < 8 * REACH_MAX ? near / 8 + 1 : REACH_MAX;
@@ -144,10 +145,10 @@ struct rps_wave rps_season_remove(struct rps_arena *arena, const struct rps_sign
 #define FAR_MAX  5
 #define NEAR_MIN .3
 
-#define CONSTANT 3 /* a value that equals this number of values before or after it has no noise */
+#define CONSTANT 3 /* minimum number of equal values next to the end of a constant segment */
 
-/* In normal noise the deviation of the logarithms is .64. In a constant segment it is 0, so that
- * the estimated deviation of a series may be too small. */
+/* In normal noise, the deviation of the logarithms is .64. In a constant segment, the deviation is
+ * 0, so that the estimate for a whole series may be too small. */
 #define NOISE_FLOOR .5
 
 #define RESOLUTION .1 /* logarithms whose means differ by less are treated as equal */
@@ -155,18 +156,18 @@ struct rps_wave rps_season_remove(struct rps_arena *arena, const struct rps_sign
 /* Return 1 if the value is equal to the previous, or to the next, CONSTANT values. */
 static int ends_constant(const double *value, size_t count, size_t at)
 {
-    int before = at >= CONSTANT, behind = at + CONSTANT < count;
+    int before = at >= CONSTANT, after = at + CONSTANT < count;
 
-    for (size_t k = 1; k <= CONSTANT && (before || behind); k++) {
+    for (size_t k = 1; k <= CONSTANT && (before || after); k++) {
         before = before && value[at] == value[at - k];
-        behind = behind && value[at] == value[at + k];
+        after = after && value[at] == value[at + k];
     }
-    return before || behind;
+    return before || after;
 }
 
 /* Compute the logarithm of the distance of each value from the mean of its neighbours. The distance
- * at the end of a constant segment is 0, because the neighbour in the next segment says nothing
- * about its noise. The result is NaN if a neighbour was not seen. */
+ * at the end of a constant segment is 0, because the neighbour in the next segment does not show
+ * the noise of this one. The result is NaN if a neighbour was not seen. */
 static void find_noise(struct rps_arena *arena, const struct rps_signals *signals, size_t s,
                        double *ret)
 {
@@ -185,7 +186,8 @@ static void find_noise(struct rps_arena *arena, const struct rps_signals *signal
     }
     middle = count > 0 ? rps_select_rank(seen, count, count / 2) : 0;
     for (size_t i = 0; i < signals->count; i++)
-        ret[i] = middle > 0 && !isnan(ret[i]) ? log(fmin(ret[i] / middle, FAR_MAX) + NEAR_MIN) : NAN;
+        ret[i] =
+            middle > 0 && !isnan(ret[i]) ? log(fmin(ret[i] / middle, FAR_MAX) + NEAR_MIN) : NAN;
 }
 
 int rps_spread_append(struct rps_arena *arena, const struct rps_signals *signals,

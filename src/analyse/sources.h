@@ -60,7 +60,7 @@ size_t rps_sources_events(const struct rps_plan *plan);
 struct rps_sight {
     double value;  /* value before the transform; NaN: not seen */
     double seen_s; /* time for which the source was seen */
-    double sure;   /* confidence in the denominator, limited only by chance: 0 ... 1 */
+    double sure;   /* confidence in the denominator (0 ... 1); only chance lowers it */
 };
 
 /* Return the maximum distance of a rate from the block's mean rate, within a block. The unit is the

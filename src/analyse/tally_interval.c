@@ -561,7 +561,7 @@ void rps_tally_conclude(const struct rps_tally *tally, struct rps_plan *plan, do
  * at x = v / (v + t^2) (Abramowitz and Stegun 1964, 26.7.1). Its continued fraction is formula
  * 26.5.8. */
 
-/* Degrees of freedom from which on the normal distribution is used. */
+/* Minimum degrees of freedom for the normal distribution. */
 #define FREEDOM_NORMAL 1e7
 
 /* Maximum number of steps of the continued fraction. With fewer degrees of freedom than

@@ -135,7 +135,8 @@ char *rps_wall_short(char *ret, size_t size, int64_t realtime_ns, int64_t step_n
     return ret;
 }
 
-/* Return the last moment up to at_ns with a multiple of step_ns, with the offset at at_ns. */
+/* Return the last moment, at most at_ns, at which a clock shows a multiple of step_ns. The clock
+ * has the offset of at_ns. */
 static int64_t floor_step(int64_t at_ns, int64_t step_ns)
 {
     int64_t offset_ns = rps_wall_offset_s(at_ns) * RPS_NS_PER_S;
@@ -143,8 +144,9 @@ static int64_t floor_step(int64_t at_ns, int64_t step_ns)
     return floor_div(at_ns + offset_ns, step_ns) * step_ns - offset_ns;
 }
 
-/* Return the first step after a change of the offset. If the clock skips a multiple, the change
- * begins the step. If the clock goes back by less than a step, no multiple occurs twice. */
+/* Return the moment at which the first step after a change of the offset begins. If the clock skips
+ * a multiple, this is the moment of the change. If the clock goes back by less than a step, the
+ * second occurrence of a multiple does not count. */
 static int64_t step_after_change(int64_t change_ns, int64_t step_ns)
 {
     int64_t back_s = rps_wall_offset_s(change_ns - 1) - rps_wall_offset_s(change_ns);

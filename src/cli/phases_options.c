@@ -65,7 +65,7 @@ const struct rps_option rps_phases_options[] = {
     {"level", 0, "N", "use the level of N phases, or fine (default readable)", NULL,
      RPS_OPTION_OTHER, AT(of.find.level), .set = rps_phases_level, .words = "fine",
      .excludes = "at-most"},
-    {"at-most", 0, "N", "use the finest level of at most N phases", NULL, RPS_OPTION_INT,
+    {"at-most", 0, "N", "use the finest level that has at most N phases", NULL, RPS_OPTION_INT,
      AT(of.find.level.at_most), 1, INT32_MAX},
     {"min-length", 0, "N", "shortest phase: 5 (periods), 500ms (default auto)", NULL,
      RPS_OPTION_OTHER, RPS_AT_SETTINGS, .set = set_min_length},

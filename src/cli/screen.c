@@ -84,7 +84,7 @@ static enum rps_screen_event on_signals(struct rps_screen *screen)
     struct signalfd_siginfo info;
 
     while (read(screen->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-        if (info.ssi_signo == SIGTSTP) { /* the terminal requests a stop, until SIGCONT */
+        if (info.ssi_signo == SIGTSTP) { /* Ctrl-Z: stop until SIGCONT */
             leave(screen);
             raise(SIGSTOP);
             enter_screen(screen);

@@ -179,7 +179,7 @@ static void report_latency(const struct rps_code_output *output, struct rps_bloc
     rps_block_wrap(head, 0, 0, "Threads: %.3f s running%s", of->cpu_s, wait);
     if (of->gap_s > GAP_MIN * of->length_s)
         rps_block_wrap(head, 0, 0,
-                       "Not recorded: %.3f s; samples of this time share the time of the next "
+                       "Not recorded: %.3f s; samples in this time are counted in the next "
                        "period.",
                        of->gap_s);
     if (of->cpu_s + 2 * of->wait_s < 1.01 * of->busy_s)

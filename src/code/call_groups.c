@@ -26,10 +26,10 @@
 #define IS_BLOCK   (INT64_C(1) << 62) /* marks the keys of pages and blocks */
 #define IS_PLACE   (INT64_C(1) << 61) /* marks the keys of places that call a function */
 
-/* A known function with more than this share of all samples is divided too: by the places that call
- * it, and these parts into blocks. One function may do the work of several phases, compilers inline
- * small programs into main, and interpreters run many kinds of work in one function. Blocks of all
- * functions gain less: groups get too few samples if a program gets 6 % of a CPU. */
+/* A known function with more than this share of all samples is divided by the places that call it.
+ * Each part is divided into blocks. One function may do the work of several phases, compilers
+ * inline small programs into main, and interpreters run many kinds of work in one function. Blocks
+ * of all functions gain less: groups get too few samples if a program gets 6 % of a CPU. */
 #define DIVIDED_MIN .25
 
 /* A node of the call tree. The root is number 0; callers have lower numbers than their callees. */
@@ -37,7 +37,7 @@ struct call {
     struct rps_intern_key key; /* Number of the caller, and the function. */
     double samples;            /* Samples of the call and of those callees that form no group. */
     double own;                /* Samples in the call's function, if its beginning is known. */
-    int is_below_made;         /* 1: code of a just-in-time compiler made the call too. */
+    int is_from_jit;           /* 1: JIT-compiled code is among the callers. */
     int64_t group;
 };
 
@@ -68,7 +68,7 @@ static const struct rps_frame *divisible_frame(const struct rps_call_run *run, s
     return &run->code->frame[at];
 }
 
-/* Return the caller's frame, if it may be divided into blocks, or NULL. */
+/* Return the caller's frame; NULL: there is none, or it cannot be divided into blocks. */
 static const struct rps_frame *caller_frame(const struct rps_call_run *run, size_t s)
 {
     const size_t parent = rps_share_parent_of(run->code, s);
@@ -95,20 +95,21 @@ static int64_t add_function(const struct rps_call_run *run, struct rps_intern *c
                : add_call(calls, at, function);
 }
 
-/* Return the part of the call `at` for the place in a known function that made the call. */
+/* Return the part of the call `at` that was called from the same place in a known function. Return
+ * `at` if there is no such place. */
 static int64_t add_place(const struct rps_call_run *run, struct rps_intern *calls, size_t s,
                          int64_t at)
 {
     const struct rps_frame *caller = caller_frame(run, s);
 
-    return caller && caller->function > 0 && !call_at(calls, at)->is_below_made
+    return caller && caller->function > 0 && !call_at(calls, at)->is_from_jit
                ? add_call(calls, at, IS_PLACE | (int64_t)caller->address)
                : at;
 }
 
 /* Return the call to which a stack's samples belong: the innermost call `at`, or a block of code if
- * its function is unknown or has many of `all` samples. The caller of an unknown block is its page;
- * that of a known block is the place that calls its function. */
+ * its function is unknown or has many of `all` samples. The caller of an unknown block is its page.
+ * The caller of a known block is the place that calls its function. */
 static int64_t add_innermost(const struct rps_call_run *run, struct rps_intern *calls, size_t s,
                              int64_t at, double all)
 {
@@ -137,7 +138,7 @@ static double grow_calls(const struct rps_call_run *run, struct rps_intern *call
         const struct rps_frame *frame = divisible_frame(run, s);
 
         run->group[s] = is_made(run, frame) ? caller : at;
-        call_at(calls, at)->is_below_made |= is_made(run, caller_frame(run, s));
+        call_at(calls, at)->is_from_jit |= is_made(run, caller_frame(run, s));
         all += run->function[s] >= 0 ? (double)run->samples[s] : 0;
         if (frame && frame->function > 0)
             call_at(calls, at)->own += (double)run->samples[s];

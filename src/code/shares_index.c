@@ -75,7 +75,8 @@ int rps_share_index_is_kernel(const struct rps_code *code, size_t module)
     return module < code->module_count && code->module[module].kind == RPS_MODULE_KERNEL;
 }
 
-/* Number the modules. Builds of one path are one module, and a build with several paths is one. */
+/* Number the modules. All builds at one path are one module. All paths of one build are one module,
+ * too. */
 static void find_modules(struct rps_share_index *index)
 {
     const struct rps_code *code = index->code;

@@ -136,7 +136,7 @@ static void note_jit(const struct rps_symbolize_group *group, struct entry *entr
 }
 
 static const char no_map[] =
-    "its compiler wrote no map, as node --perf-basic-prof and java -XX:+DumpPerfMapAtExit do";
+    "its compiler wrote no map; node --perf-basic-prof and java -XX:+DumpPerfMapAtExit write one";
 
 static const char *find_reason(int failure)
 {

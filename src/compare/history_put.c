@@ -95,13 +95,12 @@ const char *rps_history_answer(const struct rps_history *history)
                                metric->level[0].count, name_of(metric), RPS_STEPS_MIN);
     for (size_t m = 0; m < history->metric_count; m++) {
         if (history->metric[m].trend != 0)
-            return rps_arena_print(history->arena,
-                                   "No run with a change found, but %s drifts by about %s%s in %zu "
-                                   "runs",
-                                   name_of(&history->metric[m]),
-                                   history->metric[m].trend > 0 ? "+" : "-",
-                                   two_digits(history, 100 * fabs(history->metric[m].trend), " %"),
-                                   history->run_count);
+            return rps_arena_print(
+                history->arena,
+                "No run with a change was found, but %s drifts by about %s%s in %zu runs",
+                name_of(&history->metric[m]), history->metric[m].trend > 0 ? "+" : "-",
+                two_digits(history, 100 * fabs(history->metric[m].trend), " %"),
+                history->run_count);
     }
     if (isnan(metric->found))
         return rps_arena_print(history->arena, "No change found in %zu values",

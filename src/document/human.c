@@ -89,7 +89,7 @@ static const char *off_text(char *ret, double off, double value, int decimals)
 }
 
 /* Return the distance from the value to the farther end of the interval. */
-static double half_of(const struct rps_interval *interval)
+static double farther_distance(const struct rps_interval *interval)
 {
     return fmax(interval->high - interval->value, interval->value - interval->low);
 }
@@ -106,16 +106,16 @@ static void write_figure(char *ret, const struct rps_value *value)
     char number[CELL_SIZE];
     size_t used;
 
-    if (has_ends && decimals > 0 && half_of(sure) >= pow(10, 1 - decimals))
-        decimals--; /* the last decimal says nothing, because the uncertainty is larger */
+    if (has_ends && decimals > 0 && farther_distance(sure) >= pow(10, 1 - decimals))
+        decimals--; /* leave out the last decimal, because the uncertainty is larger */
     if (value->deviation > 0 && isfinite(value->deviation))
         decimals = (int)fmin(decimals, fmax(0, 1 - floor(log10(value->deviation))));
     used = (size_t)snprintf(ret, CELL_SIZE, "%.30s", decimal_text(number, value->real, decimals));
     if (has_ends && rps_interval_is_narrow(sure))
-        used +=
-            (size_t)snprintf(ret + used, CELL_SIZE - used, " ±%.30s",
-                             off_text(number, rps_interval_round(half_of(sure), 15, decimals, 1),
-                                      value->real, decimals));
+        used += (size_t)snprintf(
+            ret + used, CELL_SIZE - used, " ±%.30s",
+            off_text(number, rps_interval_round(farther_distance(sure), 15, decimals, 1),
+                     value->real, decimals));
     else if (has_ends)
         used += (size_t)snprintf(ret + used, CELL_SIZE - used, " (%.3g-%.3g)",
                                  rps_interval_round(sure->low, 3, 300, 0),
@@ -337,12 +337,12 @@ const char *rps_document_note(int marks, int *told)
 
 int rps_interval_is_narrow(const struct rps_interval *interval)
 {
-    return half_of(interval) <= NARROW * fabs(interval->value);
+    return farther_distance(interval) <= NARROW * fabs(interval->value);
 }
 
 char *rps_interval_percent(char *ret, const struct rps_interval *interval)
 {
-    double percent = fmax(.01, 100 * half_of(interval) / fabs(interval->value));
+    double percent = fmax(.01, 100 * farther_distance(interval) / fabs(interval->value));
     int decimals = percent < 1 ? 2 : percent < 10 ? 1 : 0;
 
     snprintf(ret, RPS_INTERVAL_TEXT_SIZE, "± %.*f %%", decimals,

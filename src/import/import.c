@@ -42,34 +42,35 @@ static int is_export(const char *head)
  * the text `has`. */
 static const struct {
     const char *begin, *has, *what;
-} others[] = {
-    {"{", "\"interval\"", RECIPE("what perf stat -j writes", "sh examples/import/perf-json <FILE")},
+} unsupported[] = {
+    {"{", "\"interval\"", RECIPE("output of perf stat -j", "sh examples/import/perf-json <FILE")},
     {"{", "\"counter-value\"",
-     RECIPE("what perf stat -j writes", "sh examples/import/perf-json <FILE")},
-    {"{", "\"sysstat\"", RECIPE("the JSON of sadf and iostat", "sadf -d -- -u")},
-    {"Timestamp", "Description", AWK("what toplev writes", "toplev.awk")},
-    {"Timestamp", "Perf-event", AWK("what toplev writes", "toplev.awk")},
-    {"\"D", "CSV output\"", AWK("what dstat or dool writes", "dstat.awk")},
-    {"AAA,", "progname", AWK("what nmon writes", "nmon.awk")},
-    {"RESET", "", AWK("what atop -P writes", "atop.awk")},
-    {"usec\t", "\tCPU", AWK("what turbostat writes", "turbostat.awk")},
-    {"top - ", "load average", AWK("what top -b writes", "top.awk")},
+     RECIPE("output of perf stat -j", "sh examples/import/perf-json <FILE")},
+    {"{", "\"sysstat\"", RECIPE("JSON output of sadf or iostat", "sadf -d -- -u")},
+    {"Timestamp", "Description", AWK("output of toplev", "toplev.awk")},
+    {"Timestamp", "Perf-event", AWK("output of toplev", "toplev.awk")},
+    {"\"D", "CSV output\"", AWK("output of dstat or dool", "dstat.awk")},
+    {"AAA,", "progname", AWK("output of nmon", "nmon.awk")},
+    {"RESET", "", AWK("output of atop -P", "atop.awk")},
+    {"usec\t", "\tCPU", AWK("output of turbostat", "turbostat.awk")},
+    {"top - ", "load average", AWK("output of top -b", "top.awk")},
     {"SQLite format 3", "",
      "a store or another database; use `rpistat merge` to copy the runs of a store into another"},
     {"\xff\xfe", "", "in UTF-16; save it as UTF-8"},
     {"\xfe\xff", "", "in UTF-16; save it as UTF-8"},
 };
 
-/* Return what the file is if it cannot be imported directly; NULL: another file. */
-static const char *find_other(const struct rps_import_builder *builder)
+/* Return a description of a file that cannot be imported directly, with a remedy; NULL: another
+ * file. */
+static const char *describe_unsupported(const struct rps_import_builder *builder)
 {
     const char *head = rps_import_head(builder), *row = rps_import_first_row(head);
     const size_t length = strcspn(row, "\n");
 
-    for (size_t i = 0; i < RPS_COUNT(others); i++) {
-        if (strncmp(row, others[i].begin, strlen(others[i].begin)) == 0 &&
-            memmem(row, length, others[i].has, strlen(others[i].has)))
-            return others[i].what;
+    for (size_t i = 0; i < RPS_COUNT(unsupported); i++) {
+        if (strncmp(row, unsupported[i].begin, strlen(unsupported[i].begin)) == 0 &&
+            memmem(row, length, unsupported[i].has, strlen(unsupported[i].has)))
+            return unsupported[i].what;
     }
     if (is_export(head) && !builder->signals)
         return "an export of rpistat and contains a part of a run; use `rpistat merge` to copy "
@@ -80,7 +81,8 @@ static const char *find_other(const struct rps_import_builder *builder)
 static int choose_format(struct rps_import_builder *builder, const char *name,
                          const struct rps_import_format **ret, struct rps_error *err)
 {
-    const char *head = rps_import_head(builder), *other = name ? NULL : find_other(builder);
+    const char *head = rps_import_head(builder),
+               *other = name ? NULL : describe_unsupported(builder);
     char names[256] = "", *const * cell;
     size_t count;
 
@@ -285,7 +287,7 @@ static int end_imported_run(struct rps_import_builder *builder, const char *stor
     int ended;
 
     rps_writer_status(builder->writer, &status);
-    if (result < 0 || status.dropped > 0) /* the store has this state only if the run stays in it */
+    if (result < 0 || status.dropped > 0) /* a run with this state is deleted below, if possible */
         builder->run.state = RPS_RUN_INTERRUPTED;
     ended = rps_writer_end(builder->writer, &builder->run, result < 0 ? NULL : err);
     if (result < 0)
@@ -327,7 +329,7 @@ static int write_imported_run(struct rps_import_builder *builder,
     return result;
 }
 
-/* Return the number of intervals of the CPU with most of them. */
+/* Return the maximum number of intervals of a CPU. */
 static uint64_t count_intervals(const struct rps_import_builder *builder)
 {
     uint64_t most = 0;

@@ -105,7 +105,7 @@ static void write_gap(struct rps_import_builder *builder, int32_t cpu, int64_t s
 {
     if (!builder->writer || builder->is_dry_run)
         return;
-    rps_writer_gap(builder->writer, cpu, start_ns, length_ns, "the file has nothing of it");
+    rps_writer_gap(builder->writer, cpu, start_ns, length_ns, "the file has no values");
     rps_writer_wait(builder->writer);
 }
 
@@ -348,7 +348,7 @@ void rps_import_restart(struct rps_import_builder *builder)
     builder->is_broken = 0;
 }
 
-/* Name the columns that at some time have values of some CPUs, but not of all. */
+/* Print the columns that have values of only some CPUs at some time. */
 static void note_partial(const struct rps_import_builder *builder)
 {
     char text[300] = "", name[RPS_NAME_SIZE];
@@ -359,10 +359,11 @@ static void note_partial(const struct rps_import_builder *builder)
                           rps_text_printable(name, sizeof(name), builder->column[i].name));
     }
     if (text[0])
-        rps_import_note(builder,
-                        "%s: values of some CPUs are missing at times when others have values: %s; "
-                        "results of all CPUs are estimated from the others (--cpu N selects one)",
-                        builder->path, text);
+        rps_import_note(
+            builder,
+            "%s: at some times, only some CPUs have a value of %s; results of all CPUs are "
+            "estimated from these CPUs (--cpu N selects one)",
+            builder->path, text);
 }
 
 int rps_import_read(struct rps_import_builder *builder, const struct rps_import_format *format,

@@ -304,7 +304,7 @@ void rps_import_make_remarks(struct rps_import_builder *builder)
             continue;
         rps_text_printable(name, sizeof(name), column->name);
         snprintf(line, sizeof(line),
-                 "%s%s: counted for %.1f %% of the time, and scaled by what recorded it",
+                 "%s%s: counted for %.1f %% of the time, and scaled by the recording tool",
                  used ? "\n" : "", name, 100 * share);
         if (used + strlen(line) + 40 < size)
             memcpy(text + used, line, strlen(line) + 1);

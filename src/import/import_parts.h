@@ -17,7 +17,7 @@ struct rps_import_known_column {
     const char *name, *unit, *panel;
     enum rps_import_kind kind;
     uint64_t sum;      /* sum of the counts of a column */
-    int64_t end_ns[2]; /* ends of the latest periods without and with a value; 0: none */
+    int64_t end_ns[2]; /* ends of the latest periods [0] without and [1] with a value; 0: none */
     int is_partial;    /* 1: at some time, only some of the CPUs with values have one */
     long double rest;  /* part of the counts so far that rounding has left out */
     double enabled_ns, running_ns;

@@ -425,7 +425,7 @@ static int read_pattern(const char *pattern, const char *cell, struct rps_time *
                              .first = tm.tm_hour,
                              .ns = ((tm.tm_hour * 60 + tm.tm_min) * 60 + tm.tm_sec) * RPS_NS_PER_S +
                                    rest_ns};
-    if (strstr(pattern, "%z") || strstr(pattern, "%s")) { /* for %s, the offset of the local zone */
+    if (strstr(pattern, "%z") || strstr(pattern, "%s")) { /* %s: strptime sets the local offset */
         ret->has_offset = 1;
         ret->offset_s = (int)tm.tm_gmtoff;
     }
@@ -502,7 +502,7 @@ static int is_letter(char byte)
 
 /* Copy the text in the last brackets of a name, otherwise its last word, without "since start".
  * Returns 1 for brackets. */
-static int take_qualifier(const char *name, char ret[RPS_IMPORT_ZONE_SIZE])
+static int copy_qualifier(const char *name, char ret[RPS_IMPORT_ZONE_SIZE])
 {
     const char *since = strcasestr(name, "since");
     size_t end = since ? (size_t)(since - name) : strlen(name), start;
@@ -535,7 +535,7 @@ int64_t rps_import_time_unit(const char *name)
         {-1, " month months year years tick ticks jiffies cycles frames "},
         {0, " elapsed relative local unix epoch "}};
     char text[RPS_IMPORT_ZONE_SIZE], word[RPS_IMPORT_ZONE_SIZE + 2];
-    int is_bracket = take_qualifier(name, text);
+    int is_bracket = copy_qualifier(name, text);
     size_t start = strlen(text);
 
     while (start > 0 && is_letter(text[start - 1]))
@@ -555,7 +555,7 @@ int rps_import_zone(const char *name, char ret[RPS_IMPORT_ZONE_SIZE])
     static const char unclear[] = " CET CEST EET EEST WET WEST BST IST MSK EST EDT CST CDT MST MDT "
                                   "PST PDT JST KST HKT SGT AEST AEDT ACST AWST NZST NZDT BRT ";
     struct rps_time time = {0};
-    int is_bracket = take_qualifier(name, ret);
+    int is_bracket = copy_qualifier(name, ret);
     int has_utc = strncasecmp(ret, "UTC", 3) == 0 || strncasecmp(ret, "GMT", 3) == 0;
     char word[RPS_IMPORT_ZONE_SIZE + 2];
     const char *at = ret;

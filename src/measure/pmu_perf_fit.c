@@ -75,7 +75,7 @@ int rps_perf_try_event(void *self, struct rps_event *event, struct rps_error *er
     } else if (user_only && happens_in_kernel(event)) {
         event->state = RPS_EVENT_NOT_PERMITTED;
         snprintf(event->reason, sizeof(event->reason),
-                 "what happens in the kernel may not be counted (kernel.perf_event_paranoid is "
+                 "events in the kernel may not be counted (kernel.perf_event_paranoid is "
                  "%d): run as root, give rpistat CAP_PERFMON, or set 'sysctl "
                  "kernel.perf_event_paranoid=1'",
                  rps_perf_paranoid());

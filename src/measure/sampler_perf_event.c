@@ -224,8 +224,10 @@ static int choose_cpus(struct rps_perf_sampled *sampled, const struct rps_target
         return 0;
     if (sampled->options.threshold > 0)
         return is_asked
-                   ? rps_error_set(err, RPS_USAGE,
-                                   "samples by a threshold need processes (%s); leave out :N", spec)
+                   ? rps_error_set(
+                         err, RPS_USAGE,
+                         "%s: sampling by a threshold (:N) needs recorded processes; leave out :N",
+                         spec)
                    : 0;
     if (!is_asked && sysconf(_SC_NPROCESSORS_ONLN) > WIDE_CPUS_MAX)
         return 0;

@@ -292,8 +292,8 @@ static void read_machine(struct reader *reader, uint64_t period, int64_t time_ns
     hand_over(reader, RPS_SYSTEM_MACHINE, period, time_ns, start_ns, sink);
 }
 
-/* Find the group of a process that moved into a group with a CPU limit after its start. The group
- * is searched in the first period, and then once per second. */
+/* Find the group of a process that moved into a group with a CPU limit after its start. rpistat
+ * searches for the group in the first period, and then once per second. */
 static void find_group(struct reader *reader, int64_t time_ns)
 {
     struct row *row = &reader->row[RPS_SYSTEM_GROUP];

@@ -12,9 +12,9 @@
  *   therefore counts only the time since that reading.
  * - When a parent has waited for a process, the parent's io includes the totals of the process.
  *   The totals that were already counted are therefore subtracted from the parent's increase. The
- *   first reading without the process, or the next one, does this. If the parent ended too, its
- *   own parent has the totals. The totals are lost if the parent ignores the end of the process,
- *   or does not belong to the workload.
+ *   first reading without the process, or the next one, does this. If the parent has also ended,
+ *   the totals are in the parent of the parent. The totals are lost if the parent ignores the end
+ *   of the process, or does not belong to the workload.
  * - Files of a thread that has already ended are not opened.
  * - A thread that waits in futex is idle if it hardly ran in the last one to two seconds, or since
  *   its first reading. A thread that waits for a lock differs: the kernel wakes it when the lock is
@@ -807,8 +807,8 @@ static int64_t count_fds(const struct rps_system_tree *tree, pid_t pid)
     return count;
 }
 
-/* Handle a process that was waited for. The nearest ancestor that was not waited for now has the
- * totals of this process. */
+/* Handle a process whose parent has waited for it. The totals of the process are now in its nearest
+ * ancestor that still exists. */
 static void lose_process(struct rps_system_process *process)
 {
     struct rps_system_process *heir = process->parent;
@@ -820,7 +820,7 @@ static void lose_process(struct rps_system_process *process)
         heir->credit[1][i] += process->io[i] + process->credit[0][i] + process->credit[1][i];
 }
 
-/* Find the new parent of a process whose parent was waited for. */
+/* Find the new parent of a process whose parent no longer exists. */
 static void adopt_process(struct rps_system_tree *tree, struct rps_system_process *process)
 {
     struct rps_system_process *orphaned_by = process->parent;

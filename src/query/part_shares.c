@@ -14,7 +14,7 @@
 #include "rpistat/code_hooks.h"
 
 #define FILE_MAX 100 /* Maximum bytes of a file's name after a function. */
-#define SHORT    .8  /* If a part has less than this share of the expected samples, report it. */
+#define SHORT    .8  /* Report a part that has less than this share of the expected samples. */
 
 #define WAITED_FOR .9 /* Minimum share of CPU time that Linux reports as user or kernel. */
 

@@ -160,8 +160,8 @@ static void make_tenths(const struct rps_phases *phases, int label, struct rps_p
 }
 
 /* Return the ratio of the largest to the smallest tenth of a metric, or 1 if the tenths differ no
- * more than by chance. Columns of a table may have any sign: return one plus the difference divided
- * by the spread inside the tenths. */
+ * more than by chance. Columns of a table may have any sign. For them, return one plus the
+ * difference of the tenths divided by the spread inside the tenths. */
 static double apart(const struct rps_profile *tenths, size_t f, double *ret_low, double *ret_high)
 {
     double low = INFINITY, high = -INFINITY, error, inside = tenths->figure[f].inside;

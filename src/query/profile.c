@@ -271,10 +271,11 @@ static double variance_of(double squares, double count, double groups)
     return count > groups ? squares / (count - groups) : 0;
 }
 
-/* Return half the width of the interval for a random walk. Its means over two neighbouring ranges
- * with n observations together differ by a standard deviation of at most s sqrt(n / 3), where s is
- * the standard deviation of a step. s grows with the correlation of neighbouring steps. A steady
- * rise has equal steps, so this interval shows that its start and its end differ. */
+/* Return half the width of the interval for a random walk. Take two neighbouring ranges with n
+ * observations in total. The difference of their means has a standard deviation of at most
+ * s sqrt(n / 3), where s is the standard deviation of a step. s grows with the correlation of
+ * neighbouring steps. A steady rise has equal steps, so this interval shows that the start and the
+ * end of a steady rise differ. */
 static double walk_error(const struct rps_profile *profile, const struct rps_spreads *spreads,
                          size_t f, double probability)
 {

@@ -31,8 +31,8 @@ struct work {
     struct rps_profile profile;
     struct rps_spreads spreads;
     struct rps_tally whole, rest, *phase, *label; /* For `rest`, see rps_figure. */
-    struct rps_rotation rotation; /* Only in the first profile, which shares it with the others. */
-    int64_t length_ns;            /* Length of the previous rotation; also only in the first. */
+    struct rps_rotation rotation; /* Of all profiles; only the first element has it. */
+    int64_t length_ns;            /* Length of the previous rotation, like `rotation`. */
     size_t rotation_phase;        /* Phase of the rotation; NOWHERE: several phases, or none. */
     size_t at;                    /* Index of the phase of the previous period. */
     int is_plain;                 /* 1: no intervals. */
@@ -94,7 +94,7 @@ static void end_rotation(struct work *work, size_t count)
     rps_rotation_reset(&work->rotation);
 }
 
-/* Add a period to the profiles. Rotations have the periods that are in phases of the first. */
+/* Add a period to the profiles, if it is in a phase of the first profile. */
 static void add_period(struct work *work, size_t count, const struct rps_period *period)
 {
     for (size_t i = 0; i < count; i++) {

@@ -250,7 +250,7 @@ static int is_unlike_most(const struct pair *pair, size_t f, double found)
     return unlike > rest / 2 || rest == 0;
 }
 
-/* Return 1 if more than a tenth of the label's phases do not differ in the label's direction. */
+/* Return 1 if more than a tenth of the label's phases do not differ in the direction of `found`. */
 static int is_mixed(const struct pair *pair, size_t f, double found)
 {
     const struct rps_profile *profile = pair->profile;
@@ -625,8 +625,8 @@ int rps_profile_reported(const struct rps_profile *profile, int label,
 }
 
 /* Append how a label differs most clearly from the class before its first phase: "; compared with
- * C: 0.38 x the minor faults". For the first phase, this is the class after it. The detector has
- * tested the boundary, so there is no test. */
+ * C: 0.38 x the minor faults". For the first phase, this is the next class. The detector has
+ * already tested the boundary, so the difference is not tested. */
 static void append_neighbour(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
                              int label)
 {
@@ -718,9 +718,9 @@ static char *write_own(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profil
     return own;
 }
 
-/* Return 1 for the text "no function stands out", which comes last. It is left out if the label is
- * named after a function. */
-static int is_last(const char *names)
+/* Return 1 for the text "no function stands out". It comes last in a description, and is left out
+ * if the label is named after a function. */
+static int is_no_function(const char *names)
 {
     return strncmp(names, "no ", 3) == 0;
 }
@@ -739,7 +739,7 @@ char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profi
                         int label, int room)
 {
     const struct rps_profile_label *of = &profile->label[label];
-    const char *place = of->code[0] && is_last(of->place) ? "" : of->place;
+    const char *place = of->code[0] && is_no_function(of->place) ? "" : of->place;
     char own[RPS_PROFILE_WORDS_SIZE], letter[RPS_PHASE_LABEL_SIZE];
     int twin = 0;
 
@@ -761,7 +761,7 @@ char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profi
 
 char *rps_profile_join(char *ret, size_t size, const char *names, const char *words)
 {
-    const int is_first = !is_last(names);
+    const int is_first = !is_no_function(names);
 
     if (is_first && names[0] &&
         (strstr(words, ALIKE) || strncmp(words, UNSURE, strlen(UNSURE)) == 0))

@@ -14,8 +14,8 @@
  * If an open region begins again, the new entry may be nested in the open entry. Or the open entry
  * was left without its end (by longjmp, an exception, a return). In some cases, the stack shows
  * which of the two is true. If the new begin is at the same code address and stack depth, or at a
- * smaller depth, the open entry was left. In other cases both entries are kept: the outermost
- * entry, and the sums of inner entries, which are counted until the outermost entry ends. */
+ * smaller depth, the open entry was left. In other cases, both entries are kept. Inner entries are
+ * kept as sums, and are counted until the outermost entry ends. */
 #include "rpistat/region.h"
 
 #include <errno.h>

@@ -163,7 +163,7 @@ static void put_used(struct rps_report *report)
     const int is_known = run->user_ns >= 0 && run->system_ns >= 0;
     const int is_part = !rps_report_is_part(report) &&
                         used_s < WAITED_FOR * report->operand[RPS_OPERAND_CPU_SECONDS];
-    const int is_own = !rps_run_is_of_machine(run->target); /* 0: others were recorded too */
+    const int is_own = !rps_run_is_of_machine(run->target); /* 0: the whole machine */
     const char *of = rps_report_is_part(report) ? " (whole run)" : "";
     const char *cpu = is_own ? "CPU time:" : "Command's CPU time:";
     const char *peak = is_own ? "Peak memory:" : "Command's peak memory:";

@@ -182,17 +182,15 @@ static void remark_not_read(struct rps_report *report)
         add_name(&list, item->label);
     }
     if (list.count > 0 && rps_run_is_import(&report->run))
-        remark(
-            report,
-            "Without values for up to %.3g %% of the time: %s (%s). The estimates leave this time "
-            "out.",
-            100 * list.share, list.text, file_lacks(report));
+        remark(report,
+               "Events without values for up to %.3g %% of the time: %s (%s). The estimates leave "
+               "this time out.",
+               100 * list.share, list.text, file_lacks(report));
     else if (list.count > 0)
-        remark(
-            report,
-            "Could not be read for up to %.3g %% of the time on a counter: %s. The estimates leave "
-            "this time out.",
-            100 * list.share, list.text);
+        remark(report,
+               "Events that could not be read for up to %.3g %% of the time on a counter: %s. The "
+               "estimates leave this time out.",
+               100 * list.share, list.text);
 }
 
 /* Name the events that may have changed while they were not counted. Other events' rates changed

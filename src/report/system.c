@@ -206,7 +206,7 @@ char *rps_report_threads(const struct rps_report *report, char *ret, size_t size
             append_sleeps(&line, &time, state_s[s]);
         append(&line, ")");
     }
-    append_time(&line, /* sleep of threads that no reading saw may be missing */
+    append_time(&line, /* threads that no reading found may also have slept */
                 !is_one && time.unseen_s > UNKNOWN_MIN * total_s ? "; total at least " : "; total ",
                 total_s, "");
     append_left_out(&line, &time, total_s);

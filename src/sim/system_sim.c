@@ -156,7 +156,7 @@ static int reader_state(void *self, enum rps_system_source source, struct rps_sy
     *ret = (struct rps_system_state){.source = source, .supported = reader->script->named[source]};
     for (int s = 0; s < rps_system_metric_count[source]; s++)
         if (!(ret->supported >> s & 1))
-            strcpy(ret->reason[s], "the script says nothing of it");
+            strcpy(ret->reason[s], "the script does not set it");
     return !reader->reads[source];
 }
 

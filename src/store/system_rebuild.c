@@ -99,7 +99,7 @@ static int check_totals(const struct source *source, const struct rps_system_row
 
     for (int slot = 0; slot < RPS_SYSTEM_SLOT_MAX && got > 0; slot++)
         different += !is_same_slot(&total, sum, slot);
-    tell(source, findings, "totals that are not those of the readings", different);
+    tell(source, findings, "totals that differ from the sums of the readings", different);
     return got < 0 ? got : 0;
 }
 
@@ -123,7 +123,7 @@ static int check_source(struct source *source, struct rps_findings *findings, st
                             "ii", source->run_id, (int64_t)source->source);
     if (code != SQLITE_OK)
         return rps_reader_error(source->reader, code, err);
-    tell(source, findings, "blocks of readings that are not their sums", source->different);
+    tell(source, findings, "blocks that differ from the sums of their readings", source->different);
     if (source->different == 0 && (uint64_t)there > source->finest + source->made)
         tell(source, findings, "blocks that sum no readings",
              (uint64_t)there - source->finest - source->made);

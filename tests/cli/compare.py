@@ -387,7 +387,7 @@ def test_drift():
             folder.write("drift.sim", "phase work %dms\n" % (1000 * 1.1**run))
             expect(folder.call("record", "-q", "--pmu", "sim:drift.sim", "--label", "main"), 0)
         answer = json.loads(expect(folder.call("history", "main", "elapsed", "--format", "json"), 0).stdout)["answer"]
-        assert re.fullmatch(r"No run with a change found, but Elapsed drifts by about \+1\d\d % in 12 runs", answer), answer
+        assert re.fullmatch(r"No run with a change was found, but Elapsed drifts by about \+1\d\d % in 12 runs", answer), answer
 
 
 def test_history():

@@ -204,10 +204,10 @@ def test_events():
     FOLDER.write("script.sim", SCRIPT.replace("p_written=2G", ""))
     found = words("events", "--pmu", "sim:script.sim")
     assert "p_energy power/energy-pkg/ J, W yes" in found, found
-    assert "p_written uncore_imc* GB/s no: the script says nothing of it" in found, found
+    assert "p_written uncore_imc* GB/s no: the script does not set it" in found, found
     listed = {row["name"]: row for row in answer("events", "--pmu", "sim:script.sim")["packages"]}
     assert listed["p_energy"]["countable"] and listed["p_energy"]["unit"] == "J, W", listed
-    assert listed["p_written"]["reason"] == "the script says nothing of it", listed
+    assert listed["p_written"]["reason"] == "the script does not set it", listed
     assert [row["unit"] for row in answer("events")["packages"]] == ["J, W", "J, W", "GB/s", "GB/s", "GHz"]
 
 

@@ -414,7 +414,7 @@ def test_shares():
     shown = [re.sub(r"\s+", " ", expect(FOLDER.call("report", "-i", "turns.data", "-r", run), 0).stdout)
              for run in ("1", "2")]
     assert re.search(r"cycles 40,?820 40,?820 counted for 25 % of the time", shown[0]), shown[0]
-    assert "cycles: counted for 25.0 % of the time, and scaled by what recorded it" in shown[0], shown[0]
+    assert "cycles: counted for 25.0 % of the time, and scaled by the recording tool" in shown[0], shown[0]
     assert 'no values are known for the rest, such as perf\'s "<not counted>"' in shown[0], shown[0]
     assert "has values for 75.0 % of its time: no values are known for the rest." in shown[1], shown[1]
     for text in shown:

@@ -175,7 +175,7 @@ def test_not_read():
     assert row["wait_s_per_s"] == row["in_io"] == "" and row["rss_mib"] == "1", row
     assert rows("none.data", "SELECT count(*) FROM signal") == [(0,)]
     assert rows("bare.data", "SELECT DISTINCT state, reason FROM signal WHERE name IN ('wait', 'in_io')") == [
-        ("unsupported", "the script says nothing of it")]
+        ("unsupported", "the script does not set it")]
 
 
 def test_hidden():

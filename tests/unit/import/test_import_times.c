@@ -250,7 +250,7 @@ static void test_partial(void **state)
     static const char *const tables[][2] = {
         {"time,cpu,a,b,c\n1,0,1,1,1\n1,1,1,,1\n2,0,1,1,\n2,1,1,,\n", ""},
         {"time,cpu,a,b,c\n1,0,1,1,1\n1,1,1,,1\n2,0,1,1,\n2,1,,,1\n",
-         "at times when others have values: a, c; "},
+         "only some CPUs have a value of a, c; "},
         {"time,a\n1,1\n2,\n3,1\n", ""}};
 
     (void)state;

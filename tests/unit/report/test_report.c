@@ -576,8 +576,8 @@ static void test_reading_failed(void **state)
     assert_holds(text, "\n  Instructions:       12000  [64000]\n");
     assert_holds(text, "\n  IBUF stall cycles:  160  [640]\n");
     assert_holds(text,
-                 "\n  Could not be read for up to 25 % of the time on a counter: Instructions. "
-                 "The\n    estimates leave this time out.");
+                 "\n  Events that could not be read for up to 25 % of the time on a counter:\n"
+                 "    Instructions. The estimates leave this time out.");
     free(text);
     fixture_end(&fixture);
 }

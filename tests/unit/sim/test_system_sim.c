@@ -317,7 +317,7 @@ static void test_state(void **state)
     assert_int_equal(told.source, RPS_SYSTEM_TREE);
     assert_int_equal(told.supported, 1 << RPS_TREE_THREADS | 0x3f << RPS_TREE_IN_IO |
                                          1 << RPS_TREE_RSS | 1 << RPS_TREE_IDLE);
-    assert_string_equal(told.reason[RPS_TREE_WAIT], "the script says nothing of it");
+    assert_string_equal(told.reason[RPS_TREE_WAIT], "the script does not set it");
     assert_string_equal(told.reason[RPS_TREE_RSS], "");
     assert_int_equal(reader.state(reader.self, RPS_SYSTEM_MACHINE, &told), 0);
     assert_int_equal(told.supported, 1 << RPS_MACHINE_STEAL);

@@ -267,14 +267,14 @@ static void check_finds_what_was_changed(void **state)
 {
     static const char *const changes[][2] = {
         {"UPDATE reading SET s2 = s2 + 1 WHERE source = 0 AND period = 77",
-         "wrong: run 1: source tree: blocks of readings that are not their sums: 4\n"
-         "wrong: run 1: source tree: totals that are not those of the readings: 1\n"},
+         "wrong: run 1: source tree: blocks that differ from the sums of their readings: 4\n"
+         "wrong: run 1: source tree: totals that differ from the sums of the readings: 1\n"},
         {"UPDATE reading_rollup SET h4 = h4 + 1 WHERE source = 1 AND level = 2 AND period < 256",
-         "wrong: run 1: source machine: blocks of readings that are not their sums: 1\n"},
+         "wrong: run 1: source machine: blocks that differ from the sums of their readings: 1\n"},
         {"UPDATE reading_rollup SET n10 = 1 WHERE source = 0 AND level = 1 AND period = 32",
-         "wrong: run 1: source tree: blocks of readings that are not their sums: 1\n"},
+         "wrong: run 1: source tree: blocks that differ from the sums of their readings: 1\n"},
         {"UPDATE signal SET total = total - 1 WHERE name = 'rss'",
-         "wrong: run 1: source tree: totals that are not those of the readings: 1\n"},
+         "wrong: run 1: source tree: totals that differ from the sums of the readings: 1\n"},
         {"INSERT INTO reading_rollup (run_id, source, level, period, last_period, end_ns, "
          "length_us)"
          " VALUES (1, 0, 1, 35, 36, 9, 9)",
