@@ -147,8 +147,9 @@ struct rps_wave rps_season_remove(struct rps_arena *arena, const struct rps_sign
 #define CONSTANT 3 /* a value that equals this number of values before or after it has no noise */
 
 /* In normal noise the deviation of the logarithms is .64. In a constant segment it is 0, so that the
- * estimated deviation of a series may be too small. */
-#define NOISE_FLOOR .5
+ * estimated deviation of a series may be too small. With .5, constant segments of 25 values between
+ * two kinds of noise were missed. */
+#define NOISE_FLOOR .3
 
 #define RESOLUTION .1 /* logarithms whose means differ by less are treated as equal */
 
@@ -166,7 +167,8 @@ static int ends_constant(const double *value, size_t count, size_t at)
 
 /* Compute the logarithm of the distance of each value from the mean of its neighbours. The distance
  * at the end of a constant segment is 0, because the neighbour in the next segment says nothing
- * about its noise. The result is NaN if a neighbour was not seen. */
+ * about its noise. The median does not count this as 0: it would be 0 for a series that is constant for
+ * half of the time. The result is NaN if a neighbour was not seen. */
 static void find_noise(struct rps_arena *arena, const struct rps_signals *signals, size_t s,
                        double *ret)
 {
@@ -177,15 +179,16 @@ static void find_noise(struct rps_arena *arena, const struct rps_signals *signal
     for (size_t i = 0; i < signals->count; i++) {
         ret[i] = NAN;
         if (i > 0 && i + 1 < signals->count)
-            ret[i] = ends_constant(value, signals->count, i)
-                         ? 0
-                         : fabs(value[i] - value[i - 1] / 2 - value[i + 1] / 2);
+            ret[i] = fabs(value[i] - value[i - 1] / 2 - value[i + 1] / 2);
         seen[count] = ret[i];
         count += isfinite(ret[i]) != 0;
+        if (isfinite(ret[i]) && ends_constant(value, signals->count, i))
+            ret[i] = 0;
     }
     middle = count > 0 ? rps_select_rank(seen, count, count / 2) : 0;
     for (size_t i = 0; i < signals->count; i++)
-        ret[i] = middle > 0 && !isnan(ret[i]) ? log(fmin(ret[i] / middle, FAR_MAX) + NEAR_MIN) : NAN;
+        ret[i] =
+            middle > 0 && !isnan(ret[i]) ? log(fmin(ret[i] / middle, FAR_MAX) + NEAR_MIN) : NAN;
 }
 
 int rps_spread_append(struct rps_arena *arena, const struct rps_signals *signals,
