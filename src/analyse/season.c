@@ -148,8 +148,9 @@ struct rps_wave rps_season_remove(struct rps_arena *arena, const struct rps_sign
 #define CONSTANT 3 /* minimum number of equal values next to the end of a constant segment */
 
 /* In normal noise, the deviation of the logarithms is .64. In a constant segment, the deviation is
- * 0, so that the estimate for a whole series may be too small. */
-#define NOISE_FLOOR .5
+ * 0, so that the estimate for a whole series may be too small. A floor of .5 hides constant segments
+ * of 25 values between two kinds of noise. */
+#define NOISE_FLOOR .3
 
 #define RESOLUTION .1 /* logarithms whose means differ by less are treated as equal */
 
@@ -167,7 +168,8 @@ static int ends_constant(const double *value, size_t count, size_t at)
 
 /* Compute the logarithm of the distance of each value from the mean of its neighbours. The distance
  * at the end of a constant segment is 0, because the neighbour in the next segment does not show
- * the noise of this one. The result is NaN if a neighbour was not seen. */
+ * the noise of this one. The median is that of the unchanged distances; otherwise it would be 0 for
+ * a series that is constant for half of the time. The result is NaN if a neighbour was not seen. */
 static void find_noise(struct rps_arena *arena, const struct rps_signals *signals, size_t s,
                        double *ret)
 {
@@ -178,11 +180,11 @@ static void find_noise(struct rps_arena *arena, const struct rps_signals *signal
     for (size_t i = 0; i < signals->count; i++) {
         ret[i] = NAN;
         if (i > 0 && i + 1 < signals->count)
-            ret[i] = ends_constant(value, signals->count, i)
-                         ? 0
-                         : fabs(value[i] - value[i - 1] / 2 - value[i + 1] / 2);
+            ret[i] = fabs(value[i] - value[i - 1] / 2 - value[i + 1] / 2);
         seen[count] = ret[i];
         count += isfinite(ret[i]) != 0;
+        if (isfinite(ret[i]) && ends_constant(value, signals->count, i))
+            ret[i] = 0;
     }
     middle = count > 0 ? rps_select_rank(seen, count, count / 2) : 0;
     for (size_t i = 0; i < signals->count; i++)

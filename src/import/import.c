@@ -324,7 +324,8 @@ static int write_imported_run(struct rps_import_builder *builder,
         rps_writer_close(writer);
     else if (rps_writer_abandon(writer) < 0)
         snprintf(err->message + strlen(err->message), sizeof(err->message) - strlen(err->message),
-                 "; a part stays in run %lld until you delete it with `rpistat runs --delete`",
+                 "; a part stays in run %lld: wait a minute, then delete it with `rpistat runs "
+                 "--delete`",
                  (long long)builder->run.run_id);
     return result;
 }

@@ -500,18 +500,19 @@ static int is_letter(char byte)
     return isalpha((unsigned char)byte) || (byte & 0x80);
 }
 
-/* Copy the text in the last brackets of a name, otherwise its last word, without "since start".
- * Returns 1 for brackets. */
+/* Copy the text in the last brackets of a name, otherwise its last word, without "since start" at
+ * the end. Returns 1 for brackets. */
 static int copy_qualifier(const char *name, char ret[RPS_IMPORT_ZONE_SIZE])
 {
     const char *since = strcasestr(name, "since");
-    size_t end = since ? (size_t)(since - name) : strlen(name), start;
+    size_t end = since && !strpbrk(since, "([") ? (size_t)(since - name) : strlen(name), start;
     int is_bracket;
 
     while (end > 0 && strchr(" _:*", name[end - 1]))
         end--;
     is_bracket = end > 0 && strchr(")]", name[end - 1]);
-    end -= (size_t)is_bracket;
+    for (end -= (size_t)is_bracket; is_bracket && end > 0 && name[end - 1] == ' ';)
+        end--;
     for (start = end; start > 0 && !strchr(is_bracket ? "([" : "([ _", name[start - 1]);)
         start--;
     snprintf(ret, RPS_IMPORT_ZONE_SIZE, "%.*s", (int)(end - start), name + start);

@@ -290,12 +290,21 @@ static void add_ramp(const struct rps_profile *tenths, int label, char ret[RPS_P
     add_figures(tenths, drift, count, ret);
 }
 
+/* Return the memory at an end of the run in MiB: the mean of the tenth at the end, continued by half
+ * a step away from its neighbour, within the values of the tenth. The lowest and the highest value
+ * would include peaks, and the first moments of a program. */
+static double memory_at_end(const struct rps_run_system *tenth, double mean, double neighbour)
+{
+    const struct rps_system_sum *sum = &tenth->slot[RPS_SYSTEM_TREE][RPS_TREE_RSS];
+
+    return fmax(sum->low, fmin(sum->high, mean + (mean - neighbour) / 2)) / KIB_PER_MIB;
+}
+
 /* Append "; RSS rises from 1 to 144 MiB (7.6 MiB/s)" if memory rises or falls steadily
  * through all tenths. In a random walk, nine steps of similar size in one direction are rare. */
 static int add_memory(const struct rps_run_system *tenth, double length_s, const char *where,
                       char ret[RPS_PHASE_REMARK_SIZE])
 {
-    const struct rps_system_sum *first = &tenth[0].slot[RPS_SYSTEM_TREE][RPS_TREE_RSS], *last;
     char rate[RPS_TEXT_NUMBER_SIZE];
     const size_t length = strlen(ret);
     double mean[TENTHS], step, from, to;
@@ -307,9 +316,8 @@ static int add_memory(const struct rps_run_system *tenth, double length_s, const
         if (!((mean[k] - mean[k - 1]) * step > STEADY_MIN * step * step))
             return 0;
     }
-    last = &tenth[TENTHS - 1].slot[RPS_SYSTEM_TREE][RPS_TREE_RSS];
-    from = (step > 0 ? first->low : first->high) / KIB_PER_MIB;
-    to = (step > 0 ? last->high : last->low) / KIB_PER_MIB;
+    from = memory_at_end(&tenth[0], mean[0], mean[1]);
+    to = memory_at_end(&tenth[TENTHS - 1], mean[TENTHS - 1], mean[TENTHS - 2]);
     if (fabs(to - from) < MIB_MIN || fmax(from, to) < APART_MIN * fmin(from, to))
         return 0;
     rps_text_number_of(rate, sizeof(rate), fabs(to - from) / length_s, "MiB/s");

@@ -60,7 +60,7 @@ def rises(script):
 
 
 def leak(values, length="1s"):
-    return "".join("phase leak %s rss=%dM\n" % (length, mib) for mib in values)
+    return "".join("phase leak %s rss=%dk\n" % (length, 1024 * mib) for mib in values)
 
 
 def test_leak():
@@ -69,6 +69,9 @@ def test_leak():
     assert rises(leak([7 * k for k in range(20, 0, -1)])) == ["RSS falls from 140 to 7 MiB (6.65 MiB/s)"]
     for values in [100] * 20, [10] * 10 + [100] * 10, [7 * k for k in range(1, 11)] * 2, [100 + k for k in range(20)]:
         assert rises(leak(values)) == [], values
+    teeth = [100 + 10 * (k % 10) + k for k in range(100)]
+    assert rises(leak(teeth)) == ["resident memory rises from 145 to 244 MiB (1 MiB/s)"]
+    assert rises(leak([1] + [200 + k / 10 for k in range(60)])) == [], "the start of a program"
     found = rises("phase other 30s code=g rss=500M\n" + leak([7 * k for k in range(1, 101)], "500ms"))
     assert found == ["RSS rises from 7 to 700 MiB in phase B (13.9 MiB/s)"], found
 

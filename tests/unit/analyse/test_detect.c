@@ -402,8 +402,8 @@ static void wave_has_no_phases(void **state)
         uint64_t random = seed;
 
         for (size_t i = 0; i < 2000; i++)
-            signals.value[i] = 2 * sin(2 * M_PI * ((double)seed / 20 + (double)i / 1000)) +
-                               series_normal(&random);
+            signals.value[i] =
+                2 * sin(2 * M_PI * ((double)seed / 20 + (double)i / 1000)) + series_normal(&random);
         waves += count_changes(&signals) > 0;
         for (size_t i = 0; i < 2000; i++)
             signals.value[i] = (i / 250 % 2 ? 2 : 0) + series_normal(&random);
@@ -992,6 +992,28 @@ static void constant_between_noise(void **state)
     (void)state;
 }
 
+/* Two constant segments are between two with noise. Half of all values have no noise. */
+static void constant_half(void **state)
+{
+    const double levels[] = {0, 0, 1, 0};
+
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        struct rps_signals signals = series_levels(levels, 4, 100, 3, 1, seed);
+        struct rps_phases phases;
+
+        for (size_t s = 0; s < 3; s++) {
+            for (size_t i = 100; i < 300; i++)
+                signals.value[s * 400 + i] = levels[i / 100];
+        }
+        rps_signals_floor_noise(&signals);
+        phases = detect(&signals);
+        expect_phases(&phases, "ABCA", 100, 0);
+        rps_phases_free(&phases);
+        rps_signals_free(&signals);
+    }
+    (void)state;
+}
+
 /* A step of 28 is found in a cycle of 144 rows from -40 to 40. The cycle alone is one phase. */
 static void step_inside_a_cycle(void **state)
 {
@@ -1091,6 +1113,7 @@ int main(void)
         cmocka_unit_test(twice_the_same),
         cmocka_unit_test(noise_changes),
         cmocka_unit_test(constant_between_noise),
+        cmocka_unit_test(constant_half),
         cmocka_unit_test(step_inside_a_cycle),
         cmocka_unit_test(waves_inside_phases),
     };

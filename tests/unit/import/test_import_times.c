@@ -150,6 +150,8 @@ static const struct format formats[] = {
     {"Time (ms since start)", "1000", "2000", "2", 1, NULL},
     {"time_ms_since_boot", "1000", "2000", "2", 1, NULL},
     {"Time (ms) since start", "1000", "2000", "2", 1, NULL},
+    {"Time since start (ms)", "1000", "2000", "2", 1, NULL},
+    {"time ( ms )", "1000", "2000", "2", 1, NULL},
     {"Time (since start)", "1", "2", "2", 1, NULL},
     {"t/ms", "1000", "2000", "2", 1, NULL},
     {"time (UTC+2)", "1", "2", "2", 1, NULL},
