@@ -451,15 +451,20 @@ def phases(folder, store):
 
 
 def phases_at_truth(folder):
-    """The result in the middle of each true phase: the rows of the table and of the classes. A loaded
-    machine adds phases of its own, which divide the true ones; the running function is the same in
-    each part.
+    """The result for each true phase: the rows of the table, and the classes that cover most of them. A loaded machine adds
+    phases of its own, which divide the true ones. Each part has the same running function, but a part without CPU time
+    has none.
     """
     found, labels = phases(folder, "s.data")
     rows = true_phases(folder)
     (zero,), = ask(folder, "SELECT start_monotonic_ns FROM run")
-    middles = [(int(row["start_monotonic_ns"]) / 2 + int(row["end_monotonic_ns"]) / 2 - zero) / 1e9 for row in rows]
-    return rows, [next(labels[phase["label"]] for phase in found if phase["start_s"] <= at < phase["end_s"]) for at in middles]
+    classes = []
+    for row in rows:
+        start, end = [(int(row[name]) - zero) / 1e9 for name in ("start_monotonic_ns", "end_monotonic_ns")]
+        longest = max((phase for phase in found if labels[phase["label"]]["top"]),
+                      key=lambda phase, start=start, end=end: min(phase["end_s"], end) - max(phase["start_s"], start))
+        classes.append(labels[longest["label"]])
+    return rows, classes
 
 
 def check_phases():

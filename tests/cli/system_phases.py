@@ -70,7 +70,7 @@ def test_leak():
     for values in [100] * 20, [10] * 10 + [100] * 10, [7 * k for k in range(1, 11)] * 2, [100 + k for k in range(20)]:
         assert rises(leak(values)) == [], values
     teeth = [100 + 10 * (k % 10) + k for k in range(100)]
-    assert rises(leak(teeth)) == ["resident memory rises from 145 to 244 MiB (1 MiB/s)"]
+    assert rises(leak(teeth)) == ["RSS rises from 145 to 244 MiB (1 MiB/s)"]
     assert rises(leak([1] + [200 + k / 10 for k in range(60)])) == [], "the start of a program"
     found = rises("phase other 30s code=g rss=500M\n" + leak([7 * k for k in range(1, 101)], "500ms"))
     assert found == ["RSS rises from 7 to 700 MiB in phase B (13.9 MiB/s)"], found
