@@ -240,20 +240,55 @@ def report_of(folder, store):
     return " ".join(expect(folder.call("report", "-i", store), 0).stdout.split())
 
 
+class LettingGo(threading.Thread):
+    """Lets each program of a recording end when a period, and with "tree" a reading of its CPU time, began after its work. So
+    no reading comes too late, and no period has the work of two programs."""
+    BEGAN = {"off": "SELECT max(start_ns) FROM period",
+             "tree": "SELECT max(end_ns - 1000 * length_us) FROM reading WHERE source = 0"}
+
+    def __init__(self, folder, store, option):
+        super().__init__()
+        self.folder, self.store, self.began, self.has_ended = folder, store, self.BEGAN[option], threading.Event()
+
+    def wait_until(self, is_true):
+        while not self.has_ended.wait(0.01) and not is_true():
+            pass
+
+    def began_ns(self):
+        with contextlib.closing(sqlite3.connect(self.folder / self.store, timeout=60)) as store:
+            return (store.execute("SELECT start_monotonic_ns + (%s) FROM run" % self.began).fetchone() or (None,))[0] or 0
+
+    def run(self):
+        for number in "123":
+            self.wait_until(lambda: os.path.exists(self.folder / (self.store + ".done" + number)))
+            done_ns = time.monotonic_ns()
+            self.wait_until(lambda: self.began_ns() > done_ns)
+            self.folder.write(self.store + ".go" + number, "")
+
+    def __enter__(self):
+        self.start()
+
+    def __exit__(self, *unused):
+        self.has_ended.set()
+        self.join()
+
+
 def check_dropped():
     """a set-user-ID program, one with capabilities, one that may not be read: its CPU time is known, its counts are missing"""
     with Folder() as folder:
         for name in dropped_programs(folder):
-            answer = folder.call_as_user(*counting(), "-q", "-o", name + ".data", "--",
-                                         "./" + name, ".3")
+            store = name + ".data"
+            with LettingGo(folder, store, "tree"):
+                answer = folder.call_as_user(*counting(), "-q", "--period", "30ms", "--commit", "0", "-o", store, "--",
+                                             "./" + name, ".3", store + ".done1", store + ".go1")
             if answer.returncode == 1:
                 raise tap.Skip("another user may not count here: " + answer.stderr)
             expect(answer, 0)
-            used, in_periods, missing, periods, fitting = cpu_times(folder / (name + ".data"))
+            used, in_periods, missing, periods, fitting = cpu_times(folder / store)
             assert used >= .29 and .9 * used < in_periods < 1.1 * used, (used, in_periods)
             assert missing == periods, (missing, periods)
             assert fitting.count("Linux stops counting") == 1, fitting
-            text = report_of(folder, name + ".data")
+            text = report_of(folder, store)
             assert text.count("Linux stops counting") == 1, text
 
 
@@ -297,39 +332,6 @@ def check_larger_time():
             store.close()
             answer = json.loads(expect(folder.call("report", "--format", "json"), 0).stdout)["answer"]
             assert words in answer, answer
-
-
-class LettingGo(threading.Thread):
-    """Lets each program of a recording end when a period, and with "tree" a reading of its CPU time, began after its work. So
-    no reading comes too late, and no period has the work of two programs."""
-    BEGAN = {"off": "SELECT max(start_ns) FROM period",
-             "tree": "SELECT max(end_ns - 1000 * length_us) FROM reading WHERE source = 0"}
-
-    def __init__(self, folder, store, option):
-        super().__init__()
-        self.folder, self.store, self.began, self.has_ended = folder, store, self.BEGAN[option], threading.Event()
-
-    def wait_until(self, is_true):
-        while not self.has_ended.wait(0.01) and not is_true():
-            pass
-
-    def began_ns(self):
-        with contextlib.closing(sqlite3.connect(self.folder / self.store, timeout=60)) as store:
-            return (store.execute("SELECT start_monotonic_ns + (%s) FROM run" % self.began).fetchone() or (None,))[0] or 0
-
-    def run(self):
-        for number in "123":
-            self.wait_until(lambda: os.path.exists(self.folder / (self.store + ".done" + number)))
-            done_ns = time.monotonic_ns()
-            self.wait_until(lambda: self.began_ns() > done_ns)
-            self.folder.write(self.store + ".go" + number, "")
-
-    def __enter__(self):
-        self.start()
-
-    def __exit__(self, *unused):
-        self.has_ended.set()
-        self.join()
 
 
 def check_dropped_in_the_middle():
