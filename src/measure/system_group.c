@@ -234,10 +234,19 @@ static int find_limit(struct rps_system_group *group)
 
 static int find_groups_of(struct rps_system_group *group, const char *root, pid_t pid)
 {
-    if (rps_proc_read(group->text, sizeof(group->text), "%s/proc/%ld/cgroup", root, (long)pid) == 0)
+    if (rps_proc_read(group->of, sizeof(group->of), "%s/proc/%ld/cgroup", root, (long)pid) == 0)
         return 1;
+    strcpy(group->text, group->of);
     find_groups(group, group->text);
     return 0;
+}
+
+int rps_system_group_is_left(const struct rps_system_group *group, const char *root, pid_t pid)
+{
+    char of[sizeof(group->of)];
+
+    return rps_proc_read(of, sizeof(of), "%s/proc/%ld/cgroup", root, (long)pid) > 0 &&
+           strcmp(of, group->of) != 0;
 }
 
 int rps_system_group_init(struct rps_system_group *group, const char *root,

@@ -48,7 +48,7 @@ struct reader {
     struct rps_system_group group;
     const char *root;
     pid_t pid;
-    struct rps_target moving; /* process that may move into a group; pid_count 0: none */
+    struct rps_target moving; /* process that may move into another group; pid_count 0: none */
     struct rps_system_package package;
     int has_package;               /* 1 if package counters were opened, even without metrics */
     struct rps_system_state state; /* state of the tree when it was opened */
@@ -292,27 +292,32 @@ static void read_machine(struct reader *reader, uint64_t period, int64_t time_ns
     hand_over(reader, RPS_SYSTEM_MACHINE, period, time_ns, start_ns, sink);
 }
 
-/* Find the group of a process that moved into a group with a CPU limit after its start. rpistat
- * searches for the group in the first period, and then once per second. */
+/* Find the group of the recorded process, and make the first reading of this group. */
 static void find_group(struct reader *reader, int64_t time_ns)
 {
     struct row *row = &reader->row[RPS_SYSTEM_GROUP];
 
-    if (reader->moving.pid_count == 0 || (row->time_ns > 0 && !is_second(reader, row, time_ns)))
-        return;
+    if (row->is_read)
+        rps_system_group_free(&reader->group);
     row->time_ns = time_ns;
     row->is_read = rps_system_group_init(&reader->group, reader->root, &reader->moving) == 0;
 }
 
+/* Read the group once per second, and a last time when the process has moved into another group. */
 static void read_group(struct reader *reader, uint64_t period, int64_t time_ns, int64_t start_ns,
                        int force, const struct rps_system_sink *sink)
 {
     struct row *row = &reader->row[RPS_SYSTEM_GROUP];
+    const int has_moved = reader->moving.pid_count > 0 &&
+                          rps_system_group_is_left(&reader->group, reader->root, reader->pid);
 
-    if (was_read(row, period) || (!force && !is_second(reader, row, time_ns)))
-        return;
-    rps_system_group_read(&reader->group);
-    hand_over(reader, RPS_SYSTEM_GROUP, period, time_ns, start_ns, sink);
+    if (row->is_read && !was_read(row, period) &&
+        (force || has_moved || is_second(reader, row, time_ns))) {
+        rps_system_group_read(&reader->group);
+        hand_over(reader, RPS_SYSTEM_GROUP, period, time_ns, start_ns, sink);
+    }
+    if (has_moved)
+        find_group(reader, time_ns);
 }
 
 static void read_package(struct reader *reader, uint64_t period, int64_t time_ns, int64_t start_ns,
@@ -343,10 +348,7 @@ static void reader_read(void *self, uint64_t period, int64_t time_ns, int64_t st
         read_workload(reader, period, time_ns, start_ns, force, sink, note, size);
     if (reader->row[RPS_SYSTEM_MACHINE].is_read)
         read_machine(reader, period, time_ns, start_ns, force, sink);
-    if (!reader->row[RPS_SYSTEM_GROUP].is_read)
-        find_group(reader, time_ns);
-    else
-        read_group(reader, period, time_ns, start_ns, force, sink);
+    read_group(reader, period, time_ns, start_ns, force, sink);
     if (reader->row[RPS_SYSTEM_PACKAGE].is_read)
         read_package(reader, period, time_ns, start_ns, force, sink, note, size);
 }

@@ -169,6 +169,7 @@ struct rps_system_group {
     struct rps_system_file_sum sum[RPS_GROUP_SLOTS]; /* counters in us and bytes */
     int64_t memory_kib;
     uint32_t valid, supported; /* bit masks of slots that the last and the first reading returned */
+    char of[4096]; /* groups of the process (/proc/PID/cgroup) */
     char text[65536];
 };
 
@@ -178,6 +179,8 @@ struct rps_system_group {
  * group exists, with nothing to be freed. */
 int rps_system_group_init(struct rps_system_group *group, const char *root,
                           const struct rps_target *target);
+/* Return 1 if the process has moved into another group since the initialization with this process. */
+int rps_system_group_is_left(const struct rps_system_group *group, const char *root, pid_t pid);
 void rps_system_group_free(struct rps_system_group *group);
 void rps_system_group_read(struct rps_system_group *group);
 void rps_system_group_report(struct rps_system_group *group, struct rps_system_reading *ret);

@@ -1816,6 +1816,13 @@ static void test_late_limit(void **state)
     assert_int_equal(can.supported, 1U << RPS_GROUP_THROTTLED);
     write_file("throttled_usec 705\n", "sys/fs/cgroup/a/cpu.stat");
     assert_int_equal(read_of(&test, RPS_SYSTEM_GROUP)->value[RPS_GROUP_THROTTLED], 700);
+    /* then it moves into a group below, with a tighter limit */
+    write_file("10000 100000\n", "sys/fs/cgroup/a/b/cpu.max");
+    write_file("throttled_usec 90000\n", "sys/fs/cgroup/a/b/cpu.stat");
+    write_file("0::/a/b\n", "proc/7/cgroup");
+    read_period(&test, test.period + 1, 1);
+    write_file("throttled_usec 90300\n", "sys/fs/cgroup/a/b/cpu.stat");
+    assert_int_equal(read_of(&test, RPS_SYSTEM_GROUP)->value[RPS_GROUP_THROTTLED], 300);
     test.reader.close(test.reader.self);
 }
 
