@@ -33,8 +33,22 @@ struct rps_run_regions {
     int more;                      /* 1 if there are more than RPS_RUN_REGIONS_MAX regions */
 };
 
-/* Return 1 if the text is that of a region's mark. */
-int rps_run_regions_is_mark(const char *text);
+/* The mark of a region. */
+struct rps_region_mark {
+    enum {
+        RPS_REGION_MARK_NONE, /* the text is not the mark of a region */
+        RPS_REGION_MARK_BEGIN,
+        RPS_REGION_MARK_END,
+        RPS_REGION_MARK_TOTALS
+    } kind;
+    const char *name; /* points into the text */
+    size_t length;    /* length of the name */
+    uint64_t entered; /* set only for totals, like elapsed_s */
+    double elapsed_s;
+};
+
+/* Read the text of a mark. */
+struct rps_region_mark rps_region_mark_read(const char *text);
 
 /* Find the regions that have an entry in [from_ns, to_ns). Counts and times cover only this range;
  * marks with totals are used only if the range is the whole run. `spans` is not cut to the range.

@@ -10,9 +10,10 @@
 #include <unistd.h>
 
 #include "rpistat/rights.h"
+#include "rpistat/run_regions.h"
 
-#define LINE_SIZE 1024
-#define OPEN_SIZE 16384
+#define LINE_SIZE   1024
+#define REGIONS_MAX 1024 /* maximum number of begins whose names are kept */
 
 /* Maximum bytes per read, so that a flood of commands cannot delay the loop's periods. */
 #define BYTES_AT_ONCE 65536
@@ -29,8 +30,10 @@ struct rps_control {
     void *context;
     char line[LINE_SIZE];
     size_t used;
-    int overlong;         /* 1: the line is too long and is skipped */
-    char open[OPEN_SIZE]; /* names of the open regions, each between newlines */
+    int overlong;              /* 1: the line is too long and is skipped */
+    char *region[REGIONS_MAX]; /* names of the open regions, one for each begin; owned */
+    size_t region_count;
+    int lacks_region; /* 1: a begin is not in `region` */
 };
 
 /* Open a pipe, or create it. The pipe is open for reading and writing, so that reading never ends,
@@ -112,27 +115,43 @@ static void answer(struct rps_control *control, const char *text)
     (void)put;
 }
 
-/* Keep the names of open regions. Returns 0 if the text ends a region that has not begun. With too
- * many open regions, returns 1. */
-static int keep_region(struct rps_control *control, const char *text)
+static void begin_region(struct rps_control *control, const struct rps_region_mark *mark)
 {
-    size_t length = strlen(text), used = strlen(control->open);
-    int is_end = length > 11 && strcmp(text + length - 4, " end") == 0;
-    int is_begin = length > 13 && strcmp(text + length - 6, " begin") == 0;
-    char name[LINE_SIZE + 2], *found;
+    char *name = control->region_count < REGIONS_MAX ? strndup(mark->name, mark->length) : NULL;
 
-    if (strncmp(text, "region ", 7) != 0 || !(is_end || is_begin))
-        return 1;
-    length = (size_t)snprintf(name, sizeof(name), "\n%.*s\n", (int)length - (is_end ? 11 : 13),
-                              text + 7);
-    if (is_begin && used + length < sizeof(control->open))
-        strcpy(control->open + (used > 0 ? used - 1 : 0), name);
-    if (is_begin)
-        return 1;
-    found = strstr(control->open, name);
-    if (found)
-        memmove(found, found + length - 1, strlen(found + length - 1) + 1);
-    return found || used + LINE_SIZE > sizeof(control->open);
+    if (name)
+        control->region[control->region_count++] = name;
+    else
+        control->lacks_region = 1;
+}
+
+/* Return 0 if the region has not begun. */
+static int end_region(struct rps_control *control, const struct rps_region_mark *mark)
+{
+    char **region = control->region;
+
+    for (size_t i = control->region_count; i-- > 0;) {
+        if (strlen(region[i]) == mark->length && memcmp(region[i], mark->name, mark->length) == 0) {
+            free(region[i]);
+            region[i] = region[--control->region_count];
+            return 1;
+        }
+    }
+    return control->lacks_region;
+}
+
+static void obey_mark(struct rps_control *control, const char *text)
+{
+    const struct rps_region_mark mark = rps_region_mark_read(text);
+
+    if (mark.kind == RPS_REGION_MARK_END && !end_region(control, &mark)) {
+        answer(control, "error: this region has not begun; write 'mark region NAME begin'");
+        return;
+    }
+    if (mark.kind == RPS_REGION_MARK_BEGIN)
+        begin_region(control, &mark);
+    control->mark(control->context, text);
+    answer(control, "ack");
 }
 
 /* Run one command. If the loop must act before the answer, set *ret and return 1. */
@@ -152,12 +171,7 @@ static int obey(struct rps_control *control, const char *line, enum rps_wake *re
         return 1;
     }
     if (strncmp(line, "mark ", 5) == 0 && line[5]) {
-        if (!keep_region(control, line + 5)) {
-            answer(control, "error: this region has not begun; write 'mark region NAME begin'");
-            return 0;
-        }
-        control->mark(control->context, line + 5);
-        answer(control, "ack");
+        obey_mark(control, line + 5);
         return 0;
     }
     answer(control, "error: expected enable, disable, mark TEXT or stop");
@@ -237,5 +251,7 @@ void rps_control_close(struct rps_control *control)
         return;
     close_pipe(&control->answer);
     close_pipe(&control->command);
+    for (size_t i = 0; i < control->region_count; i++)
+        free(control->region[i]);
     free(control);
 }

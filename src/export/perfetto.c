@@ -315,7 +315,7 @@ static int put_stretches(struct rps_export_job *job, struct rps_error *err)
         put_regions(job, &regions);
     }
     for (size_t i = 0; i < marks.count && result == 0; i++) {
-        if (!rps_run_regions_is_mark(marks.note[i].text))
+        if (!rps_region_mark_read(marks.note[i].text).kind)
             put_stretch(job, "Marks", marks.note[i].text, marks.note[i].start_ns,
                         marks.note[i].start_ns);
     }

@@ -35,7 +35,7 @@ static void take_regions(struct rps_picture *picture, const struct rps_plot_opti
            picture->regions.region[picture->regions.count - 1].spans.count == 0)
         rps_run_regions_keep_longest(&picture->regions, picture->regions.count - 1);
     for (size_t i = 0; i < picture->marks.count; i++) {
-        if (rps_run_regions_is_mark(picture->marks.note[i].text))
+        if (rps_region_mark_read(picture->marks.note[i].text).kind)
             free(picture->marks.note[i].text);
         else
             picture->marks.note[kept++] = picture->marks.note[i];

@@ -14,16 +14,6 @@
 
 /* --- text of marks ---------------------------------------------------------------------------- */
 
-enum kind { NONE, BEGIN, END, TOTALS };
-
-struct said {
-    enum kind kind;
-    const char *name; /* Points into the text of the mark. */
-    size_t length;
-    uint64_t entered; /* Set only if kind is TOTALS. */
-    double elapsed_s;
-};
-
 static int ends_with(const char *text, size_t length, const char *ending)
 {
     size_t size = strlen(ending);
@@ -31,39 +21,34 @@ static int ends_with(const char *text, size_t length, const char *ending)
     return length > size && memcmp(text + length - size, ending, size) == 0;
 }
 
-static struct said read_mark(const char *text)
+struct rps_region_mark rps_region_mark_read(const char *text)
 {
-    struct said said = {.kind = NONE};
+    struct rps_region_mark found = {.kind = RPS_REGION_MARK_NONE};
     size_t length;
     int read = 0;
 
     if (strncmp(text, PREFIX, strlen(PREFIX)) != 0)
-        return said;
-    said.name = text + strlen(PREFIX);
-    length = strlen(said.name);
-    if (ends_with(said.name, length, " begin")) {
-        said.kind = BEGIN;
-        said.length = length - strlen(" begin");
-    } else if (ends_with(said.name, length, " end")) {
-        said.kind = END;
-        said.length = length - strlen(" end");
+        return found;
+    found.name = text + strlen(PREFIX);
+    length = strlen(found.name);
+    if (ends_with(found.name, length, " begin")) {
+        found.kind = RPS_REGION_MARK_BEGIN;
+        found.length = length - strlen(" begin");
+    } else if (ends_with(found.name, length, " end")) {
+        found.kind = RPS_REGION_MARK_END;
+        found.length = length - strlen(" end");
     } else {
-        for (const char *colon = said.name; (colon = strchr(colon, ':')); colon++) {
-            if (colon > said.name &&
-                sscanf(colon, ": %20" SCNu64 " entries, %40lf s%n", &said.entered, &said.elapsed_s,
-                       &read) == 2 &&
+        for (const char *colon = found.name; (colon = strchr(colon, ':')); colon++) {
+            if (colon > found.name &&
+                sscanf(colon, ": %20" SCNu64 " entries, %40lf s%n", &found.entered,
+                       &found.elapsed_s, &read) == 2 &&
                 read > 0 && !colon[read]) {
-                said.kind = TOTALS;
-                said.length = (size_t)(colon - said.name);
+                found.kind = RPS_REGION_MARK_TOTALS;
+                found.length = (size_t)(colon - found.name);
             }
         }
     }
-    return said;
-}
-
-int rps_run_regions_is_mark(const char *text)
-{
-    return read_mark(text).kind != NONE;
+    return found;
 }
 
 /* --- finding ---------------------------------------------------------------------------------- */
@@ -95,13 +80,13 @@ struct finding {
 };
 
 /* Return the number of the region, or -1 if there are too many regions. */
-static int find_region(const struct finding *finding, const struct said *said)
+static int find_region(const struct finding *finding, const struct rps_region_mark *found)
 {
     struct rps_run_regions *regions = finding->regions;
 
     for (size_t i = 0; i < regions->count; i++) {
-        if (strncmp(regions->region[i].name, said->name, said->length) == 0 &&
-            !regions->region[i].name[said->length])
+        if (strncmp(regions->region[i].name, found->name, found->length) == 0 &&
+            !regions->region[i].name[found->length])
             return (int)i;
     }
     regions->more |= regions->count == RPS_RUN_REGIONS_MAX;
@@ -110,7 +95,7 @@ static int find_region(const struct finding *finding, const struct said *said)
     regions->region =
         rps_arena_grow(finding->arena, regions->region, regions->count, sizeof(*regions->region));
     regions->region[regions->count].name =
-        rps_arena_print(finding->arena, "%.*s", (int)said->length, said->name);
+        rps_arena_print(finding->arena, "%.*s", (int)found->length, found->name);
     return (int)regions->count++;
 }
 
@@ -153,12 +138,12 @@ static void end_entry(const struct finding *finding, struct rps_run_region *regi
 
 static void take(struct finding *finding, const struct rps_note *mark)
 {
-    struct said said = read_mark(mark->text);
-    int number = said.kind == NONE ? -1 : find_region(finding, &said);
+    struct rps_region_mark found = rps_region_mark_read(mark->text);
+    int number = found.kind == RPS_REGION_MARK_NONE ? -1 : find_region(finding, &found);
 
     if (number < 0)
         return;
-    if (said.kind == BEGIN) {
+    if (found.kind == RPS_REGION_MARK_BEGIN) {
         if (finding->stack[number].count == finding->stack[number].room)
             finding->stack[number].begun = rps_arena_grow(
                 finding->arena, finding->stack[number].begun, finding->stack[number].room++,
@@ -166,12 +151,12 @@ static void take(struct finding *finding, const struct rps_note *mark)
         finding->stack[number].begun[finding->stack[number].count++] =
             (struct begun){.start_ns = mark->start_ns};
     }
-    if (said.kind == END)
+    if (found.kind == RPS_REGION_MARK_END)
         end_entry(finding, &finding->regions->region[number], &finding->stack[number],
                   mark->start_ns);
-    finding->totals[number].entered += said.entered; /* Totals are added up because each process
+    finding->totals[number].entered += found.entered; /* Totals are added up because each process
                                                         reports its own totals. */
-    finding->totals[number].elapsed_s += said.elapsed_s;
+    finding->totals[number].elapsed_s += found.elapsed_s;
 }
 
 /* Compute the values that need all marks. */

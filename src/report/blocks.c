@@ -499,7 +499,7 @@ static void report_marks(struct rps_report *report, struct rps_block *block)
     for (size_t i = 0; i < report->marks.count; i++) {
         const struct rps_note *mark = &report->marks.note[i];
 
-        if (!has_note(report, mark) || rps_run_regions_is_mark(mark->text) || all++ >= MARKS_MAX)
+        if (!has_note(report, mark) || rps_region_mark_read(mark->text).kind || all++ >= MARKS_MAX)
             continue;
         if (listed++ == 0)
             rps_block_title(block, "Marks");

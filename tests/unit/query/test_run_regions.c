@@ -143,9 +143,9 @@ static void test_texts(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
-        assert_true(rps_run_regions_is_mark(marks[i]));
+        assert_true(rps_region_mark_read(marks[i]).kind);
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        assert_false(rps_run_regions_is_mark(others[i]));
+        assert_false(rps_region_mark_read(others[i]).kind);
 }
 
 /* Region number n lasts n + 1 seconds. There are more regions than can be kept. */
