@@ -212,14 +212,16 @@ static uint64_t part(uint64_t whole, int j, int k)
 
 /* Put the values of a row. If a CPU never has values of a column, zero is stored: a count of 0, or
  * for a gauge a time of 0. As a result, values of only some CPUs are not scaled to all CPUs.
- * Examples are events of a socket or of one type of core. */
+ * Examples are events of a socket or of one type of core. If some CPUs lack a gauge for some time,
+ * its mean covers the others: a ratio has no value while a CPU is idle. */
 static void put_slots(const struct rps_import_builder *builder, struct rps_period *row)
 {
     for (int i = 0; i < builder->column_count; i++) {
         const struct rps_import_known_column *column = &builder->column[i];
         const struct rps_import_cell *cell = &builder->cell[i];
-        int is_none = column->periods > 0 && !builder->current->has[i];
         int is_gauge = column->kind == RPS_IMPORT_GAUGE;
+        int is_none = column->periods > 0 && !cell->is_there &&
+                      (!builder->current->has[i] || (is_gauge && builder->track_count > 1));
 
         if (column->set != (int)row->set_no || (!cell->is_there && !is_none))
             continue;
@@ -361,8 +363,8 @@ static void note_partial(const struct rps_import_builder *builder)
     if (text[0])
         rps_import_note(
             builder,
-            "%s: at some times, only some CPUs have a value of %s; results of all CPUs are "
-            "estimated from these CPUs (--cpu N selects one)",
+            "%s: at some times, only some CPUs have a value of %s; then the sum over the CPUs is "
+            "unknown, and a mean covers only these CPUs",
             builder->path, text);
 }
 

@@ -152,8 +152,13 @@ void rps_import_collect(struct rps_import_builder *builder)
             value = value * RPS_NS_PER_S / (double)builder->length_ns;
 
         extend(signal, signals->count);
-        if (cell->is_there)
+        if (cell->is_there) {
             add_mean(signal, signals->count - 1, value, 1);
+        } else if (builder->column[s].kind != RPS_IMPORT_GAUGE && builder->current->has[s]) {
+            signal->value[signals->count - 1] =
+                NAN; /* and no further CPU has a share in the mean */
+            signal->seen[signals->count - 1] = UINT16_MAX;
+        }
     }
     signals->end_ns = end_ns;
     signals->cpu = builder->current->cpu;

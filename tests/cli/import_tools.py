@@ -436,6 +436,44 @@ def test_only_some_cpus():
     assert text.count("Elapsed time") == 1 and "Time, all CPUs" in text, text
 
 
+def cells(name, *options):
+    """A column of an export, in which the values of all CPUs are added up."""
+    text = expect(FOLDER.call("export", "-i", "lacks.data", "--cpu", "sum", *options), 0).stdout
+    return [row[name] for row in csv.DictReader(text.splitlines())]
+
+
+def test_missing_on_a_cpu():
+    """if one of two CPUs lacks a count, the sum is unknown then, and is estimated from the other times; a mean has the other CPU"""
+    lacks = (4, 7)
+    FOLDER.write("lacks.csv", "time,cpu,hits,load\n" + "".join(
+        "%d,0,100,1\n%d,1,%s\n" % (t, t, "," if t in lacks else "200,3") for t in range(1, 11)))
+    FOLDER.write("lacks-perf.csv", "".join(
+        "%d.000000000,CPU0,100,,hits,1000,100.00,,\n%d.000000000,CPU1,%s,,\n"
+        % (t, t, "<not counted>,,hits,0,0.00" if t in lacks else "200,,hits,1000,100.00") for t in range(1, 11)))
+    for arguments in ("--map", "hits=count,load=gauge", "lacks.csv"), ("lacks-perf.csv",):
+        answer = expect(FOLDER.call("import", "-o", "lacks.data", *arguments), 0)
+        assert "only some CPUs have a value of hits" in answer.stderr, answer.stderr
+        sums = ["" if t in lacks else "300" for t in range(1, 11)]
+        for name, *options in ("hits", "--format", "table"), ("hits", "--format", "wide"), \
+                              ("hits_rate_per_s", "--rates"):
+            assert cells(name, *options) == sums, (arguments, options, cells(name, *options))
+        for end in "low", "high":
+            assert cells("hits_rate_per_s_" + end, "--rates") == 10 * [""], end
+        for name in "hits_rate_per_s", "hits_rate_per_s_min", "hits_rate_per_s_max":
+            assert cells(name, "--every", "2s") == 5 * ["300"], name
+        hits, = (row for row in report("lacks.data", 1)["figures"] if row["label"] == "hits" and row["kind"] == "event")
+        assert hits["value"] == 3000 and hits["count"] == 2400, hits
+        found = json.loads(expect(FOLDER.call("phases", "-i", "lacks.data", "--format", "json"), 0).stdout)
+        assert [row["mean"]["hits_rate"] for row in found["labels"]] == [300], found["labels"]
+        found = json.loads(expect(FOLDER.call("phases", *arguments[:-1], "--csv", arguments[-1], "--metric", "hits",
+                                              "--format", "json"), 0).stdout)
+        assert [row["mean"]["hits"] for row in found["labels"]] == [150], found["labels"]
+        if arguments[0] == "--map":
+            assert cells("load", "--rates") == ["1" if t in lacks else "2" for t in range(1, 11)]
+            assert cells("load_low", "--rates") == 10 * [""]
+        os.remove(FOLDER / "lacks.data")
+
+
 def test_not_counted():
     """import and report name the events that perf could not count"""
     FOLDER.write("none.csv", "".join(
@@ -735,5 +773,5 @@ def test_field():
 
 with FOLDER:
     tap.main([test_fixtures, test_as_it_was, test_installed, test_spreadsheet, test_starts, test_cut, test_shares,
-              test_only_some_cpus, test_not_counted, test_clock, test_panels, test_many_lines, test_recipe_tables, test_recipe_runs,
+              test_only_some_cpus, test_missing_on_a_cpu, test_not_counted, test_clock, test_panels, test_many_lines, test_recipe_tables, test_recipe_runs,
               test_recipes_refuse, test_refused, test_field, test_real])
