@@ -92,9 +92,23 @@ static int drop_thousands(char *text, char decimal)
     return 1;
 }
 
+/* Copy a number as strtod reads it. Returns 0 for marks where a number has none. */
+static int copy_number(const char *cell, size_t length, char decimal, char text[NUMBER_SIZE])
+{
+    char *mark;
+
+    memcpy(text, cell, length);
+    text[length] = '\0';
+    if (!drop_thousands(text, decimal) || (decimal == ',' && strchr(text, '.')))
+        return 0;
+    if ((mark = strchr(text, decimal)))
+        *mark = '.';
+    return 1;
+}
+
 int rps_value_read(const char *cell, size_t length, char decimal, double *ret)
 {
-    char text[NUMBER_SIZE], *end, *mark;
+    char text[NUMBER_SIZE], *end;
     double value;
     int kind;
 
@@ -107,15 +121,8 @@ int rps_value_read(const char *cell, size_t length, char decimal, double *ret)
     text[length] = '\0';
     if (!isdigit((unsigned char)text[*text == '-']) && is_missing(text))
         return 0;
-    if (!drop_thousands(text, decimal))
-        return -1;
-    if (decimal == ',') {
-        if (strchr(text, '.'))
-            return -1;
-        if ((mark = strchr(text, ',')))
-            *mark = '.';
-    }
-    if (strpbrk(text, "xXpP")) /* hexadecimal numbers, as in C, are treated as words */
+    if (!copy_number(cell, length, decimal, text) ||
+        strpbrk(text, "xXpP")) /* hexadecimal numbers, as in C, are treated as words */
         return -1;
     value = strtod(text, &end); /* strtod uses the C locale */
     if (end == text || *end)
@@ -124,11 +131,14 @@ int rps_value_read(const char *cell, size_t length, char decimal, double *ret)
     return 1;
 }
 
-long double rps_value_exact(const char *cell, double value)
+long double rps_value_exact(const char *cell, size_t length, char decimal, double value)
 {
-    int is_inexact = fabs(value) >= 0x1p53 && !cell[strspn(cell, "0123456789")];
+    char text[NUMBER_SIZE];
 
-    return is_inexact ? strtold(cell, NULL) : value;
+    while (length > 0 && cell[length - 1] == ' ')
+        length--;
+    return fabs(value) >= 0x1p53 && copy_number(cell, length, decimal, text) ? strtold(text, NULL)
+                                                                             : value;
 }
 
 /* Return the factor and the length of a unit's prefix; 1 and 0: no prefix. */

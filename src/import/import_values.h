@@ -13,8 +13,9 @@ int rps_value_read(const char *cell, size_t length, char decimal, double *ret);
  * cell, or to "". The number is not scaled. The results are those of rps_value_read. */
 int rps_value_read_unit(const char *cell, char decimal, double *ret, const char **ret_unit);
 
-/* Return a number that was parsed. An integer is exact, also if a double cannot hold it. */
-long double rps_value_exact(const char *cell, double value);
+/* Return a parsed number as exactly as a long double holds it: an integer below 2^63 is exact, but
+ * not on 32-bit ARM, where a long double is a double. */
+long double rps_value_exact(const char *cell, size_t length, char decimal, double value);
 
 /* Return a unit's factor and base unit: 2^30 and "B" for "GiB", 1000 and "" for "K". 0: unknown. */
 double rps_value_scale(const char *unit, const char **ret_base);
