@@ -288,7 +288,9 @@ static void name_columns(const struct rps_import_reading *reading, struct rps_im
         struct rps_import_table_column *column = &table->column[c];
 
         column->name = table->has_header ? column->header : "";
-        column->label = column->name;
+        column->label = column->map_name = column->name;
+        if (!column->name[0] || strlen(column->name) > 60 || strpbrk(column->name, ",'\t\n"))
+            column->map_name = rps_arena_print(reading->builder->arena, "%zu", c + 1);
         if (!column->name[0])
             column->label = rps_arena_print(reading->builder->arena, "%s%zu",
                                             reading->builder->signals ? "" : "column ", c + 1);
