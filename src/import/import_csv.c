@@ -276,25 +276,23 @@ static int read_value(struct rps_import_reading *reading, struct rps_import_enti
                       size_t c, const char *cell, struct rps_error *err)
 {
     const struct rps_import_table_column *column = &reading->now->column[c];
-    double value, scale = 1;
+    double value;
     long double exact, growth;
     const char *unit, *base;
-    char decimal = reading->times.decimal;
-    int kind = rps_value_read_unit(cell, decimal, &value, &unit);
+    int kind = rps_value_read_unit(cell, reading->times.decimal, &value, &unit);
 
     if (kind < 0)
         return refuse_cell(reading, column, cell, "is not a number", "", err);
     if (column->is_scaled && *unit && rps_value_scale(unit, &base) > 0)
-        scale = rps_value_scale(unit, &base);
+        value *= rps_value_scale(unit, &base);
     else if (kind > 0 && value != 0 && (*unit || column->cell_unit[0]) && !column->is_scaled &&
              strcmp(unit, column->cell_unit) != 0)
         return refuse_cell(reading, column, cell, "is not in the unit of other cells, ",
                            column->cell_unit, err);
     if (kind == 0 || isnan(value))
         return 0;
-    exact = column->kind == RPS_CELLS_GAUGE || scale != 1
-                ? value * scale
-                : rps_value_exact(cell, strlen(cell) - strlen(unit), decimal, value);
+    exact = column->kind == RPS_CELLS_GAUGE ? value
+                                            : rps_value_exact(cell, reading->times.decimal, value);
     if (column->kind == RPS_CELLS_COUNTER)
         return rps_total_add(reading, entity, c, exact, &growth)
                    ? rps_total_put(reading, column, entity->column[c], growth, err)

@@ -106,26 +106,29 @@ static size_t join_event(struct csv_reader *reader, char *const *cell, size_t co
     return end;
 }
 
-/* Return the cell of a run time, which may follow a share of noise. */
-static size_t skip_noise(char *const *cell, size_t count, size_t i)
+static int is_whole(const char *cell)
 {
-    const char *text = at(cell, count, i);
-
-    return i + (*text && text[strlen(text) - 1] == '%');
+    return !cell[strspn(cell, "0123456789")];
 }
 
-static int is_whole(const char *text)
-{
-    return *text && !text[strspn(text, "0123456789")];
-}
-
-/* Parse the cells after the event. */
+/* Parse the cells after the event. A control group has a run time after it. */
 static void parse_rest(struct rps_perf_line *line, char *const *cell, size_t count, size_t i)
 {
-    if (!is_whole(at(cell, count, skip_noise(cell, count, i))) &&
-        is_whole(at(cell, count, skip_noise(cell, count, i + 1))))
-        line->cgroup = cell[i++];
-    i = skip_noise(cell, count, i);
+    size_t length, first = i;
+    uint64_t run_ns;
+
+    if (i < count && !rps_cell_count(cell[i], &run_ns)) {
+        length = strlen(cell[i]);
+        if ((length == 0 || cell[i][length - 1] != '%') && i + 1 < count)
+            line->cgroup = cell[i++];
+        length = strlen(at(cell, count, i));
+        if (length > 0 && cell[i][length - 1] == '%')
+            i++;
+    }
+    if (!is_whole(at(cell, count, i))) {
+        line->cgroup = "";
+        i = first;
+    }
     line->run_ns = at(cell, count, i);
     line->percent = at(cell, count, i + 1);
     line->metric = at(cell, count, i + 2);
@@ -213,7 +216,7 @@ static int read_row(struct csv_reader *reader, char *const *cell, size_t count,
                    : rps_import_refuse(builder, err, "it is not a line of perf stat -I -x%c",
                                        reader->separator);
     /* perf writes a share as 100.00, or in some locales as 100,00 */
-    if (is_whole(line.percent))
+    if (line.percent[0] && is_whole(line.percent))
         return rps_import_refuse(
             builder, err,
             "its decimal mark is also its separator; run perf with LC_ALL=C or '-x\\;'");
@@ -237,7 +240,7 @@ static int read_file(struct rps_import_builder *builder, const struct rps_import
         if ((result = read_row(&reader, cell, count, err)) < 0)
             break;
     }
-    if (result == 0 && reader.untimed > 0)
+    if (reader.untimed > 0)
         rps_import_note(builder, "left out: %u line%s without a time, such as totals",
                         reader.untimed, reader.untimed == 1 ? "" : "s");
     return rps_perf_close(&reader.perf, result, err);

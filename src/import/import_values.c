@@ -92,23 +92,9 @@ static int drop_thousands(char *text, char decimal)
     return 1;
 }
 
-/* Copy a number as strtod reads it. Returns 0 for marks where a number has none. */
-static int copy_number(const char *cell, size_t length, char decimal, char text[NUMBER_SIZE])
-{
-    char *mark;
-
-    memcpy(text, cell, length);
-    text[length] = '\0';
-    if (!drop_thousands(text, decimal) || (decimal == ',' && strchr(text, '.')))
-        return 0;
-    if ((mark = strchr(text, decimal)))
-        *mark = '.';
-    return 1;
-}
-
 int rps_value_read(const char *cell, size_t length, char decimal, double *ret)
 {
-    char text[NUMBER_SIZE], *end;
+    char text[NUMBER_SIZE], *end, *mark;
     double value;
     int kind;
 
@@ -121,8 +107,15 @@ int rps_value_read(const char *cell, size_t length, char decimal, double *ret)
     text[length] = '\0';
     if (!isdigit((unsigned char)text[*text == '-']) && is_missing(text))
         return 0;
-    if (!copy_number(cell, length, decimal, text) ||
-        strpbrk(text, "xXpP")) /* hexadecimal numbers, as in C, are treated as words */
+    if (!drop_thousands(text, decimal))
+        return -1;
+    if (decimal == ',') {
+        if (strchr(text, '.'))
+            return -1;
+        if ((mark = strchr(text, ',')))
+            *mark = '.';
+    }
+    if (strpbrk(text, "xXpP")) /* hexadecimal numbers, as in C, are treated as words */
         return -1;
     value = strtod(text, &end); /* strtod uses the C locale */
     if (end == text || *end)
@@ -131,14 +124,13 @@ int rps_value_read(const char *cell, size_t length, char decimal, double *ret)
     return 1;
 }
 
-long double rps_value_exact(const char *cell, size_t length, char decimal, double value)
+long double rps_value_exact(const char *cell, char decimal, double value)
 {
-    char text[NUMBER_SIZE];
+    long double exact = 0;
 
-    while (length > 0 && cell[length - 1] == ' ')
-        length--;
-    return fabs(value) >= 0x1p53 && copy_number(cell, length, decimal, text) ? strtold(text, NULL)
-                                                                             : value;
+    for (; *cell && *cell != decimal && fabs(value) >= 0x1p53; cell++)
+        exact = isdigit((unsigned char)*cell) ? 10 * exact + (*cell - '0') : exact;
+    return fabsl(exact - value) <= value * 0x1p-52 ? exact : value;
 }
 
 /* Return the factor and the length of a unit's prefix; 1 and 0: no prefix. */

@@ -392,12 +392,13 @@ static void test_perf_versions(void **state)
 /* A value without a time is reported. A run time that is not a number is not a control group. */
 static void test_perf_bad_lines(void **state)
 {
-    static const char *const bad[][2] = {{"-5", "line 2: the run time '-5' is not a number"},
-                                         {"abc", "line 2: the run time 'abc' is not a number"},
-                                         {"10.5", "line 2: the run time '10.5' is not a number"},
-                                         {"1.00%,x", "line 2: the run time 'x' is not a number"},
-                                         {"a.slice,x", "the run time 'a.slice' is not a number"},
-                                         {"1000,-5", "line 2: the share of time '-5' is not"}};
+    static const char *const bad[][2] = {
+        {"-5", "line 2: the run time '-5' is not a number"},
+        {"abc", "line 2: the run time 'abc' is not a number"},
+        {"10.5", "line 2: the run time '10.5' is not a number"},
+        {"1.00%,x", "line 2: the run time '1.00%' is not a number"},
+        {"a.slice,x", "the run time 'a.slice' is not a number"},
+        {"1000,-5", "line 2: the share of time '-5' is not"}};
     char text[200];
 
     (void)state;
