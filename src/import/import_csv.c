@@ -350,7 +350,7 @@ static int choose_totals(struct rps_import_reading *reading, struct rps_import_t
             rps_import_note(reading->builder,
                             "%s: '%s' is read as a running total: its growth is imported (--map "
                             "'%s=gauge' imports its values)",
-                            reading->builder->path, column->name, column->name);
+                            reading->builder->path, column->name, column->map_name);
         }
     }
     for (size_t e = 0; e < table->entity_count && result == 0; e++) {

@@ -603,6 +603,8 @@ static int choose_start(struct rps_import_reading *reading, int64_t first_ns, st
     builder->time_name = rps_arena_print(
         builder->arena, "%s=time%s", table->time >= 0 ? table->column[table->time].label : "time",
         has_day || is_moment ? "" : ":s");
+    if (builder->signals) /* phases --csv prints no dates */
+        return 0;
     if (time_of_day_ns >= 0 && reading->options->start_realtime_ns <= 0)
         rps_import_note(builder,
                         "%s has no date; the last change of the file dates its end (--start T "

@@ -213,6 +213,19 @@ static void test_cpus(void **state)
     assert_int_equal(signals.signals.count, 3);
     for (size_t i = 0; i < 3; i++)
         assert_true(value(&signals, 0, i) == means[i]);
+    /* A mean of counts is unknown if a CPU lacks its count. A mean of gauges covers the others. */
+    signals = read_with("time,cpu,a,b\n1,0,1,1\n1,1,3,3\n2,0,1,1\n2,1,,\n3,0,1,1\n3,1,3,3\n"
+                        "4,1,3,3\n4,0,,\n",
+                        (struct rps_import_options){.map = "a=count,b=gauge"});
+    assert_float_equal(value(&signals, 0, 0), 2, 0);
+    assert_true(isnan(value(&signals, 0, 1)));
+    assert_float_equal(value(&signals, 0, 2), 2, 0);
+    assert_true(isnan(value(&signals, 0, 3)));
+    assert_float_equal(value(&signals, 1, 1), 1, 0);
+    assert_float_equal(value(&signals, 1, 3), 3, 0);
+    /* no dates are printed, and there is no --start */
+    read_text("time,a\n10:00:00,1\n10:00:01,2\n10:00:02,2\n10:00:03,5\n");
+    assert_string_equal(noted, "");
 }
 
 static void test_chosen_columns(void **state)

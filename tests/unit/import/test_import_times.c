@@ -706,6 +706,9 @@ static void test_counters(void **state)
     assert_float_equal(column(builder, "cpu_seconds_total")->most, 0.2, 1e-12);
     assert_int_equal(column(builder, "memory_total")->kind, RPS_IMPORT_GAUGE);
     close_table(builder);
+    builder = table("time,\"a,b_total\"\n1,1\n2,3\n3,7\n", NULL, 0);
+    says("(--map '2=gauge' imports its values)");
+    close_table(builder);
     /* A fall counts no growth. */
     builder = table("time,x\n10,993\n20,996\n30,5\n40,7\n", "time=time,x=counter", 0);
     assert_int_equal(column(builder, "x")->sum, 3 + 2);
