@@ -529,8 +529,9 @@ static int read_zone(const char *at, int is_bracket, char ret[RPS_IMPORT_ZONE_SI
     return 1;
 }
 
-/* Return the unit of a word in ns; 0: none, -1: not clear, UNKNOWN: not a word of times. */
-static int64_t find_unit(const char *at, size_t length)
+/* Return the unit of a word in ns; 0: none, -1: not clear, UNKNOWN: not a word of times. A number is
+ * not clear. In brackets, so is a word with a digit. */
+static int64_t find_unit(const char *at, size_t length, int is_bracket)
 {
     static const struct {
         int64_t ns;
@@ -553,7 +554,7 @@ static int64_t find_unit(const char *at, size_t length)
         if (strcasestr(units[i].names, word))
             return units[i].ns;
     }
-    return isdigit((unsigned char)*at) ? -1 : UNKNOWN;
+    return strcspn(at, DIGITS) < (is_bracket ? length : 1) ? -1 : UNKNOWN;
 }
 
 int64_t rps_import_time_unit(const char *name, struct rps_import_zone *ret_zone)
@@ -566,15 +567,15 @@ int64_t rps_import_time_unit(const char *name, struct rps_import_zone *ret_zone)
     first->found = 0;
     for (const char *at = name; *at; at += length + (length == 0)) {
         zone.found = read_zone(at, at > name && strchr(OPENING, at[-1]), zone.text, &length);
-        unit_ns = zone.found ? 0 : find_unit(at, length = strcspn(at, PUNCTUATION));
+        unit_ns = zone.found ? 0 : find_unit(at, length = strcspn(at, PUNCTUATION), is_open);
         if (first->found == 0)
             *first = zone;
         if (length == 2 && strncasecmp(at, "of", 2) == 0 && at[2]) /* time_of_day is not in days */
             length += 1 + strcspn(at + 3, PUNCTUATION);
-        if (strchr(OPENING, *at))
-            is_open = 1;
-        else if (unit_ns != UNKNOWN)
-            is_open = 0;
+        if (length == 5 && strncasecmp(at, "since", 5) == 0) /* days since 1970-01-01 */
+            length += strspn(at + 5, " _:-/.+TZ" DIGITS);
+        if (unit_ns != UNKNOWN || strchr(OPENING, *at))
+            is_open = unit_ns == UNKNOWN;
         else if (is_open && strchr(CLOSING, *at))
             unit_ns = -1;
         if (unit_ns != 0 && unit_ns != UNKNOWN)
