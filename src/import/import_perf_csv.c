@@ -108,26 +108,23 @@ static size_t join_event(struct csv_reader *reader, char *const *cell, size_t co
 
 static int is_whole(const char *cell)
 {
-    return !cell[strspn(cell, "0123456789")];
+    return *cell && !cell[strspn(cell, "0123456789")];
 }
 
-/* Parse the cells after the event. A control group has a run time after it. */
+static int is_noise(const char *cell)
+{
+    return *cell && cell[strlen(cell) - 1] == '%';
+}
+
+/* Parse the cells after the event: a control group, a share of noise, the run time and others. */
 static void parse_rest(struct rps_perf_line *line, char *const *cell, size_t count, size_t i)
 {
-    size_t length, first = i;
-    uint64_t run_ns;
+    size_t time = i + !is_whole(at(cell, count, i));
 
-    if (i < count && !rps_cell_count(cell[i], &run_ns)) {
-        length = strlen(cell[i]);
-        if ((length == 0 || cell[i][length - 1] != '%') && i + 1 < count)
-            line->cgroup = cell[i++];
-        length = strlen(at(cell, count, i));
-        if (length > 0 && cell[i][length - 1] == '%')
-            i++;
-    }
-    if (!is_whole(at(cell, count, i))) {
-        line->cgroup = "";
-        i = first;
+    time += time > i && is_noise(at(cell, count, time));
+    if (time > i && is_whole(at(cell, count, time))) {
+        line->cgroup = is_noise(cell[i]) ? "" : cell[i];
+        i = time;
     }
     line->run_ns = at(cell, count, i);
     line->percent = at(cell, count, i + 1);
@@ -216,7 +213,7 @@ static int read_row(struct csv_reader *reader, char *const *cell, size_t count,
                    : rps_import_refuse(builder, err, "it is not a line of perf stat -I -x%c",
                                        reader->separator);
     /* perf writes a share as 100.00, or in some locales as 100,00 */
-    if (line.percent[0] && is_whole(line.percent))
+    if (is_whole(line.percent))
         return rps_import_refuse(
             builder, err,
             "its decimal mark is also its separator; run perf with LC_ALL=C or '-x\\;'");
