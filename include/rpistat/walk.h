@@ -29,6 +29,7 @@ struct rps_walk {
  * become one row of RPS_CPU_ALL. Counts and counting times are sums. Length, switching time and
  * missed expiries are maxima over the CPUs. If some CPUs could not read a slot, the slot has the
  * sum over the other CPUs, and rps_period_counted_ns returns the time in which the slot was counted
- * on these other CPUs. A row is coarser than the resolution if finer rows were deleted by
+ * on these other CPUs. In an import, the slot is then not counted, because the CPUs of a table may
+ * differ. A row is coarser than the resolution if finer rows were deleted by
  * downsampling. If there is only one CPU, or one series for the workload, rows are not changed. */
 int rps_walk_next(struct rps_walk *walk, int *result, struct rps_error *err);

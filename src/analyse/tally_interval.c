@@ -518,7 +518,7 @@ struct rps_interval rps_tally_short_interval(const struct rps_tally *tally,
          ret.certainty != RPS_CERTAINTY_ONCE))
         return ret;
     spread = 1.96 * MEDIAN_DEVIATION * usual_step * sqrt(fmax(0, 1 - ret.share) / 2);
-    if (isnan(spread) || !(ret.value > 0)) {
+    if (!(spread > 0) || !(ret.value > 0)) {
         ret.certainty = RPS_CERTAINTY_ONCE;
         ret.low = ret.high = NAN;
         return ret;

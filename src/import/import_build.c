@@ -184,7 +184,7 @@ int rps_import_value(struct rps_import_builder *builder, int number, long double
         cell->value += value;
         return 0;
     }
-    builder->current->has[number] = 1;
+    builder->current->has[number] |= 1;
     enabled_ns = enabled_ns < 0 ? builder->length_ns : enabled_ns;
     running_ns = running_ns < 0 ? enabled_ns : running_ns;
     column->enabled_ns += (double)enabled_ns;
@@ -212,14 +212,16 @@ static uint64_t part(uint64_t whole, int j, int k)
 
 /* Put the values of a row. If a CPU never has values of a column, zero is stored: a count of 0, or
  * for a gauge a time of 0. As a result, values of only some CPUs are not scaled to all CPUs.
- * Examples are events of a socket or of one type of core. */
+ * Examples are events of a socket or of one type of core. If some CPUs lack a gauge for some time,
+ * its mean covers the others: a ratio has no value while a CPU is idle. */
 static void put_slots(const struct rps_import_builder *builder, struct rps_period *row)
 {
     for (int i = 0; i < builder->column_count; i++) {
         const struct rps_import_known_column *column = &builder->column[i];
         const struct rps_import_cell *cell = &builder->cell[i];
-        int is_none = column->periods > 0 && !builder->current->has[i];
         int is_gauge = column->kind == RPS_IMPORT_GAUGE;
+        int is_none = column->periods > 0 && !cell->is_there &&
+                      (!builder->current->has[i] || (is_gauge && builder->track_count > 1));
 
         if (column->set != (int)row->set_no || (!cell->is_there && !is_none))
             continue;
@@ -288,16 +290,23 @@ static void write_rotation(struct rps_import_builder *builder)
 /* Add the period to the statistics of the columns, in the first pass. */
 static int add_up(struct rps_import_builder *builder, struct rps_error *err)
 {
+    int64_t end_ns = builder->start_ns + builder->length_ns, before_ns = builder->current->end_ns;
+
     for (int i = 0; i < builder->column_count; i++) {
         struct rps_import_known_column *column = &builder->column[i];
         const struct rps_import_cell *cell = &builder->cell[i];
+        uint8_t *has = &builder->current->has[i];
 
-        if (builder->current->has[i])
-            column->end_ns[cell->is_there] = builder->start_ns + builder->length_ns;
+        column->is_partial |= *has == 1 && column->periods > 0 && column->first_ns <= before_ns;
+        if (*has) {
+            *has = 3;
+            column->end_ns[cell->is_there] = end_ns;
+        }
         column->is_partial |= column->end_ns[0] > 0 && column->end_ns[0] == column->end_ns[1];
         if (!cell->is_there)
             continue;
-        column->periods++;
+        if (column->periods++ == 0)
+            column->first_ns = end_ns;
         column->least = fmin(column->least, (double)cell->value);
         column->most = fmax(column->most, (double)cell->value);
         if (column->kind == RPS_IMPORT_GAUGE)
@@ -317,11 +326,11 @@ int rps_import_end_period(struct rps_import_builder *builder, struct rps_error *
     if (builder->writer && !builder->is_dry_run) {
         write_rotation(builder);
     } else if (!builder->is_dry_run) {
+        if (builder->signals)
+            rps_import_collect(builder);
         if (add_up(builder, err) < 0)
             return RPS_FAILED;
         builder->seconds += (double)builder->length_ns / RPS_NS_PER_S;
-        if (builder->signals)
-            rps_import_collect(builder);
     }
     track->end_ns = builder->start_ns + builder->length_ns;
     track->intervals++;
@@ -361,15 +370,15 @@ static void note_partial(const struct rps_import_builder *builder)
     if (text[0])
         rps_import_note(
             builder,
-            "%s: at some times, only some CPUs have a value of %s; results of all CPUs are "
-            "estimated from these CPUs (--cpu N selects one)",
+            "%s: at some times, only some CPUs have a value of %s; counts of all CPUs are then "
+            "unknown, and means of gauges cover only these CPUs",
             builder->path, text);
 }
 
 int rps_import_read(struct rps_import_builder *builder, const struct rps_import_format *format,
                     const struct rps_import_options *options, struct rps_error *err)
 {
-    uint64_t before = builder->periods;
+    uint64_t before = builder->periods, values = 0;
     int result = rps_import_rewind(builder, err);
 
     rps_import_restart(builder);
@@ -377,11 +386,13 @@ int rps_import_read(struct rps_import_builder *builder, const struct rps_import_
         result = format->read(builder, options, err);
     if (result < 0)
         return result;
-    if (builder->periods == 0)
+    for (int i = 0; i < builder->column_count; i++)
+        values += builder->column[i].periods;
+    if (builder->periods == 0 || values == 0)
         return rps_error_set(
             err, RPS_FAILED, "%s has no %s", builder->path,
             builder->column_count > 0
-                ? "values to import; the file reports every event as not counted or not supported"
+                ? "values to import; every value is missing, not counted or not supported"
                 : "rows to import");
     if (builder->writer && before != builder->periods)
         return rps_error_set(err, RPS_FAILED, "%s was changed while it was read; try again",

@@ -14,12 +14,12 @@
 
 int rps_cell_number(const char *cell, long double *ret)
 {
+    char decimal = strchr(cell, ',') ? ',' : '.';
     double value;
 
-    if (rps_value_read(cell, strlen(cell), strchr(cell, ',') ? ',' : '.', &value) <= 0 ||
-        isnan(value))
+    if (rps_value_read(cell, strlen(cell), decimal, &value) <= 0 || isnan(value))
         return 0;
-    *ret = rps_value_exact(cell, value);
+    *ret = rps_value_exact(cell, decimal, value);
     return 1;
 }
 

@@ -291,7 +291,8 @@ static int read_value(struct rps_import_reading *reading, struct rps_import_enti
                            column->cell_unit, err);
     if (kind == 0 || isnan(value))
         return 0;
-    exact = column->kind == RPS_CELLS_GAUGE ? value : rps_value_exact(cell, value);
+    exact = column->kind == RPS_CELLS_GAUGE ? value
+                                            : rps_value_exact(cell, reading->times.decimal, value);
     if (column->kind == RPS_CELLS_COUNTER)
         return rps_total_add(reading, entity, c, exact, &growth)
                    ? rps_total_put(reading, column, entity->column[c], growth, err)
@@ -349,7 +350,7 @@ static int choose_totals(struct rps_import_reading *reading, struct rps_import_t
             rps_import_note(reading->builder,
                             "%s: '%s' is read as a running total: its growth is imported (--map "
                             "'%s=gauge' imports its values)",
-                            reading->builder->path, column->name, column->name);
+                            reading->builder->path, column->name, column->map_name);
         }
     }
     for (size_t e = 0; e < table->entity_count && result == 0; e++) {

@@ -288,7 +288,9 @@ static void name_columns(const struct rps_import_reading *reading, struct rps_im
         struct rps_import_table_column *column = &table->column[c];
 
         column->name = table->has_header ? column->header : "";
-        column->label = column->name;
+        column->label = column->map_name = column->name;
+        if (!column->name[0] || strlen(column->name) > 60 || strpbrk(column->name, ",'\t\n"))
+            column->map_name = rps_arena_print(reading->builder->arena, "%zu", c + 1);
         if (!column->name[0])
             column->label = rps_arena_print(reading->builder->arena, "%s%zu",
                                             reading->builder->signals ? "" : "column ", c + 1);
@@ -601,6 +603,8 @@ static int choose_start(struct rps_import_reading *reading, int64_t first_ns, st
     builder->time_name = rps_arena_print(
         builder->arena, "%s=time%s", table->time >= 0 ? table->column[table->time].label : "time",
         has_day || is_moment ? "" : ":s");
+    if (builder->signals) /* phases --csv prints no dates */
+        return 0;
     if (time_of_day_ns >= 0 && reading->options->start_realtime_ns <= 0)
         rps_import_note(builder,
                         "%s has no date; the last change of the file dates its end (--start T "

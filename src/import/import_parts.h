@@ -17,6 +17,7 @@ struct rps_import_known_column {
     const char *name, *unit, *panel;
     enum rps_import_kind kind;
     uint64_t sum;      /* sum of the counts of a column */
+    int64_t first_ns;  /* end of the first period with a value */
     int64_t end_ns[2]; /* ends of the latest periods [0] without and [1] with a value; 0: none */
     int is_partial;    /* 1: at some time, only some of the CPUs with values have one */
     long double rest;  /* part of the counts so far that rounding has left out */
@@ -38,7 +39,7 @@ struct rps_import_track {
     uint64_t intervals; /* number of the CPU's next interval; numbers may be left out after gaps */
     uint64_t periods;   /* number of the CPU's periods */
     uint64_t cycle;
-    uint8_t *has; /* for each column: 1 if the file has a value of this column for this CPU */
+    uint8_t *has; /* for each column: 1 if this CPU's first value is in this period, 3 if before */
 };
 
 struct rps_import_builder {

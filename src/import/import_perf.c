@@ -127,17 +127,13 @@ static int compare_values(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Pass the period of one CPU to the builder, unless nothing was counted. */
+/* Pass the period of one CPU to the builder. */
 static int report_period(struct rps_perf_reader *reader, const struct rps_perf_value *value,
                          size_t count, struct rps_error *err)
 {
     struct rps_import_builder *builder = reader->builder;
-    int nth = 0, column, result, is_counted = 0;
+    int nth = 0, column, result;
 
-    for (size_t i = 0; i < count; i++)
-        is_counted |= value[i].running_ns != 0 || value[i].enabled_ns <= 0;
-    if (!is_counted)
-        return 0;
     result = rps_import_begin_period(builder, value->cpu, reader->start_ns,
                                      reader->end_ns - reader->start_ns, err);
     for (size_t i = 0; i < count && result == 0; i++) {

@@ -16,6 +16,7 @@ struct csv_reader {
     struct rps_perf_reader perf;
     char separator;
     char event[1024]; /* name of the event, joined if it contains the separator */
+    unsigned untimed; /* number of lines without a time */
 };
 
 /* --- one line --------------------------------------------------------------------------------- */
@@ -105,19 +106,25 @@ static size_t join_event(struct csv_reader *reader, char *const *cell, size_t co
     return end;
 }
 
-/* Parse the cells after the event. */
+static int is_whole(const char *cell)
+{
+    return *cell && !cell[strspn(cell, "0123456789")];
+}
+
+static int is_noise(const char *cell)
+{
+    return *cell && cell[strlen(cell) - 1] == '%';
+}
+
+/* Parse the cells after the event: a control group, a share of noise, the run time and others. */
 static void parse_rest(struct rps_perf_line *line, char *const *cell, size_t count, size_t i)
 {
-    uint64_t run_ns;
-    size_t length;
+    size_t time = i + !is_whole(at(cell, count, i));
 
-    if (i < count && !rps_cell_count(cell[i], &run_ns)) {
-        length = strlen(cell[i]);
-        if ((length == 0 || cell[i][length - 1] != '%') && i + 1 < count)
-            line->cgroup = cell[i++];
-        length = strlen(at(cell, count, i));
-        if (length > 0 && cell[i][length - 1] == '%')
-            i++;
+    time += time > i && is_noise(at(cell, count, time));
+    if (time > i && is_whole(at(cell, count, time))) {
+        line->cgroup = is_noise(cell[i]) ? "" : cell[i];
+        i = time;
     }
     line->run_ns = at(cell, count, i);
     line->percent = at(cell, count, i + 1);
@@ -186,8 +193,10 @@ static int read_row(struct csv_reader *reader, char *const *cell, size_t count,
         return 0;
     if (!is_time(cell[0])) {
         if (reader->perf.end_ns > 0 && is_total(cell, count) &&
-            !(is_value(cell[0]) && is_value(cell[1]))) /* a time is before the value */
+            !(is_value(cell[0]) && is_value(cell[1]))) { /* a time is before the value */
+            reader->untimed++;
             return 0;
+        }
         if (reader->perf.end_ns == 0)
             return rps_import_refuse(
                 builder, err, "it has no cells with times; run 'perf stat -I 100 -x, -o run.csv'");
@@ -204,7 +213,7 @@ static int read_row(struct csv_reader *reader, char *const *cell, size_t count,
                    : rps_import_refuse(builder, err, "it is not a line of perf stat -I -x%c",
                                        reader->separator);
     /* perf writes a share as 100.00, or in some locales as 100,00 */
-    if (line.percent[0] && !strpbrk(line.percent, ".,"))
+    if (is_whole(line.percent))
         return rps_import_refuse(
             builder, err,
             "its decimal mark is also its separator; run perf with LC_ALL=C or '-x\\;'");
@@ -228,6 +237,9 @@ static int read_file(struct rps_import_builder *builder, const struct rps_import
         if ((result = read_row(&reader, cell, count, err)) < 0)
             break;
     }
+    if (reader.untimed > 0)
+        rps_import_note(builder, "left out: %u line%s without a time, such as totals",
+                        reader.untimed, reader.untimed == 1 ? "" : "s");
     return rps_perf_close(&reader.perf, result, err);
 }
 

@@ -134,6 +134,28 @@ static void place_row(struct rps_import_builder *builder, int64_t end_ns)
         signals->broken[signals->count - 1] = (uint8_t)(signals->has_breaks = 1);
 }
 
+/* Add the column's value to the observation. A mean of counts is unknown if a CPU lacks its count. A
+ * CPU that never has counts, such as a core of another type, is not part of the mean. */
+static void add_value(struct rps_import_builder *builder, size_t s)
+{
+    const struct rps_import_cell *cell = &builder->cell[s];
+    struct signal *signal = &builder->signals->signal[s];
+    uint8_t has = builder->current->has[s];
+    int is_count = builder->column[s].kind != RPS_IMPORT_GAUGE,
+        is_of_all = is_count && builder->track_count > 1,
+        is_late = has == 1 && builder->current->periods > 0;
+    size_t now = builder->signals->count - 1;
+    double value = cell->is_there ? (double)cell->value : NAN;
+
+    if (is_count)
+        value = value * RPS_NS_PER_S / (double)builder->length_ns;
+    extend(signal, now + 1);
+    for (size_t i = 0; i < now && is_of_all && is_late; i++)
+        signal->value[i] = NAN; /* this CPU lacked its counts until now */
+    if (cell->is_there || (is_of_all && has))
+        add_mean(signal, now, value, 1);
+}
+
 void rps_import_collect(struct rps_import_builder *builder)
 {
     struct rps_import_signals *signals = builder->signals;
@@ -143,18 +165,8 @@ void rps_import_collect(struct rps_import_builder *builder)
     for (; signals->signal_count < (size_t)builder->column_count; signals->signal_count++)
         signals->signal = rps_arena_grow(builder->arena, signals->signal, signals->signal_count,
                                          sizeof(*signals->signal));
-    for (size_t s = 0; s < signals->signal_count; s++) {
-        const struct rps_import_cell *cell = &builder->cell[s];
-        struct signal *signal = &signals->signal[s];
-        double value = (double)cell->value;
-
-        if (builder->column[s].kind != RPS_IMPORT_GAUGE)
-            value = value * RPS_NS_PER_S / (double)builder->length_ns;
-
-        extend(signal, signals->count);
-        if (cell->is_there)
-            add_mean(signal, signals->count - 1, value, 1);
-    }
+    for (size_t s = 0; s < signals->signal_count; s++)
+        add_value(builder, s);
     signals->end_ns = end_ns;
     signals->cpu = builder->current->cpu;
 }

@@ -50,9 +50,10 @@ struct rps_time_stats {
 };
 
 struct rps_import_table_column {
-    char *header;      /* text in the header; without a header, in the first row */
-    const char *name;  /* name in the header; "": none */
-    const char *label; /* the name, or a text such as "column 3" */
+    char *header;         /* text in the header; without a header, in the first row */
+    const char *name;     /* name in the header; "": none */
+    const char *label;    /* the name, or a text such as "column 3" */
+    const char *map_name; /* the name, or the column's number, as --map reads it */
     char unit[32];
     char cell_unit[32]; /* unit that follows the numbers in the cells, such as "%" in "35 %" */
     int is_scaled;      /* 1: values are converted to the base unit of their kind */

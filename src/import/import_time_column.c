@@ -168,7 +168,7 @@ static int64_t mapped_unit(const struct rps_import_table_column *column)
 {
     char *name;
     uint64_t factor = strtoull(column->unit, &name, 10);
-    int64_t unit_ns = rps_import_time_unit(name);
+    int64_t unit_ns = rps_import_time_unit(name, NULL);
 
     if (name == column->unit)
         factor = 1;
@@ -184,7 +184,7 @@ static int64_t unit_of(const struct rps_import_table_column *column)
     int64_t unit_ns = mapped_unit(column);
 
     if (unit_ns == 0)
-        unit_ns = rps_import_time_unit(column->name);
+        unit_ns = rps_import_time_unit(column->name, NULL);
     for (int64_t ns = 1; ns < RPS_NS_PER_S && unit_ns <= 0; ns *= 1000) {
         if (column->order.first * (double)ns >= RPS_IMPORT_EPOCH_S * RPS_NS_PER_S)
             unit_ns = ns;
@@ -216,7 +216,7 @@ static int is_excel(const struct rps_import_table *table, size_t c)
     return is_named(table, c) == 1 && order->first >= EXCEL_1990 && order->last >= EXCEL_1990 &&
            order->first < EXCEL_2100 && order->last < EXCEL_2100 &&
            (column->has_fraction || strcasestr(column->name, "date")) &&
-           rps_import_time_unit(column->name) <= 0;
+           rps_import_time_unit(column->name, NULL) <= 0;
 }
 
 static void choose_format(const struct rps_import_table *table, size_t c)
@@ -320,7 +320,7 @@ static int choose_growing(const struct rps_import_reading *reading, struct rps_i
                 "%s: the columns '%s' and '%s' may both be the time; choose one with --map "
                 "'%s=time'",
                 reading->builder->path, table->column[table->time].label, table->column[c].label,
-                table->column[table->time].label);
+                table->column[table->time].map_name);
         if (table->time < 0 || has_date(&table->column[c]) > has_date(&table->column[table->time]))
             table->time = (int)c;
     }
@@ -332,7 +332,7 @@ static int refuse_column(const struct rps_import_reading *reading,
                          const struct rps_import_table *table, size_t c, struct rps_error *err)
 {
     const struct rps_import_table_column *column = &table->column[c];
-    const char *path = reading->builder->path, *label = column->label,
+    const char *path = reading->builder->path, *label = column->label, *name = column->map_name,
                *cell = column->first ? column->first : "",
                *bad = column->first_bad ? column->first_bad : "";
     static const char *const parts[] = {"year", "month", "day", "hour", NULL};
@@ -342,8 +342,8 @@ static int refuse_column(const struct rps_import_reading *reading,
         is_in(column->name, parts))
         return rps_error_set(err, RPS_FAILED,
                              "%s: the column '%.60s' may be a part of the time; join the parts, or "
-                             "write --map '%.60s=time:%%Y', '=time:d' or '=skip'",
-                             path, label, label);
+                             "write --map '%s=time:%%Y', '=time:d' or '=skip'",
+                             path, label, name);
     if (column->time.ambiguous > 0 && column->time.failed == 0)
         return rps_error_set(err, RPS_FAILED, "%s: '%.40s' " RPS_IMPORT_AMBIGUOUS, path, cell);
     if (column->time.has_zone)
@@ -364,13 +364,13 @@ static int refuse_column(const struct rps_import_reading *reading,
         return rps_error_set(
             err, RPS_FAILED,
             "%s: the column '%.60s' (%.60s in the first row) does not change "
-            "enough to be the time, and no other column has times; --map '%.60s=skip' "
+            "enough to be the time, and no other column has times; --map '%s=skip' "
             "imports the rows as one per second",
-            path, label, cell, label);
+            path, label, cell, name);
     return rps_error_set(err, RPS_FAILED,
                          "%s: the column '%.60s' looks like a time, but neither grows nor falls; "
-                         "--map '%.60s=%s' imports the rows as one per second",
-                         path, label, label, rps_import_is_text_time(column) ? "skip" : "gauge");
+                         "--map '%s=%s' imports the rows as one per second",
+                         path, label, name, rps_import_is_text_time(column) ? "skip" : "gauge");
 }
 
 /* Check short times such as "9:55", which may be a time of day or nine minutes and 55 seconds, and
@@ -381,7 +381,7 @@ static int check_short(const struct rps_import_reading *reading,
     const struct rps_time_stats *time = &column->time;
 
     if (column->packed > 1 && column->packed == column->numbers && !column->unit[0] &&
-        rps_import_time_unit(column->name) <= 0 &&
+        rps_import_time_unit(column->name, NULL) <= 0 &&
         fabs(column->order.last - column->order.first) >= 60)
         return rps_error_set(err, RPS_FAILED,
                              "%s: '%.40s' may be a time of day or seconds; write --map "
@@ -413,19 +413,18 @@ static int choose_zone(const struct rps_import_reading *reading,
 {
     const struct rps_import_options *options = reading->options;
     const struct rps_import_table_column *column = &table->column[c];
-    char zone[RPS_IMPORT_ZONE_SIZE];
-    int found = 0;
+    struct rps_import_zone zone = {0};
 
     if (rps_import_is_text_time(column) || column->format.is_excel || column->format.pattern)
-        found = rps_import_zone(column->name, zone);
-    if (found == 0 || !options->set_zone || column->time.has_offset)
+        rps_import_time_unit(column->name, &zone);
+    if (zone.found == 0 || !options->set_zone || column->time.has_offset)
         return 0;
-    if (found > 0 && options->set_zone(zone) == 0)
+    if (zone.found > 0 && options->set_zone(zone.text) == 0)
         return 0;
     return rps_error_set(err, RPS_FAILED,
                          "%s: '%s' in the name of the column '%.60s' may be a time zone but is not "
                          "clear; add --zone UTC, +01:00 or another zone",
-                         reading->builder->path, zone, column->label);
+                         reading->builder->path, zone.text, column->label);
 }
 
 /* Check that the unit of the column's numbers is known. */
@@ -440,12 +439,12 @@ static int check_unit(const struct rps_import_reading *reading,
                              "'min', 'h', 'd', 'weeks', 'excel', or a format of strptime",
                              column->unit);
     if (column->unit[0] || rps_import_is_text_time(column) ||
-        rps_import_time_unit(column->name) >= 0 || column->order.first >= RPS_IMPORT_EPOCH_S)
+        rps_import_time_unit(column->name, NULL) >= 0 || column->order.first >= RPS_IMPORT_EPOCH_S)
         return 0;
     return rps_error_set(err, RPS_FAILED,
                          "%s: the unit of the time column '%.60s' is not clear; write --map "
-                         "'%.60s=time:s', or another unit such as ms, 1000s or weeks",
-                         reading->builder->path, column->label, column->label);
+                         "'%s=time:s', or another unit such as ms, 1000s or weeks",
+                         reading->builder->path, column->label, column->map_name);
 }
 
 int rps_import_choose_time(const struct rps_import_reading *reading, struct rps_import_table *table,

@@ -494,32 +494,44 @@ int rps_import_stamp(struct rps_import_times *times, const char *cell, int64_t *
            (blank && rps_import_time(times, &plain, blank + 1, ret_ns));
 }
 
-/* Return 1 for a letter, or a byte of one that is not in ASCII. */
-static int is_letter(char byte)
+/* --- names of columns ------------------------------------------------------------------------- */
+
+#define OPENING     "([{<"
+#define CLOSING     ")]}>"
+#define PUNCTUATION " \t\r\n!\"#$%&'*+,-./:;=?@\\^_`|~" OPENING CLOSING
+#define UNKNOWN     (-2)
+
+/* Parse a zone, whose text has *ret_length bytes. Returns the values of `found`. */
+static int read_zone(const char *at, int is_bracket, char ret[RPS_IMPORT_ZONE_SIZE],
+                     size_t *ret_length)
 {
-    return isalpha((unsigned char)byte) || (byte & 0x80);
+    static const char unclear[] = " CET CEST EET EEST WET WEST BST IST MSK EST EDT CST CDT MST MDT "
+                                  "PST PDT JST KST HKT SGT AEST AEDT ACST AWST NZST NZDT BRT ";
+    size_t length = *ret_length = strcspn(at, is_bracket ? CLOSING "," : CLOSING ", _");
+    int has_utc = strncasecmp(at, "UTC", 3) == 0 || strncasecmp(at, "GMT", 3) == 0;
+    char word[RPS_IMPORT_ZONE_SIZE + 2];
+    struct rps_time time = {0};
+
+    snprintf(ret, RPS_IMPORT_ZONE_SIZE, "%.*s", (int)length, at);
+    snprintf(word, sizeof(word), " %s ", ret);
+    if (length > 0 && strstr(unclear, word))
+        return -1;
+    if ((!is_bracket && !has_utc) || (has_utc && isalpha((unsigned char)at[3])))
+        return 0;
+    at = ret;
+    if (take_zone(&at, &time) <= 0 || !time.has_offset || at[strspn(at, " ")]) {
+        if (has_utc)
+            return -1;
+        return isupper((unsigned char)ret[0]) && islower((unsigned char)ret[1]) && strchr(ret, '/');
+    }
+    snprintf(ret, RPS_IMPORT_ZONE_SIZE, "%c%02d:%02d", time.offset_s < 0 ? '-' : '+',
+             abs(time.offset_s) / 3600, abs(time.offset_s) / 60 % 60);
+    return 1;
 }
 
-/* Copy the text in the last brackets of a name, otherwise its last word, without "since start" at
- * the end. Returns 1 for brackets. */
-static int copy_qualifier(const char *name, char ret[RPS_IMPORT_ZONE_SIZE])
-{
-    const char *since = strcasestr(name, "since");
-    size_t end = since && !strpbrk(since, "([") ? (size_t)(since - name) : strlen(name), start;
-    int is_bracket;
-
-    while (end > 0 && strchr(" _:*", name[end - 1]))
-        end--;
-    is_bracket = end > 0 && strchr(")]", name[end - 1]);
-    for (end -= (size_t)is_bracket; is_bracket && end > 0 && name[end - 1] == ' ';)
-        end--;
-    for (start = end; start > 0 && !strchr(is_bracket ? "([" : "([ _", name[start - 1]);)
-        start--;
-    snprintf(ret, RPS_IMPORT_ZONE_SIZE, "%.*s", (int)(end - start), name + start);
-    return is_bracket;
-}
-
-int64_t rps_import_time_unit(const char *name)
+/* Return the unit of a word in ns; 0: none, -1: not clear, UNKNOWN: not a word of times. A number is
+ * not clear. In brackets, so is a word with a digit. */
+static int64_t find_unit(const char *at, size_t length, int is_bracket)
 {
     static const struct {
         int64_t ns;
@@ -533,47 +545,43 @@ int64_t rps_import_time_unit(const char *name)
         {RPS_NS_PER_MS, " ms msec msecs millis millisecond milliseconds "},
         {RPS_NS_PER_US, " us usec usecs micros microsecond microseconds \xc2\xb5s \xce\xbcs "},
         {1, " ns nsec nsecs nanos nanosecond nanoseconds "},
-        {-1, " month months year years tick ticks jiffies cycles frames "},
-        {0, " elapsed relative local unix epoch "}};
-    char text[RPS_IMPORT_ZONE_SIZE], word[RPS_IMPORT_ZONE_SIZE + 2];
-    int is_bracket = copy_qualifier(name, text);
-    size_t start = strlen(text);
+        {-1, " month months year years tick ticks jiffies cycles frames milli micro nano cs ps "},
+        {0, " elapsed relative local unix epoch since "}};
+    char word[RPS_IMPORT_ZONE_SIZE];
 
-    while (start > 0 && is_letter(text[start - 1]))
-        start--;
-    snprintf(word, sizeof(word), " %s ", text + start);
-    for (size_t i = 0; i < RPS_COUNT(units) && !strpbrk(text, DIGITS); i++) {
-        if (strcasestr(units[i].names, word) && !strcasestr(name, "of_day"))
+    snprintf(word, sizeof(word), " %.*s ", (int)length, at);
+    for (size_t i = 0; i < RPS_COUNT(units) && length > 0; i++) {
+        if (strcasestr(units[i].names, word))
             return units[i].ns;
     }
-    if (!is_bracket && !isdigit((unsigned char)text[0]))
-        return 0;
-    return rps_import_zone(name, text) == 0 ? -1 : 0;
+    return strcspn(at, DIGITS) < (is_bracket ? length : 1) ? -1 : UNKNOWN;
 }
 
-int rps_import_zone(const char *name, char ret[RPS_IMPORT_ZONE_SIZE])
+int64_t rps_import_time_unit(const char *name, struct rps_import_zone *ret_zone)
 {
-    static const char unclear[] = " CET CEST EET EEST WET WEST BST IST MSK EST EDT CST CDT MST MDT "
-                                  "PST PDT JST KST HKT SGT AEST AEDT ACST AWST NZST NZDT BRT ";
-    struct rps_time time = {0};
-    int is_bracket = copy_qualifier(name, ret);
-    int has_utc = strncasecmp(ret, "UTC", 3) == 0 || strncasecmp(ret, "GMT", 3) == 0;
-    char word[RPS_IMPORT_ZONE_SIZE + 2];
-    const char *at = ret;
+    struct rps_import_zone zone, none, *first = ret_zone ? ret_zone : &none;
+    int64_t unit_ns, ret = 0;
+    int is_open = 0; /* 1: no word since the last opening bracket is known */
+    size_t length;
 
-    snprintf(word, sizeof(word), " %s ", ret);
-    if (ret[0] && strstr(unclear, word))
-        return -1;
-    if (!is_bracket && !has_utc)
-        return 0;
-    if (take_zone(&at, &time) <= 0 || !time.has_offset || *at) {
-        if (has_utc)
-            return -1;
-        return isupper((unsigned char)ret[0]) && islower((unsigned char)ret[1]) && strchr(ret, '/');
+    first->found = 0;
+    for (const char *at = name; *at; at += length + (length == 0)) {
+        zone.found = read_zone(at, at > name && strchr(OPENING, at[-1]), zone.text, &length);
+        unit_ns = zone.found ? 0 : find_unit(at, length = strcspn(at, PUNCTUATION), is_open);
+        if (first->found == 0)
+            *first = zone;
+        if (length == 2 && strncasecmp(at, "of", 2) == 0 && at[2]) /* time_of_day is not in days */
+            length += 1 + strcspn(at + 3, PUNCTUATION);
+        if (length == 5 && strncasecmp(at, "since", 5) == 0) /* days since 1970-01-01 */
+            length += strspn(at + 5, " _:-/.+TZ" DIGITS);
+        if (unit_ns != UNKNOWN || strchr(OPENING, *at))
+            is_open = unit_ns == UNKNOWN;
+        else if (is_open && strchr(CLOSING, *at))
+            unit_ns = -1;
+        if (unit_ns != 0 && unit_ns != UNKNOWN)
+            ret = ret == 0 || ret == unit_ns ? unit_ns : -1;
     }
-    snprintf(ret, RPS_IMPORT_ZONE_SIZE, "%c%02d:%02d", time.offset_s < 0 ? '-' : '+',
-             abs(time.offset_s) / 3600, abs(time.offset_s) / 60 % 60);
-    return 1;
+    return ret;
 }
 
 int64_t rps_import_day(const char *head)

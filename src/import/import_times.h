@@ -12,6 +12,8 @@
  * smallest of s, ms, us and ns in which the number means such a time. */
 #define RPS_IMPORT_EPOCH_S 1e8
 
+#define RPS_IMPORT_ZONE_SIZE 48
+
 enum rps_time_kind {
     RPS_TIME_NONE,
     RPS_TIME_MOMENT,  /* a date and a time of day */
@@ -68,15 +70,16 @@ int rps_import_time(struct rps_import_times *times, const struct rps_time_format
  * 11 May, is ignored; the result is then a time of day. Returns 1, or 0 if the line is no time. */
 int rps_import_stamp(struct rps_import_times *times, const char *cell, int64_t *ret_ns);
 
-/* Return the unit in ns that ends a name such as "time_ms" or "Time (us)". The name may also be
- * only the unit. 0: the name has no unit. -1: the unit is not clear, as in "time (ticks)",
- * "time (1000 s)" and "elapsed_months". */
-int64_t rps_import_time_unit(const char *name);
+/* A zone in the name of a column: "date_utc", "Time (UTC+2)", "time [Europe/Paris]". */
+struct rps_import_zone {
+    int found; /* 1; 0: there is none; -1: the text is not clear, such as CET */
+    char text[RPS_IMPORT_ZONE_SIZE];
+};
 
-/* Find the zone that ends a name such as "date_utc", "Time (UTC+2)" or "time [Europe/Paris]".
- * Returns 1 and the zone, 0 for none, or -1 and a text that is not clear, such as CET. */
-#define RPS_IMPORT_ZONE_SIZE 48
-int rps_import_zone(const char *name, char ret[RPS_IMPORT_ZONE_SIZE]);
+/* Return the unit in ns that is a word of a name: "time_ms_rel", "Time (us)", "ms". 0: there is none.
+ * -1: the unit is not clear, as in "time (ticks)", "time (1000 s)", "time_ms_s" and "time {foo}".
+ * The zone may be NULL. */
+int64_t rps_import_time_unit(const char *name, struct rps_import_zone *ret_zone);
 
 /* Return the day that sar and pidstat print above a table, in ns of Unix time. -1: there is no day,
  * or it has two meanings. `head` is the beginning of the file. */

@@ -124,11 +124,13 @@ int rps_value_read(const char *cell, size_t length, char decimal, double *ret)
     return 1;
 }
 
-long double rps_value_exact(const char *cell, double value)
+long double rps_value_exact(const char *cell, char decimal, double value)
 {
-    int is_inexact = fabs(value) >= 0x1p53 && !cell[strspn(cell, "0123456789")];
+    long double exact = 0;
 
-    return is_inexact ? strtold(cell, NULL) : value;
+    for (; *cell && *cell != decimal && fabs(value) >= 0x1p53; cell++)
+        exact = isdigit((unsigned char)*cell) ? 10 * exact + (*cell - '0') : exact;
+    return fabsl(exact - value) <= value * 0x1p-52 ? exact : value;
 }
 
 /* Return the factor and the length of a unit's prefix; 1 and 0: no prefix. */

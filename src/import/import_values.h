@@ -13,8 +13,9 @@ int rps_value_read(const char *cell, size_t length, char decimal, double *ret);
  * cell, or to "". The number is not scaled. The results are those of rps_value_read. */
 int rps_value_read_unit(const char *cell, char decimal, double *ret, const char **ret_unit);
 
-/* Return a number that was parsed. An integer is exact, also if a double cannot hold it. */
-long double rps_value_exact(const char *cell, double value);
+/* Return the parsed value. An integer in digits, also with separators, is as exact as a long double
+ * holds it: below 2^64, but on 32-bit ARM below 2^53, as in a double. */
+long double rps_value_exact(const char *cell, char decimal, double value);
 
 /* Return a unit's factor and base unit: 2^30 and "B" for "GiB", 1000 and "" for "K". 0: unknown. */
 double rps_value_scale(const char *unit, const char **ret_base);

@@ -15,6 +15,7 @@
 #include "rpistat/arena.h"
 #include "rpistat/error.h"
 #include "rpistat/moments.h"
+#include "rpistat/run.h"
 #include "rpistat/store.h"
 
 /* The rows of one CPU, or of all CPUs that are walked one by one. */
@@ -37,6 +38,7 @@ struct rps_walk_state {
     struct rps_period *of_cpu;   /* Sums by event set for the CPU that is being added. */
     struct rps_scatter *scatter; /* Scatter of the rows of `whole`, then of `of_cpu`. */
     size_t sets;
+    int is_import;  /* 1: a slot has a sum only if all CPUs have it, because CPUs may differ */
     size_t handed;  /* Number of rows of `whole` that were returned. */
     uint64_t cycle; /* Last cycle timestamp that was returned. */
 };
@@ -103,10 +105,11 @@ static int advance(struct rps_walk_state *state, struct source *source, struct r
     return got;
 }
 
-/* Add the counts and the time of counting, without time in which a slot could not be read. */
-static void add_counts(struct rps_period *to, const struct rps_period *row)
+/* Add the counts and the time of counting, without time in which a slot could not be read. of_both:
+ * keep only the slots of both rows. */
+static void add_counts(struct rps_period *to, const struct rps_period *row, int of_both)
 {
-    uint32_t counted = to->counted | row->counted;
+    uint32_t counted = of_both ? to->counted & row->counted : to->counted | row->counted;
 
     for (int slot = 0; slot < RPS_SLOT_MAX; slot++) {
         if (counted & (UINT32_C(1) << slot))
@@ -115,7 +118,7 @@ static void add_counts(struct rps_period *to, const struct rps_period *row)
         to->count[slot] += row->count[slot];
     }
     to->counted = counted;
-    to->running_ns += row->running_ns;
+    to->running_ns = of_both && !counted ? 0 : to->running_ns + row->running_ns;
 }
 
 /* Return the scatter of a row as if the row were in a block. *place has space for the result. NULL:
@@ -174,7 +177,7 @@ static void append(struct rps_period *to, const struct rps_period *row, int reso
     to->idle_ns = rps_period_add_known(to->idle_ns, row->idle_ns);
     to->switch_ns += row->switch_ns;
     to->missed += row->missed;
-    add_counts(to, row);
+    add_counts(to, row, 0);
 }
 
 static int64_t larger(int64_t a, int64_t b)
@@ -183,7 +186,8 @@ static int64_t larger(int64_t a, int64_t b)
 }
 
 /* Add the rows of one CPU in the cell to the sum over all CPUs. */
-static void add(struct rps_period *sum, const struct rps_period *row, struct rps_scatter *scatter)
+static void add(struct rps_period *sum, const struct rps_period *row, int is_import,
+                struct rps_scatter *scatter)
 {
     int64_t end_ns = larger(rps_period_end_ns(sum), rps_period_end_ns(row));
 
@@ -212,7 +216,7 @@ static void add(struct rps_period *sum, const struct rps_period *row, struct rps
     sum->idle_ns = rps_period_add_known(sum->idle_ns, row->idle_ns);
     sum->switch_ns = larger(sum->switch_ns, row->switch_ns);
     sum->missed = row->missed > sum->missed ? row->missed : sum->missed;
-    add_counts(sum, row);
+    add_counts(sum, row, is_import);
 }
 
 /* Return the index at which a row is added up, which depends on its event set. At resolution 0, all
@@ -246,7 +250,7 @@ static int add_key(struct rps_walk_state *state, uint64_t key, struct rps_error 
         }
         for (size_t n = 0; n < state->sets; n++) {
             if (state->of_cpu[n].cpu == RPS_CPU_ALL)
-                add(&state->whole[n], &state->of_cpu[n], &state->scatter[n]);
+                add(&state->whole[n], &state->of_cpu[n], state->is_import, &state->scatter[n]);
         }
     }
     return 0;
@@ -321,7 +325,12 @@ static int read_gaps(struct rps_walk_state *state, struct rps_error *err)
 static int begin_sum(struct rps_walk_state *state, struct rps_error *err)
 {
     const struct rps_cpu_series *series = state->series;
+    struct rps_run run;
 
+    if (rps_reader_run(series->reader, series->run_id, &run, err) < 0)
+        return RPS_FAILED;
+    state->is_import = rps_run_is_import(&run);
+    rps_run_free(&run);
     state->sets = state->handed = series->resolution > 0 ? (size_t)series->set_count : 1;
     state->whole = rps_arena_get(state->arena, state->sets, sizeof(*state->whole));
     state->of_cpu = rps_arena_get(state->arena, state->sets, sizeof(*state->of_cpu));

@@ -213,6 +213,38 @@ static void test_cpus(void **state)
     assert_int_equal(signals.signals.count, 3);
     for (size_t i = 0; i < 3; i++)
         assert_true(value(&signals, 0, i) == means[i]);
+    /* A mean of counts is unknown if a CPU lacks its count. A mean of gauges covers the others. */
+    signals = read_with("time,cpu,a,b\n1,0,1,1\n1,1,3,3\n2,0,1,1\n2,1,,\n3,0,1,1\n3,1,3,3\n"
+                        "4,1,3,3\n4,0,,\n",
+                        (struct rps_import_options){.map = "a=count,b=gauge"});
+    assert_true(value(&signals, 0, 0) == 2);
+    assert_true(isnan(value(&signals, 0, 1)));
+    assert_true(value(&signals, 0, 2) == 2);
+    assert_true(isnan(value(&signals, 0, 3)));
+    assert_true(value(&signals, 1, 1) == 1);
+    assert_true(value(&signals, 1, 3) == 3);
+    /* CPUs 1 and 2 lack their first counts, CPU 3 has none, CPU 4 begins later */
+    signals = read_with("time,cpu,a\n1,0,1\n1,1,\n1,2,9\n1,3,\n2,0,1\n2,1,2\n2,2,\n2,3,\n"
+                        "3,0,1\n3,1,2\n3,2,3\n3,3,\n4,4,6\n4,0,1\n4,1,2\n4,2,3\n4,3,\n",
+                        (struct rps_import_options){.map = "a=count"});
+    assert_true(isnan(value(&signals, 0, 0)));
+    assert_true(isnan(value(&signals, 0, 1)));
+    assert_true(value(&signals, 0, 2) == 2);
+    assert_true(value(&signals, 0, 3) == 3);
+    assert_non_null(strstr(noted, "only some CPUs have a value of a"));
+    signals = read_with("time,cpu,a\n1,0,1\n1,1,\n2,0,1\n2,1,3\n3,0,1\n3,1,3\n",
+                        (struct rps_import_options){.map = "a=count"});
+    assert_true(isnan(value(&signals, 0, 0)));
+    assert_true(value(&signals, 0, 1) == 2);
+    assert_non_null(strstr(noted, "only some CPUs have a value of a"));
+    /* the first values of running totals have no growth on any CPU */
+    signals = read_with("time,cpu,a\n1,0,1\n1,1,5\n2,0,2\n2,1,8\n3,0,3\n3,1,11\n",
+                        (struct rps_import_options){.map = "a=counter"});
+    assert_true(value(&signals, 0, 1) == 2);
+    assert_null(strstr(noted, "only some CPUs"));
+    /* no dates are printed, and there is no --start */
+    read_text("time,a\n10:00:00,1\n10:00:01,2\n10:00:02,2\n10:00:03,5\n");
+    assert_string_equal(noted, "");
 }
 
 static void test_chosen_columns(void **state)
@@ -259,7 +291,7 @@ static void test_many_rows(void **state)
             (char[]){(char)('0' + row % 4), ',', row % 8 ? '6' : '-', ',', "0-66"[row % 4], '\n'},
             ROW);
     text[ROW + (size_t)ROWS * ROW] = '\0';
-    signals = read_text(text);
+    signals = read_with(text, (struct rps_import_options){.map = "a=gauge,b=count,c=gauge"});
     assert_int_equal(signals.rows, ROWS);
     assert_int_equal(signals.rows_per, 4);
     assert_int_equal(signals.signals.count, MEANS + 1);

@@ -386,6 +386,32 @@ static void test_perf_versions(void **state)
     assert_int_equal(found.sum[column("cpu/event=cpu-cycles,percore=1/")], 9);
     look_at(&rps_import_perf_csv, totals);
     assert_int_equal(found.sum[column("cs")], 5);
+    assert_non_null(strstr(found.note, "left out: 3 lines without a time"));
+}
+
+/* A value without a time is reported. A run time that is not a number is not a control group. */
+static void test_perf_bad_lines(void **state)
+{
+    static const char *const bad[][2] = {
+        {"-5", "line 2: the run time '-5' is not a number"},
+        {"abc", "line 2: the run time 'abc' is not a number"},
+        {"10.5", "line 2: the run time '10.5' is not a number"},
+        {"1.00%,x", "line 2: the run time '1.00%' is not a number"},
+        {"a.slice,x", "the run time 'a.slice' is not a number"},
+        {"1000,-5", "line 2: the share of time '-5' is not"}};
+    char text[200];
+
+    (void)state;
+    look_at(&rps_import_perf_csv, "1.000000000,5,,cs,1000,100.00,,\n"
+                                  ",7,,cs,1000,100.00,,\n"
+                                  "2.000000000,6,,cs,1000,100.00,,\n");
+    assert_int_equal(found.sum[column("cs")], 11);
+    assert_non_null(strstr(found.note, "left out: 1 line without a time"));
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        snprintf(text, sizeof(text),
+                 "1.000000000,5,,cs,1000,100.00,,\n2.000000000,5,,cs,%s,100.00,,\n", bad[i][0]);
+        refuses(&rps_import_perf_csv, text, bad[i][1]);
+    }
 }
 
 /* A decimal comma is rejected if cells are separated by commas too. */
@@ -477,8 +503,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_perf_events),         cmocka_unit_test(test_perf_metric_lines),
         cmocka_unit_test(test_perf_scopes),         cmocka_unit_test(test_perf_twice),
         cmocka_unit_test(test_perf_metric_only),    cmocka_unit_test(test_perf_versions),
-        cmocka_unit_test(test_perf_decimal_comma),  cmocka_unit_test(test_perf_threads),
-        cmocka_unit_test(test_perf_many_cpus),      cmocka_unit_test(test_perf_refused),
+        cmocka_unit_test(test_perf_bad_lines),      cmocka_unit_test(test_perf_decimal_comma),
+        cmocka_unit_test(test_perf_threads),        cmocka_unit_test(test_perf_many_cpus),
+        cmocka_unit_test(test_perf_refused),
     };
 
     return cmocka_run_group_tests_name("import/import_tools", tests, NULL, NULL);
