@@ -18,6 +18,10 @@
  * per elapsed time, there is no minimum. */
 #define TALLY_MIN_USE 0.01
 
+/* A period is lost if the set had counters for less than this share of the enabled time. If others
+ * use the counters for shorter times, the period is a fair sample. */
+#define RUNNING_MIN 0.1
+
 /* Mark an event as scaled if an import's recorder scaled it. The counted time is then unknown. */
 static void note_scaled(struct rps_arena *arena, struct rps_tally *tally, int slot,
                         const struct rps_interval *whole)
@@ -94,6 +98,8 @@ static void add_set(struct rps_tally *tally, const struct rps_period *period)
     set->clock += period->cycles;
     set->enabled_ns += period->enabled_ns;
     set->running_ns += period->running_ns;
+    if ((double)period->running_ns < RUNNING_MIN * (double)period->enabled_ns)
+        set->lost_ns += period->enabled_ns;
     for (int slot = 0; slot < RPS_SLOT_MAX; slot++) {
         if (period->counted & (1u << slot)) {
             const int first = tally->plan->set[period->set_no].event[slot].copy_of;
@@ -155,6 +161,7 @@ static void merge_set(struct rps_set_tally *set, const struct rps_set_tally *oth
     set->clock += other->clock;
     set->enabled_ns += other->enabled_ns;
     set->running_ns += other->running_ns;
+    set->lost_ns += other->lost_ns;
     for (int slot = 0; slot < RPS_SLOT_MAX; slot++) {
         set->count[slot] += other->count[slot];
         set->counted[slot] += other->counted[slot];
