@@ -149,8 +149,7 @@ char *rps_share_name_text(char *ret, size_t size, const struct rps_share_name *n
 #define RPS_SHARE_TEXT_SIZE 1024
 char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group *group);
 
-/* Return 1 if a text from rps_share_group_text says that no function stands out. This text comes
- * last in a description, and is left out if the label is named after a function. */
+/* Return 1 if a text from rps_share_group_text says that no function stands out. */
 int rps_share_is_none(const char *text);
 
 /* Format up to `most` waits for a sentence, longest wait first: "waited 3.05 s in hold_the_lock

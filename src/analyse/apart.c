@@ -28,7 +28,7 @@
 #define EXCLUSIVE_REST_MIN    10. /* minimum ratio of other samples to the group's */
 #define EXCLUSIVE_RATIO_MIN   50. /* minimum ratio of the shares */
 #define SCORE_MAX             10. /* maximum score, above log(1 / SHARE_ADDED) */
-#define SHARE_ADDED           .005 /* added to both shares of a ratio to make tiny shares matter less */
+#define SHARE_ADDED           .005 /* added to both shares of a ratio: tiny shares matter less */
 
 /* Sums over the blocks of one group, or of all other groups. */
 struct sums {

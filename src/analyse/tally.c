@@ -18,10 +18,6 @@
  * per elapsed time, there is no minimum. */
 #define TALLY_MIN_USE 0.01
 
-/* A period is lost if the set had counters for less than this share of the enabled time. If others
- * use the counters for shorter times, the period is a fair sample. */
-#define RUNNING_MIN 0.1
-
 /* Mark an event as scaled if an import's recorder scaled it. The counted time is then unknown. */
 static void note_scaled(struct rps_arena *arena, struct rps_tally *tally, int slot,
                         const struct rps_interval *whole)
@@ -98,8 +94,7 @@ static void add_set(struct rps_tally *tally, const struct rps_period *period)
     set->clock += period->cycles;
     set->enabled_ns += period->enabled_ns;
     set->running_ns += period->running_ns;
-    if ((double)period->running_ns < RUNNING_MIN * (double)period->enabled_ns)
-        set->lost_ns += period->enabled_ns;
+    set->lost_ns += period->running_ns < period->enabled_ns / 10 ? period->enabled_ns : 0;
     for (int slot = 0; slot < RPS_SLOT_MAX; slot++) {
         if (period->counted & (1u << slot)) {
             const int first = tally->plan->set[period->set_no].event[slot].copy_of;

@@ -28,9 +28,8 @@
 /* If an event is counted for more than this share of the time, it is treated as always counted. */
 #define COUNTED_SHARE .98
 
-/* Maximum share of a set's time in lost periods. The variance V is that of readings at equal
- * distances. If other programs have the counters for .8 s at a time, in a tenth of the time, 69 of
- * 100 intervals contain the true value. */
+/* Maximum share of a set's time in lost periods, because V assumes equal distances. If others have
+ * the counters for .8 s at a time, in a tenth of the time, 69 of 100 intervals hold. */
 #define LOST_MAX .02
 
 /* An event comes in rare bursts below this equivalent number of periods: (sum c)^2 / sum c^2. */
