@@ -23,11 +23,11 @@
 #define BLOCK_PERIODS_MIN     3
 #define GROUP_SAMPLES_MIN     20.
 #define Z_CORRECTION          1.5
-#define LACKING_MIN           .15 /* minimum share in other groups of a name that a group lacks */
-#define EXCLUSIVE_SAMPLES_MIN 10. /* minimum samples of a group with a name that others lack */
-#define EXCLUSIVE_REST_MIN    10. /* minimum ratio of other samples to the group's */
-#define EXCLUSIVE_RATIO_MIN   50. /* minimum ratio of the shares */
-#define SCORE_MAX             10. /* maximum score, above log(1 / SHARE_ADDED) */
+#define LACKING_MIN           .15  /* minimum share in other groups of a name that a group lacks */
+#define EXCLUSIVE_SAMPLES_MIN 10.  /* minimum samples of a group with a name that others lack */
+#define EXCLUSIVE_REST_MIN    10.  /* minimum ratio of other samples to the group's */
+#define EXCLUSIVE_RATIO_MIN   50.  /* minimum ratio of the shares */
+#define SCORE_MAX             10.  /* maximum score, above log(1 / SHARE_ADDED) */
 #define SHARE_ADDED           .005 /* added to both shares of a ratio: tiny shares matter less */
 
 /* Sums over the blocks of one group, or of all other groups. */
