@@ -16,7 +16,7 @@ enum rps_certainty {
     RPS_CERTAINTY_END,        /* Like RPS_CERTAINTY_START, for a change after the last count */
     RPS_CERTAINTY_BURSTS,     /* A few periods have most of the count: no interval is valid. */
     RPS_CERTAINTY_UNSEEN,     /* The event did not occur in the observed share of the time. */
-    RPS_CERTAINTY_ONCE,       /* Counted in too few periods to show how the count varies. */
+    RPS_CERTAINTY_ONCE,       /* Counted in too few periods, or others had the counters. */
     RPS_CERTAINTY_INCOMPLETE, /* Linux stopped counting a process, so that the value is too low. */
     RPS_CERTAINTY_HARDLY,     /* The event was counted for less than a tenth of the time that its
                                  set should have had, so that the value is not printed. */

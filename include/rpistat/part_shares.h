@@ -149,6 +149,9 @@ char *rps_share_name_text(char *ret, size_t size, const struct rps_share_name *n
 #define RPS_SHARE_TEXT_SIZE 1024
 char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group *group);
 
+/* Return 1 if a text from rps_share_group_text says that no function stands out. */
+int rps_share_is_none(const char *text);
+
 /* Format up to `most` waits for a sentence, longest wait first: "waited 3.05 s in hold_the_lock
  * (lock.c:7), 1.00 s in wait_pipe", or "" if there are no known waits. Return ret. */
 char *rps_share_waits_text(char *ret, size_t size, const struct rps_share_group *group, int most);

@@ -113,11 +113,11 @@ double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, u
  * 15 % and by more than chance, also from most other labels. In the profile of a window, 5 % are
  * enough. System metrics follow: "sleeps in timers", "RSS 306 MiB summed over processes", "waits
  * for a CPU 82 % of the time that it could run". Clauses after the first are left out if they
- * exceed `room` characters
- * (0: no limit). Without clauses, the text is "similar to the whole run", "similar to the whole
- * run; small difference: " and a rate that takes little time, "similar to most other classes", "no
- * difference beyond chance", or "" if nothing can be compared. Numbers are in the thread's locale.
- * Return ret. */
+ * exceed `room` characters (0: no limit). Without clauses, the text is "similar to the whole run",
+ * "similar to the whole run; small difference: " and a rate that takes little time, "similar to
+ * most other classes", "no difference beyond chance", or "" if nothing can be compared. Without
+ * `room`, a difference from the class before follows. Numbers are in the thread's locale. Return
+ * ret. */
 #define RPS_PROFILE_WORDS_SIZE 1024
 char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
                         int label, int room);
@@ -148,9 +148,8 @@ struct rps_phases rps_profile_tenths(struct rps_arena *arena, const struct rps_f
 void rps_profile_remark(const struct rps_found_phases *found, const struct rps_observing *observing,
                         const struct rps_profile *tenths, char ret[RPS_PHASE_REMARK_SIZE]);
 
-/* Append to the remark how far RSS rises or falls, if it does so steadily during the
- * whole run, or during a phase that takes at least half of the time. Errors are those of the
- * store. */
+/* Append to the remark how far RSS rises or falls, if it does so steadily during the whole run, or
+ * during a phase that takes at least half of the time. Errors are those of the store. */
 int rps_profile_remark_memory(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                               const struct rps_phases *phases, char ret[RPS_PHASE_REMARK_SIZE],
                               struct rps_error *err);

@@ -27,6 +27,7 @@ struct rps_set_tally {
     uint64_t clock;      /* ticks of the clock event in the set's periods */
     uint64_t enabled_ns; /* enabled time of the set's periods */
     uint64_t running_ns;
+    uint64_t lost_ns; /* enabled time of periods with counters for less than a tenth of it */
     uint64_t count[RPS_SLOT_MAX];
     uint64_t counted[RPS_SLOT_MAX];    /* Number of periods in which the slot was counted. All
                                           periods of a block are included. */

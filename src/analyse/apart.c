@@ -20,15 +20,15 @@
 
 #include "rpistat/arena.h"
 
-#define BLOCK_PERIODS_MIN 3
-#define GROUP_SAMPLES_MIN 20.
-#define Z_CORRECTION      1.5
-#define LACKING_MIN       .15  /* minimum share in other groups of a name that a group lacks */
-#define ONLY_SAMPLES_MIN  10.  /* minimum samples of a group with a name that others lack */
-#define ONLY_REST_MIN     10.  /* minimum ratio of other samples to the group's */
-#define ONLY_RATIO_MIN    50.  /* minimum ratio of the shares */
-#define SCORE_MAX         10.  /* maximum score, above log(1 / SHARE_ADDED) */
-#define SHARE_ADDED       .005 /* added to both shares of a ratio to make tiny shares matter less */
+#define BLOCK_PERIODS_MIN     3
+#define GROUP_SAMPLES_MIN     20.
+#define Z_CORRECTION          1.5
+#define LACKING_MIN           .15  /* minimum share in other groups of a name that a group lacks */
+#define EXCLUSIVE_SAMPLES_MIN 10.  /* minimum samples of a group with a name that others lack */
+#define EXCLUSIVE_REST_MIN    10.  /* minimum ratio of other samples to the group's */
+#define EXCLUSIVE_RATIO_MIN   50.  /* minimum ratio of the shares */
+#define SCORE_MAX             10.  /* maximum score, above log(1 / SHARE_ADDED) */
+#define SHARE_ADDED           .005 /* added to both shares of a ratio: tiny shares matter less */
 
 /* Sums over the blocks of one group, or of all other groups. */
 struct sums {
@@ -113,9 +113,9 @@ static double variance_of(const struct sums *sums)
  * and none of 100 others, Fisher's exact test has a probability of 2e-6. */
 static int is_exclusive(const struct sums *own, const struct sums *rest)
 {
-    return own->n >= ONLY_SAMPLES_MIN && 2 * own->x >= own->n &&
-           rest->n >= ONLY_REST_MIN * own->n &&
-           ONLY_RATIO_MIN * rest->x * own->n <= own->x * rest->n;
+    return own->n >= EXCLUSIVE_SAMPLES_MIN && 2 * own->x >= own->n &&
+           rest->n >= EXCLUSIVE_REST_MIN * own->n &&
+           EXCLUSIVE_RATIO_MIN * rest->x * own->n <= own->x * rest->n;
 }
 
 /* Return how typical a name is of a group. Return 0 if the shares do not differ beyond chance. */

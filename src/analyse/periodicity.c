@@ -15,6 +15,7 @@
 #define WINDOWS        3   /* number of windows if a resolution does not cover the whole run */
 #define SEEN_MIN       .9  /* minimum share of points that must have been seen */
 #define SHARE_MIN      .35 /* minimum share of the variance that must recur */
+#define HALF_MIN       .2  /* minimum autocorrelation in each half */
 
 /* Minimum deviation of recurring values, as a share of the signal's resolution. */
 #define RESOLVED_MIN .5
@@ -60,15 +61,25 @@ static int take_points(struct wave *wave, const struct rps_signals *signals, siz
     return seen >= SEEN_MIN * (double)wave->count;
 }
 
-static void correlate(struct wave *wave, size_t lags)
+/* Return the autocovariance of the points. */
+static double covariance(const double *point, size_t count, size_t lag)
 {
-    for (size_t lag = 0; lag <= lags; lag++) {
-        double sum = 0;
+    double sum = 0;
 
-        for (size_t k = 0; k + lag < wave->count; k++)
-            sum += wave->point[k] * wave->point[k + lag];
-        wave->correlation[lag] = sum / (double)(wave->count - lag);
-    }
+    for (size_t k = 0; k + lag < count; k++)
+        sum += point[k] * point[k + lag];
+    return sum / (double)(count - lag);
+}
+
+/* Return 1 if the values recur at the lag in both halves. */
+static int is_in_halves(const struct wave *wave, size_t lag)
+{
+    const size_t half = (wave->count - lag) / 2;
+    const double *later = wave->point + half;
+
+    return covariance(wave->point, half + lag, lag) >
+               HALF_MIN * covariance(wave->point, half + lag, 0) &&
+           covariance(later, half + lag, lag) > HALF_MIN * covariance(later, half + lag, 0);
 }
 
 /* Return the lag with the largest correlation. The lag differs from `lag` by at most a tenth. */
@@ -111,7 +122,7 @@ static double find_peak(const struct wave *wave, size_t lags, double least, doub
         return 0;
     third = near(wave, 3 * peak, lags); /* the third peak shows the cycle's length best */
     if (r[near(wave, 2 * peak, lags)] < LATER_MIN * r[peak] || r[third] < LATER_MIN * r[peak] ||
-        share * r[0] < least * least)
+        share * r[0] < least * least || !is_in_halves(wave, peak))
         return 0;
     *ret_lag = (double)third / 3;
     return share;
@@ -131,7 +142,8 @@ static double look_at(struct wave *wave, const struct rps_signals *signals, size
 
         if (take_points(wave, signals, signal, windows > 1 ? w * spare / (windows - 1) : 0,
                         width)) {
-            correlate(wave, lags);
+            for (size_t k = 0; k <= lags; k++)
+                wave->correlation[k] = covariance(wave->point, wave->count, k);
             share = find_peak(wave, lags, least, &lag);
         }
         if (w > 0 && fabs(lag - *ret_lag) > 1 + *ret_lag / 10)

@@ -94,6 +94,7 @@ static void add_set(struct rps_tally *tally, const struct rps_period *period)
     set->clock += period->cycles;
     set->enabled_ns += period->enabled_ns;
     set->running_ns += period->running_ns;
+    set->lost_ns += period->running_ns < period->enabled_ns / 10 ? period->enabled_ns : 0;
     for (int slot = 0; slot < RPS_SLOT_MAX; slot++) {
         if (period->counted & (1u << slot)) {
             const int first = tally->plan->set[period->set_no].event[slot].copy_of;
@@ -155,6 +156,7 @@ static void merge_set(struct rps_set_tally *set, const struct rps_set_tally *oth
     set->clock += other->clock;
     set->enabled_ns += other->enabled_ns;
     set->running_ns += other->running_ns;
+    set->lost_ns += other->lost_ns;
     for (int slot = 0; slot < RPS_SLOT_MAX; slot++) {
         set->count[slot] += other->count[slot];
         set->counted[slot] += other->counted[slot];

@@ -20,6 +20,7 @@
 
 #define NEARLY             .9 /* A program with this share of samples is shown with its function. */
 #define FUNCTION_THRESHOLD .1 /* Minimum share of samples to report a function after a program. */
+#define STANDS_OUT         "function stands out"
 
 #define WINDOW_MIN .15 /* Minimum difference from the rest to name code that both have most of. */
 
@@ -164,8 +165,13 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
                  strchr(ret, '%') ? "" : "of samples ",
                  rps_share_name_text(name, sizeof(name), &function->name));
     else if (!ret[0])
-        snprintf(ret, size, "no %sfunction stands out", group->by_program ? "program or " : "");
+        snprintf(ret, size, "no %s" STANDS_OUT, group->by_program ? "program or " : "");
     return ret;
+}
+
+int rps_share_is_none(const char *text)
+{
+    return strstr(text, STANDS_OUT) != NULL;
 }
 
 char *rps_share_waits_text(char *ret, size_t size, const struct rps_share_group *group, int most)

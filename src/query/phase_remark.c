@@ -28,7 +28,8 @@
 
 /* Minimum ratio of each step between tenths to the mean step, if memory rises steadily. */
 #define STEADY_MIN  .25
-#define MIB_MIN     2 /* A smaller change of memory is not reported. */
+#define FEW_MAX     .3 /* Maximum share of readings at the end that the line leaves out. */
+#define MIB_MIN     2  /* A smaller change of memory is not reported. */
 #define KIB_PER_MIB 1024
 
 /* Outlier iterations are reported if they take more than this share of a loop's time. */
@@ -300,6 +301,17 @@ static double memory_at_end(const struct rps_run_system *tenth, double mean, dou
     return fmax(sum->low, fmin(sum->high, mean + (mean - neighbour) / 2)) / KIB_PER_MIB;
 }
 
+/* Return the mean of the last tenth, as if a few readings that break the line (a process ended)
+ * continued it. The outermost reading of a line lies 1.5 steps from the mean before. In 20,000
+ * random walks of 100 readings, 62 sentences are false, with and without this rule. */
+static double mean_at_end(const struct rps_run_system *tenth, double mean, double before, int is_up)
+{
+    const struct rps_system_sum *sum = &tenth->slot[RPS_SYSTEM_TREE][RPS_TREE_RSS];
+    const double line = before + ((is_up ? sum->high : sum->low) - before) / 1.5;
+
+    return fabs(line - mean) < FEW_MAX * fabs(line - (is_up ? sum->low : sum->high)) ? line : mean;
+}
+
 /* Append "; RSS rises from 1 to 144 MiB (7.6 MiB/s)" if memory rises or falls steadily
  * through all tenths. In a random walk, nine steps of similar size in one direction are rare. */
 static int add_memory(const struct rps_run_system *tenth, double length_s, const char *where,
@@ -311,6 +323,8 @@ static int add_memory(const struct rps_run_system *tenth, double length_s, const
 
     for (int k = 0; k < TENTHS; k++)
         mean[k] = rps_run_system_mean(&tenth[k], RPS_SYSTEM_TREE, RPS_TREE_RSS);
+    mean[TENTHS - 1] = mean_at_end(&tenth[TENTHS - 1], mean[TENTHS - 1], mean[TENTHS - 2],
+                                   mean[TENTHS - 2] > mean[0]);
     step = (mean[TENTHS - 1] - mean[0]) / (TENTHS - 1);
     for (int k = 1; k < TENTHS; k++) {
         if (!((mean[k] - mean[k - 1]) * step > STEADY_MIN * step * step))

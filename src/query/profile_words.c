@@ -178,9 +178,12 @@ static struct range base_range(const struct pair *pair, size_t f)
 {
     const struct rps_profile *profile = pair->profile;
     const struct rps_figure *figure = &profile->figure[f];
+    const struct pair other = pair_of(profile, pair->other);
     int is_main = (int)pair->label == profile->main_label;
     uint64_t periods = profile->periods - (is_main ? profile->label[pair->label].periods : 0);
 
+    if (pair->other >= 0)
+        return label_range(&other, f);
     return range_of(is_main ? &figure->rest_interval : &figure->interval,
                     is_main ? figure->rest : figure->whole,
                     figure->inside * figure->inside / (double)periods * fmax(1, figure->clumps));
@@ -222,7 +225,7 @@ static int is_load_of_others(const struct pair *pair, size_t f, double found)
     if (fabs(found) < MIN_CPU_USE || !profile->system)
         return fabs(found) < MIN_CPU_USE;
     own = time_of(profile, (int)pair->label);
-    all = sum_times(profile, -1);
+    all = pair->other >= 0 ? time_of(profile, pair->other) : sum_times(profile, -1);
     return own.elapsed_s > 0 && own.on_s + own.wait_s > 0 &&
            log((own.on_s + own.wait_s) / own.elapsed_s * all.elapsed_s / (all.on_s + all.wait_s)) *
                    found <
@@ -301,7 +304,7 @@ static double sure_difference(struct pair *pair, size_t f)
         pair->is_unsure = 1;
     else if (is_mixed(pair, f, found))
         return 0;
-    else if (is_unlike_most(pair, f, found))
+    else if (pair->other >= 0 || is_unlike_most(pair, f, found))
         return found;
     else
         pair->is_common = 1;
@@ -624,15 +627,13 @@ int rps_profile_reported(const struct rps_profile *profile, int label,
     return compare(&pair) ? reported_of_whole(&pair, ret) : 0;
 }
 
-/* Append how a label differs most clearly from the class before its first phase: "; compared with
- * C: 0.38 x the minor faults". For the first phase, this is the next class. The detector has
- * already tested the boundary, so the difference is not tested. */
+/* Append how a label differs most, beyond chance, from the class before its first phase: ";
+ * compared with C: 0.38 x the minor faults". For the first phase, this is the next class. */
 static void append_neighbour(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
                              int label)
 {
-    struct pair pair = pair_of(profile, label), other;
-    size_t at = 0, best = NO_FIGURE;
-    double most = 0;
+    struct pair pair = pair_of(profile, label);
+    size_t at = 0, best;
     char letter[RPS_PHASE_LABEL_SIZE], clause[TEXT_SIZE];
 
     while (at < profile->phase_count && profile->label_of[at] != label)
@@ -641,17 +642,7 @@ static void append_neighbour(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_
     if (at >= profile->phase_count)
         return;
     pair.other = profile->label_of[at];
-    other = pair_of(profile, pair.other);
-    for (size_t f = 0; f < profile->figure_count; f++) {
-        const struct range a = label_range(&pair, f), b = label_range(&other, f);
-        const double apart =
-            fabs(value_of(&pair, f) - base_of(&pair, f)) / (a.high - a.low + b.high - b.low);
-
-        if (fabs(difference(&pair, f)) >= DIFFERENCE_MIN && apart > most) {
-            most = apart;
-            best = f;
-        }
-    }
+    best = choose(&pair, NULL, 0);
     if (best == NO_FIGURE)
         return;
     write_clause(clause, &pair, best);
@@ -718,13 +709,6 @@ static char *write_own(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profil
     return own;
 }
 
-/* Return 1 for the text "no function stands out". It comes last in a description, and is left out
- * if the label is named after a function. */
-static int is_no_function(const char *names)
-{
-    return strncmp(names, "no ", 3) == 0;
-}
-
 /* Return 1 if another label has an equal name and description. */
 static int is_twin(const struct rps_profile *profile, int label, int other, const char *own)
 {
@@ -739,7 +723,7 @@ char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profi
                         int label, int room)
 {
     const struct rps_profile_label *of = &profile->label[label];
-    const char *place = of->code[0] && is_no_function(of->place) ? "" : of->place;
+    const char *place = of->code[0] && rps_share_is_none(of->place) ? "" : of->place;
     char own[RPS_PROFILE_WORDS_SIZE], letter[RPS_PHASE_LABEL_SIZE];
     int twin = 0;
 
@@ -761,7 +745,7 @@ char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profi
 
 char *rps_profile_join(char *ret, size_t size, const char *names, const char *words)
 {
-    const int is_first = !is_no_function(names);
+    const int is_first = !rps_share_is_none(names);
 
     if (is_first && names[0] &&
         (strstr(words, ALIKE) || strncmp(words, UNSURE, strlen(UNSURE)) == 0))

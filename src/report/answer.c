@@ -351,7 +351,7 @@ char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANS
     }
     if (report->shares.group_count > 0 &&
         rps_share_waits_text(text, sizeof(text), report->shares.group, RPS_SHARES_WAITS)[0])
-        say(&words, "Off-CPU: threads %s (see `rpistat code --wall`)", text);
+        say(&words, "Off-CPU: threads %s (measured by --wall; see `rpistat code --wall`)", text);
     end_line(&words);
     if (report->phases)
         report_phases(&words, report);

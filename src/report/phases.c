@@ -633,7 +633,7 @@ static void add_words(struct rps_document *document, const struct rps_phase_outp
         rps_profile_words(words, profile, l, 0);
         if (output->shares)
             code_text(code, sizeof(code), output, l);
-        if (profile->label[l].code[0] && strncmp(code, "no ", 3) == 0)
+        if (profile->label[l].code[0] && rps_share_is_none(code))
             code[0] = '\0';
         rps_block_wrap(block, 2, 5, "%s: %s", rps_phase_label(l, label),
                        rps_profile_join(text, sizeof(text), code, words));

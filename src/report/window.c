@@ -14,7 +14,8 @@ static const char *heading_of(const struct rps_run_window *window)
 }
 
 /* Add the metrics that differ, the largest difference first. Return the number of tested metrics.
- * *ret_unknown: number of metrics with too few observations. */
+ * *ret_unknown: number of metrics with too few observations, or for which even a change to zero
+ * would be within chance. */
 static size_t add_metrics(struct rps_document *document, const struct rps_run_window *window,
                           size_t *ret_unknown)
 {
@@ -39,8 +40,8 @@ static size_t add_metrics(struct rps_document *document, const struct rps_run_wi
             const double value = of->mean[f], other = of->mean[of->figure_count + f];
             const double found = rps_profile_difference(of, f);
 
-            tested += !isnan(found) && (value != 0 || other != 0);
-            *ret_unknown += isnan(figure->error) && isfinite(value - other);
+            if (isfinite(value - other) && fmax(value, other) > 0)
+                (*(figure->error < fmax(value, other) ? &tested : ret_unknown))++;
             if (!(fabs(found) > 0))
                 continue;
             rps_put_texts(block, 3, figure->name, figure->label[0] ? figure->label : figure->name,
@@ -145,8 +146,9 @@ void rps_window_document(struct rps_document *document, const struct rps_run *ru
                            listed, tested);
     if (unknown > 0)
         rps_document_print(document,
-                           "%zu more metric%s: too few measurement periods to compare them.",
-                           unknown, unknown > 1 ? "s" : "");
+                           "%zu metric%s not compared: too few measurement periods, or the "
+                           "values vary too much.",
+                           unknown, unknown > 1 ? "s are" : " is");
     if (code[0])
         rps_document_print(document, "%s", code);
     uselocale(before);

@@ -217,7 +217,7 @@ def check_wall():
         assert "Off-CPU: 3.050 s in hold_the_lock (lock.c:7), 1.000 s in wait_pipe (lock.c:20)\n" in text, text
         head = " ".join(expect(folder.call("report"), 0).stdout.split())
         assert ("Off-CPU: threads waited 3.050 s in hold_the_lock (lock.c:7), 1.000 s in wait_pipe (lock.c:20) "
-                "(see `rpistat code --wall`) " in head), head
+                "(measured by --wall; see `rpistat code --wall`) " in head), head
         assert re.search(r"\n +37\.9 % +37\.9 % +3\.050 s +3\.050 s +futex_wait +simulated +lock\.c:7 +hold_the_lock\n", text), text
         part = {row["name"]: int(row["waited"]) for row in rows_of(folder, "--from", "3s", "--to", "7s")}
         assert part["hold_the_lock"] == 1050000 + 950000 and part["wait_pipe"] == 950000, part
@@ -265,7 +265,7 @@ def check_wall_children():
         found = {row["name"]: int(row["waited"]) for row in rows_of(folder)}
         assert found["hold_the_lock"] == 6000000 and found["wait_pipe"] == 1000000, found
         head = " ".join(expect(folder.call("report"), 0).stdout.split())
-        assert "Off-CPU: threads waited 1.000 s in wait_pipe (lock.c:20) (see `rpistat code --wall`) " in head, head
+        assert "Off-CPU: threads waited 1.000 s in wait_pipe (lock.c:20) (measured by --wall; see `rpistat code --wall`) " in head, head
 
 
 def check_wall_phases():

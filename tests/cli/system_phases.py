@@ -72,6 +72,11 @@ def test_leak():
     teeth = [100 + 10 * (k % 10) + k for k in range(100)]
     assert rises(leak(teeth)) == ["RSS rises from 145 to 244 MiB (1 MiB/s)"]
     assert rises(leak([1] + [200 + k / 10 for k in range(60)])) == [], "the start of a program"
+    line = [10 + k for k in range(100)]
+    assert rises(leak(line[:97] + [50] * 3)) == ["RSS rises from 10 to 106 MiB (0.96 MiB/s)"], "a process ended"
+    assert rises(leak(line[:99] + [30])) == ["RSS rises from 10 to 108 MiB (0.98 MiB/s)"], "the last part hardly rises"
+    assert rises(leak(line[::-1][:97] + [90] * 3)) == ["RSS falls from 109 to 13 MiB (0.96 MiB/s)"]
+    assert rises(leak(line[:96] + [50] * 4)) == [], "the last part does not rise"
     found = rises("phase other 30s code=g rss=500M\n" + leak([7 * k for k in range(1, 101)], "500ms"))
     assert found == ["RSS rises from 7 to 700 MiB in phase B (13.9 MiB/s)"], found
 

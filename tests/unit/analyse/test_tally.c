@@ -652,6 +652,40 @@ static enum rps_certainty certainty_of(const uint64_t *count, size_t readings)
     return ret;
 }
 
+/* Return the certainty of 100 varying readings. Ten of them have a running time of `lost` ns, and
+ * the others of 500 ns of 1000. */
+static enum rps_certainty certainty_without(uint64_t lost)
+{
+    struct rps_plan *plan = make_plan();
+    struct rps_tally tally = rps_tally_new(arena, plan), half[2];
+    enum rps_certainty ret;
+
+    half[0] = rps_tally_new(arena, plan);
+    half[1] = rps_tally_new(arena, plan);
+    for (uint64_t i = 0; i < 200; i++) {
+        const uint64_t running = i / 20 == 3 && i % 2 == 0 ? lost : 500;
+        struct rps_period period = make_period(i, 1000, running, running * (2 + i % 3), 0);
+
+        rps_tally_add(&tally, &period);
+        rps_tally_add(&half[i / 100], &period);
+    }
+    rps_tally_merge(&half[1], &half[0]);
+    ret = rps_tally_interval(&tally, 0, 0).certainty;
+    assert_int_equal(rps_tally_interval(&half[1], 0, 0).certainty, ret);
+    assert_int_equal(rps_tally_interval(&tally, 1, 0).certainty, RPS_CERTAINTY_INTERVAL);
+    rps_plan_free(plan);
+    return ret;
+}
+
+/* If another program has the counters during whole periods, no interval is printed. */
+static void test_lost_periods(void **state)
+{
+    (void)state;
+    assert_int_equal(certainty_without(100), RPS_CERTAINTY_INTERVAL);
+    assert_int_equal(certainty_without(99), RPS_CERTAINTY_ONCE);
+    assert_int_equal(certainty_without(0), RPS_CERTAINTY_ONCE);
+}
+
 static void test_certainties(void **state)
 {
     static const uint64_t bursts[] = {0, 0, 100, 0, 0, 100, 0, 100, 0}, none[] = {0, 0, 0, 0};
@@ -1165,6 +1199,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_interval_holds, open_arena, close_arena),
         cmocka_unit_test_setup_teardown(test_freedom, open_arena, close_arena),
         cmocka_unit_test_setup_teardown(test_certainties, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_lost_periods, open_arena, close_arena),
         cmocka_unit_test_setup_teardown(test_trend, open_arena, close_arena),
         cmocka_unit_test_setup_teardown(test_formulas, open_arena, close_arena),
         cmocka_unit_test_setup_teardown(test_start, open_arena, close_arena),

@@ -231,6 +231,12 @@ static void test_phases_of_classes(void **state)
                         "similar to the whole run; compared with B: 0.25 x the minor faults");
     assert_string_equal(words_of(&made, 0),
                         "similar to the whole run; compared with B: 0.25 x the minor faults");
+    made.spread[1] = made.spread[2] = 40000; /* 2.5 standard errors: 10,000 per second */
+    assert_string_equal(words_of(&made, 2),
+                        "similar to the whole run; compared with B: 0.25 x the minor faults");
+    made.spread[1] = made.spread[2] = 80000;
+    assert_string_equal(words_of(&made, 2), "similar to the whole run");
+    made.spread[1] = made.spread[2] = 0;
     phase[3] = 0;
     assert_null(strstr(words_of(&made, 1), "of the whole run"));
 }
