@@ -210,7 +210,6 @@ static void test_order(void **state)
         "2.0 x the branch rate of the whole run, 2.0 x the CPI, CPU use 95 % (whole run: 50 %)");
 }
 
-/* If one label has nearly all events, only this label is described, not the others. */
 /* A class of two phases has no property that one of them lacks. A class that is similar to the run
  * is compared with the class before it, and the first one with the class after it. */
 static void test_phases_of_classes(void **state)
@@ -235,6 +234,7 @@ static void test_phases_of_classes(void **state)
     assert_null(strstr(words_of(&made, 1), "of the whole run"));
 }
 
+/* If one label has nearly all events, only this label is described, not the others. */
 static void test_unlike_most(void **state)
 {
     const struct given given = {"f", "Context switches", "/s", 10200, 30000};
@@ -607,7 +607,7 @@ static void test_system(void **state)
     strcpy(io.figure[0].name, "RSS MiB summed over processes");
     io.spread[2] = 600; /* MiB; with clumps of 16 readings, 306 ± 375 */
     io.figure[0].clumps = 16;
-    assert_null(strstr(words_of(&made, 1), "uses"));
+    assert_null(strstr(words_of(&made, 1), "MiB summed"));
     io.figure[0].clumps = 1; /* The interval is ± 94. */
     assert_non_null(strstr(words_of(&made, 1), "RSS 306 MiB summed"));
     io = read_io(arena, (double[]){13, 14, 13}, 1.9); /* The values are too small to matter. */
