@@ -451,7 +451,7 @@ def phases(folder, store):
 
 
 def phases_at_truth(folder):
-    """The result for each true phase: the rows of the table, and the classes that cover most of them. A loaded machine adds
+    """The result for each true phase: the rows of the table, and the classes that have most of their CPU time. A loaded machine adds
     phases of its own, which divide the true ones. Each part has the same running function, but a part without CPU time
     has none.
     """
@@ -461,9 +461,10 @@ def phases_at_truth(folder):
     classes = []
     for row in rows:
         start, end = [(int(row[name]) - zero) / 1e9 for name in ("start_monotonic_ns", "end_monotonic_ns")]
-        longest = max((phase for phase in found if labels[phase["label"]]["top"]),
-                      key=lambda phase, start=start, end=end: min(phase["end_s"], end) - max(phase["start_s"], start))
-        classes.append(labels[longest["label"]])
+        most = max(found, key=lambda phase, start=start, end=end: (phase["figures"]["cpu_use"] or 0) * max(
+            0, min(phase["end_s"], end) - max(phase["start_s"], start)))
+        assert labels[most["label"]]["top"], (row, most)
+        classes.append(labels[most["label"]])
     return rows, classes
 
 
