@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -354,6 +355,19 @@ static void have_descendants(void)
     if (depth > 0)
         _exit(0);
     meet();
+    move_bytes(1 << 20, 1 << 19);
+    meet();
+}
+
+/* Kill a process, and return when it has ended. */
+static void end_process(pid_t pid)
+{
+    struct pollfd ended = {(int)syscall(SYS_pidfd_open, pid, 0), POLLIN, 0};
+
+    assert_true(ended.fd >= 0);
+    kill(pid, SIGKILL);
+    assert_int_equal(poll(&ended, 1, -1), 1);
+    close(ended.fd);
 }
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -686,10 +700,11 @@ static void count_bytes_of_descendants(enum heir of_orphan)
         hear(&test, RPS_SAMPLE_EXIT, made[1], made[1], 0, rps_clock_monotonic_ns());
         read_next(&test);
     }
-    if (heir == OTHER_PROCESS)
-        kill(made[DESCENDANTS], SIGKILL);
-    else
-        go_on(&child);
+    if (heir == OTHER_PROCESS) {
+        wait_for(&child);
+        end_process(made[DESCENDANTS]);
+    }
+    go_on(&child);
     for (int i = DESCENDANTS; i > 0; i--)
         hear(&test, RPS_SAMPLE_EXIT, made[i], made[i], 0, rps_clock_monotonic_ns());
     for (int i = 0; i < 3; i++)
