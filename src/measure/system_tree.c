@@ -820,7 +820,12 @@ static void lose_process(struct rps_system_process *process)
         heir->credit[1][i] += process->io[i] + process->credit[0][i] + process->credit[1][i];
 }
 
-/* Find the new parent of a process whose parent no longer exists. */
+static int is_orphan(const struct rps_system_process *process)
+{
+    return process->parent && process->parent->is_gone;
+}
+
+/* Find the new parent of an orphan. */
 static void adopt_process(struct rps_system_tree *tree, struct rps_system_process *process)
 {
     struct rps_system_process *orphaned_by = process->parent;
@@ -853,7 +858,7 @@ static void read_io(struct rps_system_tree *tree, struct rps_system_process *pro
         process->io[i] = number[line[i]];
     }
     process->is_read = 1;
-    if (process->parent && process->parent->is_gone)
+    if (is_orphan(process))
         adopt_process(tree, process);
 }
 
@@ -861,7 +866,7 @@ static void read_process(struct rps_system_tree *tree, struct rps_system_process
 {
     memset(process->grown, 0, sizeof(process->grown));
     if (!process->is_gone && !(tree->lacks & IO_SLOTS) &&
-        (process->has_run || process->threads == 0))
+        (process->has_run || process->threads == 0 || is_orphan(process)))
         read_io(tree, process);
     if (process->is_hidden)
         tree->missing |= IO_SLOTS;

@@ -436,11 +436,17 @@ def test_programs():
         found = json.loads(expect(folder.call("code", "-r", "1", "--by", "program", "--format", "json"), 0).stdout)
         assert [(row["name"], row["self"], row["pid"]) for row in found["code"]] == [
             ("cc1", 2560, None), ("as", 640, None)], found
+        text = expect(folder.call("code", "-r", "1", "--by", "program"), 0).stdout.split()
+        assert text.count("Sampled") == text.count("processes") == 1 and "Processes" not in text, text
         panel = expect(folder.call("plot", "-r", "1", "-o", "-"), 0).stdout
         assert "a cc1\n" in panel, panel
+        assert "a cc1\n" in expect(folder.call("plot", "-r", "1", "-o", "-", "--panel", "code"), 0).stdout
+        panel = expect(folder.call("plot", "-r", "1", "-o", "-", "--panel", "per instruction"), 0).stdout
+        assert "per instruction" in panel and "a cc1\n" not in panel, panel
         report = expect(folder.call("report", "-r", "3"), 0).stdout
         assert "CPU time: cc1 98 %; functions: [libc.so.6] 50 %, [cc1] 30 %, main 20 % (" in report, report
-        assert "cc1 80" not in report.split(CODE_TITLE)[1]
+        top = json.loads(expect(folder.call("report", "-r", "3", "--format", "json"), 0).stdout)["top"]
+        assert [(row["name"], row["self_share"]) for row in top] == [("[libc.so.6]", .5), ("[cc1]", .3), ("main", .2)], top
         assert "[libc.so.6] 50 %, [cc1] 30 %" in expect(folder.call("code", "-r", "3"), 0).stdout
         panel = expect(folder.call("plot", "-r", "3", "-o", "-"), 0).stdout
         assert "a cc1\n" not in panel and "libc.so.6" in panel, panel
@@ -452,6 +458,12 @@ def test_programs():
         store.close()
         top = json.loads(expect(folder.call("report", "-r", "2", "--format", "json"), 0).stdout)["top"]
         assert [row["name"] for row in top][:2] == ["[JIT code]", "[cc1]"], top
+        with sqlite3.connect(folder / "rpistat.data") as store:  # the code of fewer samples is merged
+            store.execute("UPDATE module SET kind = 'file', path = '/usr/lib/libc.so.6' WHERE kind = 'jit'")
+            store.execute("UPDATE module SET kind = 'jit', path = '/tmp/perf-7.map' WHERE path LIKE '%cc1%'")
+        store.close()
+        top = json.loads(expect(folder.call("report", "-r", "2", "--format", "json"), 0).stdout)["top"]
+        assert [row["name"] for row in top][:2] == ["[libc.so.6]", "[JIT code]"], top
         assert "Programs" not in expect(folder.call("code", "-r", "2"), 0).stdout
 
 

@@ -199,8 +199,8 @@ def full_while_importing():
         file.write("time,a,b\n" + "".join("%d,%d,%d\n" % (i, i * 7919 % 1000003, i * 31 % 977) for i in range(1, 50000)))
     with open("small.csv", "w", encoding="ascii") as file:
         file.write("time,a\n1,2\n2,3\n")
-    # with 400 kB, the log is full after some rows; with 100 kB, the store cannot even be made
-    for left, lost in (400_000, "the file is not imported"), (100_000, "free some space"):
+    # with 700 kB, the rows cannot be deleted; with 400 kB, the log is full after some rows; with 100 kB, there can be no store
+    for left, lost in (700_000, "the file is not imported"), (400_000, "the file is not imported"), (100_000, "free some space"):
         fill(left)
         program.refused(rpistat("import", "-o", "disk/rpistat.data", "large.csv"), 1, "disk/rpistat.data", "its disk is full", lost)
         assert os.listdir("disk") == ["fill"], os.listdir("disk")
@@ -220,7 +220,8 @@ def full_while_importing():
     assert ": OK (2 runs, 4 periods)" in expect(rpistat("check", "-i", "disk/rpistat.data"), 0).stdout
 
 
-CASES = [("fills during an import: said, and nothing half is left unsaid", full_while_importing), ("fills while runs are merged and deleted: said, and nothing half is left", full_while_changing),
+CASES = [("fills during an import: a new store is deleted, and the message names a part that stays in another store", full_while_importing),
+         ("fills while runs are merged and deleted: an error, and no part of a run is left", full_while_changing),
          ("full at the start: said, nothing started, nothing left behind", full_at_the_start),
          ("fills and is freed again: nothing is lost, said once and once that it is over",
           freed_again),

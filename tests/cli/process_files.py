@@ -77,9 +77,10 @@ def record(folder, pid, *options, samples=20, **more):
         store = os.path.join(folder, "%d.data" % time.monotonic_ns())
         expect(call("record", "-q", "-p", str(pid), "--frequency", "997", "--duration", duration, "-o", store, *options, **more), 0)
         with contextlib.closing(sqlite3.connect(store)) as database:
-            if database.execute("SELECT samples >= ? FROM sampling", (samples,)).fetchone() in (None, (1,)):
-                break
-    return store
+            taken = database.execute("SELECT samples FROM sampling").fetchone()
+        if taken is None or taken[0] >= samples:
+            return store
+    raise AssertionError("%d of %d samples in %s" % (*taken, samples, duration))
 
 
 def names(store, path):

@@ -252,7 +252,7 @@ def test_durations():
         assert [row[0] for row in rows] == list(range(len(rows)))
         for before, after in zip(rows, rows[1:]):
             assert before[1] + before[2] == after[1], (before, after)
-        elapsed = query(folder / "rpistat.data", "SELECT elapsed_ns FROM run")[-1][0]
+        elapsed = query(folder / "rpistat.data", "SELECT elapsed_ns FROM run ORDER BY run_id")[-1][0]
         assert rows[-1][1] + rows[-1][2] == elapsed, (rows[-1], elapsed)
 
 

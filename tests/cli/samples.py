@@ -451,7 +451,7 @@ def phases(folder, store):
 
 
 def phases_at_truth(folder):
-    """The result for each true phase: the rows of the table, and the classes that cover most of them. A loaded machine adds
+    """The result for each true phase: the rows of the table, and the classes that have most of their CPU time. A loaded machine adds
     phases of its own, which divide the true ones. Each part has the same running function, but a part without CPU time
     has none.
     """
@@ -461,9 +461,10 @@ def phases_at_truth(folder):
     classes = []
     for row in rows:
         start, end = [(int(row[name]) - zero) / 1e9 for name in ("start_monotonic_ns", "end_monotonic_ns")]
-        longest = max((phase for phase in found if labels[phase["label"]]["top"]),
-                      key=lambda phase, start=start, end=end: min(phase["end_s"], end) - max(phase["start_s"], start))
-        classes.append(labels[longest["label"]])
+        most = max(found, key=lambda phase, start=start, end=end: (phase["figures"]["cpu_use"] or 0) * max(
+            0, min(phase["end_s"], end) - max(phase["start_s"], start)))
+        assert labels[most["label"]]["top"], (row, most)
+        classes.append(labels[most["label"]])
     return rows, classes
 
 
@@ -660,8 +661,9 @@ def be_first():
 
 
 def check_waits(folder, times, ms):
-    """Record waits until their stacks have callers, for which a starved recorder has no time, and compare each function with its own
-    measurement: its waits are at least its sleep and at most its calls. Return the elapsed time, and two columns of the run."""
+    """Record waits, and compare each function with its own measurement: its waits are its sleep within 10 %, and at most all threads'
+    queues more or less. Stacks without callers are recorded again, because a starved recorder has no time for callers. Return the
+    share of the switches that was sampled, and the elapsed time."""
     deadline = time.monotonic() + program.TIMEOUT
     while True:
         began = time.monotonic()
@@ -673,10 +675,10 @@ def check_waits(folder, times, ms):
         unnamed = total + unknown - sum(found[name][0] for name in told if name in found)
         if lost == 0 and unnamed < 0.05 * total:
             break
-        assert time.monotonic() < deadline, (found, told, unknown, lost)
+        assert time.monotonic() < deadline, ("waits have no callers, or were lost", found, told, unknown, lost)
     # any thread's queue, also that before the exec, may be subtracted from one of its waits
     for name, (took, asleep, queued) in told.items():
-        assert 0.9 * asleep - queued - unnamed <= found[name][0] <= took, (name, found, told, unnamed)
+        assert 0.9 * asleep - queued - unnamed <= found[name][0] <= min(took, 1.1 * asleep + queued), (name, found, told, unnamed)
     assert total >= 0.9 * sum(asleep for _, asleep, _ in told.values()) - queued, (found, told)
     reasons = {name: reason for name, (_, reason) in found.items() if reason}
     assert not reasons or ("nanosleep" in reasons["wait_for_time"] and "futex" in reasons["wait_for_lock"] and

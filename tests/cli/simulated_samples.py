@@ -566,6 +566,7 @@ def check_latency_sums():
         text = expect(folder.call("code", "--latency"), 0).stdout
         [gap] = re.findall(r"Not recorded: ([0-9.]+) s", text)
         assert abs(float(gap) + found["elapsed_s"] - 70) < .2, text
+        assert "Not recorded" not in expect(folder.call("code", "--latency", "--from", "50s"), 0).stdout
         part = latency_of(folder, "--from", "50s")  # the time that was not chosen is no gap
         assert part["latency_s"] == part["busy_s"] and part["busy_s"] > 19, part
 

@@ -250,6 +250,11 @@ def test_attach_end():
             store.check_covered()
         text = expect(folder.call("report"), 0).stdout
         assert re.search(r"\n  Recording ended: +the process ended, exit status unknown\n", text), text
+        answer = json.loads(expect(folder.call("report", "--format", "json"), 0).stdout)["answer"]
+        assert "; recording ended: the process ended, exit status unknown." in answer, answer
+        with contextlib.closing(sqlite3.connect(folder / "rpistat.data")) as changed, changed:
+            changed.execute("UPDATE run SET state = 'interrupted'")
+        assert "the process ended" not in expect(folder.call("report"), 0).stdout
 
 
 def test_attach_ending():
@@ -722,12 +727,13 @@ def test_control_regions():
         with Recording(folder, "-p", str(workload.pid), options=[]) as recording:
             for command, answer in [("q end", "error"), ("q begin", "ack"), ("q q begin", "ack"), ("qq end", "error"), ("q begin", "ack"),
                                     ("q end", "ack"), ("q q end", "ack"), ("q q end", "error"), ("q end", "ack"), ("q end", "error"),
-                                    ("end", "ack"), ("never begin", "ack")]:
+                                    ("end", "ack"), ("a begin", "ack"), ("b begin", "ack"), ("b end", "ack"), ("a end", "ack"),
+                                    ("never begin", "ack")]:
                 recording.ask("mark region " + command, answer)
             recording.ask("stop")
             store = recording.end()
         assert [text[7:] for _, text in store.marks] == [
-            "q begin", "q q begin", "q begin", "q end", "q q end", "q end", "end", "never begin"], store.marks
+            "q begin", "q q begin", "q begin", "q end", "q q end", "q end", "end", "a begin", "b begin", "b end", "a end", "never begin"], store.marks
 
 
 def test_control_own_pipes():

@@ -14,6 +14,7 @@
 
 #include "rpistat/profile.h"
 #include "rpistat/run_phases.h"
+#include "rpistat/run_window.h"
 #include "rpistat/store.h"
 
 enum kind { QUIET, BUSY, ASLEEP };
@@ -540,6 +541,33 @@ static void test_profiles(void **state)
     fixture_end(&fixture);
 }
 
+/* Return the error of the CPI of a window that is half quiet and half busy. */
+static double error_of_window(struct fixture *fixture, const struct rps_phases *phases)
+{
+    struct rps_run_window window = {
+        .from_ns = {30 * FIXTURE_PERIOD_NS}, .to_ns = {90 * FIXTURE_PERIOD_NS}, .phases = phases};
+    struct rps_run run;
+    struct rps_error err;
+
+    assert_int_equal(rps_reader_run(fixture->reader, fixture->run_id, &run, &err), 0);
+    if (rps_run_window_find(arena, fixture->reader, &run, &window, &err) < 0)
+        fail_msg("%s", err.message);
+    return window.profile.figure[figure_of(&window.profile, "cpi")].error;
+}
+
+/* The noise of a window is that within the given phases. Without given phases, they are detected. */
+static void test_window_phases(void **state)
+{
+    struct rps_phase all = {.last = 219};
+    const struct rps_phases one = {.count = 1, .phase = &all, .label_count = 1};
+    struct fixture fixture;
+
+    (void)state;
+    make_run(&fixture);
+    assert_true(error_of_window(&fixture, &one) > 9 * error_of_window(&fixture, NULL));
+    fixture_end(&fixture);
+}
+
 static void test_profile(void **state)
 {
     const struct rps_cpus cpus = {.count = 0};
@@ -697,21 +725,14 @@ static void test_components_of_shown_rates(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_found),
-        cmocka_unit_test(test_part),
-        cmocka_unit_test(test_late),
-        cmocka_unit_test(test_chosen_metrics),
-        cmocka_unit_test(test_stored_or_not),
-        cmocka_unit_test(test_none),
-        cmocka_unit_test(test_long_run),
-        cmocka_unit_test(test_by_cpu),
-        cmocka_unit_test(test_samples_by_cpu),
-        cmocka_unit_test(test_samples_of_blocks),
-        cmocka_unit_test(test_profile),
-        cmocka_unit_test(test_profiles),
-        cmocka_unit_test(test_profile_of_signals),
-        cmocka_unit_test(test_components),
-        cmocka_unit_test(test_components_of_shown_rates),
+        cmocka_unit_test(test_found),          cmocka_unit_test(test_part),
+        cmocka_unit_test(test_late),           cmocka_unit_test(test_chosen_metrics),
+        cmocka_unit_test(test_stored_or_not),  cmocka_unit_test(test_none),
+        cmocka_unit_test(test_long_run),       cmocka_unit_test(test_by_cpu),
+        cmocka_unit_test(test_samples_by_cpu), cmocka_unit_test(test_samples_of_blocks),
+        cmocka_unit_test(test_profile),        cmocka_unit_test(test_profiles),
+        cmocka_unit_test(test_window_phases),  cmocka_unit_test(test_profile_of_signals),
+        cmocka_unit_test(test_components),     cmocka_unit_test(test_components_of_shown_rates),
     };
 
     return cmocka_run_group_tests(tests, open_arena, close_arena);
