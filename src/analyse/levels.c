@@ -22,6 +22,9 @@
 /* Price of a level: PRICE times the square root of its rows, as a share of all differences. */
 #define PRICE .1
 
+/* The finest level is shown if it has at most this many classes. */
+#define FEW_KINDS 8
+
 /* Limits for a finer level that folding of loops makes short: at most FINER_ROWS times the rows of
  * the usual level, and at most FOLDED_SHARE rows per segment. */
 #define FINER_ROWS   3
@@ -122,9 +125,19 @@ static size_t find_folded(const struct rps_levels *levels, size_t best)
     return best;
 }
 
-/* Find the default level. The default level is the readable level with the lowest lost + PRICE *
- * sqrt(rows), or a finer level that folding of loops makes short. The square root is used because
- * each additional row costs the reader less than the previous row. */
+/* Return 1 if a reader can take in the finest level: few rows in few classes. */
+static int is_finest_simple(const struct rps_levels *levels)
+{
+    const size_t finest = levels->count - 1;
+
+    return levels->level[finest].rows <= RPS_LEVELS_READABLE &&
+           levels->phases[finest].label_count <= FEW_KINDS;
+}
+
+/* Find the default level: the readable level with the lowest lost + PRICE * sqrt(rows), or a finer
+ * level that folding of loops makes short. The square root is used because each additional row
+ * costs the reader less than the previous row. If this level has several phases, and the finest
+ * level is simple, the finest level is the default. */
 static size_t find_usual(const struct rps_levels *levels)
 {
     double least = INFINITY;
@@ -139,7 +152,7 @@ static size_t find_usual(const struct rps_levels *levels)
             best = at;
         }
     }
-    return find_folded(levels, best);
+    return best > 0 && is_finest_simple(levels) ? levels->count - 1 : find_folded(levels, best);
 }
 
 static size_t step(const struct rps_levels *levels, size_t from, int steps)
