@@ -449,6 +449,31 @@ static void no_samples_split_nothing(void **state)
     assert_string_equal(label, "ABACBCA");
 }
 
+/* The finest level is the default if it has at most eight classes. With nine classes, small
+ * differences are merged. */
+static void few_classes_are_shown_in_full(void **state)
+{
+    static const char letters[] = "AaCcAaDdBbCaBdAcDbCd";
+
+    (void)state;
+    for (int more = 0; more < 2; more++) {
+        struct rps_signals signals = signals_of(letters);
+        struct rps_phases fine = phases_of(letters);
+        struct rps_levels levels;
+        size_t finest;
+
+        for (size_t i = signals.count - LENGTH; i < signals.count; i++)
+            signals.value[i] += 5 * more; /* the last segment is the ninth class */
+        levels = rps_levels_find(&signals, &fine);
+        finest = levels.count - 1;
+        assert_int_equal(levels.phases[finest].label_count, 8 + more);
+        assert_int_equal(levels.usual == finest, !more);
+        rps_levels_free(&levels);
+        rps_phases_free(&fine);
+        rps_signals_free(&signals);
+    }
+}
+
 /* All iterations of a loop are found at once, even thousands. */
 static void a_long_loop_is_folded(void **state)
 {
@@ -919,6 +944,7 @@ int main(void)
         cmocka_unit_test(samples_split_a_label),
         cmocka_unit_test(samples_split_no_mixture),
         cmocka_unit_test(no_samples_split_nothing),
+        cmocka_unit_test(few_classes_are_shown_in_full),
         cmocka_unit_test(a_long_loop_is_folded),
         cmocka_unit_test(a_loop_inside_a_phase_is_shown),
         cmocka_unit_test(a_nap_is_the_finest),
