@@ -352,9 +352,9 @@ static void name_io(const struct io *io, const struct rps_profile *profile, stru
 
 /* Add the readings of a range to the spreads of their labels. */
 static int add_readings(struct rps_profile *io, const struct rps_spreads *spreads,
-                        const struct io *of, struct rps_reader *reader, int64_t run_id,
-                        const struct rps_window_range *range, const struct rps_phases *phases,
-                        struct rps_error *err)
+                        struct rps_run_system *sums, const struct io *of, struct rps_reader *reader,
+                        int64_t run_id, const struct rps_window_range *range,
+                        const struct rps_phases *phases, struct rps_error *err)
 {
     struct rps_system_cursor *cursor;
     struct rps_system_row row;
@@ -374,6 +374,8 @@ static int add_readings(struct rps_profile *io, const struct rps_spreads *spread
         io->label[label].periods++;
         io->periods++;
         rps_run_system_add(&one, &row);
+        rps_run_system_add(&sums[label], &row);
+        rps_run_system_add(&sums[io->label_count], &row);
         for (size_t s = 0; s < io->figure_count; s++) {
             const double value = rps_run_system_mean(&one, of->source, of->slot[s]) /
                                  rps_system_metrics[of->source][of->slot[s]].column.divisor;
@@ -384,6 +386,25 @@ static int add_readings(struct rps_profile *io, const struct rps_spreads *spread
     }
     rps_system_cursor_close(cursor);
     return result;
+}
+
+/* Replace the means of readings by means over time, because readings differ in length. `system` has
+ * the sums of each label, then those of all labels. */
+static void weight_by_length(struct rps_profile *io, const struct io *of,
+                             const struct rps_run_system *system)
+{
+    for (size_t s = 0; s < io->figure_count; s++) {
+        const double divisor = rps_system_metrics[of->source][of->slot[s]].column.divisor;
+
+        for (int l = 0; l < io->label_count; l++) {
+            io->label[l].seconds = system[l].length_s[of->source];
+            if (io->label[l].periods > 0)
+                io->mean[(size_t)l * io->figure_count + s] =
+                    rps_run_system_mean(&system[l], of->source, of->slot[s]) / divisor;
+        }
+        io->figure[s].whole =
+            rps_run_system_mean(&system[io->label_count], of->source, of->slot[s]) / divisor;
+    }
 }
 
 /* Profile the I/O of the workload, and the waits in a window. If the I/O is unknown, profile the
@@ -398,6 +419,8 @@ static int read_io(struct work *work, const struct rps_cpu_series *series, size_
     const struct io *of = &io_of[!has_tree];
     struct rps_profile *io = rps_arena_get(profile->arena, 1, sizeof(*io));
     struct rps_spreads spreads = rps_profile_init(profile->arena, io, of->count, work->phases);
+    struct rps_run_system *sums =
+        rps_arena_get(profile->arena, (size_t)io->label_count + 1, sizeof(*sums));
     int result = 0;
 
     io->periods = 0;
@@ -409,7 +432,7 @@ static int read_io(struct work *work, const struct rps_cpu_series *series, size_
 
         range.resolution = window->other ? range.resolution : series->resolution;
         if (range.is_spread)
-            result = add_readings(io, &spreads, of, work->reader, work->run_id, &range,
+            result = add_readings(io, &spreads, sums, of, work->reader, work->run_id, &range,
                                   work->phases, err);
     }
     if (result < 0 || io->periods == 0)
@@ -417,6 +440,8 @@ static int read_io(struct work *work, const struct rps_cpu_series *series, size_
     for (size_t s = 0; s < io->figure_count; s++)
         snprintf(io->figure[s].name, sizeof(io->figure[s].name), "%s", of->name[s]);
     rps_profile_means(io, &spreads);
+    if (!window->other)
+        weight_by_length(io, of, sums);
     rps_profile_finish(io, &spreads);
     if (window->other) {
         rps_profile_compare_sides(io, &spreads, window->other, tests, window->range_count == 1);

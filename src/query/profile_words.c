@@ -499,6 +499,23 @@ static int write_cpu_wait(char *ret, const struct rps_profile *profile)
     return fabs(waited - other) > WAITED_THRESHOLD;
 }
 
+/* Return the mean of a metric over all labels but one. Labels have the weight of their length. */
+static double mean_elsewhere(const struct rps_profile *io, int label, size_t f)
+{
+    double sum = 0, weight = 0;
+
+    for (int l = 0; l < io->label_count; l++) {
+        const struct rps_profile_label *of = &io->label[l];
+        const double own = of->seconds > 0 ? of->seconds : (double)of->periods;
+
+        if (l != label && of->periods > 0) {
+            sum += own * io->mean[(size_t)l * io->figure_count + f];
+            weight += own;
+        }
+    }
+    return sum / weight;
+}
+
 /* Write the RSS of a label, and how much the label reads and writes: "reads 240 MiB/s
  * from disks (elsewhere 2 MiB/s)". A phase's waits have their own clauses. Its sleeps and low
  * rates are written only if nothing else differs (is_only). */
@@ -515,11 +532,8 @@ static int write_io(struct clause *ret, struct pair *of, int is_only)
         const int is_rate = strstr(unit, "MiB/s") != NULL, is_wait = strncmp(unit, "s/s", 3) == 0;
         const double least = strstr(unit, "MiB") ? MIB_THRESHOLD : THREADS_THRESHOLD;
         const double limit = is_rate && !io->other ? RATE_APART : 0;
-        const double all = (double)io->periods, own = (double)io->label[of->label].periods;
         const double value = value_of(&pair, f);
-        const double rest = io->other
-                                ? base_of(&pair, f)
-                                : fmax(0, (io->figure[f].whole * all - value * own) / (all - own));
+        const double rest = io->other ? base_of(&pair, f) : mean_elsewhere(io, (int)of->label, f);
 
         ret[count] = (struct clause){.apart = fabs(sure_difference(&pair, f))};
         if (fabs(value - rest) <= least || (is_wait && !io->other))

@@ -631,6 +631,15 @@ def test_disks():
     text = words(expect(FOLDER.call("phases", "-i", "disks.data"), 0).stdout)
     assert "reads 200 MiB/s from disks (elsewhere 2.0 MiB/s)" in text, text
     assert text.count("from disks") == 1 and "to disks" not in text, text
+    db = store("disks.data")
+    # readings differ in length: 7 of 10 MiB/s take three times as long as 8 of 50 MiB/s
+    db.execute("UPDATE reading SET length_us = length_us * iif(period < 80, 3, 1)")
+    db.execute("UPDATE reading SET s8 = 0, s7 = length_us * iif(period BETWEEN 80 AND 159, 20480, "
+               "iif(period < 80, 1024, 5120)) / 100000")
+    db.commit()
+    db.close()
+    text = words(expect(FOLDER.call("phases", "-i", "disks.data"), 0).stdout)
+    assert "reads 200 MiB/s from disks (elsewhere 21 MiB/s)" in text, text
 
 
 def test_idle_is_no_boundary():

@@ -629,6 +629,10 @@ static void test_system(void **state)
         words_of(&made, 0),
         "RSS 1.0 MiB summed over processes (elsewhere 500 MiB), waits for a CPU 60 % of the time "
         "that it could run");
+    io = read_io(arena, (double[]){10, 306, 30}, 0);
+    io.label[0].seconds = 3; /* The value elsewhere is a mean over time, not over readings. */
+    io.label[1].seconds = io.label[2].seconds = 1;
+    assert_non_null(strstr(words_of(&made, 1), "RSS 306 MiB summed over processes (elsewhere 15 "));
     made.profile.io = NULL; /* Memory and reads were not measured. */
     made.mean[1] = 10000;
     for (int l = 0; l < 3; l++) /* Waiting is described only if labels differ in it. */
