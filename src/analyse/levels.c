@@ -22,7 +22,7 @@
 /* Price of a level: PRICE times the square root of its rows, as a share of all differences. */
 #define PRICE .1
 
-/* The finest level is shown if it has at most this many classes. */
+/* With samples, the finest level is shown if it has at most this many classes. */
 #define FEW_KINDS 8
 
 /* Limits for a finer level that folding of loops makes short: at most FINER_ROWS times the rows of
@@ -125,12 +125,14 @@ static size_t find_folded(const struct rps_levels *levels, size_t best)
     return best;
 }
 
-/* Return 1 if a reader can take in the finest level: few rows in few classes. */
+/* Return 1 if the finest level has few rows in few classes, and samples support its boundaries.
+ * Blocks and tables have no samples: there, gaps and ramps would become phases. */
 static int is_finest_simple(const struct rps_levels *levels)
 {
     const size_t finest = levels->count - 1;
 
-    return levels->level[finest].rows <= RPS_LEVELS_READABLE &&
+    return levels->tree->mix_count > 0 && !levels->tree->in_blocks &&
+           levels->level[finest].rows <= RPS_LEVELS_READABLE &&
            levels->phases[finest].label_count <= FEW_KINDS;
 }
 

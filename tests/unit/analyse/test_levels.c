@@ -449,25 +449,45 @@ static void no_samples_split_nothing(void **state)
     assert_string_equal(label, "ABACBCA");
 }
 
-/* The finest level is the default if it has at most eight classes. With nine classes, small
- * differences are merged. */
+/* Add one sample per observation, all of one function. */
+static void add_samples(struct rps_signals *signals)
+{
+    struct rps_count *counts = calloc(signals->count, sizeof(*counts));
+
+    assert_non_null(counts);
+    for (size_t i = 0; i < signals->count; i++)
+        counts[i] = (struct rps_count){i, 0, 1};
+    signals->table_count = 1;
+    signals->table = calloc(1, sizeof(*signals->table));
+    assert_non_null(signals->table);
+    *signals->table =
+        rps_count_table_make(signals->count, 1, RPS_COUNT_SAMPLE_DIVISOR, counts, signals->count);
+}
+
+/* With samples, the finest level is the default if it has at most eight classes. With nine classes,
+ * or without samples, small differences are merged. */
 static void few_classes_are_shown_in_full(void **state)
 {
     static const char letters[] = "AaCcAaDdBbCaBdAcDbCd";
+    static const struct {
+        int has_samples, has_ninth;
+    } given[] = {{1, 0}, {1, 1}, {0, 0}};
 
     (void)state;
-    for (int more = 0; more < 2; more++) {
+    for (size_t g = 0; g < sizeof(given) / sizeof(given[0]); g++) {
         struct rps_signals signals = signals_of(letters);
         struct rps_phases fine = phases_of(letters);
         struct rps_levels levels;
         size_t finest;
 
+        if (given[g].has_samples)
+            add_samples(&signals);
         for (size_t i = signals.count - LENGTH; i < signals.count; i++)
-            signals.value[i] += 5 * more; /* the last segment is the ninth class */
+            signals.value[i] += 5 * given[g].has_ninth; /* the last segment has its own class */
         levels = rps_levels_find(&signals, &fine);
         finest = levels.count - 1;
-        assert_int_equal(levels.phases[finest].label_count, 8 + more);
-        assert_int_equal(levels.usual == finest, !more);
+        assert_int_equal(levels.phases[finest].label_count, 8 + given[g].has_ninth);
+        assert_int_equal(levels.usual == finest, given[g].has_samples && !given[g].has_ninth);
         rps_levels_free(&levels);
         rps_phases_free(&fine);
         rps_signals_free(&signals);
