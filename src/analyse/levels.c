@@ -22,8 +22,10 @@
 /* Price of a level: PRICE times the square root of its rows, as a share of all differences. */
 #define PRICE .1
 
-/* With samples, the finest level is shown if it has at most this many classes. */
-#define FEW_KINDS 8
+/* If the finest level of a run with samples has at most FEW_KINDS classes, rows have no price.
+ * Instead, each additional class must explain CLASS_PRICE of all differences. */
+#define FEW_KINDS   8
+#define CLASS_PRICE .01
 
 /* Limits for a finer level that folding of loops makes short: at most FINER_ROWS times the rows of
  * the usual level, and at most FOLDED_SHARE rows per segment. */
@@ -136,25 +138,36 @@ static int is_finest_simple(const struct rps_levels *levels)
            levels->phases[finest].label_count <= FEW_KINDS;
 }
 
-/* Find the default level: the readable level with the lowest lost + PRICE * sqrt(rows), or a finer
- * level that folding of loops makes short. The square root is used because each additional row
- * costs the reader less than the previous row. If this level has several phases, and the finest
- * level is simple, the finest level is the default. */
-static size_t find_usual(const struct rps_levels *levels)
+/* Return the cheapest readable level from `from` on: the lowest lost + CLASS_PRICE * classes, or
+ * lost + PRICE * sqrt(rows). The square root is used because each additional row costs the reader
+ * less than the previous row. */
+static size_t find_cheapest(const struct rps_levels *levels, size_t from, int by_class)
 {
     double least = INFINITY;
-    size_t best = 0;
+    size_t best = from;
 
-    for (size_t at = 0; at < levels->count; at++) {
-        size_t rows = rows_of(levels, at);
-        double price = levels->level[at].lost + PRICE * sqrt((double)rows);
+    for (size_t at = from; at < levels->count; at++) {
+        const size_t rows = rows_of(levels, at);
+        const double price =
+            by_class ? CLASS_PRICE * levels->phases[at].label_count : PRICE * sqrt((double)rows);
 
-        if (rows > 0 && price < least) {
-            least = price;
+        if (rows > 0 && levels->level[at].lost + price < least) {
+            least = levels->level[at].lost + price;
             best = at;
         }
     }
-    return best > 0 && is_finest_simple(levels) ? levels->count - 1 : find_folded(levels, best);
+    return best;
+}
+
+/* Find the default level: the cheapest level by rows, or a finer level that folding of loops makes
+ * short. If the cheapest level has several phases, and the finest level is simple, the default is
+ * the cheapest level by classes. */
+static size_t find_usual(const struct rps_levels *levels)
+{
+    const size_t best = find_cheapest(levels, 0, 0);
+
+    return best > 0 && is_finest_simple(levels) ? find_cheapest(levels, best, 1)
+                                                : find_folded(levels, best);
 }
 
 static size_t step(const struct rps_levels *levels, size_t from, int steps)

@@ -464,8 +464,9 @@ static void add_samples(struct rps_signals *signals)
         rps_count_table_make(signals->count, 1, RPS_COUNT_SAMPLE_DIVISOR, counts, signals->count);
 }
 
-/* With samples, the finest level is the default if it has at most eight classes. With nine classes,
- * or without samples, small differences are merged. */
+/* With samples and at most eight classes, each class of the finest level is shown, because it
+ * explains 1 % of the variation. With nine classes, or without samples, small differences are
+ * merged. */
 static void few_classes_are_shown_in_full(void **state)
 {
     static const char letters[] = "AaCcAaDdBbCaBdAcDbCd";
