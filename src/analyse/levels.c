@@ -22,9 +22,7 @@
 /* Price of a level: PRICE times the square root of its rows, as a share of all differences. */
 #define PRICE .1
 
-/* If the finest level of a run with samples has at most FEW_KINDS classes, rows have no price.
- * Instead, each additional class must explain CLASS_PRICE of all differences. */
-#define FEW_KINDS   8
+/* Price of a level of a run with samples: CLASS_PRICE per class, as a share of all differences. */
 #define CLASS_PRICE .01
 
 /* Limits for a finer level that folding of loops makes short: at most FINER_ROWS times the rows of
@@ -127,26 +125,15 @@ static size_t find_folded(const struct rps_levels *levels, size_t best)
     return best;
 }
 
-/* Return 1 if the finest level has few rows in few classes, and samples support its boundaries.
- * Blocks and tables have no samples: there, gaps and ramps would become phases. */
-static int is_finest_simple(const struct rps_levels *levels)
-{
-    const size_t finest = levels->count - 1;
-
-    return levels->tree->mix_count > 0 && !levels->tree->in_blocks &&
-           levels->level[finest].rows <= RPS_LEVELS_READABLE &&
-           levels->phases[finest].label_count <= FEW_KINDS;
-}
-
-/* Return the cheapest readable level from `from` on: the lowest lost + CLASS_PRICE * classes, or
- * lost + PRICE * sqrt(rows). The square root is used because each additional row costs the reader
- * less than the previous row. */
-static size_t find_cheapest(const struct rps_levels *levels, size_t from, int by_class)
+/* Return the cheapest readable level: the lowest lost + CLASS_PRICE * classes, or lost + PRICE *
+ * sqrt(rows). The square root is used because each additional row costs the reader less than the
+ * previous row. */
+static size_t find_cheapest(const struct rps_levels *levels, int by_class)
 {
     double least = INFINITY;
-    size_t best = from;
+    size_t best = 0;
 
-    for (size_t at = from; at < levels->count; at++) {
+    for (size_t at = 0; at < levels->count; at++) {
         const size_t rows = rows_of(levels, at);
         const double price =
             by_class ? CLASS_PRICE * levels->phases[at].label_count : PRICE * sqrt((double)rows);
@@ -160,14 +147,15 @@ static size_t find_cheapest(const struct rps_levels *levels, size_t from, int by
 }
 
 /* Find the default level: the cheapest level by rows, or a finer level that folding of loops makes
- * short. If the cheapest level has several phases, and the finest level is simple, the default is
- * the cheapest level by classes. */
+ * short. If the cheapest level has several phases, and the run has samples, the default is the
+ * cheapest level by classes. Blocks and tables have no samples: there, a price per class would make
+ * phases of gaps and ramps. */
 static size_t find_usual(const struct rps_levels *levels)
 {
-    const size_t best = find_cheapest(levels, 0, 0);
+    const size_t best = find_cheapest(levels, 0);
+    const int has_samples = levels->tree->mix_count > 0 && !levels->tree->in_blocks;
 
-    return best > 0 && is_finest_simple(levels) ? find_cheapest(levels, best, 1)
-                                                : find_folded(levels, best);
+    return best > 0 && has_samples ? find_cheapest(levels, 1) : find_folded(levels, best);
 }
 
 static size_t step(const struct rps_levels *levels, size_t from, int steps)
