@@ -348,6 +348,22 @@ static double mean_of(const struct rps_spread *spread)
     return spread->count > 0 ? spread->mean : NAN;
 }
 
+double rps_profile_elsewhere(const struct rps_profile *profile, int label, size_t f)
+{
+    double sum = 0, weight = 0;
+
+    for (int l = 0; l < profile->label_count; l++) {
+        const struct rps_profile_label *of = &profile->label[l];
+        const double own = of->seconds > 0 ? of->seconds : (double)of->periods;
+
+        if (l != label && of->periods > 0) {
+            sum += own * profile->mean[(size_t)l * profile->figure_count + f];
+            weight += own;
+        }
+    }
+    return sum / weight;
+}
+
 void rps_profile_means(struct rps_profile *profile, const struct rps_spreads *spreads)
 {
     for (size_t f = 0; f < profile->figure_count; f++) {

@@ -48,6 +48,10 @@ void rps_spread_add(struct rps_spread *spread, double value);
 struct rps_spreads rps_profile_init(struct rps_arena *arena, struct rps_profile *profile,
                                     size_t figure_count, const struct rps_phases *phases);
 
+/* Return the mean of metric `f` over all labels but `label`. A label has the weight of its length
+ * in time, or of its periods where the time is unknown. NaN if no other label has periods. */
+double rps_profile_elsewhere(const struct rps_profile *profile, int label, size_t f);
+
 /* Fill the means of a profile whose observations were added to the spreads. */
 void rps_profile_means(struct rps_profile *profile, const struct rps_spreads *spreads);
 

@@ -404,6 +404,8 @@ static void weight_by_length(struct rps_profile *io, const struct io *of,
         }
         io->figure[s].whole =
             rps_run_system_mean(&system[io->label_count], of->source, of->slot[s]) / divisor;
+        if (io->main_label >= 0)
+            io->figure[s].rest = rps_profile_elsewhere(io, io->main_label, s);
     }
 }
 

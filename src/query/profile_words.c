@@ -14,10 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile_parts.h"
 #include "rpistat/collect.h"
+#include "rpistat/plan.h"
 #include "rpistat/run_system.h"
 #include "rpistat/text.h"
-#include "rpistat/plan.h"
 
 #define NO_FIGURE         SIZE_MAX
 #define DIFFERENCE_MIN    .14   /* Log of 1.15: smaller differences are not reported. */
@@ -499,23 +500,6 @@ static int write_cpu_wait(char *ret, const struct rps_profile *profile)
     return fabs(waited - other) > WAITED_THRESHOLD;
 }
 
-/* Return the mean of a metric over all labels but one. Labels have the weight of their length. */
-static double mean_elsewhere(const struct rps_profile *io, int label, size_t f)
-{
-    double sum = 0, weight = 0;
-
-    for (int l = 0; l < io->label_count; l++) {
-        const struct rps_profile_label *of = &io->label[l];
-        const double own = of->seconds > 0 ? of->seconds : (double)of->periods;
-
-        if (l != label && of->periods > 0) {
-            sum += own * io->mean[(size_t)l * io->figure_count + f];
-            weight += own;
-        }
-    }
-    return sum / weight;
-}
-
 /* Write the RSS of a label, and how much the label reads and writes: "reads 240 MiB/s
  * from disks (elsewhere 2 MiB/s)". A phase's waits have their own clauses. Its sleeps and low
  * rates are written only if nothing else differs (is_only). */
@@ -533,7 +517,8 @@ static int write_io(struct clause *ret, struct pair *of, int is_only)
         const double least = strstr(unit, "MiB") ? MIB_THRESHOLD : THREADS_THRESHOLD;
         const double limit = is_rate && !io->other ? RATE_APART : 0;
         const double value = value_of(&pair, f);
-        const double rest = io->other ? base_of(&pair, f) : mean_elsewhere(io, (int)of->label, f);
+        const double rest =
+            io->other ? base_of(&pair, f) : rps_profile_elsewhere(io, (int)of->label, f);
 
         ret[count] = (struct clause){.apart = fabs(sure_difference(&pair, f))};
         if (fabs(value - rest) <= least || (is_wait && !io->other))
