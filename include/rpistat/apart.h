@@ -37,7 +37,7 @@ struct rps_apart {
         int is_found; /* 1 if a name or a second name was found */
         size_t name;
         double share, rest; /* Share of the name in the group, and in all other groups, 0 ... 1 */
-    } name[2];
+    } name[2], unsure; /* unsure: if no name is found, one that differs, but perhaps by chance */
 };
 
 /* Return the number of periods per block for a group of `periods` periods. */

@@ -67,6 +67,7 @@ struct rps_share_group {
     int function_count; /* Number of functions with names, if the top names are programs */
     struct rps_share_top function[RPS_SHARES_TOP];
     struct rps_share_apart apart[RPS_APART_KINDS];
+    struct rps_share_apart unsure; /* If no name is found, one that differs, but perhaps by chance */
     int is_alike;     /* 1 if most samples of every group are in the same function or program */
     double waited_s;  /* Time off the CPU in functions, summed over threads, if recorded */
     double unknown_s; /* Time off the CPU in waits of unknown cause (0 if there are other groups) */

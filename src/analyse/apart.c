@@ -30,6 +30,8 @@
 #define SCORE_MAX             10.  /* maximum score, above log(1 / SHARE_ADDED) */
 #define SHARE_ADDED           .005 /* added to both shares of a ratio: tiny shares matter less */
 
+#define BLOCKS_KNOWN 6. /* Fewer blocks do not show how much shares vary. */
+
 /* Sums over the blocks of one group, or of all other groups. */
 struct sums {
     double x, n;
@@ -94,10 +96,18 @@ static int is_enough(const struct sums *sums)
     return sums->n >= GROUP_SAMPLES_MIN && sums->of[1].blocks >= 2;
 }
 
+/* Return the variance of a share if each cluster of samples is an independent draw. */
+static double cluster_variance(const struct sums *sums)
+{
+    const double even = (sums->x + 1) / (sums->n + 2);
+
+    return RPS_CHANCE_CLUSTER * even * (1 - even) / sums->n;
+}
+
 static double variance_of(const struct sums *sums)
 {
-    const double p = sums->x / sums->n, even = (sums->x + 1) / (sums->n + 2);
-    double variance = RPS_CHANCE_CLUSTER * even * (1 - even) / sums->n;
+    const double p = sums->x / sums->n;
+    double variance = cluster_variance(sums);
 
     for (int i = 0; i < 2; i++) {
         const struct squares *of = &sums->of[i];
@@ -133,6 +143,22 @@ static double score_of(const struct sums *own, const struct sums *rest)
         apart <= error || (p < q && q < LACKING_MIN))
         return 0;
     return (apart - error) * factor;
+}
+
+/* Keep the name that differs most beyond the chance of independent clusters, if there are too few
+ * blocks to show the chance. Prefer names with a larger share in the group. */
+static void keep_unsure(struct rps_apart_name *unsure, const struct sums *own,
+                        const struct sums *rest, size_t name)
+{
+    const double p = own->x / own->n, q = rest->x / rest->n;
+    const double error = RPS_CHANCE_Z * sqrt(cluster_variance(own) + cluster_variance(rest));
+    const double most = unsure->share - unsure->rest;
+
+    if (fmin(own->n, rest->n) >= GROUP_SAMPLES_MIN &&
+        fmin(own->of[1].blocks, rest->of[1].blocks) < BLOCKS_KNOWN &&
+        fabs(p - q) > fmax(error, RPS_APART_SHARE_MIN) &&
+        (p - q > most || (most <= 0 && p - q < most)))
+        *unsure = (struct rps_apart_name){1, name, p, q};
 }
 
 /* Keep the two names with the highest scores. Prefer names whose share in the group is larger than
@@ -177,6 +203,8 @@ void rps_apart_find(const struct rps_apart_counts *counts, struct rps_apart *ret
             struct sums rest = all;
 
             add_sums(&rest, &own[g], -1);
+            if (pass > 0)
+                keep_unsure(&ret[g].unsure, &own[g], &rest, name);
             if (pass == 0)
                 ret[g].is_tested = is_enough(&own[g]) && is_enough(&rest);
             else if (ret[g].is_tested || is_exclusive(&own[g], &rest))
@@ -186,6 +214,7 @@ void rps_apart_find(const struct rps_apart_counts *counts, struct rps_apart *ret
     for (size_t g = 0; g < counts->group_count; g++) {
         const struct rps_apart_name *name = ret[g].name;
 
+        ret[g].unsure.is_found &= !name->is_found;
         ret[g].is_tested |= name->is_found;
         ret[g].name[1].is_found &= name[0].share > name[0].rest && name[1].share > name[1].rest &&
                                    fmin(name[0].share, name[1].share) >= RPS_APART_SECOND_MIN;

@@ -86,6 +86,18 @@ static void find_rest(const struct rps_apart_names *names, struct rps_share_grou
     }
 }
 
+static struct rps_share_apart share_of(struct rps_arena *arena, const struct rps_apart_name *from,
+                                       const struct rps_share_name *name, const size_t *chosen,
+                                       int is_tested)
+{
+    struct rps_share_apart to = {is_tested, from->is_found, .share = from->share,
+                                 .rest = from->rest};
+
+    if (to.is_found)
+        to.name = rps_share_name_keep(arena, &name[chosen[from->name]]);
+    return to;
+}
+
 int rps_code_apart(struct rps_arena *arena, struct rps_sample_source *source,
                    const struct rps_run_part *part, const struct rps_apart_names *names,
                    enum rps_apart_kind kind, struct rps_share_group *group, struct rps_error *err)
@@ -112,18 +124,22 @@ int rps_code_apart(struct rps_arena *arena, struct rps_sample_source *source,
         &(struct rps_apart_counts){part->group_count, counts.key_count, counts.seen, counts.of},
         apart);
     for (size_t g = 0; g < part->group_count; g++) {
-        group[g].apart[RPS_APART_FUNCTION].is_tested |= apart[g].is_tested;
-        for (int i = 0; i < 1 + (kind == RPS_APART_PROGRAM) && apart[g].is_tested; i++) {
-            const struct rps_apart_name *from = &apart[g].name[i];
-            struct rps_share_apart *to = &group[g].apart[i == 0 ? kind : RPS_APART_PROGRAM_2];
+        struct rps_share_apart *function = &group[g].apart[RPS_APART_FUNCTION], unsure;
+        int is_found = 0;
 
-            *to = (struct rps_share_apart){.is_tested = apart[g].is_tested,
-                                           .is_found = from->is_found,
-                                           .share = from->share,
-                                           .rest = from->rest};
-            if (to->is_found)
-                to->name = rps_share_name_keep(arena, &names->name[chosen[from->name]]);
-        }
+        function->is_tested |= apart[g].is_tested;
+        for (int i = 0; i < 1 + (kind == RPS_APART_PROGRAM) && apart[g].is_tested; i++)
+            group[g].apart[i == 0 ? kind : RPS_APART_PROGRAM_2] =
+                share_of(arena, &apart[g].name[i], names->name, chosen, apart[g].is_tested);
+        unsure = share_of(arena, &apart[g].unsure, names->name, chosen, 0);
+        if (unsure.is_found &&
+            (!group[g].unsure.is_found ||
+             unsure.share - unsure.rest > group[g].unsure.share - group[g].unsure.rest))
+            group[g].unsure = unsure;
+        for (int k = 0; k < RPS_APART_KINDS; k++)
+            is_found |= group[g].apart[k].is_found;
+        group[g].unsure.is_found &= !is_found;
+        function->is_tested &= !group[g].unsure.is_found;
     }
 out:
     rps_arena_free(scratch);

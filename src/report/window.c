@@ -82,9 +82,19 @@ static void add_code(struct rps_document *document, const struct rps_run_window 
 static const char *code_of(const struct rps_document *document, const struct rps_run_window *window)
 {
     const struct rps_share_group *group = window->shares.group;
+    char name[256], own[16], rest[16];
 
-    return window->shares.group_count == 0 ? "Code: the run has no samples."
-           : !group->apart[RPS_APART_FUNCTION].is_tested
+    if (window->shares.group_count == 0)
+        return "Code: the run has no samples.";
+    if (group->unsure.is_found)
+        return rps_arena_print(
+            document->arena,
+            "Code: %s of samples in %s (%s: %s). This difference may be due to chance: the windows "
+            "have too few measurement periods for a test.",
+            rps_shares_percent_text(own, sizeof(own), group->unsure.share),
+            rps_share_name_text(name, sizeof(name), &group->unsure.name), group->other,
+            rps_shares_percent_text(rest, sizeof(rest), group->unsure.rest));
+    return !group->apart[RPS_APART_FUNCTION].is_tested
                ? "Code: too few samples to compare programs and functions."
            : rps_block_rows(document->last) == 0
                ? "Code: no program or function differs by more than chance."

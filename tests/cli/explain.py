@@ -70,11 +70,25 @@ def test_burst():
         short = explained(folder, "--from", "20s", "--to", "20.2s")
         assert short["tested"] == 0 and not short["metrics"] and "similar" not in short["words"], short
         assert "stands_out" not in short and short["words"].startswith("in load (100 %"), short
-        text = expect(folder.call("explain", "--from", "20s", "--to", "20.2s"), 0).stdout
-        assert "too few measurement periods" in text and "Code: too few samples" in text, text
+        text = " ".join(expect(folder.call("explain", "--from", "20s", "--to", "20.2s"), 0).stdout.split())
+        assert "not compared: too few measurement periods" in text and "Code: 100 % of samples in load" in text, text
         refused(folder.call("explain", "B"), 1, "--from phase:B --to phase:B")
         more = explained(folder, "--from", "2s", "--to", "10s", "--against", "34s,40s")  # load is between them
         assert not more["stands_out"] and more["words"] == "similar to the other window", more
+
+
+def test_code_of_a_short_window():
+    """half of the samples of 1.5 s are in code that the rest hardly has: this is no claim of chance"""
+    with Folder(runs=0) as folder:
+        mix = "".join("phase p 100ms code=%s\n" % ("load" if 20 <= k < 35 and k % 2 or k % 12 == 0 else "main") for k in range(100))
+        folder.write("short.sim", "seed 3\ntask main 100\nfunction main 0x1000 0x100 main.c:10\n"
+                     "function load 0x2000 0x100 load.c:5\ndefault instructions=300M\n" + mix)
+        expect(folder.call("record", "-q", "--pmu", "sim:short.sim"), 0)
+        found = explained(folder, "--from", "2s", "--to", "3.5s")
+        assert "stands_out" not in found, found
+        text = " ".join(expect(folder.call("explain", "--from", "2s", "--to", "3.5s"), 0).stdout.split())
+        shares = re.search(r"Code: (\d+) % of samples in load .*?\(rest of the run: (\d+) %\)", text)
+        assert shares and 45 <= int(shares[1]) <= 62 and 5 <= int(shares[2]) <= 11 and "may be due to chance" in text, text
 
 
 def test_phase():
@@ -184,4 +198,4 @@ def test_formats():
         refused(folder.call("explain", *part, "--format", "xml"), 2, "xml")
 
 
-tap.main([test_burst, test_phase, test_long, test_noise, test_leak, test_bursts_of_reads, test_formats])
+tap.main([test_burst, test_code_of_a_short_window, test_phase, test_long, test_noise, test_leak, test_bursts_of_reads, test_formats])

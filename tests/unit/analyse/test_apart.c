@@ -99,7 +99,37 @@ static void clumps_are_chance(void **state)
     add(&made, 1, 40, 3, 0, 100);
     find(&made, 2);
     assert_true(made.apart[0].is_tested);
+    assert_false(made.apart[0].unsure.is_found);
     assert_false(made.apart[0].name[0].is_found); /* shares of 7.5 % and 0 % */
+}
+
+/* In a group of two long blocks, half of the samples may have a name by chance. With many blocks, or
+ * with a difference that independent samples have by chance, nothing is unsure. */
+static void few_blocks_are_unsure(void **state)
+{
+    static const struct {
+        size_t blocks;
+        uint64_t x, rest;
+        int is_unsure, is_found;
+    } cases[] = {
+        {5, 5, 1, 1, 0}, {5, 1, 5, 1, 0}, {1, 25, 1, 1, 0}, {40, 5, 1, 0, 1}, {5, 2, 1, 0, 0}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct made made = {0};
+        const uint64_t n = cases[i].blocks == 1 ? 50 : 10;
+
+        add(&made, 0, cases[i].blocks, 3, cases[i].x, n);
+        add(&made, 1, 40, 3, cases[i].rest, 10);
+        find(&made, 2);
+        assert_int_equal(made.apart[0].unsure.is_found, cases[i].is_unsure);
+        assert_int_equal(made.apart[0].name[0].is_found, cases[i].is_found);
+        if (!cases[i].is_unsure)
+            continue;
+        assert_int_equal(made.apart[0].unsure.name, 3);
+        assert_float_equal(made.apart[0].unsure.share, (double)cases[i].x / (double)n, 1e-12);
+        assert_float_equal(made.apart[0].unsure.rest, (double)cases[i].rest / 10, 1e-12);
+    }
 }
 
 static void too_little_is_unknown(void **state)
@@ -241,11 +271,11 @@ static void programs_of_two_seconds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shares_of_the_name),      cmocka_unit_test(two_names),
-        cmocka_unit_test(clumps_are_chance),       cmocka_unit_test(too_little_is_unknown),
-        cmocka_unit_test(ran_nowhere_else),        cmocka_unit_test(lengths_of_blocks),
-        cmocka_unit_test(programs_of_tenths),      cmocka_unit_test(programs_of_halves),
-        cmocka_unit_test(programs_of_two_seconds),
+        cmocka_unit_test(shares_of_the_name),    cmocka_unit_test(two_names),
+        cmocka_unit_test(clumps_are_chance),     cmocka_unit_test(few_blocks_are_unsure),
+        cmocka_unit_test(too_little_is_unknown), cmocka_unit_test(ran_nowhere_else),
+        cmocka_unit_test(lengths_of_blocks),     cmocka_unit_test(programs_of_tenths),
+        cmocka_unit_test(programs_of_halves),    cmocka_unit_test(programs_of_two_seconds),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
