@@ -40,6 +40,8 @@ enum rps_apart_kind {
     RPS_APART_PROGRAM_2, /* Second program, if two programs have most samples together */
     RPS_APART_CGROUP,
     RPS_APART_CALLER, /* Caller of the top function, if other groups have the same top function */
+    RPS_APART_TOTAL,  /* Function with most samples in itself and its callees, if no function has
+                         most samples in itself; shares include callees */
     RPS_APART_KINDS
 };
 
@@ -67,7 +69,8 @@ struct rps_share_group {
     int function_count; /* Number of functions with names, if the top names are programs */
     struct rps_share_top function[RPS_SHARES_TOP];
     struct rps_share_apart apart[RPS_APART_KINDS];
-    struct rps_share_apart unsure; /* If no name is found, one that differs, but perhaps by chance */
+    struct rps_share_apart
+        unsure;       /* If no name is found, one that differs, but perhaps by chance */
     int is_alike;     /* 1 if most samples of every group are in the same function or program */
     double waited_s;  /* Time off the CPU in functions, summed over threads, if recorded */
     double unknown_s; /* Time off the CPU in waits of unknown cause (0 if there are other groups) */

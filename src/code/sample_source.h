@@ -81,3 +81,11 @@ int rps_code_apart(struct rps_arena *arena, struct rps_sample_source *source,
 int rps_code_callers(struct rps_arena *arena, struct rps_sample_source *source,
                      const struct rps_run_part *part, const struct rps_share_name *name,
                      struct rps_share_group *group, struct rps_error *err);
+
+/* For each group without a function that has most of its samples, find the function that has most
+ * samples in itself and its callees, and distinguishes the group. Put it into the group's
+ * apart[RPS_APART_TOTAL]. `weight` has the weight of each stack in all groups. Errors are those of
+ * reading the store. */
+int rps_code_totals(struct rps_arena *arena, struct rps_sample_source *source,
+                    const struct rps_run_part *part, const struct rps_share_name *name,
+                    const uint64_t *weight, struct rps_share_group *group, struct rps_error *err);

@@ -78,29 +78,6 @@ static void name_share(const struct rps_share_index *index, size_t e, struct rps
     share->is_kernel = rps_share_index_is_kernel(index->code, key->module);
 }
 
-/* Add a stack's samples once to each of the stack's items. */
-static void add_totals(const struct rps_share_index *index, const uint64_t *samples,
-                       struct rps_share *share)
-{
-    const struct rps_code *code = index->code;
-    /* last: for each item, the number of the stack that was counted last, plus 1. */
-    size_t *last = rps_arena_get(index->arena, index->items.count, sizeof(*last));
-
-    for (size_t s = 0; s < code->stack_count; s++) {
-        for (size_t at = s; samples[s] > 0 && at != RPS_SHARE_NONE;
-             at = rps_share_parent_of(code, at)) {
-            size_t frame = rps_share_frame_of(code, at);
-
-            for (size_t e = index->first[frame]; e < index->first[frame + 1]; e++) {
-                if (last[index->item[e]] == s + 1)
-                    continue;
-                last[index->item[e]] = s + 1;
-                share[index->item[e]].total += samples[s];
-            }
-        }
-    }
-}
-
 static struct rps_shares find_code(struct rps_arena *arena, const struct rps_code *code,
                                    const uint64_t *samples, enum rps_shares_by by)
 {
@@ -112,6 +89,7 @@ static struct rps_shares find_code(struct rps_arena *arena, const struct rps_cod
         .share = rps_arena_get(arena, index.items.count, sizeof(*shares.share)),
     };
     const struct rps_share_key **lines = NULL;
+    uint64_t *total;
 
     for (size_t e = 0; e < index.entries; e++)
         name_share(&index, e, &shares.share[index.item[e]]);
@@ -125,7 +103,9 @@ static struct rps_shares find_code(struct rps_arena *arena, const struct rps_cod
         shares.share[i].file = lines[i]->file;
         shares.share[i].line = lines[i]->line;
     }
-    add_totals(&index, samples, shares.share);
+    total = rps_share_index_totals(scratch, &index, samples);
+    for (size_t i = 0; i < shares.count; i++)
+        shares.share[i].total = total[i];
     drop_empty_shares(&shares);
     rps_arena_free(scratch);
     return shares;

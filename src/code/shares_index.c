@@ -307,3 +307,42 @@ uint64_t *rps_share_add_callees(struct rps_arena *arena, const struct rps_code *
     }
     return within;
 }
+
+uint64_t *rps_share_index_totals(struct rps_arena *arena, const struct rps_share_index *index,
+                                 const uint64_t *samples)
+{
+    const struct rps_code *code = index->code;
+    uint64_t *total = rps_arena_get(arena, index->items.count, sizeof(*total));
+    /* last: for each item, the number of the stack that was counted last, plus 1. */
+    size_t *last = rps_arena_get(arena, index->items.count, sizeof(*last));
+
+    for (size_t s = 0; s < code->stack_count; s++) {
+        for (size_t at = s; samples[s] > 0 && at != RPS_SHARE_NONE;
+             at = rps_share_parent_of(code, at)) {
+            const size_t frame = rps_share_frame_of(code, at);
+
+            for (size_t e = index->first[frame]; e < index->first[frame + 1]; e++) {
+                if (last[index->item[e]] == s + 1)
+                    continue;
+                last[index->item[e]] = s + 1;
+                total[index->item[e]] += samples[s];
+            }
+        }
+    }
+    return total;
+}
+
+int rps_share_is_beginning(const char *function)
+{
+    static const char *const pattern[] = {
+        "_start",          "__libc_start_*", "main",         "clone",
+        "clone3",          "start_thread",   "__clone*",     "runtime.goexit*",
+        "runtime.rt0_go*", "ret_from_fork*", "*startup_64*",
+    };
+
+    for (size_t i = 0; i < RPS_COUNT(pattern); i++) {
+        if (fnmatch(pattern[i], function, 0) == 0)
+            return 1;
+    }
+    return 0;
+}

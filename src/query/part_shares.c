@@ -103,7 +103,9 @@ static void append_apart(char *ret, size_t size, enum rps_apart_kind kind,
              strchr(ret, '%') ? "" : " of samples",
              kind == RPS_APART_CGROUP ? "control group " : "",
              rps_share_name_text(name, sizeof(name), &apart->name),
-             kind == RPS_APART_FUNCTION && apart->share < apart->rest ? " itself" : "",
+             kind == RPS_APART_TOTAL                                    ? " and its callees"
+             : kind == RPS_APART_FUNCTION && apart->share < apart->rest ? " itself"
+                                                                        : "",
              other ? other : "elsewhere", other ? ":" : "",
              rps_shares_percent_text(rest, sizeof(rest), apart->rest));
     if (used == 0 || used + strlen(clause) < size)
@@ -121,7 +123,8 @@ static double difference_of(const struct rps_share_apart *apart)
 char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group *group)
 {
     static const enum rps_apart_kind order[] = {RPS_APART_PROGRAM, RPS_APART_PROGRAM_2,
-                                                RPS_APART_CGROUP, RPS_APART_FUNCTION};
+                                                RPS_APART_CGROUP, RPS_APART_TOTAL,
+                                                RPS_APART_FUNCTION};
     const struct rps_share_top *top = &group->top[0], *function = &group->function[0];
     const struct rps_share_apart *caller = &group->apart[RPS_APART_CALLER];
     const int is_tested = group->apart[RPS_APART_FUNCTION].is_tested;
@@ -155,7 +158,9 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
 
         if (apart->is_found && !(is_named && strcmp(apart->name.name, top->name.name) == 0) &&
             !(order[i] == RPS_APART_CGROUP &&
-              difference_of(apart) < by_program + RPS_APART_SHARE_MIN))
+              difference_of(apart) < by_program + RPS_APART_SHARE_MIN) &&
+            !(order[i] == RPS_APART_FUNCTION && group->apart[RPS_APART_TOTAL].is_found &&
+              apart->share < apart->rest))
             append_apart(ret, size, order[i], apart, group->other);
     }
     if (group->other)
@@ -206,6 +211,8 @@ char *rps_share_group_name(char *ret, size_t size, const struct rps_share_group 
     ret[0] = '\0';
     if (program->is_found && program->share >= RPS_SHARES_NAME_MIN && !group->by_program)
         return rps_text_function(ret, size, program->name.name);
+    if (group->apart[RPS_APART_TOTAL].is_found)
+        return rps_text_function(ret, size, group->apart[RPS_APART_TOTAL].name.name);
     if (group->count == 0 || !(top->share >= RPS_SHARES_NAME_MIN))
         return ret;
     if (group->apart[RPS_APART_CALLER].is_found) {

@@ -320,7 +320,7 @@ void rps_share_block_stand_out(struct rps_block *block, const struct rps_share_g
     static const char *const kind[RPS_APART_KINDS] = {
         [RPS_APART_FUNCTION] = "function", [RPS_APART_PROGRAM] = "program",
         [RPS_APART_PROGRAM_2] = "program", [RPS_APART_CGROUP] = "control group",
-        [RPS_APART_CALLER] = "caller",
+        [RPS_APART_CALLER] = "caller",     [RPS_APART_TOTAL] = "function with callees",
     };
 
     for (int k = 0; k < RPS_APART_KINDS; k++) {

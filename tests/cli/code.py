@@ -557,6 +557,32 @@ def test_callers():
         assert ">A: in step, called by small, " in picture and ">B: in step, called by large, " in picture, picture
 
 
+def test_totals():
+    """a phase whose samples are spread over inner functions is named after the function that called them, in text and JSON"""
+    with Folder() as folder:
+        folder.write("script.sim", "clock 700M\nseed 1\nnoise 3%\nphase a 12s instructions=200M\n"
+                     "phase b 12s instructions=400M\nphase c 12s instructions=100M\n")
+        folder.record("-q")
+        seen = Code(folder / "rpistat.data")
+        for period in range(360):
+            for n in range(5):
+                inner = [["load", "parse"], ["draw"], ["save"]][period // 120] + [f"lib{n}"][:period // 120 != 1]
+                seen.add(period, ["_start", "main", "start_thread", *inner, *[COPY][:n == 0]], 2)
+            seen.add(period, ["_start", "main"], 1)
+        seen.write()
+        found = json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)["labels"]
+        totals = [[(row["name"], round(row["self_share"], 3), round(row["elsewhere_share"], 3))
+                   for row in label["stands_out"] if row["kind"] == "function with callees"] for label in found]
+        assert totals == [[("parse", .909, 0)], [], [("save", .909, 0)]], totals
+        words = " ".join(expect(folder.call("phases"), 0).stdout.split())
+        assert "A: 91 % of samples in parse and its callees (elsewhere 0 %)" in words, words
+        assert "B: in draw" in words and "C: 91 % of samples in save and its callees" in words, words
+        report = " ".join(expect(folder.call("report"), 0).stdout.split())
+        assert "A (parse) 12.0 s, B (draw) 12.0 s, C (save) 12.0 s" in report, report
+        part = json.loads(expect(folder.call("explain", "--from", "0s", "--to", "6s", "--format", "json"), 0).stdout)
+        assert [row["name"] for row in part["stands_out"] if row["kind"] == "function with callees"] == ["parse"], part
+
+
 def test_machine():
     r"""for a machine, programs are named and then functions, however many functions have names; a process number never is"""
     with Folder() as folder:
@@ -668,6 +694,6 @@ prepare()
 try:
     tap.main([test_functions, test_by, test_phase, test_labels, test_text, test_tree, test_folded,
               test_report, test_answer, test_pprof, test_phases, test_programs,
-              test_turns_of_programs, test_stands_out, test_callers, test_machine, test_others, test_cgroups, test_without])
+              test_turns_of_programs, test_stands_out, test_callers, test_totals, test_machine, test_others, test_cgroups, test_without])
 finally:
     FOLDER.__exit__()

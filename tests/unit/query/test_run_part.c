@@ -151,6 +151,12 @@ static void names_that_stand_out(void **state)
     function->rest = .97; /* Functions that draw calls may have all samples of the group. */
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
                         "in cc1, 0 % of samples in draw itself (elsewhere 97 %)");
+    group.apart[RPS_APART_TOTAL] =
+        (struct rps_share_apart){1, 1, {.name = "parse", .file = ""}, .98, 0};
+    assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
+                        "in cc1, 98 % of samples in parse and its callees (elsewhere 0 %)");
+    assert_string_equal(rps_share_group_name(little, sizeof(little), &group), "parse");
+    group.apart[RPS_APART_TOTAL].is_found = 0;
     group.by_program = program->is_found = function->is_found = 0;
     group.is_alike = 1;
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "no function stands out");
