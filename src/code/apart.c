@@ -9,8 +9,7 @@
 
 #define CALLERS_MAX 8 /* Maximum number of calls from a distinguishing caller to its function. */
 
-/* Cut each group into blocks of the same number of periods, without periods of other groups. */
-static struct rps_run_part cut_into_blocks(struct rps_arena *arena, const struct rps_run_part *part)
+struct rps_run_part rps_code_apart_blocks(struct rps_arena *arena, const struct rps_run_part *part)
 {
     struct rps_run_part blocks = {.group_count = part->group_count * RPS_APART_BLOCKS};
     uint64_t *periods = rps_arena_get(arena, part->group_count, sizeof(*periods));
@@ -116,7 +115,7 @@ int rps_code_apart(struct rps_arena *arena, struct rps_sample_source *source,
         find_rest(names, group, part->group_count);
     chosen = choose_names(scratch, names, group, part->group_count, &counts.key_count, &place);
     counts.key = place;
-    blocks = cut_into_blocks(scratch, part);
+    blocks = rps_code_apart_blocks(scratch, part);
     result = rps_sample_source_count(scratch, &counts, source, &blocks, names->what, err);
     if (result < 0)
         goto out;

@@ -67,6 +67,9 @@ struct rps_apart_names {
                                           name. */
 };
 
+/* Cut each group into blocks of the same number of periods, without periods of other groups. */
+struct rps_run_part rps_code_apart_blocks(struct rps_arena *arena, const struct rps_run_part *part);
+
 /* Find the distinguishing name of each group, and put it into the group's apart[kind]. Texts are
  * copied into the arena. A part with one group has no distinguishing names. Errors are those of
  * reading the store. */
@@ -84,8 +87,8 @@ int rps_code_callers(struct rps_arena *arena, struct rps_sample_source *source,
 
 /* For each group without a function that has most of its samples, find the function that has most
  * samples in itself and its callees, and distinguishes the group. Put it into the group's
- * apart[RPS_APART_TOTAL]. `weight` has the weight of each stack in all groups. Errors are those of
+ * apart[RPS_APART_TOTAL]. Nothing is found if there are too many stacks. Errors are those of
  * reading the store. */
 int rps_code_totals(struct rps_arena *arena, struct rps_sample_source *source,
                     const struct rps_run_part *part, const struct rps_share_name *name,
-                    const uint64_t *weight, struct rps_share_group *group, struct rps_error *err);
+                    struct rps_share_group *group, struct rps_error *err);

@@ -360,7 +360,7 @@ static int find_shares(struct rps_arena *arena, struct rps_sample_source *source
     if (!by_program && result == 0)
         result = rps_code_callers(arena, source, part, name, ret->group, err);
     if (!by_program && result == 0)
-        result = rps_code_totals(arena, source, part, name, counts.id, ret->group, err);
+        result = rps_code_totals(arena, source, part, name, ret->group, err);
 out:
     rps_arena_free(scratch);
     return result;
