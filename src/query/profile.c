@@ -46,7 +46,7 @@ static void add_step(struct rps_spread *label, const struct rps_spread *whole, d
     const double of[] = {1, step, step * step, label->step.is_pair,
                          label->step.is_pair ? step * label->step.last : 0};
 
-    label->step.mean += (step - label->step.mean) / (double)++label->step.count;
+    label->step.count++;
     for (int i = 0; i < RPS_STEP_SUMS; i++)
         for (int w = 0; w < 3; w++)
             label->step.sum[i][w] += of[i] * weight[w];
@@ -306,15 +306,15 @@ static double walk_error(const struct rps_profile *profile, const struct rps_spr
 
     for (size_t l = 0; l < (size_t)profile->label_count; l++) {
         const struct rps_spread *label = &spreads->label[l * profile->figure_count + f];
-        const double mean = label->step.mean;
-        double sum[RPS_STEP_SUMS];
+        double sum[RPS_STEP_SUMS], mean;
 
         for (int i = 0; i < RPS_STEP_SUMS; i++) {
             const double *of = label->step.sum[i];
 
             sum[i] = of[0] / (own * own) - 2 * of[1] / (own * other) + of[2] / (other * other);
         }
-        squares += fmax(0, sum[2] - 2 * mean * sum[1] + mean * mean * sum[0]);
+        mean = sum[0] > 0 ? sum[1] / sum[0] : 0;
+        squares += fmax(0, sum[2] - mean * sum[1]);
         products += sum[4] - mean * mean * sum[3];
         freedom += fmax(0, (double)label->step.count - 1);
     }

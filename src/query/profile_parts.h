@@ -14,7 +14,7 @@ struct rps_spread {
     struct {
         uint64_t count, number; /* number: count of the whole run with the last value */
         int is_pair;            /* 1 if `last` is the step before the next one */
-        double last_value, last, mean;
+        double last_value, last;
         double sum[RPS_STEP_SUMS][3]; /* of 1, step, step squared, 1 per pair of neighbouring steps,
                                          and product of the pair; with three weights each */
     } step;

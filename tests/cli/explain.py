@@ -4,6 +4,7 @@ import json
 import math
 import random
 import re
+import statistics
 
 from program import Folder, expect, refused, tap
 
@@ -162,6 +163,16 @@ def test_leak():
         # .73 MiB * sqrt(200 / 3) * 2.97, and more because phases divide the steps
         assert 17.8 < row["difference"] - row["low"] < 24, row
         assert "rss" not in differing(explained(folder, "--from", "8s", "--to", "12s"))
+    with Folder(runs=0) as folder:  # 1 MiB per 100 ms, and jumps at the start and at the end
+        steady = [3, 3, 9] + [9 + k for k in range(1, 195)] + [160, 70, 10]
+        folder.write("steady.sim", "seed 2\nnoise 5%\nwidth 64\ndefault instructions=300M\n" + "".join(
+            "phase leak 100ms rss=%dk\n" % (mib * 1024) for mib in steady))
+        expect(folder.call("record", "-q", "--pmu", "sim:steady.sim"), 0)
+        for first, last in (0, 50), (30, 50), (120, 160), (150, 200):
+            row = differing(explained(folder, "--from", "%gs" % (first / 10), "--to", "%gs" % (last / 10)))["rss"]
+            window, rest = steady[first:last], steady[:first] + steady[last:]
+            assert abs(row["window"] - statistics.mean(window)) < 1.5 and abs(row["other"] - statistics.mean(rest)) < 1.5, row
+            assert row["low"] <= row["difference"] <= row["high"], row
     with Folder(runs=0) as folder:
         folder.write("wave.sim", "seed 2\nnoise 5%\nwidth 64\ndefault instructions=300M\n" + "".join(
             "phase wave 100ms rss=%dk\n" % (150000 + 100000 * math.sin(2 * math.pi * k / 200)) for k in range(200)))
