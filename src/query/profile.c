@@ -36,24 +36,27 @@ static void add_value(uint64_t count, double *mean, double *squares, double valu
     *squares += difference * (value - *mean);
 }
 
-static void add_step(struct rps_spread *spread, double value)
+/* Add the step from the previous value of a label. The weight of a step follows from the number of
+ * values on each side before the step, see walk_error. */
+static void add_step(struct rps_spread *label, const struct rps_spread *whole, double value)
 {
-    const double step = value - spread->step.last_value;
+    const double step = value - label->step.last_value;
+    const double own = (double)whole->sides[0], other = (double)whole->sides[1];
+    const double weight[] = {own * own, own * other, other * other};
+    const double of[] = {1, step, step * step, label->step.is_pair,
+                         label->step.is_pair ? step * label->step.last : 0};
 
-    spread->step.last_value = value;
-    if (spread->count < 2)
-        return;
-    add_value(spread->count - 1, &spread->step.mean, &spread->step.squares, step);
-    spread->step.products += step * spread->step.last;
-    spread->step.last = step;
+    label->step.count++;
+    for (int i = 0; i < RPS_STEP_SUMS; i++)
+        for (int w = 0; w < 3; w++)
+            label->step.sum[i][w] += of[i] * weight[w];
+    label->step.last = step;
+    label->step.is_pair = 1;
 }
 
-void rps_spread_add(struct rps_spread *spread, double value)
+static void add_to_spread(struct rps_spread *spread, double value)
 {
-    if (!isfinite(value))
-        return;
     add_value(++spread->count, &spread->mean, &spread->squares, value);
-    add_step(spread, value);
     for (int i = 0; i < 2; i++) {
         spread->block[i].sum += value;
         if (spread->count & (block_length[i] - 1))
@@ -62,6 +65,25 @@ void rps_spread_add(struct rps_spread *spread, double value)
                   spread->block[i].sum / (double)block_length[i]);
         spread->block[i].sum = 0;
     }
+}
+
+void rps_spread_add(const struct rps_spreads *spreads, size_t label, size_t figure_count,
+                    size_t figure, double value)
+{
+    struct rps_spread *own = &spreads->label[label * figure_count + figure];
+    struct rps_spread *whole = &spreads->whole[figure];
+
+    if (!isfinite(value))
+        return;
+    if (own->count > 0 && own->step.number == whole->count)
+        add_step(own, whole, value);
+    else
+        own->step.is_pair = 0;
+    add_to_spread(own, value);
+    add_to_spread(whole, value);
+    whole->sides[label % 2]++;
+    own->step.last_value = value;
+    own->step.number = whole->count;
 }
 
 static double deviation(const struct rps_spread *spread)
@@ -271,30 +293,36 @@ static double variance_of(double squares, double count, double groups)
     return count > groups ? squares / (count - groups) : 0;
 }
 
-/* Return half the width of the interval for a random walk. Take two neighbouring ranges with n
- * observations in total. The difference of their means has a standard deviation of at most
- * s sqrt(n / 3), where s is the standard deviation of a step. s grows with the correlation of
- * neighbouring steps. A steady rise has equal steps, so this interval shows that the start and the
- * end of a steady rise differ. */
+/* Return half the width of the interval for a random walk. A step moves all later values, so its
+ * weight in the difference of the means is the share of one side's values before the step, minus
+ * that of the other side. Jumps at the start and at the end of a run thus hardly count. A steady
+ * rise has equal steps, so its start and its end differ. */
 static double walk_error(const struct rps_profile *profile, const struct rps_spreads *spreads,
                          size_t f, double probability)
 {
-    double squares = 0, products = 0, count = 0, steps = 0, alike;
+    const double own = (double)spreads->whole[f].sides[0],
+                 other = (double)spreads->whole[f].sides[1];
+    double squares = 0, products = 0, freedom = 0, alike;
 
     for (size_t l = 0; l < (size_t)profile->label_count; l++) {
-        const struct rps_spread *own = &spreads->label[l * profile->figure_count + f];
-        const double freedom = fmax(0, (double)own->count - 2);
+        const struct rps_spread *label = &spreads->label[l * profile->figure_count + f];
+        double sum[RPS_STEP_SUMS], mean;
 
-        squares += own->step.squares;
-        products += own->step.products - freedom * own->step.mean * own->step.mean;
-        count += (double)own->count;
-        steps += freedom;
+        for (int i = 0; i < RPS_STEP_SUMS; i++) {
+            const double *of = label->step.sum[i];
+
+            sum[i] = of[0] / (own * own) - 2 * of[1] / (own * other) + of[2] / (other * other);
+        }
+        mean = sum[0] > 0 ? sum[1] / sum[0] : 0;
+        squares += fmax(0, sum[2] - mean * sum[1]);
+        products += sum[4] - mean * mean * sum[3];
+        freedom += fmax(0, (double)label->step.count - 1);
     }
-    if (steps == 0)
+    if (freedom == 0)
         return INFINITY;
     alike = squares > 0 ? fmin(fmax(0, products / squares), .99) : 0;
-    return sqrt(squares / steps * count / 3 * (1 + alike) / (1 - alike)) *
-           rps_student_limit(probability, steps);
+    return sqrt(squares * (own + other) / freedom * (1 + alike) / (1 - alike)) *
+           rps_student_limit(probability, freedom);
 }
 
 /* Return half the width of the interval. The mean of n observations has the variance
@@ -393,10 +421,9 @@ static void profile_column(struct rps_profile *profile, const struct rps_spreads
         struct rps_spread own = {0};
 
         for (uint64_t row = phase->first / rows_per; row <= phase->last / rows_per; row++) {
-            rps_spread_add(&own, value[row]);
-            rps_spread_add(&spreads->whole[f], value[row]);
-            rps_spread_add(&spreads->label[(size_t)phase->label * profile->figure_count + f],
-                           value[row]);
+            if (isfinite(value[row]))
+                add_to_spread(&own, value[row]);
+            rps_spread_add(spreads, (size_t)phase->label, profile->figure_count, f, value[row]);
         }
         profile->phase[i * profile->figure_count + f] = mean_of(&own);
     }

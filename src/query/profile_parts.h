@@ -3,13 +3,20 @@
 
 #include "rpistat/profile.h"
 
+#define RPS_STEP_SUMS 5
+
 /* Mean and sum of squared differences of a stream of numbers (Welford 1962), of the steps between
- * neighbours, and of the means of blocks. Blocks have 16 and 64 numbers. */
+ * neighbours, and of the means of blocks. Blocks have 16 and 64 numbers. Numbers of a label are
+ * neighbours if no number of another label is between them. */
 struct rps_spread {
-    uint64_t count;
+    uint64_t count, sides[2]; /* sides: numbers of even and of odd labels, in the whole run */
     double mean, squares;
     struct {
-        double last_value, last, mean, squares, products; /* products of neighbouring steps */
+        uint64_t count, number; /* number: count of the whole run with the last value */
+        int is_pair;            /* 1 if `last` is the step before the next one */
+        double last_value, last;
+        double sum[RPS_STEP_SUMS][3]; /* of 1, step, step squared, 1 per pair of neighbouring steps,
+                                         and product of the pair; with three weights each */
     } step;
     struct {
         uint64_t count;
@@ -41,7 +48,9 @@ int rps_profile_window(struct rps_arena *arena, struct rps_reader *reader, int64
                        const struct rps_cpus *cpus, const struct rps_window *window,
                        struct rps_profile *ret, struct rps_error *err);
 
-void rps_spread_add(struct rps_spread *spread, double value);
+/* Add a value of a metric to the spreads of its label and of the whole run. NaN is not added. */
+void rps_spread_add(const struct rps_spreads *spreads, size_t label, size_t figure_count,
+                    size_t figure, double value);
 
 /* Make the arrays of a profile for figure_count metrics, all NaN, and count the labels. Return the
  * spreads, which live as long as the profile. */

@@ -63,15 +63,9 @@ static size_t label_of(const struct work *work, size_t phase)
 static void add_to_spreads(struct work *work, size_t count, size_t figure, double value)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct rps_spreads *spreads = &work[i].spreads;
-
-        if (work[i].rotation_phase == NOWHERE)
-            continue;
-        rps_spread_add(&spreads->label[label_of(&work[i], work[i].rotation_phase) *
-                                           work[i].profile.figure_count +
-                                       figure],
-                       value);
-        rps_spread_add(&spreads->whole[figure], value);
+        if (work[i].rotation_phase != NOWHERE)
+            rps_spread_add(&work[i].spreads, label_of(&work[i], work[i].rotation_phase),
+                           work[i].profile.figure_count, figure, value);
     }
 }
 
@@ -380,8 +374,7 @@ static int add_readings(struct rps_profile *io, const struct rps_spreads *spread
             const double value = rps_run_system_mean(&one, of->source, of->slot[s]) /
                                  rps_system_metrics[of->source][of->slot[s]].column.divisor;
 
-            rps_spread_add(&spreads->label[label * io->figure_count + s], value);
-            rps_spread_add(&spreads->whole[s], value);
+            rps_spread_add(spreads, label, io->figure_count, s, value);
         }
     }
     rps_system_cursor_close(cursor);

@@ -46,6 +46,9 @@
     12 /* Three more than I/O metrics: a clause is written before it is chosen. */
 #define WINDOW_CLAUSES 5
 
+/* Minimum share of the threads' time in threads that no reading found, for "at least". */
+#define UNSEEN_MIN .02
+
 /* A label, and the label that it is compared with. */
 struct pair {
     const struct rps_profile *profile;
@@ -208,6 +211,8 @@ static struct rps_system_time sum_times(const struct rps_profile *profile, int e
         sum.elapsed_s += time.elapsed_s;
         sum.on_s += time.on_s;
         sum.wait_s += time.wait_s;
+        sum.threads_s += time.threads_s;
+        sum.unseen_s += time.unseen_s;
         for (int s = 0; s < RPS_SLEEPS; s++)
             sum.asleep_in_s[s] += time.asleep_in_s[s];
     }
@@ -500,25 +505,34 @@ static int write_cpu_wait(char *ret, const struct rps_profile *profile)
     return fabs(waited - other) > WAITED_THRESHOLD;
 }
 
+/* Return the words before a mean of readings. Processes that ended between readings are not in it. */
+static const char *least_words(const struct rps_system_time time)
+{
+    return time.unseen_s > UNSEEN_MIN * time.threads_s ? "at least " : "";
+}
+
 /* Write the RSS of a label, and how much the label reads and writes: "reads 240 MiB/s
  * from disks (elsewhere 2 MiB/s)". A phase's waits have their own clauses. Its sleeps and low
  * rates are written only if nothing else differs (is_only). */
 static int write_io(struct clause *ret, struct pair *of, int is_only)
 {
     const struct rps_profile *io = of->profile->io;
+    const int label = (int)of->label;
+    const char *own_least = least_words(time_of(of->profile, label));
+    const char *rest_least = least_words(sum_times(of->profile, label));
     char number[48], other[48];
     int count = 0;
 
     for (size_t f = 0; io && f < io->figure_count; f++) {
-        struct pair pair = pair_of(io, (int)of->label);
+        struct pair pair = pair_of(io, label);
         const char *name = io->other ? io->figure[f].panel : io->figure[f].name;
         const char *unit = strchr(name, ' ') + 1;
         const int is_rate = strstr(unit, "MiB/s") != NULL, is_wait = strncmp(unit, "s/s", 3) == 0;
+        const int is_reading = !is_rate && !is_wait;
         const double least = strstr(unit, "MiB") ? MIB_THRESHOLD : THREADS_THRESHOLD;
         const double limit = is_rate && !io->other ? RATE_APART : 0;
         const double value = value_of(&pair, f);
-        const double rest =
-            io->other ? base_of(&pair, f) : rps_profile_elsewhere(io, (int)of->label, f);
+        const double rest = io->other ? base_of(&pair, f) : rps_profile_elsewhere(io, label, f);
 
         ret[count] = (struct clause){.apart = fabs(sure_difference(&pair, f))};
         if (fabs(value - rest) <= least || (is_wait && !io->other))
@@ -530,12 +544,16 @@ static int write_io(struct clause *ret, struct pair *of, int is_only)
              ((is_rate && value <= least) || strncmp(unit, "threads", 7) == 0)))
             continue;
         write_number(number, sizeof(number), value, fmin(least, 1), value < 100 ? 0 : 1);
-        if (strcmp(number, "0") == 0 && strncmp(unit, "threads", 7) == 0)
+        if (strcmp(number, "0") == 0 && strncmp(unit, "threads", 7) == 0) {
+            if (own_least[0])
+                continue;
             strcpy(number, "no");
+        }
         write_number(other, sizeof(other), rest, fmin(least, 1), rest < 100 ? 0 : 1);
-        snprintf(ret[count].text, TEXT_SIZE, "%.*s%s %s (%s%s %s %.*s)", (int)(unit - name), name,
-                 number, unit, io->other ? io->other : "elsewhere", io->other ? ":" : "", other,
-                 (int)strcspn(unit, " "), unit);
+        snprintf(ret[count].text, TEXT_SIZE, "%.*s%s%s %s (%s%s %s%s %.*s)", (int)(unit - name),
+                 name, is_reading ? own_least : "", number, unit,
+                 io->other ? io->other : "elsewhere", io->other ? ":" : "",
+                 is_reading ? rest_least : "", other, (int)strcspn(unit, " "), unit);
         count += !is_wait || write_cpu_wait(ret[count].text, of->profile);
     }
     return count;

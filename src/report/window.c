@@ -39,6 +39,8 @@ static size_t add_metrics(struct rps_document *document, const struct rps_run_wi
             const struct rps_figure *figure = &of->figure[f];
             const double value = of->mean[f], other = of->mean[of->figure_count + f];
             const double found = rps_profile_difference(of, f);
+            /* Values that do not vary give no interval. */
+            const double error = figure->error > fmax(value, other) / 1e9 ? figure->error : NAN;
 
             if (isfinite(value - other) && fmax(value, other) > 0)
                 (*(figure->error < fmax(value, other) ? &tested : ret_unknown))++;
@@ -49,8 +51,8 @@ static size_t add_metrics(struct rps_document *document, const struct rps_run_wi
             rps_put_number(block, value);
             rps_put_number(block, other);
             rps_put_number(block, value - other);
-            rps_put_number(block, value - other - figure->error);
-            rps_put_number(block, value - other + figure->error);
+            rps_put_number(block, value - other - error);
+            rps_put_number(block, value - other + error);
             rps_put_number(block, fabs(found));
         }
     }

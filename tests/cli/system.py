@@ -251,6 +251,13 @@ def test_phases():
     text = words(expect(FOLDER.call("phases", "-i", "waiting.data"), 0).stdout)
     assert "waits for a CPU 80 % of the time that it could run" in text and "RSS 100 MiB summed over processes (elsewhere 10 MiB)" in text, text
     assert "RSS 10 MiB summed over processes (elsewhere 100 MiB)" in text, text
+    # threads that ended unread, in 10 % of the time of the threads of one phase: its RSS is a lower limit
+    record("ended.data", "default threads=2 in=lock:1 wait=0%\nphase a 6s rss=10M\nphase b 6s rss=100M unseen=1200ms\n")
+    text = words(expect(FOLDER.call("phases", "-i", "ended.data"), 0).stdout)
+    assert "RSS 10 MiB summed over processes (elsewhere at least 100 MiB)" in text, text
+    assert "RSS at least 100 MiB summed over processes (elsewhere 10 MiB)" in text, text
+    found = words(expect(FOLDER.call("explain", "-i", "ended.data", "--from", "6s", "--to", "12s"), 0).stdout)
+    assert "RSS at least 100 MiB summed over processes (rest of the run: 10 MiB)" in found, found
     record("starved.data", "phase work 2s\nphase starved 8s wait=99.5%\nphase work 2s\n")
     assert "B (waiting for a CPU) 8.0 s" in report("starved.data"), report("starved.data")
     assert "B (waiting for locks or threads) 8.0 s" in report("locked.data"), report("locked.data")

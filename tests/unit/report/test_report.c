@@ -624,6 +624,7 @@ static void test_software(void **state)
     strcpy(fixture.plan->clock.unit, "ns");
     fixture.plan->set[0].event[4].state = RPS_EVENT_NOT_PERMITTED;
     fixture.run.user_ns = 150000000; /* of 200 ms that were counted */
+    fixture.run.memory_bytes = 12 << 20;
     fixture.run.system_ns = 20000000;
     fixture_write(&fixture);
     for (int i = 0; i < 4; i++)
@@ -648,7 +649,9 @@ static void test_software(void **state)
                  "Not counted: CPU migrations. Reason: this user is not permitted to count it.");
     assert_null(strstr(text, "Counting cost"));
     assert_holds(text,
-                 "\n  CPU time waited for:      0.150 s in user mode, 0.020 s in the kernel\n");
+                 "\n  CPU time waited for:      0.150 s in user mode, 0.020 s in the kernel\n"
+                 "  Peak memory:              at least 12.0 MiB (of the largest process waited "
+                 "for)\n");
     free(text);
     fixture_end(&fixture);
 }
