@@ -342,6 +342,11 @@ static void test_answer_phases(void **state)
     made.change[3][ELAPSED] = untested(NAN, 4, RPS_CHANGE_ABSENT);
     check_answer(&made, "new takes 45 % more time than main (43 to 47 %): phase C (4 s) is new; "
                         "solve (three.c:40) has 56 % less CPU time (3.50 s instead of 7.90 s)");
+    made.comparison.a_count = 1; /* One run against five does not show that a phase is new. */
+    check_answer(&made, "new takes 45 % more time than main (43 to 47 %): phase C (4 s) is in new "
+                        "only; solve (three.c:40) has 56 % less CPU time (3.50 s instead of "
+                        "7.90 s)");
+    made.comparison.a_count = 5;
     made.row[3].a_times = 1;
     made.row[3].b_times = 0;
     made.change[3][ELAPSED] = untested(4, NAN, RPS_CHANGE_ABSENT);
