@@ -437,6 +437,10 @@ static void put_compared(struct rps_document *document, const struct rps_compari
         {comparison->name[RPS_SIDE_A], rps_comparison_side_text(comparison, RPS_SIDE_A)},
         {comparison->name[RPS_SIDE_B], rps_comparison_side_text(comparison, RPS_SIDE_B)},
         {"Command", rps_comparison_command_text(comparison)},
+        {"Values", comparison->a_count + comparison->b_count == 2 ? ""
+                   : comparison->statistic == RPS_CHANGE_MEDIAN
+                       ? "medians of each side's runs"
+                       : "geometric means of each side's runs (arithmetic if a run has 0 or less)"},
         {"Tested", rps_comparison_tested_text(comparison)},
     };
 
