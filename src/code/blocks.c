@@ -660,6 +660,7 @@ static void put_labels(const struct rps_code_filling *filling)
         rps_document_block(filling->document, "labels", is_wall ? of_time : columns,
                            is_wall ? RPS_COUNT(of_time) : RPS_COUNT(columns));
     char label[RPS_PHASE_LABEL_SIZE], text[RPS_CODE_TEXT_SIZE];
+    int has_unnamed = 0;
 
     block->indent = 2;
     if (groups && groups->group_count > 0)
@@ -685,7 +686,10 @@ static void put_labels(const struct rps_code_filling *filling)
             rps_share_block_put(block, &groups->sampling, group, time->cpu_s);
         }
         rps_put_text(block, top_text(text, group));
+        has_unnamed |= strchr(text, '[') != NULL;
     }
+    if (has_unnamed)
+        rps_document_print(filling->document, "  " RPS_SHARE_UNNAMED_NOTE);
 }
 
 void rps_code_blocks(struct rps_document *document, const struct rps_code_output *output)
