@@ -190,24 +190,21 @@ static void report_latency(const struct rps_code_output *output, struct rps_bloc
             "of the time.");
 }
 
-/* Return 1 if a module is JIT-compiled code. */
-static int is_jit(const struct rps_code *code, const char *path)
+/* Return the module whose file has the same name as `path`, such as "libjvm.so", or NULL. */
+static const struct rps_module *find_file(const struct rps_code *code, const char *path)
 {
     for (size_t m = 0; m < code->module_count; m++) {
-        if (code->module[m].kind == RPS_MODULE_JIT && strcmp(code->module[m].path, path) == 0)
-            return 1;
+        if (strcmp(rps_text_file_name(code->module[m].path), rps_text_file_name(path)) == 0)
+            return &code->module[m];
     }
-    return 0;
+    return NULL;
 }
 
-/* Return 1 if a file of this name has samples, such as libjvm.so. */
-static int has_file(const struct rps_code *code, const char *name)
+static int is_jit(const struct rps_code *code, const char *path)
 {
-    for (size_t m = 0; m < code->module_count; m++) {
-        if (strcmp(rps_text_file_name(code->module[m].path), name) == 0)
-            return 1;
-    }
-    return 0;
+    const struct rps_module *module = find_file(code, path);
+
+    return module && module->kind == RPS_MODULE_JIT;
 }
 
 /* Return the number of samples in the rows of a module (NULL: any), if is_unnamed of rows without
@@ -242,7 +239,7 @@ static const char *chains_advice(const struct rps_code_output *output)
             return "";
     }
     if (rps_shares_part(count_self(output, NULL, 0, 1), output->shares->samples) >= ADVICE_MIN)
-        return has_file(output->code, "libjvm.so")
+        return find_file(output->code, "libjvm.so")
                    ? " Start Java with -XX:+PreserveFramePointer to record callers."
                    : "";
     return strcmp(output->code->sampling.stacks, "fp") == 0
@@ -577,10 +574,10 @@ static void report_reasons(const struct rps_code_filling *filling, struct rps_bl
             continue;
         said[count++] = share->module;
         if (strcmp(reason, RPS_LOCATION_NO_MAP) == 0)
-            advice = has_file(output->code, "libjvm.so")
+            advice = find_file(output->code, "libjvm.so")
                          ? "; java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit writes one"
-                     : has_file(output->code, "node") ? "; node --perf-basic-prof writes one"
-                                                      : "";
+                     : find_file(output->code, "node") ? "; node --perf-basic-prof writes one"
+                                                       : "";
         rps_block_wrap(block, 2, 4, "%s: %s%s", share->module, reason, advice);
     }
 }

@@ -213,29 +213,29 @@ static void find_changes(struct rps_comparison_work *work)
 #define MOVED_MIN     .5  /* minimum share of a phase's time that the neighbour has in addition */
 #define SAME_WORK_MIN .25 /* minimum CPU use of the phase, as a share of that of the neighbour */
 
-static double side_value(const struct rps_comparison *comparison, size_t row, int figure, int side)
+static double value_on(const struct rps_comparison *comparison, size_t row, const char *name,
+                       int is_a)
 {
-    const struct rps_change *change = figure < 0 ? NULL : &comparison->row[row].change[figure];
+    const int figure = rps_comparison_figure(comparison, name);
+    const struct rps_change *change = comparison->row[row].change + (figure < 0 ? 0 : figure);
 
-    return !change ? NAN : side == RPS_SIDE_A ? change->a : change->b;
+    return figure < 0 ? NAN : is_a ? change->a : change->b;
 }
 
-/* Return 1 if the time of row x, which only `side` has, is part of row n on the other side: there,
+/* Return 1 if the time of row x, which only one side has, is part of row n on the other side: there,
  * row n has more elapsed time or CPU time, by at least MOVED_MIN of that of x. */
-static int is_moved(const struct rps_comparison *comparison, size_t x, size_t n, int side)
+static int is_moved(const struct rps_comparison *of, size_t x, size_t n, int is_a)
 {
     const char *const name[] = {"elapsed", "cpu_time"};
-    double own[2], next[2], gap[2];
+    const int is_same_work =
+        value_on(of, x, "cpu_use", is_a) >= SAME_WORK_MIN * value_on(of, n, "cpu_use", is_a);
 
-    for (int i = 0; i < 2; i++) {
-        const int figure = rps_comparison_figure(comparison, name[i]);
-
-        own[i] = side_value(comparison, x, figure, side);
-        next[i] = side_value(comparison, n, figure, side);
-        gap[i] = side_value(comparison, n, figure, 1 - side) - next[i];
+    for (int i = 0; i < 1 + is_same_work; i++) {
+        if (value_on(of, n, name[i], !is_a) - value_on(of, n, name[i], is_a) >=
+            MOVED_MIN * value_on(of, x, name[i], is_a))
+            return 1;
     }
-    return gap[0] >= MOVED_MIN * own[0] ||
-           (gap[1] >= MOVED_MIN * own[1] && own[1] * next[0] >= SAME_WORK_MIN * next[1] * own[0]);
+    return 0;
 }
 
 /* Return the row that contains the time of row x on the side that lacks x, or 0. The row is that of
@@ -243,19 +243,21 @@ static int is_moved(const struct rps_comparison *comparison, size_t x, size_t n,
 static size_t find_home(const struct rps_comparison *comparison, size_t x)
 {
     const struct rps_comparison_row *row = comparison->row;
-    const int side = row[x].a_times > 0 ? RPS_SIDE_A : RPS_SIDE_B;
-    const struct rps_phases *phases = &comparison->run[comparison->standing[side]].phases;
+    const int is_a = row[x].a_times > 0;
+    const struct rps_phases *phases =
+        &comparison->run[comparison->standing[is_a ? RPS_SIDE_A : RPS_SIDE_B]].phases;
+    const size_t count = phases->count;
+    size_t i = 0;
 
     if (row[x].a_times + row[x].b_times != 1 || rps_comparison_is_new(comparison, x))
         return 0;
-    for (size_t i = 0; i < phases->count; i++) {
-        for (size_t k = i > 0 ? i - 1 : 0; k < phases->count && k <= i + 1; k++) {
-            const size_t n = (size_t)(phases->phase[k].label + 1);
+    while (i < count && phases->phase[i].label != row[x].label)
+        i++;
+    for (size_t k = i > 0 ? i - 1 : 0; k < count && k <= i + 1; k++) {
+        const size_t n = (size_t)(phases->phase[k].label + 1);
 
-            if (phases->phase[i].label + 1 == (int)x && n > 0 && row[n].a_times > 0 &&
-                row[n].b_times > 0 && is_moved(comparison, x, n, side))
-                return n;
-        }
+        if (n > 0 && row[n].a_times > 0 && row[n].b_times > 0 && is_moved(comparison, x, n, is_a))
+            return n;
     }
     return 0;
 }
@@ -286,37 +288,29 @@ static void give_label(struct rps_phases *phases, int x, int n)
         out[i].label -= out[i].label > x;
 }
 
+/* Compute the changes. Join each row that only one side has with the row that contains its time on
+ * the other side, and compute the changes again. */
 static int measure_all(struct rps_comparison_work *work, struct rps_error *err)
 {
-    int result = 0;
-
-    for (size_t r = 0; r < work->comparison.run_count && result == 0; r++)
-        result = rps_comparison_measure(work, r, err);
-    if (result == 0)
-        find_changes(work);
-    return result;
-}
-
-/* Join rows that only one side has with the rows that contain their time on the other side. */
-static int join_moved(struct rps_comparison_work *work, struct rps_error *err)
-{
     struct rps_comparison *comparison = &work->comparison;
-    int result = measure_all(work, err);
+    size_t x, n = 0;
 
-    for (size_t x = 1; x < comparison->row_count && result == 0; x++) {
-        const size_t n = find_home(comparison, x);
-
-        if (n == 0)
-            continue;
+    for (;;) {
+        for (size_t r = 0; r < comparison->run_count; r++) {
+            if (rps_comparison_measure(work, r, err) < 0)
+                return RPS_FAILED;
+        }
+        find_changes(work);
+        for (x = 1; x < comparison->row_count && (n = find_home(comparison, x)) == 0; x++)
+            ;
+        if (x >= comparison->row_count)
+            return 0;
         add_rows(comparison, comparison->row_count - 2);
         for (size_t r = 0; r < comparison->run_count; r++) {
             give_label(&comparison->run[r].phases, (int)x - 1, (int)n - 1);
             count_run(comparison, r);
         }
-        result = measure_all(work, err);
-        x = 0; /* The rows have new numbers. */
     }
-    return result;
 }
 
 static int has_values(const struct rps_comparison *comparison, size_t figure)
@@ -374,7 +368,7 @@ int rps_comparison_find(struct rps_arena *arena, const struct rps_comparison_cho
     if (result == 0)
         result = find_rows(&work, err);
     if (result == 0)
-        result = join_moved(&work, err);
+        result = measure_all(&work, err);
     if (result == 0) {
         drop_empty(&work.comparison);
         rps_comparison_each_family(&work.comparison, correct);
