@@ -239,7 +239,7 @@ static int is_moved(const struct rps_comparison *of, size_t x, size_t n, int is_
 }
 
 /* Return the row that contains the time of row x on the side that lacks x, or 0. The row is that of
- * a phase next to x. Return 0 if x occurs twice, has both sides, or is certain to be new. */
+ * a phase next to the first of x. Return 0 also if x has both sides or is certain to be new. */
 static size_t find_home(const struct rps_comparison *comparison, size_t x)
 {
     const struct rps_comparison_row *row = comparison->row;
@@ -249,7 +249,7 @@ static size_t find_home(const struct rps_comparison *comparison, size_t x)
     const size_t count = phases->count;
     size_t i = 0;
 
-    if (row[x].a_times + row[x].b_times != 1 || rps_comparison_is_new(comparison, x))
+    if ((row[x].a_times > 0 && row[x].b_times > 0) || rps_comparison_is_new(comparison, x))
         return 0;
     while (i < count && phases->phase[i].label != row[x].label)
         i++;
