@@ -56,6 +56,9 @@ struct rps_change {
                       it is within RPS_CHANCE_Z standard deviations */
 };
 
+/* Return the probability that chance alone puts all of `a` runs above or below all of `b` runs. */
+double rps_change_rank_chance(size_t a, size_t b);
+
 /* Find the change from the runs of side A to the runs of side B. Runs without a value are left out.
  * Two or more runs per side are compared by Welch's t test (1947). One run is compared with n runs
  * by Student's t test, with n - 1 degrees of freedom and a variance of s^2 (1 + 1 / n). Tests use

@@ -71,6 +71,9 @@ enum rps_location_how {
 const char *rps_location_how_name(enum rps_location_how how);
 int rps_location_how_find(const char *name);
 
+/* Reason of frames in JIT-compiled code without the map of its functions. */
+#define RPS_LOCATION_NO_MAP "its compiler wrote no map"
+
 /* A name of a frame. A frame in inlined functions has several names. Depth 0 is the innermost
  * function. The name with the largest depth is the function into which the others were inlined. */
 struct rps_location {

@@ -126,6 +126,11 @@ int rps_comparison_has_one_store(const struct rps_comparison *comparison);
 /* Return the index of the metric with this name, or -1. */
 int rps_comparison_figure(const struct rps_comparison *comparison, const char *name);
 
+/* Return 1 if all runs of one side have the row's phases, the representing run of the other side
+ * lacks them, and there are enough runs: chance alone separates the sides with a probability below
+ * RPS_CHANGE_ALPHA. */
+int rps_comparison_is_new(const struct rps_comparison *comparison, size_t row);
+
 /* The verdict on a change. */
 enum rps_comparison_verdict {
     RPS_VERDICT_NONE,         /* no test, or no value */

@@ -136,6 +136,9 @@ struct rps_share_name rps_share_name_keep(struct rps_arena *arena,
 /* Return samples / all, or NaN if `all` is too small. */
 double rps_shares_part(uint64_t samples, uint64_t all);
 
+/* Explains a name in brackets, such as "[libm.so.6]", below a text that has one. */
+#define RPS_SHARE_UNNAMED_NOTE "[...]: all code without symbols of a module"
+
 /* Format a share as "9 %". A share above 0 and below 1 % becomes "under 1 %". Returns ret. */
 const char *rps_shares_percent_text(char *ret, size_t size, double share);
 

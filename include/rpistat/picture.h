@@ -59,7 +59,8 @@ struct rps_picture_words {
     int left_out;       /* number of labels without an entry, if other labels have an entry */
     struct rps_picture_word {
         int label;
-        char text[RPS_PICTURE_TEXT_SIZE]; /* Description of a label: "B: 3.1 x the page faults" */
+        char text
+            [RPS_PICTURE_TEXT_SIZE]; /* Description of a label: "B: 3.1 x the rate of page faults" */
     } word[RPS_PICTURE_WORDS_MAX];
 };
 

@@ -21,7 +21,7 @@ struct rps_run_bursts {
     int64_t *start_ns; /* start of each burst, in the arena */
     int64_t length_ns, every_ns;
     /* Texts in the arena that describe how bursts and other outliers differ from the whole run: "in
-     * flush, 7.5 x the context switches of the whole run". "": unknown. */
+     * flush, 7.5 x the rate of context switches of the whole run". "": unknown. */
     const char *words, *outlier_words; /* text on the bursts, and on outliers outside bursts */
 };
 

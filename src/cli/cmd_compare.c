@@ -46,7 +46,7 @@ static const struct rps_option options[] = {
      AT(find.no_samples)},
     {"latency", 0, NULL, "compare functions by latency, as `code --latency`", NULL, RPS_OPTION_FLAG,
      AT(find.is_latency)},
-    {"statistic", 0, "NAME", "compare means or medians of the runs", "mean", RPS_OPTION_CHOICE,
+    {"statistic", 0, "NAME", "compare medians or geometric means", "mean", RPS_OPTION_CHOICE,
      AT(find.statistic), .words = "mean median"},
     {"fail-if", 0, "LIMIT", "exit 3 if beyond it, 4 if inconclusive: 'C:cpi>+3%'", NULL,
      RPS_OPTION_LIST, AT(fail_if)},

@@ -84,7 +84,7 @@ static int decimals_of(const struct spread *spread)
     return decimals > 0 && decimals <= 6 ? (int)decimals : decimals > 0 ? 3 : 0;
 }
 
-/* Print a line such as "old, runs 1-5: 4.781 s (sd 0.052 s, 1.1 %; 4.710 to 4.850 s), CPU time
+/* Print a line such as "old, runs 1-5: geometric mean 4.781 s (sd 0.052 s, 1.1 %; 4.710 to 4.850 s), CPU time
  * 4.602 s (sd 0.031 s)". */
 static void report_spread(const struct rps_series_side *side, const struct look *look)
 {
@@ -98,9 +98,10 @@ static void report_spread(const struct rps_series_side *side, const struct look 
 
     if (side->count > 1 && isfinite(elapsed.mean) && used < LINE_SIZE)
         used += snprintf(text + used, LINE_SIZE - (size_t)used,
-                         ": %.*f s (sd %.*f s, %.1f %%; %.*f to %.*f s)", decimals, elapsed.middle,
-                         decimals, elapsed.deviation, 100 * elapsed.deviation / elapsed.mean,
-                         decimals, elapsed.least, decimals, elapsed.most);
+                         ": geometric mean %.*f s (sd %.*f s, %.1f %%; %.*f to %.*f s)", decimals,
+                         elapsed.middle, decimals, elapsed.deviation,
+                         100 * elapsed.deviation / elapsed.mean, decimals, elapsed.least, decimals,
+                         elapsed.most);
     decimals = decimals_of(&cpu);
     if (side->count > 1 && isfinite(cpu.mean) && used < LINE_SIZE)
         snprintf(text + used, LINE_SIZE - (size_t)used, ", CPU time %.*f s (sd %.*f s)", decimals,

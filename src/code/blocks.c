@@ -18,6 +18,7 @@
 #define TOP_MIN      .05 /* Minimum share of samples to list a second function or program. */
 #define TOP_TEXT     3   /* Maximum number of functions or programs in a line of text. */
 #define REASONS      3   /* Maximum number of modules whose missing names are explained. */
+#define ADVICE_MIN   .03 /* Minimum share of the samples that an advice is about. */
 #define WHOLE_CHAINS .9  /* Calls are reliable if at least this share of call stacks is complete. */
 
 /* Format "12.5 %", or "3 of 9" if there are too few samples for shares. */
@@ -189,6 +190,64 @@ static void report_latency(const struct rps_code_output *output, struct rps_bloc
             "of the time.");
 }
 
+/* Return the module whose file has the same name as `path`, such as "libjvm.so", or NULL. */
+static const struct rps_module *find_file(const struct rps_code *code, const char *path)
+{
+    for (size_t m = 0; m < code->module_count; m++) {
+        if (strcmp(rps_text_file_name(code->module[m].path), rps_text_file_name(path)) == 0)
+            return &code->module[m];
+    }
+    return NULL;
+}
+
+static int is_jit(const struct rps_code *code, const char *path)
+{
+    const struct rps_module *module = find_file(code, path);
+
+    return module && module->kind == RPS_MODULE_JIT;
+}
+
+/* Return the number of samples in the rows of a module (NULL: any), if is_unnamed of rows without
+ * names, and of JIT-compiled code (1) or of other code (0; -1: both). */
+static uint64_t count_self(const struct rps_code_output *output, const char *module, int is_unnamed,
+                           int jit)
+{
+    uint64_t samples = 0;
+
+    for (size_t i = 0; i < output->shares->count; i++) {
+        const struct rps_share *share = &output->shares->share[i];
+
+        if ((!module || strcmp(share->module, module) == 0) &&
+            (!is_unnamed || share->how == RPS_LOCATION_NONE) &&
+            (jit < 0 || is_jit(output->code, share->module) == jit))
+            samples += share->self;
+    }
+    return samples;
+}
+
+/* For tables of functions or lines, return the number of samples in unnamed code; otherwise 0. */
+static uint64_t count_unnamed(const struct rps_code_output *output)
+{
+    return output->by <= RPS_SHARES_LINE ? count_self(output, NULL, 1, -1) : 0;
+}
+
+/* Return how to get complete call stacks. JIT-compiled code cannot be built anew. */
+static const char *chains_advice(const struct rps_code_output *output)
+{
+    for (int i = 0; i < output->run->argc; i++) {
+        if (strcmp(output->run->argv[i], "-XX:+PreserveFramePointer") == 0)
+            return "";
+    }
+    if (rps_shares_part(count_self(output, NULL, 0, 1), output->shares->samples) >= ADVICE_MIN)
+        return find_file(output->code, "libjvm.so")
+                   ? " Start Java with -XX:+PreserveFramePointer to record callers."
+                   : "";
+    return strcmp(output->code->sampling.stacks, "fp") == 0
+               ? " Build with -fno-omit-frame-pointer, or record with --stacks auto."
+               : " If a function has more than 8 KiB on the stack, build with "
+                 "-fno-omit-frame-pointer and record with --stacks fp.";
+}
+
 static void report_chains(const struct rps_code_filling *filling, struct rps_block *head)
 {
     const struct rps_sampling *s = &filling->output->code->sampling;
@@ -200,19 +259,14 @@ static void report_chains(const struct rps_code_filling *filling, struct rps_blo
                        "Complete call stacks: not recorded (--stacks none); Total equals Self");
         return;
     }
-    rps_block_wrap(head, 0, 0, "Complete call stacks%s: %.0f %% of the samples%s%s",
+    rps_block_wrap(head, 0, 0, "Complete call stacks%s: %.0f %% of the samples%s%s%s",
                    filling->output->is_whole ? "" : " in the whole run",
                    100 * rps_shares_part(s->complete, s->samples),
                    by_pointers && whole ? " (by frame pointers; the callers of functions without a "
                                           "frame are missing, as in the C library)"
                                         : "",
-                   whole ? ""
-                   : by_pointers
-                       ? ". Trust Self, not totals, trees and flame graphs. Build with "
-                         "-fno-omit-frame-pointer, or record with --stacks auto."
-                       : ". Trust Self, not totals, trees and flame graphs. If a function has "
-                         "more than 8 KiB on the stack, build with -fno-omit-frame-pointer and "
-                         "record with --stacks fp.");
+                   whole ? "" : ". Trust Self, not totals, trees and flame graphs.",
+                   whole ? "" : chains_advice(filling->output));
 }
 
 /* Put the programs that have most samples, if there are several processes. Functions without names
@@ -290,18 +344,6 @@ static void put_sampling(const struct rps_code_filling *filling)
 
     block->is_object = 1;
     SAMPLING(RPS_PUT, RPS_PUT_BY)
-}
-
-/* For tables of functions or lines, return the number of samples in unnamed code; otherwise 0. */
-static uint64_t count_unnamed(const struct rps_code_output *output)
-{
-    uint64_t samples = 0;
-
-    for (size_t i = 0; i < output->shares->count && output->by <= RPS_SHARES_LINE; i++) {
-        if (output->shares->share[i].how == RPS_LOCATION_NONE)
-            samples += output->shares->share[i].self;
-    }
-    return samples;
 }
 
 static void put_latency(const struct rps_code_output *output, struct rps_document *document)
@@ -512,47 +554,56 @@ static const char *find_reason(const struct rps_code *code, const char *module)
  * Each module appears once. */
 static void report_reasons(const struct rps_code_filling *filling, struct rps_block *block)
 {
-    const struct rps_shares *shares = filling->output->shares;
+    const struct rps_code_output *output = filling->output;
+    const struct rps_shares *shares = output->shares;
     const char *said[REASONS];
     int count = 0;
 
     for (size_t i = 0; i < shares->count && count < REASONS; i++) {
         const struct rps_share *share = &shares->share[i];
-        const char *reason = NULL;
+        const char *reason = NULL, *advice = "";
         int s = 0;
 
         while (s < count && strcmp(said[s], share->module) != 0)
             s++;
-        if (s == count && share->how == RPS_LOCATION_NONE && share->self > 0)
-            reason = find_reason(filling->output->code, share->module);
+        if (s == count && share->how == RPS_LOCATION_NONE &&
+            rps_shares_part(count_self(output, share->module, 1, -1), shares->samples) >=
+                ADVICE_MIN)
+            reason = find_reason(output->code, share->module);
         if (!reason)
             continue;
         said[count++] = share->module;
-        rps_block_wrap(block, 2, 4, "%s: %s", share->module, reason);
+        if (strcmp(reason, RPS_LOCATION_NO_MAP) == 0)
+            advice = find_file(output->code, "libjvm.so")
+                         ? "; java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit writes one"
+                     : find_file(output->code, "node") ? "; node --perf-basic-prof writes one"
+                                                       : "";
+        rps_block_wrap(block, 2, 4, "%s: %s%s", share->module, reason, advice);
     }
 }
 
+/* Report unnamed code if it has enough samples. `--resolve` finds no names of JIT-compiled code. */
 static void report_unnamed(const struct rps_code_filling *filling)
 {
-    uint64_t unnamed = count_unnamed(filling->output);
+    const struct rps_code_output *output = filling->output;
+    const struct rps_shares *shares = output->shares;
+    uint64_t unnamed = count_unnamed(output);
     struct rps_block *block;
     char share[RPS_CODE_TEXT_SIZE];
-    const char *of = filling->output->shares->samples < RPS_SHARES_SAMPLES_MIN ? "" : " of the";
+    const char *of = shares->samples < RPS_SHARES_SAMPLES_MIN ? "" : " of the";
 
-    if (unnamed == 0 || filling->output->shares->samples == 0)
+    if (unnamed == 0 || rps_shares_part(unnamed, shares->samples) < ADVICE_MIN)
         return;
     block = rps_document_block(filling->document, NULL, NULL, 0);
-    of_samples_text(share, unnamed, filling->output->shares->samples);
-    if (filling->output->run->state == RPS_RUN_RECORDING)
-        rps_block_wrap(block, 0, 0,
-                       "%s%s samples are in functions without symbols (module+address). Symbols "
-                       "are read each minute while the run is recorded, and when it ends.",
-                       share, of);
-    else
-        rps_block_wrap(block, 0, 0,
-                       "%s%s %s in functions without symbols (module+address). `rpistat code "
-                       "--resolve` searches again; --binaries adds files.",
-                       share, of, filling->output->is_time ? "time is" : "samples are");
+    of_samples_text(share, unnamed, shares->samples);
+    rps_block_wrap(
+        block, 0, 0, "%s%s %s in functions without symbols (module+address).%s", share, of,
+        output->is_time ? "time is" : "samples are",
+        output->run->state == RPS_RUN_RECORDING
+            ? " Symbols are read each minute while the run is recorded, and when it ends."
+        : rps_shares_part(count_self(output, NULL, 1, 0), shares->samples) >= ADVICE_MIN
+            ? " `rpistat code --resolve` searches again; --binaries adds files."
+            : "");
     report_reasons(filling, block);
 }
 
@@ -606,6 +657,7 @@ static void put_labels(const struct rps_code_filling *filling)
         rps_document_block(filling->document, "labels", is_wall ? of_time : columns,
                            is_wall ? RPS_COUNT(of_time) : RPS_COUNT(columns));
     char label[RPS_PHASE_LABEL_SIZE], text[RPS_CODE_TEXT_SIZE];
+    int has_unnamed = 0;
 
     block->indent = 2;
     if (groups && groups->group_count > 0)
@@ -631,7 +683,10 @@ static void put_labels(const struct rps_code_filling *filling)
             rps_share_block_put(block, &groups->sampling, group, time->cpu_s);
         }
         rps_put_text(block, top_text(text, group));
+        has_unnamed |= strchr(text, '[') != NULL;
     }
+    if (has_unnamed)
+        rps_document_print(filling->document, "  " RPS_SHARE_UNNAMED_NOTE);
 }
 
 void rps_code_blocks(struct rps_document *document, const struct rps_code_output *output)

@@ -135,14 +135,11 @@ static void note_jit(const struct rps_symbolize_group *group, struct entry *entr
         set_entry(&entry[i], start, name);
 }
 
-static const char no_map[] =
-    "its compiler wrote no map; node --perf-basic-prof and java -XX:+DumpPerfMapAtExit write one";
-
 static const char *find_reason(int failure)
 {
     switch (failure) {
     case -ENOENT:
-        return no_map;
+        return RPS_LOCATION_NO_MAP;
     case -EOPNOTSUPP:
         return "its map is not a file";
     case -EPERM:

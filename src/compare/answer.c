@@ -194,10 +194,11 @@ static void report_row(struct answer *answer, size_t r)
                            : seconds_text(answer, fabs(longer));
 
     say(answer, "phase %s ", rps_phase_label(row->label, label));
-    if (row->a_times == 0)
-        say(answer, "(%s) is new", time);
-    else if (row->b_times == 0)
-        say(answer, "(%s) is gone", time);
+    if (!has_both(row) && !rps_comparison_is_new(answer->comparison, r))
+        say(answer, "(%s) is in %s only", time,
+            name_of(answer, row->a_times > 0 ? RPS_SIDE_A : RPS_SIDE_B));
+    else if (!has_both(row))
+        say(answer, "(%s) is %s", time, row->a_times > 0 ? "gone" : "new");
     else
         say(answer, "%s %s %s", answer->comparison->b_count == 1 ? "was" : "is", time,
             longer < 0 ? "shorter" : "longer");

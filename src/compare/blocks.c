@@ -313,6 +313,7 @@ static void put_functions(struct rps_document *document, const struct rps_compar
 {
     const struct rps_comparison *comparison = output->comparison;
     struct rps_block *block = rps_document_block(document, NULL, NULL, 0);
+    int has_unnamed = 0;
 
     add_columns(block, comparison, TO_FUNCTIONS, function_columns, RPS_COUNT(function_columns));
     add_columns(block, comparison, TO_FUNCTIONS, change_columns, RPS_COUNT(change_columns));
@@ -327,12 +328,15 @@ static void put_functions(struct rps_document *document, const struct rps_compar
                                  said == FUNCTIONS_MAX))
                 continue;
             put_function(block, row, &row->function[i]);
+            has_unnamed |= row->function[i].name.name[0] == '[';
             said++;
         }
     }
     if (rps_block_rows(block) > 0)
         rps_block_title(block, comparison->is_latency ? "Latency by function, from samples"
                                                       : "CPU time by function, from samples");
+    if (has_unnamed)
+        rps_document_print(document, "  " RPS_SHARE_UNNAMED_NOTE);
 }
 
 /* --- only in JSON ----------------------------------------------------------------------------- */
@@ -437,6 +441,10 @@ static void put_compared(struct rps_document *document, const struct rps_compari
         {comparison->name[RPS_SIDE_A], rps_comparison_side_text(comparison, RPS_SIDE_A)},
         {comparison->name[RPS_SIDE_B], rps_comparison_side_text(comparison, RPS_SIDE_B)},
         {"Command", rps_comparison_command_text(comparison)},
+        {"Values", comparison->a_count + comparison->b_count == 2 ? ""
+                   : comparison->statistic == RPS_CHANGE_MEDIAN
+                       ? "medians of each side's runs"
+                       : "geometric means of each side's runs (arithmetic if a run has 0 or less)"},
         {"Tested", rps_comparison_tested_text(comparison)},
     };
 

@@ -195,16 +195,26 @@ static void conclude(const struct scale *scale, const struct difference *differe
 
 /* --- few runs --------------------------------------------------------------------------------- */
 
+/* This happens in 2 of C(a + b, a) cases. */
+double rps_change_rank_chance(size_t a, size_t b)
+{
+    double chance = 2;
+
+    for (size_t i = 1; i <= (a < b ? a : b); i++)
+        chance *= (double)i / (double)((a < b ? b : a) + i);
+    return chance;
+}
+
 /* Return 1 if a side has few runs and ranks do not confirm p. Ranks confirm p if all runs of one
- * side are above all runs of the other side. By chance this happens in 2 of C(n + m, n) cases. */
+ * side are above all runs of the other side. */
 static int is_few(const struct side *a, const struct side *b, double p)
 {
     const double runs = fmin(a->count, b->count);
-    double chance = a->most < b->least || b->most < a->least ? 2 : INFINITY;
+    const int is_apart = a->most < b->least || b->most < a->least;
 
-    for (int i = 1; i <= runs && i < RPS_CHANGE_RUNS_MIN; i++)
-        chance *= i / (fmax(a->count, b->count) + i);
-    return p < RPS_CHANGE_ALPHA && runs < RPS_CHANGE_RUNS_MIN && chance >= RPS_CHANGE_ALPHA;
+    return p < RPS_CHANGE_ALPHA && runs < RPS_CHANGE_RUNS_MIN &&
+           !(is_apart &&
+             rps_change_rank_chance((size_t)a->count, (size_t)b->count) < RPS_CHANGE_ALPHA);
 }
 
 /* ---------------------------------------------------------------------------------------------- */

@@ -33,6 +33,24 @@ int rps_comparison_figure(const struct rps_comparison *comparison, const char *n
     return -1;
 }
 
+int rps_comparison_is_new(const struct rps_comparison *comparison, size_t row)
+{
+    const enum rps_comparison_side side =
+        comparison->row[row].a_times > 0 ? RPS_SIDE_A : RPS_SIDE_B;
+
+    for (size_t r = 0; r < comparison->run_count; r++) {
+        const struct rps_phases *phases = &comparison->run[r].phases;
+        size_t i = 0;
+
+        while (i < phases->count && phases->phase[i].label != comparison->row[row].label)
+            i++;
+        if (comparison->run[r].side == side && phases->count > 0 && i == phases->count)
+            return 0;
+    }
+    return (comparison->row[row].a_times == 0 || comparison->row[row].b_times == 0) &&
+           rps_change_rank_chance(comparison->a_count, comparison->b_count) < RPS_CHANGE_ALPHA;
+}
+
 enum rps_comparison_verdict rps_comparison_verdict(const struct rps_change *change)
 {
     if (isnan(change->adjusted) || isnan(change->a) || isnan(change->b))

@@ -8,7 +8,7 @@
 #include "work.h"
 #include "rpistat/plan.h"
 
-#define MIN_PERCENT .05 /* smaller changes are printed as 0 */
+#define MIN_PERCENT   .05  /* smaller changes are printed as 0 */
 #define TIMES_MAX     1e6  /* largest factor that is printed in full */
 #define CHANGED_MIN   .005 /* minimum change of the whole run, for rows to have a share of it */
 #define FACT_MIN      .05  /* two single runs must differ by more than this (a logarithm) */

@@ -79,8 +79,8 @@ static int check_probe(const struct rps_perf *perf, const struct rps_event *prob
                            number == EOPNOTSUPP || number == EINVAL))
         return rps_error_set(err, RPS_FAILED,
                              "%s cannot be used: this is a virtual machine without them, or its "
-                             "kernel has no driver for them (%s)",
-                             what, strerror(number));
+                             "kernel has no driver for them",
+                             what);
     rps_perf_explain(number, reason, sizeof(reason));
     return rps_error_set(err, RPS_FAILED, "%s cannot be used: %s", what, reason);
 }

@@ -1,5 +1,5 @@
-/* Describes how a label differs: "3.1 x the page faults of the whole run, CPI 2.4 (whole run:
- * 1.1)". A label is compared with the whole run. A label with more than half of the run is tested
+/* Describes how a label differs: "3.1 x the rate of page faults of the whole run, CPI 2.4 (whole
+ * run: 1.1)". A label is compared with the whole run. A label with more than half of the run is tested
  * against the remaining phases, since most of the run is the label itself.
  *
  * The difference is the logarithm of the ratio of both values. Before the ratio is computed, both
@@ -417,9 +417,11 @@ static void write_values(char *ret, const struct pair *pair, size_t f, const cha
              base, unit[0] ? " " : "", unit);
 }
 
-/* Write "3.1 x the page faults", "1/12 of the page faults", "no page faults". */
+/* Write "3.1 x the rate of page faults", "1/12 of the miss rate", "no page faults". */
 static void write_ratio(char *ret, const struct pair *pair, size_t f, const char *name)
 {
+    const struct rps_figure *figure = &pair->profile->figure[f];
+    const char *rate = strcmp(figure->unit, "/s") || subject(figure->label) ? "" : "rate of ";
     double ratio = value_of(pair, f) / base_of(pair, f);
     char times[48];
 
@@ -427,13 +429,13 @@ static void write_ratio(char *ret, const struct pair *pair, size_t f, const char
     if (ratio == 0)
         snprintf(ret, TEXT_SIZE, "no %s", name);
     else if (ratio > 1000)
-        snprintf(ret, TEXT_SIZE, "over 1000 x the %s", name);
+        snprintf(ret, TEXT_SIZE, "over 1000 x the %s%s", rate, name);
     else if (ratio >= .095)
-        snprintf(ret, TEXT_SIZE, "%s x the %s", times, name);
+        snprintf(ret, TEXT_SIZE, "%s x the %s%s", times, rate, name);
     else if (ratio < .001)
-        snprintf(ret, TEXT_SIZE, "under 1/1000 of the %s", name);
+        snprintf(ret, TEXT_SIZE, "under 1/1000 of the %s%s", rate, name);
     else
-        snprintf(ret, TEXT_SIZE, "1/%s of the %s", times, name);
+        snprintf(ret, TEXT_SIZE, "1/%s of the %s%s", times, rate, name);
 }
 
 /* Write the table column whose standard deviation differs most between the label and all other
@@ -645,7 +647,7 @@ int rps_profile_reported(const struct rps_profile *profile, int label,
 }
 
 /* Append how a label differs most, beyond chance, from the class before its first phase: ";
- * compared with C: 0.38 x the minor faults". For the first phase, this is the next class. */
+ * compared with C: 0.38 x the rate of minor faults". For the first phase, this is the next class. */
 static void append_neighbour(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
                              int label)
 {

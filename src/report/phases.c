@@ -595,8 +595,8 @@ struct rps_block *rps_label_block(struct rps_document *document, const struct rp
 }
 
 /* Format "in solve (three.c:40)" and the function that waited most. If there are fewer samples than
- * expected, add "(120 of 400 expected samples)". If the samples do not show any function, format
- * "12 of 40 expected samples" instead. */
+ * expected, add "(only 120 of 400 expected samples arrived)". If the samples do not show any function, format
+ * "only 12 of 40 expected samples arrived" instead. */
 static const char *code_text(char *ret, size_t size, const struct rps_phase_output *output, int l)
 {
     const struct rps_share_group *group = &output->shares->group[l];
@@ -606,7 +606,7 @@ static const char *code_text(char *ret, size_t size, const struct rps_phase_outp
     char text[320];
 
     if (rps_samples_are_short(group->samples, expected))
-        snprintf(ret + used, size - used, "%s%" PRIu64 " of %s%.0f expected samples%s",
+        snprintf(ret + used, size - used, "%sonly %" PRIu64 " of %s%.0f expected samples arrived%s",
                  used ? " (" : "", group->samples,
                  rps_samples_at_most(&output->shares->sampling, 0, 0) ? "at most " : "", expected,
                  used ? ")" : "");
@@ -624,6 +624,7 @@ static void add_words(struct rps_document *document, const struct rps_phase_outp
     struct rps_block *block;
     char label[RPS_PHASE_LABEL_SIZE], words[RPS_PROFILE_WORDS_SIZE], code[RPS_SHARE_TEXT_SIZE] = "",
                                                                      text[2048];
+    int has_unnamed = 0;
 
     if (profile->label_count < 2)
         return;
@@ -635,9 +636,12 @@ static void add_words(struct rps_document *document, const struct rps_phase_outp
             code_text(code, sizeof(code), output, l);
         if (profile->label[l].code[0] && rps_share_is_none(code))
             code[0] = '\0';
+        has_unnamed |= strstr(code, "in [") != NULL;
         rps_block_wrap(block, 2, 5, "%s: %s", rps_phase_label(l, label),
                        rps_profile_join(text, sizeof(text), code, words));
     }
+    if (has_unnamed)
+        rps_block_wrap(block, 2, 5, RPS_SHARE_UNNAMED_NOTE);
 }
 
 /* Add a warning if classes have fewer samples than expected from the classes' CPU time. */

@@ -374,7 +374,9 @@ void rps_report_remarks(struct rps_report *report, rps_report_remark *tell)
             remark_cost(report, &report->item[i]);
     remark_gaps(report);
     if ((double)tally->missed > MISSED_THRESHOLD * (double)tally->periods)
-        remark(report, "rpistat woke up late: %s period%s became part of longer ones.",
+        remark(report,
+               "rpistat woke up late, usually because other programs used the CPUs: %s period%s "
+               "became part of longer ones.",
                rps_report_count(number, tally->missed), tally->missed == 1 ? "" : "s");
     remark_stretched(report);
     remark_downsampled(report);

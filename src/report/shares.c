@@ -243,7 +243,7 @@ char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_
         append_shares(text + used, sizeof(text) - used, group->top, group->count, programs) > 0)
         snprintf(ret, size, "CPU time: %s (%s samples%s)", text,
                  rps_text_count(count, sizeof(count), group->samples),
-                 has_unnamed ? "; [...]: code without symbols" : "");
+                 has_unnamed ? "; " RPS_SHARE_UNNAMED_NOTE : "");
     return ret;
 }
 

@@ -192,6 +192,35 @@ def test_text():
     store.close()
 
 
+def test_advice():
+    """advice fits the runtime, and its cause has at least 3 % of the samples"""
+    no_map, java, node = "its compiler wrote no map", "/usr/lib/libjvm.so", "/usr/bin/node"
+    to_java = ["PreserveFramePointer", "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit"]
+    with Folder() as folder:
+        folder.write("script.sim", SCRIPT)
+        for run, (samples, path, reason, runtime, expected) in enumerate([
+                (4, BARE[1], "stripped", java, ["-fno-omit-frame-pointer", "--resolve", "stripped"]),
+                (2, BARE[1], "stripped", java, ["-fno-omit-frame-pointer"]),
+                (4, "/tmp/perf-7.map", no_map, java, [*to_java, no_map]),
+                (2, "/tmp/perf-7.map", no_map, java, ["-fno-omit-frame-pointer"]),
+                (4, "/tmp/perf-7.map", no_map, node, ["--perf-basic-prof", no_map]),
+                (4, "/tmp/perf-7.map", no_map, WORK, [no_map])], 1):
+            folder.record("-q", "--duration", "2s")
+            code = Code(folder / "rpistat.data", run)
+            for period in range(20):
+                code.add(period, [("main", runtime, "", 0)], 96)
+                code.add(period, [MAIN, ("", path, "", 0)], samples)
+            code.write(complete=280)
+            with contextlib.closing(sqlite3.connect(folder / "rpistat.data")) as store, store:
+                store.execute("UPDATE module SET kind = 'jit' WHERE path LIKE '/tmp/%'")
+                store.execute("INSERT INTO location SELECT run_id, frame, 0, ?, '', 0, 'none', NULL FROM frame NATURAL JOIN module"
+                              " WHERE run_id = ? AND path = ?", [reason, run, path])
+            text = " ".join(expect(folder.call("code", "-r", str(run)), 0).stdout.split())
+            found = [word for word in ("-fno-omit-frame-pointer", *to_java, "--perf-basic-prof", "--resolve", "stripped", no_map)
+                     if word in text]
+            assert found == expected, (run, found, text)
+
+
 def shown_in(columns):
     """The command's output on a terminal with this number of columns."""
     master, slave = pty.openpty()
@@ -692,7 +721,7 @@ def test_without():
 
 prepare()
 try:
-    tap.main([test_functions, test_by, test_phase, test_labels, test_text, test_tree, test_folded,
+    tap.main([test_functions, test_by, test_phase, test_labels, test_text, test_advice, test_tree, test_folded,
               test_report, test_answer, test_pprof, test_phases, test_programs,
               test_turns_of_programs, test_stands_out, test_callers, test_totals, test_machine, test_others, test_cgroups, test_without])
 finally:

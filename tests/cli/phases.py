@@ -122,7 +122,7 @@ def test_bursts():
     found = json.loads(phases("-i", "bursts.data", "--format", "json").stdout)
     burst, = found["bursts"]
     assert burst["occurrences"] == 8 and abs(burst["length_s"] - .3) < .11, burst
-    assert abs(burst["every_s"] - 3.3) < .05 and burst["words"] == "in flush, 0.11 x the instructions of the whole run", burst
+    assert abs(burst["every_s"] - 3.3) < .05 and burst["words"] == "in flush, 0.11 x the rate of instructions of the whole run", burst
     assert sum(one["burst"] for one in found["outliers"]) >= 8, found["outliers"]
     text = phases("-i", "bursts.data").stdout
     assert "8 bursts of 0.3 s, every 3.3 s, from 00:03.0 to 00:26.1: " in " ".join(text.split()), text

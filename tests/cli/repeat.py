@@ -204,7 +204,7 @@ def check_odd():
         feeder.join()
         lengths = [run["elapsed_s"] for run in runs(folder)]
         mean = statistics.geometric_mean(lengths)
-        found = re.search(r"rpistat: x, runs 1-6: ([\d.]+) s \(sd [\d.]+ s, \d+\.\d %; 0\.\d+ to 4\.\d+ s\)[,\s]", shown)
+        found = re.search(r"rpistat: x, runs 1-6: geometric mean ([\d.]+) s \(sd [\d.]+ s, \d+\.\d %; 0\.\d+ to 4\.\d+ s\)[,\s]", shown)
         assert found and found[1] == "%.*f" % (len(found[1].split(".")[1]), mean), (shown, mean)
         assert re.search(r"rpistat: run 1 is an outlier \(4 s\); it was the first run: try --warmup 1", shown), shown
         assert shown.count(" is an outlier ") == 1, shown
@@ -214,7 +214,7 @@ def check_summary():
     """at the end: CPU time of real runs, and how to compare both sides"""
     with Folder() as folder:
         shown = terminal(folder, *counting(), "--no-samples", "--repeat", "2", "--label", "x", "true")
-        assert re.search(r"rpistat: x, runs 1-2: [\d.]+ s \(.* s\), CPU time [\d.]+ s \(sd [\d.]+ s\)", shown), shown
+        assert re.search(r"rpistat: x, runs 1-2: geometric mean [\d.]+ s \(.* s\), CPU time [\d.]+ s \(sd [\d.]+ s\)", shown), shown
         shown = terminal(folder, *counting(), "--no-samples", "--repeat", "2", "--alternate", "sh", "-c", "true", "--", "true")
         assert re.search(r"rpistat: sh, runs 3,5: .*\s+rpistat: true, runs 4,6: .*\s+(rpistat: other programs used.*\s+)?"
                          r"rpistat: next: .*rpistat compare 3,5 4,6", shown), shown

@@ -135,7 +135,7 @@ def check_missing():
         # of 3,000 expected samples 800 of the first phase are lost; the last is similar
         whole = "2200 of 3000 expected samples in 30.0 s of CPU time: some were lost"
         phases = expect(folder.call("phases"), 0).stdout
-        assert "\n" + whole in phases and "in copy (1200 of 2000 expected samples)" in phases, phases
+        assert "\n" + whole in phases and "in copy (only 1200 of 2000 expected samples arrived)" in phases, phases
         text = expect(folder.call("code"), 0).stdout
         assert "\n" + whole in text and "1200 of 2000 " in text, text
         report = " ".join(expect(folder.call("report"), 0).stdout.split())
@@ -149,11 +149,11 @@ def check_missing():
         expect(folder.call("record", "-q", "--pmu", "sim:code.sim", "--frequency", "100"), 0)
         phases = expect(folder.call("phases"), 0).stdout
         # No function of it is printed.
-        assert re.search(r"^  A: (9|1[01]) of 3000 expected samples$", phases, re.M), phases
+        assert re.search(r"^  A: only (9|1[01]) of 3000 expected samples arrived$", phases, re.M), phases
     with Folder() as folder:
         folder.write("code.sim", script.replace("1s 8s", "1s 12s"))
         expect(folder.call("record", "-q", "--pmu", "sim:code.sim", "--frequency", "1"), 0)
-        assert "\n  A: 18 of 30 expected samples\n" in expect(folder.call("phases"), 0).stdout
+        assert "\n  A: only 18 of 30 expected samples arrived\n" in expect(folder.call("phases"), 0).stdout
     with Folder() as folder:
         folder.write("code.sim", script.replace("lose-samples 1s 8s\n", "").replace("phase load 10s", "phase load 20s"))
         expect(folder.call("record", "-q", "--pmu", "sim:code.sim", "--frequency", "1", "--duration", "19s"), 0)

@@ -342,6 +342,11 @@ static void test_answer_phases(void **state)
     made.change[3][ELAPSED] = untested(NAN, 4, RPS_CHANGE_ABSENT);
     check_answer(&made, "new takes 45 % more time than main (43 to 47 %): phase C (4 s) is new; "
                         "solve (three.c:40) has 56 % less CPU time (3.50 s instead of 7.90 s)");
+    made.comparison.a_count = 1; /* One run against five does not show that a phase is new. */
+    check_answer(&made, "new takes 45 % more time than main (43 to 47 %): phase C (4 s) is in new "
+                        "only; solve (three.c:40) has 56 % less CPU time (3.50 s instead of "
+                        "7.90 s)");
+    made.comparison.a_count = 5;
     made.row[3].a_times = 1;
     made.row[3].b_times = 0;
     made.change[3][ELAPSED] = untested(4, NAN, RPS_CHANGE_ABSENT);
@@ -544,6 +549,7 @@ static void test_text(void **state)
         "main: 5 runs (1-5)\n"
         "new: 5 runs (6-10)\n"
         "Command: ./three\n"
+        "Values: geometric means of each side's runs (arithmetic if a run has 0 or less)\n"
         "Tested: run by run (Welch's t test); corrected for 11 tests (Holm)\n"
         "\n"
         "Elapsed time\n"
@@ -634,6 +640,7 @@ static void test_markdown(void **state)
         "- main: 5 runs (1-5)\n"
         "- new: 5 runs (6-10)\n"
         "- Command: ./three\n"
+        "- Values: geometric means of each side's runs (arithmetic if a run has 0 or less)\n"
         "- Tested: run by run (Welch's t test); corrected for 11 tests (Holm)\n"
         "\n"
         "### Elapsed time\n"
@@ -704,6 +711,7 @@ static void test_all(void **state)
         "main: 3 runs (1,3,5) of rpistat.data\n"
         "new: 3 runs (7,9,11) of rpistat.data\n"
         "Command: ./three\n"
+        "Values: geometric means of each side's runs (arithmetic if a run has 0 or less)\n"
         "Tested: run by run (Welch's t test); corrected for 7 tests (Holm)\n"
         "\n"
         "Elapsed time\n"

@@ -93,15 +93,20 @@ static void check_one(const char *name, const char *label, const char *unit, dou
 static void test_rates(void **state)
 {
     (void)state;
-    check_one("f", "Minor faults", "/s", 31000, 10000, "3.1 x the minor faults of the whole run");
-    check_one("f", "Minor faults", "/s", 312600, 10000, "31 x the minor faults of the whole run");
-    check_one("f", "Minor faults", "/s", 3126000, 10000, "310 x the minor faults of the whole run");
+    check_one("f", "Minor faults", "/s", 31000, 10000,
+              "3.1 x the rate of minor faults of the whole run");
+    check_one("f", "Minor faults", "/s", 312600, 10000,
+              "31 x the rate of minor faults of the whole run");
+    check_one("f", "Minor faults", "/s", 3126000, 10000,
+              "310 x the rate of minor faults of the whole run");
     check_one("f", "Minor faults", "/s", 3e7, 10000,
-              "over 1000 x the minor faults of the whole run");
-    check_one("f", "Minor faults", "/s", 4000, 10000, "0.40 x the minor faults of the whole run");
-    check_one("f", "Minor faults", "/s", 830, 10000, "1/12 of the minor faults of the whole run");
+              "over 1000 x the rate of minor faults of the whole run");
+    check_one("f", "Minor faults", "/s", 4000, 10000,
+              "0.40 x the rate of minor faults of the whole run");
+    check_one("f", "Minor faults", "/s", 830, 10000,
+              "1/12 of the rate of minor faults of the whole run");
     check_one("f", "Minor faults", "/s", 8, 10000,
-              "under 1/1000 of the minor faults of the whole run");
+              "under 1/1000 of the rate of minor faults of the whole run");
     check_one("f", "Minor faults", "/s", 0, 10000, "no minor faults");
     check_one("f", "CPU migrations", "/s", 0, 100, "no CPU migrations");
     check_one("f", "DC miss rate", "PTI", 9, 3, "3.0 x the DC miss rate of the whole run");
@@ -175,22 +180,23 @@ static void test_order(void **state)
 
     (void)state;
     fill(&made, many, 6);
-    assert_string_equal(words_of(&made, 1), "9.0 x the minor faults of the whole run, 5.0 x the DC "
-                                            "miss rate, CPI 2.0 (whole run: 1.0)");
+    assert_string_equal(words_of(&made, 1),
+                        "9.0 x the rate of minor faults of the whole run, 5.0 x the DC "
+                        "miss rate, CPI 2.0 (whole run: 1.0)");
     strcpy(made.figure[0].panel, "All of it");
     strcpy(made.figure[1].panel, "All of it");
     assert_string_equal(words_of(&made, 1),
-                        "9.0 x the minor faults of the whole run, 5.0 x the DC miss rate, "
+                        "9.0 x the rate of minor faults of the whole run, 5.0 x the DC miss rate, "
                         "CPU use 95 % (whole run: 50 %)");
-    rps_profile_words(made.words, &made.profile, 1, 64);
+    rps_profile_words(made.words, &made.profile, 1, 72);
     assert_string_equal(made.words,
-                        "9.0 x the minor faults of the whole run, 5.0 x the DC miss rate");
-    rps_profile_words(made.words, &made.profile, 1, 62);
-    assert_string_equal(made.words, "9.0 x the minor faults of the whole run");
+                        "9.0 x the rate of minor faults of the whole run, 5.0 x the DC miss rate");
+    rps_profile_words(made.words, &made.profile, 1, 70);
+    assert_string_equal(made.words, "9.0 x the rate of minor faults of the whole run");
     rps_profile_words(made.words, &made.profile, 1, 5);
     assert_string_equal(
         /* The caller cuts text that does not fit. */
-        made.words, "9.0 x the minor faults of the whole run");
+        made.words, "9.0 x the rate of minor faults of the whole run");
     /* Of two metrics that differ equally, the metric that separates all labels best comes first. */
     made.mean[6 + 1] = 1000;
     made.mean[6 + 4] = 6;
@@ -227,23 +233,27 @@ static void test_phases_of_classes(void **state)
     made.profile.label_of = label_of;
     made.profile.phase = phase;
     made.label[0].occurrences = made.label[1].occurrences = 2;
-    assert_string_equal(words_of(&made, 1),
-                        "4.0 x the minor faults of the whole run, 2.0 x the context switches");
-    assert_string_equal(words_of(&made, 2),
-                        "similar to the whole run; compared with B: 0.25 x the minor faults");
-    assert_string_equal(words_of(&made, 0),
-                        "similar to the whole run; compared with B: 0.25 x the minor faults");
+    assert_string_equal(
+        words_of(&made, 1),
+        "4.0 x the rate of minor faults of the whole run, 2.0 x the rate of context switches");
+    assert_string_equal(
+        words_of(&made, 2),
+        "similar to the whole run; compared with B: 0.25 x the rate of minor faults");
+    assert_string_equal(
+        words_of(&made, 0),
+        "similar to the whole run; compared with B: 0.25 x the rate of minor faults");
     for (int k = 2; k < 6; k++) /* of both classes; 2.5 standard errors: 10,000 per second */
         made.spread[k] = 40000;
-    assert_string_equal(words_of(&made, 2),
-                        "similar to the whole run; compared with B: 0.25 x the minor faults");
+    assert_string_equal(
+        words_of(&made, 2),
+        "similar to the whole run; compared with B: 0.25 x the rate of minor faults");
     for (int k = 2; k < 6; k++)
         made.spread[k] = 80000;
     assert_string_equal(words_of(&made, 2), "similar to the whole run");
     for (int k = 2; k < 6; k++)
         made.spread[k] = 0;
     phase[9] = 0;
-    assert_string_equal(words_of(&made, 1), "2.0 x the context switches of the whole run");
+    assert_string_equal(words_of(&made, 1), "2.0 x the rate of context switches of the whole run");
 }
 
 /* If one label has nearly all events, only this label is described, not the others. */
@@ -257,11 +267,12 @@ static void test_unlike_most(void **state)
     made.mean[0] = 300;
     made.mean[2] = 310;
     assert_string_equal(words_of(&made, 0), "similar to most other classes");
-    assert_string_equal(words_of(&made, 1), "2.9 x the context switches of the whole run");
+    assert_string_equal(words_of(&made, 1), "2.9 x the rate of context switches of the whole run");
     assert_string_equal(words_of(&made, 2), "similar to most other classes");
     made.mean[0] = 9000;
     made.mean[2] = 30; /* Label 2 differs from both others. */
-    assert_string_equal(words_of(&made, 2), "1/340 of the context switches of the whole run");
+    assert_string_equal(words_of(&made, 2),
+                        "1/340 of the rate of context switches of the whole run");
 }
 
 /* Successive observations are similar, so the mean is less certain than that of as many independent
@@ -274,7 +285,7 @@ static void test_clumps(void **state)
     (void)state;
     fill(&made, &given, 1);
     made.spread[1] = 5000; /* The standard error of the mean is 500. */
-    assert_string_equal(words_of(&made, 1), "1.3 x the minor faults of the whole run");
+    assert_string_equal(words_of(&made, 1), "1.3 x the rate of minor faults of the whole run");
     made.figure[0].clumps = 9;
     assert_string_equal(words_of(&made, 1), "no difference beyond chance");
 }
@@ -375,7 +386,7 @@ static void test_twins(void **state)
                                                                words. */
     assert_string_equal(words_of(&made, 1), "no clear difference from C");
     made.mean[1] = 3100;
-    assert_string_equal(words_of(&made, 1), "3.1 x the minor faults of the whole run");
+    assert_string_equal(words_of(&made, 1), "3.1 x the rate of minor faults of the whole run");
     assert_string_equal(words_of(&made, 2), "similar to the whole run");
     made.mean[1] = 1000;
     strcpy(made.label[1].code, "load: solve");
@@ -387,14 +398,15 @@ static void test_twins(void **state)
 static void test_what_matters(void **state)
 {
     (void)state;
-    check_one("minor_fault_rate", "Minor faults", "/s", .2, 207,
-              "similar to the whole run; small difference: under 1/1000 of the minor faults");
+    check_one(
+        "minor_fault_rate", "Minor faults", "/s", .2, 207,
+        "similar to the whole run; small difference: under 1/1000 of the rate of minor faults");
     check_one("minor_fault_rate", "Minor faults", "/s", 4456, 199,
-              "22 x the minor faults of the whole run");
+              "22 x the rate of minor faults of the whole run");
     check_one("context_switch_rate", "Context switches", "/s", 150, 50,
-              "similar to the whole run; small difference: 3.0 x the context switches");
+              "similar to the whole run; small difference: 3.0 x the rate of context switches");
     check_one("major_fault_rate", "Major faults", "/s", 150, 50,
-              "3.0 x the major faults of the whole run");
+              "3.0 x the rate of major faults of the whole run");
 }
 
 /* A label that runs a quarter of the time has a quarter of all rates. The words describe this only
@@ -412,13 +424,14 @@ static void test_follows_cpu_use(void **state)
     fill(&made, given, 3);
     assert_string_equal(
         words_of(&made, 1),
-        "9.0 x the context switches of the whole run, CPU use 20 % (whole run: 80 %)");
+        "9.0 x the rate of context switches of the whole run, CPU use 20 % (whole run: 80 %)");
     given[1].value = 2; /* The label runs, and its rate is far lower. */
     given[0].value = 40;
     fill(&made, given, 3);
-    assert_string_equal(words_of(&made, 1),
-                        "1/500 of the minor faults of the whole run, 9.0 x the context "
-                        "switches, CPU use 40 % (whole run: 80 %)");
+    assert_string_equal(
+        words_of(&made, 1),
+        "1/500 of the rate of minor faults of the whole run, 9.0 x the rate of context "
+        "switches, CPU use 40 % (whole run: 80 %)");
     given[0].value = 0; /* The label is asleep. */
     given[1].value = given[2].value = 0;
     fill(&made, given, 3);
@@ -464,21 +477,21 @@ static void test_counted(void **state)
     (void)state;
     fill(&made, &given, 1);
     made.spread[1] = 7900; /* The interval is ± 1,975. */
-    assert_string_equal(words_of(&made, 1), "3.0 x the minor faults of the whole run");
+    assert_string_equal(words_of(&made, 1), "3.0 x the rate of minor faults of the whole run");
     made.spread[1] = 8100;
     assert_string_equal(words_of(&made, 1), unsure);
     made.spread[1] = NAN; /* The label has no complete observation. */
     assert_string_equal(words_of(&made, 1), unsure);
     made.spread[1] = 0;
     made.figure[0].spread = 20000; /* Differences between classes are no noise of the run. */
-    assert_string_equal(words_of(&made, 1), "3.0 x the minor faults of the whole run");
+    assert_string_equal(words_of(&made, 1), "3.0 x the rate of minor faults of the whole run");
     made.figure[0].inside = 13600; /* Over the 300 periods of the run, the interval is ± 1,963. */
-    assert_string_equal(words_of(&made, 1), "3.0 x the minor faults of the whole run");
+    assert_string_equal(words_of(&made, 1), "3.0 x the rate of minor faults of the whole run");
     made.figure[0].inside = 13900;
     assert_string_equal(words_of(&made, 1), unsure);
     made.label[1].periods = 3; /* Too few: they vary like those of other labels. */
     made.figure[0].inside = 1000;
-    assert_string_equal(words_of(&made, 1), "3.0 x the minor faults of the whole run");
+    assert_string_equal(words_of(&made, 1), "3.0 x the rate of minor faults of the whole run");
     made.figure[0].inside = 1300; /* 3000 ± 1878, and 1000 ± 188 */
     assert_string_equal(words_of(&made, 1), unsure);
     made.figure[0].spread = made.figure[0].inside = 0;
@@ -503,7 +516,7 @@ static void test_main_label(void **state)
     made.profile.main_label = 1;
     made.figure[0].rest = 10;
     made.figure[0].rest_interval.certainty = RPS_CERTAINTY_COUNTED;
-    assert_string_equal(words_of(&made, 1), "1.5 x the minor faults of the whole run");
+    assert_string_equal(words_of(&made, 1), "1.5 x the rate of minor faults of the whole run");
     assert_string_equal(words_of(&made, 0), "similar to the whole run");
     made.figure[0].rest = 1490;
     assert_string_equal(words_of(&made, 1), "no difference beyond chance");
@@ -608,13 +621,13 @@ static void test_system(void **state)
                         "waits for a CPU 60 % of the time that it could run");
     assert_string_equal(
         words_of(&made, 1),
-        "3.1 x the minor faults of the whole run, sleeps in lock or thread "
+        "3.1 x the rate of minor faults of the whole run, sleeps in lock or thread "
         "waits, RSS 306 MiB summed over processes (elsewhere 13 MiB), reads 866 MiB/s from disks "
         "(elsewhere 0 MiB/s)");
     assert_string_equal(words_of(&made, 2), "similar to most other classes");
     strcpy(io.figure[0].name, "at MiB"); /* The new clause is shorter than the previous one. */
-    rps_profile_words(made.words, &made.profile, 1, 70);
-    assert_string_equal(made.words, "3.1 x the minor faults of the whole run, at 306 MiB "
+    rps_profile_words(made.words, &made.profile, 1, 78);
+    assert_string_equal(made.words, "3.1 x the rate of minor faults of the whole run, at 306 MiB "
                                     "(elsewhere 13 MiB)");
     strcpy(io.figure[0].name, "RSS MiB summed over processes");
     io.spread[2] = 600; /* MiB; with clumps of 16 readings, 306 ± 375 */
