@@ -270,10 +270,11 @@ static void test_answer_load(void **state)
     made.change[0][FAULTS] = tested(1, 1.7, .4, 1);
     for (int sure = 0; sure < 2; sure++) {
         made.change[0][CPU_TIME] = tested(1, 1.7, .4, sure);
-        assert_non_null(strstr(rps_comparison_answer(&made.comparison),
-                               sure ? " took at least 84 % of the CPU time that one side needed: compare "
-                                      "CPU time, not elapsed time"
-                                    : ": compare 'Elapsed without waiting', not elapsed time"));
+        assert_non_null(
+            strstr(rps_comparison_answer(&made.comparison),
+                   sure ? " took at least 84 % of the CPU time that one side needed: compare "
+                          "CPU time, not elapsed time"
+                        : ": compare 'Elapsed without waiting', not elapsed time"));
     }
     made.change[0][CPU_TIME] = made.change[0][FAULTS] = tested(1, 1.7, .4, 0);
     assert_non_null(strstr(rps_comparison_answer(&made.comparison), ": compare CPU time, not"));
@@ -1065,26 +1066,16 @@ static void test_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_small_changes),
-        cmocka_unit_test(test_answer_load),
-        cmocka_unit_test(test_answer_groups),
-        cmocka_unit_test(test_answer_phases),
-        cmocka_unit_test(test_answer_pair),
-        cmocka_unit_test(test_answer_same),
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_text_pair),
-        cmocka_unit_test(test_markdown),
-        cmocka_unit_test(test_all),
-        cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_once),
-        cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_narrow),
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_amounts),
-        cmocka_unit_test(test_one_phase),
-        cmocka_unit_test(test_one_phase_tests),
+        cmocka_unit_test(test_limits),        cmocka_unit_test(test_small_changes),
+        cmocka_unit_test(test_answer_load),   cmocka_unit_test(test_answer_groups),
+        cmocka_unit_test(test_answer_phases), cmocka_unit_test(test_answer_pair),
+        cmocka_unit_test(test_answer_same),   cmocka_unit_test(test_text),
+        cmocka_unit_test(test_text_pair),     cmocka_unit_test(test_markdown),
+        cmocka_unit_test(test_all),           cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_names),         cmocka_unit_test(test_once),
+        cmocka_unit_test(test_empty),         cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_rows),          cmocka_unit_test(test_amounts),
+        cmocka_unit_test(test_one_phase),     cmocka_unit_test(test_one_phase_tests),
     };
 
     int failed;
