@@ -3,6 +3,7 @@
  * those of a library. */
 #include "sample_source.h"
 
+#include <fnmatch.h>
 #include <math.h>
 #include <string.h>
 
@@ -70,6 +71,39 @@ static size_t find_total(const struct totals *of, const uint64_t *weight)
     return best;
 }
 
+/* Return 1 for functions that begin threads or programs, also in the runtimes of Rust, C++, Java and
+ * Python. They do not tell what a group does. */
+static int is_outer(const char *function)
+{
+    static const char *const pattern[] = {
+        "*FnOnce*::call_once*",
+        "*thread_start",
+        "*__rust_begin_short_backtrace*",
+        "std::rt::lang_start*",
+        "std::panicking*",
+        "std::thread::*",
+        "*execute_native*",
+        "JavaMain",
+        "JavaThread::*",
+        "Thread::call_run*",
+        "thread_native*",
+        "Py_*Main*",
+        "pymain_*",
+        "PyEval_EvalCode*",
+        "_PyEval_Vector*",
+        "run_mod*",
+        "run_eval_*",
+        "_PyRun_*",
+        "pyrun_*",
+    };
+
+    for (size_t i = 0; i < RPS_COUNT(pattern); i++) {
+        if (fnmatch(pattern[i], function, 0) == 0)
+            return 1;
+    }
+    return rps_share_is_beginning(function);
+}
+
 /* Maximum number of groups times stacks: 8 bytes are needed for each. */
 #define CELLS_MAX 8000000
 
@@ -123,7 +157,7 @@ static void find_candidates(struct rps_arena *arena, const struct rps_share_inde
         own = rps_share_index_totals(arena, index, weight + g * stacks);
         for (size_t i = 0; i < index->items.count; i++) {
             if ((double)own[i] < RPS_SHARES_NAME_MIN * (double)group[g].weight ||
-                name[i].is_unnamed || rps_share_is_beginning(name[i].name) ||
+                name[i].is_unnamed || is_outer(name[i].name) ||
                 rps_share_index_is_kernel(index->code, index->items.key[i].module))
                 own[i] = 0; /* does not name the group */
         }

@@ -127,6 +127,7 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
                                                 RPS_APART_FUNCTION};
     const struct rps_share_top *top = &group->top[0], *function = &group->function[0];
     const struct rps_share_apart *caller = &group->apart[RPS_APART_CALLER];
+    const struct rps_share_apart *total = &group->apart[RPS_APART_TOTAL];
     const int is_tested = group->apart[RPS_APART_FUNCTION].is_tested;
     const double by_program = difference_of(&group->apart[RPS_APART_PROGRAM]);
     int is_named;
@@ -159,8 +160,8 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
         if (apart->is_found && !(is_named && strcmp(apart->name.name, top->name.name) == 0) &&
             !(order[i] == RPS_APART_CGROUP &&
               difference_of(apart) < by_program + RPS_APART_SHARE_MIN) &&
-            !(order[i] == RPS_APART_FUNCTION && group->apart[RPS_APART_TOTAL].is_found &&
-              apart->share < apart->rest))
+            !(order[i] == RPS_APART_FUNCTION && total->is_found &&
+              (apart->share < apart->rest || strcmp(apart->name.name, total->name.name) == 0)))
             append_apart(ret, size, order[i], apart, group->other);
     }
     if (group->other)

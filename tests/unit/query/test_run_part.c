@@ -156,6 +156,12 @@ static void names_that_stand_out(void **state)
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
                         "in cc1, 98 % of samples in parse and its callees (elsewhere 0 %)");
     assert_string_equal(rps_share_group_name(little, sizeof(little), &group), "parse");
+    function->is_found = 1; /* The share of the function itself says no more. */
+    function->name.name = "parse";
+    function->share = .1;
+    function->rest = 0;
+    assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
+                        "in cc1, 98 % of samples in parse and its callees (elsewhere 0 %)");
     group.apart[RPS_APART_TOTAL].is_found = 0;
     group.by_program = program->is_found = function->is_found = 0;
     group.is_alike = 1;
