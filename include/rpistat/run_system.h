@@ -41,7 +41,7 @@ struct rps_run_system {
  * that wait for children are excluded. */
 struct rps_system_time {
     double elapsed_s; /* length of the readings; 0: unknown */
-    double threads_s; /* sum of the lifetimes of all threads */
+    double threads_s; /* sum of the lifetimes of all threads; at least on_s + wait_s */
     double on_s;      /* part of threads_s in which the threads were on a CPU */
     double wait_s;    /* part of threads_s in which ready threads waited for a CPU */
     double unknown_s; /* part of threads_s off the CPU, for threads that ended before a reading */
@@ -50,7 +50,7 @@ struct rps_system_time {
     double unseen_on_s;
     double asleep_in_s[RPS_SLEEPS]; /* time asleep by reason, from the readings */
     double child_s; /* time in which threads waited for children; not part of threads_s */
-    double idle_s; /* time of idle threads; NaN: unknown, and part of waits for locks */
+    double idle_s;  /* time of idle threads; NaN: unknown, and part of waits for locks */
 };
 
 /* Metrics of a processor package, in the units for users. */
@@ -103,6 +103,9 @@ double rps_run_system_package(const struct rps_run_system *system, enum rps_pack
 
 /* Return 1 if the workload had about one thread on average. Thread time is then elapsed time. */
 int rps_system_time_is_of_one(const struct rps_system_time *time);
+
+/* Return 1 if threads ran or waited for a CPU most of the time, summed over threads. */
+int rps_system_time_is_busy(const struct rps_system_time *time);
 
 /* Return 1 if hardly any thread ran and all threads slept in futex, as in a deadlock. */
 int rps_system_time_is_stuck(const struct rps_system_time *time);

@@ -23,7 +23,7 @@ static const struct {
     {"waiting for a CPU", RPS_TREE_WAIT, US_PER_S, -2},
     {"in block I/O", RPS_TREE_IN_IO, 1, 0},
     {"in lock or thread waits", RPS_TREE_IN_LOCK, 1, 4},
-    {"in pipes or sockets", RPS_TREE_IN_MESSAGE, 1, -1},
+    {"in pipes, sockets, polls", RPS_TREE_IN_MESSAGE, 1, -1},
     {"unknown", RPS_TREE_UNSEEN, US_PER_S, 6},
 };
 

@@ -113,11 +113,11 @@ def test_threads():
     record("never.data", "default threads=3 wait=0%\nsleep 8s in=timer:2,message:1\n")  # no thread ever ran or waited
     text = words(report("never.data"))
     assert ("Threads: 0.0 s running (0 %), 0.0 s waiting for a CPU (0 %), "
-            "24.0 s asleep (100 %: 16.0 s in timers, 8.0 s in pipes or sockets); total 24.0 s " in text), text
+            "24.0 s asleep (100 %: 16.0 s in timers, 8.0 s in pipes, sockets or polls); total 24.0 s " in text), text
     record("many.data", "phase build 3s threads=40 wait=75% in=message:5,child:5,io:20\n")
     text = words(report("many.data"))
     assert ("Threads: 7.5 s running (7 %), 22.5 s waiting for a CPU (21 %), "
-            "75.0 s asleep (71 %: 60.0 s in block I/O, 15.0 s in pipes or sockets); total 105.0 s, "
+            "75.0 s asleep (71 %: 60.0 s in block I/O, 15.0 s in pipes, sockets or polls); total 105.0 s, "
             "not counting 15.0 s waiting for children" in text), text
     record("idling.data", "default threads=2 wait=0% idle=0\nphase work 4s in=timer:1\nphase late 1s idle=1\n")
     assert "total 9.0 s, not counting 1.0 s of idle threads" in words(report("idling.data")), report("idling.data")
@@ -152,7 +152,7 @@ def test_sums():
     """report: parts add up to the whole, also if readings have more, or threads ended unread"""
     record("short.data", "default threads=1\nphase work 2s in=message:0 wait=50% unseen=100ms\n"
            "sleep 8s in=message:1\n")
-    assert ("Threads: 1.0 s running (10 %), 1.0 s waiting for a CPU (10 %, others used it), 8.2 s asleep (80 %, in pipes or sockets); "
+    assert ("Threads: 1.0 s running (10 %), 1.0 s waiting for a CPU (10 %, others used it), 8.2 s asleep (80 %, in pipes, sockets or polls); "
             "total 10.2 s " in words(report("short.data"))), report("short.data")
     near(system("short.data"), in_message_s=8, asleep_s=8, in_unknown_s=0, unknown_s=0.2)
     for name in ("waiting.data", "locked.data", "many.data", "little.data", "unseen.data", "short.data"):
@@ -307,7 +307,7 @@ def test_panels():
 def test_answer():
     """report: a phase's words in one pair of brackets; no phase of a short run; a rate appears once"""
     record("talk.data", "default threads=1 in=io:0 wait=0%\nphase work 3s\nsleep 4s in=message:1\nphase work 3s\n")
-    assert "B (asleep in pipes or sockets) 4.0 s" in report("talk.data"), report("talk.data")
+    assert "B (waiting for data or timers) 4.0 s" in report("talk.data"), report("talk.data")
     assert PHASES + " 1 (" in report("flat.data"), report("flat.data")
     record("brief.data", "phase work 500ms\n")
     assert PHASES not in report("brief.data"), report("brief.data")

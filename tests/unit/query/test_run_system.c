@@ -123,7 +123,8 @@ static void test_unseen_states(void **state)
     NEAR(rps_run_system_time(&system, .101).elapsed_s, 0);
 }
 
-/* A long wait is limited to the time that its threads were off the CPU. */
+/* A wait is never cut. Threads that begin and end between readings may wait longer than the threads
+ * of the readings lived. */
 static void test_long_wait(void **state)
 {
     const struct rps_run_system system = made((int64_t[RPS_TREE_SLOTS]){
@@ -131,8 +132,12 @@ static void test_long_wait(void **state)
     struct rps_system_time time = rps_run_system_time(&system, 5);
 
     (void)state;
-    NEAR(time.wait_s, 5);
+    NEAR(time.wait_s, 90);
+    NEAR(time.threads_s, 95);
+    NEAR(time.unseen_s, 85);
+    NEAR(time.unknown_s, 0);
     NEAR(time.asleep_s, 0);
+    NEAR(rps_system_time_waited(&time), 90. / 95);
 }
 
 static void test_children_and_unseen(void **state)
@@ -174,6 +179,18 @@ static void test_sleep_beside_work(void **state)
     value[RPS_TREE_IN_LOCK] = 3;
     system = made(value);
     time = rps_run_system_time(&system, 9);
+    assert_int_equal(rps_system_time_sleep(&time), RPS_SLEEP_LOCK);
+    assert_true(rps_system_time_is_busy(&time));
+    /* A pool waits for work from an event loop: three threads in futex, one in epoll_wait. */
+    value[RPS_TREE_RUNNING] = 40000;
+    value[RPS_TREE_IN_MESSAGE] = 1;
+    system = made(value);
+    time = rps_run_system_time(&system, .4);
+    assert_int_equal(rps_system_time_sleep(&time), RPS_SLEEP_MESSAGE);
+    value[RPS_TREE_IN_MESSAGE] = 0; /* the fourth thread runs, or waits for a CPU */
+    value[RPS_TREE_WAIT] = 600000;
+    system = made(value);
+    time = rps_run_system_time(&system, .4);
     assert_int_equal(rps_system_time_sleep(&time), RPS_SLEEP_LOCK);
 }
 
