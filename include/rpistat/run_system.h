@@ -41,7 +41,7 @@ struct rps_run_system {
  * that wait for children are excluded. */
 struct rps_system_time {
     double elapsed_s; /* length of the readings; 0: unknown */
-    double threads_s; /* sum of the lifetimes of all threads; at least on_s + wait_s */
+    double threads_s; /* sum of the lifetimes of all threads */
     double on_s;      /* part of threads_s in which the threads were on a CPU */
     double wait_s;    /* part of threads_s in which ready threads waited for a CPU */
     double unknown_s; /* part of threads_s off the CPU, for threads that ended before a reading */
@@ -50,7 +50,7 @@ struct rps_system_time {
     double unseen_on_s;
     double asleep_in_s[RPS_SLEEPS]; /* time asleep by reason, from the readings */
     double child_s; /* time in which threads waited for children; not part of threads_s */
-    double idle_s;  /* time of idle threads; NaN: unknown, and part of waits for locks */
+    double idle_s; /* time of idle threads; NaN: unknown, and part of waits for locks */
 };
 
 /* Metrics of a processor package, in the units for users. */

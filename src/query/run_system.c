@@ -247,8 +247,8 @@ static void balance_sleeps(struct rps_system_time *time)
     time->asleep_in_s[RPS_SLEEP_UNKNOWN] = time->asleep_s - factor * known_s;
 }
 
-/* Compute the times in each state. All of a short wait is added at the end of the wait, although
- * the wait may have begun earlier. */
+/* Compute the times in each state. All of a wait is added at the end of the wait, although the wait
+ * may have begun earlier. So a wait is cut to the threads' time if readings saw all threads. */
 struct rps_system_time rps_run_system_time(const struct rps_run_system *system, double on_s)
 {
     double wait_s = sum_of(system, RPS_TREE_WAIT) / US_PER_S;
@@ -256,6 +256,7 @@ struct rps_system_time rps_run_system_time(const struct rps_run_system *system, 
     double seen_on_s = sum_of(system, RPS_TREE_RUNNING) / US_PER_S;
     struct rps_system_time time = {.on_s = on_s, .unseen_s = unseen_s, .idle_s = NAN};
     const double length_s = system->length_s[RPS_SYSTEM_TREE];
+    double missed_s;
     int is_known = length_s > SHORT_S && !(seen_on_s + unseen_s < SEEN_MIN * on_s &&
                                            on_s - seen_on_s > MISSED_MAX * length_s);
 
@@ -271,9 +272,12 @@ struct rps_system_time rps_run_system_time(const struct rps_run_system *system, 
     if (!isfinite(time.threads_s + wait_s + on_s))
         return time;
     time.elapsed_s = length_s;
-    time.wait_s = wait_s;
-    time.unseen_s = fmax(unseen_s, unseen_s + on_s + wait_s - time.threads_s);
-    time.threads_s = fmax(time.threads_s, on_s + wait_s); /* readings miss lives between them */
+    missed_s = on_s + (unseen_s > 0 ? wait_s : 0) - time.threads_s;
+    if (missed_s > 0) { /* Threads between readings may run or wait longer than is known. */
+        time.threads_s += missed_s;
+        time.unseen_s += missed_s;
+    }
+    time.wait_s = fmin(wait_s, time.threads_s - on_s);
     time.unseen_on_s = fmin(unseen_s, fmax(0, on_s - seen_on_s));
     time.unknown_s = fmin(unseen_s - time.unseen_on_s, time.threads_s - on_s - time.wait_s);
     time.asleep_s = fmax(0, time.threads_s - on_s - time.wait_s - time.unknown_s);

@@ -254,6 +254,11 @@ def test_phases():
     record("starved.data", "phase work 2s\nphase starved 8s wait=99.5%\nphase work 2s\n")
     assert "B (waiting for a CPU) 8.0 s" in report("starved.data"), report("starved.data")
     assert "B (waiting for locks or threads) 8.0 s" in report("locked.data"), report("locked.data")
+    record("empty.data", "default threads=1 in=io:0 wait=0%\nphase work 2s\nsleep 8s in=timer:1\nphase work 2s\n")
+    with contextlib.closing(store("empty.data")) as db, db:  # as of a control group without processes
+        db.execute("DELETE FROM reading_rollup")
+        db.execute("UPDATE reading SET s3 = 0, s7 = 0 WHERE source = 0 AND period BETWEEN 20 AND 99")
+    assert "B (mostly no process) 8.0 s" in report("empty.data"), report("empty.data")
     text = words(expect(FOLDER.call("phases", "-i", "locked.data"), 0).stdout)
     assert "sleeps in lock or thread waits" in text and "RSS" not in text, text
 
@@ -283,6 +288,11 @@ def test_drawn():
     expect(FOLDER.call("plot", "-i", "short.data", "-o", "short.html"), 0)
     at = json.loads(re.search(rb'(?s)"threadsPanel": .*?"at": (\[.*?\])', FOLDER.read("short.html")).group(1))
     assert len(at) == 11 and at[-1] == 1.03, at  # the short reading at the end gets no step
+    record("early.data", "phase work 50ms threads=1 wait=0%\n", "--period", "5ms")
+    expect(FOLDER.call("plot", "-i", "early.data", "-o", "early.html"), 0)
+    panel = re.search(rb'(?s)"threadsPanel": .*?"at": (\[.*?\]).*?"share": (\[.*?\])', FOLDER.read("early.html"))
+    at, share = (json.loads(part) for part in panel.groups())
+    assert at[0] == 0.01 and set(share) == {1}, (at, share)  # the first 10 ms are unknown, not 0
 
 
 def test_panels():

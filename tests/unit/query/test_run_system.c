@@ -123,18 +123,25 @@ static void test_unseen_states(void **state)
     NEAR(rps_run_system_time(&system, .101).elapsed_s, 0);
 }
 
-/* A wait is never cut. Threads that begin and end between readings may wait longer than the threads
- * of the readings lived. */
+/* A long wait is limited to the time that its threads were off the CPU, if readings saw all threads.
+ * Otherwise threads between readings may have waited for all of it. */
 static void test_long_wait(void **state)
 {
-    const struct rps_run_system system = made((int64_t[RPS_TREE_SLOTS]){
-        [RPS_TREE_RUNNING] = 500000, [RPS_TREE_WAIT] = 9000000, [RPS_TREE_THREADS] = 1});
+    int64_t value[RPS_TREE_SLOTS] = {
+        [RPS_TREE_RUNNING] = 500000, [RPS_TREE_WAIT] = 9000000, [RPS_TREE_THREADS] = 1};
+    struct rps_run_system system = made(value);
     struct rps_system_time time = rps_run_system_time(&system, 5);
 
     (void)state;
+    NEAR(time.wait_s, 5);
+    NEAR(time.asleep_s, 0);
+    NEAR(time.unseen_s, 0);
+    value[RPS_TREE_UNSEEN] = 200000;
+    system = made(value);
+    time = rps_run_system_time(&system, 5);
     NEAR(time.wait_s, 90);
     NEAR(time.threads_s, 95);
-    NEAR(time.unseen_s, 85);
+    NEAR(time.unseen_s, 95 - 10);
     NEAR(time.unknown_s, 0);
     NEAR(time.asleep_s, 0);
     NEAR(rps_system_time_waited(&time), 90. / 95);

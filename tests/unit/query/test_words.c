@@ -608,7 +608,7 @@ static void test_system(void **state)
                         "waits for a CPU 60 % of the time that it could run");
     assert_string_equal(
         words_of(&made, 1),
-        "3.1 x the minor faults of the whole run, sleeps in lock or thread "
+        "3.1 x the minor faults of the whole run, has 3.0 threads asleep in lock or thread "
         "waits, RSS 306 MiB summed over processes (elsewhere 13 MiB), reads 866 MiB/s from disks "
         "(elsewhere 0 MiB/s)");
     assert_string_equal(words_of(&made, 2), "similar to most other classes");
