@@ -575,11 +575,22 @@ static char *top_text(char ret[RPS_CODE_TEXT_SIZE], const struct rps_share_group
     }
     if (group->function_count > 0 && group->function[0].share >= TOP_MIN &&
         used < RPS_CODE_TEXT_SIZE)
-        snprintf(ret + used, RPS_CODE_TEXT_SIZE - used, "; %s %.0f %%",
-                 rps_share_name_text(name, sizeof(name), &group->function[0].name),
-                 100 * group->function[0].share);
-    if (group->count == 0 || isnan(group->top[0].share))
-        snprintf(ret, RPS_CODE_TEXT_SIZE, "too few samples");
+        used += (size_t)snprintf(ret + used, RPS_CODE_TEXT_SIZE - used, "; %s %.0f %%",
+                                 rps_share_name_text(name, sizeof(name), &group->function[0].name),
+                                 100 * group->function[0].share);
+    if (group->by_program && group->unnamed >= TOP_MIN && used < RPS_CODE_TEXT_SIZE)
+        snprintf(ret + used, RPS_CODE_TEXT_SIZE - used, "; without symbols %.0f %%",
+                 100 * group->unnamed);
+    if (group->count > 0 && isfinite(group->top[0].share))
+        return ret;
+    snprintf(ret, RPS_CODE_TEXT_SIZE, "too few samples");
+    for (int k = 0; k < RPS_APART_KINDS; k++) {
+        const struct rps_share_apart *apart = &group->apart[k];
+
+        if (apart->is_found && apart->share > apart->rest) /* as the text of the phase says */
+            snprintf(ret, RPS_CODE_TEXT_SIZE, "mostly %s",
+                     rps_share_name_text(name, sizeof(name), &apart->name));
+    }
     return ret;
 }
 
@@ -592,6 +603,7 @@ static void put_labels(const struct rps_code_filling *filling)
         {"off_cpu", "Off-CPU", RPS_VALUE_SHARE, .place = 3},
         {"samples", "Samples", RPS_VALUE_INT, .place = 2},
         {"expected_samples", .kind = RPS_VALUE_NUMBER},
+        {"unnamed_share", .kind = RPS_VALUE_NUMBER},
         {"top", .kind = RPS_VALUE_BLOCK},
         {NULL, by_program ? "Programs" : "Functions", .place = 4},
     };

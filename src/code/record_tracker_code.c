@@ -1,9 +1,9 @@
 /* Provides the tracker's data for symbolization, and applies the results to its stacks. */
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "record_tracker_parts.h"
+#include "shares_index.h"
 #include "rpistat/arena.h"
 
 /* --- modules and frames ----------------------------------------------------------------------- */
@@ -93,22 +93,6 @@ struct rps_code rps_tracker_code(struct rps_arena *arena, const struct rps_track
 
 /* --- complete stacks -------------------------------------------------------------------------- */
 
-/* Return 1 for functions in which threads begin, in the C library, Go or the kernel. */
-static int is_beginning(const char *function)
-{
-    static const char *const pattern[] = {
-        "_start",          "__libc_start_*", "main",         "clone",
-        "clone3",          "start_thread",   "__clone*",     "runtime.goexit*",
-        "runtime.rt0_go*", "ret_from_fork*", "*startup_64*",
-    };
-
-    for (size_t i = 0; i < RPS_COUNT(pattern); i++) {
-        if (fnmatch(pattern[i], function, 0) == 0)
-            return 1;
-    }
-    return 0;
-}
-
 uint64_t rps_tracker_complete_ends(const struct rps_tracker_frame *frame)
 {
     switch (frame->name) {
@@ -135,9 +119,9 @@ int rps_tracker_name(struct rps_tracker *tracker, const struct rps_location *out
     had_reason = module->has_reason;
     tracker->asked += frame->name == RPS_TRACKER_UNASKED;
     tracker->ends_complete -= rps_tracker_complete_ends(frame);
-    frame->name = outermost->how == RPS_LOCATION_NONE ? RPS_TRACKER_NAMELESS
-                  : is_beginning(outermost->function) ? RPS_TRACKER_BEGINNING
-                                                      : RPS_TRACKER_NAMED;
+    frame->name = outermost->how == RPS_LOCATION_NONE           ? RPS_TRACKER_NAMELESS
+                  : rps_share_is_beginning(outermost->function) ? RPS_TRACKER_BEGINNING
+                                                                : RPS_TRACKER_NAMED;
     tracker->ends_complete += rps_tracker_complete_ends(frame);
     if (frame->name == RPS_TRACKER_NAMELESS)
         module->has_reason = 1;

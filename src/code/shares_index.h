@@ -72,6 +72,9 @@ size_t rps_share_index_module(const struct rps_share_index *index, size_t frame)
 const char *rps_share_index_path(const struct rps_code *code, size_t module);
 int rps_share_index_is_kernel(const struct rps_code *code, size_t module);
 
+/* Return 1 for functions in which threads begin, in the C library, Go or the kernel. */
+int rps_share_is_beginning(const char *function);
+
 /* Return the stack's frame (frame_count: unknown), or its caller (RPS_SHARE_NONE: none). */
 size_t rps_share_frame_of(const struct rps_code *code, size_t stack);
 size_t rps_share_parent_of(const struct rps_code *code, size_t stack);

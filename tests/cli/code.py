@@ -423,9 +423,12 @@ def test_programs():
             seen.write()
         expect(folder.call("phases", "-r", "1"), 0)
         report = expect(folder.call("report", "-r", "1"), 0).stdout
-        assert re.search(CODE_TITLE + r" program and function.*\n  cc1 \(32 sampled processes\) 80\.0 %, as 20\.0 %; functions: main \(work\.c:10\) 20\.0 %\n",
+        assert re.search(CODE_TITLE + r" program and function.*\n  cc1 \(32 sampled processes\) 80\.0 %, as 20\.0 %; functions: main \(work\.c:10\) 20\.0 %,\s+without\s+symbols 80\.0 %\n",
                          report), report
-        top = json.loads(expect(folder.call("report", "-r", "1", "--format", "json"), 0).stdout)["top"]
+        found = json.loads(expect(folder.call("report", "-r", "1", "--format", "json"), 0).stdout)
+        assert found["unnamed_share"] == .8, found
+        assert {row["unnamed_share"] for row in json.loads(expect(folder.call("code", "-r", "1", "--format", "json"), 0).stdout)["labels"]} == {.8}
+        top = found["top"]
         assert [(row["name"], row["self_share"], row["module"]) for row in top] == [
             ("cc1", .8, None), ("as", .2, None)], top
         text = expect(folder.call("code", "-r", "1"), 0).stdout
@@ -555,6 +558,14 @@ def test_callers():
         expect(folder.call("plot", "-o", "p.svg"), 0)
         picture = folder.read("p.svg").decode()
         assert ">A: in step, called by small, " in picture and ">B: in step, called by large, " in picture, picture
+        folder.record("-q")
+        seen = Code(folder / "rpistat.data", run=2)  # the stacks of A begin where the C library calls main
+        for period in range(360):
+            outer = ["__libc_start_call_main"] if period < 120 else ["main", "large"]
+            seen.add(period, [*outer, "step" if period < 240 else "draw"], 10)
+        seen.write()
+        found = json.loads(expect(folder.call("phases", "-r", "2", "--format", "json"), 0).stdout)["labels"]
+        assert [[row["name"] for row in label["stands_out"] if row["kind"] == "caller"] for label in found] == [[], ["large"], []], found
 
 
 def test_machine():
