@@ -568,6 +568,27 @@ def test_callers():
         assert [[row["name"] for row in label["stands_out"] if row["kind"] == "caller"] for label in found] == [[], ["large"], []], found
 
 
+def test_few():
+    """a class with fewer than 20 samples, nearly all in a function that others lack: the function without a share, in each command"""
+    with Folder() as folder:
+        folder.write("script.sim", "phase a 12s instructions=200M\nphase b 2s instructions=400M\nphase c 12s instructions=100M\n")
+        folder.record("-q")
+        seen = Code(folder / "rpistat.data")
+        for period in range(260):
+            if not 120 <= period < 140:
+                seen.add(period, ["main", "load" if period < 120 else "draw"], 10)
+            elif period < 136:
+                seen.add(period, ["main", "copy"])
+        seen.write()
+        found = json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)["labels"][1]
+        assert [(row["name"], row["self_share"]) for row in found["stands_out"] if row["kind"] == "function"] == [("copy", 1)], found
+        assert found["samples"] == 16 and found["unnamed_share"] is None, found
+        words = " ".join(expect(folder.call("phases"), 0).stdout.split())
+        assert "most samples in copy (elsewhere 0 %)" in words, words
+        text = expect(folder.call("code"), 0).stdout
+        assert "mostly copy" in text and "too few samples" not in text, text
+
+
 def test_machine():
     r"""for a machine, programs are named and then functions, however many functions have names; a process number never is"""
     with Folder() as folder:
@@ -679,6 +700,6 @@ prepare()
 try:
     tap.main([test_functions, test_by, test_phase, test_labels, test_text, test_tree, test_folded,
               test_report, test_answer, test_pprof, test_phases, test_programs,
-              test_turns_of_programs, test_stands_out, test_callers, test_machine, test_others, test_cgroups, test_without])
+              test_turns_of_programs, test_stands_out, test_callers, test_few, test_machine, test_others, test_cgroups, test_without])
 finally:
     FOLDER.__exit__()
