@@ -578,7 +578,7 @@ static char *top_text(char ret[RPS_CODE_TEXT_SIZE], const struct rps_share_group
         used += (size_t)snprintf(ret + used, RPS_CODE_TEXT_SIZE - used, "; %s %.0f %%",
                                  rps_share_name_text(name, sizeof(name), &group->function[0].name),
                                  100 * group->function[0].share);
-    if (group->by_program && group->unnamed >= TOP_MIN && used < RPS_CODE_TEXT_SIZE)
+    if (group->unnamed >= TOP_MIN && used < RPS_CODE_TEXT_SIZE)
         snprintf(ret + used, RPS_CODE_TEXT_SIZE - used, "; without symbols %.0f %%",
                  100 * group->unnamed);
     if (group->count > 0 && isfinite(group->top[0].share))

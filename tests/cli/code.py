@@ -103,6 +103,7 @@ def test_functions():
     assert rows["load"]["line"] == 7 and rows["load"]["file"] == "/src/load.c", rows
     assert rows["copy_page"]["in_kernel"] and not rows["main"]["in_kernel"], rows
     assert rows["libz.so.1+0x1040"]["named_by"] == "none", rows
+    assert [row["unnamed_share"] for row in found["labels"]] == [.1, 0, None], found["labels"]
     assert [row["self"] for row in found["code"]] == sorted(
         (row["self"] for row in found["code"]), reverse=True)
     assert abs(rows["load"]["self_share"] - 760 / 2800) < 1e-6, rows
