@@ -248,7 +248,7 @@ static void balance_sleeps(struct rps_system_time *time)
 }
 
 /* Compute the times in each state. All of a wait is added at the end of the wait, although the wait
- * may have begun earlier. So a wait is cut to the threads' time if readings saw all threads. */
+ * may have begun earlier. So if readings saw all threads, it is cut to their time off the CPU. */
 struct rps_system_time rps_run_system_time(const struct rps_run_system *system, double on_s)
 {
     double wait_s = sum_of(system, RPS_TREE_WAIT) / US_PER_S;
@@ -256,7 +256,7 @@ struct rps_system_time rps_run_system_time(const struct rps_run_system *system, 
     double seen_on_s = sum_of(system, RPS_TREE_RUNNING) / US_PER_S;
     struct rps_system_time time = {.on_s = on_s, .unseen_s = unseen_s, .idle_s = NAN};
     const double length_s = system->length_s[RPS_SYSTEM_TREE];
-    double missed_s;
+    double lives_s;
     int is_known = length_s > SHORT_S && !(seen_on_s + unseen_s < SEEN_MIN * on_s &&
                                            on_s - seen_on_s > MISSED_MAX * length_s);
 
@@ -267,17 +267,13 @@ struct rps_system_time rps_run_system_time(const struct rps_run_system *system, 
         return time;
     split_futex(system, &time);
     time.child_s = fmax(0, sum_of(system, RPS_TREE_IN_CHILD));
-    time.threads_s =
-        sum_of(system, RPS_TREE_THREADS) + unseen_s - fmax(0, time.idle_s) - time.child_s;
-    if (!isfinite(time.threads_s + wait_s + on_s))
+    lives_s = sum_of(system, RPS_TREE_THREADS) + unseen_s;
+    if (!isfinite(lives_s + wait_s + on_s))
         return time;
     time.elapsed_s = length_s;
-    missed_s = on_s + (unseen_s > 0 ? wait_s : 0) - time.threads_s;
-    if (missed_s > 0) { /* Threads between readings may run or wait longer than is known. */
-        time.threads_s += missed_s;
-        time.unseen_s += missed_s;
-    }
-    time.wait_s = fmin(wait_s, time.threads_s - on_s);
+    time.wait_s = unseen_s > 0 ? wait_s : fmin(wait_s, fmax(0, lives_s - on_s));
+    time.unseen_s += fmax(0, on_s + time.wait_s - lives_s);
+    time.threads_s = fmax(lives_s - fmax(0, time.idle_s) - time.child_s, on_s + time.wait_s);
     time.unseen_on_s = fmin(unseen_s, fmax(0, on_s - seen_on_s));
     time.unknown_s = fmin(unseen_s - time.unseen_on_s, time.threads_s - on_s - time.wait_s);
     time.asleep_s = fmax(0, time.threads_s - on_s - time.wait_s - time.unknown_s);

@@ -145,6 +145,18 @@ static void test_long_wait(void **state)
     NEAR(time.unknown_s, 0);
     NEAR(time.asleep_s, 0);
     NEAR(rps_system_time_waited(&time), 90. / 95);
+    /* A thread that waits for a child at each reading, or is idle, may have waited for a CPU too. */
+    for (int slot = RPS_TREE_IN_CHILD; slot; slot = slot == RPS_TREE_IDLE ? 0 : RPS_TREE_IDLE) {
+        int64_t other[RPS_TREE_SLOTS] = {
+            [RPS_TREE_RUNNING] = 900000, [RPS_TREE_WAIT] = 300000, [RPS_TREE_THREADS] = 2};
+
+        other[slot] = 1;
+        system = made(other);
+        time = rps_run_system_time(&system, 9);
+        NEAR(time.wait_s, 3);
+        NEAR(time.threads_s, 12);
+        NEAR(time.unseen_s, 0);
+    }
 }
 
 static void test_children_and_unseen(void **state)
