@@ -560,6 +560,7 @@ static void report_unnamed(const struct rps_code_filling *filling)
 
 static char *top_text(char ret[RPS_CODE_TEXT_SIZE], const struct rps_share_group *group)
 {
+    double unlisted = group->unnamed; /* share of unnamed code that has no entry in the list */
     char name[RPS_CODE_TEXT_SIZE];
     size_t used = 0;
 
@@ -567,6 +568,7 @@ static char *top_text(char ret[RPS_CODE_TEXT_SIZE], const struct rps_share_group
     for (int t = 0; t < group->count && t < TOP_TEXT && used < RPS_CODE_TEXT_SIZE; t++) {
         if (t > 0 && group->top[t].share < TOP_MIN)
             break;
+        unlisted -= group->top[t].name.is_unnamed ? group->top[t].share : 0;
         used += (size_t)snprintf(
             ret + used, RPS_CODE_TEXT_SIZE - used, "%s%s %.0f %%", t > 0 ? ", " : "",
             group->by_program ? group->top[t].name.name
@@ -578,7 +580,7 @@ static char *top_text(char ret[RPS_CODE_TEXT_SIZE], const struct rps_share_group
         used += (size_t)snprintf(ret + used, RPS_CODE_TEXT_SIZE - used, "; %s %.0f %%",
                                  rps_share_name_text(name, sizeof(name), &group->function[0].name),
                                  100 * group->function[0].share);
-    if (group->unnamed >= TOP_MIN && used < RPS_CODE_TEXT_SIZE)
+    if (unlisted >= TOP_MIN && used < RPS_CODE_TEXT_SIZE)
         snprintf(ret + used, RPS_CODE_TEXT_SIZE - used, "; without symbols %.0f %%",
                  100 * group->unnamed);
     if (group->count > 0 && isfinite(group->top[0].share))
