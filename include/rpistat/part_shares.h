@@ -64,6 +64,7 @@ struct rps_share_group {
     } top[RPS_SHARES_TOP];
     struct rps_share_top program; /* Program with nearly all samples, if the top names are functions
                                      although most of the code has no symbols */
+    double unnamed;     /* Share of samples in code without symbols (NaN: too few samples) */
     double top_rest;    /* Share of top[0]'s name in all other groups (NaN: too few samples) */
     const char *other;  /* As in struct rps_profile, if the group is a window; otherwise NULL */
     int function_count; /* Number of functions with names, if the top names are programs */

@@ -104,6 +104,9 @@ double rps_run_system_package(const struct rps_run_system *system, enum rps_pack
 /* Return 1 if the workload had about one thread on average. Thread time is then elapsed time. */
 int rps_system_time_is_of_one(const struct rps_system_time *time);
 
+/* Return 1 if threads ran or waited for a CPU most of the time, summed over threads. */
+int rps_system_time_is_busy(const struct rps_system_time *time);
+
 /* Return 1 if hardly any thread ran and all threads slept in futex, as in a deadlock. */
 int rps_system_time_is_stuck(const struct rps_system_time *time);
 

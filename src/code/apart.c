@@ -162,7 +162,9 @@ static int64_t caller_of(const struct rps_share_index *index, size_t stack, cons
             const struct rps_share_key *key = &index->items.key[index->item[e]];
 
             if (last != RPS_SHARE_NONE && index->item[e] != last && --up == 0)
-                return (int64_t)index->item[e];
+                return rps_share_is_beginning(key->name) && strcmp(key->name, "main") != 0
+                           ? -1 /* no function of the program */
+                           : (int64_t)index->item[e];
             if (last != RPS_SHARE_NONE || strcmp(key->name, name) == 0)
                 last = index->item[e];
             else if (!rps_share_index_is_kernel(index->code, key->module))

@@ -611,6 +611,7 @@ static void report_unnamed(const struct rps_code_filling *filling)
 
 static char *top_text(char ret[RPS_CODE_TEXT_SIZE], const struct rps_share_group *group)
 {
+    double unlisted = group->unnamed; /* share of unnamed code that has no entry in the list */
     char name[RPS_CODE_TEXT_SIZE];
     size_t used = 0;
 
@@ -618,6 +619,7 @@ static char *top_text(char ret[RPS_CODE_TEXT_SIZE], const struct rps_share_group
     for (int t = 0; t < group->count && t < TOP_TEXT && used < RPS_CODE_TEXT_SIZE; t++) {
         if (t > 0 && group->top[t].share < TOP_MIN)
             break;
+        unlisted -= group->top[t].name.is_unnamed ? group->top[t].share : 0;
         used += (size_t)snprintf(
             ret + used, RPS_CODE_TEXT_SIZE - used, "%s%s %.0f %%", t > 0 ? ", " : "",
             group->by_program ? group->top[t].name.name
@@ -626,11 +628,22 @@ static char *top_text(char ret[RPS_CODE_TEXT_SIZE], const struct rps_share_group
     }
     if (group->function_count > 0 && group->function[0].share >= TOP_MIN &&
         used < RPS_CODE_TEXT_SIZE)
-        snprintf(ret + used, RPS_CODE_TEXT_SIZE - used, "; %s %.0f %%",
-                 rps_share_name_text(name, sizeof(name), &group->function[0].name),
-                 100 * group->function[0].share);
-    if (group->count == 0 || isnan(group->top[0].share))
-        snprintf(ret, RPS_CODE_TEXT_SIZE, "too few samples");
+        used += (size_t)snprintf(ret + used, RPS_CODE_TEXT_SIZE - used, "; %s %.0f %%",
+                                 rps_share_name_text(name, sizeof(name), &group->function[0].name),
+                                 100 * group->function[0].share);
+    if (unlisted >= TOP_MIN && used < RPS_CODE_TEXT_SIZE)
+        snprintf(ret + used, RPS_CODE_TEXT_SIZE - used, "; without symbols %.0f %%",
+                 100 * group->unnamed);
+    if (group->count > 0 && isfinite(group->top[0].share))
+        return ret;
+    snprintf(ret, RPS_CODE_TEXT_SIZE, "too few samples");
+    for (int k = 0; k < RPS_APART_KINDS; k++) {
+        const struct rps_share_apart *apart = &group->apart[k];
+
+        if (apart->is_found && apart->share > apart->rest) /* as the text of the phase says */
+            snprintf(ret, RPS_CODE_TEXT_SIZE, "mostly %s",
+                     rps_share_name_text(name, sizeof(name), &apart->name));
+    }
     return ret;
 }
 
@@ -643,6 +656,7 @@ static void put_labels(const struct rps_code_filling *filling)
         {"off_cpu", "Off-CPU", RPS_VALUE_SHARE, .place = 3},
         {"samples", "Samples", RPS_VALUE_INT, .place = 2},
         {"expected_samples", .kind = RPS_VALUE_NUMBER},
+        {"unnamed_share", .kind = RPS_VALUE_NUMBER},
         {"top", .kind = RPS_VALUE_BLOCK},
         {NULL, by_program ? "Programs" : "Functions", .place = 4},
     };

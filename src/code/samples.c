@@ -303,6 +303,15 @@ static void put_samples(const struct rps_code_counts *counts, struct rps_part_sh
     }
 }
 
+static double unnamed_share(const struct rps_part_shares *shares, size_t group)
+{
+    uint64_t unnamed = 0;
+
+    for (size_t k = 0; k < shares->name_count; k++)
+        unnamed += shares->name[k].is_unnamed ? shares->samples[group * shares->name_count + k] : 0;
+    return rps_shares_part(unnamed, whole_of(&shares->group[group]));
+}
+
 static int find_shares(struct rps_arena *arena, struct rps_sample_source *source,
                        const struct rps_run_part *part, struct rps_part_shares *ret,
                        struct rps_error *err)
@@ -340,6 +349,7 @@ static int find_shares(struct rps_arena *arena, struct rps_sample_source *source
     for (size_t g = 0; g < part->group_count; g++) {
         struct rps_share_group *group = &ret->group[g];
 
+        group->unnamed = unnamed_share(ret, g);
         *(by_program ? &group->function_count : &group->count) =
             fill_top(by_program ? group->function : group->top, whole_of(group), ret->name,
                      &counts.seen[g * counts.key_count], counts.key_count, by_program);

@@ -75,6 +75,21 @@ int rps_share_index_is_kernel(const struct rps_code *code, size_t module)
     return module < code->module_count && code->module[module].kind == RPS_MODULE_KERNEL;
 }
 
+int rps_share_is_beginning(const char *function)
+{
+    static const char *const pattern[] = {
+        "_start",          "__libc_start_*", "main",         "clone",
+        "clone3",          "start_thread",   "__clone*",     "runtime.goexit*",
+        "runtime.rt0_go*", "ret_from_fork*", "*startup_64*",
+    };
+
+    for (size_t i = 0; i < RPS_COUNT(pattern); i++) {
+        if (fnmatch(pattern[i], function, 0) == 0)
+            return 1;
+    }
+    return 0;
+}
+
 /* Number the modules. All builds at one path are one module. All paths of one build are one module,
  * too. */
 static void find_modules(struct rps_share_index *index)
@@ -330,19 +345,4 @@ uint64_t *rps_share_index_totals(struct rps_arena *arena, const struct rps_share
         }
     }
     return total;
-}
-
-int rps_share_is_beginning(const char *function)
-{
-    static const char *const pattern[] = {
-        "_start",          "__libc_start_*", "main",         "clone",
-        "clone3",          "start_thread",   "__clone*",     "runtime.goexit*",
-        "runtime.rt0_go*", "ret_from_fork*", "*startup_64*",
-    };
-
-    for (size_t i = 0; i < RPS_COUNT(pattern); i++) {
-        if (fnmatch(pattern[i], function, 0) == 0)
-            return 1;
-    }
-    return 0;
 }

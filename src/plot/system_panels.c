@@ -23,7 +23,7 @@ static const struct {
     {"waiting for a CPU", RPS_TREE_WAIT, US_PER_S, -2},
     {"in block I/O", RPS_TREE_IN_IO, 1, 0},
     {"in lock or thread waits", RPS_TREE_IN_LOCK, 1, 4},
-    {"in pipes or sockets", RPS_TREE_IN_MESSAGE, 1, -1},
+    {"in pipes, sockets, polls", RPS_TREE_IN_MESSAGE, 1, -1},
     {"unknown", RPS_TREE_UNSEEN, US_PER_S, 6},
 };
 
@@ -111,20 +111,24 @@ static double threads_of(const struct rps_run_system *system, int line)
 static void fill_threads(struct rps_picture *picture, const struct steps *steps)
 {
     struct rps_picture_areas *threads = &picture->threads;
+    const struct step *step = steps->step;
+    size_t count = steps->count;
 
-    threads->at = rps_arena_get(picture->arena, steps->count + 1, sizeof(*threads->at));
-    threads->at[0] = steps->step[0].from;
-    for (size_t i = 0; i < steps->count; i++)
-        threads->at[i + 1] = steps->step[i].to;
-    threads->step_count = steps->count;
-    threads->share = rps_arena_get(picture->arena, steps->count,
-                                   RPS_PICTURE_AREAS_LINES * sizeof(*threads->share));
+    while (count > 1 && !(step->system.slot[RPS_SYSTEM_TREE][RPS_TREE_THREADS].length_s > 0))
+        step++, count--; /* The states are unknown, as in the first 10 ms of a run. */
+    threads->at = rps_arena_get(picture->arena, count + 1, sizeof(*threads->at));
+    threads->at[0] = step->from;
+    for (size_t i = 0; i < count; i++)
+        threads->at[i + 1] = step[i].to;
+    threads->step_count = count;
+    threads->share =
+        rps_arena_get(picture->arena, count, RPS_PICTURE_AREAS_LINES * sizeof(*threads->share));
     strcpy(threads->title, RPS_PICTURE_THREADS);
     for (int k = 0; k < LINES; k++) {
         int line = threads->line_count, is_there = 0;
 
-        for (size_t i = 0; i < steps->count; i++) {
-            double value = threads_of(&steps->step[i].system, k);
+        for (size_t i = 0; i < count; i++) {
+            double value = threads_of(&step[i].system, k);
 
             threads->share[i * RPS_PICTURE_AREAS_LINES + (size_t)line] =
                 isfinite(value) ? value : 0;
@@ -137,7 +141,7 @@ static void fill_threads(struct rps_picture *picture, const struct steps *steps)
         strcpy(threads->name[line], line_of[k].name);
         threads->line_count++;
     }
-    for (size_t i = 0; i < steps->count; i++) {
+    for (size_t i = 0; i < count; i++) {
         double all = 0;
 
         for (int line = 0; line < threads->line_count; line++)

@@ -91,16 +91,19 @@ const char *rps_shares_percent_text(char *ret, size_t size, double share)
     return ret;
 }
 
-/* Append "9 % of samples in solve (elsewhere 0 %)", if the whole text fits. */
+/* Append "9 % of samples in solve (elsewhere 0 %)", if the whole text fits. If is_few is 1, there
+ * are too few samples for a share: "most samples in solve (elsewhere 0 %)". */
 static void append_apart(char *ret, size_t size, enum rps_apart_kind kind,
-                         const struct rps_share_apart *apart, const char *other)
+                         const struct rps_share_apart *apart, const char *other, int is_few)
 {
     char name[256], own[16], rest[16], clause[384];
     const size_t used = strlen(ret);
 
     snprintf(clause, sizeof(clause), "%s%s%s in %s%s%s (%s%s %s)", used > 0 ? ", " : "",
-             rps_shares_percent_text(own, sizeof(own), apart->share),
-             strchr(ret, '%') ? "" : " of samples",
+             is_few ? "most" : rps_shares_percent_text(own, sizeof(own), apart->share),
+             strchr(ret, '%') ? ""
+             : is_few         ? " samples"
+                              : " of samples",
              kind == RPS_APART_CGROUP ? "control group " : "",
              rps_share_name_text(name, sizeof(name), &apart->name),
              kind == RPS_APART_TOTAL                                    ? " and its callees"
@@ -162,7 +165,7 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
               difference_of(apart) < by_program + RPS_APART_SHARE_MIN) &&
             !(order[i] == RPS_APART_FUNCTION && total->is_found &&
               (apart->share < apart->rest || strcmp(apart->name.name, total->name.name) == 0)))
-            append_apart(ret, size, order[i], apart, group->other);
+            append_apart(ret, size, order[i], apart, group->other, isnan(top->share));
     }
     if (group->other)
         return ret;

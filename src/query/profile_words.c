@@ -36,6 +36,7 @@
 #define UNSURE            "no difference beyond chance"
 #define WAITED_THRESHOLD  .1  /* Minimum of wait / (CPU + wait) and of wait / threads' time. */
 #define OFF_CPU           .02 /* A label with a smaller share of time on a CPU was waiting. */
+#define ASLEEP            .1  /* A label was asleep if its threads needed a CPU for less time. */
 #define MIB_THRESHOLD     2.  /* In MiB or MiB/s: smaller differences are not reported. */
 #define THREADS_THRESHOLD .3  /* In threads, or s of waiting per s. */
 #define RATE_APART        .7  /* Log of 2: smaller differences of MiB/s are not reported. */
@@ -601,7 +602,10 @@ static int write_system(struct clause *ret, struct pair *pair, int count)
         return count + write_io(ret + count, pair, 0);
     sleep = sleep_of(profile, label, &time);
     is_waiting = sleep < 0 && waits(profile, label, &time);
-    if (sleep >= 0)
+    if (sleep == RPS_SLEEP_LOCK && rps_system_time_is_busy(&time))
+        snprintf(ret[count++].text, TEXT_SIZE, "has %.1f threads asleep in %s",
+                 time.asleep_in_s[sleep] / time.elapsed_s, rps_sleep_words[sleep]);
+    else if (sleep >= 0)
         snprintf(ret[count++].text, TEXT_SIZE, "sleeps in %s", rps_sleep_words[sleep]);
     count += write_io(ret + count, pair, count == 0 && !is_waiting);
     if (is_waiting)
@@ -786,7 +790,7 @@ void rps_profile_place(struct rps_profile *profile, const struct rps_part_shares
     }
 }
 
-/* Return a name for a label that was hardly on a CPU. The name is the label's sleep: "asleep in
+/* Write a name for a label that hardly needed a CPU. The name is the label's sleep: "asleep in
  * timers". The name of any other label is "". */
 static void name_off_cpu(const struct rps_profile *profile, int label, char *ret, size_t size)
 {
@@ -795,20 +799,26 @@ static void name_off_cpu(const struct rps_profile *profile, int label, char *ret
     int sleep;
 
     ret[0] = '\0';
-    if (profile->length_ns <= 0 || of->cpu_s >= OFF_CPU * of->seconds)
+    if (profile->length_ns <= 0 || of->cpu_s >= ASLEEP * of->seconds)
         return;
-    snprintf(ret, size, "mostly off-CPU");
+    if (of->cpu_s < OFF_CPU * of->seconds)
+        snprintf(ret, size, "mostly off-CPU");
     if (!profile->system)
         return;
     time = time_of(profile, label);
     sleep = rps_system_time_sleep(&time);
-    if (!(time.elapsed_s > 0) || (sleep < 0 && time.wait_s < time.threads_s / 2))
+    if (!(time.elapsed_s > 0) || (!ret[0] && time.on_s + time.wait_s > ASLEEP * time.elapsed_s))
         return;
-    if (sleep < 0)
+    if (time.threads_s + time.child_s + fmax(0, time.idle_s) < time.elapsed_s / 2)
+        snprintf(ret, size, "mostly no process"); /* as in a control group */
+    else if (sleep < 0 && ret[0] && time.wait_s > time.threads_s / 2)
         snprintf(ret, size, "waiting for a CPU");
-    else if (sleep == RPS_SLEEP_LOCK) /* The text of this sleep reason is too long for a name. */
+    else if (sleep ==
+             RPS_SLEEP_LOCK) /* The texts of these sleep reasons are too long for a name. */
         snprintf(ret, size, "waiting for locks or threads");
-    else
+    else if (sleep == RPS_SLEEP_MESSAGE)
+        snprintf(ret, size, "waiting for data or timers");
+    else if (sleep >= 0)
         snprintf(ret, size, "asleep in %s", rps_sleep_words[sleep]);
 }
 

@@ -23,7 +23,7 @@
 #define ONE_MAX 1.05
 
 /* Two conditions for a workload to sleep for a reason: sleep is at least this share of the threads'
- * time, and the reason has at least this share of the sleep. */
+ * time and of the elapsed time, and the reason has at least this share of the sleep. */
 #define SLEEPS_MIN .5
 
 /* A workload is stuck if its threads are on a CPU for at most this share of the time. In addition,
@@ -34,7 +34,7 @@
 const char *const rps_sleep_words[RPS_SLEEPS] = {
     [RPS_SLEEP_IO] = "block I/O",
     [RPS_SLEEP_LOCK] = "lock or thread waits",
-    [RPS_SLEEP_MESSAGE] = "pipes or sockets",
+    [RPS_SLEEP_MESSAGE] = "pipes, sockets or polls",
     [RPS_SLEEP_TIMER] = "timers",
     [RPS_SLEEP_OTHER] = "other waits",
     [RPS_SLEEP_UNKNOWN] = "unknown waits",
@@ -247,8 +247,8 @@ static void balance_sleeps(struct rps_system_time *time)
     time->asleep_in_s[RPS_SLEEP_UNKNOWN] = time->asleep_s - factor * known_s;
 }
 
-/* Compute the times in each state. All of a short wait is added at the end of the wait, although
- * the wait may have begun earlier. */
+/* Compute the times in each state. All of a wait is added at the end of the wait, although the wait
+ * may have begun earlier. So if readings saw all threads, it is cut to their time off the CPU. */
 struct rps_system_time rps_run_system_time(const struct rps_run_system *system, double on_s)
 {
     double wait_s = sum_of(system, RPS_TREE_WAIT) / US_PER_S;
@@ -256,6 +256,7 @@ struct rps_system_time rps_run_system_time(const struct rps_run_system *system, 
     double seen_on_s = sum_of(system, RPS_TREE_RUNNING) / US_PER_S;
     struct rps_system_time time = {.on_s = on_s, .unseen_s = unseen_s, .idle_s = NAN};
     const double length_s = system->length_s[RPS_SYSTEM_TREE];
+    double lives_s;
     int is_known = length_s > SHORT_S && !(seen_on_s + unseen_s < SEEN_MIN * on_s &&
                                            on_s - seen_on_s > MISSED_MAX * length_s);
 
@@ -266,13 +267,13 @@ struct rps_system_time rps_run_system_time(const struct rps_run_system *system, 
         return time;
     split_futex(system, &time);
     time.child_s = fmax(0, sum_of(system, RPS_TREE_IN_CHILD));
-    time.threads_s =
-        sum_of(system, RPS_TREE_THREADS) + unseen_s - fmax(0, time.idle_s) - time.child_s;
-    if (!isfinite(time.threads_s + wait_s + on_s))
+    lives_s = sum_of(system, RPS_TREE_THREADS) + unseen_s;
+    if (!isfinite(lives_s + wait_s + on_s))
         return time;
     time.elapsed_s = length_s;
-    time.threads_s = fmax(time.threads_s, on_s);
-    time.wait_s = fmin(wait_s, time.threads_s - on_s);
+    time.wait_s = unseen_s > 0 ? wait_s : fmin(wait_s, fmax(0, lives_s - on_s));
+    time.unseen_s += fmax(0, on_s + time.wait_s - lives_s);
+    time.threads_s = fmax(lives_s - fmax(0, time.idle_s) - time.child_s, on_s + time.wait_s);
     time.unseen_on_s = fmin(unseen_s, fmax(0, on_s - seen_on_s));
     time.unknown_s = fmin(unseen_s - time.unseen_on_s, time.threads_s - on_s - time.wait_s);
     time.asleep_s = fmax(0, time.threads_s - on_s - time.wait_s - time.unknown_s);
@@ -284,6 +285,11 @@ int rps_system_time_is_of_one(const struct rps_system_time *time)
 {
     return time->elapsed_s > 0 && time->threads_s >= ONE_MIN * time->elapsed_s &&
            time->threads_s <= ONE_MAX * time->elapsed_s;
+}
+
+int rps_system_time_is_busy(const struct rps_system_time *time)
+{
+    return time->on_s + time->wait_s > SLEEPS_MIN * time->elapsed_s;
 }
 
 int rps_system_time_is_stuck(const struct rps_system_time *time)
@@ -339,15 +345,21 @@ double rps_run_system_package(const struct rps_run_system *system, enum rps_pack
 
 int rps_system_time_sleep(const struct rps_system_time *time)
 {
+    const int is_busy = rps_system_time_is_busy(time);
     int most = 0;
 
-    if (!(time->elapsed_s > 0) || time->asleep_s < SLEEPS_MIN * time->threads_s)
+    if (!(time->elapsed_s > 0) ||
+        time->asleep_s < SLEEPS_MIN * fmax(time->threads_s, time->elapsed_s))
         return -1;
     for (int i = 1; i < RPS_SLEEP_UNKNOWN; i++) {
         if (time->asleep_in_s[i] > time->asleep_in_s[most])
             most = i;
     }
-    if (most > RPS_SLEEP_LOCK && time->on_s + time->wait_s > SLEEPS_MIN * time->elapsed_s)
+    for (int i = 0; i < RPS_SLEEP_UNKNOWN && most == RPS_SLEEP_LOCK && !is_busy; i++) {
+        if (i != RPS_SLEEP_LOCK && time->asleep_in_s[i] > SLEEPS_MIN * time->elapsed_s)
+            return i; /* Threads of a pool wait for a thread that sleeps for this reason. */
+    }
+    if (most > RPS_SLEEP_LOCK && is_busy)
         return -1; /* Some threads are idle while other threads work. */
     return time->asleep_in_s[most] > SLEEPS_MIN * time->asleep_s ? most : -1;
 }

@@ -552,6 +552,7 @@ struct rps_block *rps_label_block(struct rps_document *document, const struct rp
         {.name = "words"},
         {shares ? "samples" : NULL, .kind = RPS_VALUE_INT},
         {shares ? "expected_samples" : NULL, .kind = RPS_VALUE_NUMBER},
+        {shares ? "unnamed_share" : NULL, .kind = RPS_VALUE_NUMBER},
         {shares ? "top" : NULL, .kind = RPS_VALUE_BLOCK},
         {shares ? "stands_out" : NULL, .kind = RPS_VALUE_BLOCK},
         {run ? "time_s" : "length", run ? "Total" : "Rows",
@@ -577,7 +578,7 @@ struct rps_block *rps_label_block(struct rps_document *document, const struct rp
         if (shares)
             rps_share_block_put(block, &shares->sampling, &shares->group[l], of->cpu_s);
         else
-            rps_put_blanks(block, 3);
+            rps_put_blanks(block, 4);
         if (shares && shares->group[l].apart[RPS_APART_FUNCTION].is_tested)
             rps_share_block_stand_out(rps_put_block(block, stands_out, stands_out_count),
                                       &shares->group[l]);

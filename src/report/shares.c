@@ -123,11 +123,16 @@ void rps_report_shares(struct rps_report *report)
     rps_put_int(rps_document_field(document, "samples", RPS_VALUE_INT), (int64_t)group->samples, 1);
     rps_put_number(rps_document_field(document, "expected_samples", RPS_VALUE_NUMBER),
                    rps_samples_expected(&report->shares.sampling, report->cpu_s, is_whole));
+    rps_put_number(rps_document_field(document, "unnamed_share", RPS_VALUE_NUMBER), group->unnamed);
     top = rps_share_block_top(document, group);
     if (report->shares.programs.count == 0)
         text = add_shares(document, text, "", group->top, group->count);
     text = add_shares(document, text, text ? "; functions: " : "functions: ", group->function,
                       group->function_count);
+    if (group->by_program && group->unnamed > 0)
+        text = rps_arena_print(
+            document->arena, "%s%swithout symbols %.1f %%", text ? text : "",
+            group->function_count > 0 ? ", " : "; functions: ", 100 * group->unnamed);
     if (report->shares.sampling.frequency > 0)
         event = NULL; /* samples by page faults do not represent time */
     if (group->samples > 0 || report->shares.unsampled.cpu_s > 0)
@@ -183,7 +188,9 @@ char *rps_report_differences(const struct rps_report *report, char *ret, size_t 
                                  i > 0 ? ", " : "Programs of phases: ",
                                  rps_text_function(name, sizeof(name), apart->name.name),
                                  rps_phase_label(label[i], letter),
-                                 rps_shares_percent_text(own, sizeof(own), apart->share),
+                                 isnan(group[label[i]].top[0].share)
+                                     ? "most"
+                                     : rps_shares_percent_text(own, sizeof(own), apart->share),
                                  rps_shares_percent_text(rest, sizeof(rest), apart->rest), from);
     }
     if (count > FUNCTIONS_MAX && used < size)
@@ -300,6 +307,7 @@ void rps_share_block_put(struct rps_block *block, const struct rps_sampling *sam
         rps_put_words(block, "%" PRIu64 " of %s%.0f", group->samples,
                       rps_samples_at_most(sampling, 0, 0) ? "at most " : "", expected);
     rps_put_number(block, expected);
+    rps_put_number(block, group->unnamed);
     put_top(rps_put_block(block, columns, RPS_COUNT(columns)), group);
 }
 

@@ -103,6 +103,7 @@ def test_functions():
     assert rows["load"]["line"] == 7 and rows["load"]["file"] == "/src/load.c", rows
     assert rows["copy_page"]["in_kernel"] and not rows["main"]["in_kernel"], rows
     assert rows["libz.so.1+0x1040"]["named_by"] == "none", rows
+    assert [row["unnamed_share"] for row in found["labels"]] == [.1, 0, None], found["labels"]
     assert [row["self"] for row in found["code"]] == sorted(
         (row["self"] for row in found["code"]), reverse=True)
     assert abs(rows["load"]["self_share"] - 760 / 2800) < 1e-6, rows
@@ -452,9 +453,12 @@ def test_programs():
             seen.write()
         expect(folder.call("phases", "-r", "1"), 0)
         report = expect(folder.call("report", "-r", "1"), 0).stdout
-        assert re.search(CODE_TITLE + r" program and function.*\n  cc1 \(32 sampled processes\) 80\.0 %, as 20\.0 %; functions: main \(work\.c:10\) 20\.0 %\n",
+        assert re.search(CODE_TITLE + r" program and function.*\n  cc1 \(32 sampled processes\) 80\.0 %, as 20\.0 %; functions: main \(work\.c:10\) 20\.0 %,\s+without\s+symbols 80\.0 %\n",
                          report), report
-        top = json.loads(expect(folder.call("report", "-r", "1", "--format", "json"), 0).stdout)["top"]
+        found = json.loads(expect(folder.call("report", "-r", "1", "--format", "json"), 0).stdout)
+        assert found["unnamed_share"] == .8, found
+        assert {row["unnamed_share"] for row in json.loads(expect(folder.call("code", "-r", "1", "--format", "json"), 0).stdout)["labels"]} == {.8}
+        top = found["top"]
         assert [(row["name"], row["self_share"], row["module"]) for row in top] == [
             ("cc1", .8, None), ("as", .2, None)], top
         text = expect(folder.call("code", "-r", "1"), 0).stdout
@@ -584,6 +588,35 @@ def test_callers():
         expect(folder.call("plot", "-o", "p.svg"), 0)
         picture = folder.read("p.svg").decode()
         assert ">A: in step, called by small, " in picture and ">B: in step, called by large, " in picture, picture
+        folder.record("-q")
+        seen = Code(folder / "rpistat.data", run=2)  # the stacks of A begin where the C library calls main
+        for period in range(360):
+            outer = ["__libc_start_call_main"] if period < 120 else ["main", "large"]
+            seen.add(period, [*outer, "step" if period < 240 else "draw"], 10)
+        seen.write()
+        found = json.loads(expect(folder.call("phases", "-r", "2", "--format", "json"), 0).stdout)["labels"]
+        assert [[row["name"] for row in label["stands_out"] if row["kind"] == "caller"] for label in found] == [[], ["large"], []], found
+
+
+def test_few():
+    """a class with fewer than 20 samples, nearly all in a function that others lack: the function without a share, in each command"""
+    with Folder() as folder:
+        folder.write("script.sim", "phase a 12s instructions=200M\nphase b 2s instructions=400M\nphase c 12s instructions=100M\n")
+        folder.record("-q")
+        seen = Code(folder / "rpistat.data")
+        for period in range(260):
+            if not 120 <= period < 140:
+                seen.add(period, ["main", "load" if period < 120 else "draw"], 10)
+            elif period < 136:
+                seen.add(period, ["main", "copy"])
+        seen.write()
+        found = json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)["labels"][1]
+        assert [(row["name"], row["self_share"]) for row in found["stands_out"] if row["kind"] == "function"] == [("copy", 1)], found
+        assert found["samples"] == 16 and found["unnamed_share"] is None, found
+        words = " ".join(expect(folder.call("phases"), 0).stdout.split())
+        assert "most samples in copy (elsewhere 0 %)" in words, words
+        text = expect(folder.call("code"), 0).stdout
+        assert "mostly copy" in text and "too few samples" not in text, text
 
 
 def test_totals():
@@ -724,6 +757,6 @@ prepare()
 try:
     tap.main([test_functions, test_by, test_phase, test_labels, test_text, test_advice, test_tree, test_folded,
               test_report, test_answer, test_pprof, test_phases, test_programs,
-              test_turns_of_programs, test_stands_out, test_callers, test_totals, test_machine, test_others, test_cgroups, test_without])
+              test_turns_of_programs, test_stands_out, test_callers, test_few, test_totals, test_machine, test_others, test_cgroups, test_without])
 finally:
     FOLDER.__exit__()

@@ -113,11 +113,11 @@ def test_threads():
     record("never.data", "default threads=3 wait=0%\nsleep 8s in=timer:2,message:1\n")  # no thread ever ran or waited
     text = words(report("never.data"))
     assert ("Threads: 0.0 s running (0 %), 0.0 s waiting for a CPU (0 %), "
-            "24.0 s asleep (100 %: 16.0 s in timers, 8.0 s in pipes or sockets); total 24.0 s " in text), text
+            "24.0 s asleep (100 %: 16.0 s in timers, 8.0 s in pipes, sockets or polls); total 24.0 s " in text), text
     record("many.data", "phase build 3s threads=40 wait=75% in=message:5,child:5,io:20\n")
     text = words(report("many.data"))
     assert ("Threads: 7.5 s running (7 %), 22.5 s waiting for a CPU (21 %), "
-            "75.0 s asleep (71 %: 60.0 s in block I/O, 15.0 s in pipes or sockets); total 105.0 s, "
+            "75.0 s asleep (71 %: 60.0 s in block I/O, 15.0 s in pipes, sockets or polls); total 105.0 s, "
             "not counting 15.0 s waiting for children" in text), text
     record("idling.data", "default threads=2 wait=0% idle=0\nphase work 4s in=timer:1\nphase late 1s idle=1\n")
     assert "total 9.0 s, not counting 1.0 s of idle threads" in words(report("idling.data")), report("idling.data")
@@ -152,7 +152,7 @@ def test_sums():
     """report: parts add up to the whole, also if readings have more, or threads ended unread"""
     record("short.data", "default threads=1\nphase work 2s in=message:0 wait=50% unseen=100ms\n"
            "sleep 8s in=message:1\n")
-    assert ("Threads: 1.0 s running (10 %), 1.0 s waiting for a CPU (10 %, others used it), 8.2 s asleep (80 %, in pipes or sockets); "
+    assert ("Threads: 1.0 s running (10 %), 1.0 s waiting for a CPU (10 %, others used it), 8.2 s asleep (80 %, in pipes, sockets or polls); "
             "total 10.2 s " in words(report("short.data"))), report("short.data")
     near(system("short.data"), in_message_s=8, asleep_s=8, in_unknown_s=0, unknown_s=0.2)
     for name in ("waiting.data", "locked.data", "many.data", "little.data", "unseen.data", "short.data"):
@@ -261,6 +261,11 @@ def test_phases():
     record("starved.data", "phase work 2s\nphase starved 8s wait=99.5%\nphase work 2s\n")
     assert "B (waiting for a CPU) 8.0 s" in report("starved.data"), report("starved.data")
     assert "B (waiting for locks or threads) 8.0 s" in report("locked.data"), report("locked.data")
+    record("empty.data", "default threads=1 in=io:0 wait=0%\nphase work 2s\nsleep 8s in=timer:1\nphase work 2s\n")
+    with contextlib.closing(store("empty.data")) as db, db:  # as of a control group without processes
+        db.execute("DELETE FROM reading_rollup")
+        db.execute("UPDATE reading SET s3 = 0, s7 = 0 WHERE source = 0 AND period BETWEEN 20 AND 99")
+    assert "B (mostly no process) 8.0 s" in report("empty.data"), report("empty.data")
     text = words(expect(FOLDER.call("phases", "-i", "locked.data"), 0).stdout)
     assert "sleeps in lock or thread waits" in text and "RSS" not in text, text
 
@@ -290,6 +295,11 @@ def test_drawn():
     expect(FOLDER.call("plot", "-i", "short.data", "-o", "short.html"), 0)
     at = json.loads(re.search(rb'(?s)"threadsPanel": .*?"at": (\[.*?\])', FOLDER.read("short.html")).group(1))
     assert len(at) == 11 and at[-1] == 1.03, at  # the short reading at the end gets no step
+    record("early.data", "phase work 50ms threads=1 wait=0%\n", "--period", "5ms")
+    expect(FOLDER.call("plot", "-i", "early.data", "-o", "early.html"), 0)
+    panel = re.search(rb'(?s)"threadsPanel": .*?"at": (\[.*?\]).*?"share": (\[.*?\])', FOLDER.read("early.html"))
+    at, share = (json.loads(part) for part in panel.groups())
+    assert at[0] == 0.01 and set(share) == {1}, (at, share)  # the first 10 ms are unknown, not 0
 
 
 def test_panels():
@@ -314,7 +324,7 @@ def test_panels():
 def test_answer():
     """report: a phase's words in one pair of brackets; no phase of a short run; a rate appears once"""
     record("talk.data", "default threads=1 in=io:0 wait=0%\nphase work 3s\nsleep 4s in=message:1\nphase work 3s\n")
-    assert "B (asleep in pipes or sockets) 4.0 s" in report("talk.data"), report("talk.data")
+    assert "B (waiting for data or timers) 4.0 s" in report("talk.data"), report("talk.data")
     assert PHASES + " 1 (" in report("flat.data"), report("flat.data")
     record("brief.data", "phase work 500ms\n")
     assert PHASES not in report("brief.data"), report("brief.data")

@@ -123,16 +123,40 @@ static void test_unseen_states(void **state)
     NEAR(rps_run_system_time(&system, .101).elapsed_s, 0);
 }
 
-/* A long wait is limited to the time that its threads were off the CPU. */
+/* A long wait is limited to the time that its threads were off the CPU, if readings saw all threads.
+ * Otherwise threads between readings may have waited for all of it. */
 static void test_long_wait(void **state)
 {
-    const struct rps_run_system system = made((int64_t[RPS_TREE_SLOTS]){
-        [RPS_TREE_RUNNING] = 500000, [RPS_TREE_WAIT] = 9000000, [RPS_TREE_THREADS] = 1});
+    int64_t value[RPS_TREE_SLOTS] = {
+        [RPS_TREE_RUNNING] = 500000, [RPS_TREE_WAIT] = 9000000, [RPS_TREE_THREADS] = 1};
+    struct rps_run_system system = made(value);
     struct rps_system_time time = rps_run_system_time(&system, 5);
 
     (void)state;
     NEAR(time.wait_s, 5);
     NEAR(time.asleep_s, 0);
+    NEAR(time.unseen_s, 0);
+    value[RPS_TREE_UNSEEN] = 200000;
+    system = made(value);
+    time = rps_run_system_time(&system, 5);
+    NEAR(time.wait_s, 90);
+    NEAR(time.threads_s, 95);
+    NEAR(time.unseen_s, 95 - 10);
+    NEAR(time.unknown_s, 0);
+    NEAR(time.asleep_s, 0);
+    NEAR(rps_system_time_waited(&time), 90. / 95);
+    /* A thread that waits for a child at each reading, or is idle, may have waited for a CPU too. */
+    for (int slot = RPS_TREE_IN_CHILD; slot; slot = slot == RPS_TREE_IDLE ? 0 : RPS_TREE_IDLE) {
+        int64_t other[RPS_TREE_SLOTS] = {
+            [RPS_TREE_RUNNING] = 900000, [RPS_TREE_WAIT] = 300000, [RPS_TREE_THREADS] = 2};
+
+        other[slot] = 1;
+        system = made(other);
+        time = rps_run_system_time(&system, 9);
+        NEAR(time.wait_s, 3);
+        NEAR(time.threads_s, 12);
+        NEAR(time.unseen_s, 0);
+    }
 }
 
 static void test_children_and_unseen(void **state)
@@ -174,6 +198,18 @@ static void test_sleep_beside_work(void **state)
     value[RPS_TREE_IN_LOCK] = 3;
     system = made(value);
     time = rps_run_system_time(&system, 9);
+    assert_int_equal(rps_system_time_sleep(&time), RPS_SLEEP_LOCK);
+    assert_true(rps_system_time_is_busy(&time));
+    /* A pool waits for work from an event loop: three threads in futex, one in epoll_wait. */
+    value[RPS_TREE_RUNNING] = 40000;
+    value[RPS_TREE_IN_MESSAGE] = 1;
+    system = made(value);
+    time = rps_run_system_time(&system, .4);
+    assert_int_equal(rps_system_time_sleep(&time), RPS_SLEEP_MESSAGE);
+    value[RPS_TREE_IN_MESSAGE] = 0; /* the fourth thread runs, or waits for a CPU */
+    value[RPS_TREE_WAIT] = 600000;
+    system = made(value);
+    time = rps_run_system_time(&system, .4);
     assert_int_equal(rps_system_time_sleep(&time), RPS_SLEEP_LOCK);
 }
 

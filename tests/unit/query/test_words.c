@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "rpistat/clock.h"
 #include "rpistat/loops.h"
 #include "rpistat/profile.h"
 #include "rpistat/run_system.h"
@@ -571,6 +572,37 @@ static struct rps_run_system read_system(const int64_t value[RPS_TREE_SLOTS])
     return system;
 }
 
+/* A class that slept is named by its sleep, although a few samples are in one function. A class that
+ * waited for a CPU has the name of its code. A time without a process is not a wait. */
+static void test_names(void **state)
+{
+    static const struct given given = {"f", "Minor faults", "/s", 10000, 31000};
+    struct rps_run_system system[3] = {
+        read_system((int64_t[RPS_TREE_SLOTS]){
+            [RPS_TREE_THREADS] = 5, [RPS_TREE_IN_MESSAGE] = 1, [RPS_TREE_IN_LOCK] = 4}),
+        read_system((int64_t[RPS_TREE_SLOTS]){[RPS_TREE_THREADS] = 1, [RPS_TREE_WAIT] = 6000000}),
+        read_system((int64_t[RPS_TREE_SLOTS]){0}),
+    };
+    struct rps_share_group group[3] = {{0}};
+    const struct rps_part_shares shares = {.group_count = 3, .group = group};
+    struct made made;
+
+    (void)state;
+    fill(&made, &given, 1);
+    made.profile.system = system;
+    made.profile.length_ns = RPS_NS_PER_S;
+    for (int l = 0; l < 3; l++) {
+        made.label[l].seconds = 10;
+        made.label[l].cpu_s = l < 2 ? .5 : 0;
+        group[l].count = 1;
+        group[l].top[0] = (struct rps_share_top){{.name = "[JIT code]"}, .8};
+    }
+    rps_profile_code(&made.profile, &shares);
+    assert_string_equal(made.label[0].code, "waiting for data or timers");
+    assert_string_equal(made.label[1].code, "[JIT code]");
+    assert_string_equal(made.label[2].code, "mostly no process");
+}
+
 #define READINGS 256 /* readings of each label */
 
 /* Make a profile of memory and of bytes read for three labels, one value per reading. */
@@ -621,7 +653,7 @@ static void test_system(void **state)
                         "waits for a CPU 60 % of the time that it could run");
     assert_string_equal(
         words_of(&made, 1),
-        "3.1 x the rate of minor faults of the whole run, sleeps in lock or thread "
+        "3.1 x the rate of minor faults of the whole run, has 3.0 threads asleep in lock or thread "
         "waits, RSS 306 MiB summed over processes (elsewhere 13 MiB), reads 866 MiB/s from disks "
         "(elsewhere 0 MiB/s)");
     assert_string_equal(words_of(&made, 2), "similar to most other classes");
@@ -896,6 +928,7 @@ int main(void)
         cmocka_unit_test(test_counted),
         cmocka_unit_test(test_main_label),
         cmocka_unit_test(test_table),
+        cmocka_unit_test(test_names),
         cmocka_unit_test(test_system),
         cmocka_unit_test(test_cpu_use_of_others),
         cmocka_unit_test(test_long_loops),
