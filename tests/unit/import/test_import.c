@@ -419,12 +419,29 @@ static void test_refused(void **state)
 
 static void test_last_line(void **state)
 {
-    struct rps_import_builder *builder = look_with("t,x\n1,2\n2,34", "x=count");
+    static const struct {
+        const char *text;
+        uint64_t periods;
+        const char *note;
+    } files[] = {
+        {"t,x\n1,2\n2,34", 2, "line 3: the last line has no line end"},
+        {"t,x\n1,2\n2,\"34\"", 2, "line 3: the last line has no line end"},
+        {"t,x,n\n1,2,a\n2,3,\"b\nc\"", 2, "line 4: the last line has no line end"},
+        {"t,x\n1,2\n2,", 2, "line 3: the last line has no line end"},
+        {"t,x\n3,2\n2,3\n1,4", 3, "line 4: the last line has no line end"}, /* newest first */
+        {"t,x\n3,2\n2,3\n1", 2, "line 4: the last line may be cut off, so it is left out"},
+        {"t,x\n1,2\n2", 1, "line 3: the last line may be cut off, so it is left out"},
+        {"t,x\n1,2\n2,\"34", 1, "line 3: the last line may be cut off, so it is left out"},
+        {"t,x\n1,2\n2,3\n# 4", 2, ""}};
 
     (void)state;
-    assert_int_equal(builder->periods, 1);
-    assert_non_null(strstr(noted, "t.csv, line 3: the last line may be cut off"));
-    close_file(builder);
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        struct rps_import_builder *builder = look_with(files[i].text, "x=gauge");
+
+        assert_int_equal(builder->periods, files[i].periods);
+        assert_non_null(strstr(noted, files[i].note));
+        close_file(builder);
+    }
 }
 
 /* Rows that arrive faster than a disk writes them, from any number of CPUs, are all written. */
@@ -467,7 +484,7 @@ static void test_many_cpus(void **state)
     unlink(name);
 }
 
-/* A file that is cut off at any byte is rejected, or becomes a correct shorter run. */
+/* A file that is cut off at any byte is rejected, or becomes a shorter run with a note. */
 static void test_cut(void **state)
 {
     static const char *const texts[] = {"t;x\n1;2,5\n1,5;3\n",
