@@ -19,6 +19,7 @@
 static const struct rps_import_options no_options = {.start_realtime_ns = -1};
 
 static char noted[600];
+static FILE *file; /* file that is read; a builder may read a copy of it */
 
 static void note(const char *sentence)
 {
@@ -29,9 +30,9 @@ static void note(const char *sentence)
 static int look(const void *text, size_t size, const struct rps_import_options *options,
                 struct rps_import_builder **ret, struct rps_error *err)
 {
-    FILE *file = fmemopen((void *)(uintptr_t)text, size, "r");
     const struct rps_import_format *format;
 
+    file = fmemopen((void *)(uintptr_t)text, size, "r");
     assert_non_null(file);
     noted[0] = '\0';
     *ret = rps_import_open(file, "t.csv", 0, note);
@@ -40,8 +41,8 @@ static int look(const void *text, size_t size, const struct rps_import_options *
 
 static void close_file(struct rps_import_builder *builder)
 {
-    fclose(builder->file);
     rps_import_close(builder);
+    fclose(file);
 }
 
 static struct rps_import_builder *look_with(const char *text, const char *map)
