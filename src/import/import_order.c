@@ -151,8 +151,7 @@ int rps_order_mirror(struct rps_import_builder *builder, uint64_t after, struct 
     FILE *copy = tmpfile();
     uint64_t lines = 0;
 
-    if (!copy || copy_mirrored(builder->file, copy, after, builder->cut == RPS_IMPORT_CUT_KEPT,
-                               &lines) < 0) {
+    if (!copy || copy_mirrored(builder->file, copy, after, builder->is_kept, &lines) < 0) {
         if (copy)
             fclose(copy);
         return rps_error_set(err, RPS_FAILED, "cannot copy %s into a temporary file",

@@ -69,16 +69,14 @@ int rps_import_cells(struct rps_import_builder *builder, char separator, size_t 
                      char *const **ret_cell, size_t *ret_count, struct rps_error *err)
 {
     int result = rps_csv_rows_next(builder->rows, separator, ret_cell, ret_count, err);
-
     int is_kept = result > 0 && *ret_count == whole;
 
     if (result < 0 || !rps_csv_rows_is_cut(builder->rows))
         return result;
-    if (builder->cut == RPS_IMPORT_UNCUT)
+    if (!builder->is_cut++)
         rps_import_note(builder, "%s, line %llu: the last line %s", builder->path,
                         (unsigned long long)rps_csv_rows_line(builder->rows),
                         is_kept ? "has no line end, so its last value may be cut off"
                                 : "may be cut off, so it is left out");
-    builder->cut = is_kept ? RPS_IMPORT_CUT_KEPT : RPS_IMPORT_CUT_LEFT_OUT;
-    return is_kept;
+    return builder->is_kept = is_kept;
 }
