@@ -38,7 +38,7 @@ struct rps_code_output {
     uint64_t samples, weight; /* Number of samples of the part, and their weight */
     const uint64_t *cpu;      /* Samples of each share, if latency is set */
     int is_read;              /* 1: output is text for users, without members only for programs */
-    int width;                /* Width of the title in characters */
+    int width;                /* Maximum characters of the title */
 };
 
 /* Values of --by: "function", "line", "module", "process", "thread", "program", "cgroup"; NULL. */

@@ -16,8 +16,8 @@
 struct rps_csv_rows;
 
 /* Return a reader of the rows of a file, in the arena. `path` is the file's name in messages. A
- * line longer than line_max bytes is an error. The last line is left out if it has no line end,
- * because the line may be incomplete. */
+ * line longer than line_max bytes is an error. If the last line has no line end, it may be
+ * incomplete: see rps_csv_rows_is_cut. */
 struct rps_csv_rows *rps_csv_rows_open(struct rps_arena *arena, FILE *file, const char *path,
                                        size_t line_max);
 
@@ -45,5 +45,6 @@ void rps_csv_rows_limit(struct rps_csv_rows *rows, uint64_t size, uint64_t lines
  * first file. */
 void rps_csv_rows_mirror(struct rps_csv_rows *rows, FILE *file, uint64_t after, uint64_t lines);
 
-/* Return 1 if the whole file has been read and its last line lacks a line end. */
+/* Return 1 if the row was in the file's last line, and the line lacks a line end; also if the line
+ * was left out, because a quote is open. */
 int rps_csv_rows_is_cut(const struct rps_csv_rows *rows);

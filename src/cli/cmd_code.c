@@ -13,7 +13,7 @@
 #include "rpistat/store.h"
 
 #define AT_MOST_TEXT 20 /* default number of rows in text output */
-#define TITLE_WIDTH  96 /* maximum line width of text output */
+#define TITLE_WIDTH  96 /* maximum width of the title on a terminal */
 #define FORMATS      RPS_DOCUMENT_FORMATS RPS_EXPORT_SAMPLE_FORMATS(RPS_EXPORT_WORD)
 
 struct settings {
@@ -359,11 +359,11 @@ static int write_job(struct rps_cli *cli, const struct job *job)
         .weight = job->weight,
         .cpu = job->cpu,
         .is_read = is_read(settings),
-        .width = TITLE_WIDTH,
+        .width = INT16_MAX,
     };
 
-    if (cli->out == stdout && rps_output_terminal(&columns, NULL) && columns < TITLE_WIDTH)
-        output.width = columns;
+    if (cli->out == stdout && rps_output_terminal(&columns, NULL))
+        output.width = columns < TITLE_WIDTH ? columns : TITLE_WIDTH;
     rps_code_blocks(&document, &output);
     uselocale(before);
     rps_format_document(cli, &document, settings->format);

@@ -128,6 +128,46 @@ static int read_periods(struct reading *reading, const struct rps_cpu_series *se
     return reading->has_row < 0 ? RPS_FAILED : result;
 }
 
+RPS_ARRAY_BEFORE(ends_before, struct rps_run_stretch, .last, <, uint64_t)
+
+/* The latency of all samples of a part. */
+struct sum {
+    const struct rps_run_part *part;
+    double us;
+};
+
+static int add_count(void *context, const struct rps_code_count *count, struct rps_error *err)
+{
+    struct sum *sum = context;
+    const struct rps_run_part *part = sum->part;
+    size_t at = rps_array_find(part->stretch, part->count, sizeof(*part->stretch), ends_before,
+                               &count->period);
+
+    (void)err;
+    if (at < part->count && part->stretch[at].first <= count->period)
+        sum->us += rps_latency_us(part->latency, count->period, count->samples);
+    return 0;
+}
+
+/* By chance, samples may have more time than passed. Then give each sample less time. */
+static int limit_weights(struct rps_reader *reader, int64_t run_id, const struct rps_run_part *part,
+                         struct rps_latency *latency, struct rps_error *err)
+{
+    struct sum sum = {.part = part};
+    struct rps_code_count_query query = {
+        .what = RPS_COUNT_TASKS, .cpu = RPS_CPU_ALL, .count = add_count, .context = &sum};
+
+    if (part->count == 0)
+        return 0;
+    query.first = part->stretch[0].first;
+    query.last = part->stretch[part->count - 1].last;
+    if (rps_reader_code_counts(reader, run_id, &query, err) < 0)
+        return RPS_FAILED;
+    for (size_t i = 0; i < latency->count && sum.us > 1e6 * latency->busy_s; i++)
+        latency->from[i].us *= 1e6 * latency->busy_s / sum.us;
+    return 0;
+}
+
 int rps_latency_read(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                      const struct rps_code *code, struct rps_run_part *part, struct rps_error *err)
 {
@@ -151,7 +191,9 @@ int rps_latency_read(struct rps_arena *arena, struct rps_reader *reader, int64_t
                              run_id);
     part->latency = reading.latency = rps_arena_get(arena, 1, sizeof(*reading.latency));
     reading.interval_ns = RPS_NS_PER_S / (double)code->sampling.frequency;
-    return read_periods(&reading, &series, part, err);
+    if (read_periods(&reading, &series, part, err) < 0)
+        return RPS_FAILED;
+    return limit_weights(reader, run_id, part, reading.latency, err);
 }
 
 RPS_ARRAY_BEFORE(starts_before, struct rps_latency_from, .period, <=, uint64_t)

@@ -151,13 +151,16 @@ static int widest_part(const struct page *page)
     return widest;
 }
 
-/* Cut long cells and leave out the least important columns. `limit` includes the gaps. */
-static void fit(struct page *page, int limit)
+/* Leave out the least important columns, and on a terminal cut long cells. `limit` includes the
+ * gaps. Return the limit plus the width by which uncut cells of the fixed columns exceed it. */
+static int fit(struct page *page, int limit)
 {
     const struct rps_grid *grid = page->grid;
     size_t giving = giving_column(grid), count = grid->column_count;
-    int left, least = 0;
+    int left, least = 0,
+              *whole = rps_arena_get(grid->block->document->arena, count + 1, sizeof(int));
 
+    memcpy(whole, page->width, count * sizeof(*whole));
     for (size_t c = 0; c < count; c++) {
         int most = grid->column[c]->width_max;
 
@@ -179,6 +182,10 @@ static void fit(struct page *page, int limit)
         left = left > LAST_MIN ? left : LAST_MIN;
         page->width[0] = page->width[0] > left ? left : page->width[0];
     }
+    for (size_t c = 0; page->columns == 0 && c < count; c++) {
+        limit += c < page->fixed && page->width[c] > 0 ? whole[c] - page->width[c] : 0;
+        page->width[c] = page->width[c] > 0 ? whole[c] : 0;
+    }
     for (size_t i = 0; i < grid->row_count * count; i++) {
         size_t c = i % count;
         int width;
@@ -187,6 +194,7 @@ static void fit(struct page *page, int limit)
             width_of(grid->cell[i]) > page->width[c])
             memcpy(grid->cell[i] + measure(grid->cell[i], page->width[c] - 3, &width), "...", 4);
     }
+    return limit;
 }
 
 /* Return the end of the range of columns, from page->first on, that fit beside the `fixed` columns.
@@ -368,7 +376,7 @@ static void print_grid(struct page *page, int columns)
         rps_arena_get(document->arena, HEADING_LINES * grid->column_count + 1, sizeof(*page->head));
     measure_columns(page);
     if (has_limit)
-        fit(page, limit);
+        limit = fit(page, limit);
     if (block->title)
         rps_document_break(page->out, rps_document_printable(document, block->title),
                            page->line_limit, 0, 0);

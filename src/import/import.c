@@ -99,7 +99,7 @@ static int choose_format(struct rps_import_builder *builder, const char *name,
         return rps_error_set(err, RPS_FAILED, "%s is %s", builder->path, other);
     /* The file has no rows, or is not a text file. */
     if (!*rps_import_first_row(head))
-        return rps_import_cells(builder, ',', &cell, &count, err) < 0
+        return rps_import_cells(builder, ',', 0, &cell, &count, err) < 0
                    ? RPS_FAILED
                    : rps_error_set(err, RPS_FAILED, "%s has no rows", builder->path);
     return rps_error_set(

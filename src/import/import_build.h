@@ -72,9 +72,10 @@ void rps_import_note(const struct rps_import_builder *builder, const char *forma
 int rps_import_refuse(struct rps_import_builder *builder, struct rps_error *err, const char *format,
                       ...) __attribute__((format(printf, 3, 4)));
 
-/* Read the next row, as rps_csv_rows_next. A last line without newline is left out, with a note. */
-int rps_import_cells(struct rps_import_builder *builder, char separator, char *const **ret_cell,
-                     size_t *ret_count, struct rps_error *err);
+/* Read the next row, as rps_csv_rows_next. A last line without a line end gives a note. It is left
+ * out if it does not have `whole` cells (0: always). */
+int rps_import_cells(struct rps_import_builder *builder, char separator, size_t whole,
+                     char *const **ret_cell, size_t *ret_count, struct rps_error *err);
 
 /* Convert a decimal number in text to an integer, exactly: the number times `unit`, a power of ten.
  * For example, convert seconds to ns. `mark` is the decimal mark. Returns 1, or 0 if the text is

@@ -60,7 +60,9 @@ static int map_column(struct rps_import_reading *reading, struct rps_import_tabl
             return rps_error_set(err, RPS_USAGE,
                                  "--map: '%.2s' in '%s' is not a letter of strptime", at, unit);
     }
-    column->format.is_excel = strcmp(unit, "excel") == 0;
+    column->format.day_1970 = strcmp(unit, "excel") == 0    ? RPS_IMPORT_EXCEL_1970
+                              : strcmp(unit, "julian") == 0 ? RPS_IMPORT_JULIAN_1970
+                                                            : 0;
     if (strchr(unit, '%'))
         column->format.pattern = rps_arena_text(reading->builder->arena, unit);
     return 1;

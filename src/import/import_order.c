@@ -103,20 +103,24 @@ void rps_order_note(const struct rps_import_builder *builder, const struct rps_i
 
 /* --- newest first ----------------------------------------------------------------------------- */
 
-/* Copy the line at that offset of the file. If the line is incomplete, write a comment instead. */
-static int copy_line(FILE *from, off_t at, char **line, size_t *room, FILE *to)
+/* Copy the line at that offset of the file. If it has no line end, add one if is_kept is 1;
+ * otherwise write a comment instead. */
+static int copy_line(FILE *from, off_t at, int is_kept, char **line, size_t *room, FILE *to)
 {
     ssize_t size = fseeko(from, at, SEEK_SET) == 0 ? getline(line, room, from) : -1;
 
     if (size <= 0)
         return -1;
-    if ((*line)[size - 1] != '\n')
-        size = snprintf(*line, *room, "#\n");
+    if ((*line)[size - 1] != '\n') {
+        size = is_kept ? size : 1;
+        (*line)[0] = is_kept ? (*line)[0] : '#';
+        (*line)[size++] = '\n'; /* replaces the 0 at the end */
+    }
     return fwrite(*line, 1, (size_t)size, to) == (size_t)size ? 0 : -1;
 }
 
 /* Copy the lines after line `after` in reverse order, and the lines up to `after` unchanged. */
-static int copy_mirrored(FILE *from, FILE *to, uint64_t after, uint64_t *ret_lines)
+static int copy_mirrored(FILE *from, FILE *to, uint64_t after, int is_kept, uint64_t *ret_lines)
 {
     char *line = NULL;
     off_t *start = NULL, at = 0;
@@ -133,9 +137,9 @@ static int copy_mirrored(FILE *from, FILE *to, uint64_t after, uint64_t *ret_lin
     }
     head = count < after ? count : (size_t)after;
     for (size_t i = 0; i < head && result == 0; i++)
-        result = copy_line(from, start[i], &line, &room, to);
+        result = copy_line(from, start[i], is_kept, &line, &room, to);
     for (size_t i = count; i > head && result == 0; i--) /* the C library buffers this block */
-        result = copy_line(from, start[i - 1], &line, &room, to);
+        result = copy_line(from, start[i - 1], is_kept, &line, &room, to);
     *ret_lines = count - head;
     free(line);
     free(start);
@@ -147,7 +151,7 @@ int rps_order_mirror(struct rps_import_builder *builder, uint64_t after, struct 
     FILE *copy = tmpfile();
     uint64_t lines = 0;
 
-    if (!copy || copy_mirrored(builder->file, copy, after, &lines) < 0) {
+    if (!copy || copy_mirrored(builder->file, copy, after, builder->is_kept, &lines) < 0) {
         if (copy)
             fclose(copy);
         return rps_error_set(err, RPS_FAILED, "cannot copy %s into a temporary file",

@@ -50,7 +50,8 @@ struct rps_import_builder {
     const char *path; /* path of the file, for messages */
     void (*note)(const char *sentence);
     struct rps_csv_rows *rows;
-    int is_cut;   /* 1: the last line has no newline, and this was reported */
+    int is_cut;   /* 1: the last line has no line end, and this was reported */
+    int is_kept;  /* 1: that line is read */
     FILE *mirror; /* copy with the lines in reverse order, which `file` refers to; NULL: none */
     int64_t changed_ns; /* time at which the file was last changed */
     int64_t part_at;    /* start of the part of the file that is read */

@@ -233,7 +233,7 @@ static int read_file(struct rps_import_builder *builder, const struct rps_import
     (void)options;
     reader.separator = rps_import_separator(rps_import_first_row(rps_import_head(builder)));
     rps_import_perf_start(builder);
-    while ((result = rps_import_cells(builder, reader.separator, &cell, &count, err)) > 0) {
+    while ((result = rps_import_cells(builder, reader.separator, 0, &cell, &count, err)) > 0) {
         if ((result = read_row(&reader, cell, count, err)) < 0)
             break;
     }

@@ -323,7 +323,8 @@ int rps_import_next_row(struct rps_import_reading *reading, char *const **ret_ce
     size_t count;
     int result;
 
-    while ((result = rps_import_cells(reading->builder, reading->separator, &cell, &count, err)) >
+    while ((result = rps_import_cells(reading->builder, reading->separator,
+                                      reading->now ? reading->now->count : 0, &cell, &count, err)) >
            0) {
         if (is_restart(cell, count)) {
             reading->is_restart = 1;

@@ -65,13 +65,18 @@ int rps_import_decimal(const char *text, char mark, int64_t unit, int64_t *ret)
            !__builtin_add_overflow(whole, part, ret);
 }
 
-int rps_import_cells(struct rps_import_builder *builder, char separator, char *const **ret_cell,
-                     size_t *ret_count, struct rps_error *err)
+int rps_import_cells(struct rps_import_builder *builder, char separator, size_t whole,
+                     char *const **ret_cell, size_t *ret_count, struct rps_error *err)
 {
     int result = rps_csv_rows_next(builder->rows, separator, ret_cell, ret_count, err);
+    int is_kept = result > 0 && *ret_count == whole;
 
-    if (result == 0 && rps_csv_rows_is_cut(builder->rows) && !builder->is_cut++)
-        rps_import_note(builder, "%s, line %llu: the last line may be cut off, so it is left out",
-                        builder->path, (unsigned long long)rps_csv_rows_line(builder->rows));
-    return result;
+    if (result < 0 || !rps_csv_rows_is_cut(builder->rows))
+        return result;
+    if (!builder->is_cut++)
+        rps_import_note(builder, "%s, line %llu: the last line %s", builder->path,
+                        (unsigned long long)rps_csv_rows_line(builder->rows),
+                        is_kept ? "has no line end, so its last value may be cut off"
+                                : "may be cut off, so it is left out");
+    return builder->is_kept = is_kept;
 }

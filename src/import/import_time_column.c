@@ -24,8 +24,11 @@
 /* A column increases if it has at least STEPS_PER_BACK steps forward for each step back. */
 #define STEPS_PER_BACK 4
 
-#define EXCEL_1990 32874
-#define EXCEL_2100 73051
+#define DAYS_1990       7305
+#define DAYS_2100       47482
+#define MODIFIED_JULIAN 2400000.5 /* difference between a Julian day and a modified one */
+#define DATE_BEGIN_S    6.3e8     /* minimum and maximum of a plausible time since 1970 */
+#define DATE_END_S      3e9
 
 #define FORMATS                                                                                    \
     "2026-03-04 10:00:00, 04.03.2026 10:00, 03/24/2026, Wed Mar 4 10:00:00 2026, 10:00:00, "       \
@@ -100,7 +103,8 @@ static int is_in(const char *name, const char *const *list)
 static int is_named(const struct rps_import_table *table, size_t c)
 {
     static const char *const names[] = {"time",     "date",       "timestamp", "ts",   "epoch",
-                                        "datetime", "@timestamp", "_time",     "when", NULL},
+                                        "datetime", "@timestamp", "_time",     "when", "julian",
+                                        "jd",       "mjd",        NULL},
                              *const others[] = {"t",      "elapsed", "sec",     "secs",
                                                 "second", "seconds", "minutes", "hours",
                                                 "days",   "uptime",  NULL};
@@ -196,8 +200,8 @@ static double seconds_of(const struct rps_import_table_column *column, double va
 {
     if (rps_import_is_text_time(column))
         return value / RPS_NS_PER_S;
-    return column->format.is_excel ? (value - 25569) * 86400
-                                   : value * (double)unit_of(column) / RPS_NS_PER_S;
+    return column->format.day_1970 > 0 ? (value - column->format.day_1970) * 86400
+                                       : value * (double)unit_of(column) / RPS_NS_PER_S;
 }
 
 /* Return 1 if the first time is between 1990 and 2065. */
@@ -205,18 +209,34 @@ static int has_date(const struct rps_import_table_column *column)
 {
     double first_s = seconds_of(column, order_of(column)->first);
 
-    return first_s >= 6.3e8 && first_s < 3e9;
+    return first_s >= DATE_BEGIN_S && first_s < DATE_END_S;
 }
 
-static int is_excel(const struct rps_import_table *table, size_t c)
+/* Return 1 if the name says that numbers are days since some day, and not seconds. */
+static int is_of_days(const struct rps_import_table_column *column)
+{
+    static const char *const names[] = {"date", "julian", "jd", "mjd", NULL};
+
+    return is_in(column->name, names);
+}
+
+/* Return the number of 1970-01-01 if the column has days between 1990 and 2100. Otherwise 0. */
+static double find_day_1970(const struct rps_import_table *table, size_t c)
 {
     const struct rps_import_table_column *column = &table->column[c];
-    const struct rps_time_order *order = &column->order;
+    const char *name = column->name;
+    double least = fmin(column->order.first, column->order.last),
+           most = fmax(column->order.first, column->order.last), day;
 
-    return is_named(table, c) == 1 && order->first >= EXCEL_1990 && order->last >= EXCEL_1990 &&
-           order->first < EXCEL_2100 && order->last < EXCEL_2100 &&
-           (column->has_fraction || strcasestr(column->name, "date")) &&
-           rps_import_time_unit(column->name, NULL) <= 0;
+    if (is_named(table, c) != 1 || rps_import_time_unit(name, NULL) > 0 ||
+        (!column->has_fraction && !strcasestr(name, "date") && !is_of_days(column)))
+        return 0;
+    day = strcasestr(name, "mjd") ? RPS_IMPORT_JULIAN_1970 - MODIFIED_JULIAN
+          : strcasestr(name, "julian") || strcasestr(name, "jd") ||
+                  least >= RPS_IMPORT_JULIAN_1970 + DAYS_1990
+              ? RPS_IMPORT_JULIAN_1970
+              : RPS_IMPORT_EXCEL_1970;
+    return least >= day + DAYS_1990 && most < day + DAYS_2100 ? day : 0;
 }
 
 static void choose_format(const struct rps_import_table *table, size_t c)
@@ -233,7 +253,8 @@ static void choose_format(const struct rps_import_table *table, size_t c)
     format->is_elapsed = time->is_wide || (time->is_single && time->first == 0) ||
                          strcasestr(column->name, "elapsed") ||
                          strcasestr(column->name, "duration");
-    format->is_excel |= !format->is_compact && column->numbers > 0 && is_excel(table, c);
+    if (!format->is_compact && column->numbers > 0 && format->day_1970 == 0 && !column->unit[0])
+        format->day_1970 = find_day_1970(table, c);
 }
 
 /* Return 1 for a column that has a time in every row, in any order. */
@@ -402,7 +423,7 @@ static void set_format(struct rps_import_table *table, const struct rps_import_t
 
     *format = column->format;
     format->unit_ns = unit_of(column);
-    format->is_moment = format->pattern || format->is_excel || format->is_compact ||
+    format->is_moment = format->pattern || format->day_1970 > 0 || format->is_compact ||
                         (rps_import_is_text_time(column) && !format->is_elapsed &&
                          column->time.kinds[RPS_TIME_ELAPSED] < column->time.parsed);
 }
@@ -415,7 +436,7 @@ static int choose_zone(const struct rps_import_reading *reading,
     const struct rps_import_table_column *column = &table->column[c];
     struct rps_import_zone zone = {0};
 
-    if (rps_import_is_text_time(column) || column->format.is_excel || column->format.pattern)
+    if (rps_import_is_text_time(column) || column->format.day_1970 > 0 || column->format.pattern)
         rps_import_time_unit(column->name, &zone);
     if (zone.found == 0 || !options->set_zone || column->time.has_offset)
         return 0;
@@ -427,23 +448,28 @@ static int choose_zone(const struct rps_import_reading *reading,
                          reading->builder->path, zone.text, column->label);
 }
 
-/* Check that the unit of the column's numbers is known. */
+/* Check that the unit and the beginning of the column's numbers are known. */
 static int check_unit(const struct rps_import_reading *reading,
                       const struct rps_import_table_column *column, struct rps_error *err)
 {
-    if (column->format.is_excel)
+    int64_t unit_ns = rps_import_time_unit(column->name, NULL);
+    double first_s = seconds_of(column, column->order.first);
+    int is_clear = unit_ns > 0                     ? first_s < DATE_END_S
+                   : first_s >= RPS_IMPORT_EPOCH_S ? has_date(column)
+                                                   : unit_ns == 0 && !is_of_days(column);
+
+    if (column->format.day_1970 > 0)
         return 0;
     if (column->unit[0] && mapped_unit(column) == 0)
         return rps_error_set(err, RPS_USAGE,
                              "--map: '%s' is not a format of times; write 's', 'ms', 'us', 'ns', "
-                             "'min', 'h', 'd', 'weeks', 'excel', or a format of strptime",
+                             "'min', 'h', 'd', 'weeks', 'excel', 'julian', or a format of strptime",
                              column->unit);
-    if (column->unit[0] || rps_import_is_text_time(column) ||
-        rps_import_time_unit(column->name, NULL) >= 0 || column->order.first >= RPS_IMPORT_EPOCH_S)
+    if (column->unit[0] || rps_import_is_text_time(column) || is_clear)
         return 0;
     return rps_error_set(err, RPS_FAILED,
                          "%s: the unit of the time column '%.60s' is not clear; write --map "
-                         "'%s=time:s', or another unit such as ms, 1000s or weeks",
+                         "'%s=time:s', or another unit such as ms, 1000s, excel or julian",
                          reading->builder->path, column->label, column->map_name);
 }
 

@@ -19,11 +19,10 @@
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
-#define DIGITS     "0123456789"
-#define HOUR_NS    (3600 * RPS_NS_PER_S)
-#define DAY_S      86400
-#define EXCEL_1970 25569 /* the day number of 1970-01-01 */
-#define EXCEL_END  110000
+#define DIGITS   "0123456789"
+#define HOUR_NS  (3600 * RPS_NS_PER_S)
+#define DAY_S    86400
+#define DAYS_END 84431 /* maximum number of days since 1970 */
 
 /* --- parts of a cell -------------------------------------------------------------------------- */
 
@@ -438,20 +437,21 @@ static int read_pattern(const char *pattern, const char *cell, struct rps_time *
     return is_day(ret->year, ret->month, ret->day);
 }
 
-/* Convert a spreadsheet's days to a time, rounded to ms. The fraction is the time of day. */
-static int read_excel(double days, struct rps_time *ret)
+/* Convert days since 1970-01-01, in the zone or in UTC, to a time, rounded to ms. The fraction is the time of day. */
+static int read_days(double days, int is_utc, struct rps_time *ret)
 {
-    int64_t ms = llround((days - EXCEL_1970) * DAY_S * 1000);
+    int64_t ms = llround(days * DAY_S * 1000);
     time_t seconds = ms / 1000;
     struct tm tm;
 
-    if (!(days >= EXCEL_1970 + 1 && days < EXCEL_END) || !gmtime_r(&seconds, &tm))
+    if (!(days >= 1 && days < DAYS_END) || !gmtime_r(&seconds, &tm))
         return 0;
     *ret = (struct rps_time){.kind = RPS_TIME_MOMENT,
                              .year = tm.tm_year + 1900,
                              .month = tm.tm_mon + 1,
                              .day = tm.tm_mday,
-                             .ns = ms % (DAY_S * 1000) * RPS_NS_PER_MS};
+                             .ns = ms % (DAY_S * 1000) * RPS_NS_PER_MS,
+                             .has_offset = is_utc};
     return 1;
 }
 
@@ -465,12 +465,14 @@ int rps_import_time(struct rps_import_times *times, const struct rps_time_format
         return read_pattern(format->pattern, cell, &time) && convert(times, format, &time, ret_ns);
     if (format->is_compact)
         return rps_time_read(cell, &time) > 0 && convert(times, format, &time, ret_ns);
-    if (!format->is_excel && rps_import_decimal(cell, times->decimal, format->unit_ns, ret_ns))
+    if (format->day_1970 == 0 && rps_import_decimal(cell, times->decimal, format->unit_ns, ret_ns))
         return *ret_ns <= RPS_IMPORT_TIME_MAX_NS;
     /* The cell is a number such as -1 or 1e3. */
     if (rps_value_read(cell, strlen(cell), times->decimal, &value) > 0) {
-        if (format->is_excel)
-            return read_excel(value, &time) && convert(times, format, &time, ret_ns);
+        if (format->day_1970 > 0)
+            return read_days(value - format->day_1970, format->day_1970 != RPS_IMPORT_EXCEL_1970,
+                             &time) &&
+                   convert(times, format, &time, ret_ns);
         value *= (double)format->unit_ns;
         if (isnan(value) || fabs(value) > (double)RPS_IMPORT_TIME_MAX_NS)
             return 0;

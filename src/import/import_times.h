@@ -12,6 +12,10 @@
  * smallest of s, ms, us and ns in which the number means such a time. */
 #define RPS_IMPORT_EPOCH_S 1e8
 
+/* Number of 1970-01-01 in the days of a spreadsheet, since 1899-12-30, and in Julian days. */
+#define RPS_IMPORT_EXCEL_1970  25569
+#define RPS_IMPORT_JULIAN_1970 2440587.5
+
 #define RPS_IMPORT_ZONE_SIZE 48
 
 enum rps_time_kind {
@@ -40,7 +44,7 @@ struct rps_time_format {
     int is_month_first, is_elapsed; /* 1: 05/11/2026 is in May; 1: 0:10 is ten seconds */
     int is_compact;                 /* 1: 20260304 is a date */
     int has_leap_day;               /* 1: some date without a year is February 29 */
-    int is_excel;                   /* 1: numbers are days since 1899-12-30 */
+    double day_1970;                /* numbers are days, and 1970-01-01 is this day; 0: no days */
     int is_moment;                  /* 1: dates or times of day, not numbers */
     int64_t unit_ns;                /* unit of numbers */
     const char *pattern;            /* pattern for strptime; NULL: none */

@@ -278,8 +278,8 @@ static const char *way_out(const struct rps_http_client *client, CURLcode code)
     return NULL;
 }
 
-/* Report why there was no answer. If the server seems to expect the other scheme (http or https),
- * suggest that scheme. */
+/* Report why there was no answer, and what to check. If the server seems to expect the other scheme
+ * (http or https), suggest that scheme. */
 static void report_failure(struct rps_http_client *client, const struct rps_http_url *url,
                            CURLcode code)
 {
@@ -293,9 +293,12 @@ static void report_failure(struct rps_http_client *client, const struct rps_http
     answer->size =
         (size_t)snprintf(answer->text, sizeof(answer->text), "%s%s",
                          client->why[0] ? client->why : client->curl.curl_easy_strerror_(code),
-                         !is_other ? ""
-                         : is_tls  ? " (is it http:// there?)"
-                                   : " (is it https:// there?)");
+                         code == CURLE_COULDNT_RESOLVE_HOST ? " (check the host in the URL)"
+                         : code == CURLE_COULDNT_CONNECT
+                             ? " (check host and port in the URL, and that the database runs)"
+                         : !is_other ? ""
+                         : is_tls    ? " (is it http:// there?)"
+                                     : " (is it https:// there?)");
 }
 
 /* Report the target of a redirection. SAFETY: libcurl adds name and password to the target, so the

@@ -32,8 +32,8 @@
 #define LABEL_COLUMNS (RPS_PICTURE_COLUMN_LEFT - 2) /* width of a number to the left of a panel */
 #define LEGEND_MIN    4                             /* minimum useful letters of a line's name */
 #define NOTE_MIN      3                             /* minimum useful letters of a mark's text */
-#define CODE_ROWS     2                             /* letters, and names in one row or two */
 #define CODE_ROOM     24                            /* width of the name of a function */
+#define THREADS_MIN   .5  /* minimum number of threads in states with a line; else a dash */
 #define OTHER_UNLESS  .1  /* minimum share of a named line in a step; else "Others" is shown */
 #define GAUGE_MOVES   .02 /* minimum range shown as two numbers, as a share of the maximum */
 #define NUMBER_SIZE   24
@@ -50,6 +50,99 @@ struct drawing {
         names;                            /* rows of each part, included in `frame` */
     char left_out[RPS_PICTURE_TEXT_SIZE]; /* names of omitted panels, divided into lines */
 };
+
+/* --- code and states ---------------------------------------------------------------------------- */
+
+/* Return the line with the largest share of a step, or for code that mostly waited for a CPU, of
+ * the CPU time. "Others" is returned only if no named line has a tenth. */
+static int most_of(const struct rps_picture_areas *areas, size_t step, int is_code)
+{
+    const double *share = &areas->share[step * RPS_PICTURE_AREAS_LINES];
+    double sum = 0;
+    int most = 0, before = 0;
+
+    for (int line = 1; line < areas->line_count; line++)
+        most = share[line] > share[most] ? line : most;
+    if (!is_code || (areas->colour[most] != -2 && areas->colour[most] != RPS_PICTURE_AREAS_OTHER))
+        return most;
+    for (int line = 0; line < most; line++) {
+        before = share[line] > share[before] ? line : before;
+        sum += share[line];
+    }
+    if (areas->colour[most] == RPS_PICTURE_AREAS_OTHER)
+        return share[before] >= OTHER_UNLESS * (sum + share[most]) ? before : most;
+    return share[before] > 0 ? before : most;
+}
+
+static double sum_of(const struct rps_picture_areas *code, size_t step)
+{
+    double sum = 0;
+
+    for (int line = 0; line < code->line_count; line++)
+        sum += code->share[step * RPS_PICTURE_AREAS_LINES + (size_t)line];
+    return sum;
+}
+
+/* Draw each column's letter: the line with the largest share, or a dash if all lines together have
+ * less than `least`, because the threads sleep in states without a line. Code never has dashes.
+ * Below, explain each drawn letter. Return the number of rows, also without a raster. */
+static int draw_areas(struct drawing *drawing, int row, const char *heading,
+                      const struct rps_picture_areas *code, double least)
+{
+    const struct rps_picture *picture = drawing->picture;
+    char letter[RPS_PICTURE_AREAS_LINES][2], name[RPS_PICTURE_AREAS_NAME];
+    int column = RPS_PICTURE_COLUMN_LEFT, is_drawn[RPS_PICTURE_AREAS_LINES] = {0}, sleeps = 0,
+        first = row;
+    size_t step = 0;
+
+    if (code->line_count == 0)
+        return 0;
+    for (int line = 0; line < code->line_count; line++)
+        snprintf(letter[line], sizeof(letter[line]), "%c",
+                 code->letter[line] ? code->letter[line] : 'a' + line);
+    rps_raster_text(&drawing->raster, 0, row, heading, RPS_RASTER_PLAIN);
+    for (int k = 0; k < drawing->columns; k++) {
+        double at = picture->from + (k + 0.5) / drawing->columns * (picture->to - picture->from);
+        int line;
+
+        while (step + 1 < code->step_count && code->at[step + 1] <= at)
+            step++;
+        line = most_of(code, step, least == 0);
+        if (at < code->at[0] || at >= code->at[code->step_count])
+            continue;
+        if (sum_of(code, step) < least) {
+            rps_raster_text(&drawing->raster, RPS_PICTURE_COLUMN_LEFT + k, row, "-",
+                            RPS_RASTER_QUIET);
+            sleeps = 1;
+            continue;
+        }
+        rps_raster_text(&drawing->raster, RPS_PICTURE_COLUMN_LEFT + k, row, letter[line],
+                        RPS_RASTER_INK + line);
+        is_drawn[line] = 1;
+    }
+    row++;
+    if (sleeps) {
+        rps_raster_text(&drawing->raster, column, row, "- mostly asleep", RPS_RASTER_QUIET);
+        column += 2 + (int)strlen("- mostly asleep");
+    }
+    for (int line = 0; line < code->line_count; line++) {
+        int width;
+
+        if (!is_drawn[line])
+            continue;
+        strcpy(name, code->name[line]);
+        rps_picture_cut_text(name, CODE_ROOM);
+        width = 2 + rps_text_width(name);
+        if (column > RPS_PICTURE_COLUMN_LEFT && column + width > picture->width) {
+            column = RPS_PICTURE_COLUMN_LEFT;
+            row++;
+        }
+        rps_raster_text(&drawing->raster, column, row, letter[line], RPS_RASTER_INK + line);
+        rps_raster_text(&drawing->raster, column + 2, row, name, RPS_RASTER_PLAIN);
+        column += width + 2;
+    }
+    return row + 1 - first;
+}
 
 /* --- space ------------------------------------------------------------------------------------ */
 
@@ -83,19 +176,6 @@ static void fit_panels(struct drawing *drawing, int lines)
     rps_picture_drop_panels(picture, named >= least ? named : fit);
 }
 
-/* Return the number of rows for letters and their names; 0: there are no areas. */
-static int area_rows(const struct rps_picture *picture, const struct rps_picture_areas *areas)
-{
-    int width = RPS_PICTURE_COLUMN_LEFT;
-
-    for (int line = 0; line < areas->line_count; line++) {
-        int name = rps_text_width(areas->name[line]);
-
-        width += areas->colour[line] < 0 ? 0 : 4 + (name < CODE_ROOM ? name : CODE_ROOM);
-    }
-    return areas->line_count == 0 ? 0 : CODE_ROWS + (width > picture->width);
-}
-
 static void fit(struct drawing *drawing)
 {
     struct rps_picture *picture = drawing->picture;
@@ -109,8 +189,9 @@ static void fit(struct drawing *drawing)
     drawing->subtitle = grant(drawing, !drawing->options->untitled, 1);
     drawing->notes = grant(drawing, rps_picture_note_rows(picture), 1);
     drawing->zeros = grant(drawing, picture->zero_rows, 1);
-    drawing->code = grant(drawing, area_rows(picture, &picture->code), panels);
-    drawing->threads = grant(drawing, area_rows(picture, &picture->threads), panels);
+    drawing->code = grant(drawing, draw_areas(drawing, 0, "", &picture->code, 0), panels);
+    drawing->threads =
+        grant(drawing, draw_areas(drawing, 0, "", &picture->threads, THREADS_MIN), panels);
     drawing->gauges = grant(drawing, picture->gauge_count, panels);
     drawing->finer = grant(drawing, rps_picture_finer(picture) > 0, picture->panel_count);
     if (height > 0)
@@ -276,8 +357,6 @@ static void draw_names(struct drawing *drawing, int row, int end, int room, stru
 {
     int column = end, each = room / count - 4, total = -2;
 
-    if (each < LEGEND_MIN)
-        return;
     for (int i = 0; i < count; i++)
         total += rps_text_width(line[i].name) + 4;
     for (int i = 0; i < count; i++) {
@@ -306,11 +385,13 @@ static void draw_panel(struct drawing *drawing, int panel)
     };
     struct line line[LINES_MAX];
     char heading[RPS_PICTURE_TEXT_SIZE], text[RPS_PICTURE_TEXT_SIZE];
-    int count = lines_of(drawing, panel, line), end[LINES_MAX], column;
+    int count = lines_of(drawing, panel, line), end[LINES_MAX], column, room, is_named;
 
     rps_text_printable(text, sizeof(text), rps_picture_heading(picture, panel, heading));
     column =
         rps_raster_text(&drawing->raster, RPS_PICTURE_COLUMN_LEFT, row, text, RPS_RASTER_STRONG);
+    room = picture->width - 1 - (picture->apart ? 0 : column + 2);
+    is_named = count > 1 && room / count - 4 >= LEGEND_MIN;
     draw_y_axis(drawing, &area);
     if (count == 0)
         rps_raster_text(&drawing->raster, RPS_PICTURE_COLUMN_LEFT + drawing->columns / 2 - 3,
@@ -319,13 +400,20 @@ static void draw_panel(struct drawing *drawing, int panel)
         draw_band(drawing, &area, line[i].series);
     for (int i = count; i-- > 0;) /* draw the first line last, so that it is on top */
         end[i] = draw_line(drawing, &area, line[i].series, i);
-    for (int i = 0; i < count && count > 1; i++)
+    for (int i = 0; i < count && (picture->apart ? count > 1 && drawing->legend : is_named); i++)
         draw_letter(drawing, &area, i, end[i]);
-    if (count > 1 && !picture->apart)
-        draw_names(drawing, row, picture->width - 1, picture->width - 1 - column - 2, line, count);
-    else if (count > 1 && panel == 0 && drawing->legend)
-        draw_names(drawing, drawing->title + drawing->subtitle, picture->width - 1,
-                   picture->width - 1, line, count);
+    if (is_named && !picture->apart)
+        draw_names(drawing, row, picture->width - 1, room, line, count);
+    if (!picture->apart || panel > 0 || !drawing->legend || count < 2)
+        return;
+    row = drawing->title + drawing->subtitle;
+    if (is_named) {
+        draw_names(drawing, row, picture->width - 1, room, line, count);
+    } else {
+        snprintf(text, sizeof(text), "%s (a) to %s (%c)", line[0].name, line[count - 1].name,
+                 'a' + count - 1);
+        rps_raster_text(&drawing->raster, RPS_PICTURE_COLUMN_LEFT, row, text, RPS_RASTER_PLAIN);
+    }
 }
 
 /* --- the axis and its annotations ------------------------------------------------------------- */
@@ -390,88 +478,6 @@ static void draw_band_of(struct drawing *drawing, int row, const char *name,
             rps_raster_text(&drawing->raster,
                             RPS_PICTURE_COLUMN_LEFT + from + (to - from - width + 1) / 2, row, text,
                             colour);
-    }
-}
-
-/* Return the line with the largest share of a step, or for code that mostly waited for a CPU, of
- * the CPU time. "Others" is returned only if no named line has a tenth. */
-static int most_of(const struct rps_picture_areas *areas, size_t step, int is_code)
-{
-    const double *share = &areas->share[step * RPS_PICTURE_AREAS_LINES];
-    double sum = 0;
-    int most = 0, before = 0;
-
-    for (int line = 1; line < areas->line_count; line++)
-        most = share[line] > share[most] ? line : most;
-    if (!is_code || (areas->colour[most] != -2 && areas->colour[most] != RPS_PICTURE_AREAS_OTHER))
-        return most;
-    for (int line = 0; line < most; line++) {
-        before = share[line] > share[before] ? line : before;
-        sum += share[line];
-    }
-    if (areas->colour[most] == RPS_PICTURE_AREAS_OTHER)
-        return share[before] >= OTHER_UNLESS * (sum + share[most]) ? before : most;
-    return share[before] > 0 ? before : most;
-}
-
-static double sum_of(const struct rps_picture_areas *code, size_t step)
-{
-    double sum = 0;
-
-    for (int line = 0; line < code->line_count; line++)
-        sum += code->share[step * RPS_PICTURE_AREAS_LINES + (size_t)line];
-    return sum;
-}
-
-/* Draw each column's letter: the line with the largest share, or a dash if all lines together have
- * less than `least`, because the threads sleep in states without a line. Code never has dashes. */
-static void draw_areas(struct drawing *drawing, int row, int rows, const char *heading,
-                       const struct rps_picture_areas *code, double least)
-{
-    const struct rps_picture *picture = drawing->picture;
-    char letter[RPS_PICTURE_AREAS_LINES][2], name[RPS_PICTURE_AREAS_NAME];
-    int column = RPS_PICTURE_COLUMN_LEFT, is_drawn[RPS_PICTURE_AREAS_LINES] = {0}, sleeps = 0;
-    size_t step = 0;
-
-    for (int line = 0; line < code->line_count; line++)
-        snprintf(letter[line], sizeof(letter[line]), "%c",
-                 code->letter[line] ? code->letter[line] : 'a' + line);
-    rps_raster_text(&drawing->raster, 0, row, heading, RPS_RASTER_PLAIN);
-    for (int k = 0; k < drawing->columns; k++) {
-        double at = picture->from + (k + 0.5) / drawing->columns * (picture->to - picture->from);
-        int line;
-
-        while (step + 1 < code->step_count && code->at[step + 1] <= at)
-            step++;
-        line = most_of(code, step, least == 0);
-        if (at < code->at[0] || at >= code->at[code->step_count])
-            continue;
-        if (sum_of(code, step) < least) {
-            rps_raster_text(&drawing->raster, RPS_PICTURE_COLUMN_LEFT + k, row, "-",
-                            RPS_RASTER_QUIET);
-            sleeps = 1;
-            continue;
-        }
-        rps_raster_text(&drawing->raster, RPS_PICTURE_COLUMN_LEFT + k, row, letter[line],
-                        RPS_RASTER_INK + line);
-        is_drawn[line] = 1;
-    }
-    if (sleeps)
-        column = 2 + rps_raster_text(&drawing->raster, column, row + 1, "- mostly asleep",
-                                     RPS_RASTER_QUIET);
-    for (int line = 0; line < code->line_count; line++) {
-        strcpy(name, code->name[line]);
-        rps_picture_cut_text(name, CODE_ROOM);
-        if (!is_drawn[line])
-            continue;
-        if (column + rps_text_width(name) + 2 > picture->width) {
-            column = RPS_PICTURE_COLUMN_LEFT;
-            row++;
-            if (--rows < CODE_ROWS)
-                break;
-        }
-        rps_raster_text(&drawing->raster, column, row + 1, letter[line], RPS_RASTER_INK + line);
-        column = 2 + rps_raster_text(&drawing->raster, column + 2, row + 1, name, RPS_RASTER_PLAIN);
     }
 }
 
@@ -577,14 +583,10 @@ static void draw_below(struct drawing *drawing)
 
         draw_band_of(drawing, row++, "finer", box, count, 0);
     }
-    if (drawing->code) {
-        draw_areas(drawing, row, drawing->code, "Code", &picture->code, 0);
-        row += drawing->code;
-    }
-    if (drawing->threads) {
-        draw_areas(drawing, row, drawing->threads, "Threads", &picture->threads, 0.5);
-        row += drawing->threads;
-    }
+    if (drawing->code)
+        row += draw_areas(drawing, row, "Code", &picture->code, 0);
+    if (drawing->threads)
+        row += draw_areas(drawing, row, "Threads", &picture->threads, THREADS_MIN);
     for (int g = 0; g < drawing->gauges; g++)
         draw_gauge(drawing, row++, &picture->gauge[g]);
     if (drawing->notes)

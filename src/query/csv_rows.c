@@ -148,7 +148,8 @@ static int append_piece(struct rps_csv_rows *rows, const char *from, size_t size
 {
     if (rows->has_odd && memchr(from, '\0', size))
         return refuse(rows, rows->line_number,
-                      "there is a NUL byte; check that this is a text file with a table of numbers", err);
+                      "there is a NUL byte; check that this is a text file with a table of numbers",
+                      err);
     if (size > rows->line_max - rows->length)
         return rps_error_set(err, RPS_FAILED,
                              "%s, line %llu: the line is longer than %zu bytes; check its quotes "
@@ -323,15 +324,18 @@ int rps_csv_rows_next(struct rps_csv_rows *rows, char separator, char *const **r
     for (;;) {
         int result = read_text_line(rows, err);
 
-        if (result == 0 && first > 0)
-            return refuse(rows, first, "a quote that begins here is never closed; close it", err);
-        if (result <= 0)
+        if (result < 0 || (result == 0 && first == 0 && !rows->is_cut))
             return result;
         if (first > 0 || !is_left_out(rows->line, separator)) {
             first = first > 0 ? first : rows->line_number;
             if (separator == ' ' || (!rows->is_quoted && !memchr(rows->line, '"', rows->length)) ||
                 !has_open_quote(rows, before, separator))
                 break;
+            if (result == 0)
+                return first == rows->line_number
+                           ? 0
+                           : refuse(rows, first,
+                                    "a quote that begins here is never closed; close it", err);
             rows->line[rows->length++] = '\n';
         } else {
             rows->length = 0;
@@ -344,8 +348,9 @@ int rps_csv_rows_next(struct rps_csv_rows *rows, char separator, char *const **r
     }
     split_line(rows, separator == ' ' ? '\t' : separator, separator != ' ');
     if (rows->count > RPS_CSV_COLUMNS_MAX)
-        return rps_error_set(err, RPS_FAILED, "%s has more than %d columns; check that it is a table",
-                             rows->path, RPS_CSV_COLUMNS_MAX);
+        return rps_error_set(err, RPS_FAILED,
+                             "%s has more than %d columns; check that it is a table", rows->path,
+                             RPS_CSV_COLUMNS_MAX);
     *ret_cell = rows->cell;
     *ret_count = rows->count;
     return 1;

@@ -15,6 +15,7 @@
 #define COMMAND_MAX    56 /* maximum characters of the command and the text after it */
 #define COMMAND_MIN    32 /* minimum characters of the command */
 #define ARGUMENTS      32 /* maximum number of arguments that fit */
+#define DIRECTORY_MAX  12 /* maximum characters of an argument's directory that are always shown */
 #define NO_PATH        " \t\n\v\f\r;&|<>(){}$`'\"*?" /* a path has none of these characters */
 #define PERIODS_MIN    4                             /* minimum periods for a line on phases */
 #define PERIODS_ENOUGH 10                            /* minimum periods for "1 phase" */
@@ -56,26 +57,31 @@ static void end_line(struct words *words)
 
 /* Return the base name of a path. Return shell text, as in `sh -c '/bin/a; /bin/b'`, unchanged,
  * because it is not a path. */
-static char *shorten_path(char *text)
+static char *base_name(char *text)
 {
     return text + (text[strcspn(text, NO_PATH)] ? 0 : rps_text_file_name(text) - text);
 }
 
 /* Write the command without the directory of its program. If the command is wider than `width`,
- * also remove the directories of its arguments. */
+ * also write long paths among its arguments as ".../NAME". */
 static const char *title(char *ret, size_t size, const struct rps_run *run, int width)
 {
-    char *argument[ARGUMENTS];
+    char *argument[ARGUMENTS], shortened[ARGUMENTS][4 * COMMAND_MAX + 8];
     int is_wide, count;
 
     if (run->argc == 0)
         return run->target;
     rps_text_command(ret, size, run->argc, run->argv);
     is_wide = strcmp(run->target, "command") == 0 && rps_text_width(ret) > width;
-    for (count = 0; count < run->argc && count < ARGUMENTS; count++)
-        argument[count] = count == 0 || (is_wide && strchr("./", run->argv[count][0]))
-                              ? shorten_path(run->argv[count])
-                              : run->argv[count];
+    for (count = 0; count < run->argc && count < ARGUMENTS; count++) {
+        char *text = run->argv[count], *name = base_name(text);
+
+        argument[count] = count == 0 ? name : text;
+        if (count > 0 && is_wide && strchr("./", text[0]) && name - text > DIRECTORY_MAX) {
+            snprintf(shortened[count], sizeof(shortened[count]), ".../%s", name);
+            argument[count] = shortened[count];
+        }
+    }
     return rps_text_command(ret, size, count, argument);
 }
 

@@ -161,7 +161,8 @@ def test_no_answers(place):
                    for what in (closed, garbage)]
         running = [place.start(server) for server in servers + [absent]]
         line = running[2].stderr.readline()
-        assert "accepts no samples" in line, line
+        assert "accepts no samples" in line and "check host and port in the URL" in line, line
+        one_sentence(place.push(absent, "--retry-for", "1ms"), "check host and port in the URL", "push again to continue")
         absent.http.socket = socket.create_server(("127.0.0.1", absent.port), reuse_port=False)
         servers.append(stack.enter_context(absent))
         for process, server in zip(running, servers):

@@ -521,6 +521,11 @@ def check_latency():
         assert "about 30.000 s of 35.000 s, in which a thread ran or waited for a CPU (from samples: 30.000 s)" in text, text
         assert "Threads: 54.850 s running, 5.000 s waiting for a CPU" in text and "Shares are about" not in text and "serial has 66.7 % of the latency, and 27.4 % of the CPU time." in text, text
         assert selves(json.loads(expect(folder.call("code", "--format", "json"), 0).stdout)) == {"serial": 1505, "parallel": 3980}
+        with contextlib.closing(sqlite3.connect(folder / "rpistat.data")) as store, store:  # twice as many samples as expected
+            store.execute("UPDATE sampling SET frequency = 50")
+        found = latency_of(folder)
+        assert (found["latency_s"], found["busy_s"]) == (30, 30), found
+        assert selves(found) == {"serial": SERIAL_US, "parallel": PARALLEL_US}, found["code"]
 
 
 def check_latency_thinned():

@@ -287,6 +287,13 @@ def test_drawn():
     record("asleep.data", "default wait=0% threads=1\nsleep 4s in=timer:1\nphase work 4s in=io:0\n")
     text = expect(FOLDER.call("plot", "-i", "asleep.data", "-o", "-"), 0).stdout
     assert re.search(r"(?m)^Threads +-{30,}[ri]{30,}$", text) and "- mostly asleep" in text, text
+    record("states.data", "default wait=0% threads=9\nphase w 2s wait=99.5% threads=1\nphase i 2s in=io:8\nphase l 2s in=lock:8\n"
+                          "phase p 2s in=message:8\nphase r 2s\nsleep 2s in=timer:9\n")
+    for columns in 40, 60, 80, 100:  # each letter has its name below
+        text = expect(FOLDER.call("plot", "-i", "states.data", "-o", "-", env=environment(COLUMNS=str(columns))), 0).stdout
+        letters, below = re.search(r"(?ms)^Threads +(\S+)\n(.*?)^\S", text).groups()
+        assert set("wilpr-") <= set(letters) and set(letters) == set(re.findall(r"(?:^|  )(\S) [a-z]{2}", below, re.M)), text
+        assert max(map(len, text.splitlines())) <= columns, text
     text = expect(FOLDER.call("plot", "-i", "none.data", "-o", "-"), 0).stdout
     assert "Threads" not in text and "RSS" not in text, text
     text = expect(FOLDER.call("watch", "-i", "locked.data"), 0).stdout

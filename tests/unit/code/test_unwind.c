@@ -78,6 +78,14 @@ static uint64_t stack_pointer(const ucontext_t *context)
 #define CAN_UNWIND 0
 #endif
 
+static void need_unwinding(void)
+{
+    if (!CAN_UNWIND) {
+        print_message("copied stacks are not unwound on this processor, or without elfutils\n");
+        skip();
+    }
+}
+
 /* Take a sample in a signal handler. The bytes that a sanitizer puts between variables are copied
  * too. */
 __attribute__((no_sanitize("address"), aligned(512))) static void
@@ -207,10 +215,7 @@ static int count_in(uintptr_t function)
 static void test_thread(void **state)
 {
     (void)state;
-    if (!CAN_UNWIND) {
-        print_message("copied stacks are not unwound on this processor, or without elfutils\n");
-        skip();
-    }
+    need_unwinding();
     take(0);
     rps_tracker_add_process(tracker, getpid());
     add_sample(copied);
@@ -222,10 +227,7 @@ static void test_thread(void **state)
 static void test_signal(void **state)
 {
     (void)state;
-    if (!CAN_UNWIND) {
-        print_message("copied stacks are not unwound on this processor, or without elfutils\n");
-        skip();
-    }
+    need_unwinding();
     take(1);
     rps_tracker_add_process(tracker, getpid());
     add_sample(copied);
@@ -238,10 +240,7 @@ static void test_signal(void **state)
 static void test_short_copy(void **state)
 {
     (void)state;
-    if (!CAN_UNWIND) {
-        print_message("copied stacks are not unwound on this processor, or without elfutils\n");
-        skip();
-    }
+    need_unwinding();
     take(0);
     rps_tracker_add_process(tracker, getpid());
     add_sample(400);
@@ -271,10 +270,7 @@ static void test_frame_pointers(void **state)
     uint64_t frame[] = {0, 0x5000, 0, 0};
 
     (void)state;
-    if (!CAN_UNWIND) {
-        print_message("copied stacks are not unwound on this processor, or without elfutils\n");
-        skip();
-    }
+    need_unwinding();
     take(0);
     map_all("//anon");
     memset(value, 0, sizeof(value));
@@ -303,10 +299,7 @@ static void test_odd_files(void **state)
     FILE *file;
 
     (void)state;
-    if (!CAN_UNWIND) {
-        print_message("copied stacks are not unwound on this processor, or without elfutils\n");
-        skip();
-    }
+    need_unwinding();
     take(0);
     assert_non_null(mkdtemp(folder));
     assert_int_equal(chdir(folder), 0);
@@ -339,10 +332,7 @@ static void test_other_build(void **state)
     FILE *file;
 
     (void)state;
-    if (!CAN_UNWIND) {
-        print_message("copied stacks are not unwound on this processor, or without elfutils\n");
-        skip();
-    }
+    need_unwinding();
     take(0);
     file = fopen("/proc/self/maps", "r");
     assert_non_null(file);
@@ -415,8 +405,12 @@ static void test_hostile_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(test_thread),         CASE(test_signal),    CASE(test_short_copy),
-        CASE(test_frame_pointers), CASE(test_odd_files), CASE(test_other_build),
+        CASE(test_thread),
+        CASE(test_signal),
+        CASE(test_short_copy),
+        CASE(test_frame_pointers),
+        CASE(test_odd_files),
+        CASE(test_other_build),
 #if CAN_UNWIND
         CASE(test_hostile_rows),
 #endif

@@ -258,9 +258,9 @@ static void put_phases(struct rps_document *document)
     rps_block_line(block, "Below.");
 }
 
-/* If the fixed columns are too wide, the first column is cut. An omitted column does not start
+/* If the fixed columns are too wide, the first column is cut on a terminal. An omitted column does not start
  * another part of the table. */
-static void test_narrow(void **state)
+static void put_narrow(struct rps_document *document)
 {
     static const struct rps_column narrow[] = {
         {"label", "Phase", .place = 1},
@@ -268,19 +268,51 @@ static void test_narrow(void **state)
         {"cpi", "CPI", RPS_VALUE_FIGURE, .group = "figures", .place = 3, .drop = 2},
         {"faults", "Faults", RPS_VALUE_FIGURE, .group = "figures", .place = 4, .drop = 1},
     };
-    struct rps_document document = {.arena = rps_arena_new()};
-    struct rps_block *block = rps_document_block(&document, "phases", narrow, 4);
+    struct rps_block *block = rps_document_block(document, "phases", narrow, 4);
 
-    (void)state;
     block->indent = 2;
     block->fixed = 2;
     rps_put_text(block, "A with_a_name_that_is_longer_than_a_line");
     rps_put_int(block, 5 * S, 1);
     rps_put_figure(block, 2, &exactly);
     rps_put_figure(block, 2, &exactly);
+}
+
+static void test_narrow(void **state)
+{
+    struct rps_document document = {.arena = rps_arena_new()};
+
+    (void)state;
+    put_narrow(&document);
     assert_written(&document, RPS_FORMAT_TEXT, 36,
                    "  Phase                       Length\n"
                    "  A with_a_name_that_is_...  5.000 s\n");
+}
+
+/* Without a terminal, nothing is cut, and the same columns are omitted. */
+static void test_file(void **state)
+{
+    static const struct rps_column function[] = {
+        {"self", "Self", RPS_VALUE_INT, .place = 1, .drop = 1},
+        {"module", "Module", .place = 2, .width_max = 8},
+        {"name", "Function", .place = 3},
+    };
+    struct rps_document document = {.arena = rps_arena_new(), .width = 36};
+    struct rps_block *block;
+
+    (void)state;
+    block = rps_document_block(&document, "code", function, 3);
+    rps_put_int(block, 5, 1);
+    rps_put_text(block, "libsomething.so");
+    rps_put_text(block, "a_name_that_is_longer_than_a_line_of_36");
+    assert_written(&document, RPS_FORMAT_TEXT, 0,
+                   "Self  Module           Function\n"
+                   "   5  libsomething.so  a_name_that_is_longer_than_a_line_of_36\n");
+    document = (struct rps_document){.arena = rps_arena_new(), .width = 36};
+    put_narrow(&document);
+    assert_written(&document, RPS_FORMAT_TEXT, 0,
+                   "  Phase                                      Length\n"
+                   "  A with_a_name_that_is_longer_than_a_line  5.000 s\n");
 }
 
 static void test_figures(void **state)
@@ -572,14 +604,14 @@ static void test_sorting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_human),         cmocka_unit_test(test_hosts),
-        cmocka_unit_test(test_terminal),      cmocka_unit_test(test_json),
-        cmocka_unit_test(test_csv),           cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_sorting),       cmocka_unit_test(test_narrow),
-        cmocka_unit_test(test_figures),       cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_nested),        cmocka_unit_test(test_markup),
-        cmocka_unit_test(test_heading_empty), cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_outwards),
+        cmocka_unit_test(test_human),    cmocka_unit_test(test_hosts),
+        cmocka_unit_test(test_terminal), cmocka_unit_test(test_json),
+        cmocka_unit_test(test_csv),      cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_sorting),  cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_file),     cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_groups),   cmocka_unit_test(test_nested),
+        cmocka_unit_test(test_markup),   cmocka_unit_test(test_heading_empty),
+        cmocka_unit_test(test_unknown),  cmocka_unit_test(test_outwards),
     };
 
     setlocale(LC_CTYPE, "C.UTF-8");

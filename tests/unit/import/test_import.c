@@ -19,6 +19,7 @@
 static const struct rps_import_options no_options = {.start_realtime_ns = -1};
 
 static char noted[600];
+static FILE *file; /* file that is read; a builder may read a copy of it */
 
 static void note(const char *sentence)
 {
@@ -29,9 +30,9 @@ static void note(const char *sentence)
 static int look(const void *text, size_t size, const struct rps_import_options *options,
                 struct rps_import_builder **ret, struct rps_error *err)
 {
-    FILE *file = fmemopen((void *)(uintptr_t)text, size, "r");
     const struct rps_import_format *format;
 
+    file = fmemopen((void *)(uintptr_t)text, size, "r");
     assert_non_null(file);
     noted[0] = '\0';
     *ret = rps_import_open(file, "t.csv", 0, note);
@@ -40,8 +41,8 @@ static int look(const void *text, size_t size, const struct rps_import_options *
 
 static void close_file(struct rps_import_builder *builder)
 {
-    fclose(builder->file);
     rps_import_close(builder);
+    fclose(file);
 }
 
 static struct rps_import_builder *look_with(const char *text, const char *map)
@@ -419,12 +420,29 @@ static void test_refused(void **state)
 
 static void test_last_line(void **state)
 {
-    struct rps_import_builder *builder = look_with("t,x\n1,2\n2,34", "x=count");
+    static const struct {
+        const char *text;
+        uint64_t periods;
+        const char *note;
+    } files[] = {
+        {"t,x\n1,2\n2,34", 2, "line 3: the last line has no line end"},
+        {"t,x\n1,2\n2,\"34\"", 2, "line 3: the last line has no line end"},
+        {"t,x,n\n1,2,a\n2,3,\"b\nc\"", 2, "line 4: the last line has no line end"},
+        {"t,x\n1,2\n2,", 2, "line 3: the last line has no line end"},
+        {"t,x\n3,2\n2,3\n1,4", 3, "line 4: the last line has no line end"}, /* newest first */
+        {"t,x\n3,2\n2,3\n1", 2, "line 4: the last line may be cut off, so it is left out"},
+        {"t,x\n1,2\n2", 1, "line 3: the last line may be cut off, so it is left out"},
+        {"t,x\n1,2\n2,\"34", 1, "line 3: the last line may be cut off, so it is left out"},
+        {"t,x\n1,2\n2,3\n# 4", 2, ""}};
 
     (void)state;
-    assert_int_equal(builder->periods, 1);
-    assert_non_null(strstr(noted, "t.csv, line 3: the last line may be cut off"));
-    close_file(builder);
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        struct rps_import_builder *builder = look_with(files[i].text, "x=gauge");
+
+        assert_int_equal(builder->periods, files[i].periods);
+        assert_non_null(strstr(noted, files[i].note));
+        close_file(builder);
+    }
 }
 
 /* Rows that arrive faster than a disk writes them, from any number of CPUs, are all written. */
@@ -467,7 +485,7 @@ static void test_many_cpus(void **state)
     unlink(name);
 }
 
-/* A file that is cut off at any byte is rejected, or becomes a correct shorter run. */
+/* A file that is cut off at any byte is rejected, or becomes a shorter run with a note. */
 static void test_cut(void **state)
 {
     static const char *const texts[] = {"t;x\n1;2,5\n1,5;3\n",

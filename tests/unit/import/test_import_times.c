@@ -188,6 +188,14 @@ static const struct format formats[] = {
     {"time", "1772618400000000000", "1772618410000000000", "2026-03-04T10:00:10", 10, NULL},
     /* Excel's day numbers */
     {"Date", "46085.4166666667", "46085.4167824074", "2026-03-04T10:00:10", 10, NULL},
+    {"date", "46085", "46086", "2026-03-05", 86400, NULL},
+    /* Julian days */
+    {"Julian Date", "2461103.9166666667", "2461103.9167824074", "2026-03-04T10:00:10", 10, NULL},
+    {"time", "2461104.5", "2461104.6", "2026-03-05T02:24:00", 8640, NULL},
+    {"jd", "2461104", "2461105", "2026-03-05T12:00:00", 86400, NULL},
+    {"MJD", "61103.5", "61103.6", "2026-03-04T14:24:00", 8640, NULL},
+    {"a", "2461104.5", "2461104.6", "2026-03-05T02:24:00", 8640, "a=time:julian"},
+    {"days", "20516.5", "20516.6", "2026-03-04T14:24:00", 8640, NULL},
     /* time formats given by --map */
     {"a", "5/11/2026 10h00", "5/11/2026 10h01", "2026-11-05T10:01:00", 60, "a=time:%d/%m/%Y %Hh%M"},
     {"a", "\"11/5/2026, 10:00:00.5\"", "\"11/5/2026, 10:00:10.5\"", "2026-11-05T10:00:10.500", 10,
@@ -212,6 +220,13 @@ static const struct format formats[] = {
     {"\"time (a,b)\"", "1", "2", "write --map '1=time:s'", 0, NULL},
     {"time 'x' (foo)", "1", "2", "write --map '1=time:s'", 0, NULL},
     {"elapsed_months", "1", "2", "is not clear", 0, NULL},
+    {"days", "46085.5", "46085.6", "another unit such as ms, 1000s, excel or julian", 0, NULL},
+    {"julian day", "2461104.5", "2461104.6", "is not clear", 0, NULL},
+    {"julian", "63.5", "63.6", "is not clear", 0, NULL},
+    {"date", "20516", "20517", "is not clear", 0, NULL},
+    {"time (hours since 1900-01-01)", "1112652", "1112653", "is not clear", 0, NULL},
+    {"time", "3865000000", "3865000010", "is not clear", 0, NULL},
+    {"time", "134089000000000000", "134089000100000000", "is not clear", 0, NULL},
     {"a", "1", "2", "'parsecs' is not a format of times", 0, "a=time:parsecs"},
     {"a", "1", "2", "'999999weeks' is not a format of times", 0, "a=time:999999weeks"},
     {"a", "1", "2", "'-5s' is not a format of times", 0, "a=time:-5s"},

@@ -108,6 +108,18 @@ static struct rps_run_phases detect_with(struct fixture *fixture,
     return found;
 }
 
+static void refuse_with(struct fixture *fixture, const struct rps_run_phases_options *options,
+                        int status, const char *words)
+{
+    struct rps_run_phases found;
+    struct rps_error err;
+
+    assert_int_equal(rps_run_phases_detect(&(struct rps_run_at){fixture->reader, fixture->run_id},
+                                           1, options, &found, &err),
+                     status);
+    assert_non_null(strstr(err.message, words));
+}
+
 static void test_found(void **state)
 {
     struct rps_run_phases_options options = {.to_ns = INT64_MAX};
@@ -138,7 +150,6 @@ static void test_part(void **state)
     struct rps_run_phases_options options = {.from_ns = 30 * FIXTURE_PERIOD_NS,
                                              .to_ns = 100 * FIXTURE_PERIOD_NS};
     struct rps_run_phases found;
-    struct rps_error err;
     struct fixture fixture;
 
     (void)state;
@@ -153,10 +164,7 @@ static void test_part(void **state)
     rps_run_phases_free(&found);
     options.from_ns = 1000 * FIXTURE_PERIOD_NS;
     options.to_ns = INT64_MAX;
-    assert_int_equal(rps_run_phases_detect(&(struct rps_run_at){fixture.reader, fixture.run_id}, 1,
-                                           &options, &found, &err),
-                     RPS_FAILED);
-    assert_non_null(strstr(err.message, "has no measurement periods in this range"));
+    refuse_with(&fixture, &options, RPS_FAILED, "has no measurement periods in this range");
     fixture_end(&fixture);
 }
 
@@ -200,7 +208,6 @@ static void test_chosen_metrics(void **state)
     struct rps_run_phases_options options = {
         .to_ns = INT64_MAX, .metric = names, .metric_count = 1};
     struct rps_run_phases found;
-    struct rps_error err;
     struct fixture fixture;
 
     (void)state;
@@ -214,10 +221,7 @@ static void test_chosen_metrics(void **state)
     rps_run_phases_free(&found);
     options.metric = wrong;
     options.metric_count = 2;
-    assert_int_equal(rps_run_phases_detect(&(struct rps_run_at){fixture.reader, fixture.run_id}, 1,
-                                           &options, &found, &err),
-                     RPS_USAGE);
-    assert_non_null(strstr(err.message, "nothing"));
+    refuse_with(&fixture, &options, RPS_USAGE, "nothing");
     fixture_end(&fixture);
 }
 
@@ -256,7 +260,6 @@ static void test_stored_or_not(void **state)
 static void test_none(void **state)
 {
     struct rps_run_phases_options options = {.to_ns = INT64_MAX};
-    struct rps_run_phases found;
     struct rps_phase_levels levels;
     struct rps_error err;
     struct fixture fixture;
@@ -266,10 +269,7 @@ static void test_none(void **state)
     fixture_write(&fixture);
     fixture_read(&fixture);
     assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, NULL, &err), 0);
-    assert_int_equal(rps_run_phases_detect(&(struct rps_run_at){fixture.reader, fixture.run_id}, 1,
-                                           &options, &found, &err),
-                     RPS_FAILED);
-    assert_string_equal(err.message, "run 1 has no measurement periods");
+    refuse_with(&fixture, &options, RPS_FAILED, "run 1 has no measurement periods");
     assert_int_equal(rps_run_phases_get(fixture.reader, 77, &levels, NULL, &err), RPS_FAILED);
     fixture_end(&fixture);
 }
