@@ -50,7 +50,7 @@ struct rps_system_time {
     double unseen_on_s;
     double asleep_in_s[RPS_SLEEPS]; /* time asleep by reason, from the readings */
     double child_s; /* time in which threads waited for children; not part of threads_s */
-    double idle_s; /* time of idle threads; NaN: unknown, and part of waits for locks */
+    double idle_s;  /* time of idle threads; NaN: unknown, and part of waits for locks */
 };
 
 /* Metrics of a processor package, in the units for users. */

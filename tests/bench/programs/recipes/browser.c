@@ -2,7 +2,7 @@
 #include "program.h"
 
 #define NODES 40000
-#define SIDE 700
+#define SIDE  700
 
 static struct node {
     int parent, next, child;
@@ -75,12 +75,24 @@ WORK script(void)
 
     for (unsigned step = 0; step < 500000; step++) {
         switch (code[(step + (b & 1)) % sizeof(code)]) {
-        case 0: a += b; break;
-        case 1: b = b * 31 + 7; break;
-        case 2: heap[b >> 16] = a; break;
-        case 3: a ^= heap[a >> 16]; break;
-        case 4: a = a / (1 + (b & 15)); break;
-        default: if (a & 4) b++;
+        case 0:
+            a += b;
+            break;
+        case 1:
+            b = b * 31 + 7;
+            break;
+        case 2:
+            heap[b >> 16] = a;
+            break;
+        case 3:
+            a ^= heap[a >> 16];
+            break;
+        case 4:
+            a = a / (1 + (b & 15));
+            break;
+        default:
+            if (a & 4)
+                b++;
         }
     }
     sink = a;
@@ -90,7 +102,8 @@ WORK script(void)
 WORK paint(void)
 {
     for (int i = 1; i < 300; i++) {
-        int x = abs(node[i * 97 % nodes].x * 7) % (SIDE - 80), y = abs(node[i * 97 % nodes].y) % (SIDE - 60);
+        int x = abs(node[i * 97 % nodes].x * 7) % (SIDE - 80),
+            y = abs(node[i * 97 % nodes].y) % (SIDE - 60);
         for (int row = y; row < y + 60; row++)
             for (int column = x; column < x + 80; column++) {
                 unsigned old = pixel[row * SIDE + column], colour = (unsigned)i * 2654435761U;

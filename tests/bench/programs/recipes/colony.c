@@ -55,7 +55,8 @@ WORK erode(int drops)
 
             for (int dy = -1; dy <= 1; dy++)
                 for (int dx = -1; dx <= 1; dx++)
-                    if (height[(y + dy) & (SIDE - 1)][(x + dx) & (SIDE - 1)] < height[best_y][best_x]) {
+                    if (height[(y + dy) & (SIDE - 1)][(x + dx) & (SIDE - 1)] <
+                        height[best_y][best_x]) {
                         best_x = (x + dx) & (SIDE - 1);
                         best_y = (y + dy) & (SIDE - 1);
                     }
@@ -83,7 +84,8 @@ WORK move_ants(int ants)
 
         for (int turn = -1; turn <= 1; turn++) {
             float angle = one->angle + (float)turn * .5F;
-            int x = (int)(one->x + 3 * cosf(angle)) & (SIDE - 1), y = (int)(one->y + 3 * sinf(angle)) & (SIDE - 1);
+            int x = (int)(one->x + 3 * cosf(angle)) & (SIDE - 1),
+                y = (int)(one->y + 3 * sinf(angle)) & (SIDE - 1);
             float value = scent[y][x] - height[y][x] * .1F + noise(i, x * 31 + y);
 
             if (value > best) {
@@ -103,7 +105,8 @@ WORK spread_scent(void)
 {
     for (int y = 1; y + 1 < SIDE; y++)
         for (int x = 1; x + 1 < SIDE; x++)
-            next[y][x] = .96F * scent[y][x] + .01F * (scent[y - 1][x] + scent[y + 1][x] + scent[y][x - 1]);
+            next[y][x] =
+                .96F * scent[y][x] + .01F * (scent[y - 1][x] + scent[y + 1][x] + scent[y][x - 1]);
     memcpy(scent, next, sizeof scent);
 }
 
@@ -117,8 +120,8 @@ WORK autosave(void)
 
     for (int y = 0; y < SIDE; y++)
         for (int x = 0; x < SIDE; x += 4) {
-            int length = snprintf(text, sizeof text, "%d %d %.4f %.3f %.3f\n", x, y, height[y][x], scent[y][x],
-                                  ant[(y * SIDE + x) % MOST].x);
+            int length = snprintf(text, sizeof text, "%d %d %.4f %.3f %.3f\n", x, y, height[y][x],
+                                  scent[y][x], ant[(y * SIDE + x) % MOST].x);
 
             for (int i = 0; i + 1 < length; i++) {
                 unsigned pair = (unsigned)text[i] << 8 | (unsigned char)text[i + 1];

@@ -4,8 +4,8 @@
 
 #include "program.h"
 
-#define WIDE 640
-#define HIGH 352
+#define WIDE   640
+#define HIGH   352
 #define FRAMES 24
 #define BLOCKS ((WIDE / 16) * (HIGH / 16))
 
@@ -33,9 +33,11 @@ WORK capture(int number)
     for (int y = 0; y < HIGH; y++)
         for (int x = 0; x < WIDE; x++) {
             int u = x + number * 3, v = y - number * 2;
-            unsigned a = hash((unsigned)(u / 8) * 7919 + (unsigned)(v / 8)), b = hash((unsigned)(u + v * WIDE));
+            unsigned a = hash((unsigned)(u / 8) * 7919 + (unsigned)(v / 8)),
+                     b = hash((unsigned)(u + v * WIDE));
 
-            frame[number][y][x] = (unsigned char)(128 + 60 * sinf(u * .02F) * cosf(v * .03F) + a % 32 + b % 6);
+            frame[number][y][x] =
+                (unsigned char)(128 + 60 * sinf(u * .02F) * cosf(v * .03F) + a % 32 + b % 6);
         }
 }
 
@@ -47,7 +49,8 @@ WORK analyse(int number)
     for (int scale = 1; scale <= 4; scale *= 2)
         for (int y = scale; y + scale < HIGH; y++)
             for (int x = scale; x + scale < WIDE; x++) {
-                int here = frame[number][y][x], before = frame[(number + FRAMES - 1) % FRAMES][y][x];
+                int here = frame[number][y][x],
+                    before = frame[(number + FRAMES - 1) % FRAMES][y][x];
                 int edge = abs(frame[number][y - scale][x] - frame[number][y + scale][x]) +
                            abs(frame[number][y][x - scale] - frame[number][y][x + scale]);
 
@@ -85,7 +88,8 @@ static unsigned difference(int number, int before, int x, int y, int dx, int dy,
 
     for (int i = 0; i < 16 && sum < best; i++)
         for (int j = 0; j < 16; j++)
-            sum += (unsigned)abs(frame[number][y + i][x + j] - frame[before][y + dy + i][x + dx + j]);
+            sum +=
+                (unsigned)abs(frame[number][y + i][x + j] - frame[before][y + dy + i][x + dx + j]);
     return sum;
 }
 
@@ -148,7 +152,8 @@ WORK entropy(int number)
 {
     for (int y = 0; y < HIGH; y++)
         for (int x = 0; x < WIDE; x++) {
-            unsigned place = (unsigned)((y & 7) * 8 + (x & 7)), size = (unsigned)abs(coefficient[y][x]), i;
+            unsigned place = (unsigned)((y & 7) * 8 + (x & 7)),
+                     size = (unsigned)abs(coefficient[y][x]), i;
 
             for (i = 0; i < 12 && size >> i; i++)
                 put_bit(place * 16 + i, 1);
@@ -181,7 +186,8 @@ WORK mux(int file)
 
 int main(void)
 {
-    static const int group[4][3] = {{14, 6, 9}, {22, 10, 5}, {12, 5, 12}, {17, 8, 7}}; /* frames of each part */
+    static const int group[4][3] = {
+        {14, 6, 9}, {22, 10, 5}, {12, 5, 12}, {17, 8, 7}}; /* frames of each part */
     int file = open("stream", O_WRONLY | O_CREAT, 0600), number = 0;
 
     mark("capture", NULL);

@@ -3,18 +3,19 @@
 
 #include "program.h"
 
-#define WIDTH 320
-#define HEIGHT 200
-#define ROOM 6
+#define WIDTH        320
+#define HEIGHT       200
+#define ROOM         6
 #define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
 
 static struct scene {
     const char *label;
-    int frames, coefficients, denoise, search; /* work per frame: of decoding, filtering, encoding */
+    int frames, coefficients, denoise,
+        search; /* work per frame: of decoding, filtering, encoding */
 } scenes[] = {
-    {"titles", 560, 3, 1, 1}, {"talk", 280, 7, 1, 3}, {"action", 80, 6, 1, 12}, {"talk", 200, 7, 1, 3},
-    {"night", 330, 2, 12, 2}, {"action", 110, 6, 1, 12}, {"night", 240, 2, 12, 2}, {"talk", 240, 7, 1, 3},
-    {"titles", 480, 3, 1, 1},
+    {"titles", 560, 3, 1, 1}, {"talk", 280, 7, 1, 3},   {"action", 80, 6, 1, 12},
+    {"talk", 200, 7, 1, 3},   {"night", 330, 2, 12, 2}, {"action", 110, 6, 1, 12},
+    {"night", 240, 2, 12, 2}, {"talk", 240, 7, 1, 3},   {"titles", 480, 3, 1, 1},
 };
 static struct queue {
     pthread_mutex_t lock;
@@ -71,13 +72,16 @@ __attribute__((noinline)) static void denoise(struct frame *frame)
     for (int pass = 0; pass < frame->scene->denoise; pass++) {
         for (int y = 1; y < HEIGHT - 1; y++)
             for (int x = 1; x < WIDTH - 1; x++) {
-                int low = frame->pixel[y - 1][x], high = frame->pixel[y + 1][x], middle = frame->pixel[y][x];
+                int low = frame->pixel[y - 1][x], high = frame->pixel[y + 1][x],
+                    middle = frame->pixel[y][x];
                 if (low > high) {
                     int swap = low;
                     low = high;
                     high = swap;
                 }
-                frame->next[y][x] = (unsigned char)(middle < low ? low : middle > high ? high : middle);
+                frame->next[y][x] = (unsigned char)(middle < low    ? low
+                                                    : middle > high ? high
+                                                                    : middle);
             }
         memcpy(frame->pixel, frame->next, sizeof(frame->pixel));
     }
@@ -94,7 +98,8 @@ __attribute__((noinline)) static void encode(struct frame *frame)
             for (int move = 0; move < frame->scene->search * 4; move++) {
                 int sum = 0, from = (x + move * 5) % (WIDTH - 8);
                 for (int i = 0; i < 64; i++)
-                    sum += abs(frame->pixel[y + i / 8][x + i % 8] - frame->next[y + i / 8][from + i % 8]);
+                    sum += abs(frame->pixel[y + i / 8][x + i % 8] -
+                               frame->next[y + i / 8][from + i % 8]);
                 if (sum < best)
                     best = sum, at = move;
             }
