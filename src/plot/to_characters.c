@@ -391,7 +391,7 @@ static void draw_panel(struct drawing *drawing, int panel)
     column =
         rps_raster_text(&drawing->raster, RPS_PICTURE_COLUMN_LEFT, row, text, RPS_RASTER_STRONG);
     room = picture->width - 1 - (picture->apart ? 0 : column + 2);
-    is_named = count > 1 && room / count - 4 >= LEGEND_MIN;
+    is_named = count > 1 && room / count - 4 >= LEGEND_MIN && (!picture->apart || drawing->legend);
     draw_y_axis(drawing, &area);
     if (count == 0)
         rps_raster_text(&drawing->raster, RPS_PICTURE_COLUMN_LEFT + drawing->columns / 2 - 3,
@@ -400,20 +400,13 @@ static void draw_panel(struct drawing *drawing, int panel)
         draw_band(drawing, &area, line[i].series);
     for (int i = count; i-- > 0;) /* draw the first line last, so that it is on top */
         end[i] = draw_line(drawing, &area, line[i].series, i);
-    for (int i = 0; i < count && (picture->apart ? count > 1 && drawing->legend : is_named); i++)
+    for (int i = 0; i < count && is_named; i++)
         draw_letter(drawing, &area, i, end[i]);
     if (is_named && !picture->apart)
         draw_names(drawing, row, picture->width - 1, room, line, count);
-    if (!picture->apart || panel > 0 || !drawing->legend || count < 2)
-        return;
-    row = drawing->title + drawing->subtitle;
-    if (is_named) {
-        draw_names(drawing, row, picture->width - 1, room, line, count);
-    } else {
-        snprintf(text, sizeof(text), "%s (a) to %s (%c)", line[0].name, line[count - 1].name,
-                 'a' + count - 1);
-        rps_raster_text(&drawing->raster, RPS_PICTURE_COLUMN_LEFT, row, text, RPS_RASTER_PLAIN);
-    }
+    else if (is_named && panel == 0)
+        draw_names(drawing, drawing->title + drawing->subtitle, picture->width - 1, room, line,
+                   count);
 }
 
 /* --- the axis and its annotations ------------------------------------------------------------- */

@@ -5,17 +5,12 @@ import json
 import os
 import re
 import platform
-import sqlite3
 
-from program import Folder, call, expect, refused, tap
+from program import Folder, ask_store, call, expect, refused, tap
 
 
 def query(folder, statement):
-    store = sqlite3.connect(folder.path + "/rpistat.data")
-    try:
-        return store.execute(statement).fetchall()
-    finally:
-        store.close()
+    return ask_store(folder.path + "/rpistat.data", statement)
 
 
 def simulate(folder, *options):

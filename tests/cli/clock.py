@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 
 import program
-from program import RPISTAT, Folder, Recording, environment, expect, refused, silence, tap
+from program import RPISTAT, Folder, Recording, ask_store, environment, expect, refused, silence, tap
 
 # A zone with summer time that needs no tables; run 1 begins 10.2 s before summer time ends.
 ZONE = "CET-1CEST,M3.5.0,M10.5.0/3"
@@ -23,10 +23,7 @@ HERE = environment(TZ=ZONE)
 
 
 def begin_at(start_ns):
-    store = sqlite3.connect(FOLDER / "rpistat.data")
-    with store:
-        store.execute("UPDATE run SET start_realtime_ns = ?", (start_ns,))
-    store.close()
+    ask_store(FOLDER / "rpistat.data", "UPDATE run SET start_realtime_ns = ?", (start_ns,))
 
 
 def rows(*arguments, env=None, delimiter=","):
@@ -141,10 +138,7 @@ def test_plot_days():
     with Folder() as folder:
         folder.write("days.sim", "phase work 36h instructions=1M\n")
         expect(folder.call("record", "-q", "--pmu", "sim:days.sim", "--period", "1m"), 0)
-        store = sqlite3.connect(folder / "rpistat.data")
-        with store:
-            store.execute("UPDATE run SET start_realtime_ns = ?", (1792847820 * 10**9,))
-        store.close()
+        ask_store(folder / "rpistat.data", "UPDATE run SET start_realtime_ns = ?", (1792847820 * 10**9,))
         expect(folder.call("plot", "--x-axis", "clock", "--keep-script", "kept", env=HERE), 0)
         names = [name for name, _ in x_tics(folder.read("kept/panels.gp").decode())]
         assert names == ["18:00", "2026-10-25", "06:00", "12:00", "18:00", "2026-10-26"], names
@@ -419,10 +413,7 @@ def test_round_trip():
             expect(folder.call("record", "-q", "--pmu", "sim:x.sim", "--period", period), 0)
             found = json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)["phases"]
             for start_ns, env in tap.quarter([(start_ns, env) for start_ns in STARTS_NS for env in ENVIRONMENTS]):
-                store = sqlite3.connect(folder / "rpistat.data")
-                with store:
-                    store.execute("UPDATE run SET start_realtime_ns = ?", (start_ns,))
-                store.close()
+                ask_store(folder / "rpistat.data", "UPDATE run SET start_realtime_ns = ?", (start_ns,))
                 check_typed(folder, env, found, period_s)
 
 
@@ -449,10 +440,7 @@ def test_two_meanings():
         expect(folder.call("record", "-q", "--pmu", "sim:x.sim"), 0)
 
         def begin(text, hour, minute):
-            store = sqlite3.connect(folder / "rpistat.data")
-            with store:
-                store.execute("UPDATE run SET start_realtime_ns = ?", ((1792800000 + hour * 3600 + minute * 60) * 10**9,))
-            store.close()
+            ask_store(folder / "rpistat.data", "UPDATE run SET start_realtime_ns = ?", ((1792800000 + hour * 3600 + minute * 60) * 10**9,))
             answer = folder.call("report", "--from", text, "--format", "json", env=environment(TZ="UTC"))
             return json.loads(answer.stdout)["start_s"] if answer.returncode == 0 else answer
         assert begin("04:03.2", 4, 0) == begin("04:03,2", 4, 0) == begin("00:04:03.2", 4, 0) == 243.2

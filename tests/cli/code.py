@@ -10,7 +10,7 @@ import re
 import sqlite3
 import subprocess
 
-from program import Folder, RPISTAT, environment, expect, refused, tap
+from program import Folder, RPISTAT, ask_store, environment, expect, refused, tap
 
 from samples import Code  # in tests/support
 from words import CLASS_TITLE, CODE_TITLE
@@ -72,9 +72,7 @@ def prepare():
 
 def set_target(folder, target):
     """Make the run look like one of an attached target instead of a command."""
-    with sqlite3.connect(folder / "rpistat.data") as store:
-        store.execute("UPDATE run SET target = ?", (target,))
-    store.close()
+    ask_store(folder / "rpistat.data", "UPDATE run SET target = ?", (target,))
 
 
 def code(*arguments, status=0):
@@ -428,9 +426,7 @@ def test_answer():
         folder.write("script.sim", SCRIPT)
         folder.record("-q")
         expect(folder.call("phases"), 0)
-        with sqlite3.connect(folder / "rpistat.data") as store:
-            store.execute("DELETE FROM detection")
-        store.close()
+        ask_store(folder / "rpistat.data", "DELETE FROM detection")
         text = expect(folder.call("report"), 0).stdout
         assert "Phases: unknown (the store rpistat.data is damaged" in text and "\n    Cycles " in text, text
 
@@ -485,9 +481,7 @@ def test_programs():
         assert "[libc" in expect(folder.call("plot", "-r", "1", "--code", "function", "-o", "-"), 0).stdout
         report = expect(folder.call("report", "-r", "2"), 0).stdout
         assert re.search(r"\n  \[libc\.so\.6\] 50\.0 %, \[cc1\] 30\.0 %", report), report
-        with sqlite3.connect(folder / "rpistat.data") as store:
-            store.execute("UPDATE module SET kind = 'jit', path = '/tmp/perf-7.map' WHERE path LIKE '%libc%'")
-        store.close()
+        ask_store(folder / "rpistat.data", "UPDATE module SET kind = 'jit', path = '/tmp/perf-7.map' WHERE path LIKE '%libc%'")
         top = json.loads(expect(folder.call("report", "-r", "2", "--format", "json"), 0).stdout)["top"]
         assert [row["name"] for row in top][:2] == ["[JIT code]", "[cc1]"], top
         with sqlite3.connect(folder / "rpistat.data") as store:  # the code of fewer samples is merged

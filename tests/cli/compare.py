@@ -9,7 +9,7 @@ import shutil
 import sqlite3
 import subprocess
 
-from program import RPISTAT, TIMEOUT, Folder, Recording, counting, environment, expect, refused, tap
+from program import RPISTAT, TIMEOUT, Folder, Recording, ask_store, counting, environment, expect, refused, tap
 
 # Two phase classes; the parameters are the length of the second and the instructions of the first.
 SCRIPT = """\
@@ -444,8 +444,7 @@ def test_history_copies():
             folder.write("script.sim", "seed %d\nnoise 1%%\nphase a %ss instructions=200M\n" % (run + 1, 4 + .3 * run))
             folder.record("-q", "--label", "main", "--tag", "commit=%d" % (run // 4))
         shutil.copy(folder / "rpistat.data", folder / "other.data")
-        with contextlib.closing(sqlite3.connect(folder / "other.data")) as store, store:
-            store.execute("UPDATE run SET cpu_model = 'x' WHERE run_id IN (5, 6)")
+        ask_store(folder / "other.data", "UPDATE run SET cpu_model = 'x' WHERE run_id IN (5, 6)")
         for name in ("rpistat.data", "other.data"):
             expect(folder.call("merge", name, "-i", "both.data"), 0)
 
@@ -457,8 +456,7 @@ def test_history_copies():
         assert "2 copies of other runs" in expect(folder.call("history", "-i", "both.data", "main"), 0).stdout
         copy, = history("both.data", "13,1", "elapsed")["runs"][1:]
         assert copy["tags_changed"] == "commit=1", copy
-        with contextlib.closing(sqlite3.connect(folder / "rpistat.data")) as store, store:
-            store.execute("UPDATE run SET tags = '{}'")
+        ask_store(folder / "rpistat.data", "UPDATE run SET tags = '{}'")
         level, = history("rpistat.data", "main", "elapsed")["levels"]
         assert .75 < level["drift"] < .88, level  # 4 to 7.3 s, of which a line through the logarithms has 81 %
 

@@ -11,7 +11,7 @@ import sqlite3
 import subprocess
 import sys
 
-from program import RPISTAT, TIMEOUT, Folder, environment, expect, tap
+from program import RPISTAT, TIMEOUT, Folder, ask_store, environment, expect, tap
 
 PROGRAMS = os.path.dirname(RPISTAT) + os.pathsep + os.environ["PATH"]
 MODULE = os.path.join(tap.root(), "examples", "python")
@@ -100,8 +100,7 @@ def mark():
     if os.path.exists(FOLDER / "marked.data"):
         return
     expect(FOLDER.call("record", "-q", "--pmu", "sim:marked.sim", "-o", "marked.data"), 0)
-    with contextlib.closing(sqlite3.connect(FOLDER / "marked.data")) as store, store:
-        store.execute("INSERT INTO mark VALUES (1, 2000000000, 0, 'region solve begin'), (1, 5000000000, 1, 'region solve end')")
+    ask_store(FOLDER / "marked.data", "INSERT INTO mark VALUES (1, 2000000000, 0, 'region solve begin'), (1, 5000000000, 1, 'region solve end')")
 
 
 def test_more():

@@ -6,9 +6,8 @@ import io
 import json
 import os
 import re
-import sqlite3
 
-from program import Folder, expect, refused, tap
+from program import Folder, ask_store, expect, refused, tap
 
 from words import CLASS_TITLE
 
@@ -49,10 +48,7 @@ def table(*arguments):
 
 
 def rows(name, question):
-    db = sqlite3.connect(FOLDER / name)
-    found = db.execute(question).fetchall()
-    db.close()
-    return found
+    return ask_store(FOLDER / name, question)
 
 
 def near(found, **expected):

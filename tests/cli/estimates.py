@@ -7,9 +7,8 @@ import csv
 import io
 import json
 import re
-import sqlite3
 
-from program import Folder, expect, tap
+from program import Folder, ask_store, expect, tap
 
 SEEDS = range(1, 11)
 SETS = ["-e", "instructions,branches", "-e", "dc_access,dc_miss", "-e", "main_tlb_miss,micro_tlb_miss",
@@ -54,11 +53,7 @@ FOLDER = Folder()
 
 
 def ask(name, statement):
-    store = sqlite3.connect(FOLDER / name)
-    try:
-        return store.execute(statement).fetchall()
-    finally:
-        store.close()
+    return ask_store(FOLDER / name, statement)
 
 
 def record(name, script, *options):

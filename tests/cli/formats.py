@@ -16,7 +16,7 @@ import sys
 import time
 
 import program
-from program import RPISTAT, Folder, counting, environment, expect, refused, silence, tap
+from program import RPISTAT, Folder, ask_store, counting, environment, expect, refused, silence, tap
 
 import samples  # in tests/support
 from words import CODE_TITLE, PER_CPU
@@ -448,9 +448,7 @@ def test_check():
         assert found_by("check", folder=folder) == {
             "format": 1, "store": "rpistat.data", "findings": [], "sound": True, "run_count": 1, "periods": 250,
             "wrong": 0, "odd": 0}
-        with sqlite3.connect(folder / "rpistat.data") as store:
-            store.execute("UPDATE period SET cycle = cycle + 1 WHERE period = 3")
-        store.close()
+        ask_store(folder / "rpistat.data", "UPDATE period SET cycle = cycle + 1 WHERE period = 3")
         text = expect(folder.call("check"), 1).stdout
         found = found_by("check", status=1, folder=folder)
         check_same(found["findings"], rows_by("check", status=1, folder=folder))
@@ -524,8 +522,7 @@ def test_history():
         for number in range(1, 10):
             folder.write("script.sim", program.SCRIPT.replace("seed 1", "seed %d\nnoise 2%%" % number))
             folder.record("-q", "--label", "a", "--tag", "commit=c%d" % (number // 4))
-        with contextlib.closing(sqlite3.connect(folder / "rpistat.data")) as store, store:
-            store.execute("UPDATE run SET elapsed_ns = elapsed_ns * iif(run_id = 5, 3000, 1000 + run_id % 4) / 1000")
+        ask_store(folder / "rpistat.data", "UPDATE run SET elapsed_ns = elapsed_ns * iif(run_id = 5, 3000, 1000 + run_id % 4) / 1000")
         found = found_by("history", "a", "--fail-if", "elapsed>+900%", folder=folder)
         assert [row["decision"] for row in found["limits"]] == ["holds"], found["limits"]
         assert ("elapsed", 5) in [(row["name"], row["run"]) for row in found["outliers"]], found["outliers"]

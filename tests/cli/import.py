@@ -4,11 +4,10 @@ import io
 import json
 import os
 import re
-import sqlite3
 import subprocess
 import time
 
-from program import RPISTAT, Folder, environment, expect, refused, tap
+from program import RPISTAT, Folder, ask_store, environment, expect, refused, tap
 
 from words import PHASES
 
@@ -16,11 +15,7 @@ FOLDER = Folder()
 
 
 def rows(store, table):
-    database = sqlite3.connect(FOLDER / store)
-    try:
-        return database.execute("SELECT * FROM " + table).fetchall()
-    finally:
-        database.close()
+    return ask_store(FOLDER / store, "SELECT * FROM " + table)
 
 
 def said(*arguments):

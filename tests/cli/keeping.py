@@ -5,11 +5,10 @@ import json
 import os
 import re
 import shutil
-import sqlite3
 import subprocess
 import time
 
-from program import RPISTAT, Folder, environment, expect, refused, tap, undisturbed
+from program import RPISTAT, Folder, ask_store, environment, expect, refused, tap, undisturbed
 
 MIB = 1024 * 1024
 
@@ -38,11 +37,7 @@ FOLDER = Folder()
 
 
 def ask(name, statement):
-    store = sqlite3.connect(FOLDER / name)
-    try:
-        return store.execute(statement).fetchall()
-    finally:
-        store.close()
+    return ask_store(FOLDER / name, statement)
 
 
 def record(name, *options):

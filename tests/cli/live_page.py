@@ -7,11 +7,10 @@ import re
 import resource
 import signal
 import socket
-import sqlite3
 import sys
 
 import program
-from program import Folder, Recording, expect, refused, tap
+from program import Folder, Recording, ask_store, expect, refused, tap
 from served import Server, received
 
 FOLDER = Folder(runs=1)
@@ -168,10 +167,7 @@ def test_other_user():
 
 def change(name, statement):
     """Change a store while the program uses it."""
-    store = sqlite3.connect(FOLDER / name, timeout=60)
-    with store:
-        store.execute(statement)
-    store.close()
+    ask_store(FOLDER / name, statement)
 
 
 def points(found, title="CPU use (% of one CPU)"):

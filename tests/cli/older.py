@@ -8,7 +8,7 @@ import os
 import re
 import sqlite3
 
-from program import Folder, expect, refused, tap
+from program import Folder, ask_store, expect, refused, tap
 
 # Columns that the outputs of the commands below depend on. Without any other column the outputs are
 # the same.
@@ -28,11 +28,7 @@ TABLES = ("run", "event", "metric", "period", "rollup")
 
 
 def ask(folder, sql, name="rpistat.data"):
-    connection = sqlite3.connect(folder / name)
-    try:
-        return connection.execute(sql).fetchall()
-    finally:
-        connection.close()
+    return ask_store(folder / name, sql)
 
 
 def change(folder, sql, name):

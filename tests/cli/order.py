@@ -10,7 +10,7 @@ import re
 import sqlite3
 
 import program
-from program import Folder, environment, expect, is_sanitized, refused, tap
+from program import Folder, ask_store, environment, expect, is_sanitized, refused, tap
 
 SETS = 4  # the sets of arm1176, on two counters
 
@@ -40,11 +40,7 @@ FOLDER = Folder()
 
 
 def ask(name, statement):
-    store = sqlite3.connect(FOLDER / name)
-    try:
-        return store.execute(statement).fetchall()
-    finally:
-        store.close()
+    return ask_store(FOLDER / name, statement)
 
 
 def record(name, *options, script=SCRIPT, env=None):

@@ -8,7 +8,7 @@ import re
 import random
 import sqlite3
 
-from program import Folder, environment, expect, is_sanitized, refused, tap
+from program import Folder, ask_store, environment, expect, is_sanitized, refused, tap
 
 import samples  # in ../support, which program.py adds to the path
 from words import CLASS_TITLE, ITERATIONS, START
@@ -51,11 +51,7 @@ def check_known(rows):
 
 
 def stored(sql, name="rpistat.data"):
-    store = sqlite3.connect(FOLDER / name)
-    try:
-        return store.execute(sql).fetchall()
-    finally:
-        store.close()
+    return ask_store(FOLDER / name, sql)
 
 
 # --- what is written --------------------------------------------------------------------------
@@ -977,10 +973,7 @@ def test_naming():
                 "UPDATE location SET function = 'fill' WHERE depth = 0",  # this function is inlined in all of them
                 "UPDATE location SET function = 'fill'",  # all have the same name
                 "UPDATE location SET how = 'none', function = 'stripped'"]:
-            store = sqlite3.connect(folder / "rpistat.data")
-            with store:
-                store.execute(change)
-            store.close()
+            ask_store(folder / "rpistat.data", change)
             found = json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)
             answers.append((found["phases"], found["levels"]))
         assert len(answers[0][0]) == 6, answers[0]

@@ -177,6 +177,12 @@ def copy_program(folder):
     return shutil.copy(RPISTAT, os.path.join(folder, "rpistat"))
 
 
+def ask_store(path, statement, values=()):
+    """Execute a statement of SQL in a store, and commit. Return the rows."""
+    with contextlib.closing(sqlite3.connect(path, timeout=60)) as store, store:
+        return store.execute(statement, values).fetchall()
+
+
 class Folder:
     """A temporary folder with a store of this many simulated runs; `with Folder() as folder`."""
 

@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import time
 
-from program import RPISTAT, TIMEOUT, Folder, Recording, counting, environment, expect, refused, tap
+from program import RPISTAT, TIMEOUT, Folder, Recording, ask_store, counting, environment, expect, refused, tap
 
 from remote_write import Server, closed  # in tests/support
 
@@ -358,8 +358,7 @@ def test_start(place):
     place.copy("long.data", "start.data")
     with Server(lambda number: (401, [], b"") if number == 4 else None) as server:
         expect(place.push(server, store="start.data", state="start"), 1)
-        with contextlib.closing(sqlite3.connect(place / "start.data")) as store, store:
-            store.execute("UPDATE run SET start_realtime_ns = start_realtime_ns + 7000000")
+        ask_store(place / "start.data", "UPDATE run SET start_realtime_ns = start_realtime_ns + 7000000")
         for options in ((), ("--again", "--yes")):
             expect(place.push(server, *options, store="start.data", state="start"), 0)
             times = sorted(server.data[next(iter(server.last("rpistat_enabled_seconds_total")))])

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import program
-from program import RPISTAT, Folder, environment, expect, refused, tap
+from program import RPISTAT, Folder, ask_store, environment, expect, refused, tap
 
 RECORD = []
 
@@ -42,11 +42,7 @@ def python(text):
 
 
 def query(path, statement):
-    store = sqlite3.connect(path)
-    try:
-        return store.execute(statement).fetchall()
-    finally:
-        store.close()
+    return ask_store(path, statement)
 
 
 # --- exit status ------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ import sys
 import time
 
 import program
-from program import RPISTAT, Folder, environment, expect, tap
+from program import RPISTAT, Folder, ask_store, environment, expect, tap
 
 from words import CODE_TITLE
 
@@ -37,8 +37,7 @@ def record(folder, *arguments, store="s.data"):
 
 
 def ask(folder, sql, *values, store="s.data"):
-    with sqlite3.connect(folder / store) as db:
-        return db.execute(sql, values).fetchall()
+    return ask_store(folder / store, sql, values)
 
 
 # Self samples by function, and the file of the module; inlined functions count separately. Frames

@@ -11,7 +11,7 @@ import shutil
 import signal
 import sqlite3
 
-from program import Folder, expect, is_sanitized, refused, tap
+from program import Folder, ask_store, expect, is_sanitized, refused, tap
 
 FOLDER = Folder()
 
@@ -335,10 +335,7 @@ def test_odd_names():
 def test_no_start():
     """both formats: samples of a run with an unknown start have no times"""
     with Folder(runs=1) as folder:
-        store = sqlite3.connect(folder / "rpistat.data")
-        with store:
-            store.execute("UPDATE run SET start_realtime_ns = ?", (2**63 - 1,))
-        store.close()
+        ask_store(folder / "rpistat.data", "UPDATE run SET start_realtime_ns = ?", (2**63 - 1,))
         for name in ("openmetrics", "line-protocol"):
             refused(folder.call("export", "--format", name), 1, "the start time of run 1 is unknown", "CSV")
 

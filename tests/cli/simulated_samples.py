@@ -8,7 +8,7 @@ import json
 import re
 import sqlite3
 
-from program import Folder, expect, refused, tap
+from program import Folder, ask_store, expect, refused, tap
 
 from words import CODE_TITLE, OFF_CPU
 
@@ -521,8 +521,7 @@ def check_latency():
         assert "about 30.000 s of 35.000 s, in which a thread ran or waited for a CPU (from samples: 30.000 s)" in text, text
         assert "Threads: 54.850 s running, 5.000 s waiting for a CPU" in text and "Shares are about" not in text and "serial has 66.7 % of the latency, and 27.4 % of the CPU time." in text, text
         assert selves(json.loads(expect(folder.call("code", "--format", "json"), 0).stdout)) == {"serial": 1505, "parallel": 3980}
-        with contextlib.closing(sqlite3.connect(folder / "rpistat.data")) as store, store:  # twice as many samples as expected
-            store.execute("UPDATE sampling SET frequency = 50")
+        ask_store(folder / "rpistat.data", "UPDATE sampling SET frequency = 50")  # twice as many samples as expected
         found = latency_of(folder)
         assert (found["latency_s"], found["busy_s"]) == (30, 30), found
         assert selves(found) == {"serial": SERIAL_US, "parallel": PARALLEL_US}, found["code"]
@@ -548,9 +547,7 @@ def check_latency_starved():
         record_latency(folder, "rpistat.data", "function f 0x1000 0x100\nphase a 20s threads=1 wait=96% instructions=1M code=f\n")
         found = latency_of(folder)
         assert (found["latency_s"], found["busy_s"], found["samples"]) == (20, 20, 80), found
-        with sqlite3.connect(folder / "rpistat.data") as store:  # s1 is the waiting time, in us
-            store.execute("UPDATE reading SET s1 = CASE WHEN period % 2 THEN 192000 ELSE 0 END WHERE source = 0")
-        store.close()
+        ask_store(folder / "rpistat.data", "UPDATE reading SET s1 = CASE WHEN period % 2 THEN 192000 ELSE 0 END WHERE source = 0")
         found = latency_of(folder)
         assert 18 < found["busy_s"] <= 20 and abs(found["latency_s"] - found["busy_s"]) < .5, found
 
@@ -603,9 +600,7 @@ def check_latency_refused():
         text = expect(folder.call("code", "--latency", "--tree", "-i", "one.data", "--to", "100ms"), 0).stdout
         assert "Too few samples for shares" in text and "%" not in text.split("\n\n")[1], text
         refused(folder.call("code", "--latency", "--wall", "-i", "one.data"), 2, "leave one of them out")
-        with sqlite3.connect(folder / "one.data") as store:
-            store.execute("UPDATE run SET target = 'CPU 0-3'")
-        store.close()
+        ask_store(folder / "one.data", "UPDATE run SET target = 'CPU 0-3'")
         refused(folder.call("code", "--latency", "-i", "one.data"), 1, "recorded CPUs", "processes (-p)")
         expect(folder.call("record", "-q", "--sample", "instructions:1000", "--pmu", "sim:latency.sim", "-o", "event.data"), 0)
         refused(folder.call("code", "--latency", "-i", "event.data"), 1, "once per 1000 events", "--sample EVENT:N")

@@ -11,7 +11,7 @@ import sqlite3
 import subprocess
 import time
 
-from program import Folder, RPISTAT, counting, expect, refused, tap
+from program import Folder, RPISTAT, counting, environment, expect, refused, tap
 
 from words import ASLEEP, DEADLOCK, IDLE, LIMIT, PHASES, THREADS, WAITING
 
@@ -291,7 +291,7 @@ def test_drawn():
                           "phase p 2s in=message:8\nphase r 2s\nsleep 2s in=timer:9\n")
     for columns in 40, 60, 80, 100:  # each letter has its name below
         text = expect(FOLDER.call("plot", "-i", "states.data", "-o", "-", env=environment(COLUMNS=str(columns))), 0).stdout
-        letters, below = re.search(r"(?ms)^Threads +(\S+)\n(.*?)^\S", text).groups()
+        letters, below = re.search(r"(?ms)^Threads +(\S+)\n(.*?)(?:^\S|\Z)", text).groups()
         assert set("wilpr-") <= set(letters) and set(letters) == set(re.findall(r"(?:^|  )(\S) [a-z]{2}", below, re.M)), text
         assert max(map(len, text.splitlines())) <= columns, text
     text = expect(FOLDER.call("plot", "-i", "none.data", "-o", "-"), 0).stdout

@@ -10,7 +10,7 @@ import sqlite3
 import sys
 
 import program
-from program import Folder, expect, tap
+from program import Folder, ask_store, expect, tap
 
 FOLDER = Folder()
 
@@ -181,8 +181,7 @@ def test_machine_alone():
     line = "\nwaiting for a CPU: 3.0 threads  available 100 MiB  read 2 MiB/s  written 6 MiB/s\n"
     watched = expect(FOLDER.call("watch", "-i", "machine.data"), 0).stdout
     assert line not in watched, watched  # this must not look like a program's name
-    with contextlib.closing(sqlite3.connect(FOLDER / "machine.data")) as db, db:
-        db.execute("UPDATE run SET target = 'all 2 CPUs'")
+    ask_store(FOLDER / "machine.data", "UPDATE run SET target = 'all 2 CPUs'")
     watched = expect(FOLDER.call("watch", "-i", "machine.data"), 0).stdout
     assert line in watched, watched
 

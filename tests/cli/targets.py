@@ -17,7 +17,7 @@ import threading
 import time
 
 import program
-from program import RPISTAT, Folder, Stolen, counting, environment, expect, refused, tap, undisturbed
+from program import RPISTAT, Folder, Stolen, ask_store, counting, environment, expect, refused, tap, undisturbed
 
 THREADS = os.path.abspath(sys.argv[2])
 MS = 1000000
@@ -252,8 +252,7 @@ def test_attach_end():
         assert re.search(r"\n  Recording ended: +the process ended, exit status unknown\n", text), text
         answer = json.loads(expect(folder.call("report", "--format", "json"), 0).stdout)["answer"]
         assert "; recording ended: the process ended, exit status unknown." in answer, answer
-        with contextlib.closing(sqlite3.connect(folder / "rpistat.data")) as changed, changed:
-            changed.execute("UPDATE run SET state = 'interrupted'")
+        ask_store(folder / "rpistat.data", "UPDATE run SET state = 'interrupted'")
         assert "the process ended" not in expect(folder.call("report"), 0).stdout
 
 

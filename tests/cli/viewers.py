@@ -5,7 +5,7 @@ import io
 import json
 import sqlite3
 
-from program import SCRIPT, Folder, expect, refused, tap
+from program import SCRIPT, Folder, ask_store, expect, refused, tap
 
 import samples  # noqa: E402, in support
 
@@ -185,9 +185,7 @@ def test_threads():
     assert close(trace.samples[100, 100], sum(TOTALS.values()) - 99, .01) and close(trace.samples[100, 101], 100, .01), trace.samples
     with Folder() as folder:  # with a gap of 0.2 s
         prepare(folder)
-        with sqlite3.connect(folder / "rpistat.data") as store:
-            store.execute("DELETE FROM code_count WHERE period IN (50, 51)")
-        store.close()
+        ask_store(folder / "rpistat.data", "DELETE FROM code_count WHERE period IN (50, 51)")
         times = [(round(start, 6), round(end, 6)) for start, end, _, _ in
                  Trace(exported("perfetto", "--to", "10s", folder=folder)).track("helper")]
         assert times[:2] == [(0, 5), (5.2, 9.8)], times
