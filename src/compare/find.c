@@ -101,26 +101,21 @@ static void add_rows(struct rps_comparison *comparison, size_t phases)
 }
 
 /* Replace the labels of the run's phases by row numbers. */
-static void label_run(struct rps_comparison_run *run, struct rps_phases *phases,
+static void label_run(struct rps_comparison *comparison, size_t r, struct rps_phases *phases,
                       const size_t *row_of)
 {
+    struct rps_comparison_run *run = &comparison->run[r];
+    int stands = comparison->standing[run->side] == r;
+
     run->phases = *phases;
     *phases = (struct rps_phases){0};
-    for (size_t i = 0; i < run->phases.count; i++)
-        run->phases.phase[i].label = row_of[i] == RPS_MATCH_NONE ? -1 : (int)row_of[i];
-}
-
-/* Count the phases of a run in the rows, if the run represents its side. */
-static void count_run(struct rps_comparison *comparison, size_t r)
-{
-    struct rps_comparison_run *run = &comparison->run[r];
-
     run->phases.label_count = (int)comparison->row_count - 1;
-    for (size_t i = 0; i < run->phases.count && comparison->standing[run->side] == r; i++) {
-        const struct rps_phase *phase = &run->phases.phase[i];
+    for (size_t i = 0; i < run->phases.count; i++) {
+        struct rps_phase *phase = &run->phases.phase[i];
         struct rps_comparison_row *row;
 
-        if (phase->label < 0)
+        phase->label = row_of[i] == RPS_MATCH_NONE ? -1 : (int)row_of[i];
+        if (phase->label < 0 || !stands)
             continue;
         row = &comparison->row[1 + phase->label];
         if (run->side == RPS_SIDE_A && row->a_times++ == 0)
@@ -145,10 +140,8 @@ static int match(struct rps_comparison_work *work, struct rps_joint *joint, stru
     if (result == 0) {
         add_rows(comparison, matching.row_count);
         memcpy(comparison->standing, matching.standing, sizeof(comparison->standing));
-        for (size_t r = 0; r < comparison->run_count; r++) {
-            label_run(&comparison->run[r], &joint->run[r], matching.row_of[r]);
-            count_run(comparison, r);
-        }
+        for (size_t r = 0; r < comparison->run_count; r++)
+            label_run(comparison, r, &joint->run[r], matching.row_of[r]);
     }
     return result;
 }
@@ -206,113 +199,6 @@ static void find_changes(struct rps_comparison_work *work)
     }
 }
 
-/* --- phases that only one side has ------------------------------------------------------------ */
-
-/* In two runs of the same work, the detector may find a boundary in one run only. The phase after
- * this boundary is not new: in the other run, its time is part of the neighbouring phase. */
-#define MOVED_MIN     .5  /* minimum share of a phase's time that the neighbour has in addition */
-#define SAME_WORK_MIN .25 /* minimum CPU use of the phase, as a share of that of the neighbour */
-
-static double value_on(const struct rps_comparison *comparison, size_t row, const char *name,
-                       int is_a)
-{
-    const int figure = rps_comparison_figure(comparison, name);
-    const struct rps_change *change = comparison->row[row].change + (figure < 0 ? 0 : figure);
-
-    return figure < 0 ? NAN : is_a ? change->a : change->b;
-}
-
-/* Return 1 if the time of row x, which only one side has, is part of row n on the other side: there,
- * row n has more elapsed time or CPU time, by at least MOVED_MIN of that of x. */
-static int is_moved(const struct rps_comparison *of, size_t x, size_t n, int is_a)
-{
-    const char *const name[] = {"elapsed", "cpu_time"};
-    const int is_same_work =
-        value_on(of, x, "cpu_use", is_a) >= SAME_WORK_MIN * value_on(of, n, "cpu_use", is_a);
-
-    for (int i = 0; i < 1 + is_same_work; i++) {
-        if (value_on(of, n, name[i], !is_a) - value_on(of, n, name[i], is_a) >=
-            MOVED_MIN * value_on(of, x, name[i], is_a))
-            return 1;
-    }
-    return 0;
-}
-
-/* Return the row that contains the time of row x on the side that lacks x, or 0. The row is that of
- * a phase next to the first of x. Return 0 also if x has both sides or is certain to be new. */
-static size_t find_home(const struct rps_comparison *comparison, size_t x)
-{
-    const struct rps_comparison_row *row = comparison->row;
-    const int is_a = row[x].a_times > 0;
-    const struct rps_phases *phases =
-        &comparison->run[comparison->standing[is_a ? RPS_SIDE_A : RPS_SIDE_B]].phases;
-    const size_t count = phases->count;
-    size_t i = 0;
-
-    if ((row[x].a_times > 0 && row[x].b_times > 0) || rps_comparison_is_new(comparison, x))
-        return 0;
-    while (i < count && phases->phase[i].label != row[x].label)
-        i++;
-    for (size_t k = i > 0 ? i - 1 : 0; k < count && k <= i + 1; k++) {
-        const size_t n = (size_t)(phases->phase[k].label + 1);
-
-        if (n > 0 && row[n].a_times > 0 && row[n].b_times > 0 && is_moved(comparison, x, n, is_a))
-            return n;
-    }
-    return 0;
-}
-
-/* Give the phases of label x in a run to label n, and close the gap in the numbers of labels. A
- * phase next to one that it then equals is joined with it. */
-static void give_label(struct rps_phases *phases, int x, int n)
-{
-    struct rps_phase *out = phases->phase;
-    size_t kept = 0;
-    int before = -1;
-
-    for (size_t i = 0; i < phases->count; i++) {
-        const int label = phases->phase[i].label, is_x = label == x || before == x;
-
-        out[kept] = phases->phase[i];
-        out[kept].label = label == x ? n : label;
-        before = label;
-        if (is_x && kept > 0 && out[kept].label == out[kept - 1].label) {
-            out[kept - 1].last = out[kept].last;
-            out[kept - 1].end_ns = out[kept].end_ns;
-        } else {
-            kept++;
-        }
-    }
-    phases->count = kept;
-    for (size_t i = 0; i < kept; i++)
-        out[i].label -= out[i].label > x;
-}
-
-/* Compute the changes. Join each row that only one side has with the row that contains its time on
- * the other side, and compute the changes again. */
-static int measure_all(struct rps_comparison_work *work, struct rps_error *err)
-{
-    struct rps_comparison *comparison = &work->comparison;
-    size_t x, n = 0;
-
-    for (;;) {
-        for (size_t r = 0; r < comparison->run_count; r++) {
-            if (rps_comparison_measure(work, r, err) < 0)
-                return RPS_FAILED;
-        }
-        find_changes(work);
-        for (x = 1; x < comparison->row_count && (n = find_home(comparison, x)) == 0; x++)
-            ;
-        if (x >= comparison->row_count)
-            return 0;
-        add_rows(comparison, comparison->row_count - 2);
-        for (size_t r = 0; r < comparison->run_count; r++) {
-            give_label(&comparison->run[r].phases, (int)x - 1, (int)n - 1);
-            count_run(comparison, r);
-        }
-    }
-}
-
 static int has_values(const struct rps_comparison *comparison, size_t figure)
 {
     for (size_t row = 0; row < comparison->row_count; row++) {
@@ -367,9 +253,10 @@ int rps_comparison_find(struct rps_arena *arena, const struct rps_comparison_cho
         result = rps_comparison_find_figures(&work, err);
     if (result == 0)
         result = find_rows(&work, err);
-    if (result == 0)
-        result = measure_all(&work, err);
+    for (size_t r = 0; r < work.comparison.run_count && result == 0; r++)
+        result = rps_comparison_measure(&work, r, err);
     if (result == 0) {
+        find_changes(&work);
         drop_empty(&work.comparison);
         rps_comparison_each_family(&work.comparison, correct);
     }

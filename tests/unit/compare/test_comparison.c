@@ -387,60 +387,6 @@ static void test_phases_of_two(void **state)
     rps_comparison_free(&comparison);
 }
 
-/* Add a run of `busy` BUSY and `slow` SLOW periods after 100 QUIET ones. */
-static void add_parts(enum rps_comparison_side side, int busy, int slow, uint64_t *noise)
-{
-    struct fixture *fixture = begin_run(side);
-
-    fixture_write(fixture);
-    add_periods(fixture, QUIET, 100, 1, noise);
-    add_periods(fixture, BUSY, busy, 1, noise);
-    add_periods(fixture, SLOW, slow, 1, noise);
-    end_run();
-}
-
-/* Compare `runs` runs per side, of which B has a phase that A lacks. Return 1 if it is joined. */
-static int is_joined(size_t runs, int a_busy, int b_busy, int slow)
-{
-    static const struct rps_comparison_options options = {0};
-    struct rps_comparison comparison;
-    uint64_t noise = 17;
-    int ret;
-
-    for (size_t r = 0; r < 2 * runs; r++)
-        add_parts(r < runs ? RPS_SIDE_A : RPS_SIDE_B, r < runs ? a_busy : b_busy,
-                  r < runs ? 0 : slow, &noise);
-    must_compare(&options, &comparison);
-    ret = comparison.row_count == 3;
-    assert_true(ret || comparison.row_count == 4);
-    if (ret) { /* The phase is part of the one before it, in values and in phases. */
-        near(change_of(&comparison, 2, "elapsed")->b, (b_busy + slow) / 10., .3);
-        assert_int_equal(comparison.row[2].b_times, 1);
-        assert_int_equal(comparison.run[runs].phases.count, 2);
-        assert_int_equal(comparison.run[runs].phases.phase[1].label, 1);
-    } else {
-        near(change_of(&comparison, 3, "elapsed")->b, slow / 10., .3);
-        assert_int_equal(rps_comparison_is_new(&comparison, 3), runs >= 4);
-    }
-    assert_false(rps_comparison_is_new(&comparison, 1));
-    rps_comparison_free(&comparison);
-    end_group(NULL);
-    return ret;
-}
-
-/* A boundary in one run makes no phase that the other run lacks: its time is in the phase before
- * it there. A phase with additional time is kept, and so is one that enough runs have. */
-static void test_moved(void **state)
-{
-    (void)state;
-    assert_true(is_joined(1, 100, 60, 40));
-    assert_true(is_joined(1, 85, 60, 40));
-    assert_false(is_joined(1, 75, 60, 40));
-    assert_false(is_joined(1, 60, 60, 40));
-    assert_true(is_joined(3, 100, 60, 40));
-    assert_false(is_joined(4, 100, 60, 40));
-}
-
 /* --- functions -------------------------------------------------------------------------------- */
 
 static void write_code(struct fixture *fixture, const char *path)
@@ -876,7 +822,6 @@ int main(void)
         TEST(test_phases),
         TEST(test_phase_that_a_run_lacks),
         TEST(test_phases_of_two),
-        TEST(test_moved),
         TEST(test_functions),
         TEST(test_functions_of_few_samples),
         TEST(test_functions_of_four_samples),
