@@ -400,7 +400,7 @@ def test_tables():
         folder.write("wide.csv", table(10000, 100))
         assert measured(folder, "phases", "--csv", "wide.csv")[0] == 0
         folder.write("huge.csv", "a,b\n" + "".join("%d,%d\n" % (2**63 + i, -2**63)
-                                                  for i in range(500)) + "1e400," + "9" * 300)
+                                                  for i in range(500)) + "1e400," + "9" * 300 + "\n")
         measured(folder, "phases", "--csv", "huge.csv")
         folder.write("line.csv", "a,b\n1," + "x" * 100000000)
         refused_by(folder, "check its quotes", "phases", "--csv", "line.csv")
