@@ -138,7 +138,7 @@ struct rps_share_name rps_share_name_keep(struct rps_arena *arena,
 double rps_shares_part(uint64_t samples, uint64_t all);
 
 /* Explains a name in brackets, such as "[libm.so.6]", below a text that has one. */
-#define RPS_SHARE_UNNAMED_NOTE "[...]: all code without symbols of a module"
+#define RPS_SHARE_UNNAMED_NOTE "[...]: code without symbols of a module"
 
 /* Format a share as "9 %". A share above 0 and below 1 % becomes "under 1 %". Returns ret. */
 const char *rps_shares_percent_text(char *ret, size_t size, double share);
@@ -150,12 +150,16 @@ char *rps_share_name_text(char *ret, size_t size, const struct rps_share_name *n
 /* Write which code distinguishes a group, for a sentence. If most samples are in one function: "in
  * solve (three.c:40)". If a name differs by more than chance: "9 % of samples in soffice.bin
  * (elsewhere 0 %)". If no name differs: "no program or function stands out". If a group could not
- * be tested, the text has its largest share: "34 % of samples in cc1 (31 processes)". With too few
+ * be tested, the text has its largest share, or a share that is larger than elsewhere, perhaps by
+ * chance: "34 % of samples in cc1 (31 processes) (elsewhere 2 %)". With too few
  * samples, the text is "". A window is also named if chance could explain the difference: "in sort
  * (98 % of samples, rest of the run: 19 %)"; if its code does not differ, the text is "". A clause
  * that does not fit into `size` is left out. Return ret. */
 #define RPS_SHARE_TEXT_SIZE 1024
 char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group *group);
+
+/* Return 1 if the names of the group were compared with those of other groups, and chance is known. */
+int rps_share_is_tested(const struct rps_share_group *group);
 
 /* Return 1 if a text from rps_share_group_text says that no function stands out. */
 int rps_share_is_none(const char *text);

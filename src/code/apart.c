@@ -138,7 +138,6 @@ int rps_code_apart(struct rps_arena *arena, struct rps_sample_source *source,
         for (int k = 0; k < RPS_APART_KINDS; k++)
             is_found |= group[g].apart[k].is_found;
         group[g].unsure.is_found &= !is_found;
-        function->is_tested &= !group[g].unsure.is_found;
     }
 out:
     rps_arena_free(scratch);

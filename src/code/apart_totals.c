@@ -22,7 +22,10 @@ struct totals {
 /* Return 1 if no function has most of the group's samples. */
 static int is_unnamed(const struct rps_share_group *group)
 {
-    return group->count > 0 && group->top[0].share < RPS_SHARES_NAME_MIN;
+    const struct rps_share_top *top = group->by_program ? group->function : group->top;
+
+    return (group->by_program ? group->function_count : group->count) > 0 &&
+           top->share < RPS_SHARES_NAME_MIN;
 }
 
 /* Return how much larger the share of a function with its callees is in the group than in all other

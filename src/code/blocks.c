@@ -55,7 +55,8 @@ static void report_sampling(const struct rps_code_filling *filling, struct rps_b
     const struct rps_code_output *output = filling->output;
     const struct rps_sampling *s = &output->code->sampling;
     uint64_t samples = output->samples;
-    const int is_machine = rps_run_is_of_machine(output->run->target);
+    const int is_machine = rps_run_is_of_machine(output->run->target) &&
+                           strncmp(output->run->target, "cgroup ", 7) != 0;
     char share[RPS_CODE_TEXT_SIZE], often[RPS_CODE_TEXT_SIZE], got[RPS_CODE_TEXT_SIZE],
         few[RPS_CODE_TEXT_SIZE], off[RPS_CODE_TEXT_SIZE] = "";
 

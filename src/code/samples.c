@@ -350,6 +350,7 @@ static int find_shares(struct rps_arena *arena, struct rps_sample_source *source
         struct rps_share_group *group = &ret->group[g];
 
         group->unnamed = unnamed_share(ret, g);
+        group->top_rest = NAN; /* unknown if there are no other groups */
         *(by_program ? &group->function_count : &group->count) =
             fill_top(by_program ? group->function : group->top, whole_of(group), ret->name,
                      &counts.seen[g * counts.key_count], counts.key_count, by_program);
@@ -360,7 +361,7 @@ static int find_shares(struct rps_arena *arena, struct rps_sample_source *source
                                                       .name_of = function,
                                                       .name_count = counts.key_count,
                                                       .name = name,
-                                                      .has_modules = !by_program,
+                                                      .has_modules = 1,
                                                       .seen = counts.seen},
                             RPS_APART_FUNCTION, ret->group, err);
     if (owners[0].count > 0 && result == 0)
@@ -369,7 +370,7 @@ static int find_shares(struct rps_arena *arena, struct rps_sample_source *source
         find_alike(ret);
     if (!by_program && result == 0)
         result = rps_code_callers(arena, source, part, name, ret->group, err);
-    if (!by_program && result == 0)
+    if (result == 0)
         result = rps_code_totals(arena, source, part, name, ret->group, err);
 out:
     rps_arena_free(scratch);

@@ -152,8 +152,11 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
                      : rps_shares_percent_text(rest, sizeof(rest), group->top_rest));
     else if (is_named)
         snprintf(ret, size, "in %s", name);
-    else if (!is_tested && !group->other && top->share > 0)
+    else if (!is_tested && !group->other && top->share > 0 && isnan(group->top_rest))
         snprintf(ret, size, "%.0f %% of samples in %s", 100 * top->share, name);
+    else if (!is_tested && !group->other && top->share > 0)
+        snprintf(ret, size, "%.0f %% of samples in %s (elsewhere %s)", 100 * top->share, name,
+                 rps_shares_percent_text(rest, sizeof(rest), group->top_rest));
     if (is_named && caller->is_found)
         snprintf(ret + strlen(ret), size - strlen(ret), ", called by %s",
                  rps_text_function(name, sizeof(name), caller->name.name));
@@ -169,6 +172,9 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
     }
     if (group->other)
         return ret;
+    if (group->unsure.is_found && group->unsure.share > group->unsure.rest &&
+        !(is_named && strcmp(group->unsure.name.name, top->name.name) == 0))
+        append_apart(ret, size, RPS_APART_PROGRAM, &group->unsure, NULL, isnan(top->share));
     if (!is_tested && group->function_count > 0 && function->share >= FUNCTION_THRESHOLD)
         snprintf(ret + strlen(ret), size - strlen(ret), ", %.0f %% %sin %s", 100 * function->share,
                  strchr(ret, '%') ? "" : "of samples ",
@@ -176,6 +182,11 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
     else if (!ret[0])
         snprintf(ret, size, "no %s" STANDS_OUT, group->by_program ? "program or " : "");
     return ret;
+}
+
+int rps_share_is_tested(const struct rps_share_group *group)
+{
+    return group->apart[RPS_APART_FUNCTION].is_tested && !group->unsure.is_found;
 }
 
 int rps_share_is_none(const char *text)
@@ -209,19 +220,22 @@ char *rps_share_group_name(char *ret, size_t size, const struct rps_share_group 
 {
     const struct rps_share_top *top = group->top, *function = group->function;
     const struct rps_share_apart *program = &group->apart[RPS_APART_PROGRAM];
+    const struct rps_share_apart *total = &group->apart[RPS_APART_TOTAL];
     const char *outer = top->name.name, *inner = NULL;
     size_t used;
 
     ret[0] = '\0';
     if (program->is_found && program->share >= RPS_SHARES_NAME_MIN && !group->by_program)
         return rps_text_function(ret, size, program->name.name);
-    if (group->apart[RPS_APART_TOTAL].is_found)
-        return rps_text_function(ret, size, group->apart[RPS_APART_TOTAL].name.name);
+    if (total->is_found && !group->by_program)
+        return rps_text_function(ret, size, total->name.name);
     if (group->count == 0 || !(top->share >= RPS_SHARES_NAME_MIN))
         return ret;
     if (group->apart[RPS_APART_CALLER].is_found) {
         outer = group->apart[RPS_APART_CALLER].name.name;
         inner = top->name.name;
+    } else if (total->is_found) {
+        inner = total->name.name;
     } else if (group->function_count > 0 && function->share >= RPS_SHARES_NAME_MIN &&
                top->share >= NEARLY) {
         inner = function->name.name;

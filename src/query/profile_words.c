@@ -592,7 +592,7 @@ static int write_system(struct clause *ret, struct pair *pair, int count)
 {
     const struct rps_profile *profile = pair->profile;
     const int label = (int)pair->label;
-    struct rps_system_time time;
+    struct rps_system_time time, rest;
     int sleep, is_waiting;
 
     if (!profile->system)
@@ -600,6 +600,7 @@ static int write_system(struct clause *ret, struct pair *pair, int count)
     time = time_of(profile, label);
     if (profile->other) /* The I/O metrics of a window include its waits. */
         return count + write_io(ret + count, pair, 0);
+    rest = sum_times(profile, label);
     sleep = sleep_of(profile, label, &time);
     is_waiting = sleep < 0 && waits(profile, label, &time);
     if (sleep == RPS_SLEEP_LOCK && rps_system_time_is_busy(&time))
@@ -610,8 +611,8 @@ static int write_system(struct clause *ret, struct pair *pair, int count)
     count += write_io(ret + count, pair, count == 0 && !is_waiting);
     if (is_waiting)
         snprintf(ret[count++].text, TEXT_SIZE,
-                 "waits for a CPU %.0f %% of the time that it could run",
-                 100 * rps_system_time_waited(&time));
+                 "waits for a CPU %.0f %% of the time that it could run (elsewhere %.0f %%)",
+                 100 * rps_system_time_waited(&time), 100 * rps_system_time_waited(&rest));
     return count;
 }
 

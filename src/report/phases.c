@@ -579,7 +579,7 @@ struct rps_block *rps_label_block(struct rps_document *document, const struct rp
             rps_share_block_put(block, &shares->sampling, &shares->group[l], of->cpu_s);
         else
             rps_put_blanks(block, 4);
-        if (shares && shares->group[l].apart[RPS_APART_FUNCTION].is_tested)
+        if (shares && rps_share_is_tested(&shares->group[l]))
             rps_share_block_stand_out(rps_put_block(block, stands_out, stands_out_count),
                                       &shares->group[l]);
         else

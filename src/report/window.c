@@ -73,7 +73,7 @@ static void add_code(struct rps_document *document, const struct rps_run_window 
     const struct rps_share_group *group = window->shares.group;
     struct rps_block *block;
 
-    if (window->shares.group_count == 0 || !group->apart[RPS_APART_FUNCTION].is_tested)
+    if (window->shares.group_count == 0 || !rps_share_is_tested(group))
         return;
     block = rps_document_block(document, "stands_out", columns, RPS_COUNT(columns));
     block->indent = 2;
@@ -197,7 +197,7 @@ void rps_report_window(struct rps_report *report)
     rps_put_text(rps_document_field(document, "words", RPS_VALUE_TEXT),
                  rps_window_words(document->arena, window));
     columns = rps_share_block_columns(&count);
-    if (window->shares.group_count > 0 && window->shares.group->apart[RPS_APART_FUNCTION].is_tested)
+    if (window->shares.group_count > 0 && rps_share_is_tested(window->shares.group))
         rps_share_block_stand_out(rps_document_block(document, "stands_out", columns, count),
                                   window->shares.group);
 }

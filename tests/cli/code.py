@@ -637,6 +637,13 @@ def test_totals():
         assert "A (parse) 12.0 s, B (draw) 12.0 s, C (save) 12.0 s" in report, report
         part = json.loads(expect(folder.call("explain", "--from", "0s", "--to", "6s", "--format", "json"), 0).stdout)
         assert [row["name"] for row in part["stands_out"] if row["kind"] == "function with callees"] == ["parse"], part
+        set_target(folder, "cgroup build")  # the top names are programs
+        grouped = json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)["labels"]
+        assert [[(row["name"], round(row["self_share"], 3)) for row in label["stands_out"] if row["kind"] == "function with callees"]
+                for label in grouped] == [[("parse", .909)], [], [("save", .909)]], grouped
+        text = expect(folder.call("code"), 0).stdout
+        assert "workload was off-CPU" in text and "idle" not in text, text
+
 
 
 def test_machine():

@@ -82,7 +82,8 @@ static void words_of_a_group(void **state)
         .samples = 100,
         .count = 1,
         .top = {{.name = {.name = "solve", .module = "/bin/x", .file = "a/three.c", .line = 40},
-                 .share = .5}}};
+                 .share = .5}},
+        .top_rest = NAN};
     char text[64], little[8];
 
     (void)state;
@@ -90,6 +91,10 @@ static void words_of_a_group(void **state)
     group.top[0].share = .344;
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
                         "34 % of samples in solve (three.c:40)");
+    group.top_rest = .85; /* Without a test, the share may be lower than elsewhere. */
+    assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
+                        "34 % of samples in solve (three.c:40) (elsewhere 85 %)");
+    group.top_rest = NAN;
     group.top[0].name.line = 0;
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
                         "34 % of samples in solve");
@@ -155,7 +160,10 @@ static void names_that_stand_out(void **state)
         (struct rps_share_apart){1, 1, {.name = "parse", .file = ""}, .98, 0};
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
                         "in cc1, 98 % of samples in parse and its callees (elsewhere 0 %)");
+    assert_string_equal(rps_share_group_name(text, sizeof(text), &group), "cc1: parse");
+    group.by_program = 0;
     assert_string_equal(rps_share_group_name(little, sizeof(little), &group), "parse");
+    group.by_program = 1;
     function->is_found = 1; /* The share of the function itself says no more. */
     function->name.name = "parse";
     function->share = .1;

@@ -650,7 +650,7 @@ static void test_system(void **state)
     for (int l = 0; l < 3; l++)
         made.label[l].cpu_s = 4;
     assert_string_equal(words_of(&made, 0), /* Label 0 uses as much memory as most labels. */
-                        "waits for a CPU 60 % of the time that it could run");
+                        "waits for a CPU 60 % of the time that it could run (elsewhere 38 %)");
     assert_string_equal(
         words_of(&made, 1),
         "3.1 x the rate of minor faults of the whole run, has 3.0 threads asleep in lock or thread "
@@ -673,7 +673,7 @@ static void test_system(void **state)
     assert_string_equal(
         words_of(&made, 0),
         "RSS 1.0 MiB summed over processes (elsewhere 500 MiB), waits for a CPU 60 % of the time "
-        "that it could run");
+        "that it could run (elsewhere 38 %)");
     io = read_io(arena, (double[]){10, 306, 30}, 0);
     io.label[0].seconds = 3; /* The value elsewhere is a mean over time, not over readings. */
     io.label[1].seconds = io.label[2].seconds = 1;
@@ -687,7 +687,8 @@ static void test_system(void **state)
     for (int l = 1; l < 3; l++) /* The others wait 47 %, and all labels together 52 %. */
         system[l] = read_system(
             (int64_t[RPS_TREE_SLOTS]){[RPS_TREE_WAIT] = 3500000, [RPS_TREE_THREADS] = 1});
-    assert_string_equal(words_of(&made, 0), "waits for a CPU 60 % of the time that it could run");
+    assert_string_equal(words_of(&made, 0),
+                        "waits for a CPU 60 % of the time that it could run (elsewhere 47 %)");
     for (int l = 0; l < 3; l++) /* Threads that are always idle are not described. */
         system[l] = read_system(
             (int64_t[RPS_TREE_SLOTS]){[RPS_TREE_THREADS] = 11, [RPS_TREE_IN_LOCK] = 10});
