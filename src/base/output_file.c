@@ -63,6 +63,9 @@ static int refuse(const char *path, int number, struct rps_error *err)
         result = rps_error_set(
             err, RPS_FAILED,
             "cannot write '%s': it is not a regular file; choose another file with -o", path);
+    else if (number == EEXIST)
+        result = rps_error_set(
+            err, RPS_FAILED, "cannot write '%s': it is a store; choose another file with -o", path);
     else if (number == EMLINK)
         result = rps_error_set(err, RPS_FAILED,
                                "cannot write '%s': it has several hard links, and rpistat replaces "
@@ -116,6 +119,19 @@ static int open_direct(struct rps_output_file *file, const struct stat *there)
                                                                                         : ESTALE;
 }
 
+/* Return 1 if the file is an SQLite database. */
+static int is_store(const struct rps_output_file *file)
+{
+    static const char begin[] = "SQLite format 3";
+    char text[sizeof(begin)] = "";
+    const int fd = openat(file->folder, file->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    const ssize_t size = fd < 0 ? 0 : pread(fd, text, sizeof(text), 0);
+
+    if (fd >= 0)
+        close(fd);
+    return size == (ssize_t)sizeof(begin) && memcmp(text, begin, sizeof(begin)) == 0;
+}
+
 /* Open the file by its name. Return 0 or an errno value. */
 static int open_name(struct rps_output_file *file, int regular)
 {
@@ -135,7 +151,7 @@ static int open_name(struct rps_output_file *file, int regular)
         return regular ? EINVAL : open_direct(file, &there);
     if (faccessat(file->folder, file->name, W_OK, AT_EACCESS) < 0)
         return errno;
-    return open_unnamed(file, &there);
+    return is_store(file) ? EEXIST : open_unnamed(file, &there);
 }
 
 int rps_output_file_open(struct rps_output_file *ret, const char *path, int regular,

@@ -125,6 +125,7 @@ char *rps_text_function(char *ret, size_t size, const char *name)
     if (end - at > RPS_TEXT_FUNCTION_MAX)
         at = rps_text_function_own(name, &end);
     by_templates = end - at > RPS_TEXT_FUNCTION_MAX;
+    ret[0] = '\0'; /* the name may be empty */
     for (; at < end && used < size; at = next) {
         int is_template = by_templates && *at == '<' && at > name && is_word(at[-1]);
 

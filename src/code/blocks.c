@@ -557,23 +557,27 @@ static void report_reasons(const struct rps_code_filling *filling, struct rps_bl
 {
     const struct rps_code_output *output = filling->output;
     const struct rps_shares *shares = output->shares;
-    const char *said[REASONS];
+    const char **seen =
+        rps_arena_get(filling->document->arena, shares->count, sizeof(*seen)); /* modules */
+    size_t seen_count = 0;
     int count = 0;
 
     for (size_t i = 0; i < shares->count && count < REASONS; i++) {
         const struct rps_share *share = &shares->share[i];
         const char *reason = NULL, *advice = "";
-        int s = 0;
+        size_t s = 0;
 
-        while (s < count && strcmp(said[s], share->module) != 0)
+        while (s < seen_count && seen[s] != share->module) /* functions share the text */
             s++;
-        if (s == count && share->how == RPS_LOCATION_NONE &&
-            rps_shares_part(count_self(output, share->module, 1, -1), shares->samples) >=
-                ADVICE_MIN)
+        if (s < seen_count || share->how != RPS_LOCATION_NONE)
+            continue;
+        seen[seen_count++] = share->module;
+        if (rps_shares_part(count_self(output, share->module, 1, -1), shares->samples) >=
+            ADVICE_MIN)
             reason = find_reason(output->code, share->module);
         if (!reason)
             continue;
-        said[count++] = share->module;
+        count++;
         if (strcmp(reason, RPS_LOCATION_NO_MAP) == 0)
             advice = find_file(output->code, "libjvm.so")
                          ? "; java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit writes one"
@@ -698,7 +702,8 @@ static void put_labels(const struct rps_code_filling *filling)
             rps_share_block_put(block, &groups->sampling, group, time->cpu_s);
         }
         rps_put_text(block, top_text(text, group));
-        has_unnamed |= strchr(text, '[') != NULL;
+        for (int t = 0; t < group->count; t++)
+            has_unnamed |= group->top[t].name.is_unnamed && strchr(text, '[');
     }
     if (has_unnamed)
         rps_document_print(filling->document, "  " RPS_SHARE_UNNAMED_NOTE);

@@ -162,6 +162,16 @@ def test_folder_not_writable():
             os.chmod(folder / "closed", 0o755)
 
 
+def test_other_store():
+    """the output of a command does not replace a store"""
+    with Folder(runs=1) as folder:
+        before = folder.read("rpistat.data")
+        folder.write("other.data", before)
+        for command in (["report"], ["phases"], ["export"], ["runs"], ["merge", "rpistat.data"]):
+            refused(folder.call(*command, "-o", "other.data"), 1, "is a store")
+            assert folder.read("other.data") == before, command
+
+
 def test_devices():
     """devices, pipes and descriptors are written directly"""
     text = expect(FOLDER.call("report"), 0).stdout
@@ -344,6 +354,6 @@ def test_without_proc():
 
 with FOLDER:
     tap.main([test_mode, test_hard_links, test_link, test_owner, test_owner_not_given,
-              test_not_written, test_folder_not_writable, test_devices, test_interrupted, test_killed,
+              test_not_written, test_folder_not_writable, test_other_store, test_devices, test_interrupted, test_killed,
               test_nobody_reads, test_tmpdir, test_report_refused, test_report_lost,
               test_without_proc])

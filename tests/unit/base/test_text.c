@@ -156,6 +156,7 @@ static void test_function(void **state)
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         assert_string_equal(rps_text_function(text, sizeof(text), known[i].name), known[i].text);
     assert_string_equal(rps_text_function(text, 12, "std::vector<int>::push_back"), "std::vec...");
+    assert_string_equal(rps_text_function(text, 12, ""), "");
     assert_string_equal(rps_text_function(text, 8, "abc\xe2\x82\xac\xe2\x82\xac"), "abc...");
     assert_string_equal(rps_text_function(text, 10, "abc\xe2\x82\xac\xe2\x82\xac"),
                         "abc\xe2\x82\xac\xe2\x82\xac");
