@@ -295,7 +295,7 @@ static int set_number(struct parser *p, const struct statement *statement, const
     if (rc == 0 && value < statement->min)
         return wrong(p, "%s %s: must be between %d and %d bits", statement->name, text,
                      (int)statement->min, (int)statement->max);
-    *(int *)((char *)p->script + statement->member) = (int)value;
+    *(int *)(void *)((char *)p->script + statement->member) = (int)value;
     return rc;
 }
 
@@ -314,8 +314,8 @@ static int parse_statement(struct parser *p, int count, char **word)
     if (statement->max > 0)
         return set_number(p, statement, word[1]);
     if (statement->member > 0)
-        return add_stretch(p, (struct sim_stretches *)((char *)s + statement->member), word[1],
-                           count > 2 ? word[2] : TICK);
+        return add_stretch(p, (struct sim_stretches *)(void *)((char *)s + statement->member),
+                           word[1], count > 2 ? word[2] : TICK);
     if (strcmp(name, "clock") == 0)
         return parse_rate(p, word[1], &s->clock_hz);
     if (strcmp(name, "noise") == 0)
