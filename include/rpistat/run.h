@@ -96,6 +96,9 @@ const char *rps_run_lacks_counts(const struct rps_run *run);
 /* Return 1 if the target is CPUs or a control group, both by CPU. The run then has no workload. */
 int rps_run_is_of_machine(const char *target);
 
+/* Return 1 if a run with this target recorded control groups. */
+int rps_run_is_of_cgroup(const char *target);
+
 /* Return 1 for a recording that was imported from another program. A rotation of an import has the
  * columns of one row of the file, and all its event sets were counted together. */
 int rps_run_is_import(const struct rps_run *run);

@@ -126,10 +126,15 @@ int rps_run_add_tag(struct rps_run *run, const char *key, const char *value)
 }
 
 /* Targets of the machine are "CPU 0-3", "all 4 CPUs" and "cgroup NAME". */
+int rps_run_is_of_cgroup(const char *target)
+{
+    return strncmp(target, "cgroup ", 7) == 0;
+}
+
 int rps_run_is_of_machine(const char *target)
 {
     return strncmp(target, "CPU ", 4) == 0 || strncmp(target, "all ", 4) == 0 ||
-           strncmp(target, "cgroup ", 7) == 0;
+           rps_run_is_of_cgroup(target);
 }
 
 int rps_run_is_import(const struct rps_run *run)

@@ -55,8 +55,8 @@ static void report_sampling(const struct rps_code_filling *filling, struct rps_b
     const struct rps_code_output *output = filling->output;
     const struct rps_sampling *s = &output->code->sampling;
     uint64_t samples = output->samples;
-    const int is_machine = rps_run_is_of_machine(output->run->target) &&
-                           strncmp(output->run->target, "cgroup ", 7) != 0;
+    const int is_machine =
+        rps_run_is_of_machine(output->run->target) && !rps_run_is_of_cgroup(output->run->target);
     char share[RPS_CODE_TEXT_SIZE], often[RPS_CODE_TEXT_SIZE], got[RPS_CODE_TEXT_SIZE],
         few[RPS_CODE_TEXT_SIZE], off[RPS_CODE_TEXT_SIZE] = "";
 
@@ -232,7 +232,7 @@ static uint64_t count_unnamed(const struct rps_code_output *output)
     return output->by <= RPS_SHARES_LINE ? count_self(output, NULL, 1, -1) : 0;
 }
 
-/* Return how to get complete call stacks. JIT-compiled code cannot be built anew. */
+/* Return how to get complete call stacks. JIT-compiled code cannot be rebuilt. */
 static const char *chains_advice(const struct rps_code_output *output)
 {
     for (int i = 0; i < output->run->argc; i++) {

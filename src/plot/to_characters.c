@@ -33,7 +33,7 @@
 #define LEGEND_MIN    4                             /* minimum useful letters of a line's name */
 #define NOTE_MIN      3                             /* minimum useful letters of a mark's text */
 #define CODE_ROOM     24                            /* width of the name of a function */
-#define THREADS_MIN   .5  /* minimum number of threads in states with a line; else a dash */
+#define THREADS_MIN   .5  /* minimum number of threads in states with a line for a letter */
 #define OTHER_UNLESS  .1  /* minimum share of a named line in a step; else "Others" is shown */
 #define GAUGE_MOVES   .02 /* minimum range shown as two numbers, as a share of the maximum */
 #define NUMBER_SIZE   24

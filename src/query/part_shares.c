@@ -174,7 +174,8 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
         return ret;
     if (group->unsure.is_found && group->unsure.share > group->unsure.rest &&
         !(is_named && strcmp(group->unsure.name.name, top->name.name) == 0))
-        append_apart(ret, size, RPS_APART_PROGRAM, &group->unsure, NULL, isnan(top->share));
+        append_apart(ret, size, RPS_APART_PROGRAM, &group->unsure, "perhaps by chance; elsewhere",
+                     isnan(top->share));
     if (!is_tested && group->function_count > 0 && function->share >= FUNCTION_THRESHOLD)
         snprintf(ret + strlen(ret), size - strlen(ret), ", %.0f %% %sin %s", 100 * function->share,
                  strchr(ret, '%') ? "" : "of samples ",

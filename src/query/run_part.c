@@ -273,7 +273,8 @@ static struct rps_part_time part_time(const struct group_time *of, const struct 
     struct rps_system_time time = rps_run_system_time(system, of->cpu / RPS_NS_PER_S);
     struct rps_part_time ret = {of->off / of->length, of->cpu / RPS_NS_PER_S, 0};
 
-    if (rps_run_is_of_machine(run->target) || rps_system_time_is_of_one(&time))
+    if ((rps_run_is_of_machine(run->target) && !rps_run_is_of_cgroup(run->target)) ||
+        rps_system_time_is_of_one(&time))
         ret.off_cpu = fmax(0, 1 - of->cpu / of->length / cpus);
     else
         ret.is_least = of->off_most - of->off > OFF_CPU_SHOWN * of->length;

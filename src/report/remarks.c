@@ -375,7 +375,7 @@ void rps_report_remarks(struct rps_report *report, rps_report_remark *tell)
     remark_gaps(report);
     if ((double)tally->missed > MISSED_THRESHOLD * (double)tally->periods)
         remark(report,
-               "rpistat woke up late, usually because other programs used the CPUs: %s period%s "
+               "rpistat woke up late (other programs may have used the CPUs): %s period%s "
                "became part of longer ones.",
                rps_report_count(number, tally->missed), tally->missed == 1 ? "" : "s");
     remark_stretched(report);

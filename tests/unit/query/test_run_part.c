@@ -84,7 +84,7 @@ static void words_of_a_group(void **state)
         .top = {{.name = {.name = "solve", .module = "/bin/x", .file = "a/three.c", .line = 40},
                  .share = .5}},
         .top_rest = NAN};
-    char text[64], little[8];
+    char text[64], little[8], long_text[256];
 
     (void)state;
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "in solve (three.c:40)");
@@ -94,6 +94,13 @@ static void words_of_a_group(void **state)
     group.top_rest = .85; /* Without a test, the share may be lower than elsewhere. */
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
                         "34 % of samples in solve (three.c:40) (elsewhere 85 %)");
+    group.unsure =
+        (struct rps_share_apart){0, 1, {.name = "scan", .module = "", .file = ""}, .26, 0};
+    assert_string_equal(rps_share_group_text(long_text, sizeof(long_text), &group),
+                        "34 % of samples in solve (three.c:40) (elsewhere 85 %), 26 % in scan "
+                        "(perhaps by chance; elsewhere: 0 %)");
+    assert_int_equal(rps_share_is_tested(&group), 0);
+    group.unsure.is_found = 0;
     group.top_rest = NAN;
     group.top[0].name.line = 0;
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
