@@ -362,7 +362,8 @@ static void test_not_counted(void **state)
     assert_holds(text, "\n  Counted in user mode only (:u): Instructions.");
     assert_holds(text, "\n  Set tlb was on counters for 50.0 % of its time: another program or");
     assert_holds(text, "\n  Not recorded: 1.500 s from 00:00:00.500 on (the disk was full).\n");
-    assert_holds(text, "used the CPUs: 6\n    periods became part of longer ones.\n");
+    assert_holds(text, "rpistat woke up late (other programs may have used the CPUs): 6 periods\n  "
+                       "  became part of longer ones.\n");
     assert_holds(text, "\n  first line\n  second line\n");
     free(text);
     fixture_end(&fixture);
