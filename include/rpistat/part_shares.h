@@ -40,8 +40,8 @@ enum rps_apart_kind {
     RPS_APART_PROGRAM_2, /* Second program, if two programs have most samples together */
     RPS_APART_CGROUP,
     RPS_APART_CALLER, /* Caller of the top function, if other groups have the same top function */
-    RPS_APART_TOTAL,  /* Function with most samples in itself and its callees, if no function has
-                         most samples in itself; shares include callees */
+    RPS_APART_TOTAL,  /* Function with the most distinctive share in itself and its callees, if no
+                         function of the program has most samples; shares include callees */
     RPS_APART_KINDS
 };
 
@@ -71,9 +71,10 @@ struct rps_share_group {
     struct rps_share_top function[RPS_SHARES_TOP];
     struct rps_share_apart apart[RPS_APART_KINDS];
     struct rps_share_apart
-        unsure;       /* If no name is found, one that differs, but perhaps by chance */
-    int is_alike;     /* 1 if most samples of every group are in the same function or program */
-    double waited_s;  /* Time off the CPU in functions, summed over threads, if recorded */
+        unsure;          /* If no name is found, one that differs, but perhaps by chance */
+    int is_unsure_total; /* 1 if the shares of `unsure` include callees */
+    int is_alike;        /* 1 if most samples of every group are in the same function or program */
+    double waited_s;     /* Time off the CPU in functions, summed over threads, if recorded */
     double unknown_s; /* Time off the CPU in waits of unknown cause (0 if there are other groups) */
     int wait_count;
     struct rps_share_top wait[RPS_SHARES_WAITS]; /* Top waits; each share is relative to waited_s */
@@ -147,16 +148,19 @@ const char *rps_shares_percent_text(char *ret, size_t size, double share);
  * processes)". In a text longer than `size` (128 or more), only the name is cut. Return ret. */
 char *rps_share_name_text(char *ret, size_t size, const struct rps_share_name *name);
 
-/* Write which code distinguishes a group, for a sentence. If most samples are in one function: "in
- * solve (three.c:40)". If a name differs by more than chance: "9 % of samples in soffice.bin
- * (elsewhere 0 %)". If no name differs: "no program or function stands out". If a group could not
- * be tested, the text has its largest share: "34 % of samples in cc1 (elsewhere 85 %)". If there are
- * too few periods to know the chance, it has a share that is larger than elsewhere: "26 % of samples
- * in scan (perhaps by chance; elsewhere: 0 %)". With too few samples, the text is "". A window is also named if chance could explain the difference: "in sort
- * (98 % of samples, rest of the run: 19 %)"; if its code does not differ, the text is "". A clause
- * that does not fit into `size` is left out. Return ret. */
+/* Write which code a group runs, for a sentence. If most samples are in one function: "in solve
+ * (three.c:40)". If a name has a larger share beyond chance: "9 % of samples in soffice.bin
+ * (elsewhere 0 %)". If there are too few periods to know the chance: "26 % of samples in scan
+ * (perhaps by chance; elsewhere: 0 %)". Otherwise the text has the largest share: "34 % of samples
+ * in cc1 (elsewhere 31 %)", or is "no program or function stands out". With too few samples, the
+ * text is "". A window is described by names with a smaller share, too, and is also named if chance
+ * could explain the difference: "in sort (98 % of samples, rest of the run: 19 %)"; if its code does
+ * not differ, the text is "". A clause that does not fit into `size` is left out. Return ret. */
 #define RPS_SHARE_TEXT_SIZE 1024
 char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group *group);
+
+/* Return 1 if a name has a larger share in the group than elsewhere, beyond chance. */
+int rps_share_is_positive(const struct rps_share_group *group);
 
 /* Return 1 if the names of the group were compared with those of other groups, and chance is known. */
 int rps_share_is_tested(const struct rps_share_group *group);

@@ -49,6 +49,7 @@ struct rps_profile_label {
     double seconds;    /* total length of the label's periods, for a run */
     double cpu_s;      /* CPU time in the label's periods */
     char code[48];     /* code name after the label's letter, from rps_profile_code: "solve" */
+    int is_described;  /* 1 if code or sleep describes the label, from rps_profile_code */
     char place[RPS_SHARE_TEXT_SIZE]; /* Text that precedes the label's words, for example "in
                                         solve", from rps_profile_place. */
 };

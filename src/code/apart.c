@@ -136,7 +136,8 @@ int rps_code_apart(struct rps_arena *arena, struct rps_sample_source *source,
              unsure.share - unsure.rest > group[g].unsure.share - group[g].unsure.rest))
             group[g].unsure = unsure;
         for (int k = 0; k < RPS_APART_KINDS; k++)
-            is_found |= group[g].apart[k].is_found;
+            is_found |=
+                group[g].apart[k].is_found && group[g].apart[k].share > group[g].apart[k].rest;
         group[g].unsure.is_found &= !is_found;
     }
 out:

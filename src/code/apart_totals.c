@@ -1,6 +1,6 @@
-/* Names a group of samples by the function that has most of its samples in itself and its callees.
- * Such a function is needed if the group's samples are spread over many inner functions, such as
- * those of a library. */
+/* Describes a group of samples by the function whose share of samples, with its callees, is most
+ * distinctive. Such a function is needed if no inner function of the program has most samples: they
+ * are spread over many functions, or in a library, or in code without symbols. */
 #include "sample_source.h"
 
 #include <fnmatch.h>
@@ -9,32 +9,45 @@
 
 #include "rpistat/apart.h"
 
-/* Functions whose differences differ by less than this are equally distinctive. */
-#define NEARLY .05
+/* Functions with this part of the largest difference are as distinctive. */
+#define NEARLY .95
+
+/* Weight of a difference in a library: a function of the program says more. */
+#define LIBRARY_WEIGHT .8
 
 /* The weight of each function with its callees. */
 struct totals {
     const struct rps_share_index *index;
-    const uint64_t *own, *all; /* in a group (0: does not name it), in all groups */
+    const uint64_t *own, *all; /* in a group (0: does not describe it), in all groups */
     double own_weight, weight; /* weight of all samples: in the group, in all groups */
+    double least;              /* minimum share in the group */
 };
 
-/* Return 1 if no function has most of the group's samples. */
+/* Return 1 if no function of the program has most of the group's samples. */
 static int is_unnamed(const struct rps_share_group *group)
 {
     const struct rps_share_top *top = group->by_program ? group->function : group->top;
 
     return (group->by_program ? group->function_count : group->count) > 0 &&
-           top->share < RPS_SHARES_NAME_MIN;
+           (top->share < RPS_SHARES_NAME_MIN || top->name.is_unnamed ||
+            rps_share_is_library(top->name.module));
 }
 
 /* Return how much larger the share of a function with its callees is in the group than in all other
- * groups. */
+ * groups; 0: not by enough to be reported. */
 static double total_difference(const struct totals *of, size_t item)
 {
-    const double own = (double)of->own[item], rest = of->weight - of->own_weight;
+    const struct rps_share_index *index = of->index;
+    const double own = (double)of->own[item] / of->own_weight;
+    const double rest =
+        ((double)of->all[item] - (double)of->own[item]) / fmax(of->weight - of->own_weight, 1);
 
-    return own / of->own_weight - ((double)of->all[item] - own) / fmax(rest, 1);
+    if (own < fmax(of->least, RPS_APART_FACTOR_MIN * rest))
+        return 0;
+    return (own - rest) *
+           (rps_share_is_library(rps_share_index_path(index->code, index->items.key[item].module))
+                ? LIBRARY_WEIGHT
+                : 1);
 }
 
 /* Return the innermost function of a stack whose difference is at least `least`, or
@@ -66,7 +79,7 @@ static size_t find_total(const struct totals *of, const uint64_t *weight)
         most = fmax(most, total_difference(of, i));
     for (size_t s = 0; s < of->index->code->stack_count && most >= RPS_APART_SHARE_MIN; s++) {
         const size_t item =
-            weight[s] > heaviest ? find_innermost(of, s, most - NEARLY) : RPS_SHARE_NONE;
+            weight[s] > heaviest ? find_innermost(of, s, NEARLY * most) : RPS_SHARE_NONE;
 
         heaviest = item == RPS_SHARE_NONE ? heaviest : weight[s];
         best = item == RPS_SHARE_NONE ? best : item;
@@ -74,8 +87,8 @@ static size_t find_total(const struct totals *of, const uint64_t *weight)
     return best;
 }
 
-/* Return 1 for functions that begin threads or programs, also in the runtimes of Rust, C++, Java and
- * Python. They do not tell what a group does. */
+/* Return 1 for functions that begin threads or programs, or call functions of an interpreted
+ * language. They do not show what a group does. */
 static int is_outer(const char *function)
 {
     static const char *const pattern[] = {
@@ -99,6 +112,40 @@ static int is_outer(const char *function)
         "run_eval_code_obj*",
         "_PyRun_*",
         "pyrun_*",
+        "_PyEval_EvalFrame*",
+        "_PyFunction_Vectorcall*",
+        "*PyObject_*Call*",
+        "*PyObject_Vectorcall*",
+        "_PyVectorcall_*",
+        "*method_vectorcall*",
+        "object_vacall*",
+        "do_call_core*",
+        "gen_send_ex2*",
+        "gen_iternext*",
+        "slot_tp_*",
+        "Perl_runops_*",
+        "perl_run",
+        "S_run_body*",
+        "thread_run",
+        "t_bootstrap",
+        "pythread_wrapper",
+        "JavaCalls::*",
+        "jni_*nvoke*",
+        "jni_Call*",
+        "thread_entry(*",
+        "ThreadJavaMain",
+        "Builtins_Interpreter*",
+        "Builtins_JSEntry*",
+        "Builtins_*Trampoline*",
+        "v8::internal::*Execution::*",
+        "v8::internal::*Invoke*",
+        "v8::Function::Call*",
+        "node::*MakeCallback*",
+        "node::*CallbackScope*",
+        "node::SpinEventLoop*",
+        "node::Start*",
+        "node::NodeMainInstance::*",
+        "uv_run*",
     };
 
     for (size_t i = 0; i < RPS_COUNT(pattern); i++) {
@@ -111,7 +158,7 @@ static int is_outer(const char *function)
 /* Maximum number of groups times stacks: 8 bytes are needed for each. */
 #define CELLS_MAX 8000000
 
-/* The functions that may name groups, and their samples in blocks of groups. */
+/* The functions that may describe groups, and their samples in blocks of groups. */
 struct candidates {
     size_t count, *item, *group; /* Function and group of each candidate */
     size_t stacks;
@@ -136,7 +183,7 @@ static uint64_t *weigh_stacks(struct rps_arena *arena, struct rps_sample_source 
                : counts.seen;
 }
 
-/* Find a candidate for each group without a name. `weight`: as returned by weigh_stacks(). */
+/* Find a candidate for each group that no function of the program names. `weight`: as returned by weigh_stacks(). */
 static void find_candidates(struct rps_arena *arena, const struct rps_share_index *index,
                             size_t groups, const struct rps_share_name *name,
                             const uint64_t *weight, const struct rps_share_group *group,
@@ -160,15 +207,18 @@ static void find_candidates(struct rps_arena *arena, const struct rps_share_inde
             continue;
         own = rps_share_index_totals(arena, index, weight + g * stacks);
         for (size_t i = 0; i < index->items.count; i++) {
-            if ((double)own[i] < RPS_SHARES_NAME_MIN * (double)group[g].weight ||
-                name[i].is_unnamed || is_outer(name[i].name) ||
+            if (name[i].is_unnamed || is_outer(name[i].name) ||
                 rps_share_index_is_kernel(index->code, index->items.key[i].module))
-                own[i] = 0; /* does not name the group */
+                own[i] = 0; /* does not describe the group */
         }
         totals.own = own;
         totals.own_weight = (double)group[g].weight;
         ret->group[ret->count] = g;
+        totals.least = RPS_SHARES_NAME_MIN; /* A function that can name the group comes first. */
         ret->item[ret->count] = find_total(&totals, weight + g * stacks);
+        totals.least = 0;
+        if (ret->item[ret->count] == RPS_SHARE_NONE)
+            ret->item[ret->count] = find_total(&totals, weight + g * stacks);
         ret->count += ret->item[ret->count] != RPS_SHARE_NONE;
     }
 }
@@ -229,16 +279,26 @@ static int test_candidates(struct rps_arena *arena, struct rps_sample_source *so
         rps_sample_source_walk(source, &blocks, RPS_COUNT_STACKS, add_samples, candidates, err);
     for (size_t n = 0; n < candidates->count && result == 0; n++) {
         struct rps_share_group *own = &group[candidates->group[n]];
-        const struct rps_apart_name *found = &apart[candidates->group[n]].name[0];
+        const struct rps_apart *test = &apart[candidates->group[n]];
+        const struct rps_apart_name *found;
+        struct rps_share_apart total;
         const struct rps_apart_counts counts = {
             part->group_count, 1, candidates->seen + n * candidates->blocks, candidates->of};
 
         rps_apart_find(&counts, apart);
+        found = test->unsure.is_found ? &test->unsure : &test->name[0];
         if (!found->is_found || found->share < found->rest)
             continue;
-        own->apart[RPS_APART_TOTAL] =
+        total =
             (struct rps_share_apart){1, 1, rps_share_name_keep(arena, &name[candidates->item[n]]),
                                      found->share, found->rest};
+        if (test->unsure.is_found) {
+            if (!rps_share_is_positive(own))
+                own->unsure = total;
+            own->is_unsure_total |= !rps_share_is_positive(own);
+            continue;
+        }
+        own->apart[RPS_APART_TOTAL] = total;
         own->apart[RPS_APART_FUNCTION].is_tested = 1;
         own->unsure.is_found = 0;
     }

@@ -632,13 +632,15 @@ static char *top_text(char ret[RPS_CODE_TEXT_SIZE], const struct rps_share_group
             100 * group->top[t].share);
     }
     if (group->function_count > 0 && group->function[0].share >= TOP_MIN &&
-        used < RPS_CODE_TEXT_SIZE)
+        used < RPS_CODE_TEXT_SIZE) {
+        unlisted -= group->function[0].name.is_unnamed ? group->function[0].share : 0;
         used += (size_t)snprintf(ret + used, RPS_CODE_TEXT_SIZE - used, "; %s %.0f %%",
                                  rps_share_name_text(name, sizeof(name), &group->function[0].name),
                                  100 * group->function[0].share);
+    }
     if (unlisted >= TOP_MIN && used < RPS_CODE_TEXT_SIZE)
-        snprintf(ret + used, RPS_CODE_TEXT_SIZE - used, "; without symbols %.0f %%",
-                 100 * group->unnamed);
+        snprintf(ret + used, RPS_CODE_TEXT_SIZE - used, "; %swithout symbols %.0f %%",
+                 unlisted < group->unnamed ? "other code " : "", 100 * unlisted);
     if (group->count > 0 && isfinite(group->top[0].share))
         return ret;
     snprintf(ret, RPS_CODE_TEXT_SIZE, "too few samples");

@@ -36,8 +36,8 @@ static uint64_t whole_of(const struct rps_share_group *group)
     return group->samples < RPS_SHARES_SAMPLES_MIN ? 0 : group->weight;
 }
 
-/* Fill `top` with the functions that have the largest shares of `all` samples. named: 1 to use only
- * functions with names. Return the number of functions. */
+/* Fill `top` with the functions that have the largest shares of `all` samples. named: 1 to leave out
+ * the merged code without symbols of programs. Return the number of functions. */
 static int fill_top(struct rps_share_top top[RPS_SHARES_TOP], uint64_t all,
                     const struct rps_share_name *name, const uint64_t *seen, size_t count,
                     int named)
@@ -47,7 +47,10 @@ static int fill_top(struct rps_share_top top[RPS_SHARES_TOP], uint64_t all,
     size_t place[RPS_SHARES_TOP], kept;
 
     for (size_t k = 0; k < count; k++)
-        of[k] = named && name[k].is_unnamed ? 0 : seen[k];
+        of[k] = named && name[k].is_unnamed && name[k].name[0] == '[' &&
+                        !rps_share_is_library(name[k].module)
+                    ? 0
+                    : seen[k];
     kept = rps_shares_largest(of, count, RPS_SHARES_TOP, place);
     for (size_t i = 0; i < kept; i++)
         top[i] = (struct rps_share_top){name[place[i]], rps_shares_part(of[place[i]], all)};
@@ -255,9 +258,9 @@ static int is_most(const struct rps_code_counts *counts, size_t groups, size_t k
     return 0;
 }
 
-/* Merge functions without names by module, as in "[libm.so.6]" or "[JIT code]". A function stays
- * separate if it has most samples of a group, because it distinguishes the group. function: number
- * of the function of each stack. */
+/* Merge functions without names by module, as in "[libm.so.6]" or "[JIT code]". A function of the
+ * program stays separate if it has most samples of a group, because it distinguishes the group.
+ * function: number of the function of each stack. */
 static void fold_unnamed(struct rps_arena *arena, struct rps_code_counts *counts, size_t groups,
                          struct rps_share_name *name, int64_t *function)
 {
@@ -269,7 +272,8 @@ static void fold_unnamed(struct rps_arena *arena, struct rps_code_counts *counts
         size_t m = 0;
 
         folded[k] = (int64_t)k;
-        if (!name[k].is_unnamed || is_most(counts, groups, k))
+        if (!name[k].is_unnamed ||
+            (is_most(counts, groups, k) && !rps_share_is_library(name[k].module)))
             continue;
         while (m < modules && strcmp(name[first[m]].module, name[k].module) != 0)
             m++;

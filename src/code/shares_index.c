@@ -90,6 +90,13 @@ int rps_share_is_beginning(const char *function)
     return 0;
 }
 
+int rps_share_is_library(const char *path)
+{
+    const char *name = rps_text_file_name(path);
+
+    return strncmp(name, "lib", strlen("lib")) == 0 && strstr(name, ".so");
+}
+
 /* Number the modules. All builds at one path are one module. All paths of one build are one module,
  * too. */
 static void find_modules(struct rps_share_index *index)

@@ -75,6 +75,9 @@ int rps_share_index_is_kernel(const struct rps_code *code, size_t module);
 /* Return 1 for functions in which threads begin, in the C library, Go or the kernel. */
 int rps_share_is_beginning(const char *function);
 
+/* Return 1 for the path of a shared library, such as "/lib/libm.so.6". */
+int rps_share_is_library(const char *path);
+
 /* Return the samples of each item with its callees. A stack's samples are added once to each of the
  * stack's items. */
 uint64_t *rps_share_index_totals(struct rps_arena *arena, const struct rps_share_index *index,

@@ -120,15 +120,46 @@ static double difference_of(const struct rps_share_apart *apart)
     return apart->is_found ? fabs(apart->share - apart->rest) : 0;
 }
 
+/* Return 1 if a name has a larger share in the group than elsewhere. */
+static int is_positive(const struct rps_share_apart *apart)
+{
+    return apart->is_found && apart->share > apart->rest;
+}
+
+/* Append the largest share, if the text is empty, and the largest share of a function, if the largest
+ * shares are of programs. A program that all groups have says nothing. */
+static void append_largest(char *ret, size_t size, const struct rps_share_group *group)
+{
+    const struct rps_share_top *top = &group->top[0], *function = &group->function[0];
+    const int has_function = group->function_count > 0 && function->share >= FUNCTION_THRESHOLD;
+    char name[256], own[16], rest[16];
+
+    rps_share_name_text(name, sizeof(name), &top->name);
+    rps_shares_percent_text(own, sizeof(own), top->share);
+    if (!ret[0] && top->share > 0 &&
+        !(group->is_alike && (has_function || top->share >= RPS_SHARES_NAME_MIN))) {
+        if (isnan(group->top_rest))
+            snprintf(ret, size, "%s of samples in %s", own, name);
+        else
+            snprintf(ret, size, "%s of samples in %s (elsewhere %s)", own, name,
+                     rps_shares_percent_text(rest, sizeof(rest), group->top_rest));
+    }
+    if (has_function)
+        snprintf(ret + strlen(ret), size - strlen(ret), "%s%s %sin %s", ret[0] ? ", " : "",
+                 rps_shares_percent_text(own, sizeof(own), function->share),
+                 strchr(ret, '%') ? "" : "of samples ",
+                 rps_share_name_text(name, sizeof(name), &function->name));
+}
+
 /* Format the name that has most samples, unless all groups have this name, and the names that
- * distinguish the group. A control group is named if it distinguishes the group more clearly than
- * the program does. */
+ * distinguish the group. If there are none, format the largest share. A control group is named if
+ * it distinguishes the group more clearly than the program does. */
 char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group *group)
 {
     static const enum rps_apart_kind order[] = {RPS_APART_PROGRAM, RPS_APART_PROGRAM_2,
                                                 RPS_APART_CGROUP, RPS_APART_TOTAL,
                                                 RPS_APART_FUNCTION};
-    const struct rps_share_top *top = &group->top[0], *function = &group->function[0];
+    const struct rps_share_top *top = &group->top[0];
     const struct rps_share_apart *caller = &group->apart[RPS_APART_CALLER];
     const struct rps_share_apart *total = &group->apart[RPS_APART_TOTAL];
     const int is_tested = group->apart[RPS_APART_FUNCTION].is_tested;
@@ -152,18 +183,14 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
                      : rps_shares_percent_text(rest, sizeof(rest), group->top_rest));
     else if (is_named)
         snprintf(ret, size, "in %s", name);
-    else if (!is_tested && !group->other && top->share > 0 && isnan(group->top_rest))
-        snprintf(ret, size, "%.0f %% of samples in %s", 100 * top->share, name);
-    else if (!is_tested && !group->other && top->share > 0)
-        snprintf(ret, size, "%.0f %% of samples in %s (elsewhere %s)", 100 * top->share, name,
-                 rps_shares_percent_text(rest, sizeof(rest), group->top_rest));
     if (is_named && caller->is_found)
         snprintf(ret + strlen(ret), size - strlen(ret), ", called by %s",
                  rps_text_function(name, sizeof(name), caller->name.name));
     for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
         const struct rps_share_apart *apart = &group->apart[order[i]];
 
-        if (apart->is_found && !(is_named && strcmp(apart->name.name, top->name.name) == 0) &&
+        if (apart->is_found && (group->other || is_positive(apart)) &&
+            !(is_named && strcmp(apart->name.name, top->name.name) == 0) &&
             !(order[i] == RPS_APART_CGROUP &&
               difference_of(apart) < by_program + RPS_APART_SHARE_MIN) &&
             !(order[i] == RPS_APART_FUNCTION && total->is_found &&
@@ -172,16 +199,23 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
     }
     if (group->other)
         return ret;
-    if (group->unsure.is_found && group->unsure.share > group->unsure.rest &&
+    if (is_positive(&group->unsure) &&
         !(is_named && strcmp(group->unsure.name.name, top->name.name) == 0))
-        append_apart(ret, size, RPS_APART_PROGRAM, &group->unsure, "perhaps by chance; elsewhere",
-                     isnan(top->share));
-    if (!is_tested && group->function_count > 0 && function->share >= FUNCTION_THRESHOLD)
-        snprintf(ret + strlen(ret), size - strlen(ret), ", %.0f %% %sin %s", 100 * function->share,
-                 strchr(ret, '%') ? "" : "of samples ",
-                 rps_share_name_text(name, sizeof(name), &function->name));
-    else if (!ret[0])
+        append_apart(ret, size, group->is_unsure_total ? RPS_APART_TOTAL : RPS_APART_PROGRAM,
+                     &group->unsure, "perhaps by chance; elsewhere", isnan(top->share));
+    if (!ret[0] || !is_tested)
+        append_largest(ret, size, group);
+    if (!ret[0])
         snprintf(ret, size, "no %s" STANDS_OUT, group->by_program ? "program or " : "");
+    return ret;
+}
+
+int rps_share_is_positive(const struct rps_share_group *group)
+{
+    int ret = 0;
+
+    for (int k = 0; k < RPS_APART_KINDS; k++)
+        ret |= is_positive(&group->apart[k]);
     return ret;
 }
 
@@ -228,17 +262,17 @@ char *rps_share_group_name(char *ret, size_t size, const struct rps_share_group 
     ret[0] = '\0';
     if (program->is_found && program->share >= RPS_SHARES_NAME_MIN && !group->by_program)
         return rps_text_function(ret, size, program->name.name);
-    if (total->is_found && !group->by_program)
+    if (total->is_found && total->share >= RPS_SHARES_NAME_MIN && !group->by_program)
         return rps_text_function(ret, size, total->name.name);
     if (group->count == 0 || !(top->share >= RPS_SHARES_NAME_MIN))
         return ret;
     if (group->apart[RPS_APART_CALLER].is_found) {
         outer = group->apart[RPS_APART_CALLER].name.name;
         inner = top->name.name;
-    } else if (total->is_found) {
+    } else if (total->is_found && total->share >= RPS_SHARES_NAME_MIN) {
         inner = total->name.name;
     } else if (group->function_count > 0 && function->share >= RPS_SHARES_NAME_MIN &&
-               top->share >= NEARLY) {
+               top->share >= NEARLY && (!function->name.is_unnamed || group->is_alike)) {
         inner = function->name.name;
     }
     rps_text_function(ret, size, outer);

@@ -69,6 +69,7 @@ struct range {
 struct clause {
     char text[TEXT_SIZE];
     int is_ratio;
+    int is_less;  /* 1 if something happens less often than elsewhere. */
     double apart; /* Difference of a window, for the order of clauses. */
 };
 
@@ -544,7 +545,8 @@ static int write_io(struct clause *ret, struct pair *of, int is_only)
         of->is_common |= pair.is_common && fabs(difference(&pair, f)) > limit;
         if (!(ret[count].apart > limit) ||
             (!io->other && !(is_only && count == 0) &&
-             ((is_rate && value <= least) || strncmp(unit, "threads", 7) == 0)))
+             ((is_rate && value <= least) || strncmp(unit, "threads", 7) == 0)) ||
+            (!io->other && value > rest && rest > least && strncmp(unit, "threads", 7) == 0))
             continue;
         write_number(number, sizeof(number), value, fmin(least, 1), value < 100 ? 0 : 1);
         if (strcmp(number, "0") == 0 && strncmp(unit, "threads", 7) == 0) {
@@ -557,6 +559,7 @@ static int write_io(struct clause *ret, struct pair *of, int is_only)
                  name, is_reading ? own_least : "", number, unit,
                  io->other ? io->other : "elsewhere", io->other ? ":" : "",
                  is_reading ? rest_least : "", other, (int)strcspn(unit, " "), unit);
+        ret[count].is_less = value < rest && strncmp(unit, "MiB ", 4) != 0;
         count += !is_wait || write_cpu_wait(ret[count].text, of->profile);
     }
     return count;
@@ -586,13 +589,15 @@ static int waits(const struct rps_profile *profile, int label, const struct rps_
            fabs(waited - rps_system_time_waited(&rest)) > WAITED_THRESHOLD;
 }
 
-/* Write the clauses about a label's system metrics; effects of other processes come last. `count`
+/* Write the clauses about a label's system metrics. Threads that wait for locks elsewhere, too, are
+ * not described: a runtime's pool waits for work. Effects of other processes come last. `count`
  * clauses are before them. Return the number of clauses. */
 static int write_system(struct clause *ret, struct pair *pair, int count)
 {
     const struct rps_profile *profile = pair->profile;
     const int label = (int)pair->label;
     struct rps_system_time time, rest;
+    double locked;
     int sleep, is_waiting;
 
     if (!profile->system)
@@ -603,17 +608,22 @@ static int write_system(struct clause *ret, struct pair *pair, int count)
     rest = sum_times(profile, label);
     sleep = sleep_of(profile, label, &time);
     is_waiting = sleep < 0 && waits(profile, label, &time);
-    if (sleep == RPS_SLEEP_LOCK && rps_system_time_is_busy(&time))
-        snprintf(ret[count++].text, TEXT_SIZE, "has %.1f threads asleep in %s",
-                 time.asleep_in_s[sleep] / time.elapsed_s, rps_sleep_words[sleep]);
-    else if (sleep >= 0)
+    if (sleep == RPS_SLEEP_LOCK && rps_system_time_is_busy(&time)) {
+        locked = rest.asleep_in_s[sleep] / rest.elapsed_s;
+        if (locked < THREADS_THRESHOLD)
+            snprintf(ret[count++].text, TEXT_SIZE,
+                     "has %.1f threads asleep in %s (elsewhere %.1f threads)",
+                     time.asleep_in_s[sleep] / time.elapsed_s, rps_sleep_words[sleep], locked);
+    } else if (sleep >= 0)
         snprintf(ret[count++].text, TEXT_SIZE, "sleeps in %s", rps_sleep_words[sleep]);
     count += write_io(ret + count, pair, count == 0 && !is_waiting);
-    if (is_waiting)
-        snprintf(ret[count++].text, TEXT_SIZE,
-                 "waits for a CPU %.0f %% of the time that it could run (elsewhere %.0f %%)",
-                 100 * rps_system_time_waited(&time), 100 * rps_system_time_waited(&rest));
-    return count;
+    if (!is_waiting)
+        return count;
+    snprintf(ret[count].text, TEXT_SIZE,
+             "waits for a CPU %.0f %% of the time that it could run (elsewhere %.0f %%)",
+             100 * rps_system_time_waited(&time), 100 * rps_system_time_waited(&rest));
+    ret[count].is_less = rps_system_time_waited(&time) < rps_system_time_waited(&rest);
+    return count + 1;
 }
 
 /* Compare all metrics of a label. Return 0 if there is nothing to compare the label with. */
@@ -674,9 +684,10 @@ static void append_neighbour(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_
              rps_phase_label(pair.other, letter), clause);
 }
 
-/* Write the metrics and system metrics of a label, as far as they fit. */
+/* Write the metrics and system metrics of a label, as far as they fit. What happens less often than
+ * elsewhere is written only if nothing else is known about the label, or if is_full is 1. */
 static char *write_own(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
-                       int label, int room)
+                       int label, int room, int is_full)
 {
     struct pair pair = pair_of(profile, label), small;
     const char *whole = profile->other    ? profile->other
@@ -684,7 +695,7 @@ static char *write_own(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profil
                                           : "whole run";
     size_t told[RPS_PROFILE_DIFFERENCES_MAX];
     struct clause clause[RPS_PROFILE_DIFFERENCES_MAX + SYSTEM_CLAUSES] = {{.text = ""}};
-    int count = 0, is_named = 0;
+    int count = 0, is_named = 0, has_more = !is_full && profile->label[label].is_described;
 
     own[0] = '\0';
     if (compare(&pair)) {
@@ -692,6 +703,8 @@ static char *write_own(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profil
         for (int i = 0; i < count; i++) {
             clause[i].is_ratio = write_clause(clause[i].text, &pair, told[i]);
             clause[i].apart = fabs(sure_difference(&pair, told[i]));
+            clause[i].is_less = strcmp(profile->figure[told[i]].unit, "/s") == 0 &&
+                                value_of(&pair, told[i]) < base_of(&pair, told[i]);
         }
         count = write_system(clause, &pair, count);
     }
@@ -699,15 +712,19 @@ static char *write_own(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profil
         qsort(clause, (size_t)count, sizeof(*clause), by_difference);
         count = count < WINDOW_CLAUSES ? count : WINDOW_CLAUSES;
     }
+    for (int i = 0; i < count && !is_full && !profile->other && !is_table(&pair); i++)
+        has_more |= !clause[i].is_less;
     for (int i = 0; i < count; i++) {
         char *text = clause[i].text;
 
+        if (clause[i].is_less && has_more)
+            continue;
         if (clause[i].is_ratio && !is_named) /* The first ratio names the whole run for all. */
             snprintf(text + strlen(text), TEXT_SIZE - strlen(text), " of the %s", whole);
-        if (i > 0 && room > 0 && rps_text_width(own) + 2 + rps_text_width(text) > room)
+        if (own[0] && room > 0 && rps_text_width(own) + 2 + rps_text_width(text) > room)
             continue;
-        snprintf(own + strlen(own), RPS_PROFILE_WORDS_SIZE - strlen(own), "%s%s", i > 0 ? ", " : "",
-                 text);
+        snprintf(own + strlen(own), RPS_PROFILE_WORDS_SIZE - strlen(own), "%s%s",
+                 own[0] ? ", " : "", text);
         is_named |= clause[i].is_ratio;
     }
     small = pair;
@@ -733,14 +750,20 @@ static char *write_own(char own[RPS_PROFILE_WORDS_SIZE], const struct rps_profil
     return own;
 }
 
-/* Return 1 if another label has an equal name and description. */
-static int is_twin(const struct rps_profile *profile, int label, int other, const char *own)
+/* Return another label with an equal name and description, or label_count. */
+static int find_twin(const struct rps_profile *profile, int label, int is_full)
 {
-    const struct rps_profile_label *a = &profile->label[label], *b = &profile->label[other];
-    char words[RPS_PROFILE_WORDS_SIZE];
+    const struct rps_profile_label *a = &profile->label[label], *b = profile->label;
+    char own[RPS_PROFILE_WORDS_SIZE], words[RPS_PROFILE_WORDS_SIZE];
+    int other = 0;
 
-    return label != other && a->code[0] && strcmp(a->code, b->code) == 0 &&
-           strcmp(a->place, b->place) == 0 && strcmp(write_own(words, profile, other, 0), own) == 0;
+    write_own(own, profile, label, 0, is_full);
+    while (other < profile->label_count &&
+           !(label != other && a->code[0] && strcmp(a->code, b[other].code) == 0 &&
+             strcmp(a->place, b[other].place) == 0 &&
+             strcmp(write_own(words, profile, other, 0, is_full), own) == 0))
+        other++;
+    return other;
 }
 
 char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
@@ -749,14 +772,13 @@ char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profi
     const struct rps_profile_label *of = &profile->label[label];
     const char *place = of->code[0] && rps_share_is_none(of->place) ? "" : of->place;
     char own[RPS_PROFILE_WORDS_SIZE], letter[RPS_PHASE_LABEL_SIZE];
-    int twin = 0;
+    const int is_full = find_twin(profile, label, 0) < profile->label_count;
+    const int twin = is_full ? find_twin(profile, label, 1) : profile->label_count;
 
-    write_own(own, profile, label, 0);
-    while (twin < profile->label_count && !is_twin(profile, label, twin, own))
-        twin++;
     if (room > 0 && place[0])
         room -= rps_text_width(place) + 2 < room ? rps_text_width(place) + 2 : room - 1;
-    rps_profile_join(ret, RPS_PROFILE_WORDS_SIZE, place, write_own(own, profile, label, room));
+    rps_profile_join(ret, RPS_PROFILE_WORDS_SIZE, place,
+                     write_own(own, profile, label, room, is_full));
     if (twin == profile->label_count)
         return ret;
     snprintf(own, sizeof(own), "no clear difference from %s", rps_phase_label(twin, letter));
@@ -833,6 +855,8 @@ void rps_profile_code(struct rps_profile *profile, const struct rps_part_shares 
         name_off_cpu(profile, l, code, sizeof(profile->label[l].code));
         if (!code[0] && (size_t)l < shares->group_count)
             rps_share_group_name(code, sizeof(profile->label[l].code), &shares->group[l]);
+        profile->label[l].is_described = code[0] || ((size_t)l < shares->group_count &&
+                                                     rps_share_is_positive(&shares->group[l]));
         differ |= strcmp(code, profile->label[0].code) != 0;
     }
     for (int l = 0; l < profile->label_count && !differ; l++)

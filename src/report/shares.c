@@ -9,7 +9,8 @@
 #include "rpistat/report.h"
 #include "rpistat/text.h"
 
-#define NAME_SIZE 128
+#define UNNAMED_MIN .0005 /* A smaller share is printed as 0.0 %. */
+#define NAME_SIZE   128
 
 #define FUNCTIONS_MAX 3   /* maximum number of the run's functions in a sentence */
 #define FUNCTION_MIN  .01 /* minimum share of samples of each function after the first */
@@ -116,6 +117,7 @@ void rps_report_shares(struct rps_report *report)
     struct rps_document *document = report->document;
     struct rps_block *top;
     char *text = NULL, name[NAME_SIZE];
+    double unnamed; /* share of unnamed code that is not listed */
     int is_whole = !rps_report_is_part(report) && report->options->cpus.count == 0;
 
     if (report->shares.group_count == 0)
@@ -129,10 +131,13 @@ void rps_report_shares(struct rps_report *report)
         text = add_shares(document, text, "", group->top, group->count);
     text = add_shares(document, text, text ? "; functions: " : "functions: ", group->function,
                       group->function_count);
-    if (group->by_program && group->unnamed > 0)
-        text = rps_arena_print(
-            document->arena, "%s%swithout symbols %.1f %%", text ? text : "",
-            group->function_count > 0 ? ", " : "; functions: ", 100 * group->unnamed);
+    unnamed = group->unnamed;
+    for (int t = 0; t < group->function_count; t++)
+        unnamed -= group->function[t].name.is_unnamed ? group->function[t].share : 0;
+    if (group->by_program && unnamed > UNNAMED_MIN)
+        text = rps_arena_print(document->arena, "%s%s%swithout symbols %.1f %%", text ? text : "",
+                               group->function_count > 0 ? ", " : "; functions: ",
+                               unnamed < group->unnamed ? "other code " : "", 100 * unnamed);
     if (report->shares.sampling.frequency > 0)
         event = NULL; /* samples by page faults do not represent time */
     if (group->samples > 0 || report->shares.unsampled.cpu_s > 0)

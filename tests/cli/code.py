@@ -448,7 +448,7 @@ def test_programs():
             seen.write()
         expect(folder.call("phases", "-r", "1"), 0)
         report = expect(folder.call("report", "-r", "1"), 0).stdout
-        assert re.search(CODE_TITLE + r" program and function.*\n  cc1 \(32 sampled processes\) 80\.0 %, as 20\.0 %; functions: main \(work\.c:10\) 20\.0 %,\s+without\s+symbols 80\.0 %\n",
+        assert re.search(CODE_TITLE + r" program and function.*\n  cc1 \(32 sampled processes\) 80\.0 %, as 20\.0 %; functions: \[libc\.so\.6\] 50\.0 %, main \(work\.c:10\)\s+20\.0 %, other code without symbols 30\.0 %\n",
                          report), report
         found = json.loads(expect(folder.call("report", "-r", "1", "--format", "json"), 0).stdout)
         assert found["unnamed_share"] == .8, found
@@ -457,10 +457,10 @@ def test_programs():
         assert [(row["name"], row["self_share"], row["module"]) for row in top] == [
             ("cc1", .8, None), ("as", .2, None)], top
         text = expect(folder.call("code", "-r", "1"), 0).stdout
-        assert "\nPrograms: cc1 80.0 %, as 20.0 % of the samples\n" in text and "cc1 80 %, as 20 %; main (work.c:10) 20 %" in text, text
+        assert "\nPrograms: cc1 80.0 %, as 20.0 % of the samples\n" in text and "cc1 80 %, as 20 %; [libc.so.6] 50 %; other code without symbols 30 %" in " ".join(text.split()), text
         words = expect(folder.call("phases", "-r", "1"), 0).stdout.split(CLASS_TITLE)[1]
         words = " ".join(words.split())
-        assert "stands out" not in words and "libc" not in words, words  # the phases are named
+        assert "stands out" not in words and "[cc1]" not in words, words  # the phases are named
         found = json.loads(expect(folder.call("code", "-r", "1", "--by", "program", "--format", "json"), 0).stdout)
         assert [(row["name"], row["self"], row["pid"]) for row in found["code"]] == [
             ("cc1", 2560, None), ("as", 640, None)], found
@@ -544,7 +544,7 @@ def test_stands_out():
         assert all(label["stands_out"] == [] for label in [first, *rest]), (first, rest)
         words = " ".join(expect(folder.call("phases"), 0).stdout.split(CLASS_TITLE)[1].split())
         assert "10 % of samples in soffice.bin (elsewhere 1 %), 9 % in draw (elsewhere 0 %)" in words, words
-        assert words.count("no program or function stands out") == len(rest) + 1, words
+        assert "stands out" not in words and words.count("50 % of samples in main (work.c:10)") == len(rest) + 1, words
         part = json.loads(expect(folder.call("report", "--from", "13s", "--to", "20s", "--format", "json"), 0).stdout)
         assert rows_of(part)[:2] == [("function", "draw", .09, .016), ("program", "soffice.bin", .1, .026)], part
         assert part["words"] in part["answer"] and "soffice.bin" in part["words"], part
@@ -643,6 +643,33 @@ def test_totals():
         text = expect(folder.call("code"), 0).stdout
         assert "idle" not in text and "[...]" not in text, text
 
+
+def test_described():
+    """a function of the program describes a phase better than the library that it calls; a smaller share describes, but does not name; a library without symbols is named, not its address; what a phase lacks is not listed"""
+    io, z = ("write_all", "/usr/lib/libio.so.2", "", 0), ("", "/usr/lib/libz.so.1", "", 0)
+    with Folder() as folder:
+        seen = three_phases(folder)
+        for period in range(360):
+            if period < 120:
+                seen.add(period, ["main", "save", io], 10)
+            elif period < 240:
+                seen.add(period, ["main", "parse", "f%d" % (period % 7)], 3)
+                for n in range(7):
+                    seen.add(period, ["main", "f%d" % n])
+            else:
+                seen.add(period, ["main", z], 7)
+                seen.add(period, ["main", "f%d" % (period % 7)], 3)
+        seen.write()
+        found = json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)["labels"]
+        totals = [[(row["name"], round(row["self_share"], 3), round(row["elsewhere_share"], 3))
+                   for row in label["stands_out"] if row["kind"] == "function with callees"] for label in found]
+        assert totals == [[("save", 1, 0)], [("parse", .3, 0)], []], totals
+        words = " ".join(expect(folder.call("phases"), 0).stdout.split(CLASS_TITLE)[1].split())
+        assert "A: in write_all, 100 % of samples in save and its callees (elsewhere 0 %)" in words, words
+        assert "B: 30 % of samples in parse and its callees (elsewhere 0 %)" in words, words
+        assert "C: in [libz.so.1], CPI" in words and "itself" not in words, words
+        report = " ".join(expect(folder.call("report"), 0).stdout.split())
+        assert "A (save) 12.0 s, B 12.0 s, C ([libz.so.1]) 12.0 s" in report, report
 
 
 def test_machine():
@@ -756,6 +783,6 @@ prepare()
 try:
     tap.main([test_functions, test_by, test_phase, test_labels, test_text, test_advice, test_tree, test_folded,
               test_report, test_answer, test_pprof, test_phases, test_programs,
-              test_turns_of_programs, test_stands_out, test_callers, test_few, test_totals, test_machine, test_others, test_cgroups, test_without])
+              test_turns_of_programs, test_stands_out, test_callers, test_few, test_totals, test_described, test_machine, test_others, test_cgroups, test_without])
 finally:
     FOLDER.__exit__()

@@ -97,8 +97,11 @@ static void words_of_a_group(void **state)
     group.unsure =
         (struct rps_share_apart){0, 1, {.name = "scan", .module = "", .file = ""}, .26, 0};
     assert_string_equal(rps_share_group_text(long_text, sizeof(long_text), &group),
-                        "34 % of samples in solve (three.c:40) (elsewhere 85 %), 26 % in scan "
-                        "(perhaps by chance; elsewhere: 0 %)");
+                        "26 % of samples in scan (perhaps by chance; elsewhere: 0 %)");
+    group.is_unsure_total = 1;
+    assert_string_equal(rps_share_group_text(long_text, sizeof(long_text), &group),
+                        "26 % of samples in scan and its callees (perhaps by chance; elsewhere: "
+                        "0 %)");
     assert_int_equal(rps_share_is_tested(&group), 0);
     group.unsure.is_found = 0;
     group.top_rest = NAN;
@@ -119,7 +122,10 @@ static void names_that_stand_out(void **state)
         .samples = 100,
         .by_program = 1,
         .count = 1,
-        .top = {{.name = {.name = "cc1", .module = "", .file = ""}, .share = .6}},
+        .top = {{.name = {.name = "cc1", .module = "", .file = ""}, .share = NAN}},
+        .top_rest = .7,
+        .function_count = 1,
+        .function = {{.name = {.name = "parse", .module = "", .file = ""}, .share = .3}},
         .is_alike = 1,
     };
     struct rps_share_apart *program = &group.apart[RPS_APART_PROGRAM];
@@ -129,8 +135,27 @@ static void names_that_stand_out(void **state)
 
     (void)state;
     function->is_tested = 1;
+    group.function[0].share = NAN;
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
                         "no program or function stands out");
+    group.top[0].share = .6;
+    group.function[0].share = .3; /* All groups have the program, so only its function is named. */
+    assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
+                        "30 % of samples in parse");
+    group.is_alike = 0;
+    group.top[0].share = .4;
+    assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
+                        "40 % of samples in cc1 (elsewhere 70 %), 30 % in parse");
+    *function = (struct rps_share_apart){1, 1, {.name = "as", .file = ""}, 0, .3};
+    assert_string_equal(rps_share_group_text(text, sizeof(text), &group), /* says what runs */
+                        "40 % of samples in cc1 (elsewhere 70 %), 30 % in parse");
+    group.other = "rest of the run"; /* A window is described by its difference. */
+    assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
+                        "0 % of samples in as itself (rest of the run: 30 %)");
+    group.other = NULL;
+    group.top[0].share = .6;
+    group.is_alike = 1;
+    group.function_count = 0;
     *program = (struct rps_share_apart){1, 1, {.name = "soffice.bin", .file = ""}, .09, .001};
     *function = (struct rps_share_apart){1, 1, {.name = "draw", .file = ""}, .05, 0};
     *cgroup = (struct rps_share_apart){1, 1, {.name = "office", .file = ""}, .1, .001};
@@ -159,10 +184,7 @@ static void names_that_stand_out(void **state)
     cgroup->is_found = 0;
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
                         "in cc1, 5 % of samples in draw (elsewhere 0 %)");
-    function->share = 0;
-    function->rest = .97; /* Functions that draw calls may have all samples of the group. */
-    assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
-                        "in cc1, 0 % of samples in draw itself (elsewhere 97 %)");
+    function->is_found = 0;
     group.apart[RPS_APART_TOTAL] =
         (struct rps_share_apart){1, 1, {.name = "parse", .file = ""}, .98, 0};
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
@@ -181,6 +203,12 @@ static void names_that_stand_out(void **state)
     group.by_program = program->is_found = function->is_found = 0;
     group.is_alike = 1;
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "no function stands out");
+    group.apart[RPS_APART_TOTAL].is_found = 1; /* A smaller share does not name the group. */
+    group.apart[RPS_APART_TOTAL].share = .4;
+    assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
+                        "40 % of samples in parse and its callees (elsewhere 0 %)");
+    assert_string_equal(rps_share_group_name(little, sizeof(little), &group), "cc1");
+    group.apart[RPS_APART_TOTAL].is_found = 0;
     group.is_alike = 0;
     group.apart[RPS_APART_CALLER] =
         (struct rps_share_apart){1, 1, {.name = "main", .file = ""}, .6, 0};

@@ -394,6 +394,30 @@ static void test_twins(void **state)
     assert_string_equal(words_of(&made, 1), "similar to the whole run");
 }
 
+/* A lower rate is described only if nothing else describes the label, or to tell it from a label
+ * that is described with the same words. */
+static void test_lower_rates(void **state)
+{
+    const struct given given = {"f", "Minor faults", "/s", 100000, 1000};
+    struct made made;
+
+    (void)state;
+    fill(&made, &given, 1);
+    assert_string_equal(words_of(&made, 1), "1/100 of the rate of minor faults of the whole run");
+    made.label[1].is_described = made.label[2].is_described = 1;
+    assert_string_equal(words_of(&made, 1), "");
+    for (int l = 1; l < 3; l++) {
+        strcpy(made.label[l].code, "solve");
+        strcpy(made.label[l].place, "in solve");
+    }
+    assert_string_equal(words_of(&made, 1), "in solve");
+    made.mean[2] = 1000;
+    assert_string_equal(words_of(&made, 1), "in solve, no clear difference from C");
+    made.mean[2] = 20000; /* The labels have the same words without their rates. */
+    assert_string_equal(words_of(&made, 1),
+                        "in solve, 1/100 of the rate of minor faults of the whole run");
+}
+
 /* Faults and switches that take a negligible time are not described. Major faults are described,
  * because they wait for disks. */
 static void test_what_matters(void **state)
@@ -431,8 +455,7 @@ static void test_follows_cpu_use(void **state)
     fill(&made, given, 3);
     assert_string_equal(
         words_of(&made, 1),
-        "1/500 of the rate of minor faults of the whole run, 9.0 x the rate of context "
-        "switches, CPU use 40 % (whole run: 80 %)");
+        "9.0 x the rate of context switches of the whole run, CPU use 40 % (whole run: 80 %)");
     given[0].value = 0; /* The label is asleep. */
     given[1].value = given[2].value = 0;
     fill(&made, given, 3);
@@ -654,7 +677,8 @@ static void test_system(void **state)
     assert_string_equal(
         words_of(&made, 1),
         "3.1 x the rate of minor faults of the whole run, has 3.0 threads asleep in lock or thread "
-        "waits, RSS 306 MiB summed over processes (elsewhere 13 MiB), reads 866 MiB/s from disks "
+        "waits (elsewhere 0.0 threads), RSS 306 MiB summed over processes (elsewhere 13 MiB), "
+        "reads 866 MiB/s from disks "
         "(elsewhere 0 MiB/s)");
     assert_string_equal(words_of(&made, 2), "similar to most other classes");
     strcpy(io.figure[0].name, "at MiB"); /* The new clause is shorter than the previous one. */
@@ -921,6 +945,7 @@ int main(void)
         cmocka_unit_test(test_doubt),
         cmocka_unit_test(test_late),
         cmocka_unit_test(test_twins),
+        cmocka_unit_test(test_lower_rates),
         cmocka_unit_test(test_place),
         cmocka_unit_test(test_what_matters),
         cmocka_unit_test(test_follows_cpu_use),
