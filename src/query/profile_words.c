@@ -26,7 +26,7 @@
 #define MIN_SPREAD        .5    /* Minimum difference of table columns, in standard deviations. */
 #define MIN_NOISE         .22 /* Log of 1.25: minimum difference of columns' standard deviations. */
 #define MIN_CPU_USE       .22 /* Log of 1.25; others may cause smaller changes of CPU use. */
-#define DIFFERENCE_MAX    7.  /* Log ratio if one of the two values is 0. */
+#define DIFFERENCE_MAX    7.  /* Maximum log ratio, also if one of the two values is 0. */
 #define ERRORS            2.5 /* Standard errors on either side of an interval. */
 #define FOLLOWS           1.5 /* Maximum ratio of a rate's change to the change of CPU use. */
 #define HARDLY_RUNS       1.4 /* Log of 4; below a quarter of the CPU use, lower rates follow. */
@@ -54,10 +54,11 @@
 struct pair {
     const struct rps_profile *profile;
     size_t label;
-    int other;     /* Label to compare with; -1: the whole run. */
-    int is_small;  /* 1 if faults and switches matter even if they take little time. */
-    double cpu;    /* Difference in CPU use; 0: none. */
-    int compared;  /* 1 if there were metrics to compare. */
+    int other;    /* Label to compare with; -1: the whole run. */
+    int is_io;    /* 1: compared with all other labels; 2: also, and a rate, which may be bursts. */
+    int is_small; /* 1 if faults and switches matter even if they take little time. */
+    double cpu;   /* Difference in CPU use; 0: none. */
+    int compared; /* 1 if there were metrics to compare. */
     int is_unsure; /* 1 if a metric differs, but perhaps by chance. */
     int is_common; /* 1 if a metric differs from the whole run, but not from most labels. */
 };
@@ -103,6 +104,8 @@ static double value_of(const struct pair *pair, size_t f)
 
 static double base_of(const struct pair *pair, size_t f)
 {
+    if (pair->is_io)
+        return rps_profile_elsewhere(pair->profile, (int)pair->label, f);
     return pair->other >= 0 ? mean_of(pair->profile, (size_t)pair->other, f)
                             : pair->profile->figure[f].whole;
 }
@@ -149,7 +152,9 @@ static double difference(const struct pair *pair, size_t f)
     base = fmax(base, 0) + more;
     if (value == base)
         return 0;
-    return value <= 0 ? -DIFFERENCE_MAX : base <= 0 ? DIFFERENCE_MAX : log(value / base);
+    if (value <= 0 || base <= 0)
+        return value <= 0 ? -DIFFERENCE_MAX : DIFFERENCE_MAX;
+    return fmax(-DIFFERENCE_MAX, fmin(DIFFERENCE_MAX, log(value / base)));
 }
 
 /* Return the range of a metric; NaN: unknown. Without an interval, the range follows from the
@@ -168,7 +173,9 @@ static struct range label_range(const struct pair *pair, size_t f)
     const struct rps_profile *profile = pair->profile;
     const struct rps_profile_label *label = &profile->label[pair->label];
     size_t at = pair->label * profile->figure_count + f;
-    const double spread = label->periods < OBSERVATIONS_MIN
+    /* A label without bursts does not show how much they vary. */
+    const double spread = label->periods < OBSERVATIONS_MIN ||
+                                  (pair->is_io == 2 && profile->mean[at] < base_of(pair, f))
                               ? fmax(profile->spread[at], profile->figure[f].inside)
                               : profile->spread[at];
     double variance = spread * spread / (double)label->periods * fmax(1, profile->figure[f].clumps);
@@ -176,6 +183,25 @@ static struct range label_range(const struct pair *pair, size_t f)
     if (strcmp(profile->figure[f].unit, "/s") == 0 && label->length_ns > 0)
         variance += base_of(pair, f) / ((double)label->length_ns / 1e9);
     return range_of(&profile->mean_interval[at], profile->mean[at], variance);
+}
+
+/* Return the range of the mean over all other labels. Its noise is their spread only: one label with
+ * bursts would hide its own difference. */
+static struct range rest_range(const struct pair *pair, size_t f)
+{
+    const struct rps_profile *profile = pair->profile;
+    double squares = 0, periods = 0;
+
+    for (int l = 0; l < profile->label_count; l++) {
+        const double spread = profile->spread[(size_t)l * profile->figure_count + f];
+
+        if (l == (int)pair->label || !isfinite(spread))
+            continue;
+        squares += spread * spread * (double)profile->label[l].periods;
+        periods += (double)profile->label[l].periods;
+    }
+    return range_of(&profile->figure[f].interval, base_of(pair, f),
+                    squares / periods / periods * fmax(1, profile->figure[f].clumps));
 }
 
 /* The noise of the whole run's value is the spread inside labels. Differences between labels are
@@ -188,6 +214,8 @@ static struct range base_range(const struct pair *pair, size_t f)
     int is_main = (int)pair->label == profile->main_label;
     uint64_t periods = profile->periods - (is_main ? profile->label[pair->label].periods : 0);
 
+    if (pair->is_io)
+        return rest_range(pair, f);
     if (pair->other >= 0)
         return label_range(&other, f);
     return range_of(is_main ? &figure->rest_interval : &figure->interval,
@@ -535,9 +563,11 @@ static int write_io(struct clause *ret, struct pair *of, int is_only)
         const int is_reading = !is_rate && !is_wait;
         const double least = strstr(unit, "MiB") ? MIB_THRESHOLD : THREADS_THRESHOLD;
         const double limit = is_rate && !io->other ? RATE_APART : 0;
-        const double value = value_of(&pair, f);
-        const double rest = io->other ? base_of(&pair, f) : rps_profile_elsewhere(io, label, f);
+        double value, rest;
 
+        pair.is_io = io->other ? 0 : 1 + is_rate;
+        value = value_of(&pair, f);
+        rest = base_of(&pair, f);
         ret[count] = (struct clause){.apart = fabs(sure_difference(&pair, f))};
         if (fabs(value - rest) <= least || (is_wait && !io->other))
             continue;

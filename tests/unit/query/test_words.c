@@ -726,6 +726,37 @@ static void test_system(void **state)
     rps_arena_free(arena);
 }
 
+/* A rate that comes in bursts is compared with all other labels: 70 ± 63 MiB/s with 0 ± 0. A label
+ * without bursts may lack them by chance. */
+static void test_bursts_of_io(void **state)
+{
+    static const struct given given = {"f", "Minor faults", "/s", 10000, 10000};
+    struct rps_arena *arena = rps_arena_new();
+    struct rps_profile io = read_io(arena, (double[]){13, 13, 13}, 70);
+    struct rps_run_system system[3];
+    struct made made;
+
+    (void)state;
+    fill(&made, &given, 1);
+    for (int l = 0; l < 3; l++)
+        system[l] = read_system((int64_t[RPS_TREE_SLOTS]){[RPS_TREE_THREADS] = 1});
+    made.profile.system = system;
+    made.profile.io = &io;
+    io.spread[3] = 200;
+    io.figure[1].inside = 115;
+    io.figure[1].clumps = 4;
+    assert_string_equal(words_of(&made, 1), "reads 70 MiB/s from disks (elsewhere 0 MiB/s)");
+    io.spread[1] = io.spread[5] = 200; /* elsewhere 0 ± 44 */
+    assert_null(strstr(words_of(&made, 1), "reads"));
+    io.spread[1] = 0;
+    io.mean[5] = 70;
+    io.figure[1].inside = 163;
+    assert_null(strstr(words_of(&made, 0), "reads")); /* 0 ± 51, elsewhere 70 ± 44 */
+    io.figure[1].clumps = 1;
+    assert_string_equal(words_of(&made, 0), "reads 0 MiB/s from disks (elsewhere 70 MiB/s)");
+    rps_arena_free(arena);
+}
+
 /* CPU use that was lost to other processes does not describe a label whose demand equals that of
  * the others. */
 static void test_cpu_use_of_others(void **state)
@@ -930,33 +961,20 @@ static void test_late(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rates),
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_alike),
-        cmocka_unit_test(test_nothing_to_say),
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_phases_of_classes),
-        cmocka_unit_test(test_unlike_most),
-        cmocka_unit_test(test_clumps),
-        cmocka_unit_test(test_long_clumps),
-        cmocka_unit_test(test_ramp),
-        cmocka_unit_test(test_ramps),
-        cmocka_unit_test(test_tenths_of_drift),
-        cmocka_unit_test(test_doubt),
-        cmocka_unit_test(test_late),
-        cmocka_unit_test(test_twins),
-        cmocka_unit_test(test_lower_rates),
-        cmocka_unit_test(test_place),
-        cmocka_unit_test(test_what_matters),
-        cmocka_unit_test(test_follows_cpu_use),
-        cmocka_unit_test(test_clumps_of_columns),
-        cmocka_unit_test(test_intervals),
-        cmocka_unit_test(test_counted),
-        cmocka_unit_test(test_main_label),
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_system),
-        cmocka_unit_test(test_cpu_use_of_others),
+        cmocka_unit_test(test_rates),           cmocka_unit_test(test_values),
+        cmocka_unit_test(test_alike),           cmocka_unit_test(test_nothing_to_say),
+        cmocka_unit_test(test_order),           cmocka_unit_test(test_phases_of_classes),
+        cmocka_unit_test(test_unlike_most),     cmocka_unit_test(test_clumps),
+        cmocka_unit_test(test_long_clumps),     cmocka_unit_test(test_ramp),
+        cmocka_unit_test(test_ramps),           cmocka_unit_test(test_tenths_of_drift),
+        cmocka_unit_test(test_doubt),           cmocka_unit_test(test_late),
+        cmocka_unit_test(test_twins),           cmocka_unit_test(test_lower_rates),
+        cmocka_unit_test(test_place),           cmocka_unit_test(test_what_matters),
+        cmocka_unit_test(test_follows_cpu_use), cmocka_unit_test(test_clumps_of_columns),
+        cmocka_unit_test(test_intervals),       cmocka_unit_test(test_counted),
+        cmocka_unit_test(test_main_label),      cmocka_unit_test(test_table),
+        cmocka_unit_test(test_names),           cmocka_unit_test(test_system),
+        cmocka_unit_test(test_bursts_of_io),    cmocka_unit_test(test_cpu_use_of_others),
         cmocka_unit_test(test_long_loops),
     };
 
