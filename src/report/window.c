@@ -112,13 +112,22 @@ const char *rps_window_words(struct rps_arena *arena, const struct rps_run_windo
                     : "too few measurement periods to compare all metrics; choose a longer range";
 }
 
+/* Write the times of a side, with more decimals if they would be equal: a period at the start or the
+ * end of a run may be short. */
 static const char *side_text(const struct rps_document *document,
                              const struct rps_run_window *window, int side)
 {
-    return rps_arena_print(
-        document->arena, "%s to %s (%s)", rps_document_clock(document, window->from_ns[side]),
-        rps_document_clock(document, window->to_ns[side]),
-        rps_document_duration(document, window->to_ns[side] - window->from_ns[side]));
+    struct rps_document fine = *document;
+    const int64_t from_ns = window->from_ns[side], to_ns = window->to_ns[side];
+    const char *from, *to;
+
+    do {
+        from = rps_document_clock(&fine, from_ns);
+        to = rps_document_clock(&fine, to_ns);
+    } while (strcmp(from, to) == 0 && to_ns > from_ns && (fine.period_ns /= 10) > 0);
+    fine.period_ns = fine.period_ns > 0 ? fine.period_ns : 1;
+    return rps_arena_print(document->arena, "%s to %s (%s)", from, to,
+                           rps_document_duration(&fine, to_ns - from_ns));
 }
 
 void rps_window_document(struct rps_document *document, const struct rps_run *run,

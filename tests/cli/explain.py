@@ -6,7 +6,7 @@ import random
 import re
 import statistics
 
-from program import Folder, expect, refused, tap
+from program import Folder, ask_store, expect, refused, tap
 
 # Reads, lock waits, other code and another CPI from 20 to 24 s. The values of the rest vary by 5 %.
 BURST = """\
@@ -210,6 +210,11 @@ def test_formats():
             text = expect(folder.call("explain", *part, "--format", form), 0).stdout
             assert "From 00:02.0 to 00:08.0" in re.sub(r"\\", "", text), text
         refused(folder.call("explain", *part, "--format", "xml"), 2, "xml")
+        ask_store(folder / "rpistat.data", "UPDATE period SET length_ns = 4000000 WHERE start_ns = (SELECT max(start_ns) FROM period)")
+        (start_s,), = ask_store(folder / "rpistat.data", "SELECT max(start_ns) / 1e9 FROM period")
+        text = expect(folder.call("explain", "--from", "%.6fs" % (start_s - .001), "--to", "%.6fs" % (start_s + .01)), 0).stdout
+        first, last = re.match(r"From (\S+) to (\S+) ", text).groups()
+        assert first != last, text  # although a period has one decimal
 
 
 tap.main([test_burst, test_code_of_a_short_window, test_phase, test_long, test_noise, test_leak, test_bursts_of_reads, test_formats])
