@@ -425,7 +425,7 @@ static struct rps_block *begin_shares(const struct rps_code_filling *filling)
          !is_table                  ? NULL
          : filling->output->is_time ? "Time"
                                     : "Samples",
-         RPS_VALUE_INT, .place = 3, .drop = !filling->output->is_time},
+         RPS_VALUE_INT, .place = 3, .drop = filling->output->is_time ? 3 : 1},
         {"self_share",
          !is_table ? NULL
          : is_task ? "Share"
@@ -433,7 +433,8 @@ static struct rps_block *begin_shares(const struct rps_code_filling *filling)
          RPS_VALUE_SHARE, .place = 1},
         {"total", .kind = RPS_VALUE_INT},
         {"total_share", is_table && !is_task ? "Total" : NULL, RPS_VALUE_SHARE, .place = 2},
-        {"module", is_function ? "Module" : NULL, .place = 6, .width_max = MODULE_MAX},
+        {"module", is_function ? "Module" : NULL, .place = 6, .width_max = MODULE_MAX,
+         .drop = filling->output->is_time ? 2 : 0},
         {"file", has_pid && is_table && has_any(filling->output->shares, 1) ? "File" : NULL,
          .place = 9, .width_max = MODULE_MAX},
         {"line", .kind = RPS_VALUE_INT},

@@ -48,6 +48,21 @@ def test_runs_width():
     assert "argument39" in whole, whole
 
 
+def test_wall_width():
+    """code --wall: the table fits a terminal of 80 columns; without its line and module, all other columns are printed"""
+    module, kernel, long = "/usr/lib/a_library_with_a_name.so.1", "a_wait_of_the_kernel", "a_function_with_a_long_name"
+    FOLDER.write("wall.sim", f"task main 100\nfunction {long} 0x1000 0x100 main.c:10\nfunction {kernel} 0xffffffff81000000 0x100\n"
+                 f"phase run 2s code={long}\nsleep 2s code={long}>{kernel}\n")
+    expect(FOLDER.call("record", "-q", "--wall", "--pmu", "sim:wall.sim", "-o", "wall.data"), 0)
+    program.ask_store(FOLDER / "wall.data", "UPDATE module SET path = ? WHERE path LIKE '%simulated%'", (module,))
+    for columns in [80, 120]:
+        status, shown = on_terminal("code", "--wall", "-i", "wall.data", columns=columns)
+        heading, row = shown[shown.index("    Self"):].splitlines()[:2]
+        assert status == 0 and max(map(len, shown.splitlines())) <= columns, shown
+        assert heading.split()[:3] == ["Self", "Total", "Time"] and "Waited in" in heading, heading
+        assert ("Module" in heading) == (columns > 80) and kernel in row and "a_function_with" in row, shown
+
+
 def test_runs_wide_characters():
     """runs: columns stay aligned when a label has wide characters"""
     FOLDER.record("-o", "labels.data", "--label", "日本")
@@ -492,7 +507,7 @@ def test_long_lines():
 
 
 with FOLDER:
-    tap.main([test_long_lines, test_runs_width, test_runs_wide_characters, test_drawing_size, test_drawing_of_nine,
+    tap.main([test_long_lines, test_runs_width, test_wall_width, test_runs_wide_characters, test_drawing_size, test_drawing_of_nine,
               test_small, test_no_color, test_characters, test_sixel, test_plot_note,
               test_terminal_workload, test_terminal_job,
               test_terminal_background,
