@@ -671,6 +671,15 @@ def check_off_cpu():
         expect(folder.call("record", "-q", "--pmu", "sim:mixed.sim", "--period", "2s", "-o", "mixed.data"), 0)
         text = expect(folder.call("code", "-i", "mixed.data"), 0).stdout
         assert OFF_CPU not in text.splitlines()[1] and text.splitlines()[1].endswith(" per CPU)."), text
+        # two threads run for 1 of 4 s, at the same time or not: at least 2 s without a thread. For CPUs, it is the unused share
+        folder.write("quarter.sim", "task main 100\ntask w 100 101\nfunction f 0x1000 0x100\n"
+                     "phase work 1s instructions=200M threads=2 code=f:50%,w/f:50%\nsleep 3s\n")
+        expect(folder.call("record", "-q", "--pmu", "sim:quarter.sim", "--period", "4s", "-o", "quarter.data"), 0)
+        for target, least in ("command", True), ("cgroup build", True), ("all 2 CPUs", False):
+            ask_store(folder / "quarter.data", "UPDATE run SET cpu_count = 2, target = ?", (target,))
+            found = json.loads(expect(folder.call("code", "-i", "quarter.data", "--format", "json"), 0).stdout)
+            text = " ".join(expect(folder.call("code", "-i", "quarter.data"), 0).stdout.split())
+            assert found["off_cpu"] == .5 and ("off-CPU for at least 50.0 % of" in text) == least, (target, text)
 
 
 def check_ramps():
