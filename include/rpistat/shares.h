@@ -101,7 +101,8 @@ size_t *rps_shares_processes(struct rps_arena *arena, const struct rps_code *cod
 #define RPS_SHARES_ONE_PROGRAM .97 /* above this share of one program, functions are named */
 
 /* Return the number of each task's program or control group. A program has the name of its
- * processes' first threads. *ret_name receives the names; a control group has its path as its
+ * processes' first threads; of a process whose first thread has no samples, that of the sampled
+ * thread with the lowest number. *ret_name receives the names; a control group has its path as its
  * module. *ret_process (may be NULL) receives a number lower than task_count for each task's
  * process. Processes of different owners have different numbers. */
 int64_t *rps_shares_owners(struct rps_arena *arena, const struct rps_code *code,

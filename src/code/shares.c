@@ -119,9 +119,11 @@ static int by_process(const void *a, const void *b)
 
     if (x->item != y->item)
         return x->item < y->item ? -1 : 1;
-    /* A process has the latest name of its first thread, so sort the first thread first. */
+    /* A process has the latest name of its first thread, or of the thread with the lowest number. */
     if ((x->tid == x->pid) != (y->tid == y->pid))
         return x->tid == x->pid ? -1 : 1;
+    if (x->tid != y->tid)
+        return x->tid < y->tid ? -1 : 1;
     return (x->line < y->line) - (x->line > y->line);
 }
 

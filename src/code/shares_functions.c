@@ -170,14 +170,22 @@ int64_t *rps_shares_owners(struct rps_arena *arena, const struct rps_code *code,
     size_t *first = rps_arena_get(scratch, code->task_count, sizeof(*first));
     size_t *process = rps_shares_processes(scratch, code, first);
     struct rps_share_key *cgroup = rps_arena_get(scratch, code->cgroup_count + 1, sizeof(*cgroup));
+    size_t *lowest = rps_arena_get(scratch, code->task_count, sizeof(*lowest));
     struct rps_share_items owners = {0}, pairs = {0};
 
+    for (size_t t = 0; t < code->task_count; t++) {
+        size_t *of = &lowest[process[t]];
+
+        if (*of == 0 || code->task[t].tid < code->task[*of - 1].tid)
+            *of = t + 1;
+    }
     if (ret_process)
         *ret_process = rps_arena_get(arena, code->task_count, sizeof(**ret_process));
     for (size_t c = 0; c <= code->cgroup_count; c++) /* Index 0 is the unknown control group. */
         cgroup[c] = key_of_cgroup(arena, code, (int64_t)c - 1);
     for (size_t t = 0; t < code->task_count; t++) {
-        const struct rps_task *task = &code->task[first[t] > 0 ? first[t] - 1 : t];
+        const struct rps_task *task =
+            &code->task[(first[t] > 0 ? first[t] : lowest[process[t]]) - 1];
         struct rps_share_key key = {
             .name = task->name && task->name[0] ? task->name : RPS_SHARE_UNKNOWN, .file = ""};
 

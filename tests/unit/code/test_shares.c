@@ -651,6 +651,30 @@ static void programs_with_one_number(void **state)
     assert_int_equal(shares.share[2].self, 4);
 }
 
+/* If the first thread has no samples, all threads are in one program: a JVM is "java", not also
+ * "GC Thread#1". */
+static void program_without_first_thread(void **state)
+{
+    const struct rps_task jvm[] = {
+        {.pid = 5, .tid = 9, .name = "GC Thread#1", .start_ns = 10, .end_ns = -1, .cgroup = -1},
+        {.pid = 5, .tid = 6, .name = "java", .start_ns = 20, .end_ns = -1, .cgroup = -1},
+        {.pid = 5, .tid = 8, .name = "C1 CompilerThre", .start_ns = 30, .end_ns = -1, .cgroup = -1},
+    };
+    const struct rps_code one = {.task_count = 3, .task = (struct rps_task *)jvm};
+    const uint64_t seen[] = {1, 2, 4};
+    struct rps_share_name *name;
+    size_t count;
+    int64_t *program = rps_shares_owners(arena, &one, RPS_SHARES_PROGRAM, &name, &count, NULL);
+    struct rps_shares shares = rps_shares_find(arena, &one, seen, RPS_SHARES_PROCESS);
+
+    (void)state;
+    assert_int_equal(count, 1);
+    assert_string_equal(name[program[0]].name, "java");
+    assert_int_equal(shares.count, 1);
+    assert_string_equal(shares.share[0].name, "java");
+    assert_int_equal(shares.share[0].self, 7);
+}
+
 static void expect_name(const char *path, const char *name, size_t end)
 {
     size_t length, found_end;
@@ -847,6 +871,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs),
         cmocka_unit_test(programs_with_one_number),
+        cmocka_unit_test(program_without_first_thread),
         cmocka_unit_test(names_of_cgroups),
         cmocka_unit_test(of_cgroups),
         cmocka_unit_test(paths_of_one_build),
