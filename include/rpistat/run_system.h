@@ -110,6 +110,10 @@ int rps_system_time_is_busy(const struct rps_system_time *time);
 /* Return 1 if hardly any thread ran and all threads slept in futex, as in a deadlock. */
 int rps_system_time_is_stuck(const struct rps_system_time *time);
 
+/* Return 1 if the waiting time may include sleep: readings found threads in block I/O for more than
+ * 2 % of the threads' time, and Linux 6.12 and later counts some of this sleep as a wait. */
+int rps_system_time_waits_at_most(const struct rps_system_time *time);
+
 /* Return waiting time / (running time + waiting time) of the threads (0 to 1); NaN if unknown. */
 double rps_system_time_waited(const struct rps_system_time *time);
 

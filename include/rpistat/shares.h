@@ -102,9 +102,10 @@ size_t *rps_shares_processes(struct rps_arena *arena, const struct rps_code *cod
 
 /* Return the number of each task's program or control group. A program has the name of its
  * processes' first threads; of a process whose first thread has no samples, that of the sampled
- * thread with the lowest number. *ret_name receives the names; a control group has its path as its
- * module. *ret_process (may be NULL) receives a number lower than task_count for each task's
- * process. Processes of different owners have different numbers. */
+ * thread with the lowest number. With RPS_SHARES_THREAD, such threads have their own names.
+ * *ret_name receives the names; a control group has its path as its module. *ret_process (may be
+ * NULL) receives a number lower than task_count for each task's process. Processes of different
+ * owners have different numbers. */
 int64_t *rps_shares_owners(struct rps_arena *arena, const struct rps_code *code,
                            enum rps_shares_by by, struct rps_share_name **ret_name,
                            size_t *ret_count, size_t **ret_process);

@@ -184,8 +184,8 @@ int64_t *rps_shares_owners(struct rps_arena *arena, const struct rps_code *code,
     for (size_t c = 0; c <= code->cgroup_count; c++) /* Index 0 is the unknown control group. */
         cgroup[c] = key_of_cgroup(arena, code, (int64_t)c - 1);
     for (size_t t = 0; t < code->task_count; t++) {
-        const struct rps_task *task =
-            &code->task[(first[t] > 0 ? first[t] : lowest[process[t]]) - 1];
+        const size_t lone = by == RPS_SHARES_THREAD ? t + 1 : lowest[process[t]];
+        const struct rps_task *task = &code->task[(first[t] > 0 ? first[t] : lone) - 1];
         struct rps_share_key key = {
             .name = task->name && task->name[0] ? task->name : RPS_SHARE_UNKNOWN, .file = ""};
 

@@ -65,7 +65,8 @@ static int is_name(const char *name)
 /* Find the workload's innermost function in each stack. Kernel functions called by this function
  * work on its behalf. Kernel threads and idle CPUs have no workload function. If symbols are found
  * or lost later, a run's phases do not change, because a function is identified by its beginning.
- * Functions of several runs, perhaps of several builds, are matched by name. */
+ * Functions of several runs, perhaps of several builds, are matched by name. Threads of a process
+ * whose first thread has no samples are kept apart: those of a JVM have different work. */
 static struct symbols find_symbols(struct rps_arena *arena, const struct rps_code *code, int table,
                                    enum rps_unnamed unnamed)
 {
@@ -74,7 +75,7 @@ static struct symbols find_symbols(struct rps_arena *arena, const struct rps_cod
 
     symbols.of =
         table == PROGRAMS
-            ? rps_shares_owners(arena, code, RPS_SHARES_PROGRAM, &name, &symbols.count, NULL)
+            ? rps_shares_owners(arena, code, RPS_SHARES_THREAD, &name, &symbols.count, NULL)
             : rps_shares_functions(arena, code, 1, unnamed, &name, &symbols.count);
     symbols.name = name;
     return symbols;

@@ -525,6 +525,11 @@ static int write_clause(char *ret, const struct pair *pair, size_t f)
 
 /* --- system metrics --------------------------------------------------------------------------- */
 
+static const char *most_words(const struct rps_system_time *time)
+{
+    return rps_system_time_waits_at_most(time) ? "at most " : "";
+}
+
 /* Write the waiting for a CPU of a window, in the words of phases. Return 0 if the shares hardly
  * differ: only the numbers of threads differ. */
 static int write_cpu_wait(char *ret, const struct rps_profile *profile)
@@ -532,8 +537,9 @@ static int write_cpu_wait(char *ret, const struct rps_profile *profile)
     const struct rps_system_time own = time_of(profile, 0), rest = time_of(profile, 1);
     const double waited = rps_system_time_waited(&own), other = rps_system_time_waited(&rest);
 
-    snprintf(ret, TEXT_SIZE, "waits for a CPU %.0f %% of the time that it could run (%s: %.0f %%)",
-             100 * waited, profile->other, 100 * other);
+    snprintf(ret, TEXT_SIZE,
+             "waits for a CPU %s%.0f %% of the time that it could run (%s: %s%.0f %%)",
+             most_words(&own), 100 * waited, profile->other, most_words(&rest), 100 * other);
     return fabs(waited - other) > WAITED_THRESHOLD;
 }
 
@@ -650,8 +656,9 @@ static int write_system(struct clause *ret, struct pair *pair, int count)
     if (!is_waiting)
         return count;
     snprintf(ret[count].text, TEXT_SIZE,
-             "waits for a CPU %.0f %% of the time that it could run (elsewhere %.0f %%)",
-             100 * rps_system_time_waited(&time), 100 * rps_system_time_waited(&rest));
+             "waits for a CPU %s%.0f %% of the time that it could run (elsewhere %s%.0f %%)",
+             most_words(&time), 100 * rps_system_time_waited(&time), most_words(&rest),
+             100 * rps_system_time_waited(&rest));
     ret[count].is_less = rps_system_time_waited(&time) < rps_system_time_waited(&rest);
     return count + 1;
 }

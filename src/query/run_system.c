@@ -26,6 +26,8 @@
  * time and of the elapsed time, and the reason has at least this share of the sleep. */
 #define SLEEPS_MIN .5
 
+#define IO_MIN .02 /* Minimum share of the threads' time in block I/O that makes waits inexact. */
+
 /* A workload is stuck if its threads are on a CPU for at most this share of the time. In addition,
  * at least STUCK_SLEEP_MIN of the threads' time must be in futex. */
 #define STUCK_RUNS_MAX  .02
@@ -248,7 +250,8 @@ static void balance_sleeps(struct rps_system_time *time)
 }
 
 /* Compute the times in each state. All of a wait is added at the end of the wait, although the wait
- * may have begun earlier. So if readings saw all threads, it is cut to their time off the CPU. */
+ * may have begun earlier. Linux 6.12 and later also counts some sleep in state D as a wait. So if
+ * readings saw all threads, the wait is cut to their time off the CPU that was not in state D. */
 struct rps_system_time rps_run_system_time(const struct rps_run_system *system, double on_s)
 {
     double wait_s = sum_of(system, RPS_TREE_WAIT) / US_PER_S;
@@ -256,7 +259,7 @@ struct rps_system_time rps_run_system_time(const struct rps_run_system *system, 
     double seen_on_s = sum_of(system, RPS_TREE_RUNNING) / US_PER_S;
     struct rps_system_time time = {.on_s = on_s, .unseen_s = unseen_s, .idle_s = NAN};
     const double length_s = system->length_s[RPS_SYSTEM_TREE];
-    double lives_s;
+    double lives_s, io_s;
     int is_known = length_s > SHORT_S && !(seen_on_s + unseen_s < SEEN_MIN * on_s &&
                                            on_s - seen_on_s > MISSED_MAX * length_s);
 
@@ -271,7 +274,8 @@ struct rps_system_time rps_run_system_time(const struct rps_run_system *system, 
     if (!isfinite(lives_s + wait_s + on_s))
         return time;
     time.elapsed_s = length_s;
-    time.wait_s = unseen_s > 0 ? wait_s : fmin(wait_s, fmax(0, lives_s - on_s));
+    io_s = fmax(0, time.asleep_in_s[RPS_SLEEP_IO]);
+    time.wait_s = unseen_s > 0 ? wait_s : fmin(wait_s, fmax(0, lives_s - on_s - io_s));
     time.unseen_s += fmax(0, on_s + time.wait_s - lives_s);
     time.threads_s = fmax(lives_s - fmax(0, time.idle_s) - time.child_s, on_s + time.wait_s);
     time.unseen_on_s = fmin(unseen_s, fmax(0, on_s - seen_on_s));
@@ -300,6 +304,11 @@ int rps_system_time_is_stuck(const struct rps_system_time *time)
            time->on_s <= STUCK_RUNS_MAX * time->elapsed_s &&
            time->asleep_in_s[RPS_SLEEP_LOCK] + idle_s >=
                STUCK_SLEEP_MIN * (time->threads_s + idle_s);
+}
+
+int rps_system_time_waits_at_most(const struct rps_system_time *time)
+{
+    return time->asleep_in_s[RPS_SLEEP_IO] > IO_MIN * time->threads_s;
 }
 
 double rps_system_time_ready_s(const struct rps_system_time *time)

@@ -196,7 +196,11 @@ char *rps_report_threads(const struct rps_report *report, char *ret, size_t size
     for (int s = 0; s < STATES; s++) {
         if (s == UNKNOWN && state_s[s] <= 0)
             continue;
-        append_time(&line, s > 0 ? ", " : "Threads: ", state_s[s], name[s]);
+        append_time(&line,
+                    s == 0                                                 ? "Threads: "
+                    : s == WAITING && rps_system_time_waits_at_most(&time) ? ", at most "
+                                                                           : ", ",
+                    state_s[s], name[s]);
         append(&line, "%.0f %%%s", 100 * state_s[s] / total_s,
                s == WAITING && others_ran ? ", others used it"
                : s == UNKNOWN && time.unknown_s > (1 - SLEEPS_MIN) * state_s[s]

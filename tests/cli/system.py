@@ -116,7 +116,7 @@ def test_threads():
             "24.0 s asleep (100 %: 16.0 s in timers, 8.0 s in pipes, sockets or polls); total 24.0 s " in text), text
     record("many.data", "phase build 3s threads=40 wait=75% in=message:5,child:5,io:20\n")
     text = words(report("many.data"))
-    assert ("Threads: 7.5 s running (7 %), 22.5 s waiting for a CPU (21 %), "
+    assert ("Threads: 7.5 s running (7 %), at most 22.5 s waiting for a CPU (21 %), "
             "75.0 s asleep (71 %: 60.0 s in block I/O, 15.0 s in pipes, sockets or polls); total 105.0 s, "
             "not counting 15.0 s waiting for children" in text), text
     record("idling.data", "default threads=2 wait=0% idle=0\nphase work 4s in=timer:1\nphase late 1s idle=1\n")

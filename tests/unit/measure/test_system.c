@@ -1075,13 +1075,23 @@ static void test_hidden(void **state)
     assert_int_equal(reading->value[RPS_TREE_IN_IO], 1); /* recognised by the state letter D */
     assert_int_equal(reading->value[RPS_TREE_RUNNING], 2000);
     assert_int_equal(reading->value[RPS_TREE_WAIT], 2);
-    write_thread(7, 7, "3000999 7000 12\n", "spiral", "7 (a) ) S 1 7");
+    write_thread(7, 7, "3000999 7000 11\n", "0", "7 (a) ) R 1 7");
+    reading = read_next(&test); /* awake: state D is read again at each reading */
+    assert_int_equal(reading->value[RPS_TREE_IN_IO], 0);
+    write_thread(7, 7, "3000999 7000 12\n", "0", "7 (a) ) D 1 7");
+    reading = read_next(&test); /* falls asleep in the queue of its CPU */
+    assert_int_equal(reading->value[RPS_TREE_IN_IO], 1);
+    write_thread(7, 7, "3000999 7000 13\n", "0", "7 (a) ) S 1 7");
+    reading = read_next(&test);
+    assert_int_equal(reading->value[RPS_TREE_IN_IO], 0);
+    assert_true(has(reading, RPS_TREE_IN_LOCK));
+    write_thread(7, 7, "3000999 7000 14\n", "spiral", "7 (a) ) S 1 7");
     reading = read_next(&test);
     assert_int_equal(reading->value[RPS_TREE_IN_OTHER], 1);
-    write_thread(7, 7, "3000999 7000 13\n", "antipoll", "7 (a) ) S 1 7");
+    write_thread(7, 7, "3000999 7000 15\n", "antipoll", "7 (a) ) S 1 7");
     reading = read_next(&test);
     assert_int_equal(reading->value[RPS_TREE_IN_OTHER], 1);
-    write_thread(7, 7, "3000999 7000 14\n", "do_sys_poll", "7 (a) ) S 1 7");
+    write_thread(7, 7, "3000999 7000 16\n", "do_sys_poll", "7 (a) ) S 1 7");
     reading = read_next(&test);
     assert_int_equal(reading->value[RPS_TREE_IN_MESSAGE], 1);
     write_thread(7, 7, "3000999 7000 15\n", "wait_woken", "7 (a) ) S 1 7");

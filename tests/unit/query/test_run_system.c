@@ -136,6 +136,14 @@ static void test_long_wait(void **state)
     NEAR(time.wait_s, 5);
     NEAR(time.asleep_s, 0);
     NEAR(time.unseen_s, 0);
+    assert_false(rps_system_time_waits_at_most(&time));
+    value[RPS_TREE_IN_IO] = 1; /* In state D at each reading, so it was not ready. */
+    system = made(value);
+    time = rps_run_system_time(&system, 5);
+    NEAR(time.wait_s, 0);
+    NEAR(time.asleep_in_s[RPS_SLEEP_IO], 5);
+    assert_true(rps_system_time_waits_at_most(&time));
+    value[RPS_TREE_IN_IO] = 0;
     value[RPS_TREE_UNSEEN] = 200000;
     system = made(value);
     time = rps_run_system_time(&system, 5);
