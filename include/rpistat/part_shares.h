@@ -71,10 +71,11 @@ struct rps_share_group {
     struct rps_share_top function[RPS_SHARES_TOP];
     struct rps_share_apart apart[RPS_APART_KINDS];
     struct rps_share_apart
-        unsure;          /* If no name is found, one that differs, but perhaps by chance */
-    int is_unsure_total; /* 1 if the shares of `unsure` include callees */
-    int is_alike;        /* 1 if most samples of every group are in the same function or program */
-    double waited_s;     /* Time off the CPU in functions, summed over threads, if recorded */
+        unsure; /* If no name is found, one that differs, but perhaps by chance */
+    struct rps_share_apart chance; /* If no name is found, a function whose share with its callees
+                                      is larger, but perhaps by chance */
+    int is_alike;     /* 1 if most samples of every group are in the same function or program */
+    double waited_s;  /* Time off the CPU in functions, summed over threads, if recorded */
     double unknown_s; /* Time off the CPU in waits of unknown cause (0 if there are other groups) */
     int wait_count;
     struct rps_share_top wait[RPS_SHARES_WAITS]; /* Top waits; each share is relative to waited_s */
@@ -150,7 +151,7 @@ char *rps_share_name_text(char *ret, size_t size, const struct rps_share_name *n
 
 /* Write which code a group runs, for a sentence. If most samples are in one function: "in solve
  * (three.c:40)". If a name has a larger share beyond chance: "9 % of samples in soffice.bin
- * (elsewhere 0 %)". If there are too few periods to know the chance: "26 % of samples in scan
+ * (elsewhere 0 %)". If chance may explain it: "26 % of samples in scan
  * (perhaps by chance; elsewhere: 0 %)". Otherwise the text has the largest share: "34 % of samples
  * in cc1 (elsewhere 31 %)", or is "no program or function stands out". With too few samples, the
  * text is "". A window is described by names with a smaller share, too, and is also named if chance

@@ -33,14 +33,22 @@ static int is_unnamed(const struct rps_share_group *group)
             rps_share_is_library(top->name.module));
 }
 
+static double share_in_group(const struct totals *of, size_t item)
+{
+    return (double)of->own[item] / of->own_weight;
+}
+
+static double share_elsewhere(const struct totals *of, size_t item)
+{
+    return ((double)of->all[item] - (double)of->own[item]) / fmax(of->weight - of->own_weight, 1);
+}
+
 /* Return how much larger the share of a function with its callees is in the group than in all other
  * groups; 0: not by enough to be reported. */
 static double total_difference(const struct totals *of, size_t item)
 {
     const struct rps_share_index *index = of->index;
-    const double own = (double)of->own[item] / of->own_weight;
-    const double rest =
-        ((double)of->all[item] - (double)of->own[item]) / fmax(of->weight - of->own_weight, 1);
+    const double own = share_in_group(of, item), rest = share_elsewhere(of, item);
 
     if (own < fmax(of->least, RPS_APART_FACTOR_MIN * rest))
         return 0;
@@ -161,6 +169,7 @@ static int is_outer(const char *function)
 /* The functions that may describe groups, and their samples in blocks of groups. */
 struct candidates {
     size_t count, *item, *group; /* Function and group of each candidate */
+    double *share, *rest;        /* Its share in the group, and in all other groups */
     size_t stacks;
     uint64_t *within; /* For each stack, bit n is 1 if it contains candidate n */
     size_t blocks;
@@ -195,6 +204,8 @@ static void find_candidates(struct rps_arena *arena, const struct rps_share_inde
 
     ret->item = rps_arena_get(arena, groups, sizeof(*ret->item));
     ret->group = rps_arena_get(arena, groups, sizeof(*ret->group));
+    ret->share = rps_arena_get(arena, groups, sizeof(*ret->share));
+    ret->rest = rps_arena_get(arena, groups, sizeof(*ret->rest));
     for (size_t at = 0; at < groups * stacks; at++)
         all[at % stacks] += weight[at];
     for (size_t g = 0; g < groups; g++)
@@ -202,6 +213,7 @@ static void find_candidates(struct rps_arena *arena, const struct rps_share_inde
     totals.all = rps_share_index_totals(arena, index, all);
     for (size_t g = 0; g < groups && ret->count < 64; g++) {
         uint64_t *own;
+        size_t best;
 
         if (!is_unnamed(&group[g]))
             continue;
@@ -213,13 +225,17 @@ static void find_candidates(struct rps_arena *arena, const struct rps_share_inde
         }
         totals.own = own;
         totals.own_weight = (double)group[g].weight;
-        ret->group[ret->count] = g;
         totals.least = RPS_SHARES_NAME_MIN; /* A function that can name the group comes first. */
-        ret->item[ret->count] = find_total(&totals, weight + g * stacks);
+        best = find_total(&totals, weight + g * stacks);
         totals.least = 0;
-        if (ret->item[ret->count] == RPS_SHARE_NONE)
-            ret->item[ret->count] = find_total(&totals, weight + g * stacks);
-        ret->count += ret->item[ret->count] != RPS_SHARE_NONE;
+        if (best == RPS_SHARE_NONE)
+            best = find_total(&totals, weight + g * stacks);
+        if (best == RPS_SHARE_NONE)
+            continue;
+        ret->group[ret->count] = g;
+        ret->item[ret->count] = best;
+        ret->share[ret->count] = share_in_group(&totals, best);
+        ret->rest[ret->count++] = share_elsewhere(&totals, best);
     }
 }
 
@@ -259,7 +275,7 @@ static int add_samples(void *context, size_t block, int64_t stack, struct rps_co
     return 0;
 }
 
-/* Put the candidates that differ by more than chance into the groups. */
+/* Put the candidates into the groups, apart from those that may differ by chance. */
 static int test_candidates(struct rps_arena *arena, struct rps_sample_source *source,
                            const struct rps_run_part *part, const struct rps_share_name *name,
                            struct candidates *candidates, struct rps_share_group *group,
@@ -279,28 +295,24 @@ static int test_candidates(struct rps_arena *arena, struct rps_sample_source *so
         rps_sample_source_walk(source, &blocks, RPS_COUNT_STACKS, add_samples, candidates, err);
     for (size_t n = 0; n < candidates->count && result == 0; n++) {
         struct rps_share_group *own = &group[candidates->group[n]];
-        const struct rps_apart *test = &apart[candidates->group[n]];
-        const struct rps_apart_name *found;
+        const struct rps_apart_name *found = &apart[candidates->group[n]].name[0];
         struct rps_share_apart total;
         const struct rps_apart_counts counts = {
             part->group_count, 1, candidates->seen + n * candidates->blocks, candidates->of};
 
         rps_apart_find(&counts, apart);
-        found = test->unsure.is_found ? &test->unsure : &test->name[0];
-        if (!found->is_found || found->share < found->rest)
-            continue;
         total =
             (struct rps_share_apart){1, 1, rps_share_name_keep(arena, &name[candidates->item[n]]),
                                      found->share, found->rest};
-        if (test->unsure.is_found) {
-            if (!rps_share_is_positive(own))
-                own->unsure = total;
-            own->is_unsure_total |= !rps_share_is_positive(own);
-            continue;
+        if (found->is_found && found->share > found->rest) {
+            own->apart[RPS_APART_TOTAL] = total;
+            own->apart[RPS_APART_FUNCTION].is_tested = 1;
+            own->unsure.is_found = 0;
+        } else if (!rps_share_is_positive(own) && own->samples >= RPS_SHARES_SAMPLES_MIN) {
+            own->chance = total;
+            own->chance.share = candidates->share[n];
+            own->chance.rest = candidates->rest[n];
         }
-        own->apart[RPS_APART_TOTAL] = total;
-        own->apart[RPS_APART_FUNCTION].is_tested = 1;
-        own->unsure.is_found = 0;
     }
     rps_arena_free(scratch);
     return result;

@@ -20,6 +20,7 @@
 
 #define NEARLY             .9 /* A program with this share of samples is shown with its function. */
 #define FUNCTION_THRESHOLD .1 /* Minimum share of samples to report a function after a program. */
+#define CHANCE_SHARE_MIN   .2 /* Minimum share of a function that may differ by chance. */
 #define STANDS_OUT         "function stands out"
 
 #define WINDOW_MIN .15 /* Minimum difference from the rest to name code that both have most of. */
@@ -199,10 +200,13 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
     }
     if (group->other)
         return ret;
-    if (is_positive(&group->unsure) &&
-        !(is_named && strcmp(group->unsure.name.name, top->name.name) == 0))
-        append_apart(ret, size, group->is_unsure_total ? RPS_APART_TOTAL : RPS_APART_PROGRAM,
-                     &group->unsure, "perhaps by chance; elsewhere", isnan(top->share));
+    if (is_positive(&group->chance) && group->chance.share >= CHANCE_SHARE_MIN &&
+        !(is_positive(&group->unsure) && group->unsure.share > group->chance.share))
+        append_apart(ret, size, RPS_APART_TOTAL, &group->chance, "perhaps by chance; elsewhere", 0);
+    else if (is_positive(&group->unsure) &&
+             !(is_named && strcmp(group->unsure.name.name, top->name.name) == 0))
+        append_apart(ret, size, RPS_APART_PROGRAM, &group->unsure, "perhaps by chance; elsewhere",
+                     isnan(top->share));
     if (!ret[0] || !is_tested)
         append_largest(ret, size, group);
     if (!ret[0])

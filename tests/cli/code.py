@@ -670,6 +670,15 @@ def test_described():
         assert "C: in [libz.so.1], CPI" in words and "itself" not in words, words
         report = " ".join(expect(folder.call("report"), 0).stdout.split())
         assert "A (save) 12.0 s, B 12.0 s, C ([libz.so.1]) 12.0 s" in report, report
+        folder.record("-q")
+        seen = Code(folder / "rpistat.data", run=2)
+        for period in range(360):
+            for n in range(10):  # one cluster of 3 s, which may be chance
+                seen.add(period, ["main", *["walk"][:120 <= period < 150], "f%d" % n])
+        seen.write()
+        words = " ".join(expect(folder.call("phases", "-r", "2", "--no-samples"), 0).stdout.split(CLASS_TITLE)[1].split())
+        assert "B: 25 % of samples in walk and its callees (perhaps by chance; elsewhere: 0 %)" in words, words
+        assert "A: 10 % of samples in f0 (elsewhere 10 %)" in words, words
 
 
 def test_machine():

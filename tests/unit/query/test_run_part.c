@@ -98,10 +98,13 @@ static void words_of_a_group(void **state)
         (struct rps_share_apart){0, 1, {.name = "scan", .module = "", .file = ""}, .26, 0};
     assert_string_equal(rps_share_group_text(long_text, sizeof(long_text), &group),
                         "26 % of samples in scan (perhaps by chance; elsewhere: 0 %)");
-    group.is_unsure_total = 1;
+    group.chance = (struct rps_share_apart){1, 1, {.name = "walk", .file = ""}, .3, .1};
     assert_string_equal(rps_share_group_text(long_text, sizeof(long_text), &group),
-                        "26 % of samples in scan and its callees (perhaps by chance; elsewhere: "
-                        "0 %)");
+                        "30 % of samples in walk and its callees (perhaps by chance; elsewhere: "
+                        "10 %)");
+    group.chance.share = .19; /* too small to be more than chance */
+    assert_non_null(strstr(rps_share_group_text(text, sizeof(text), &group), "scan (perhaps"));
+    group.chance.is_found = 0;
     assert_int_equal(rps_share_is_tested(&group), 0);
     group.unsure.is_found = 0;
     group.top_rest = NAN;
