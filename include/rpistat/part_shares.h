@@ -60,7 +60,8 @@ struct rps_share_group {
     int count;       /* Number of top names */
     struct rps_share_top {
         struct rps_share_name name;
-        double share; /* Share of the group's samples, 0 ... 1 (NaN: too few samples) */
+        double share;  /* Share of the group's samples, 0 ... 1 (NaN: too few samples) */
+        uint64_t seen; /* Weight of its samples */
     } top[RPS_SHARES_TOP];
     struct rps_share_top program; /* Program with nearly all samples, if the top names are functions
                                      although most of the code has no symbols */
@@ -154,7 +155,7 @@ char *rps_share_name_text(char *ret, size_t size, const struct rps_share_name *n
  * (elsewhere 0 %)". If chance may explain it: "26 % of samples in scan
  * (perhaps by chance; elsewhere: 0 %)". Otherwise the text has the largest share: "34 % of samples
  * in cc1 (elsewhere 31 %)", or is "no program or function stands out". With too few samples, the
- * text is "". A window is described by names with a smaller share, too, and is also named if chance
+ * text is "12 of 18 samples in solve" for more than half of at least 5 samples, otherwise "". A window is described by names with a smaller share, too, and is also named if chance
  * could explain the difference: "in sort (98 % of samples, rest of the run: 19 %)"; if its code does
  * not differ, the text is "". A clause that does not fit into `size` is left out. Return ret. */
 #define RPS_SHARE_TEXT_SIZE 1024

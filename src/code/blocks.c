@@ -114,8 +114,8 @@ static void report_waited_most(const struct rps_code_filling *filling, struct rp
         const struct rps_share *most = &shares->share[place[t]];
 
         group.wait[group.wait_count++] = (struct rps_share_top){
-            {.name = most->name, .module = "", .file = most->file, .line = most->line},
-            (double)us[place[t]] / (double)output->off_cpu->waited_us};
+            .name = {.name = most->name, .module = "", .file = most->file, .line = most->line},
+            .share = (double)us[place[t]] / (double)output->off_cpu->waited_us};
     }
     if (count > 0)
         rps_block_wrap(head, 0, 0, "Off-CPU: %s",

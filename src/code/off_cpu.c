@@ -303,11 +303,11 @@ static void report_waits(struct rps_arena *arena, const struct rps_shares *share
         if (share->self == 0)
             break;
         ret->wait[ret->wait_count++] = (struct rps_share_top){
-            rps_share_name_keep(arena, &(struct rps_share_name){.name = share->name,
-                                                                .module = share->module,
-                                                                .file = share->file,
-                                                                .line = share->line}),
-            (double)share->self / (double)waited_us};
+            .name = rps_share_name_keep(arena, &(struct rps_share_name){.name = share->name,
+                                                                        .module = share->module,
+                                                                        .file = share->file,
+                                                                        .line = share->line}),
+            .share = (double)share->self / (double)waited_us};
     }
 }
 

@@ -53,7 +53,8 @@ static int fill_top(struct rps_share_top top[RPS_SHARES_TOP], uint64_t all,
                     : seen[k];
     kept = rps_shares_largest(of, count, RPS_SHARES_TOP, place);
     for (size_t i = 0; i < kept; i++)
-        top[i] = (struct rps_share_top){name[place[i]], rps_shares_part(of[place[i]], all)};
+        top[i] = (struct rps_share_top){name[place[i]], rps_shares_part(of[place[i]], all),
+                                        of[place[i]]};
     rps_arena_free(scratch);
     return (int)kept;
 }
@@ -226,7 +227,8 @@ static int fill_programs(struct rps_arena *arena, struct rps_sample_source *sour
         group->by_program = by_program;
         for (size_t t = 0; t < most && t < first.count; t++)
             top[t] = (struct rps_share_top){
-                first.owner[t].name, rps_shares_part(first.owner[t].samples, whole_of(group))};
+                first.owner[t].name, rps_shares_part(first.owner[t].samples, whole_of(group)),
+                first.owner[t].samples};
         if (by_program)
             group->count = (int)(first.count < most ? first.count : most);
     }

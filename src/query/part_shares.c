@@ -21,6 +21,7 @@
 #define NEARLY             .9 /* A program with this share of samples is shown with its function. */
 #define FUNCTION_THRESHOLD .1 /* Minimum share of samples to report a function after a program. */
 #define CHANCE_SHARE_MIN   .2 /* Minimum share of a function that may differ by chance. */
+#define FEW_SAMPLES_MIN    5  /* Minimum number of samples to print their numbers. */
 #define STANDS_OUT         "function stands out"
 
 #define WINDOW_MIN .15 /* Minimum difference from the rest to name code that both have most of. */
@@ -169,8 +170,15 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
     char name[256], own[16], rest[16];
 
     ret[0] = '\0';
-    if (group->count == 0 || (isnan(top->share) && !is_tested))
+    if (group->count == 0)
         return ret;
+    if (isnan(top->share) && !is_tested) {
+        if (!group->other && group->weight == group->samples && group->samples >= FEW_SAMPLES_MIN &&
+            2 * top->seen > group->samples)
+            snprintf(ret, size, "%" PRIu64 " of %" PRIu64 " samples in %s", top->seen,
+                     group->samples, rps_share_name_text(name, sizeof(name), &top->name));
+        return ret;
+    }
     is_named = top->share >= RPS_SHARES_NAME_MIN &&
                !(group->is_alike &&
                  (group->other ? fabs(top->share - group->top_rest) < WINDOW_MIN : is_tested));

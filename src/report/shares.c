@@ -265,8 +265,9 @@ char *rps_report_waits(const struct rps_report *report, char *ret, size_t size)
     struct rps_share_top top[RPS_SHARES_OWNERS];
 
     for (size_t i = 0; i < waits->count; i++)
-        top[i] = (struct rps_share_top){waits->owner[i].name, (double)waits->owner[i].samples /
-                                                                  (double)report->shares.wait_us};
+        top[i] = (struct rps_share_top){.name = waits->owner[i].name,
+                                        .share = (double)waits->owner[i].samples /
+                                                 (double)report->shares.wait_us};
     ret[0] = '\0';
     append_shares(ret, size, top, (int)waits->count, waits->all);
     return ret;

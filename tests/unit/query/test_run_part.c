@@ -115,6 +115,14 @@ static void words_of_a_group(void **state)
     group.top[0].share = NAN; /* The largest share is unknown, because the phase has too few
                                  samples. */
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "");
+    group.samples = group.weight = 18;
+    group.top[0].seen = 10;
+    assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
+                        "10 of 18 samples in solve");
+    group.top[0].seen = 9; /* not most samples */
+    assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "");
+    group.samples = group.weight = group.top[0].seen = 4;
+    assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "");
     group.count = 0;
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "");
 }

@@ -618,7 +618,7 @@ static void test_names(void **state)
         made.label[l].seconds = 10;
         made.label[l].cpu_s = l < 2 ? .5 : 0;
         group[l].count = 1;
-        group[l].top[0] = (struct rps_share_top){{.name = "[JIT code]"}, .8};
+        group[l].top[0] = (struct rps_share_top){{.name = "[JIT code]"}, .8, 0};
     }
     rps_profile_code(&made.profile, &shares);
     assert_string_equal(made.label[0].code, "waiting for data or timers");
