@@ -84,18 +84,22 @@ static void add_code(struct rps_document *document, const struct rps_run_window 
 static const char *code_of(const struct rps_document *document, const struct rps_run_window *window)
 {
     const struct rps_share_group *group = window->shares.group;
+    const struct rps_share_apart *unsure;
     char name[256], own[16], rest[16];
 
     if (window->shares.group_count == 0)
         return "Code: the run has no samples.";
+    unsure = group->chance.is_found && group->unsure.share < group->chance.share ? &group->chance
+                                                                                 : &group->unsure;
     if (group->unsure.is_found)
         return rps_arena_print(
             document->arena,
-            "Code: %s of samples in %s (%s: %s). This difference may be due to chance: the windows "
-            "have too few measurement periods for a test.",
-            rps_shares_percent_text(own, sizeof(own), group->unsure.share),
-            rps_share_name_text(name, sizeof(name), &group->unsure.name), group->other,
-            rps_shares_percent_text(rest, sizeof(rest), group->unsure.rest));
+            "Code: %s of samples in %s%s (%s: %s). This difference may be due to chance: the "
+            "windows have too few measurement periods for a test.",
+            rps_shares_percent_text(own, sizeof(own), unsure->share),
+            rps_share_name_text(name, sizeof(name), &unsure->name),
+            unsure == &group->chance ? " and its callees" : "", group->other,
+            rps_shares_percent_text(rest, sizeof(rest), unsure->rest));
     return !group->apart[RPS_APART_FUNCTION].is_tested
                ? "Code: too few samples to compare programs and functions."
            : rps_block_rows(document->last) == 0

@@ -93,6 +93,14 @@ def test_code_of_a_short_window():
         text = " ".join(expect(folder.call("explain", "--from", "2s", "--to", "3.5s"), 0).stdout.split())
         shares = re.search(r"Code: (\d+) % of samples in load .*?\(rest of the run: (\d+) %\)", text)
         assert shares and 45 <= int(shares[1]) <= 62 and 5 <= int(shares[2]) <= 11 and "may be due to chance" in text, text
+        # spread over two functions, which one function called
+        folder.write("spread.sim", "function f 0x3000 0x100\nfunction g 0x4000 0x100\n".join(
+            ["seed 3\ntask main 100\nfunction main 0x1000 0x100\nfunction load 0x2000 0x100\n",
+             "default instructions=300M\n" + mix.replace("=load", "=load>f:50%,load>g:50%")]))
+        expect(folder.call("record", "-q", "--pmu", "sim:spread.sim", "-o", "s.data"), 0)
+        text = " ".join(expect(folder.call("explain", "-i", "s.data", "--from", "2s", "--to", "3.5s"), 0).stdout.split())
+        shares = re.search(r"Code: (\d+) % of samples in load and its callees \(rest of the run: (\d+) %\)", text)
+        assert shares and 45 <= int(shares[1]) <= 62 and 5 <= int(shares[2]) <= 11, text
 
 
 def test_phase():
