@@ -52,7 +52,7 @@ static struct look look_at(struct rps_cli *cli, struct rps_reader *reader,
             time = rps_run_system_time(system, look.cpu[i]);
             look.on_s += look.cpu[i];
             look.wait_s += time.elapsed_s > 0 ? time.wait_s : NAN;
-            look.ready_s += rps_system_time_ready_s(&time);
+            look.ready_s += rps_system_time_ready_s(&time, rps_run_system_throttled_s(system));
         }
         rps_run_free(&run);
     }

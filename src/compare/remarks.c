@@ -459,7 +459,8 @@ static void remark_taken(struct rps_comparison_work *work)
 
     for (size_t r = 0; r < comparison->run_count; r++) {
         on_s[comparison->run[r].side] += work->run[r].time->on_s;
-        ready_s[comparison->run[r].side] += rps_system_time_ready_s(work->run[r].time);
+        ready_s[comparison->run[r].side] += rps_system_time_ready_s(
+            work->run[r].time, rps_run_system_throttled_s(&work->run[r].system[0]));
     }
     for (int side = 0; side < 2; side++)
         share[side] = ready_s[side] > 0 ? 1 - on_s[side] / ready_s[side] : ready_s[side];

@@ -311,7 +311,7 @@ int rps_system_time_waits_at_most(const struct rps_system_time *time)
     return time->asleep_in_s[RPS_SLEEP_IO] > IO_MIN * time->threads_s;
 }
 
-double rps_system_time_ready_s(const struct rps_system_time *time)
+double rps_system_time_ready_s(const struct rps_system_time *time, double throttled_s)
 {
     double cpus = fmax(1, ceil(time->on_s / time->elapsed_s - CPU_ROUNDING));
     double ready = (time->on_s + time->wait_s) / time->threads_s;
@@ -319,7 +319,8 @@ double rps_system_time_ready_s(const struct rps_system_time *time)
     if (!(time->elapsed_s > 0))
         return NAN;
     return time->threads_s > 0
-               ? fmax(time->on_s, ready * fmin(cpus * time->elapsed_s, time->threads_s))
+               ? fmax(time->on_s,
+                      ready * fmin(cpus * time->elapsed_s, time->threads_s) - fmax(0, throttled_s))
                : time->on_s;
 }
 

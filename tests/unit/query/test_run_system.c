@@ -62,12 +62,12 @@ static void test_one_thread(void **state)
     assert_false(rps_system_time_is_of_one(&time));
 }
 
-static double ready_s(double on_s, double wait_s, double threads_s)
+static double ready_s(double on_s, double wait_s, double threads_s, double throttled_s)
 {
     struct rps_system_time time = {
         .elapsed_s = 10, .on_s = on_s, .wait_s = wait_s, .threads_s = threads_s};
 
-    return rps_system_time_ready_s(&time);
+    return rps_system_time_ready_s(&time, throttled_s);
 }
 
 /* Other programs are not blamed for threads that wait for one another, however many CPUs they may
@@ -77,13 +77,15 @@ static void test_ready(void **state)
     struct rps_system_time unknown = {.on_s = 1};
 
     (void)state;
-    NEAR(ready_s(2, 3, 10), 5);
-    NEAR(ready_s(4, 56, 60), 10);        /* 6 busy threads on one CPU, of which others use 60 % */
-    NEAR(ready_s(10.01, 50, 60), 10.01); /* the same without others */
-    NEAR(ready_s(16, 24, 40), 20);       /* 4 busy threads on two CPUs, of which others use 20 % */
-    NEAR(ready_s(.3, .75, 60), .3);      /* 6 threads that are ready together for short times */
-    NEAR(ready_s(0, 0, 0), 0);
-    assert_true(isnan(rps_system_time_ready_s(&unknown)));
+    NEAR(ready_s(2, 3, 10, NAN), 5);
+    NEAR(ready_s(4, 56, 60, NAN), 10); /* 6 busy threads on one CPU, of which others use 60 % */
+    NEAR(ready_s(10.01, 50, 60, NAN), 10.01); /* the same without others */
+    NEAR(ready_s(16, 24, 40, NAN), 20);  /* 4 busy threads on two CPUs, of which others use 20 % */
+    NEAR(ready_s(.3, .75, 60, NAN), .3); /* 6 threads that are ready together for short times */
+    NEAR(ready_s(0, 0, 0, NAN), 0);
+    NEAR(ready_s(2, 3, 10, 2.5), 2.5); /* a CPU limit stopped it for most of the wait */
+    NEAR(ready_s(2, 3, 10, 4), 2);
+    assert_true(isnan(rps_system_time_ready_s(&unknown, 0)));
 }
 
 /* A reading at the wrong time does not show states. */
