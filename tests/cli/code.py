@@ -670,6 +670,9 @@ def test_described():
         assert "C: in [libz.so.1], CPI" in words and "itself" not in words, words
         report = " ".join(expect(folder.call("report"), 0).stdout.split())
         assert "A (save) 12.0 s, B 12.0 s, C ([libz.so.1]) 12.0 s" in report, report
+        ask_store(folder / "rpistat.data", "UPDATE module SET kind = 'jit', path = '/tmp/perf-7.map' WHERE path LIKE '%libz%'")
+        words = expect(folder.call("phases"), 0).stdout
+        assert "C: in [JIT code], CPI" in words and "[JIT code]: `rpistat code` shows" in words, words
         folder.record("-q")
         seen = Code(folder / "rpistat.data", run=2)
         for period in range(360):
