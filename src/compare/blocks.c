@@ -188,14 +188,44 @@ static const char *label_of(const struct rps_comparison_row *row, char text[RPS_
     return row->label >= 0 ? rps_phase_label(row->label, text) : NULL;
 }
 
+/* Return the name of a row's code on one side, or "". */
+static const char *code_of(const struct rps_comparison *comparison, size_t row, int side)
+{
+    const struct rps_part_shares *shares =
+        comparison->shares ? &comparison->shares[comparison->standing[side]] : NULL;
+    char name[NAME_MAX];
+
+    return shares && row < shares->group_count && !shares->group[row].is_alike
+               ? rps_arena_text(comparison->arena,
+                                rps_share_group_name(name, sizeof(name), &shares->group[row]))
+               : "";
+}
+
+/* Write the letter of a phase class, and the code that it runs, on both sides if this differs. */
+static void write_class(struct rps_block *block, const struct rps_comparison *comparison,
+                        size_t row)
+{
+    const char *a = code_of(comparison, row, RPS_SIDE_A);
+    const char *b = code_of(comparison, row, RPS_SIDE_B);
+    const int is_one = strcmp(a, b) == 0 || !a[0] || !b[0];
+    char label[RPS_PHASE_LABEL_SIZE];
+
+    rps_put_words(block, "%s%s%s%s%s", rps_phase_label(comparison->row[row].label, label),
+                  a[0] || b[0] ? " " : "", a[0] ? a : b, is_one ? "" : " / ", is_one ? "" : b);
+}
+
 /* Put the label of a row and the time of its first occurrence. The text uses the time on side A, or
  * on side B if side A lacks the row. If is_both is 1, the text has both times. */
-static void put_place(struct rps_block *block, const struct rps_comparison_row *row, int is_both)
+static void put_place(struct rps_block *block, const struct rps_comparison *comparison, size_t at,
+                      int is_both)
 {
+    const struct rps_comparison_row *row = &comparison->row[at];
     int64_t start_ns = row->a_start_ns < 0 && !block->name ? row->b_start_ns : row->a_start_ns;
     char label[RPS_PHASE_LABEL_SIZE];
 
     rps_put_text(block, label_of(row, label))->words = row->label < 0 ? "all" : NULL;
+    if (row->label >= 0)
+        write_class(block, comparison, at);
     rps_put_int(block, (int64_t)row->a_times, 1)->words = row->label < 0 ? "" : NULL;
     if (row->a_times == 0 || row->b_times == 0)
         rps_put_words(block, "%zu", row->a_times + row->b_times);
@@ -232,7 +262,7 @@ static void put_row(struct rps_block *block, const struct rps_comparison *compar
         is->kind == RPS_FIGURE_TIME ? rps_comparison_share_of_change(comparison, row) : NAN;
     char label[RPS_PHASE_LABEL_SIZE];
 
-    put_place(block, of, has_one_sided(comparison));
+    put_place(block, comparison, row, has_one_sided(comparison));
     rps_comparison_put_name(block, is);
     if (row > 0)
         rps_put_words(block, "  phase %s", label_of(of, label));
@@ -390,7 +420,7 @@ static void put_parts(struct rps_document *document, const struct rps_comparison
         const struct rps_comparison_row *row = &comparison->row[r];
         struct rps_block *functions;
 
-        put_place(block, row, 0);
+        put_place(block, comparison, r, 0);
         functions = rps_put_block(block, NULL, 0);
         add_columns(functions, comparison, TO_PROGRAMS, function_columns,
                     RPS_COUNT(function_columns));

@@ -684,6 +684,24 @@ def test_described():
         assert "A: 10 % of samples in f0 (elsewhere 10 %)" in words, words
 
 
+def test_compared_names():
+    """compare: classes have the names of their code, with both names if the sides run different functions"""
+    with Folder() as folder:
+        for run in 1, 2:
+            seen = three_phases(folder) if run == 1 else Code(folder / "rpistat.data", run=run)
+            for period in range(360):
+                for n in range(3):
+                    seen.add(period, ["main", ["load", "solve" if run == 1 else "search", "f%d" % n][period // 120]], 3)
+            seen.write()
+            if run == 1:
+                folder.record("-q")
+        text = expect(folder.call("compare", "1", "2"), 0).stdout
+        names = re.findall(r"^  ([A-Z](?: \S+)*)  +1 ", text, re.MULTILINE)
+        assert names == ["A load", "B solve / search", "C"], text
+        found = json.loads(expect(folder.call("compare", "1", "2", "--format", "json"), 0).stdout)
+        assert [row["label"] for row in found["rows"]] == [None, "A", "B", "C"], found
+
+
 def test_machine():
     r"""for a machine, programs are named and then functions, however many functions have names; a process number never is"""
     with Folder() as folder:
@@ -795,6 +813,6 @@ prepare()
 try:
     tap.main([test_functions, test_by, test_phase, test_labels, test_text, test_advice, test_tree, test_folded,
               test_report, test_answer, test_pprof, test_phases, test_programs,
-              test_turns_of_programs, test_stands_out, test_callers, test_few, test_totals, test_described, test_machine, test_others, test_cgroups, test_without])
+              test_turns_of_programs, test_stands_out, test_callers, test_few, test_totals, test_described, test_compared_names, test_machine, test_others, test_cgroups, test_without])
 finally:
     FOLDER.__exit__()
