@@ -96,7 +96,8 @@ static size_t find_total(const struct totals *of, const uint64_t *weight)
 }
 
 /* Return 1 for functions that begin threads or programs, or call functions of an interpreted
- * language. They do not show what a group does. */
+ * language, such as generators that Python collects in a list. They do not show what a group does.
+ */
 static int is_outer(const char *function)
 {
     static const char *const pattern[] = {
@@ -128,6 +129,9 @@ static int is_outer(const char *function)
         "do_call_core*",
         "gen_send_ex2*",
         "gen_iternext*",
+        "list_extend*",
+        "list___init__*",
+        "PySequence_*",
         "slot_tp_*",
         "thread_run",
         "t_bootstrap",
@@ -184,7 +188,8 @@ static uint64_t *weigh_stacks(struct rps_arena *arena, struct rps_sample_source 
                : counts.seen;
 }
 
-/* Find a candidate for each group that no function of the program names. `weight`: as returned by weigh_stacks(). */
+/* Find a candidate for each group that no function of the program names. `weight`: as returned by
+ * weigh_stacks(). */
 static void find_candidates(struct rps_arena *arena, const struct rps_share_index *index,
                             size_t groups, const struct rps_share_name *name,
                             const uint64_t *weight, const struct rps_share_group *group,

@@ -621,7 +621,7 @@ def test_totals():
         for period in range(360):
             for n in range(5):
                 inner = [["load", "parse"], ["Grid::operator[]"],
-                         ["run_model", "std::sys::backtrace::__rust_begin_short_backtrace"]][period // 120] + [f"lib{n}"][:period // 120 != 1]
+                         ["run_model", "std::sys::backtrace::__rust_begin_short_backtrace", "list_extend"]][period // 120] + [f"lib{n}"][:period // 120 != 1]
                 seen.add(period, ["_start", "main", "start_thread", *inner, *[COPY][:n == 0]], 2)
             seen.add(period, ["_start", "main"], 1)
         seen.write()
