@@ -603,10 +603,14 @@ static const char *code_text(char *ret, size_t size, const struct rps_phase_outp
     const struct rps_share_group *group = &output->shares->group[l];
     double expected =
         rps_samples_expected(&output->shares->sampling, output->profile->label[l].cpu_s, 0);
+    const int is_short = rps_samples_are_short(group->samples, expected);
     size_t used = strlen(rps_share_group_text(ret, size, group));
     char text[320];
 
-    if (rps_samples_are_short(group->samples, expected))
+    if (is_short && isnan(group->top[0].share) && !group->apart[RPS_APART_FUNCTION].is_tested)
+        used = 0; /* The few samples do not represent the class. */
+    ret[used] = '\0';
+    if (is_short)
         snprintf(ret + used, size - used, "%sonly %" PRIu64 " of %s%.0f expected samples arrived%s",
                  used ? " (" : "", group->samples,
                  rps_samples_at_most(&output->shares->sampling, 0, 0) ? "at most " : "", expected,
