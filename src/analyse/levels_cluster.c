@@ -30,7 +30,8 @@
 
 /* With tables of counts, the cost of signals has this weight for labels. The same code has the same
  * functions, but its signals change from time to time: memory is touched for the first time, or
- * caches are cold. */
+ * caches are cold. CPU use and the number of seen signals have their full weight, because a
+ * workload that waits has few samples. */
 #define SIGNALS_BESIDE_COUNTS .3
 
 /* Usual difference of neighbours per observation, if the run has no neighbouring segments. */
@@ -475,7 +476,9 @@ int rps_level_tree_label(const struct rps_level_tree *tree, const size_t *first,
         l.tree = &own;
         own.worth = rps_arena_get(l.arena, tree->width, sizeof(*own.worth));
         for (size_t s = 0; s < tree->width; s++)
-            own.worth[s] = tree->worth[s] * SIGNALS_BESIDE_COUNTS;
+            own.worth[s] =
+                tree->worth[s] *
+                (s + 1 == tree->use_signal || s + 1 == tree->width ? 1 : SIGNALS_BESIDE_COUNTS);
         if (tree->memory_signal > 0)
             leave_out_memory(&l, &own);
     }
