@@ -129,7 +129,7 @@ function axisNumbers(values, unit) {
 
 const withUnit = (value, unit) => number(value, unit) + (unit && value !== null ? " " + unit : "");
 
-/* --- the clock on the wall ------------------------------------------------------------------- */
+/* --- time of day ------------------------------------------------------------------------------ */
 
 /* By the zone of who drew the page. `ahead` of UTC it is so much from the place `from` on. */
 let byClock = data.byClock;

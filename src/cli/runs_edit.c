@@ -27,7 +27,7 @@ static int parse_sort(const char *option, const char *text, void *ret, struct rp
 }
 
 const struct rps_option rps_runs_options[] = {
-    {"run", 'r', "RUN", "select this run, as RUN does; may be repeated", NULL, RPS_OPTION_LIST,
+    {"run", 'r', "RUN", "select this run, like RUN; may be repeated", NULL, RPS_OPTION_LIST,
      AT(run), .is_once = 1},
     {"label", 0, "TEXT", "select runs with this label", NULL, RPS_OPTION_TEXT, AT(label),
      .is_once = 1},

@@ -390,7 +390,8 @@ static const char *find_not_sampled(const struct rps_comparison_work *work, size
     if (some && comparison->shares[run].sample_count == 0)
         return "no samples, so left out of the functions";
     return some && comparison->shares[run].sampling.frequency == 0
-               ? "sampled by a threshold, which does not measure time, so left out of the functions"
+               ? "sampled once per N events, which does not measure time, so left out of the "
+                 "functions"
                : NULL;
 }
 
