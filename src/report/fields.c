@@ -239,7 +239,7 @@ static void put_part(struct rps_report *report)
         return;
     rps_text_clock(from, sizeof(from), report->tally.start_ns, 3);
     rps_text_clock(to, sizeof(to), report->tally.end_ns, 3);
-    field(report, "Part reported:", "%s to %s%s", from, to,
+    field(report, "Time range:", "%s to %s%s", from, to,
           report->cpu_series.widened ? ", widened to whole blocks (older periods are downsampled)"
                                      : "");
 }

@@ -763,7 +763,7 @@ static void test_part_and_explain(void **state)
         fixture_period(&fixture, 5000, count);
     fixture_read(&fixture);
     text = report_text(&fixture, &options);
-    assert_holds(text, "  Part reported:            00:00:00.400 to 00:00:00.800\n");
+    assert_holds(text, "  Time range:               00:00:00.400 to 00:00:00.800\n");
     assert_holds(text, "\n  Total periods:      4\n");
     assert_holds(text, "\n  Cycles:             20000\n  Instructions:       1000  [4000]\n");
     assert_holds(text, "\n    Instructions: What it is.\n");
