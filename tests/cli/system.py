@@ -466,7 +466,7 @@ def test_factor():
     periods = [period for period, in rows("dear.data", "SELECT period FROM reading ORDER BY period")]
     assert periods == [0, 1, 2, *range(15, 300, 13), 299], periods
     assert rows("dear.data", "SELECT time_ns, text FROM mark") == [
-        (300000000, "signals are read every 1.300 s: 100 threads")]
+        (300000000, "system metrics are read every 1.300 s: 100 threads")]
     near(system("dear.data"), on_cpu_s=15, wait_s=15, in_io_s=2970, read_mib_s=10)
     record("rich.data", dear, "--system-metrics-budget", "2%")
     assert rows("rich.data", "SELECT count(*) FROM reading") == [(300,)]
