@@ -256,7 +256,7 @@ static int report_space(struct rps_cli *cli)
     fprintf(cli->out, " has %zu run%s, and %s", count, count == 1 ? "" : "s",
             rps_text_size(size, sizeof(size), bytes));
     if (unused > 0)
-        fprintf(cli->out, ", of which %s are free for new runs (--shrink gives them to the disk)",
+        fprintf(cli->out, ", of which %s are free for new runs (--shrink returns them to the disk)",
                 rps_text_size(room, sizeof(room), unused));
     fputs(".\n", cli->out);
     return 0;
