@@ -227,7 +227,7 @@ static const struct rps_phase *find_iteration(struct rps_cli *cli, const char *o
     else if (!found)
         rps_error_set(&cli->err, RPS_FAILED, "%s: '%s' is not in run %lld, %s has %d %siterations",
                       option, text, (long long)cli->run_id,
-                      depth > 0 ? "where the iteration around it" : "which", turns,
+                      depth > 0 ? "in which that iteration" : "which", turns,
                       depth > 0 ? "inner " : "");
     return found;
 }
