@@ -147,14 +147,15 @@ const char *rps_shares_percent_text(char *ret, size_t size, double share);
  * processes)". In a text longer than `size` (128 or more), only the name is cut. Return ret. */
 char *rps_share_name_text(char *ret, size_t size, const struct rps_share_name *name);
 
-/* Write which code distinguishes a group, for a sentence. If most samples are in one function: "in
- * solve (three.c:40)". If a name differs by more than chance: "9 % of samples in soffice.bin
- * (elsewhere 0 %)". If no name differs: "no program or function stands out". If a group could not
- * be tested, the text has its largest share: "34 % of samples in cc1 (elsewhere 85 %)". If there are
- * too few periods to know the chance, it has a share that is larger than elsewhere: "26 % of samples
- * in scan (perhaps by chance; elsewhere: 0 %)". With too few samples, the text is "". A window is also named if chance could explain the difference: "in sort
- * (98 % of samples, rest of the run: 19 %)"; if its code does not differ, the text is "". A clause
- * that does not fit into `size` is left out. Return ret. */
+/* Write which code distinguishes a group, for a sentence. If most samples are in one function:
+ * "in solve (three.c:40)". If a name differs by more than chance: "9 % of samples in soffice.bin
+ * (elsewhere 0 %)". If no name differs: "no program or function stands out". If a group could
+ * not be tested, the text has its largest share: "34 % of samples in cc1 (elsewhere 85 %)". If
+ * there are too few periods to know the chance, it has a share that is larger than elsewhere:
+ * "26 % of samples in scan (perhaps by chance; elsewhere: 0 %)". With too few samples, the text
+ * is "". A window is also named if chance could explain the difference: "in sort (98 % of
+ * samples, rest of the run: 19 %)"; if its code does not differ, the text is "". A clause that
+ * does not fit into `size` is left out. Return ret. */
 #define RPS_SHARE_TEXT_SIZE 1024
 char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group *group);
 

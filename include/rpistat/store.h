@@ -367,12 +367,12 @@ enum rps_merge_result { /* the first three: the run was copied */
     RPS_MERGE_UNSOUND,   /* left out: the run has rows that no recorder writes */
 };
 
-/* What a merge did with one run of the other store. */
+/* The result of a merge for one run of the other store. */
 struct rps_merge_run {
     enum rps_merge_result result;
     int64_t run_id;            /* number of the run in this store; -1: not in this store */
     int64_t replaced_run_id;   /* number of the run that was replaced; -1: none */
-    int64_t differing_run_id;  /* for a copy: number of the run here that had the uuid; else -1 */
+    int64_t differing_run_id;  /* for a copy: number of the run here with the uuid; otherwise -1 */
     const char *why;           /* first finding of the check, for RPS_MERGE_UNSOUND */
     const struct rps_run *run; /* the run in the other store, valid until the call returns */
     const struct rps_run_summary *summary;

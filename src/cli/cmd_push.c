@@ -75,7 +75,7 @@ static const struct rps_option options[] = {
      .is_once = 1},
     {"yes", 0, NULL, "confirm that repeated samples may count twice", NULL, RPS_OPTION_FLAG,
      AT(yes), .is_once = 1},
-    {"retry-for", 0, "T", "retry for T (default 10m; with --follow, always)", NULL,
+    {"retry-for", 0, "T", "retry for T (default 10m; with --follow, no limit)", NULL,
      RPS_OPTION_DURATION, AT(push.give_up_ns), 1, LONG_NS, .old_name = "give-up"},
     {"timeout", 0, "T", "longest time for one request", "60s", RPS_OPTION_DURATION,
      AT(push.timeout_ns), EVERY_MIN_NS, 3600 * RPS_NS_PER_S},

@@ -64,7 +64,7 @@ const struct rps_command rps_command_runs = {
     .answers = "Which runs does a store have, with which labels, tags and exit statuses?",
     .usage = "[OPTIONS] [RUN...]",
     .description = "List the runs of a store. RUN is a number, a label, a tag KEY=VALUE, last or\n"
-                   "last-N. Without RUN and without conditions, all runs are listed. The selected\n"
+                   "last-N. If no option and no RUN selects runs, all are listed. The selected\n"
                    "runs can also be labelled, tagged or deleted.",
     .examples = "  rpistat runs\n"
                 "  rpistat runs -i naive.data --tag build=42 --since 2d\n"

@@ -27,7 +27,7 @@ static int parse_sort(const char *option, const char *text, void *ret, struct rp
 }
 
 const struct rps_option rps_runs_options[] = {
-    {"run", 'r', "RUN", "select this run, as RUN does; may be repeated", NULL, RPS_OPTION_LIST,
+    {"run", 'r', "RUN", "select this run, like RUN; may be repeated", NULL, RPS_OPTION_LIST,
      AT(run), .is_once = 1},
     {"label", 0, "TEXT", "select runs with this label", NULL, RPS_OPTION_TEXT, AT(label),
      .is_once = 1},
@@ -256,7 +256,7 @@ static int report_space(struct rps_cli *cli)
     fprintf(cli->out, " has %zu run%s, and %s", count, count == 1 ? "" : "s",
             rps_text_size(size, sizeof(size), bytes));
     if (unused > 0)
-        fprintf(cli->out, ", of which %s are free for new runs (--shrink gives them to the disk)",
+        fprintf(cli->out, ", of which %s are free for new runs (--shrink returns them to the disk)",
                 rps_text_size(room, sizeof(room), unused));
     fputs(".\n", cli->out);
     return 0;

@@ -222,12 +222,12 @@ static const struct rps_phase *find_iteration(struct rps_cli *cli, const char *o
     }
     if (!found && turns == 0 && depth == 0)
         rps_error_set(&cli->err, RPS_FAILED,
-                      "%s: '%s' is not in run %lld, because no phases of the run repeat", option,
-                      text, (long long)cli->run_id);
+                      "%s: '%s' is not in run %lld, because the run has no loop", option, text,
+                      (long long)cli->run_id);
     else if (!found)
         rps_error_set(&cli->err, RPS_FAILED, "%s: '%s' is not in run %lld, %s has %d %siterations",
                       option, text, (long long)cli->run_id,
-                      depth > 0 ? "where the iteration around it" : "which", turns,
+                      depth > 0 ? "in which that iteration" : "which", turns,
                       depth > 0 ? "inner " : "");
     return found;
 }

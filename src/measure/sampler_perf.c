@@ -858,7 +858,7 @@ int rps_perf_open_sampler(void *self, const struct rps_sampling_options *options
         rc = map_scratch(rings, err);
     if (rc == 0 && options->waits && options->stacks == RPS_STACKS_LBR)
         rc = rps_error_set(err, RPS_USAGE,
-                           "--wall: the processor keeps no call records (lbr) of threads that "
+                           "--wall: the processor keeps no branch records (lbr) of threads that "
                            "leave their CPU; use --stacks auto or fp");
     sampler->tells_times = !options->hears_only &&
                            (target->kind == RPS_TARGET_LAUNCH || target->kind == RPS_TARGET_ATTACH);
