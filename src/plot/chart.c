@@ -1,6 +1,5 @@
 /* Functions that build charts. */
 #include "rpistat/chart.h"
-#include "rpistat/picture.h"
 #include "rpistat/plot.h"
 
 #define ENTRY_SWATCH 10 /* side of a box before the text of a legend's entry */
