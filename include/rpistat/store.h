@@ -297,19 +297,18 @@ struct rps_note {
     int32_t cpu; /* CPU of a gap; RPS_CPU_ALL: all CPUs */
     int64_t start_ns;
     int64_t length_ns; /* length of a gap; 0 for a mark */
-    char *text;        /* text of a mark, or reason of a gap (owned) */
+    char *text;        /* text of a mark, or reason of a gap */
 };
 
 struct rps_notes {
     size_t count;
-    struct rps_note *note; /* owned */
+    struct rps_note *note;
 };
 
-int rps_reader_marks(struct rps_reader *reader, int64_t run_id, struct rps_notes *ret,
-                     struct rps_error *err);
-int rps_reader_gaps(struct rps_reader *reader, int64_t run_id, struct rps_notes *ret,
-                    struct rps_error *err);
-void rps_notes_free(struct rps_notes *notes);
+int rps_reader_marks(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                     struct rps_notes *ret, struct rps_error *err);
+int rps_reader_gaps(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                    struct rps_notes *ret, struct rps_error *err);
 
 /* Return the size of the store's database and the size of its free space, in bytes. */
 int rps_reader_space(struct rps_reader *reader, uint64_t *ret_bytes, uint64_t *ret_free_bytes,

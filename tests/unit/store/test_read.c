@@ -1,5 +1,6 @@
 /* Written data can be read back: runs, plans, periods, marks, gaps. Runs can be found. */
 #include "fixture.h"
+#include "rpistat/arena.h"
 #include "rpistat/interval.h"
 #include "rpistat/plan.h"
 #include "rpistat/run.h"
@@ -344,6 +345,7 @@ static void notes_come_back_in_order_of_time(void **state)
     struct rps_run run;
     struct rps_writer *writer = fixture_writer(fixture_path(state, "s"), NULL, &run);
     struct rps_reader *reader;
+    struct rps_arena *arena = rps_arena_new();
     struct rps_notes notes;
     struct rps_error err;
 
@@ -359,23 +361,21 @@ static void notes_come_back_in_order_of_time(void **state)
     fixture_end(writer, &run);
     free(long_text);
     reader = reader_of(fixture_path(state, "s"));
-    assert_int_equal(rps_reader_marks(reader, 1, &notes, &err), 0);
+    assert_int_equal(rps_reader_marks(arena, reader, 1, &notes, &err), 0);
     assert_int_equal(notes.count, 4);
     assert_string_equal(notes.note[0].text, "first \xef\xbf\xbd");
     assert_int_equal(strlen(notes.note[1].text), 1023);
     assert_string_equal(notes.note[2].text, "third");
     assert_string_equal(notes.note[3].text, "fourth");
     assert_int_equal(notes.note[3].start_ns, 300);
-    rps_notes_free(&notes);
-    assert_int_equal(rps_reader_gaps(reader, 1, &notes, &err), 0);
+    assert_int_equal(rps_reader_gaps(arena, reader, 1, &notes, &err), 0);
     assert_int_equal(notes.count, 2);
     assert_string_equal(notes.note[0].text, "the machine slept");
     assert_int_equal(notes.note[1].length_ns, 8);
-    rps_notes_free(&notes);
-    rps_notes_free(&notes);
-    assert_int_equal(rps_reader_gaps(reader, 99, &notes, &err), 0);
+    assert_int_equal(rps_reader_gaps(arena, reader, 99, &notes, &err), 0);
     assert_int_equal(notes.count, 0);
     rps_reader_close(reader);
+    rps_arena_free(arena);
 }
 
 static void finds(struct rps_reader *reader, const char *text, int64_t expected)
