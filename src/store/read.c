@@ -87,7 +87,8 @@ int rps_reader_no_run(struct rps_reader *reader, const char *what, struct rps_er
 }
 
 struct numbers {
-    int64_t *number; /* owned */
+    struct rps_arena *arena;
+    int64_t *number;
     size_t count;
 };
 
@@ -95,31 +96,30 @@ static int add_number(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
     struct numbers *numbers = context;
 
-    if (!rps_array_add(&numbers->number, numbers->count, sizeof(*numbers->number)))
-        return rps_error_memory(err);
+    (void)err;
+    numbers->number =
+        rps_arena_grow(numbers->arena, numbers->number, numbers->count, sizeof(*numbers->number));
     numbers->number[numbers->count++] = sqlite3_column_int64(stmt, 0);
     return 0;
 }
 
-int rps_reader_numbers(struct rps_reader *reader, const char *sql, int64_t **ret, size_t *ret_count,
-                       struct rps_error *err)
+int rps_reader_numbers(struct rps_arena *arena, struct rps_reader *reader, const char *sql,
+                       int64_t **ret, size_t *ret_count, struct rps_error *err)
 {
-    struct numbers numbers = {0};
+    struct numbers numbers = {.arena = arena};
     int result = rps_reader_each(reader, sql, 0, 0, add_number, &numbers, err);
 
-    if (result < 0) {
-        free(numbers.number);
+    if (result < 0)
         return result;
-    }
     *ret = numbers.number;
     *ret_count = numbers.count;
     return 0;
 }
 
-int rps_reader_runs(struct rps_reader *reader, int64_t **ret_run_id, size_t *ret_count,
-                    struct rps_error *err)
+int rps_reader_runs(struct rps_arena *arena, struct rps_reader *reader, int64_t **ret_run_id,
+                    size_t *ret_count, struct rps_error *err)
 {
-    return rps_reader_numbers(reader, "SELECT run_id FROM run ORDER BY run_id", ret_run_id,
+    return rps_reader_numbers(arena, reader, "SELECT run_id FROM run ORDER BY run_id", ret_run_id,
                               ret_count, err);
 }
 

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/formula.h"
 #include "rpistat/order.h"
 #include "rpistat/period.h"
@@ -837,6 +838,7 @@ static void print_all(struct recorded *all)
 
 static void print_recorded(const char *path)
 {
+    struct rps_arena *arena = rps_arena_new();
     struct rps_reader *reader;
     struct rps_error err;
     struct bench bench;
@@ -844,7 +846,7 @@ static void print_recorded(const char *path)
     size_t runs;
 
     must_do(rps_reader_open(&reader, path, &err), &err);
-    must_do(rps_reader_runs(reader, &run_id, &runs, &err), &err);
+    must_do(rps_reader_runs(arena, reader, &run_id, &runs, &err), &err);
     init_bench(&bench, RPS_SLOT_MAX);
     for (int random = 0; random < 2; random++) {
         struct recorded *all = must(calloc(1, sizeof(*all)));
@@ -862,7 +864,7 @@ static void print_recorded(const char *path)
         free(all);
     }
     free_bench(&bench);
-    free(run_id);
+    rps_arena_free(arena);
     rps_reader_close(reader);
 }
 

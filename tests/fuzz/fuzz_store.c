@@ -209,6 +209,7 @@ static void check(const char *path)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *path = hurt_store("hurt.data", data, size);
+    struct rps_arena *arena = rps_arena_new();
     struct rps_reader *reader = NULL;
     struct rps_error err = {""};
     int64_t *run_id = NULL;
@@ -221,7 +222,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     setenv("PATH", "/nonexistent", 1);
     rps_store_use(&rps_code_store, &rps_code_hooks);
     if (rps_reader_open(&reader, path, &err) == 0 &&
-        rps_reader_runs(reader, &run_id, &count, &err) == 0) {
+        rps_reader_runs(arena, reader, &run_id, &count, &err) == 0) {
         for (size_t i = 0; i < count && i < RUNS_MAX; i++) {
             read_notes(reader, run_id[i]);
             read_code(reader, run_id[i]);
@@ -232,7 +233,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             count_periods(reader, run_id[1]) <= PERIODS_MAX)
             compare(reader, path, run_id);
     }
-    free(run_id);
+    rps_arena_free(arena);
     rps_reader_close(reader);
     check(path);
     return 0;

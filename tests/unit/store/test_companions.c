@@ -1,6 +1,7 @@
 /* Tests of files alongside a store that have the names of SQLite's own files. A file that does not
  * belong to the store is refused in one sentence, delays nobody, and is left in place. */
 #include "fixture.h"
+#include "rpistat/arena.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -698,6 +699,7 @@ static int look_for_recorder(sqlite3_file *file, int offset, int n, int flags)
 
 static int reads_a_torn_header(const char *path)
 {
+    struct rps_arena *arena;
     struct rps_reader *reader;
     struct rps_error err;
     sqlite3_file *file = NULL;
@@ -713,11 +715,12 @@ static int reads_a_torn_header(const char *path)
     torn.methods.xShmLock = look_for_recorder;
     file->pMethods = &torn.methods;
     write_header(1);
-    result = rps_reader_runs(reader, &run_id, &count, &err);
+    arena = rps_arena_new();
+    result = rps_reader_runs(arena, reader, &run_id, &count, &err);
     if (result < 0)
         print_message("# %s\n", err.message);
     write_header(0);
-    free(run_id);
+    rps_arena_free(arena);
     rps_reader_close(reader);
     return result == 0 && count == 1 && torn.looks == 2;
 }

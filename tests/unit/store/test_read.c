@@ -404,6 +404,7 @@ static void runs_are_found(void **state)
     const char *path = fixture_path(state, "s");
     struct rps_writer *writer = NULL;
     struct rps_plan *plan = fixture_plan();
+    struct rps_arena *arena = rps_arena_new();
     struct rps_reader *reader;
     struct rps_error err;
     int64_t *run_id = NULL;
@@ -412,9 +413,8 @@ static void runs_are_found(void **state)
     assert_int_equal(rps_writer_open(&writer, path, &(struct rps_writer_options){0}, &err), 0);
     reader = reader_of(path);
     finds_not(reader, "last", "has no runs; record one");
-    assert_int_equal(rps_reader_runs(reader, &run_id, &count, &err), 0);
+    assert_int_equal(rps_reader_runs(arena, reader, &run_id, &count, &err), 0);
     assert_int_equal(count, 0);
-    free(run_id);
     for (int i = 0; i < 5; i++) {
         struct rps_run run;
 
@@ -441,10 +441,10 @@ static void runs_are_found(void **state)
     finds_not(reader, "99999999999999999999999", "runs 1 to 5");
     fixture_exec(path, "DELETE FROM run WHERE run_id = 4");
     finds_not(reader, "7", "4 runs from 1 to 5");
-    assert_int_equal(rps_reader_runs(reader, &run_id, &count, &err), 0);
+    assert_int_equal(rps_reader_runs(arena, reader, &run_id, &count, &err), 0);
     assert_int_equal(count, 4);
     assert_int_equal(run_id[3], 5);
-    free(run_id);
+    rps_arena_free(arena);
     rps_reader_close(reader);
     rps_writer_close(writer);
     rps_plan_free(plan);
