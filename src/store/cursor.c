@@ -110,7 +110,7 @@ static int prepare_statements(struct rps_cursor *cursor, struct rps_error *err)
 
     if (result == 0)
         result = read_shape(cursor, err);
-    for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]) && result == 0; i++)
+    for (size_t i = 0; i < RPS_COUNT(statements) && result == 0; i++)
         result =
             rps_reader_prepare(reader, statements[i].sql, cursor->run_id, statements[i].stmt, err);
     return result;

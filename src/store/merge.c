@@ -78,7 +78,7 @@ static int prepare_copy(struct merge *merge, const char *table, sqlite3_stmt **r
                                   " WHERE name <> 'run_id'",
                                   -1, &stmt, NULL);
 
-    for (size_t i = 0; i < sizeof(part_rows) / sizeof(part_rows[0]) && merge->is_part; i++)
+    for (size_t i = 0; i < RPS_COUNT(part_rows) && merge->is_part; i++)
         where = strcmp(part_rows[i].table, table) == 0 ? part_rows[i].where : where;
     if (code == SQLITE_OK)
         code = rps_database_bind(stmt, "t", table);
