@@ -27,30 +27,12 @@
 
 static const char *const ends[] = {"-wal", "-journal", "-shm"};
 
-static int try_write(const char *path, struct rps_error *err)
-{
-    struct rps_writer *writer = NULL;
-    int result = rps_writer_open(&writer, path, &(struct rps_writer_options){0}, err);
-
-    rps_writer_close(writer);
-    return result;
-}
-
-static int try_read(const char *path, struct rps_error *err)
-{
-    struct rps_reader *reader = NULL;
-    int result = rps_reader_open(&reader, path, err);
-
-    rps_reader_close(reader);
-    return result;
-}
-
 static void refused_reading(const char *path, const char *says, const char *names)
 {
     struct rps_error err = {"it was not refused"};
 
     alarm(PATIENCE_S);
-    if (try_read(path, &err) == 0)
+    if (fixture_try_read(path, &err) == 0)
         fail_msg("%s: read, which should say: %s", path, says);
     fixture_says(&err, says, names, NULL);
     alarm(0);
@@ -61,7 +43,7 @@ static void refused_writing(const char *path, const char *says, const char *name
     struct rps_error err = {"it was not refused"};
 
     alarm(PATIENCE_S);
-    if (try_write(path, &err) == 0)
+    if (fixture_try_write(path, &err) == 0)
         fail_msg("%s: written, which should say: %s", path, says);
     fixture_says(&err, says, names, NULL);
     alarm(0);
@@ -71,7 +53,7 @@ static void refused_nothing(const char *path)
 {
     struct rps_error err;
 
-    if (try_read(path, &err) < 0 || try_write(path, &err) < 0)
+    if (fixture_try_read(path, &err) < 0 || fixture_try_write(path, &err) < 0)
         fail_msg("%s", err.message);
 }
 
@@ -272,8 +254,8 @@ static int refuses_stranger(const char *path)
 {
     struct rps_error err;
 
-    return try_read(path, &err) < 0 && strstr(err.message, "another user (12345)") &&
-           try_write(path, &err) < 0 && strstr(err.message, "another user (12345)");
+    return fixture_try_read(path, &err) < 0 && strstr(err.message, "another user (12345)") &&
+           fixture_try_write(path, &err) < 0 && strstr(err.message, "another user (12345)");
 }
 
 static void another_users_file(void **state)
@@ -302,7 +284,7 @@ static int reads(const char *path)
 {
     struct rps_error err = {"no error"};
 
-    if (try_read(path, &err) == 0)
+    if (fixture_try_read(path, &err) == 0)
         return 1;
     fprintf(stderr, "said: %s\n", err.message);
     return 0;
@@ -572,7 +554,7 @@ static void many_make_one_store(void **state)
             close(start[1]);
             if (read(start[0], &byte, 1) != 0) /* Wait until the pipe is closed. */
                 _exit(2);
-            if (try_write(path, &err) == 0)
+            if (fixture_try_write(path, &err) == 0)
                 _exit(0);
             fprintf(stderr, "said: %s\n", err.message);
             _exit(1);
@@ -618,9 +600,9 @@ static void a_readers_locks_stay(void **state)
     is_locked_by_us(path);
     assert_int_equal(rps_path_check_read(path, &look, &err), 0);
     is_locked_by_us(path);
-    assert_int_equal(try_read(path, &err), 0);
+    assert_int_equal(fixture_try_read(path, &err), 0);
     is_locked_by_us(path);
-    assert_int_equal(try_write(path, &err), 0);
+    assert_int_equal(fixture_try_write(path, &err), 0);
     is_locked_by_us(path);
     rps_reader_close(reader);
 }
@@ -665,7 +647,8 @@ static int says_what_to_copy(const char *path)
     char log[600];
 
     snprintf(log, sizeof(log), "%s-wal", path);
-    if (try_read(path, &err) < 0 && strstr(err.message, "copy ") && strstr(err.message, log))
+    if (fixture_try_read(path, &err) < 0 && strstr(err.message, "copy ") &&
+        strstr(err.message, log))
         return 1;
     fprintf(stderr, "said: %s\n", err.message);
     return 0;
