@@ -229,15 +229,15 @@ int rps_reader_find(struct rps_reader *reader, const char *text, int64_t *ret_ru
 int rps_reader_find_live(struct rps_reader *reader, const char *text, int64_t *ret_run_id,
                          struct rps_error *err);
 
-/* Find all runs that a text means. *ret_run_id is a new array for free(), in ascending order and
+/* Find all runs that a text means. *ret_run_id is an array in the arena, in ascending order and
  * without duplicates. The text is a label, a tag, label:TEXT, a range 1-5, a text for
  * rps_reader_find, or a comma-separated list of these. Return RPS_USAGE for any other text. */
-int rps_reader_find_group(struct rps_reader *reader, const char *text, int64_t **ret_run_id,
-                          size_t *ret_count, struct rps_error *err);
+int rps_reader_find_group(struct rps_arena *arena, struct rps_reader *reader, const char *text,
+                          int64_t **ret_run_id, size_t *ret_count, struct rps_error *err);
 
-/* List all run_ids in ascending order, in a new array (free()); *ret_count may be 0. */
-int rps_reader_runs(struct rps_reader *reader, int64_t **ret_run_id, size_t *ret_count,
-                    struct rps_error *err);
+/* List all run_ids in ascending order, in an array in the arena; *ret_count may be 0. */
+int rps_reader_runs(struct rps_arena *arena, struct rps_reader *reader, int64_t **ret_run_id,
+                    size_t *ret_count, struct rps_error *err);
 
 /* Set a function that returns whether a recorder is dead. Without this function, a dead recorder is
  * recognised only by missing heartbeats, up to 45 s later. Call this function once, before the
@@ -297,19 +297,18 @@ struct rps_note {
     int32_t cpu; /* CPU of a gap; RPS_CPU_ALL: all CPUs */
     int64_t start_ns;
     int64_t length_ns; /* length of a gap; 0 for a mark */
-    char *text;        /* text of a mark, or reason of a gap (owned) */
+    char *text;        /* text of a mark, or reason of a gap */
 };
 
 struct rps_notes {
     size_t count;
-    struct rps_note *note; /* owned */
+    struct rps_note *note;
 };
 
-int rps_reader_marks(struct rps_reader *reader, int64_t run_id, struct rps_notes *ret,
-                     struct rps_error *err);
-int rps_reader_gaps(struct rps_reader *reader, int64_t run_id, struct rps_notes *ret,
-                    struct rps_error *err);
-void rps_notes_free(struct rps_notes *notes);
+int rps_reader_marks(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                     struct rps_notes *ret, struct rps_error *err);
+int rps_reader_gaps(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                    struct rps_notes *ret, struct rps_error *err);
 
 /* Return the size of the store's database and the size of its free space, in bytes. */
 int rps_reader_space(struct rps_reader *reader, uint64_t *ret_bytes, uint64_t *ret_free_bytes,

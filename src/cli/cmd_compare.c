@@ -339,8 +339,8 @@ static int find_sides(struct rps_cli *cli, struct job *job)
     else if (result == 0)
         result = rps_reader_open(&b->reader, b->store, &cli->err);
     for (int i = 0; i < 2 && result == 0; i++)
-        result = rps_reader_find_group(job->side[i].reader, job->side[i].text, &job->side[i].run_id,
-                                       &job->side[i].count, &cli->err);
+        result = rps_reader_find_group(cli->arena, job->side[i].reader, job->side[i].text,
+                                       &job->side[i].run_id, &job->side[i].count, &cli->err);
     if (result == 0 && settings->baseline && job->is_one_store)
         leave_out(a, b);
     if (result == 0 && a->count == 0)
@@ -434,7 +434,6 @@ static int run_compare(struct rps_cli *cli)
                                    (size_t)settings->fail_if.count, settings->inconclusive);
     rps_comparison_free(&job.comparison);
     for (int i = 0; i < 2; i++) {
-        free(job.side[i].run_id);
         if (i == 0 || !job.is_one_store)
             rps_reader_close(job.side[i].reader);
     }

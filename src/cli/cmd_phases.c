@@ -66,7 +66,6 @@ static int write_found(struct rps_cli *cli, struct rps_phase_output *output,
     output->method = find->detect.exact ? "exact" : "screened";
     output->phases = shown_of(found);
     output->fine = &found->levels.level[found->levels.count - 1];
-    output->details = &found->details;
     output->level_count = found->tree_count;
     output->level = found->tree;
     output->level_shown = found->tree_shown;

@@ -1,6 +1,4 @@
 /* `rpistat runs`: lists the contents of a store, one line per run. */
-#include <stdlib.h>
-
 #include "cli.h"
 #include "runs_edit.h"
 #include "rpistat/report.h"
@@ -54,7 +52,6 @@ static int run(struct rps_cli *cli)
         result = rps_runs_change(cli, is_named, run_id, count);
     else if (result == 0)
         result = list_runs(cli, is_named, run_id, count);
-    free(run_id);
     return result;
 }
 

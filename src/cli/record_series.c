@@ -245,11 +245,8 @@ int rps_record_series(struct rps_cli *cli)
     if (result == 0)
         result = rps_record_take_signals(&s.signal_fd, &s.before, &cli->err);
     prctl(PR_SET_NAME, "rpistat series"); /* `status` ignores processes with this name */
-    for (size_t i = 0; i < s.count && result == 0; i++) {
-        s.side[i].run_id = calloc(s.repeat, sizeof(*s.side[i].run_id));
-        if (!s.side[i].run_id)
-            result = rps_error_memory(&cli->err);
-    }
+    for (size_t i = 0; i < s.count; i++)
+        s.side[i].run_id = rps_arena_get(cli->arena, s.repeat, sizeof(*s.side[i].run_id));
     for (uint64_t i = 0; i < s.count * (s.warmup + s.repeat) && result == 0; i++) {
         struct rps_series_side *side = &s.side[i % s.count];
 
@@ -264,8 +261,6 @@ int rps_record_series(struct rps_cli *cli)
         report_end(&s);
         status = s.status == 0 && s.signal ? 128 + s.signal : s.status;
     }
-    for (size_t i = 0; i < s.count; i++)
-        free(s.side[i].run_id);
     if (s.signal_fd >= 0)
         close(s.signal_fd);
     return result < 0 ? result : status;

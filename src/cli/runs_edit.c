@@ -3,7 +3,6 @@
 
 #include <fnmatch.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/store.h"
@@ -133,7 +132,7 @@ int rps_runs_choose(struct rps_cli *cli, int64_t **ret_run_id, size_t *ret_count
     const struct rps_texts *list = &((const struct rps_runs_settings *)cli->settings)->run;
     int64_t *run_id = NULL;
     size_t count = 0, kept = 0;
-    int result = rps_reader_runs(cli->reader, &run_id, &count, &cli->err);
+    int result = rps_reader_runs(cli->arena, cli->reader, &run_id, &count, &cli->err);
     char *chosen = rps_arena_get(cli->arena, count, 1);
 
     for (int i = 0; i < list->count && result == 0; i++)
@@ -145,10 +144,8 @@ int rps_runs_choose(struct rps_cli *cli, int64_t **ret_run_id, size_t *ret_count
         if (result > 0)
             run_id[kept++] = run_id[i];
     }
-    if (result < 0) {
-        free(run_id);
+    if (result < 0)
         return result;
-    }
     *ret_run_id = run_id;
     *ret_count = kept;
     return 0;
@@ -245,9 +242,8 @@ static int report_space(struct rps_cli *cli)
     uint64_t bytes = 0, unused = 0;
     int64_t *run_id = NULL;
     size_t count = 0;
-    int result = rps_reader_runs(cli->reader, &run_id, &count, &cli->err);
+    int result = rps_reader_runs(cli->arena, cli->reader, &run_id, &count, &cli->err);
 
-    free(run_id);
     if (result == 0)
         result = rps_reader_space(cli->reader, &bytes, &unused, &cli->err);
     if (result < 0 || cli->quiet)

@@ -315,7 +315,7 @@ static int resolve_mark(struct resolving *of, const char *option, const char *te
     char names[NAMES_SIZE];
 
     if (of->marks.count == 0 &&
-        rps_reader_marks(of->cli->reader, run, &of->marks, &of->cli->err) < 0)
+        rps_reader_marks(of->cli->arena, of->cli->reader, run, &of->marks, &of->cli->err) < 0)
         return RPS_FAILED;
     found = find_mark(&of->marks, name, strlen(name), 0, after_ns, &mark);
     if (found == 0 && dot && rps_parse_uint64(option, dot + 1, 1, INT64_MAX, &number, NULL) == 0)
@@ -430,7 +430,6 @@ int rps_time_range_resolve(struct rps_cli *cli)
     if (result == 0)
         result = resolve_time(&of, "--to", cli->to_phase, cli->from_ns, &cli->to_ns);
     rps_phase_levels_free(&of.levels);
-    rps_notes_free(&of.marks);
     rps_run_free(&of.run);
     return result == 0 ? rps_time_range_check(cli) : result;
 }

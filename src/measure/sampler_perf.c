@@ -455,11 +455,9 @@ static int open_thread(void *context, pid_t tid, struct rps_error *err)
     for (int i = 0; rc == 0 && i < sampler->rings.count; i++) {
         const struct rps_perf_ring *ring = &sampler->rings.ring[i];
 
-        if (ring->kind == RPS_PERF_HEARD)
-            rc = open_event(sampler, tid, 0, ring, err);
-        else if (ring->kind == RPS_PERF_TIMES)
+        if (ring->kind == RPS_PERF_TIMES)
             rc = open_timing(sampler, tid, ring, err);
-        else if (ring->kind > RPS_PERF_TIMES)
+        else if (ring->kind != RPS_PERF_SAMPLES)
             rc = open_event(sampler, tid, 0, ring, err);
         else if (!sampler->what.is_wide)
             rc = open_sampling(sampler, tid, 0, ring, err);

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "rpistat/clock.h"
 #include "rpistat/loop.h"
 #include "rpistat/text.h"
 

@@ -73,8 +73,7 @@ static void take_iteration(struct rps_picture *picture)
     add_parts(picture, picture->turn, picture->turn->length);
     picture->levels.shown = picture->levels.count > 0 ? picture->levels.count - 1 : 0;
     picture->counted.count = 0;
-    rps_notes_free(&picture->marks);
-    rps_notes_free(&picture->gaps);
+    picture->marks.count = picture->gaps.count = 0;
     picture->regions.count = 0;
 }
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "parts.h"
-#include "rpistat/clock.h"
 #include "rpistat/report.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/run_window.h"

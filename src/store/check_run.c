@@ -239,7 +239,7 @@ static void check_totals(struct check *check)
          check_event_total},
     };
 
-    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+    for (size_t i = 0; i < RPS_COUNT(tables); i++) {
         int code = rps_database_each(check->reader->db, tables[i].sql, check->run_id, tables[i].row,
                                      check);
 

@@ -20,6 +20,7 @@
 #include "identity.h"
 #include "reconstruct.h"
 #include "schema.h"
+#include "rpistat/arena.h"
 #include "rpistat/rights.h"
 
 struct repair {
@@ -236,14 +237,15 @@ static int drop_strays(struct repair *repair)
 
 static int reconstruct_runs(struct repair *repair, struct rps_error *err)
 {
+    struct rps_arena *arena = rps_arena_new();
     int64_t *run_id = NULL;
     size_t count = 0;
-    int result = rps_reader_numbers(&repair->to, SQL_RUNS, &run_id, &count, err), code;
+    int result = rps_reader_numbers(arena, &repair->to, SQL_RUNS, &run_id, &count, err), code;
 
     for (size_t i = 0; i < count && result == 0; i++)
         result =
             rps_reconstruct_run(&repair->to, run_id[i], &repair->findings, &repair->result, err);
-    free(run_id);
+    rps_arena_free(arena);
     if (result == 0 && (code = drop_strays(repair)) != SQLITE_OK)
         result = rps_reader_error(&repair->to, code, err);
     return result;
