@@ -213,7 +213,7 @@ struct rps_run_summary {
     uint64_t periods; /* Number of measurement periods. If CPUs have separate periods, this is
                          the maximum over the CPUs. */
     uint64_t rows;    /* number of periods of all CPUs, on which the time to read depends */
-    int64_t cpu_ns; /* CPU time while counting; of whole CPUs, also idle time (-1: unknown) */
+    int64_t cpu_ns;   /* CPU time while counting; of whole CPUs, also idle time (-1: unknown) */
     int gap_count;
     char plan[RPS_NAME_SIZE];
 };
@@ -356,14 +356,14 @@ int rps_store_shrink(const char *path, struct rps_error *err);
 
 /* --- merging ---------------------------------------------------------------------------------- */
 
-enum rps_merge_result { /* the first three: the run was copied */
-    RPS_MERGE_ADDED,     /* the run was added to the store */
-    RPS_MERGE_REPLACED,  /* the run replaced a run with less data */
-    RPS_MERGE_COPIED,    /* The store had a different run with an equal uuid. The run was added
+enum rps_merge_result {                     /* the first three: the run was copied */
+                        RPS_MERGE_ADDED,    /* the run was added to the store */
+                        RPS_MERGE_REPLACED, /* the run replaced a run with less data */
+                        RPS_MERGE_COPIED, /* The store had a different run with an equal uuid. The run was added
                             as a copy under a new uuid, and the tag copy_of has the old uuid. */
-    RPS_MERGE_PRESENT,   /* left out: the store already had the run, or a longer one */
-    RPS_MERGE_RECORDING, /* left out: the run is still being recorded in one of the stores */
-    RPS_MERGE_UNSOUND,   /* left out: the run has rows that no recorder writes */
+                        RPS_MERGE_PRESENT, /* left out: the store already had the run, or a longer one */
+                        RPS_MERGE_RECORDING, /* left out: the run is still being recorded in one of the stores */
+                        RPS_MERGE_UNSOUND, /* left out: the run has rows that no recorder writes */
 };
 
 /* The result of a merge for one run of the other store. */

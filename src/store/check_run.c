@@ -258,7 +258,7 @@ static void check_state(struct check *check, const struct rps_run *run)
     if (run->state == RPS_RUN_INTERRUPTED && recording)
         rps_findings_add(check->findings, RPS_FINDING_WARNING,
                          "run %" PRId64 ": its recorder was killed, or its disk was full. The data "
-                                        "are intact, and the next recording "
+                         "are intact, and the next recording "
                          "into the store marks the run as interrupted",
                          check->run_id);
 }

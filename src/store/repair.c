@@ -169,12 +169,12 @@ static bool put_schema(sqlite3 *empty, int copy, int lost_max)
 static bool restore_schema(int copy)
 {
     sqlite3 *empty = NULL;
-    bool done = sqlite3_open_v2(":memory:", &empty, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
-                                NULL) == SQLITE_OK &&
-                rps_schema_bring_up_to_date(empty) == SQLITE_OK &&
-                (put_schema(empty, copy, 0) ||
-                 (rps_database_exec(empty, sql_move_views) == SQLITE_OK &&
-                  put_schema(empty, copy, LOST_SCHEMA_PAGES_MAX)));
+    bool done =
+        sqlite3_open_v2(":memory:", &empty, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) ==
+            SQLITE_OK &&
+        rps_schema_bring_up_to_date(empty) == SQLITE_OK &&
+        (put_schema(empty, copy, 0) || (rps_database_exec(empty, sql_move_views) == SQLITE_OK &&
+                                        put_schema(empty, copy, LOST_SCHEMA_PAGES_MAX)));
 
     sqlite3_close(empty);
     return done;
